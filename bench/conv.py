@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""conv.py - pictures recovered with convolutional dictionaries beside the thresholding of block
+cosines, in the same run, one thread each: PSNR and seconds at 10 % and 25 %. Dictionaries: plain
+cosines, filters learned from other pictures (generated ones unless --train names some), filters
+learned from the samples themselves. Needs NumPy and Pillow."""
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from pictures import FIVE, RATES, ROOT, psnr, read_gray, sample, synthetic
+
+import numpy as np
+
+import machine
+
+
+def cosines(side, count):
+    """The start of `cslearn conv`: cosines by rising frequency f, amplitudes 1 / (1 + f)."""
+    k, i = np.mgrid[:side, :side]
+    waves = np.cos(np.pi * k * (i + 0.5) / side)
+    waves /= np.linalg.norm(waves, axis=1, keepdims=True)
+    filters = np.einsum("ai,bj->abij", waves, waves).reshape(-1, side, side)
+    f = np.hypot(*np.mgrid[:side, :side]).ravel()
+    order = np.argsort(f, kind="stable")[:count]
+    return {"filters": filters[order], "amplitudes": 1 / (1 + f[order])}
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.o, self.folder = options, Path(folder)
+        self.learning = {}
+
+    def tool(self, name, *arguments):
+        command = [str(Path(self.o.build).resolve() / name), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def learn(self, name, inputs):
+        path = self.folder / f"{name}.npz"
+        start = time.monotonic()
+        report = self.tool("cslearn", "conv", *inputs, "-o", path, "-k", self.o.filters, "-p",
+                           self.o.size, "-i", self.o.rounds, "-c", 128 if self.o.quick else 256,
+                           "-t", 1, "-q", "--json", "--plot", self.folder / f"{name}.png")
+        seconds = time.monotonic() - start
+        self.learning[name] = {"seconds": seconds, "rounds_a_second": report["rounds"] / seconds,
+                               "objective": report["objective"]}
+        print(f"learned {name}: {seconds:.1f} s, objective {report['objective'][0]:.4g} to "
+              f"{report['objective'][-1]:.4g}", flush=True)
+        return path
+
+    def recover(self, scan, truth, *options):
+        out = self.folder / "out.npy"
+        report = self.tool("csrecover", scan, "-o", out, "-t", 1, "-q", "--json", *options)
+        picture = np.load(out).reshape(truth.shape)
+        return picture, psnr(picture, truth), report["seconds"]["total"]
+
+
+def measure(bench, models, name, truth, rate):
+    scan = bench.folder / f"{name}-{round(100 * rate)}.npz"
+    mask = sample(truth, rate)
+    np.savez(scan, y=truth[mask].astype(np.float32), mask=mask, scale=np.array([0.0, 255.0]))
+    own = bench.learn(f"own-{name}-{round(100 * rate)}", [scan])
+    ways = {"quality fast": ["--quality", "fast"], "quality balanced": ["--quality", "balanced"]}
+    for label, path in {**models, "conv, own samples": own}.items():
+        ways[label] = ["--basis", "conv", "--model", path]
+    pictures, row = {}, {}
+    for label, arguments in ways.items():
+        pictures[label], decibels, seconds = bench.recover(scan, truth, *arguments)
+        row[label] = {"psnr": decibels, "seconds": seconds}
+        print(f"{name} {100 * rate:.0f} %: {label}: {decibels:.2f} dB, {seconds:.2f} s", flush=True)
+    for label in ("conv, cosines", "conv, other pictures"):
+        for weight in (0.25, 0.5):
+            both = (1 - weight) * pictures["quality balanced"] + weight * pictures[label]
+            row[f"{weight:g} of {label}, rest balanced"] = {
+                "psnr": psnr(both, truth),
+                "seconds": row["quality balanced"]["seconds"] + row[label]["seconds"]}
+    return row
+
+
+def table(results):
+    labels = list(results[0]["ways"])
+    print("| method | " + " | ".join(f"dB at {100 * r:.0f} %" for r in RATES) + " | s |")
+    print("| --- |" + " ---: |" * (len(RATES) + 1))
+    for label in labels:
+        cells = []
+        for rate in RATES:
+            of_rate = [r["ways"][label] for r in results if r["rate"] == rate]
+            cells.append(f"{np.mean([w['psnr'] for w in of_rate]):.2f}")
+        seconds = np.mean([r["ways"][label]["seconds"] for r in results if r["rate"] == RATES[-1]])
+        print(f"| {label} | " + " | ".join(cells) + f" | {seconds:.2f} |")
+    for r in results:
+        print(f"{r['picture']} {100 * r['rate']:.0f} %: " +
+              ", ".join(f"{k} {v['psnr']:.2f}" for k, v in r["ways"].items()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", help="folder with NAME-256.png of " + ", ".join(FIVE))
+    parser.add_argument("--train", nargs="*", help="other pictures to learn from")
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--json", default=str(ROOT / "bench/results/conv_pictures.json"))
+    parser.add_argument("--filters", type=int, default=64)
+    parser.add_argument("--size", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--quick", action="store_true", help="128 x 128 parts, 10 rounds")
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds = min(options.rounds, 10)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, folder)
+        if options.images:
+            pictures = {n: read_gray(Path(options.images) / f"{n}-256.png") for n in FIVE}
+        else:
+            pictures = {f"generated-{s}": synthetic(s) for s in range(1, 4)}
+        if options.quick:
+            pictures = {n: p[64:192, 64:192] for n, p in pictures.items()}
+        train = options.train or []
+        if not train:
+            from PIL import Image
+            for seed in range(11, 16):
+                train.append(str(bench.folder / f"train-{seed}.png"))
+                Image.fromarray(synthetic(seed, 128).astype(np.uint8)).save(train[-1])
+        plain = bench.folder / "cosines.npz"
+        np.savez(plain, kind="conv", **cosines(options.size, options.filters))
+        models = {"conv, cosines": plain, "conv, other pictures": bench.learn("other", train)}
+        results = [{"picture": n, "rate": r, "ways": measure(bench, models, n, p, r)}
+                   for n, p in pictures.items() for r in RATES]
+        table(results)
+        Path(options.json).parent.mkdir(parents=True, exist_ok=True)
+        machine.write(options.json, {"machine": machine.describe(options.build),
+                                     "quick": options.quick, "learning": bench.learning,
+                                     "results": results})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+#!/bin/sh
+# cuda_pack.sh ARCHIVE.tar.xz [BUILD] - everything that bench/cuda.sh --built needs on a machine with
+# a GPU but without compilers or packages: programs, stripped, and the shared libraries they use, the
+# C library and the driver left out. BUILD: a built folder; else one is made for ARCH (90-real).
+#
+#   bench/cuda_pack.sh csrec-cuda.tar.xz        # here
+#   tar xJf csrec-cuda.tar.xz && cd csrec-cuda  # there
+#   LD_LIBRARY_PATH=lib bench/cuda.sh --built bin --out .
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+[ $# -ge 1 ] || {
+    echo "usage: bench/cuda_pack.sh ARCHIVE.tar.xz [BUILD]" >&2
+    exit 2
+}
+archive=$1 build=${2:-}
+if [ -z "$build" ]; then
+    build=$here/build-cuda-pack
+    cmake -S "$here" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCSREC_CUDA=ON \
+        -DCMAKE_CUDA_ARCHITECTURES="${ARCH:-90-real}" ${CUDA_FLAGS:+-DCMAKE_CUDA_FLAGS="$CUDA_FLAGS"}
+    cmake --build "$build" --parallel "${JOBS:-2}"
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/csrec-cuda
+mkdir -p "$root/bin" "$root/lib" "$root/bench"
+cp "$here/bench/cuda.sh" "$here/bench/cuda_reference.py" "$root/bench/"
+for program in "$build"/tests/test_cuda_* "$build/tests/test_operators" "$build"/tests/test_solvers* \
+    "$build"/bench/bench_cuda_* "$build/csrecover" "$build/cssample"; do
+    [ -f "$program" ] && [ -x "$program" ] || continue
+    cp "$program" "$root/bin/"
+    ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' >>"$work/libraries"
+done
+sort -u "$work/libraries" | while read -r library; do
+    case ${library##*/} in
+    libc.so* | libm.so* | libdl.so* | librt.so* | libpthread.so* | ld-linux* | libcuda.so*) ;;
+    *) cp -L "$library" "$root/lib/" ;;
+    esac
+done
+strip "$root"/bin/* "$root"/lib/* 2>/dev/null || true
+mkdir -p "$(dirname "$archive")"
+tar -C "$work" -cf - csrec-cuda | xz -T0 -6 >"$archive.part"
+mv "$archive.part" "$archive"
+ls -l "$archive"

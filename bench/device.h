@@ -1,0 +1,18 @@
+/* device.h - whether there is a device to measure on. */
+#ifndef CSREC_BENCH_DEVICE_H
+#define CSREC_BENCH_DEVICE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "kernels/device.h"
+
+/* Says why there is none. */
+static inline bool bench_no_device(void) {
+    csrec_error error;
+    if (!csrec_cuda_use(&error)) return false;
+    printf("SKIPPED: %s\n", error.text);
+    return true;
+}
+
+#endif

@@ -1,0 +1,52 @@
+"""machine.py - names the machine for the Python measurements, and writes their JSON."""
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+
+def cpu():
+    try:
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        found = None
+    return found.group(1) if found else platform.processor() or "unknown"
+
+
+def compiler(build):
+    """First line of --version of the compiler that the build folder was configured with."""
+    try:
+        cache = (Path(build) / "CMakeCache.txt").read_text()
+        name = re.search(r"CMAKE_C_COMPILER:[A-Z]*=(.*)", cache).group(1)
+        return subprocess.run([name, "--version"], capture_output=True,
+                              text=True).stdout.splitlines()[0]
+    except (OSError, AttributeError, IndexError):
+        return "unknown"
+
+
+def versions():
+    found = {"python": platform.python_version()}
+    for name in ("numpy", "scipy", "skimage", "sklearn", "pylops"):
+        try:
+            found[name] = __import__(name).__version__
+        except ImportError:
+            pass
+    return found
+
+
+def describe(build):
+    return {"cpu": cpu(), "cores": os.cpu_count(), "compiler": compiler(build),
+            "date": datetime.date.today().isoformat(), **versions()}
+
+
+def write(path, data):
+    """To a temporary name first: nothing half-written."""
+    part = f"{path}.part"
+    with open(part, "w", encoding="ascii") as file:
+        json.dump(data, file, indent=1)
+        file.write("\n")
+    os.replace(part, path)
+    print(f"written: {path}")

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""peers.py - our solvers beside what SciPy, scikit-image, scikit-learn and PyLops have, quality and
+seconds in one run, one thread each: pictures from 10 % and 25 % of their pixels, and dense problems.
+Needs NumPy, cffi and a built library; Pillow for the pictures, and each peer where installed."""
+import time
+import warnings
+
+import onethread  # noqa: F401, before NumPy
+import numpy as np
+
+import binding
+import machine
+import pictures
+import sidebyside
+
+# Each solver with the basis that suits it best; whoever fits or sums over columns is at home on the
+# row tree of the Haar matrix, averaged over grids (docs/solvers.md).
+OURS = {
+    "mp": {"shifts": 16}, "omp": {"shifts": 16}, "romp": {"shifts": 16}, "cosamp": {"shifts": 16},
+    "iht": {"shifts": 16, "atoms": 40}, "htp": {"shifts": 16},
+    "fista": {"shifts": 16, "lambda_": 0.001, "atoms": 60}, "threshold": {"basis": "dct"},
+    "gaussian": {}, "gmm": {}}
+
+
+def ours(csrecover):
+    """name, basis, function(y, mask) of each solver of the table."""
+    for name in csrecover.solvers():
+        options = OURS.get(name)
+        if options is None:
+            print(f"peers.py: no settings for the solver {name}; add them to OURS")
+            continue
+        basis = options.get("basis", "patches" if name in ("gaussian", "gmm") else "haar, 16 grids")
+        yield name, basis, lambda y, mask, o=options, n=name: csrecover.recover(
+            y, mask=mask, solver=n, threads=1, **o)
+
+
+def theirs():
+    yield from ((name, "", method) for name, method in pictures.PEERS.items())
+    yield "OMP (scikit-learn)", "dct, patches of 8", sidebyside.with_scikit_learn
+    yield "split Bregman (PyLops)", "total variation", sidebyside.with_pylops
+    yield "FISTA (PyLops)", "wavelets", sidebyside.with_pylops_wavelets
+
+
+def on_pictures(csrecover, found):
+    table, left_out = [], {}
+    csrecover.recover(found[0][1], np.indices(found[0][1].shape).sum(0) % 3 == 0)  # loads
+    for whose, methods in (("csrecover", ours(csrecover)), ("peer", theirs())):
+        for name, basis, method in methods:
+            row = {"method": name, "basis": basis, "whose": whose, "rates": []}
+            try:
+                for rate in pictures.RATES:
+                    rows = sidebyside.measure(method, [
+                        (name, truth, pictures.sample(truth, rate)) for name, truth in found])
+                    row["rates"].append({"rate": rate, **sidebyside.means(rows)})
+            except (ImportError, csrecover.UnsupportedError) as error:
+                left_out[name] = str(error)
+                print(f"left out: {name}: {error}")
+                continue
+            table.append(row)
+            print(f"{name:28s} {basis:20s} " + "   ".join(
+                f"{r['psnr']:6.2f} dB {r['seconds']:7.3f} s" for r in row["rates"]), flush=True)
+    return table, left_out
+
+
+# ---- dense problems
+
+def sparse(rng, m, n, k):
+    matrix = rng.standard_normal((m, n))
+    matrix /= np.linalg.norm(matrix, axis=0)
+    x = np.zeros(n)
+    x[rng.choice(n, k, replace=False)] = rng.choice((-1, 1), k) * (1 + rng.random(k))
+    return matrix, x, matrix @ x + 0.01 * rng.standard_normal(m)
+
+
+def best_of(repeats, function):
+    best = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = function()
+        best = min(best, time.perf_counter() - start)
+    return best, result
+
+
+def dense_omp(csrecover, repeats, small):
+    from sklearn.linear_model import orthogonal_mp
+    m, n, k = (400, 2000, 20) if small else (2000, 10000, 100)
+    A, _, y = sparse(np.random.default_rng(1), m, n, k)
+    made, operator = best_of(repeats, lambda: csrecover.Dense(A))
+    mine, found = best_of(repeats, lambda: csrecover.solve(operator, y, "omp", atoms=k))
+    peer, x = best_of(repeats, lambda: orthogonal_mp(A, y, n_nonzero_coefs=k))
+    return {"m": m, "n": n, "k": k, "operator": made, "solve": mine, "sklearn": peer,
+            "ratio": peer / mine, "ratio_with_operator": peer / (mine + made),
+            "same_picks": bool(np.array_equal(np.flatnonzero(found.x), np.flatnonzero(x))),
+            "largest_difference": float(np.abs(found.x - x).max())}
+
+
+def dense_l1(csrecover, repeats, small):
+    """min 1/2 ||A x - y||^2 + w ||x||_1 by each, to the same relative gap of the objective."""
+    import pylops
+    from sklearn.linear_model import Lasso
+    m, n, k = (100, 400, 8) if small else (500, 2000, 40)
+    A, truth, y = sparse(np.random.default_rng(2), m, n, k)
+    share = 0.02
+    weight = share * float(np.abs(A.T @ y).max())
+    gap = 1e-6
+
+    def objective(x):
+        return float(0.5 * np.sum((A @ x - y) ** 2) + weight * np.abs(x).sum())
+
+    made, operator = best_of(repeats, lambda: csrecover.Dense(A))
+    P = pylops.MatrixMult(A)
+    alpha = 1.0 / np.linalg.norm(A, 2) ** 2  # given to PyLops, so that it need not estimate it
+
+    def csrecover_fista(effort):
+        return csrecover.solve(operator, y, "fista", lambda_=share, atoms=effort).x
+
+    def pylops_fista(effort):  # its eps weighs eps / 2 ||x||_1 beside 1/2 ||A x - y||^2
+        return pylops.optimization.sparsity.fista(P, y, niter=effort, eps=2 * weight, alpha=alpha,
+                                                  tol=0.0)[0]
+
+    def sklearn_lasso(effort):
+        return Lasso(weight / m, fit_intercept=False, tol=1e-14, max_iter=effort).fit(A, y).coef_
+
+    best = min(objective(csrecover_fista(20000)), objective(sklearn_lasso(20000)))
+    rows = []
+    for name, method in (("csrecover fista", csrecover_fista), ("PyLops fista", pylops_fista),
+                         ("scikit-learn Lasso", sklearn_lasso)):
+        effort = 5
+        while (reached := objective(method(effort)) / best - 1) > gap and effort < 20000:
+            effort = int(effort * 1.3) + 1
+        seconds, x = best_of(repeats, lambda: method(effort))
+        rows.append({"method": name, "iterations": effort, "seconds": seconds, "gap": reached,
+                     "error": float(np.linalg.norm(x - truth) / np.linalg.norm(truth))})
+    return {"m": m, "n": n, "k": k, "lambda": share, "gap": gap, "operator": made, "rows": rows}
+
+
+def show_dense(omp, l1):
+    if omp:
+        print(f"OMP {omp['m']} x {omp['n']}, {omp['k']} atoms: operator {omp['operator']:.3f} s, "
+              f"solve {omp['solve']:.3f} s, scikit-learn {omp['sklearn']:.3f} s: "
+              f"{omp['ratio']:.1f} times, {omp['ratio_with_operator']:.1f} with the operator")
+    for row in l1["rows"] if l1 else ():
+        print(f"{row['method']:20s} {row['iterations']:6d} iterations {row['seconds']:8.4f} s  "
+              f"gap {row['gap']:.1e}")
+
+
+def main():
+    arguments = binding.arguments(__doc__, "peers.json", quick="one picture, small matrices")
+    csrecover = binding.load(arguments.build)
+    warnings.simplefilter("ignore")  # iteration limits are what is measured
+    found, source = pictures.load(arguments.images)
+    table, left_out = on_pictures(csrecover, found[:1] if arguments.quick else found)
+    dense = {}
+    for name, problem in (("omp", dense_omp), ("l1", dense_l1)):
+        try:
+            dense[name] = problem(csrecover, 1 if arguments.quick else 5, arguments.quick)
+        except ImportError as error:
+            left_out[f"dense {name}"] = str(error)
+            print(f"left out: dense {name}: {error}")
+    show_dense(dense.get("omp"), dense.get("l1"))
+    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
+                                   "pictures": table, "dense": dense, "left_out": left_out})
+
+
+if __name__ == "__main__":
+    main()

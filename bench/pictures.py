@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""pictures.py - PSNR and seconds on pictures recovered from 10 % and 25 % of their pixels: csrecover
+beside what a Python user would pick, in the same run, one thread each. Needs NumPy; SciPy,
+scikit-image and Pillow are used when installed."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import onethread  # noqa: F401, before NumPy
+import numpy as np
+
+import machine
+
+ROOT = Path(__file__).resolve().parent.parent
+FIVE = ("camera", "astronaut", "chelsea", "moon", "brick")
+RATES = (0.10, 0.25)
+THREADS = "1"
+PEER = "Delaunay linear"  # the one that ratios are to
+
+
+def psnr(a, truth):
+    return 10 * np.log10(255.0 ** 2 / np.mean((np.clip(a, 0, 255) - truth) ** 2))
+
+
+def sample(truth, rate, seed=1):
+    """Seed 1: the mask of the published table, exactly these positions."""
+    n = truth.size
+    mask = np.zeros(n, bool)
+    mask[np.random.default_rng(seed).choice(n, round(rate * n), replace=False)] = True
+    return mask.reshape(truth.shape)
+
+
+# ---- pictures
+
+def read_gray(path):
+    from PIL import Image
+    return np.asarray(Image.open(path).convert("L"), np.float64)
+
+
+def synthetic(seed, side=256):
+    """Regions with sharp edges over a texture whose spectrum falls as 1 / f."""
+    rng = np.random.default_rng(seed)
+    f = np.hypot(*np.meshgrid(np.fft.fftfreq(side), np.fft.fftfreq(side)))
+    f[0, 0] = 1
+    texture = np.fft.ifft2(np.fft.fft2(rng.standard_normal((side, side))) / f ** 1.3).real
+    picture = 120 + 18 * texture / texture.std()
+    v, u = np.mgrid[:side, :side] / side
+    for _ in range(9):
+        cu, cv, a, b, angle = rng.random(5) * (1, 1, 0.3, 0.3, np.pi) + (0, 0, 0.05, 0.05, 0)
+        x = (u - cu) * np.cos(angle) + (v - cv) * np.sin(angle)
+        y = (v - cv) * np.cos(angle) - (u - cu) * np.sin(angle)
+        inside = (x / a) ** 2 + (y / b) ** 2 < 1
+        picture[inside] = picture[inside] * 0.5 + 220 * rng.random()
+    return np.rint(np.clip(picture, 0, 255))
+
+
+def load(folder):
+    """(name, picture) of the five, else of all square 256s, else pictures made by code."""
+    if folder is None:
+        places = [p / "shared" / "images" for p in (ROOT, ROOT.parent)]
+        folder = next((p for p in places if p.is_dir()), None)
+    if folder is not None:
+        paths = [p for p in (Path(folder) / f"{name}-256.png" for name in FIVE) if p.is_file()]
+        paths = paths or sorted(Path(folder).glob("*.png"))
+        try:
+            if paths:
+                return [(p.stem, read_gray(p)) for p in paths], str(Path(folder).name)
+        except ImportError:
+            print("Pillow (python3-pil) is missing: pictures made by code instead")
+    return [(f"synthetic-{k}", synthetic(k)) for k in range(1, 6)], "made by bench/pictures.py"
+
+
+# ---- peers: method(values at the samples, mask) -> picture
+
+def nearest(y, mask):
+    from scipy.spatial import cKDTree
+    at = np.argwhere(mask)
+    _, j = cKDTree(at).query(np.argwhere(np.ones(mask.shape)))
+    return y[j].reshape(mask.shape)
+
+
+def normalised_convolution(y, mask):
+    from scipy.ndimage import gaussian_filter
+    holes = np.zeros(mask.shape)
+    holes[mask] = y
+    sigma = 0.5 / np.sqrt(mask.mean())  # the best of 0.35 .. 0.6 on these pictures
+    weight = gaussian_filter(mask.astype(float), sigma, truncate=8)
+    picture = gaussian_filter(holes, sigma, truncate=8) / np.maximum(weight, 1e-300)
+    picture[mask] = y
+    return picture
+
+
+def triangulated(y, mask, interpolator):
+    at, wanted = np.argwhere(mask), np.argwhere(np.ones(mask.shape))
+    picture = interpolator(at, y)(wanted).reshape(mask.shape)
+    outside = np.isnan(picture)  # beyond the convex hull of the samples
+    if outside.any():
+        picture[outside] = nearest(y, mask)[outside]
+    return picture
+
+
+def delaunay(y, mask):
+    from scipy.interpolate import LinearNDInterpolator
+    return triangulated(y, mask, LinearNDInterpolator)
+
+
+def clough_tocher(y, mask):
+    from scipy.interpolate import CloughTocher2DInterpolator
+    return triangulated(y, mask, CloughTocher2DInterpolator)
+
+
+def biharmonic(y, mask):
+    from skimage.restoration import inpaint_biharmonic
+    holes = np.zeros(mask.shape)
+    holes[mask] = y
+    return inpaint_biharmonic(holes, ~mask)
+
+
+PEERS = {"nearest sample": nearest, "normalised convolution": normalised_convolution,
+         PEER: delaunay, "Clough-Tocher cubic": clough_tocher,
+         "biharmonic (scikit-image)": biharmonic}
+SLOW = ("biharmonic (scikit-image)",)
+
+
+# ---- ours, as a user runs it
+
+OURS = {"csrecover --shifts 1 --columns paper": ["--shifts", "1", "--columns", "paper"],
+        "csrecover --shifts 1 --columns two-sided": ["--shifts", "1", "--columns", "two-sided"],
+        "csrecover --shifts 16": ["--shifts", "16"],
+        "csrecover (default: adaptive grids)": [],
+        "csrecover --quality fast": ["--quality", "fast"],
+        "csrecover --quality balanced": ["--quality", "balanced"],
+        "csrecover --solver gaussian --set effort=0":
+            ["--solver", "gaussian", "--set", "effort=0"],
+        "csrecover --solver gmm": ["--solver", "gmm"],
+        "csrecover --quality best": ["--quality", "best"]}
+
+
+def inner_seconds(text):
+    """The recovery's own seconds from --json, without the start of the process and the files."""
+    try:
+        report = json.loads(text)
+    except ValueError:
+        return None
+    found = []
+
+    def walk(value, key=""):
+        if isinstance(value, dict):
+            for k, v in value.items():
+                walk(v, k)
+        elif key in ("seconds_total", "total", "seconds") and isinstance(value, (int, float)):
+            found.append(float(value))
+
+    walk(report)
+    return found[0] if found else None
+
+
+def recover(tool, options, y, mask, sigma=0.0):
+    with tempfile.TemporaryDirectory() as folder:
+        scan, out = os.path.join(folder, "scan.npz"), os.path.join(folder, "out.npy")
+        known = {"sigma": sigma} if sigma > 0 else {}
+        np.savez(scan, y=y, mask=mask, **known)
+        start = time.perf_counter()
+        done = subprocess.run([tool, scan, "-o", out, "--json", "--threads", THREADS,
+                               "--backend", "cpu", *options], capture_output=True,
+                              text=True)
+        seconds = time.perf_counter() - start
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip() or f"exit code {done.returncode}")
+        return np.load(out).reshape(mask.shape), seconds, inner_seconds(done.stdout)
+
+
+# ---- the run
+
+def measure(name, method, y, mask, truth):
+    start = time.perf_counter()
+    picture = method(y, mask)
+    seconds = time.perf_counter() - start
+    return {"method": name, "psnr": psnr(picture, truth), "seconds": seconds}
+
+
+def measure_ours(name, tool, options, y, mask, truth, sigma=0.0):
+    picture, seconds, inner = recover(tool, options, y, mask, sigma)
+    return {"method": name, "psnr": psnr(picture, truth), "seconds": seconds,
+            "seconds_recovery": inner}
+
+
+def methods(arguments):
+    """name -> function(y, mask, truth) -> row."""
+    found = {}
+    for name, method in PEERS.items():
+        if not (arguments.quick and name in SLOW):
+            found[name] = lambda y, m, t, n=name, f=method: measure(n, f, y, m, t)
+    tool = Path(arguments.build) / "csrecover"
+    if tool.is_file():
+        for name, options in OURS.items():
+            found[name] = lambda y, m, t, n=name, o=options: measure_ours(n, str(tool), o, y, m, t)
+    else:
+        print(f"{tool} is not built: peers only")
+    return found
+
+
+def run(arguments, pictures):
+    rows, left_out = [], {}
+    todo = methods(arguments)
+    for rate in RATES:
+        for picture, truth in pictures:
+            mask = sample(truth, rate)
+            for name, method in todo.items():
+                if name in left_out:
+                    continue
+                try:
+                    row = method(truth[mask], mask, truth)
+                except (ImportError, RuntimeError, OSError) as error:
+                    left_out[name] = str(error)
+                    print(f"left out: {name}: {error}")
+                    continue
+                rows.append({"picture": picture, "rate": rate, **row})
+    return [r for r in rows if r["method"] not in left_out], left_out
+
+
+# ---- other masks, and noise
+
+VARIANTS = [(f"mask seed {seed}", seed, 0.0) for seed in (2, 3)] + [("noise, sigma 10", 1, 10.0)]
+OF_VARIANTS = (PEER, "csrecover --quality fast", "csrecover --quality balanced",
+               "csrecover --solver gaussian --set effort=0", "csrecover --quality best")
+
+
+def run_variants(arguments, pictures):
+    """Rows as those of run, each with its variant; noise is added to the samples, sigma told."""
+    rows, tool = [], Path(arguments.build) / "csrecover"
+    for variant, seed, sigma in VARIANTS:
+        for rate in RATES:
+            for picture, truth in pictures:
+                mask = sample(truth, rate, seed)
+                noise = np.random.default_rng(1000 + seed).standard_normal(int(mask.sum()))
+                y = truth[mask] + sigma * noise
+                for name in OF_VARIANTS:
+                    try:
+                        if name == PEER:
+                            row = measure(name, PEERS[PEER], y, mask, truth)
+                        else:
+                            row = measure_ours(name, str(tool), OURS[name], y, mask, truth, sigma)
+                    except (ImportError, RuntimeError, OSError) as error:
+                        print(f"left out: {variant}, {name}: {error}")
+                        continue
+                    rows.append({"variant": variant, "picture": picture, "rate": rate, **row})
+    return rows
+
+
+def means(rows):
+    table = []
+    for rate in RATES:
+        at = [r for r in rows if r["rate"] == rate]
+        mean = {m: (np.mean([r["psnr"] for r in at if r["method"] == m]),
+                    np.mean([r["seconds"] for r in at if r["method"] == m]))
+                for m in dict.fromkeys(r["method"] for r in at)}
+        for method, (quality, seconds) in mean.items():
+            row = {"method": method, "rate": rate, "psnr": quality, "seconds": seconds}
+            if PEER in mean:
+                row["psnr_over_delaunay"] = quality - mean[PEER][0]
+                row["times_faster_than_delaunay"] = mean[PEER][1] / seconds
+            table.append(row)
+    return table
+
+
+def show(table, source):
+    names = list(dict.fromkeys(row["method"] for row in table))
+    at = {(row["method"], row["rate"]): row for row in table}
+    print(f"\nmean PSNR (dB) and seconds a picture, {THREADS} thread(s); pictures: {source}")
+    print(f"{'method':42s} {'10 %':>7s} {'25 %':>7s} {'s at 25 %':>10s} {'dB over':>8s} {'times':>7s}")
+    print(f"{'':42s} {'':7s} {'':7s} {'':10s} {'Delaunay':>8s} {'faster':>7s}")
+    for name in names:
+        low, high = at[name, RATES[0]], at[name, RATES[1]]
+        print(f"{name:42s} {low['psnr']:7.2f} {high['psnr']:7.2f} {high['seconds']:10.3f} "
+              f"{high.get('psnr_over_delaunay', float('nan')):+8.2f} "
+              f"{high.get('times_faster_than_delaunay', float('nan')):7.2f}")
+
+
+def main():
+    global THREADS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", help="folder of *-256.png (default: shared/images near the "
+                                         "checkout, else pictures made by code)")
+    parser.add_argument("--build", default=str(ROOT / "build"), help="folder with csrecover")
+    parser.add_argument("--quick", action="store_true", help="leave out the slow peers")
+    parser.add_argument("--json", default="pictures.json")
+    parser.add_argument("--threads", default=THREADS, help="of csrecover (default 1)")
+    arguments = parser.parse_args()
+    THREADS = arguments.threads
+    if arguments.images and not Path(arguments.images).is_dir():
+        sys.exit(f"pictures.py: {arguments.images}: no such folder; give one with PNG files")
+    pictures, source = load(arguments.images)
+    rows, left_out = run(arguments, pictures)
+    table = means(rows)
+    show(table, source)
+    variants = [] if arguments.quick else run_variants(arguments, pictures)
+    for variant in dict.fromkeys(row["variant"] for row in variants):
+        show(means([r for r in variants if r["variant"] == variant]), f"{source}, {variant}")
+    machine.write(arguments.json, {"machine": machine.describe(arguments.build),
+                                   "source": source, "mean": table, "pictures": rows,
+                                   "variants": variants,
+                                   "left_out": left_out})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+/* problem.c - rows by the library's own uniform sampling, values by the kind of signal. */
+#include "problem.h"
+
+#include <math.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "core/sort.h"
+
+const char *const bench_signal_names[BENCH_SIGNALS] = {"noise", "piecewise", "picture"};
+
+static void *allocate(int64_t n, size_t size) {
+    void *p = malloc((size_t)n * size);
+    if (!p) bench_fail("problem", "out of memory");
+    return p;
+}
+
+/* Smooth pieces: a sine whose frequency, phase and height change at each of 24 jumps. */
+static double piecewise(double t) {
+    int piece = (int)(t * 25.0);
+    uint64_t k = (uint64_t)piece;
+    double height = 0.2 + csrec_random_uniform(7, 0, k);
+    double phase = 6.0 * csrec_random_uniform(7, 1, k);
+    double frequency = 20.0 + 60.0 * csrec_random_uniform(7, 2, k);
+    return height * sin(phase + frequency * t) + 2.0 * csrec_random_uniform(7, 3, k) - 1.0;
+}
+
+static csrec_shape square(int levels) {
+    return (csrec_shape){2, {INT64_C(1) << (levels / 2), INT64_C(1) << (levels - levels / 2)}};
+}
+
+static void fill_picture(bench_problem *p) {
+    csrec_shape shape = square(p->levels);
+    int64_t *index = allocate(p->n, sizeof *index);
+    bench_check(csrec_rows_to_index(&shape, CSREC_ORDER_MORTON, p->n, p->rows, index), "rows");
+    /* Detail down to the pixels of a picture sampled at one in four, whatever M is. */
+    int64_t side = (int64_t)(2.0 * sqrt((double)p->n));
+#pragma omp parallel for
+    for (int64_t j = 0; j < p->n; j++) {
+        double u = (double)(index[j] / shape.dim[1]) / (double)shape.dim[0];
+        double v = (double)(index[j] % shape.dim[1]) / (double)shape.dim[1];
+        p->y[j] = bench_picture_value(u, v, side);
+    }
+    free(index);
+}
+
+static void draw_rows(bench_problem *p, uint64_t seed) {
+    csrec_shape line = {1, {INT64_C(1) << p->levels}};
+    csrec_sampling sampling;
+    csrec_error error;
+    if (csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, p->n, seed, &sampling, &error))
+        bench_fail("sampling", error.text);
+    p->rows = allocate(p->n, sizeof *p->rows);
+    for (int64_t j = 0; j < p->n; j++) p->rows[j] = (uint64_t)sampling.index[j];
+    csrec_sampling_clear(&sampling);
+}
+
+bench_problem bench_problem_create(bench_signal signal, int levels, int64_t n, uint64_t seed) {
+    bench_problem p = {levels, n, NULL, allocate(n, sizeof *p.y)};
+    draw_rows(&p, seed);
+    double scale = ldexp(1.0, -levels);
+    if (signal == BENCH_PICTURE) {
+        fill_picture(&p);
+        return p;
+    }
+#pragma omp parallel for
+    for (int64_t j = 0; j < n; j++)
+        p.y[j] = signal == BENCH_NOISE ? 2.0 * csrec_random_uniform(seed, 1, (uint64_t)j) - 1.0
+                                       : piecewise((double)p.rows[j] * scale);
+    return p;
+}
+
+bench_problem bench_problem_image(const char *path, uint64_t seed) {
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    if (!png_image_begin_read_from_file(&png, path)) bench_fail(path, png.message);
+    png.format = PNG_FORMAT_GRAY;
+    unsigned char *pixels = allocate((int64_t)png.width * png.height, 1);
+    if (!png_image_finish_read(&png, NULL, pixels, 0, NULL)) bench_fail(path, png.message);
+    csrec_shape shape = {2, {png.height, png.width}};
+    csrec_sampling sampling;
+    int64_t n = (int64_t)png.width * png.height / 4;
+    bench_check(
+        csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, n > 0 ? n : 1, seed, &sampling, NULL),
+        path);
+    bench_problem p = {0, sampling.n, allocate(sampling.n, sizeof *p.rows),
+                       allocate(sampling.n, sizeof *p.y)};
+    bench_check(csrec_rows_levels(&shape, CSREC_ORDER_MORTON, &p.levels), path);
+    bench_check(csrec_rows_from_index(&shape, CSREC_ORDER_MORTON, p.n, sampling.index, p.rows),
+                path);
+    bench_check(csrec_sort_rows(p.n, p.rows, sampling.index), path);
+    for (int64_t j = 0; j < p.n; j++) p.y[j] = pixels[sampling.index[j]];
+    csrec_sampling_clear(&sampling);
+    free(pixels);
+    return p;
+}
+
+void bench_problem_destroy(bench_problem *problem) {
+    free(problem->rows);
+    free(problem->y);
+    *problem = (bench_problem){0};
+}
+
+csrec_measurement bench_sampled(int64_t side, int64_t channels, csrec_dtype dtype) {
+    csrec_measurement m = {.shape = {2, {side, side}}, .channels = channels, .dtype = dtype};
+    csrec_sampling sampling;
+    bench_check(
+        csrec_sampling_create(&m.shape, CSREC_PATTERN_UNIFORM, side * side / 4, 1, &sampling, NULL),
+        "sampling");
+    m.n = sampling.n;
+    m.index = sampling.index;
+    m.y = malloc((size_t)(m.n * channels) * sizeof *m.y);
+    return m;
+}

@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""tables.py - puts the measured tables into README.md and docs, between <!-- bench:NAME --> and
+<!-- /bench -->. NAME is a key of TABLES below; the figures come from
+bench/results/*.json, so that no table is typed by hand. --check changes nothing and fails if a table
+is out of date; --only NAME leaves the other tables alone."""
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def table(header, rows):
+    """Markdown; the first column is text, the others are figures."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def power(n):
+    log = n.bit_length() - 1
+    return f"2^{log}" if n == 1 << log else f"{n:,}"
+
+
+def number(value, form="{:,.0f}"):
+    return "-" if value is None else form.format(value)
+
+
+def named(machine):
+    memory = f", {machine['memory_gib']:.0f} GiB" if "memory_gib" in machine else ""
+    sets = f", {machine['instructions']}" if "instructions" in machine else ""
+    extra = ", ".join(f"{label} {machine[key]}" for key, label in
+                      (("numpy", "NumPy"), ("scipy", "SciPy"), ("skimage", "scikit-image"),
+                       ("sklearn", "scikit-learn"), ("pylops", "PyLops"))
+                      if key in machine)
+    return (f"{machine['cpu']}, {machine['cores']} cores{memory}{sets}; {machine['compiler']}"
+            f"{'; ' + extra if extra else ''}; {machine['date']}")
+
+
+def pair(row):
+    return f"{number(row['ns_atom_20th'])}, {number(row['ns_atom_4th'])}" if row else "-"
+
+
+def speed(results):
+    data = results("pursuit")
+    at = {(r["columns"], r["n"], r["signal"], r["levels"]): r for r in data["pursuit"]}
+    rows = []
+    for columns in ("two-sided", "paper"):
+        for n in sorted({r["n"] for r in data["pursuit"] if r["signal"] != "file"}):
+            near = n.bit_length() + 1  # M = 4 N
+            picture, wide = at[columns, n, "picture", near], at.get((columns, n, "picture", 40))
+            rows.append((columns, power(n), pair(at[columns, n, "noise", near]),
+                         pair(at[columns, n, "piecewise", near]), pair(picture), pair(wide),
+                         number(picture["speedup_tree"]), number(picture["speedup_levels"])))
+    header = ("ns an atom at K = N/20, N/4", "N", "noise", "piecewise smooth", "picture",
+              "picture, M = 2^40", "times faster than a tree transform an atom",
+              "than level by level")
+    return table(header, rows) + (
+        f"\n\nM = 4 N where not said; ratios for the picture at K = N/4. One core. The tree transform "
+        f"is the leanest we know: one pass that sums and keeps the largest. "
+        f"{named(data['machine'])}.")
+
+
+def targets(results):
+    data = results("pursuit")
+    rows = [(r["what"], number(r["value"], "{:,.4g}"), f"{r['sense']} {r['target']:,g}",
+             "yes" if r["met"] else "no") for r in data["targets"]]
+    sets = [f"{s['columns']}: " + ", ".join(f"{k} {v:.0f} ns" for k, v in s.items()
+                                            if k not in ("columns", "identical_picks"))
+            for s in data["instruction_sets"]]
+    same = all(s["identical_picks"] for s in data["instruction_sets"] + data["threads"])
+    return table(("1024 x 1024 picture, 25 %, K = N/4", "measured", "target", "met"), rows) + (
+        f"\n\nInstruction sets ({'; '.join(sets)}) and 1 or many threads pick "
+        f"{'identical' if same else 'DIFFERENT'} atoms. {named(data['machine'])}.")
+
+
+def memory(results):
+    data = results("pursuit")
+    rows = [(r["columns"], *(number(r[k], "{:.1f}") for k in
+                             ("rows", "tree", "pursuit", "held", "peak")))
+            for r in data["memory"]]
+    return table(("bytes a sample", "rows", "tree", "pursuit", "held", "most while starting"),
+                 rows) + "\n\nCounted allocations at N = 2^18, M = 2^20: the same on every machine."
+
+
+def scale(results):
+    data = results("scale")
+    rows = []
+    for r in data["scale"]:
+        seconds = {s["name"]: s["seconds"] for s in r["stages"]}
+        rows.append((r["columns"], power(r["n"]), power(1 << r["levels"]), f"{r['atoms']:,}",
+                     *(f"{seconds[k]:.1f}" for k in ("operator: rows, tree", "pursuit, 1 atom",
+                                                     "pursuit, all atoms")),
+                     number(r["ns_atom"]), f"{r['resident_peak_bytes'] / 2 ** 30:.2f}",
+                     f"{r['largest_n_24gib'] / 1e6:,.0f} M", r["biggest_part"]))
+    header = ("columns", "N", "M", "atoms", "s operator", "s to the first atom", "s all atoms",
+              "ns an atom", "GiB resident", "largest N in 24 GiB", "biggest part")
+    return table(header, rows) + f"\n\nOne core. {named(data['machine'])}."
+
+
+def quality(results):
+    data = results("pictures")
+    rates = sorted({r["rate"] for r in data["mean"]})
+    at = {(r["method"], r["rate"]): r for r in data["mean"]}
+    rows = []
+    for method in dict.fromkeys(r["method"] for r in data["mean"]):
+        high = at[method, rates[-1]]
+        rows.append((f"`{method}`" if method.startswith("csrecover --") else method,
+                     *(f"{at[method, rate]['psnr']:.2f}" for rate in rates),
+                     f"{high['seconds']:.3f}", number(high.get("psnr_over_delaunay"), "{:+.2f}"),
+                     number(high.get("times_faster_than_delaunay"), "{:.2f}")))
+    header = ("method", *(f"dB at {100 * rate:.0f} %" for rate in rates),
+              f"s at {100 * rates[-1]:.0f} %", "dB over Delaunay", "times faster than Delaunay")
+    pictures = len({r["picture"] for r in data["pictures"]})
+    return table(header, rows) + (f"\n\nMean PSNR over {pictures} pictures of 256 x 256, one "
+                                  f"thread. {named(data['machine'])}.")
+
+
+def copies(data):
+    """Rows of the CUDA table: the transform's share of the copy bandwidth."""
+    copy = next(r["gb_s"] for r in data["transform"] if r["bench"] == "copy")
+    for r in data["transform"]:
+        if r["bench"] == "transform" and r["log2_n"] >= 24:
+            yield (f"all inner products, N = 2^{r['log2_n']}, {r['columns']}",
+                   f"{r['ms']:.2f} ms, {r['gb_s'] / 1e3:.2f} TB/s of useful bytes",
+                   f"{100 * r['copy_share']:.0f} % of a copy ({copy / 1e3:.2f} TB/s)")
+
+
+def loops(data):
+    at = {r["n"]: r for r in data["loop"]["pursuits"] if r["signal"] == "picture"}
+    for n in (1 << 18, 1 << 20):
+        r = at[n]
+        yield (f"one iteration, all columns anew, N = {power(n)}",
+               f"{r['grid_iteration_us']:.2f} us",
+               f"{r['levels_iteration_us'] / r['grid_iteration_us']:,.0f} times a launch a level "
+               f"({r['levels_iteration_us']:,.0f} us)")
+    for n in (1 << 16, 1 << 18, 1 << 20, 1 << 22):
+        r = at[n]
+        yield (f"one signal, an atom, N = {power(n)}", f"{r['speculative_atom_us']:.2f} us",
+               f"{r['cpu_atom_us'] / r['speculative_atom_us']:.1f} times a CPU core "
+               f"({r['cpu_atom_us']:.2f} us)")
+
+
+def batches(data):
+    batch = data["batch"]
+    core = 1.0 / batch["cpu_core_us_an_atom"]
+    for r in batch["batches"]:
+        if r["warps"] or r["signals"] == 1:
+            continue
+        grids = f"{r['grids']} grids" if r["grids"] > 1 else "one grid"
+        yield (f"{r['signals']:,} signals of {batch['n']:,} samples, {grids}",
+               f"{r['million_atoms_s']:,.0f} M atoms/s",
+               f"{r['million_atoms_s'] / core:,.0f} times a CPU core")
+
+
+def volumes(data):
+    v = data["loop"].get("volume")
+    if v:
+        yield (f"volume, M = 2^{v['levels']}, N = {power(v['n'])}, {v['atoms']:,} atoms",
+               f"{v['seconds']:.1f} s, pursuit {v['pursuit_seconds']:.2f} s",
+               f"{v['device_bytes'] / 2 ** 30:.1f} GiB; residual {v['residual']:.4f}")
+
+
+def wholes(data):
+    r = data["recover"]["picture_64_grids"]
+    yield ("1024 x 1024 RGB at 25 %, 64 grids: the library call",
+           f"{r['device']['seconds']:.2f} s",
+           f"{r['cpu']['seconds'] / r['device']['seconds']:.1f} times "
+           f"{data['recover']['machine']['cores']} CPU cores ({r['cpu']['seconds']:.2f} s)")
+    tool = data.get("tool")
+    if tool:
+        best = min(tool["cuda"], tool["cuda_again"])
+        yield ("the same, all of `csrecover --backend cuda`, .npz to PNG", f"{best:.2f} s",
+               f"{tool['cpu'] / best:.1f} times --backend cpu ({tool['cpu']:.2f} s)")
+
+
+def thresholds(data):
+    for r in data.get("threshold", []):
+        yield (f"{r['side']} x {r['side']} at 25 %, threshold, blocks 8, 16, 32: 60 iterations",
+               f"{r['loop_ms']:.2f} ms",
+               f"whole recovery {r['cuda_ms']:.1f} ms, on {r['cpu_threads']} CPU threads "
+               f"{r['cpu_ms']:.1f} ms, to rounding the same")
+
+
+def products(data):
+    """The larger of each operator's products: forward and adjoint, vectors there and back."""
+    largest = {}
+    for r in data.get("operators", []):
+        kind = r["operator"], r["what"]
+        other = largest.get(kind, r)
+        if r["what"] != "correlate" and r["m"] * r["n"] >= other["m"] * other["n"]:
+            largest[kind] = r
+    for r in largest.values():
+        same = "the same bits" if r["same_bits"] else f"to {r['largest']:.0e}"
+        yield (f"operator {r['operator']}, {r['m']:,} x {r['n']:,}, {r['what']}",
+               f"{r['cuda_ms']:.2f} ms, of which vectors {r['transfer_ms']:.2f}",
+               f"{r['cpu_threads']} CPU threads {r['cpu_ms']:.2f} ms; {same}")
+
+
+def manies(data):
+    rows = data.get("omp", [])
+    for r in rows:
+        alike = [o for o in rows if (o["m"], o["n"]) == (r["m"], r["n"])]
+        if r is max(alike, key=lambda o: o["signals"]):
+            yield (f"OMP of {r['signals']:,} signals, {r['m']} x {r['n']}, {r['atoms']} atoms",
+                   f"{r['signals_per_s']:,.0f} signals/s",
+                   f"{r['cpu_threads']} CPU threads {r['cpu_per_s']:,.0f}; "
+                   f"{100 * r['same_picks']:.1f} % with the same picks")
+
+
+def cuda(results):
+    data = results("cuda")
+    rows = [row for part in (copies, loops, batches, volumes, thresholds, products,
+                                         manies, wholes) for row in part(data)]
+    same = (all(r["equal_to_cpu"] for r in data["loop"]["pursuits"] + data["recover"]["choice"])
+            and data["recover"]["picture_64_grids"]["equal_to_cpu"])
+    machine = data["recover"]["machine"]
+    return table(("on the device", "measured", "against"), rows) + (
+        f"\n\nResults are {'equal' if same else 'NOT EQUAL'} to the CPU's to the bit. "
+        f"{data['device']}; {named(machine)}; bench/cuda.sh.")
+
+
+def seconds(value):
+    return f"{value:.3f}" if value < 10 else f"{value:.0f}"
+
+
+def milliseconds(value):
+    return f"{1e3 * value:.1f}" if value < 0.01 else f"{1e3 * value:.0f}"
+
+
+def dense(data):
+    """The sentences on dense problems."""
+    omp, l1 = data["dense"].get("omp"), data["dense"].get("l1")
+    if omp:
+        same = "the same picks" if omp["same_picks"] else "OTHER PICKS"
+        yield (f"OMP on a dense {omp['m']:,} x {omp['n']:,} matrix, {omp['k']} atoms: "
+               f"{1e3 * omp['solve']:.0f} ms, and {1e3 * omp['operator']:.0f} ms once for the "
+               f"operator; scikit-learn's orthogonal_mp {1e3 * omp['sklearn']:.0f} ms: "
+               f"{omp['ratio']:.1f} times, {omp['ratio_with_operator']:.1f} times with the "
+               f"operator, {same}.")
+    if l1:
+        rows = ", ".join(f"{r['method']} {milliseconds(r['seconds'])} ms ({r['iterations']:,} "
+                         f"iterations)" for r in l1["rows"])
+        yield (f"l1 on a dense {l1['m']:,} x {l1['n']:,} matrix, to within {l1['gap']:g} of the "
+               f"least objective: {rows}; and {milliseconds(l1['operator'])} ms once for our operator.")
+
+
+def solvers(results):
+    data = results("peers")
+    rates = [r["rate"] for r in data["pictures"][0]["rates"]]
+    rows = [(f"`{r['method']}`" if r["whose"] == "csrecover" else r["method"], r["basis"] or "-",
+             *(f"{each['psnr']:.2f}" for each in r["rates"]),
+             *(seconds(each["seconds"]) for each in r["rates"])) for r in data["pictures"]]
+    header = ("solver", "basis", *(f"dB at {100 * rate:.0f} %" for rate in rates),
+              *(f"s at {100 * rate:.0f} %" for rate in rates))
+    return table(header, rows) + (
+        "\n\nOurs by name, each on the basis that suits it best; then what other packages have. "
+        f"One thread. {' '.join(dense(data))} {named(data['machine'])}; bench/run.sh peers.")
+
+
+def sidebyside(results):
+    data = results("sidebyside")
+    rows = [(r["method"], r["lines"], f"{r['psnr']:.2f}", seconds(r["seconds"]))
+            for r in data["methods"]]
+    shown = {}
+    for r in data["methods"]:  # the first of each package
+        shown.setdefault(r["method"].split(",")[0].split(":")[0], r)
+    blocks = "\n\n".join(f"{package}:\n\n```python\n{r['code']}\n```"
+                         for package, r in shown.items())
+    return table(("", "lines", "dB", "seconds"), rows) + (
+        f"\n\nMean over {len(data['methods'][0]['pictures'])} pictures of 256 x 256 of which "
+        f"{100 * data['rate']:.0f} % are known, one thread. These are the lines that were measured, "
+        f"with `y = image[mask]`:\n\n{blocks}\n\n{named(data['machine'])}; "
+        f"bench/run.sh sidebyside.")
+
+
+def learn(results):
+    data = results("learn")
+    st, one, em = data["statistics"], data["statistics"]["threads"][0], data["em"]
+    best, copy = st["threads"][-1], st["memcpy_gbs"]
+    rows = [("mean, of a copy's bandwidth", *(f"{t['mean_gbs'] / copy:.2f}" for t in (one, best))),
+            ("centring, of a copy's bandwidth",
+             *(f"{t['centre_gbs'] / copy:.2f}" for t in (one, best))),
+            (f"covariance of {st['rows']:,} x {st['columns']:,}, s",
+             *(f"{t['covariance_s']:.2f}" for t in (one, best))),
+            (f"EM, a round of {em['rows']:,} x 64, {em['components']} Gaussians, s",
+             f"{em['round_s_one']:.3f}", f"{em['round_s_all']:.3f}")]
+    pca = data["pca"]
+    note = (f"Copy {copy:.1f} GB/s. BLAS ssyrk of centred rows: {st['ssyrk_s']:.2f} s. Largest error "
+            f"against float64 sums: {best['covariance_error']:.1e}, ssyrk {st['ssyrk_error']:.1e}. "
+            f"Components of {pca['few']:,} pictures of 55 x 45 in {pca['few_s']:.1f} s, of "
+            f"{pca['many']:,} in {pca['many_s']:.1f} s. {named(data['machine'])}.")
+    return table(("learning", "one core", "all cores"), rows) + "\n\n" + note
+
+
+def family(results):
+    data = results("learn")
+    rows = [(f"{100 * r['rate']:g} %", f"{r['pca_db']:.2f}", f"{r['haar_db']:.2f}",
+             f"{r['dct_db']:.2f}") for r in data["family"]["rates"]]
+    return table(("samples", "components, dB", "Haar pursuit, dB", "dct, dB"), rows) + (
+        f"\n\nMean PSNR over 10 generated faces of 55 x 45; {data['family']['components']} components "
+        f"of {data['family']['members']:,} others. {named(data['machine'])}.")
+
+
+TABLES = {"speed": speed, "targets": targets, "memory": memory, "scale": scale,
+          "quality": quality, "pictures": quality, "cuda": cuda, "solvers": solvers,
+          "sidebyside": sidebyside, "learn": learn, "family": family}
+# The closing comment may be missing, or lie beyond the next opening one: then it is put in.
+MARKER = re.compile(r"<!-- bench:(\w+) -->\n?(?:(?:(?!<!-- bench:).)*?<!-- /bench -->)?", re.S)
+
+
+def reader(folder):
+    def read(name):
+        try:
+            return json.loads((folder / f"{name}.json").read_text())
+        except FileNotFoundError:
+            sys.exit(f"tables.py: {folder / name}.json is missing; run bench/run.sh")
+    return read
+
+
+def fill(text, results, only):
+    def put(match):
+        name = match.group(1)
+        if only and name != only:
+            return match.group(0)
+        if name not in TABLES:
+            sys.exit(f"tables.py: no table '{name}'; there are {', '.join(TABLES)}")
+        return f"<!-- bench:{name} -->\n{TABLES[name](results)}\n<!-- /bench -->" + (
+            "" if match.group(0).endswith("<!-- /bench -->") else "\n")
+    return MARKER.sub(put, text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", nargs="*", help="default: README.md and docs/*.md")
+    parser.add_argument("--results", default=str(ROOT / "bench" / "results"))
+    parser.add_argument("--only", metavar="NAME", help="leave the other tables as they are")
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    results = reader(Path(arguments.results))
+    pages = [Path(name) for name in arguments.file] or [ROOT / "README.md",
+                                                        *sorted(ROOT.glob("docs/*.md"))]
+    old = []
+    for path in pages:
+        before = path.read_text(encoding="utf-8")
+        after = fill(before, results, arguments.only)
+        if after != before:
+            old.append(str(path))
+        if after != before and not arguments.check:
+            part = path.with_name(path.name + ".part")
+            part.write_text(after, encoding="utf-8")
+            part.replace(path)
+        if MARKER.search(before) and not arguments.check:
+            print(f"{path}: {len(MARKER.findall(before))} tables")
+    if arguments.check and old:
+        sys.exit(f"tables.py: tables are out of date: {', '.join(old)}")
+
+
+if __name__ == "__main__":
+    main()

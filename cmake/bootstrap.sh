@@ -1,0 +1,96 @@
+# bootstrap.sh - what samples/demo.sh, tests/run.sh and .ci/run share: install what is missing,
+# configure once, build. Sourced by them with the repository's root as working directory.
+
+CSREC_LIBRARIES='libpng:1.6.30:libpng-dev zlib:1.2.11:zlib1g-dev libzip:1.7:libzip-dev
+    openblas:0.3.20:libopenblas-dev
+    cmocka:1.1.5:libcmocka-dev'
+CSREC_CMAKE=3.25
+
+say() { printf '%s\n' "$*"; }
+
+# True if dotted version $1 is at least $2.
+version_reached() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+have_program() { command -v "$1" >/dev/null 2>&1; }
+
+cmake_reached() {
+    have_program cmake && version_reached "$(cmake --version | sed -n '1s/cmake version //p')" \
+        "$CSREC_CMAKE"
+}
+
+# compiles SOURCE COMPILER FLAG...: true if that compiles and links.
+compiles() {
+    program=$(mktemp) || return 1
+    source=$1
+    shift
+    printf '%s\n' "$source" | "$@" -x c -o "$program" - >/dev/null 2>&1
+    result=$?
+    rm -f "$program"
+    return $result
+}
+
+main_compiles() { compiles '#include <math.h>
+    int main(void) { return 0; }' "${CC:-cc}" "$@"; }
+
+fuzzer_links() { compiles '#include <stddef.h>
+    int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n) { return data && n ? 0 : 0; }' \
+    clang -fsanitize=fuzzer,address,undefined; }
+
+# module:minimum:package of each missing or too old library, as packages.
+missing_libraries() {
+    for library in $CSREC_LIBRARIES; do
+        package=${library##*:}
+        module=${library%%:*}
+        version=${library#*:}
+        pkg-config --atleast-version="${version%:*}" "$module" 2>/dev/null || echo "$package"
+    done
+}
+
+# Prints the apt names of what is missing to configure, build and test; $1 = fuzz: with clang.
+missing_packages() {
+    main_compiles -fopenmp || echo gcc libc6-dev
+    cmake_reached || echo cmake
+    have_program ninja || echo ninja-build
+    have_program pkg-config || echo pkg-config
+    missing_libraries
+    [ "${1:-}" != fuzz ] || fuzzer_links || echo clang libclang-rt-dev
+}
+
+install_packages() {
+    root=
+    if [ "$(id -u)" -ne 0 ]; then
+        have_program sudo || return 1
+        root=sudo
+    fi
+    say "Installing: $*"
+    $root apt-get update -q &&
+        $root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
+}
+
+# bootstrap_packages [fuzz]: stops with the names of the packages if they cannot be had.
+bootstrap_packages() {
+    # Word splitting is meant: one package a word.
+    # shellcheck disable=SC2046
+    set -- $(missing_packages "${1:-}")
+    [ $# -gt 0 ] || return 0
+    if ! have_program apt-get || ! install_packages "$@"; then
+        say "Missing, by their Debian names: $*"
+        say "Install these (CMake >= $CSREC_CMAKE, CMocka >= 1.1.5, a C11 compiler with OpenMP," \
+            "libpng, zlib, libzip, OpenBLAS), then run this again."
+        exit 1
+    fi
+    cmake_reached || {
+        say "CMake >= $CSREC_CMAKE is needed and the system's is older: see cmake.org/download"
+        exit 1
+    }
+}
+
+# bootstrap_build PRESET: configures if its folder is not configured yet, and builds.
+bootstrap_build() {
+    folder=build
+    [ "$1" = default ] || folder=build-$1
+    if ! [ -f "$folder/build.ninja" ]; then
+        cmake --preset "$1" || exit 1
+    fi
+    cmake --build --preset "$1" || exit 1
+}

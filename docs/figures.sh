@@ -1,0 +1,97 @@
+#!/bin/bash
+# figures.sh BUILD [methods] - makes the pictures of docs/choosing.md (docs/figures/*.png), writes the
+# tables beside them, and the strip of README.md, from a scene that is traced, sampled and recovered
+# here. About a minute. methods: the strip alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$(cd "$1" && pwd)
+export PATH=$build:$build/samples:$PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+
+value() { sed -n "s/.*\"$1\": *\([-0-9.e+]*\).*/\1/p" "$2" | head -n 1; }
+
+# recover NAME SCAN OPTION...: $work/NAME.png, and its decibels and seconds as cells of a table.
+recover() {
+    local name=$1 scan=$2
+    shift 2
+    csrecover "$work/$scan.npz" -o "$work/$name.png" --quiet --json --reference "$work/truth.png" \
+        "$@" >"$work/$name.json"
+    awk -v psnr="$(value psnr "$work/$name.json")" -v ssim="$(value ssim "$work/$name.json")" \
+        -v seconds="$(value total "$work/$name.json")" \
+        'BEGIN { printf " %.2f | %.3f | %.2f |\n", psnr, ssim, seconds }'
+}
+
+# Puts the table on stdin between <!-- figure:NAME --> and <!-- /figure --> of docs/choosing.md.
+place() {
+    cat >"$work/table"
+    awk -v name="<!-- figure:$1 -->" -v table="$work/table" '
+        !inside { print }
+        $0 == name { inside = 1; while ((getline line < table) > 0) print line }
+        inside && $0 == "<!-- /figure -->" { inside = 0; print }' docs/choosing.md >"$work/page"
+    cp "$work/page" docs/choosing.md
+}
+
+# The same samples by every method; a smaller scene, to keep the file small.
+methods() {
+    raytrace --width 160 --height 160 --full -o "$work/small.png" >/dev/null
+    cssample "$work/small.png" -o "$work/small.npz" --rate 0.10
+    for way in nearest linear; do
+        interpolate "$way" "$work/small.npz" "$work/m-$way.png"
+    done
+    csrecover "$work/small.npz" -o "$work/m-haar.png" --quiet
+    csrecover "$work/small.npz" -o "$work/m-dct.png" --quiet --basis dct
+    csrecover "$work/small.npz" -o "$work/m-gmm.png" --quiet --solver gmm
+    csrecover "$work/small.npz" -o "$work/m-gaussian.png" --quiet --solver gaussian
+    strip --rows 2 --truth "$work/small.png" -o docs/figures/methods.png \
+        "10 % sampled=$work/small.npz" nearest="$work/m-nearest.png" linear="$work/m-linear.png" \
+        "Haar pursuit=$work/m-haar.png" "dct threshold=$work/m-dct.png" gmm="$work/m-gmm.png" \
+        gaussian="$work/m-gaussian.png" truth="$work/small.png"
+}
+
+methods
+[ "${2:-}" != methods ] || exit 0
+
+head_of() { printf '| %s | dB | SSIM | seconds |\n| --- | ---: | ---: | ---: |\n' "$1"; }
+
+raytrace --width 192 --height 192 --full -o "$work/truth.png" >/dev/null
+for rate in 0.02 0.05 0.10 0.25; do
+    cssample "$work/truth.png" -o "$work/scan$rate.npz" --rate "$rate"
+done
+for pattern in uniform jitter poisson; do
+    cssample "$work/truth.png" -o "$work/$pattern.npz" --rate 0.10 --pattern "$pattern"
+done
+
+{
+    head_of 'pixels sampled'
+    for rate in 0.02 0.05 0.10 0.25; do
+        echo "| $(awk -v r="$rate" 'BEGIN { print 100 * r }') % |$(recover "rate$rate" "scan$rate")"
+    done
+} | place rates
+strip --rows 2 -o docs/figures/rates.png "$work"/scan0.02.npz "$work"/scan0.05.npz \
+    "$work"/scan0.10.npz "$work"/scan0.25.npz "$work"/rate0.02.png "$work"/rate0.05.png \
+    "$work"/rate0.10.png "$work"/rate0.25.png
+
+{
+    head_of pattern
+    for pattern in uniform jitter poisson; do
+        echo "| \`$pattern\` |$(recover "p-$pattern" "$pattern")"
+    done
+} | place patterns
+strip --rows 2 -o docs/figures/patterns.png "$work"/{uniform,jitter,poisson}.npz \
+    "$work"/p-{uniform,jitter,poisson}.png
+
+{
+    head_of 'options'
+    recover plain scan0.10 --shifts 1 --columns paper | sed 's/^/| `--shifts 1 --columns paper` |/'
+    recover sides scan0.10 --shifts 1 --columns two-sided |
+        sed 's/^/| `--shifts 1 --columns two-sided` |/'
+    recover shifts scan0.10 --shifts 16 | sed 's/^/| `--shifts 16` |/'
+    recover none scan0.10 | sed 's/^/| none: adaptive grids |/'
+    for quality in fast balanced best; do
+        echo "| \`--quality $quality\` |$(recover "q-$quality" scan0.10 --quality "$quality")"
+    done
+} | place solvers
+strip --rows 2 -o docs/figures/solvers.png "$work"/{plain,sides,shifts,none}.png \
+    "$work"/q-{fast,balanced,best}.png "$work"/truth.png
+ls -l docs/figures

@@ -1,0 +1,76 @@
+/* conv2d_state.cuh - what the products of a convolution share. Only for kernels/. */
+#ifndef CSREC_KERNELS_CONV2D_STATE_CUH
+#define CSREC_KERNELS_CONV2D_STATE_CUH
+
+#include "kernels/conv2d.h"
+#include "kernels/device.h"
+#include "kernels/mma.cuh"
+
+/* The same numbers as an axis, and the picture's first entry and steps, as kernels read them. */
+typedef struct csrec_conv_place {
+    int in[2], out[2], count[2], first[2], apart[2], step[2], base[2];
+    int rows, channels;
+    int64_t batch, positions, in_plane, out_plane; /* in_plane: of one channel */
+} csrec_conv_place;
+
+/* One column of the im2col matrix: the entry's place relative to the position's, what is added to
+ * the position's coordinates, and the index of its weight less the row's. */
+typedef struct __align__(16) csrec_conv_tap {
+    int offset, down, right, weight;
+}
+csrec_conv_tap;
+
+/* A tap that no position has. */
+enum { CSREC_CONV_NOWHERE = 1 << 29 };
+
+static inline int64_t csrec_conv_taps_of(const csrec_cuda_conv_sum *sum) {
+    return sum->axis[0].taps * sum->axis[1].taps;
+}
+
+static inline int64_t csrec_conv_whole(int64_t count, int64_t size) {
+    return (count + size - 1) / size;
+}
+
+csrec_conv_place csrec_conv_place_of(const csrec_cuda_conv_sum *sum);
+
+/* taps[padded]: channel, then taps, the last axis fastest; beyond channels * taps those of nowhere.
+ */
+csrec_status csrec_conv_list_taps(const csrec_cuda_conv_sum *sum, int64_t padded,
+                                  csrec_conv_tap *taps, csrec_error *error);
+
+/* A position: of which picture, and where its first tap's input and its result lie. */
+typedef struct csrec_conv_position {
+    int64_t in, out;
+    int down, right;
+    bool there;
+} csrec_conv_position;
+
+__device__ __forceinline__ csrec_conv_position csrec_conv_locate(const csrec_conv_place *g,
+                                                                 int64_t n, int i, int j) {
+    csrec_conv_position p;
+    p.there = n < g->batch;
+    p.down = g->step[0] * i + g->base[0];
+    p.right = g->step[1] * j + g->base[1];
+    p.in = n * g->channels * g->in_plane + (int64_t)p.down * g->in[1] + p.right;
+    p.out = n * g->rows * g->out_plane + (int64_t)(g->first[0] + g->apart[0] * i) * g->out[1] +
+            g->first[1] + g->apart[1] * j;
+    return p;
+}
+
+/* The input at a tap, to shared memory. */
+__device__ __forceinline__ void csrec_conv_fetch(const csrec_conv_place *g,
+                                                 const csrec_conv_position *p,
+                                                 const csrec_conv_tap *tap, const float *in,
+                                                 float *to) {
+    const bool there = p->there && (unsigned)(p->down + tap->down) < (unsigned)g->in[0] &&
+                       (unsigned)(p->right + tap->right) < (unsigned)g->in[1];
+    csrec_async_4(to, in + (there ? p->in + tap->offset : 0), there);
+}
+
+/* x = big + small, 11 bits each. */
+__device__ __forceinline__ void csrec_conv_split(float x, uint32_t *big, uint32_t *small) {
+    *big = csrec_to_tf32(x);
+    *small = csrec_to_tf32(x - __uint_as_float(*big));
+}
+
+#endif

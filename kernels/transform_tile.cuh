@@ -1,0 +1,366 @@
+/* transform_tile.cuh - the nodes of one tile of samples: where they begin and end, and sums of r.
+ *
+ * The tree (src/haar/tree.h): the gap between samples j and j + 1 has a level g, and its node is
+ * the block of span 2^g around it. The node reaches from the nearest gap on the left to the nearest
+ * gap on the right whose levels are higher than g; the lower of those two is its parent's level.
+ * With prefix sums P of r at the node's two ends and its middle,
+ *
+ *     left = P[middle] - P[first],  right = P[end] - P[middle],
+ *     <r, Psi> = (left - right) / sqrt(#).
+ *
+ * A tile of 2,048 gaps is searched as 8 warps x 32 groups x 8 gaps. The levels of a group are the
+ * bytes of two words, which two subtractions compare with a level. A warp makes a table: the groups
+ * that rise above each level. So an end of a node is in its gap's own group, or in the nearest
+ * group of the table's entry, or outside the warp, where the highest levels of the warps are the
+ * bytes of one more pair. Nodes that reach out of the tile, at most 125 and about 20, are handed
+ * on: in the next pass they are the gaps, and what lay between two of them is one sample. Some
+ * passes later one tile is left.
+ */
+#ifndef CSREC_KERNELS_TRANSFORM_TILE_CUH
+#define CSREC_KERNELS_TRANSFORM_TILE_CUH
+
+#include "kernels/transform.h"
+
+enum {
+    GAPS = 8,  /* a thread's, and those of a group: bytes of a word */
+    WARPS = 8, /* a block's: likewise */
+    WARP_GAPS = 32 * GAPS,
+    WORKERS = 32 * WARPS,
+    THREADS = WORKERS + 32, /* one more warp, which looks back */
+    TILE = WARPS * WARP_GAPS,
+    PADDED = TILE + TILE / 8 + 1,
+    END = 64,        /* level of the gap after the last sample and before the first */
+    COLUMN_0 = 63,   /* its code in keys */
+    HANDED_ON = 125, /* a tile: open blocks have distinct levels, 62 and END on each side */
+    OUTSIDE = 4095,  /* an end of a node that lies outside the warp, or the tile */
+    PASSES = 8
+};
+
+constexpr unsigned ALL = 0xffffffffu;
+constexpr unsigned BYTES = 0x01010101u;
+constexpr unsigned NO_NODE = 1u << 31; /* open, or no gap here */
+
+/* What a pass works on. LEAVES: gaps between samples; else gaps handed on by the pass before. */
+struct pass_input {
+    uint64_t M; /* 2^levels */
+    int64_t n;
+    const uint64_t *counts; /* of the pass before */
+    const uint64_t *rows;   /* [n] or [gaps]: a row left of the gap */
+    const double *r;        /* [n], or [gaps] sum up to here inside the tile that handed on */
+    const uint64_t *place; /* [gaps] sample left of the gap << 8 | first of its tile << 7 | level */
+    const double *scale;   /* 1 / sqrt(#) up to # = TILE */
+    uint64_t *state;       /* of the pass before, to be cleared for the next run */
+    const csrec_cuda_best *best; /* of the pass before */
+    int64_t tiles;               /* of both: the pass before may have had fewer */
+    bool one_sided;
+};
+
+struct pass_output {
+    uint64_t *column;
+    double *value;
+    uint32_t *count;       /* may be NULL */
+    bool last;             /* pass */
+    unsigned *threshold;   /* upper half of a |value| that some block has seen; 0 between runs */
+    csrec_cuda_best *best; /* [tiles], of this pass and those before */
+    uint64_t *state;       /* [tiles] counts for the tiles to come */
+    uint64_t *counts;      /* of this pass and those before: columns past n, gaps handed on */
+    uint64_t *rows, *place;
+    double *sum;
+};
+
+struct tile_memory {
+    double prefix[PADDED];          /* sum of r before item k of the tile, at padded(k) */
+    uint2 group[TILE / GAPS + 1];   /* levels + 128 (group_bytes); [0] ends with the gap before */
+    uint8_t level[GAPS + TILE];     /* of gap k at GAPS + k */
+    unsigned node[TILE];            /* of each gap: pack_node, or NO_NODE */
+    unsigned above[WARPS][END + 1]; /* the groups of a warp that rise above a level, a bit each */
+    uint16_t list[WARPS][128];      /* gaps whose nodes reach out of the warp; then, of the tile */
+    uint2 warp_top;                 /* highest levels of the warps, in the form of a group */
+    double warp_sum[WARPS];
+    int listed[WARPS], opened[WARPS]; /* one-sided columns; gaps to be handed on */
+    unsigned arrived;                 /* sums of these, 16 and 12 bits, and of warps */
+    uint64_t offset;                  /* counts before this tile */
+    csrec_cuda_best best[WARPS];
+};
+
+/* One element in eight is left out, so that threads reading 8 in a row meet different banks. */
+static __device__ unsigned padded(unsigned k) {
+    return k + (k >> 3);
+}
+
+/* A node's samples first .. end - 1 of the tile, and its parent's level. */
+static __device__ unsigned pack_node(int first, int end, int parent) {
+    return (unsigned)(parent << 24 | end << 12 | first);
+}
+static __device__ int node_first(unsigned node) {
+    return node & 4095;
+}
+static __device__ int node_end(unsigned node) {
+    return node >> 12 & 4095;
+}
+static __device__ int node_parent(unsigned node) {
+    return node >> 24;
+}
+
+static __device__ int level_at(const tile_memory &tile, int gap) {
+    return tile.level[GAPS + gap];
+}
+
+/* Where gap k's byte is among those of the groups: even gaps in the first word, odd in the second,
+ * so that the bits of gaps_above are in order. */
+static __device__ int group_byte(int k) {
+    return (k & ~7) + (k & 1) * 4 + (k & 6) / 2;
+}
+
+/* Bit 4 j + 3 says whether gap j is above the level; bound is BYTES (level + 1). Bytes are levels +
+ * 128, so none borrows. */
+static __device__ unsigned gaps_above(uint2 group, unsigned bound) {
+    return ((group.x - bound) >> 4 & BYTES << 3) | ((group.y - bound) & BYTES << 7);
+}
+
+/* The bits of the gaps before gap j, and after. */
+static __device__ unsigned bits_before(int j) {
+    return (1u << 4 * j) - 1;
+}
+static __device__ unsigned bits_after(int j) {
+    return ~15u << 4 * j;
+}
+static __device__ int last_gap(unsigned bits) {
+    return (31 - __clz((int)bits)) >> 2;
+}
+static __device__ int first_gap(unsigned bits) {
+    return (__ffs((int)bits) - 1) >> 2;
+}
+
+/* Nearest gap of a warp that is above the level: in the group, where `here` are such gaps, or in
+ * the last, or first, of other groups. Negative if there is none. */
+static __device__ int nearest_before(const uint2 *warp, unsigned here, int group, unsigned groups,
+                                     unsigned bound) {
+    if (!here) {
+        group = 31 - __clz((int)groups);
+        here = gaps_above(warp[max(group, 0)], bound);
+    }
+    return group * GAPS + last_gap(here);
+}
+static __device__ int nearest_after(const uint2 *warp, unsigned here, int group, unsigned groups,
+                                    unsigned bound) {
+    if (!here) {
+        group = __ffs((int)groups) - 1;
+        here = gaps_above(warp[max(group, 0)], bound);
+    }
+    return group * GAPS + first_gap(here);
+}
+
+/* Lanes below this one. */
+static __device__ unsigned lanes_below() {
+    return (1u << threadIdx.x % 32) - 1;
+}
+
+/* Appends k to a warp's list for the lanes that want it; returns the new length. */
+static __device__ int append(uint16_t *list, int length, bool wanted, int k) {
+    unsigned lanes = __ballot_sync(ALL, wanted);
+    if (wanted) list[length + __popc(lanes & lanes_below())] = (uint16_t)k;
+    return length + __popc(lanes);
+}
+
+/* Level of the gap between two neighbouring rows. */
+static __device__ int gap_level(uint64_t row, uint64_t next) {
+    const unsigned upper = (unsigned)((row ^ next) >> 32), lower = (unsigned)(row ^ next);
+    return (upper ? 64 : 32) - __clz((int)(upper ? upper : lower));
+}
+
+/* The tile's items: r to shared memory, levels there and to this thread, item i of which is
+ * k = own + 32 i. WHOLE: the tile is full and not the last. */
+template <bool LEAVES, bool WHOLE>
+static __device__ void load(const pass_input &in, int64_t base, int count, int *own_level,
+                            tile_memory &tile, uint32_t *position) {
+    const int lane = threadIdx.x % 32, own = threadIdx.x / 32 * WARP_GAPS + lane;
+    const uint64_t *rows = (LEAVES ? in.rows : in.place) + base + own;
+    const double *sums = in.r + base + own;
+    uint8_t *level = tile.level + GAPS + own;
+    uint8_t *grouped = reinterpret_cast<uint8_t *>(tile.group + 1) + group_byte(own);
+    double *prefix = tile.prefix + padded(own); /* padded(own + 32 i) = padded(own) + 36 i */
+    uint64_t row[GAPS + 1];                     /* of the last, what lane 31 needs */
+    double r[GAPS];
+    for (int i = 0; i < GAPS; i++) {
+        const bool there = WHOLE || own + 32 * i < count;
+        row[i] = there ? __ldg(rows + 32 * i) : 0;
+        r[i] = there ? __ldcs(sums + 32 * i) : 0.0;
+    }
+    row[GAPS] = LEAVES && lane == 31 && (WHOLE || own + 225 < count) ? rows[225] : 0;
+    uint64_t next = __shfl_sync(ALL, row[0], lane + 1); /* of lane 31: lane 0's */
+    for (int i = 0; i < GAPS; i++) {
+        const int k = own + 32 * i;
+        if (LEAVES) {
+            const uint64_t later =
+                i + 1 < GAPS ? __shfl_sync(ALL, row[i + 1], lane + 1) : row[GAPS];
+            own_level[i] = gap_level(row[i], lane == 31 ? later : next);
+            next = later;
+            if (!WHOLE && k + 1 >= count) own_level[i] = k + 1 == count ? END : 0;
+        } else {
+            if ((WHOLE || k < count) && !(row[i] & 128)) r[i] -= sums[32 * i - 1];
+            own_level[i] = (int)row[i] & 127;
+            position[k + 1] = (uint32_t)(row[i] >> 8) + 1;
+        }
+        level[32 * i] = (uint8_t)own_level[i];
+        grouped[32 * i] = (uint8_t)(own_level[i] + 128);
+        prefix[36 * i] = r[i];
+    }
+    if (threadIdx.x > 0) return;
+    level[-1] = (uint8_t)(LEAVES && base > 0 ? gap_level(rows[-1], row[0]) : (int)END);
+    tile.group[0] = {BYTES << 7, BYTES << 7 | (unsigned)level[-1] << 24};
+    tile.arrived = 0;
+    if (!LEAVES) position[0] = 0;
+}
+
+/* The sum of r over this warp's 8 threads before this one; the warp's sum. */
+static __device__ double scan(tile_memory &tile) {
+    int lane = threadIdx.x % 32;
+    double sum = 0.0;
+    for (int i = 0; i < GAPS; i++) sum += tile.prefix[9 * threadIdx.x + i];
+    for (int d = 1; d < 32; d *= 2) {
+        double before = __shfl_up_sync(ALL, sum, d);
+        if (lane >= d) sum += before;
+    }
+    if (lane == 31) tile.warp_sum[threadIdx.x / 32] = sum;
+    double before = __shfl_up_sync(ALL, sum, 1);
+    return lane == 0 ? 0.0 : before;
+}
+
+/* The lanes whose `top`, of `bits` bits, is above the level. */
+static __device__ unsigned lanes_above(unsigned top, int bits, int level) {
+    unsigned above = 0, equal = level >> bits ? 0 : ALL;
+    for (int bit = bits - 1; bit >= 0; bit--) {
+        const unsigned set = __ballot_sync(ALL, top >> bit & 1);
+        const bool own = level >> bit & 1;
+        above |= own ? 0 : equal & set;
+        equal &= own ? set : ~set;
+    }
+    return above;
+}
+
+/* The table of this warp: a lane has a group, and makes the entries of two levels. */
+static __device__ void make_table(tile_memory &tile) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint2 group = tile.group[threadIdx.x + 1];
+    unsigned top = __vmaxu4(group.x, group.y);
+    top = __vmaxu4(top, top >> 16);
+    top = max(top & 255, top >> 8 & 255) - 128;
+    const unsigned warp_top = __reduce_max_sync(ALL, top);
+    const int bits = 32 - __clz((int)warp_top);
+    tile.above[warp][lane] = lanes_above(top, bits, lane);
+    tile.above[warp][lane + 32] = bits < 6 ? 0 : lanes_above(top, bits, lane + 32);
+    if (lane > 0) return;
+    tile.above[warp][END] = 0;
+    reinterpret_cast<uint8_t *>(&tile.warp_top)[group_byte(warp)] = (uint8_t)(warp_top + 128);
+}
+
+/* Is there room between a block's level and its parent's for a one-sided column? top is END, or 0
+ * if none are wanted. */
+static __device__ bool has_edge(int parent, int level, int top) {
+    return parent > level + 1 && parent < top;
+}
+
+/* The level of the smallest block around samples first .. end - 1 and others. */
+static __device__ int parent_level(const tile_memory &tile, int first, int end) {
+    return min(level_at(tile, first - 1), level_at(tile, end - 1));
+}
+
+/* Nodes that end inside the warp, and how many of this thread's have a one-sided column; the
+ * others to the list, whose length is returned. */
+static __device__ int look_inside(tile_memory &tile, const int *level, int top, int *columns) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, base = warp * WARP_GAPS;
+    const uint2 *groups = tile.group + 1 + base / GAPS;
+    const uint8_t *levels = tile.level + GAPS + base;
+    const unsigned before = bits_before(lane % GAPS), after = bits_after(lane % GAPS);
+    int listed = 0;
+#pragma unroll
+    for (int i = 0; i < GAPS; i++) {
+        const int group = 4 * i + lane / GAPS;
+        const unsigned above = tile.above[warp][level[i]], below = (1u << group) - 1;
+        const unsigned bound = BYTES * (unsigned)(level[i] + 1);
+        const unsigned here = gaps_above(groups[group], bound);
+        const int left = nearest_before(groups, here & before, group, above & below, bound);
+        const int right =
+            nearest_after(groups, here & after, group, above & ~(2 * below + 1), bound);
+        const bool wanted = level[i] > 0 && (left | right) < 0;
+        const int parent = min(levels[max(left, 0)], levels[max(right, 0)]);
+        if (!wanted && level[i] > 0) *columns += has_edge(parent, level[i], top);
+        tile.node[base + lane + 32 * i] =
+            level[i] > 0 ? pack_node(base + left + 1, base + right + 1, parent) : NO_NODE;
+        if (__any_sync(ALL, wanted)) {
+            listed = append(tile.list[warp], listed, wanted, base + lane + 32 * i);
+            if (wanted)
+                tile.node[base + lane + 32 * i] =
+                    pack_node(left < 0 ? OUTSIDE : base + left + 1,
+                              right < 0 ? OUTSIDE : base + right + 1, 0);
+        }
+    }
+    return listed;
+}
+
+/* The end of a node that lies outside the warp; OUTSIDE again if outside the tile. */
+static __device__ int search_before(const tile_memory &tile, int warp, int level) {
+    const unsigned bound = BYTES * (unsigned)(level + 1);
+    const unsigned warps = gaps_above(tile.warp_top, bound) & bits_before(warp);
+    if (!warps) return blockIdx.x == 0 ? 0 : (int)OUTSIDE;
+    warp = last_gap(warps);
+    return warp * WARP_GAPS + 1 +
+           nearest_before(tile.group + 1 + warp * 32, 0, 0, tile.above[warp][level], bound);
+}
+static __device__ int search_after(const tile_memory &tile, int warp, int level) {
+    const unsigned bound = BYTES * (unsigned)(level + 1);
+    const unsigned warps = gaps_above(tile.warp_top, bound) & bits_after(warp);
+    if (!warps) return OUTSIDE;
+    warp = first_gap(warps);
+    return warp * WARP_GAPS + 1 +
+           nearest_after(tile.group + 1 + warp * 32, 0, 0, tile.above[warp][level], bound);
+}
+
+/* The listed nodes; those that reach out of the tile stay on the list, whose length is returned. */
+static __device__ int look_outside(tile_memory &tile, int listed, int top, int *columns) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int opened = 0;
+    for (int begin = 0; begin < listed; begin += 32) {
+        const int at = begin + lane, k = at < listed ? tile.list[warp][at] : 0;
+        bool open = false;
+        __syncwarp();
+        if (at < listed) {
+            const int level = level_at(tile, k);
+            int first = node_first(tile.node[k]), end = node_end(tile.node[k]);
+            if (first == OUTSIDE) first = search_before(tile, warp, level);
+            if (end == OUTSIDE) end = search_after(tile, warp, level);
+            open = first == OUTSIDE || end == OUTSIDE;
+            const int parent = open ? 0 : min(level_at(tile, first - 1), level_at(tile, end - 1));
+            *columns += has_edge(parent, level, top);
+            tile.node[k] = open ? NO_NODE : pack_node(first, end, parent);
+        }
+        opened = append(tile.list[warp], opened, open, k);
+    }
+    return opened;
+}
+
+/* Prefix sums, of the tile, of this thread's 8 samples; `before` are those of the warp. */
+static __device__ void sum_up(tile_memory &tile, double before) {
+    for (int w = 0; w < (int)threadIdx.x / 32; w++) before += tile.warp_sum[w];
+    for (int i = 0; i < GAPS; i++) {
+        double r = tile.prefix[9 * threadIdx.x + i];
+        tile.prefix[9 * threadIdx.x + i] = before;
+        before += r;
+    }
+    if (threadIdx.x == WORKERS - 1) tile.prefix[PADDED - 1] = before;
+}
+
+/* Bits of this thread's 8 samples: are the gaps on both sides above the level? */
+static __device__ unsigned samples_above(const tile_memory &tile, int level) {
+    const unsigned bound = BYTES * (unsigned)(level + 1);
+    const unsigned after = gaps_above(tile.group[threadIdx.x + 1], bound);
+    return after & (after << 4 | gaps_above(tile.group[threadIdx.x], bound) >> 28);
+}
+
+/* One-sided columns of this thread's single samples. */
+static __device__ int count_single(const tile_memory &tile) {
+    return __popc(samples_above(tile, 1) & ~samples_above(tile, END - 1));
+}
+
+#endif

@@ -1,0 +1,45 @@
+"""csrecover - sparse recovery of sampled pictures, volumes and signals.
+
+>>> import csrecover
+>>> picture = csrecover.recover(image[mask], mask=mask)
+
+Pictures: :func:`sample`, :func:`recover`, :func:`psnr`, :func:`ssim`. Files: :func:`read`,
+:func:`write`. Solvers: :func:`solve` on an :class:`Operator` or a matrix. All arithmetic is in
+libcsrec, without the GIL; Ctrl-C stops it.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._conv import conv2d, conv2d_backward
+from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
+                      OutOfMemoryError, Stopped, UnsupportedError)
+from ._library import Atoms, Progress, lib, text
+from ._measurement import Measurement, positions_of, read, sample, write
+from ._metrics import psnr, ssim
+from ._models import Model, learn_conv, learn_gmm, learn_pca, read_model
+from ._operators import Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows
+from ._recover import RecoverInfo, Track, recover
+from ._solve import Solution, solve, synthesize
+from ._tables import backends, bases, solvers
+
+if TYPE_CHECKING:
+    from ._sklearn import OrthogonalMatchingPursuit
+
+__version__: str = text(lib.csrec_version())
+
+__all__ = [
+    "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense", "DeviceError",
+    "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
+    "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "Solution",
+    "Stopped", "Track", "UnsupportedError", "Wavelet", "backends", "bases", "conv2d", "conv2d_backward",
+    "haar_rows", "learn_conv", "learn_gmm", "learn_pca", "positions_of", "psnr", "read",
+    "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "OrthogonalMatchingPursuit":  # needs scikit-learn, the rest does not
+        from ._sklearn import OrthogonalMatchingPursuit
+        return OrthogonalMatchingPursuit
+    raise AttributeError(f"module 'csrecover' has no attribute '{name}'")

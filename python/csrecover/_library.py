@@ -1,0 +1,281 @@
+"""The C library: loading, statuses as exceptions, arrays as pointers, progress as a callback."""
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from ._csrec import ffi
+from ._errors import BY_STATUS, ArgumentError, CsrecError, DataError
+
+
+def _load() -> Any:
+    folder = Path(__file__).resolve().parent
+    for suffix in (".so", ".dylib"):
+        if (folder / f"libcsrec{suffix}").exists():
+            return ffi.dlopen(str(folder / f"libcsrec{suffix}"))
+    raise ImportError(f"no libcsrec beside {__file__}; install with: pip install ./python")
+
+
+#: Functions of csrec.h; each call releases the GIL.
+lib: Any = _load()
+NULL = ffi.NULL
+_STATUS: dict[int, str] = {number: name[len("CSREC_"):]
+                           for number, name in ffi.typeof("csrec_status").elements.items()}
+
+
+def text(pointer: Any) -> str:
+    """A C string; '' for NULL."""
+    return "" if pointer == NULL else ffi.string(pointer).decode("utf-8", "replace")
+
+
+def path_bytes(path: str | os.PathLike[str]) -> Any:
+    return ffi.new("char[]", os.fsencode(path))
+
+
+def new_error() -> Any:
+    return ffi.new("csrec_error *")
+
+
+def check(status: int, error: Any = None) -> None:
+    """Raises the exception that belongs to a status; ``error``: the csrec_error it came with."""
+    if status == 0:
+        return
+    line = text(error.text) if error is not None else ""
+    kind = BY_STATUS.get(_STATUS.get(status, ""), CsrecError)
+    raise kind(line or text(lib.csrec_status_text(status)))
+
+
+def number(prefix: str, enum: str, name: str, choices: Sequence[str]) -> int:
+    """The enumerator of a name as the tools spell it, 'two-sided' for CSREC_COLUMNS_TWO_SIDED."""
+    if name not in choices:
+        raise ArgumentError(f"{prefix} '{name}' is unknown; use {', '.join(choices)}")
+    relements = ffi.typeof(enum).relements
+    return int(relements[f"CSREC_{prefix}_{name}".upper().replace("-", "_")])
+
+
+# ---- arrays
+
+def real(array: Any, name: str) -> np.ndarray:
+    """Any array of real numbers. Complex and other ones are refused, not cut."""
+    try:
+        found = np.asarray(array)
+    except ValueError as error:
+        raise DataError(f"{name}: is no array of numbers: {error}") from None
+    if found.dtype.kind not in "biuf":
+        raise DataError(f"{name}: has dtype {found.dtype}; give real numbers")
+    return found
+
+
+def doubles(array: np.ndarray) -> np.ndarray:
+    """As the library takes it: float64, C order. The array itself where it is that already."""
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def kept(*arrays: np.ndarray) -> np.dtype[Any]:
+    """dtype of results: float32 where all inputs are, else float64."""
+    if all(array.dtype.kind == "f" and array.dtype.itemsize <= 4 for array in arrays):
+        return np.dtype(np.float32)
+    return np.dtype(np.float64)
+
+
+def pointer(array: np.ndarray, ctype: str = "double") -> Any:
+    """The memory of a C-ordered array, not copied; the array must outlive what uses it."""
+    if array.size == 0:
+        return ffi.new(f"{ctype}[1]")
+    return ffi.from_buffer(f"{ctype}[]", array)
+
+
+def copied(address: Any, count: int, ctype: str, dtype: Any) -> np.ndarray:
+    """A NumPy array of its own with count elements at a C address."""
+    if count == 0:
+        return np.empty(0, dtype)
+    return np.frombuffer(ffi.buffer(address, count * ffi.sizeof(ctype)), dtype).copy()
+
+
+def new_shape(shape: Sequence[int]) -> Any:
+    """csrec_shape of a tuple; its range is checked by whoever gets it."""
+    most = int(lib.CSREC_DIMS_MAX)
+    if not 1 <= len(shape) <= most:
+        raise ArgumentError(f"shape {tuple(shape)}: needs 1 to {most} axes")
+    made = ffi.new("csrec_shape *", {"dims": len(shape)})
+    for axis, extent in enumerate(shape):
+        made.dim[axis] = int(extent)
+    return made
+
+
+def as_tuple(shape: Any) -> tuple[int, ...]:
+    """A shape as users write it: a number or a sequence of them."""
+    return tuple(int(n) for n in np.atleast_1d(shape))
+
+
+def positions(mask: Any, index: Any, shape: Any) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Sampled positions, flat in C order, from a mask or from index and shape."""
+    if mask is not None:
+        if index is not None:
+            raise ArgumentError("mask and index both say what was sampled; give one of them")
+        mask = np.asarray(mask)
+        if shape is not None and as_tuple(shape) != mask.shape:
+            raise ArgumentError(f"mask has shape {mask.shape}, but shape is {as_tuple(shape)}")
+        return np.flatnonzero(mask).astype(np.int64, copy=False), mask.shape
+    if index is None or shape is None:
+        raise ArgumentError("what was sampled? give mask, or index and shape")
+    found = np.asarray(index)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise DataError(f"index: has dtype {found.dtype} and {found.ndim} axes; give flat C-order "
+                        "positions, a 1-D array of integers")
+    return np.ascontiguousarray(found, dtype=np.int64), as_tuple(shape)
+
+
+# ---- progress
+
+class Progress(NamedTuple):
+    """What a callback is told, at most about every 10 ms."""
+
+    stage: str
+    """What is being done."""
+    done: int
+    """Iterations, grids or right-hand sides done."""
+    total: int
+    """How many there are at most; 0: unknown."""
+    residual: Optional[float]
+    """||r|| / ||y||, where known."""
+
+
+Callback = Callable[[Progress], Any]
+
+
+class _Interrupts:
+    """Says in any thread whether SIGINT has arrived. Python runs handlers in its main thread only,
+    which may wait for the library's other threads while one of them reports progress; but the byte
+    that Python writes for each signal can be read anywhere."""
+
+    def __init__(self) -> None:
+        self._read, self._write, self._before, self._seen = -1, -1, -1, b""
+
+    def start(self) -> None:
+        if os.name != "posix" or threading.current_thread() is not threading.main_thread():
+            return
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+        self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+
+    def arrived(self) -> bool:
+        if self._read >= 0:
+            try:
+                self._seen += os.read(self._read, 4096)
+            except BlockingIOError:
+                pass
+        return signal.SIGINT in self._seen
+
+    def stop(self) -> None:
+        if self._read < 0:
+            return
+        signal.set_wakeup_fd(self._before, warn_on_full_buffer=False)
+        self.arrived()
+        if self._before >= 0 and self._seen:  # whoever listened before hears of them too
+            try:
+                os.write(self._before, self._seen)
+            except OSError:
+                pass
+        os.close(self._read)
+        os.close(self._write)
+        self._read = -1
+
+
+class Watch:
+    """A callback while a C function runs. Ctrl-C, or any exception of the callback, stops the
+    function and is raised when the ``with`` block ends: the C code runs to its own end, so nothing
+    leaks. A callback that returns true stops it too, but what it has so far is delivered."""
+
+    def __init__(self, callback: Optional[Callback]) -> None:
+        self._callback = callback
+        self._error: Optional[BaseException] = None
+        self._interrupts = _Interrupts()
+        # Called even without a callback, to look for Ctrl-C.
+        self.function = ffi.callback("csrec_progress_fn", self._report, error=True,
+                                     onerror=self._failed)
+
+    def _report(self, progress: Any, _context: Any) -> bool:
+        if self._error is not None or self._interrupts.arrived():
+            return True
+        if self._callback is None:
+            return False
+        return bool(self._callback(Progress(
+            text(progress.stage), progress.done, progress.total,
+            progress.residual if progress.residual >= 0.0 else None)))
+
+    def _failed(self, _kind: Any, error: BaseException, _traceback: Any) -> None:
+        self._error = self._error or error
+
+    def __enter__(self) -> Watch:
+        self._interrupts.start()
+        return self
+
+    def __exit__(self, *_exception: Any) -> None:
+        self._interrupts.stop()
+        if self._error is not None:
+            raise self._error
+
+
+# ---- what solvers and recoveries have in common
+
+def settings(given: dict[str, float]) -> tuple[Any, list[Any]]:
+    """csrec_setting[] of keyword arguments (``lambda_`` for ``lambda``), and what it points to."""
+    names = [ffi.new("char[]", name.rstrip("_").encode()) for name in given]
+    made = ffi.new("csrec_setting[]", max(len(given), 1))
+    for setting, name, (key, value) in zip(made, names, given.items()):
+        try:
+            setting.name, setting.value = name, float(value)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"{key} = {value!r}; must be a number") from None
+    return made, names
+
+
+def whole(value: Any, name: str) -> int:
+    """An integer argument that fits C's int64."""
+    try:
+        found = int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{name} = {value!r}; must be a whole number") from None
+    if found != value or abs(found) >= 1 << 63:
+        raise ArgumentError(f"{name} = {value!r}; must be a whole number")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """A sparse solution, each column once, ascending."""
+
+    column: np.ndarray
+    """[n] uint64"""
+    coefficient: np.ndarray
+    """[n] float64"""
+    count: np.ndarray
+    """[n] int64: samples in the block of a Haar column, else 0"""
+
+
+def new_atoms(count: int) -> Any:
+    """csrec_atoms[count], freed with what the library allocates in it even where Ctrl-C comes
+    between."""
+    made = ffi.new("csrec_atoms[]", count)
+
+    def clear(atoms: Any) -> None:
+        for k in range(count):
+            lib.csrec_atoms_clear(atoms + k)
+    return ffi.gc(ffi.cast("csrec_atoms *", made), lambda atoms, _owner=made: clear(atoms))
+
+
+def take_atoms(atoms: Any) -> Atoms:
+    """Copies csrec_atoms and frees what the library allocated."""
+    taken = Atoms(copied(atoms.column, atoms.n, "uint64_t", np.uint64),
+                  copied(atoms.coefficient, atoms.n, "double", np.float64),
+                  copied(atoms.count, atoms.n, "int64_t", np.int64))
+    lib.csrec_atoms_clear(ffi.addressof(atoms))
+    return taken

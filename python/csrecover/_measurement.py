@@ -1,0 +1,184 @@
+"""Samples of a signal, and the files that hold them."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+
+from ._errors import ArgumentError
+from ._library import (NULL, Callback, Watch, as_tuple, check, copied, doubles, ffi, lib, new_error,
+                       new_shape, number, path_bytes, pointer, positions, real, text, whole)
+
+PATTERNS = ("uniform", "poisson", "jitter")
+_CODES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "U16": "u2", "I16": "i2", "U32": "u4",
+          "I32": "i4", "U64": "u8", "I64": "i8", "F32": "f4", "F64": "f8"}
+_DTYPES = {value: np.dtype(_CODES[name[len("CSREC_"):]])
+           for value, name in ffi.typeof("csrec_dtype").elements.items()}
+_NUMBERS = {dtype: value for value, dtype in _DTYPES.items()}
+
+
+@dataclass(eq=False)
+class Measurement:
+    """Samples of a signal: what a measurement file holds."""
+
+    y: np.ndarray
+    """[N] or [N, C] sampled values, C channels a position"""
+    index: np.ndarray
+    """[N] int64 flat C-order positions, distinct, any order"""
+    shape: tuple[int, ...]
+    """extents of the signal, without channels"""
+    sigma: float = 0.0
+    """standard deviation of the noise of one sample, in units of y; 0: unknown or none"""
+    scale: Optional[tuple[float, float]] = None
+    """values of black and white"""
+    pattern: Optional[str] = None
+    """how positions were drawn: 'uniform', 'poisson' or 'jitter'"""
+    seed: int = 0
+    count: int = 0
+    """positions asked for when they were drawn; 0: N"""
+    min_distance: float = 0.0
+    """pattern 'poisson': guaranteed distance of any two samples, in pixels"""
+
+    @property
+    def mask(self) -> np.ndarray:
+        """bool, the signal's shape: true where sampled."""
+        mask = np.zeros(self.shape, bool)
+        mask.reshape(-1)[self.index] = True
+        return mask
+
+    @property
+    def rate(self) -> float:
+        """Share of the signal's entries that are sampled."""
+        return len(self.index) / float(np.prod(self.shape, dtype=np.float64))
+
+
+def to_c(m: Measurement) -> tuple[Any, list[Any]]:
+    """csrec_measurement * that points into m's arrays, and what must be kept alive with it."""
+    y, index = real(m.y, "y"), np.ascontiguousarray(m.index, dtype=np.int64)
+    if y.ndim not in (1, 2) or index.ndim != 1 or len(y) != len(index):
+        raise ArgumentError(f"y has shape {y.shape} and index {index.shape}; give one value or one "
+                            "row of channels for each sampled position")
+    values = doubles(y)
+    made = ffi.new("csrec_measurement *")
+    made.shape = new_shape(m.shape)[0]
+    made.n, made.channels = len(y), 1 if y.ndim == 1 else y.shape[1]
+    keep = [values, index, pointer(values), pointer(index, "int64_t")]
+    made.y, made.index = keep[2], keep[3]
+    made.dtype = _NUMBERS.get(y.dtype.newbyteorder("="), lib.CSREC_F64)
+    made.sigma = float(m.sigma)
+    if m.scale is not None:
+        made.scale = [float(value) for value in m.scale]
+    if m.pattern is not None:
+        made.pattern = number("pattern", "csrec_pattern", m.pattern, PATTERNS)
+    made.seed, made.count = m.seed, m.count
+    return made, keep
+
+
+def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
+         callback: Optional[Callback] = None) -> Measurement:
+    """Reads a measurement file: .npz, a .png whose transparent pixels are unknown, a .png with a
+    ``mask`` (a .png or .npy whose non-zero pixels are samples), or a .csv of coordinates and
+    values. What is read is checked: finite, distinct, in range, not empty. ``callback``: called with
+    a :class:`Progress` where positions are drawn again; a true result raises :class:`Stopped`."""
+    made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
+    error = new_error()
+    with Watch(callback) as watch:
+        status = lib.csrec_measurement_read_watched(
+            path_bytes(path), NULL if mask is None else path_bytes(mask), watch.function, NULL,
+            made, error)
+    check(status, error)
+    y = copied(made.y, made.n * made.channels, "double", np.float64)
+    if made.channels > 1:
+        y = y.reshape(made.n, made.channels)
+    scale = (float(made.scale[0]), float(made.scale[1]))
+    pattern = text(lib.csrec_pattern_name(made.pattern))
+    return Measurement(y.astype(_DTYPES[made.dtype], copy=False),
+                       copied(made.index, made.n, "int64_t", np.int64),
+                       tuple(made.shape.dim[i] for i in range(made.shape.dims)), made.sigma,
+                       scale if scale[0] != scale[1] else None,
+                       pattern if pattern in PATTERNS else None, made.seed, made.count)
+
+
+def write(path: str | os.PathLike[str], measurement: Measurement, *,
+          procedural: bool = False) -> None:
+    """Writes a measurement as .npz, in y's dtype. ``procedural``: pattern, seed and count instead
+    of the positions, where the pattern is known. The file appears whole or not at all."""
+    made, keep = to_c(measurement)
+    error = new_error()
+    check(lib.csrec_measurement_check(made, b"measurement", error), error)
+    check(lib.csrec_measurement_write(path_bytes(path), made, procedural, error), error)
+    del keep
+
+
+def _draw(shape: tuple[int, ...], count: int, pattern: str, seed: int,
+          callback: Optional[Callback] = None) -> tuple[np.ndarray, float]:
+    made = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
+    error = new_error()
+    if not 0 <= seed < 1 << 64:
+        raise ArgumentError(f"seed = {seed}; must be 0 to 2^64 - 1")
+    which = number("pattern", "csrec_pattern", pattern, PATTERNS)
+    with Watch(callback) as watch:
+        status = lib.csrec_sampling_create_watched(new_shape(shape), which, count, seed,
+                                                   watch.function, NULL, made, error)
+    check(status, error)
+    return copied(made.index, made.n, "int64_t", np.int64), made.min_distance
+
+
+def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = 1) -> np.ndarray:
+    """[count] int64 distinct flat C-order positions, ascending: the same on every platform and for
+    any number of threads. pattern: 'uniform', 'jitter', or 'poisson' (2-D and 3-D)."""
+    return _draw(as_tuple(shape), whole(count, "count"), pattern, seed)[0]
+
+
+def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = None, seed: int = 1,
+           *, count: Optional[int] = None, channel_axis: Optional[int] = None,
+           callback: Optional[Callback] = None) -> Measurement:
+    """Takes samples of a signal.
+
+    image
+        array of any number of axes up to 8
+    rate, count
+        share of the entries to sample, 0 to 1, or their number
+    pattern
+        'uniform', 'jitter' or 'poisson' (no two samples too close; 2-D and 3-D). Default: as the
+        tool cssample, 'poisson' for 2-D and 3-D, else 'jitter'
+    channel_axis
+        axis of the image that holds channels, -1 for [H, W, 3]; they share the positions
+
+    callback
+        called with a :class:`Progress`; a true result raises :class:`Stopped`
+
+    y keeps the image's dtype; uint8 and uint16 set ``scale`` to their range.
+    """
+    values = real(image, "image")
+    if channel_axis is not None:
+        values = np.moveaxis(values, channel_axis, -1)
+    shape = values.shape if channel_axis is None else values.shape[:-1]
+    entries = int(np.prod(shape, dtype=np.int64))
+    if (rate is None) == (count is None):
+        raise ArgumentError("give rate, the share of entries to sample, or count, their number")
+    if rate is not None:
+        if not 0.0 < rate <= 1.0:
+            raise ArgumentError(f"rate = {rate}; must be above 0 and at most 1")
+        count = max(1, int(np.floor(rate * entries + 0.5)))
+    if pattern is None:
+        pattern = "poisson" if len(shape) in (2, 3) else "jitter"
+    assert count is not None
+    index, distance = _draw(shape, whole(count, "count"), pattern, seed, callback)
+    flat = values.reshape(entries, *values.shape[len(shape):])
+    scales = {np.dtype(np.uint8): (0.0, 255.0), np.dtype(np.uint16): (0.0, 65535.0)}
+    return Measurement(flat[index], index, shape, scale=scales.get(values.dtype),
+                       pattern=pattern, seed=seed, count=count, min_distance=distance)
+
+
+def measured(y: Any, mask: Any, index: Any, shape: Any) -> Measurement:
+    """A measurement from what :func:`csrecover.recover` takes."""
+    if isinstance(y, np.ma.MaskedArray) and mask is None and index is None:
+        mask, y = ~np.ma.getmaskarray(y), y.data
+    values = real(y, "y")
+    index, shape = positions(mask, index, shape)
+    if mask is not None and values.shape[:len(shape)] == shape and len(shape) > 1:
+        values = values.reshape(-1, *values.shape[len(shape):])[index]  # a whole picture
+    return Measurement(values, index, shape)

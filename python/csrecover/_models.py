@@ -1,0 +1,285 @@
+"""Models learned from data: named arrays, and texts that tell where they come from."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Optional
+
+import numpy as np
+
+from ._errors import ArgumentError, Stopped
+from ._library import (NULL, Callback, Watch, as_tuple, check, copied, ffi, lib, new_error,
+                       new_shape, path_bytes, pointer, real, text, whole)
+from ._measurement import _DTYPES, _NUMBERS
+
+TEXTS = ("source", "settings", "version", "note")
+
+
+class Model(Mapping[str, np.ndarray]):
+    """A learned model: a mapping of array names to read-only arrays, with a kind. What the kinds
+    hold stands in csrec.h, "learned models":
+
+    pca
+        mean [n], components [k, n] (rows orthonormal, largest variance first), variances [k],
+        noise
+    gmm
+        weights [K], means [K, d], covariances [K, d, d]
+    conv
+        filters [K, kh, kw]
+
+    ``Model(kind, arrays)`` makes one, with the checks that reading a file makes.
+    """
+
+    def __init__(self, kind: str, arrays: Mapping[str, Any]) -> None:
+        names = [ffi.new("char[]", name.encode()) for name in arrays]
+        given = [np.asarray(real(array, name), order="C") for name, array in arrays.items()]
+        keep = [pointer(array, "char") for array in given]
+        made = ffi.new("csrec_array[]", max(len(given), 1))
+        for row, array, memory in zip(made, given, keep):
+            if array.dtype not in _NUMBERS:
+                raise ArgumentError(f"array of dtype {array.dtype} in a model")
+            row.dtype, row.count, row.data = _NUMBERS[array.dtype], array.size, memory
+            row.shape = new_shape(array.shape)[0] if array.ndim else {"dims": 0}
+        rows = ffi.new("csrec_array *[]", [made + i for i in range(len(given))] or [NULL])
+        model, error = ffi.new("csrec_model **"), new_error()
+        check(lib.csrec_model_create(kind.encode(), len(given), ffi.new("char *[]", names or [NULL]),
+                                     rows, model, error), error)
+        self._take(model[0])
+
+    def _take(self, handle: Any) -> None:
+        self._handle = ffi.gc(handle, lib.csrec_model_destroy)
+        self.kind: str = text(lib.csrec_model_kind(handle))
+        self._arrays: dict[str, np.ndarray] = {}
+        name, array = ffi.new("const char **"), ffi.new("const csrec_array **")
+        while lib.csrec_model_info(handle, len(self._arrays), name, array):
+            a = array[0]
+            dtype = _DTYPES[a.dtype]
+            values = copied(a.data, a.count * dtype.itemsize, "char", np.uint8).view(dtype)
+            values = values.reshape([a.shape.dim[i] for i in range(a.shape.dims)])
+            values.setflags(write=False)
+            self._arrays[text(name[0])] = values
+
+    @classmethod
+    def _of(cls, handle: Any) -> Model:
+        model = cls.__new__(cls)
+        model._take(handle)
+        return model
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def text(self, name: str) -> str:
+        """'source', 'settings', 'version' or 'note'; '' where not set."""
+        return text(lib.csrec_model_text(self._handle, name.encode()))
+
+    def set_text(self, name: str, value: str) -> None:
+        """Printable ASCII, at most 1023 letters."""
+        status = lib.csrec_model_set_text(self._handle, name.encode(), value.encode("ascii", "?"))
+        if status:
+            raise ArgumentError(f"text '{name}' is unknown; use {', '.join(TEXTS)}")
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """As .npz, whole or not at all."""
+        error = new_error()
+        check(lib.csrec_model_write(path_bytes(path), self._handle, error), error)
+
+    def __repr__(self) -> str:
+        arrays = ", ".join(f"{name} {array.shape}" for name, array in self._arrays.items())
+        return f"<{self.kind} model: {arrays}>"
+
+
+def read_model(path: str | os.PathLike[str]) -> Model:
+    """Reads and checks a model, as cslearn and :meth:`Model.write` write it."""
+    model, error = ffi.new("csrec_model **"), new_error()
+    check(lib.csrec_model_read(path_bytes(path), model, error), error)
+    return Model._of(model[0])
+
+
+class _Rows:
+    """csrec_data of anything that NumPy can slice: an array, a memory map of any size."""
+
+    def __init__(self, data: Any, shape: Any, channels: int) -> None:
+        data = data if hasattr(data, "ndim") else real(data, "data")
+        if data.ndim < 2 or 0 in data.shape:
+            raise ArgumentError(f"data has shape {data.shape}; give [m, ...], a row an example")
+        self._data = data
+        self._error: Optional[BaseException] = None
+        n = int(np.prod(data.shape[1:], dtype=np.int64))
+        self._width = n
+        if shape is None:
+            axes = data.shape[1:] if channels == 1 else data.shape[1:-1]
+            shape = axes or (n // channels,)
+        self.shape = as_tuple(shape)
+        self._read = ffi.callback("csrec_rows_fn", self._copy, error=lib.CSREC_DATA,
+                                  onerror=self._failed)
+        self.c = ffi.new("csrec_data *", {"m": data.shape[0], "n": n, "read": self._read})
+
+    def _copy(self, _context: Any, first: int, count: int, X: Any, _error: Any) -> int:
+        to = np.frombuffer(ffi.buffer(X, count * self._width * 4), np.float32)
+        to[:] = np.asarray(self._data[first:first + count]).reshape(-1)
+        return 0
+
+    def _failed(self, _kind: Any, error: BaseException, _traceback: Any) -> None:
+        self._error = self._error or error
+
+    def check(self) -> None:
+        """Raises what reading raised."""
+        if self._error is not None:
+            raise self._error
+
+
+def _learn(function: Any, data: Any, shape: Any, channels: int,
+           scale: Optional[tuple[float, float]], callback: Optional[Callback], threads: int,
+           **fields: Any) -> Model:
+    rows = _Rows(data, shape, channels)
+    options = ffi.new("csrec_learn_options *", {"channels": whole(channels, "channels"),
+                                                "threads": whole(threads, "threads"), **fields})
+    options.shape = new_shape(rows.shape)[0]
+    if scale is not None:
+        options.scale = [float(value) for value in scale]
+    model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
+    with Watch(callback) as watch:
+        options.progress = watch.function
+        status = function(rows.c, options, model, stopped, error)
+        found = None if status or stopped[0] else Model._of(model[0])
+    rows.check()
+    check(status, error)
+    if found is None:
+        raise Stopped("the callback asked to stop; nothing was learned")
+    return found
+
+
+def learn_pca(data: Any, *, components: Optional[int] = None, energy: Optional[float] = None,
+              shape: Any = None, channels: int = 1, scale: Optional[tuple[float, float]] = None,
+              callback: Optional[Callback] = None, threads: int = 0) -> Model:
+    """Principal components of the rows of data.
+
+    data
+        [m, ...]: m pictures, patches or vectors; an array or a memory map, read in pieces (as
+        float32) and never held whole
+    components, energy
+        keep at most so many, or those of this share of the variance (default 0.99, or all
+        ``components``)
+    shape, channels
+        of a row; default: data's axes after the first, the last of them being the channels where
+        ``channels`` > 1
+    scale
+        values of black and white
+    callback
+        called with a :class:`Progress`; a true result raises :class:`Stopped`
+
+    The covariance is divided by m, not m - 1. Returns a :class:`Model` of kind 'pca'.
+    """
+    return _learn(lib.csrec_pca_learn, data, shape, channels, scale, callback, threads,
+                  components=0 if components is None else whole(components, "components"),
+                  energy=0.0 if energy is None else float(energy))
+
+
+def learn_gmm(data: Any, components: int = 20, *, start: str = "kmeans", rounds: int = 50,
+              tolerance: float = 0.005, least: float = 0.0, seed: int = 1,
+              resume: Optional[Model] = None, shape: Any = None, channels: int = 1,
+              scale: Optional[tuple[float, float]] = None, callback: Optional[Callback] = None,
+              threads: int = 0) -> Model:
+    """A mixture of Gaussians of the rows of data, by expectation maximisation.
+
+    data, shape, channels, scale, callback, threads
+        as for :func:`learn_pca`
+    start
+        'kmeans', or 'edges' of as many directions, for patches of pictures
+    rounds, tolerance
+        at most so many; stop when one raises the mean log-likelihood of a row, in nats, by less
+    least
+        least eigenvalue of a covariance; 0: 1e-4 of the mean variance of an entry
+    resume
+        a mixture to go on from
+
+    Returns a :class:`Model` of kind 'gmm'. The result does not depend on the threads.
+    """
+    keep = ffi.new("char[]", start.encode())
+    return _learn(lib.csrec_gmm_learn, data, shape, channels, scale, callback, threads,
+                  components=whole(components, "components"), start=keep,
+                  rounds=whole(rounds, "rounds"), tolerance=float(tolerance),
+                  least=float(least), seed=whole(seed, "seed"),
+                  **({} if resume is None else {"from": resume._handle}))
+
+
+def _pictures(pictures: Any, masks: Any) -> tuple[Any, list[Any]]:
+    """csrec_conv_picture[] of [H, W] arrays and their masks, and what it points to."""
+    def planes(given: Any) -> list[Any]:
+        return [given] if isinstance(given, np.ndarray) and given.ndim == 2 else list(given)
+    found = [np.ascontiguousarray(real(p, "picture"), np.float32) for p in planes(pictures)]
+    known = [None] * len(found) if masks is None else [
+        np.ascontiguousarray(np.asarray(mask) != 0, np.uint8) for mask in planes(masks)]
+    if not found or len(known) != len(found):
+        raise ArgumentError(f"{len(found)} pictures and {len(known)} masks; give at least one "
+                            "picture, and a mask for each or none")
+    made, keep = ffi.new("csrec_conv_picture[]", len(found)), []
+    for row, picture, mask in zip(made, found, known):
+        if picture.ndim != 2 or (mask is not None and mask.shape != picture.shape):
+            raise ArgumentError(f"picture has shape {picture.shape}; give [H, W], and a mask of the "
+                                "same")
+        keep += [picture, mask, pointer(picture, "float")]
+        row.height, row.width, row.values = (*picture.shape, keep[-1])
+        if mask is not None:
+            keep.append(pointer(mask, "uint8_t"))
+            row.known = keep[-1]
+    return made, keep
+
+
+def learn_conv(pictures: Any, masks: Any = None, *, filters: int = 64, size: Any = 8,
+               lambda_: float = 0.005, base: float = 8.0,
+               scale: Optional[tuple[float, float]] = None, iterations: int = 40,
+               codings: int = 5, seed: int = 1, start: Optional[Model] = None,
+               callback: Optional[Callback] = None, threads: int = 0) -> Model:
+    """Filters d_k in which all pictures are sparse sums sum_k d_k * x_k.
+
+    pictures
+        [H, W], [P, H, W], or a list of [H, W] of any sizes, gray
+    masks
+        of the same shapes: true where known; None: all are
+    filters, size
+        their number, and their edge or (height, width)
+    lambda_
+        weight of ||x||_1, black to white being 1
+    base
+        pixels over which the layer left to no filter is smooth; below 0: the mean is that layer
+    scale
+        values of black and white; default: the range of what is known
+    iterations, codings
+        rounds of codes and filters, and steps on the codes in each
+    start
+        a model of kind 'conv' to go on from
+    callback
+        called with a :class:`Progress`; a true result stops, with the filters so far
+
+    Returns a :class:`Model` of kind 'conv', for :class:`Conv` and as ``model`` of
+    :func:`csrecover.recover`.
+    """
+    rows, keep = _pictures(pictures, masks)
+    edges = as_tuple(size) * (2 if np.ndim(size) == 0 else 1)
+    if len(edges) != 2:
+        raise ArgumentError(f"size = {size!r}; give an edge, or height and width")
+    options = ffi.new("csrec_conv_learn_options *", {
+        "filters": whole(filters, "filters"), "size": edges, "base": float(base),
+        "iterations": whole(iterations, "iterations"), "codings": whole(codings, "codings"),
+        "lambda": float(lambda_), "seed": whole(seed, "seed"),
+        "threads": whole(threads, "threads")})
+    if scale is not None:
+        options.scale = [float(value) for value in scale]
+    if start is not None:
+        options.start = start._handle
+    model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
+    with Watch(callback) as watch:
+        options.progress = watch.function
+        status = lib.csrec_conv_learn(len(rows), rows, options, model, stopped, error)
+        found = None if status else Model._of(model[0])
+    check(status, error)
+    del keep
+    assert found is not None
+    return found

@@ -1,0 +1,329 @@
+"""Operators A, m x n: what a solver sees of a matrix."""
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from ._errors import ArgumentError
+from ._library import (NULL, as_tuple, check, copied, doubles, ffi, lib, new_error, new_shape,
+                       number, pointer, positions, real, whole)
+from ._recover import COLUMNS, ORDERS
+
+
+class Operator:
+    """A linear map from x [n] to y [m]. SciPy's ``aslinearoperator`` and PyLops' take it as it is.
+
+    Arithmetic is in double; a result has the dtype of its argument if that is float32 or float64,
+    else :attr:`dtype`. Operators do not change once made: threads may share them. ``backend``:
+    'auto', 'cpu' or 'cuda', where products are computed; with 'cuda' the operator stays on the
+    device, and a chain's factors must be there too.
+    """
+
+    name: str
+    """of the library's table"""
+    shape: tuple[int, int]
+    """(m, n)"""
+    dtype: np.dtype[Any]
+
+    def __init__(self, name: str, dtype: Any = np.float64, keep: Sequence[Any] = (),
+                 backend: str = "auto", **spec: Any) -> None:
+        made, error = ffi.new("csrec_operator **"), new_error()
+        names = [ffi.new("char[]", each.encode()) for each in (name, backend)]
+        whole_spec = ffi.new("csrec_operator_spec *",
+                             {"name": names[0], "backend": names[1], **spec})
+        check(lib.csrec_operator_create(whole_spec, made, error), error)
+        self._handle = ffi.gc(made[0], lib.csrec_operator_destroy)
+        self._keep = tuple(keep)
+        m, n = ffi.new("int64_t *"), ffi.new("int64_t *")
+        lib.csrec_operator_size(self._handle, m, n)
+        self.name, self.shape, self.dtype = name, (int(m[0]), int(n[0])), np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64):
+            raise ArgumentError(f"dtype {self.dtype}: must be float32 or float64")
+
+    def _apply(self, function: Any, x: Any, size: int, out_size: int, name: str) -> np.ndarray:
+        given = real(x, name)
+        if given.shape not in ((size,), (size, 1)):
+            raise ArgumentError(f"{name} has shape {given.shape}; {self!r} needs ({size},)")
+        values, out = doubles(given), np.empty(out_size)
+        check(function(self._handle, pointer(values), pointer(out)))
+        return out.astype(self._dtype_for(given), copy=False).reshape(out_size,
+                                                                      *given.shape[1:])
+
+    def _dtype_for(self, given: np.ndarray) -> np.dtype[Any]:
+        return given.dtype if given.dtype in (np.float32, np.float64) else self.dtype
+
+    def matvec(self, x: Any) -> np.ndarray:
+        """y = A x. x: [n] or [n, 1]; y: [m] or [m, 1]."""
+        return self._apply(lib.csrec_operator_forward, x, self.shape[1], self.shape[0], "x")
+
+    def rmatvec(self, y: Any) -> np.ndarray:
+        """x = A^T y. y: [m] or [m, 1]; x: [n] or [n, 1]."""
+        return self._apply(lib.csrec_operator_adjoint, y, self.shape[0], self.shape[1], "y")
+
+    def _columns(self, function: Any, X: Any, size: int, out_size: int) -> np.ndarray:
+        given = real(X, "X")
+        if given.ndim != 2 or given.shape[0] != size:
+            raise ArgumentError(f"X has shape {given.shape}; {self!r} needs ({size}, k)")
+        out = np.empty((out_size, given.shape[1]), self._dtype_for(given))
+        for k in range(given.shape[1]):
+            out[:, k] = function(given[:, k])
+        return out
+
+    def matmat(self, X: Any) -> np.ndarray:
+        """Y = A X. X: [n, k]; Y: [m, k]."""
+        return self._columns(self.matvec, X, self.shape[1], self.shape[0])
+
+    def rmatmat(self, Y: Any) -> np.ndarray:
+        """X = A^T Y. Y: [m, k]; X: [n, k]."""
+        return self._columns(self.rmatvec, Y, self.shape[0], self.shape[1])
+
+    # The names that PyLops calls on what it wraps.
+    def _matvec(self, x: Any) -> np.ndarray:
+        return self.matvec(x)
+
+    def _rmatvec(self, y: Any) -> np.ndarray:
+        return self.rmatvec(y)
+
+    def _matmat(self, X: Any) -> np.ndarray:
+        return self.matmat(X)
+
+    def _rmatmat(self, Y: Any) -> np.ndarray:
+        return self.rmatmat(Y)
+
+    def column_norms(self) -> np.ndarray:
+        """[n] ||a_j||."""
+        norms = np.empty(self.shape[1])
+        check(lib.csrec_operator_column_norms(self._handle, pointer(norms)))
+        return norms.astype(self.dtype, copy=False)
+
+    def correlate(self, r: Any) -> np.ndarray:
+        """[n] <a_j, r> / ||a_j||, 0 for a column of zeros. r: [m]."""
+        return self._apply(lib.csrec_operator_correlate, r, self.shape[0], self.shape[1], "r")
+
+    def column(self, j: int) -> np.ndarray:
+        """[m] column j of A, 0 <= j < n."""
+        if not 0 <= whole(j, "j") < self.shape[1]:
+            raise ArgumentError(f"j = {j}; {self!r} has columns 0 to {self.shape[1] - 1}")
+        a = np.empty(self.shape[0])
+        check(lib.csrec_operator_column(self._handle, j, pointer(a)))
+        return a.astype(self.dtype, copy=False)
+
+    def toarray(self) -> np.ndarray:
+        """[m, n] the matrix, column by column: for small ones."""
+        return self.matmat(np.eye(self.shape[1], dtype=self.dtype))
+
+    @property
+    def T(self) -> Transposed:
+        """A^T."""
+        return Transposed(self)
+
+    H = T
+
+    @property
+    def ndim(self) -> int:
+        return 2
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Operator):
+            return Chain(self, other)
+        other = np.asarray(other)
+        return self.matvec(other) if other.ndim == 1 else self.matmat(other)
+
+    def __repr__(self) -> str:
+        return f"<{self.name} operator {self.shape[0]} x {self.shape[1]}>"
+
+
+class Transposed:
+    """A^T of an operator; not for :func:`csrecover.solve`."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._of = operator
+        self.shape, self.dtype = operator.shape[::-1], operator.dtype
+        self.matvec, self.rmatvec = operator.rmatvec, operator.matvec
+        self.matmat, self.rmatmat = operator.rmatmat, operator.matmat
+
+    @property
+    def T(self) -> Operator:
+        return self._of
+
+    H = T
+
+    def __matmul__(self, other: Any) -> np.ndarray:
+        other = np.asarray(other)
+        return self.matvec(other) if other.ndim == 1 else self.matmat(other)
+
+    def __repr__(self) -> str:
+        return f"<transposed {self._of!r}>"
+
+
+class Dense(Operator):
+    """A matrix [m, n]; columns of any length. It is copied, in double and in the forms that OMP
+    searches fast, so make it once for many solves."""
+
+    def __init__(self, matrix: Any, backend: str = "auto") -> None:
+        given = real(matrix, "matrix")
+        if given.ndim != 2 or 0 in given.shape:
+            raise ArgumentError(f"matrix has shape {given.shape}; give [m, n]")
+        values = doubles(given)
+        single = given.dtype == np.float32
+        super().__init__("dense", np.float32 if single else np.float64, m=given.shape[0],
+                         n=given.shape[1], matrix=pointer(values), backend=backend)
+
+
+class Haar(Operator):
+    """The sampled Haar matrix (Park 2015): its distinct columns of unit length, never stored.
+
+    rows: [m] ascending distinct rows, see :func:`haar_rows`; levels: L, the matrix has 2^L rows
+    (default: the fewest that hold the rows); columns: 'two-sided' or 'paper'.
+    """
+
+    def __init__(self, rows: Any, levels: Optional[int] = None, columns: str = "two-sided",
+                 dtype: Any = np.float64, backend: str = "auto") -> None:
+        rows = np.ascontiguousarray(rows, dtype=np.uint64)
+        if rows.ndim != 1 or rows.size == 0:
+            raise ArgumentError(f"rows have shape {rows.shape}; give at least one, as 1-D array")
+        self.levels = int(rows[-1]).bit_length() if levels is None else whole(levels, "levels")
+        self.rows, self.columns = rows, columns
+        super().__init__("haar", dtype, m=rows.size, levels=self.levels,
+                         rows=pointer(rows, "uint64_t"),
+                         columns=number("columns", "csrec_columns", columns, COLUMNS),
+                         backend=backend)
+        self._column_numbers: Optional[np.ndarray] = None
+
+    @property
+    def column_numbers(self) -> np.ndarray:
+        """[n] uint64: which column of the full Haar matrix each column of A is: 0, or
+        2^(L - l) + g for block g of 2^l rows."""
+        if self._column_numbers is None:
+            self._column_numbers = self._number_columns()
+        return self._column_numbers
+
+    def _number_columns(self) -> np.ndarray:
+        zeros, found = np.zeros(self.rows.size), ffi.new("int64_t *")
+        arguments = (self.levels, self.rows.size, pointer(self.rows, "uint64_t"), pointer(zeros),
+                     lib.CSREC_TRANSFORM_DISTINCT)
+        check(lib.csrec_haar_transform(*arguments, 0, NULL, found))
+        products = ffi.new("csrec_product[]", int(found[0]))
+        check(lib.csrec_haar_transform(*arguments, found[0], products, found))
+        record = np.dtype([("column", "u8"), ("value", "f8"), ("count", "i8")])
+        numbers = copied(products, int(found[0]), "csrec_product", record)["column"].copy()
+        return numbers if self.columns == "paper" else numbers[self._two_sided(numbers)]
+
+    def _two_sided(self, numbers: np.ndarray) -> np.ndarray:
+        """Which columns have samples in both halves of their block, or are column 0."""
+        one = np.uint64(1)
+        high = np.frexp(np.maximum(numbers, one).astype(np.float64))[1].astype(np.uint64) - one
+        high -= (one << high) > np.maximum(numbers, one)  # rounded up to the next power of 2
+        half = np.uint64(max(self.levels, 1)) - high - one  # log2 of half the block's span
+        group = numbers - (one << high)
+        edge = [np.searchsorted(self.rows, (group * np.uint64(2) + np.uint64(k)) << half)
+                for k in range(3)]
+        return (numbers == 0) | ((edge[0] < edge[1]) & (edge[1] < edge[2]))
+
+
+def haar_rows(index: Any, shape: Any, order: str = "morton") -> tuple[np.ndarray, int]:
+    """([N] uint64 rows of the Haar matrix, its levels L) of flat C-order positions of a signal.
+    order: 'morton', 'hilbert' or 'raster'. For :class:`Haar` sort them, and the samples with
+    them."""
+    index, shape = positions(None, index, shape)
+    if index.size and (index.min() < 0 or index.max() >= np.prod(shape, dtype=np.float64)):
+        raise ArgumentError(f"index: positions must be 0 to {int(np.prod(shape)) - 1}")
+    which = number("order", "csrec_order", order, ORDERS)
+    levels, made = ffi.new("int *"), new_shape(shape)
+    check(lib.csrec_rows_levels(made, which, levels))
+    rows = np.empty(index.size, np.uint64)
+    check(lib.csrec_rows_from_index(made, which, index.size, pointer(index, "int64_t"),
+                                    pointer(rows, "uint64_t")))
+    return rows, int(levels[0])
+
+
+class _Sampled(Operator):
+    """Operators of a signal of which the entries `index`, or those where `mask` is true, are
+    samples; all of them where neither is given."""
+
+    def __init__(self, name: str, shape: Any, index: Any, mask: Any, dtype: Any,
+                 keep: Sequence[Any] = (), **spec: Any) -> None:
+        if shape is None and mask is None:
+            raise ArgumentError(f"{name}: give shape, or mask")
+        pointers: dict[str, Any] = {}
+        if mask is not None or index is not None:
+            at, extents = positions(mask, index, shape)
+            pointers = {"m": at.size, "index": pointer(at, "int64_t")}
+        else:
+            extents = as_tuple(shape)
+            pointers = {"m": int(np.prod(extents, dtype=np.int64))}
+        made = new_shape(extents)
+        self.signal_shape = extents
+        super().__init__(name, dtype, keep, shape=made, **pointers, **spec)
+
+
+class Dct(_Sampled):
+    """Overlapping block cosine frame of a sampled signal with 1 to 3 axes: x are the coefficients
+    of all blocks, A x the samples. block: edge, 4 to 32; step: distance of blocks, at most block
+    (default: half a block)."""
+
+    def __init__(self, shape: Any = None, index: Any = None, mask: Any = None, block: int = 8,
+                 step: Optional[int] = None, dtype: Any = np.float64,
+                 backend: str = "auto") -> None:
+        super().__init__("dct", shape, index, mask, dtype, backend=backend, block=whole(block, "block"),
+                         step=(block + 1) // 2 if step is None else whole(step, "step"))
+
+
+class Wavelet(_Sampled):
+    """Lifted wavelets of a sampled signal with 1 to 3 axes. kind: 'haar', 'cdf53' or 'cdf97';
+    levels: 0 as many as fit."""
+
+    def __init__(self, shape: Any = None, index: Any = None, mask: Any = None,
+                 kind: str = "cdf97", levels: int = 0, dtype: Any = np.float64,
+                 backend: str = "auto") -> None:
+        own = ffi.new("char[]", kind.encode())
+        super().__init__("wavelet", shape, index, mask, dtype, [own], kind=own,
+                         levels=whole(levels, "levels"), backend=backend)
+
+
+class Mask(_Sampled):
+    """Takes the samples out of a signal: x [entries], y [m]."""
+
+    def __init__(self, shape: Any = None, index: Any = None, mask: Any = None,
+                 dtype: Any = np.float64, backend: str = "auto") -> None:
+        super().__init__("mask", shape, index, mask, dtype, backend=backend)
+
+
+class Conv(_Sampled):
+    """A convolutional dictionary under a mask: atoms are filters at every place that meets the
+    signal, so x has [K][shape + kernel - 1] entries. filters: [K, ...], a filter of the signal's
+    number of axes each, as :func:`learn_conv` learns them; threads: that a product may use."""
+
+    def __init__(self, filters: Any, shape: Any = None, index: Any = None, mask: Any = None,
+                 threads: int = 1, dtype: Any = np.float64, backend: str = "auto") -> None:
+        values = doubles(real(filters, "filters"))
+        axes = np.ndim(mask) if mask is not None else len(as_tuple(() if shape is None else shape))
+        if values.ndim != axes + 1 or values.size == 0:
+            raise ArgumentError(f"filters have shape {values.shape}; needs [K] and {axes} axes, as "
+                                "the signal has")
+        super().__init__("conv", shape, index, mask, dtype, backend=backend,
+                         filters=pointer(values), n_filters=len(values),
+                         kernel=ffi.new("int64_t[]", values.shape[1:]),
+                         threads=whole(threads, "threads"))
+
+
+class Chain(Operator):
+    """``second @ first``: A x = second(first(x))."""
+
+    def __init__(self, second: Operator, first: Operator, backend: str = "auto") -> None:
+        if first.shape[0] != second.shape[1]:
+            raise ArgumentError(f"{second!r} cannot follow {first!r}: {second.shape[1]} columns, "
+                                f"{first.shape[0]} rows")
+        super().__init__("chain", np.result_type(first.dtype, second.dtype), (first, second),
+                         first=first._handle, second=second._handle, backend=backend)
+
+
+def as_operator(A: Any) -> Operator:
+    """A itself, or :class:`Dense` of a matrix."""
+    if isinstance(A, Operator):
+        return A
+    if hasattr(A, "matvec"):
+        raise ArgumentError(f"A: {type(A).__name__} has no columns to search; give an operator of "
+                            "csrecover or a matrix")
+    return Dense(A.toarray() if hasattr(A, "toarray") else A)

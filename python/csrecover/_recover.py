@@ -1,0 +1,262 @@
+"""From samples to the whole signal."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+
+from ._errors import ArgumentError
+from ._library import (NULL, Atoms, Callback, Watch, check, copied, doubles, ffi, kept, lib, new_atoms,
+                       new_error, number, pointer, real, settings, take_atoms, text, whole)
+from ._measurement import Measurement, measured, to_c
+from ._models import Model
+
+QUALITIES = ("fast", "balanced", "best")
+ORDERS = ("morton", "hilbert", "raster")
+COLUMNS = ("paper", "two-sided")
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Some steps of one part of a recovery: each of the first 16, then about four in every
+    doubling, and the last."""
+
+    name: str
+    unit: str
+    """what one iteration is: 'iteration', 'grid' or 'pass'"""
+    iteration: np.ndarray
+    """[steps] int64, from 1"""
+    residual: np.ndarray
+    """[steps] ||y - A x|| / ||y|| over all channels"""
+    psnr: np.ndarray
+    """[steps] dB; NaN without ``reference``"""
+
+
+@dataclass(frozen=True, eq=False)
+class RecoverInfo:
+    """How a recovery went."""
+
+    outcome: str
+    """why it ended, in words"""
+    interrupted: bool
+    """the callback asked to stop: the signal is the best so far"""
+    pursuits: int
+    """grids x channels, or frames x channels"""
+    iterations: int
+    """in all of them"""
+    residual: float
+    """largest ||r|| / ||y|| of any pursuit"""
+    levels: int
+    """L, where the Haar matrix has 2^L rows"""
+    backend: str
+    seconds: dict[str, float]
+    """by stage: 'tree', 'pursuit', 'synthesis', 'total'"""
+    atoms: Optional[list[Atoms]] = None
+    """with ``coefficients=True``: those of each channel"""
+    tracks: Optional[list[Track]] = None
+    """how the signal came about, the last track being the signal as delivered"""
+
+
+def _start(made: Any, quality: Optional[str]) -> Any:
+    options = ffi.new("csrec_recover_options *")
+    lib.csrec_recover_defaults(made, options)
+    if quality is None:
+        return options
+    i = 0
+    while (name := lib.csrec_recover_preset(i, NULL, NULL)) != NULL:
+        if text(name) == quality:
+            lib.csrec_recover_preset(i, made, options)
+            return options
+        i += 1
+    raise ArgumentError(f"quality '{quality}' is unknown; use {', '.join(QUALITIES)}")
+
+
+def _add_settings(options: Any, params: dict[str, float]) -> list[Any]:
+    """Parameters of the caller behind those of the preset."""
+    solve = options.solve
+    before = {text(solve.settings[i].name): solve.settings[i].value
+              for i in range(solve.n_settings)}
+    made, keep = settings({**before, **params})
+    solve.settings, solve.n_settings = made, len({**before, **params})
+    return [made, *keep]
+
+
+def _settle_grids(options: Any, shifts: Optional[int], epsilon: Optional[float],
+                  steered: bool, coefficients: bool) -> None:
+    """As the tool csrecover chooses: adaptive grids run to their end, so whatever steers a pursuit
+    asks for plain ones, and the mean over grids gains nothing from small residuals."""
+    solver = text(options.solve.solver)
+    on_grids = text(options.basis) in ("", "haar") and solver not in ("gaussian", "gmm")
+    if shifts is not None:
+        options.shifts = whole(shifts, "shifts")
+    elif coefficients:
+        options.shifts = 1
+    elif options.shifts == 0 and on_grids and steered:
+        options.shifts = 64
+    if options.shifts > 1 and on_grids and epsilon is None:
+        options.solve.stop.epsilon = 0.01
+
+
+def _truth(measurement: Measurement, made: Any, reference: Any,
+           peak: Optional[float]) -> tuple[Any, np.ndarray, float]:
+    """(pointer or NULL, what it points into, peak) of the truth that a history compares with."""
+    if reference is None:
+        return NULL, np.empty(0), 1.0
+    truth = real(reference, "reference")
+    channels = (int(made.channels),) if np.ndim(measurement.y) == 2 else ()
+    if truth.shape != (*measurement.shape, *channels):
+        raise ArgumentError(f"reference has shape {truth.shape}; the signal has "
+                            f"{(*measurement.shape, *channels)}")
+    if peak is None and truth.dtype.kind != "u":
+        raise ArgumentError("peak: the range of the reference's values is not known of its dtype; "
+                            "give it, 255 for pictures of 8 bits")
+    values = doubles(truth)
+    return pointer(values), values, float(np.iinfo(truth.dtype).max if peak is None else peak)
+
+
+def _tracks(history: Any) -> list[Track]:
+    name, unit = ffi.new("const char **"), ffi.new("const char **")
+    n, steps = ffi.new("int64_t *"), ffi.new("const csrec_history_step **")
+    record = np.dtype([("iteration", "i8"), ("residual", "f8"), ("psnr", "f8")])
+    found: list[Track] = []
+    while lib.csrec_history_track(history, len(found), name, unit, n, steps):
+        table = copied(steps[0], int(n[0]), "csrec_history_step", record)
+        found.append(Track(text(name[0]), text(unit[0]), table["iteration"].copy(),
+                           table["residual"].copy(), table["psnr"].copy()))
+    return found
+
+
+def _signal(measurement: Measurement, made: Any) -> np.ndarray:
+    channels = (int(made.channels),) if np.ndim(measurement.y) == 2 else ()
+    try:
+        return np.empty((*measurement.shape, *channels), np.float64)
+    except (MemoryError, ValueError):
+        raise ArgumentError(f"shape {measurement.shape}: no memory for the whole signal") from None
+
+
+def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
+            quality: Optional[str] = None, solver: Optional[str] = None,
+            basis: Optional[str] = None, sigma: Optional[float] = None,
+            scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
+            seed: int = 1, order: Optional[str] = None, columns: Optional[str] = None,
+            atoms: Optional[int] = None, epsilon: Optional[float] = None,
+            min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
+            threads: int = 0, backend: str = "auto", coefficients: bool = False,
+            model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
+            return_info: bool = False, **params: float) -> Any:
+    """The whole picture, volume or signal from some of its entries.
+
+    y
+        [N] samples, or [N, C] of C channels; a :class:`Measurement`; a masked array; or, with
+        ``mask``, the whole array, of which only the samples are looked at
+    mask
+        bool, the signal's shape: **true where sampled**; y lists its true entries in C order
+    index, shape
+        instead of mask: [N] flat C-order positions in any order, and the signal's shape
+    quality
+        'fast', 'balanced' or 'best': a solver, a basis and parameters that suit each other.
+        Without it, and without what follows: adaptive Haar grids for pictures
+    solver, basis, **params
+        see :func:`solvers` and :func:`bases`; ``lambda_`` stands for the parameter ``lambda``
+    sigma
+        standard deviation of the noise of one sample, in units of y
+    scale
+        values of black and white, in units of y
+    shifts
+        Haar grids to average over; 1: the plain grid of the paper; 0: adaptive grids
+    seed
+        draws the grids
+    order, columns
+        'morton', 'hilbert', 'raster'; 'paper', 'two-sided'
+    atoms, epsilon, min_coefficient
+        stop a pursuit after so many atoms, at ||r|| <= epsilon ||y||, or when the best
+        coefficient, in units of y, is below
+    callback
+        called with a :class:`Progress`; a true result stops, and the best so far is returned
+    threads
+        0: all cores. The result does not depend on it
+    backend
+        'auto', 'cpu' or 'cuda'
+    coefficients
+        also the atoms, in the info (one plain grid)
+    model
+        a :class:`Model` that the recovery rests on; nothing else but seed, threads, callback and
+        what was sampled counts then
+    reference, peak
+        the truth, of the signal's shape, and the range of its values (default: of an unsigned
+        integer dtype): the info's tracks then have the PSNR of each step
+    return_info
+        return (signal, :class:`RecoverInfo`)
+
+    Returns the signal, of the signal's shape, with C channels last if y has them: float32 if y is
+    float32, else float64. Values are not clipped.
+
+    >>> picture = csrecover.recover(image[mask], mask=mask, quality="balanced")
+    """
+    if isinstance(y, Measurement):
+        if mask is not None or index is not None or shape is not None:
+            raise ArgumentError("a Measurement says itself what was sampled; leave out mask, "
+                                "index and shape")
+        m = y
+    else:
+        m = measured(y, mask, index, shape)
+    made, keep = to_c(m)
+    if sigma is not None:
+        made.sigma = float(sigma)
+    if scale is not None:
+        made.scale = [float(value) for value in scale]
+    options = _start(made, quality)
+    solve, stop = options.solve, options.solve.stop
+    for name, where, field in ((solver, solve, "solver"), (basis, options, "basis"),
+                               (backend, options, "backend")):
+        if name is not None:
+            keep.append(ffi.new("char[]", str(name).encode()))
+            setattr(where, field, keep[-1])
+    if params:
+        keep += _add_settings(options, params)
+    if order is not None:
+        options.order = number("order", "csrec_order", order, ORDERS)
+    if columns is not None:
+        options.columns = number("columns", "csrec_columns", columns, COLUMNS)
+    if epsilon is not None:
+        stop.epsilon = float(epsilon)
+    if min_coefficient is not None:
+        stop.min_coefficient = float(min_coefficient)
+    if atoms is not None:
+        stop.atoms = whole(atoms, "atoms")
+    steered = bool(params) or any(
+        given is not None for given in (solver, order, columns, epsilon, min_coefficient, atoms))
+    _settle_grids(options, shifts, epsilon, steered, coefficients)
+    options.seed, options.threads = seed, whole(threads, "threads")
+
+    error, report = new_error(), ffi.new("csrec_recover_report *")
+    check(lib.csrec_measurement_check(made, b"samples", error), error)
+    signal = _signal(m, made)
+    found = new_atoms(int(made.channels)) if coefficients else NULL
+    truth, values, top = _truth(m, made, reference, peak)
+    keep.append(values)
+    history = NULL
+    if return_info:
+        room = ffi.new("csrec_history **")
+        check(lib.csrec_history_create(truth, top, room))
+        history = ffi.gc(room[0], lib.csrec_history_destroy)
+        options.history = history
+    if model is not None:
+        options.model = model._handle
+    with Watch(callback) as watch:
+        solve.progress = watch.function
+        status = lib.csrec_recover(made, options, pointer(signal), found, report, error)
+    check(status, error)
+    signal = signal.astype(kept(real(m.y, "y")), copy=False)
+    taken = [take_atoms(found[c]) for c in range(int(made.channels))] if coefficients else None
+    del keep
+    if not return_info:
+        return signal
+    seconds = {stage: getattr(report, f"seconds_{stage}")
+               for stage in ("tree", "pursuit", "synthesis", "total")}
+    return signal, RecoverInfo(text(lib.csrec_outcome_text(report.outcome)),
+                               report.outcome == lib.CSREC_INTERRUPTED, report.pursuits,
+                               report.iterations, report.residual, report.levels,
+                               text(report.backend), seconds, taken,
+                               _tracks(history))

@@ -1,0 +1,170 @@
+"""Sparse x with A x ~= y."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from ._errors import ArgumentError
+from ._library import (Atoms, Callback, Watch, check, doubles, ffi, kept, lib,
+                       new_atoms, new_error, pointer, real, settings, take_atoms, text, whole)
+from ._operators import Haar, Operator, as_operator
+
+_HISTORY_MOST = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What :func:`solve` found. With K right-hand sides, those marked * have an entry for each."""
+
+    x: np.ndarray
+    """[n] or [n, K] coefficients of A's columns"""
+    r: np.ndarray
+    """[m] or [m, K] residual y - A x"""
+    residual: Any
+    """* ||r|| / ||y||"""
+    iterations: Any
+    """*"""
+    outcome: Any
+    """* why it ended, in words"""
+    history: Union[np.ndarray, list[np.ndarray], None]
+    """* [iterations] ||r|| / ||y|| after each; None for many right-hand sides unless asked for"""
+    atoms: Union[Atoms, list[Atoms]]
+    """* x as columns and coefficients; of 'mp' on :class:`Haar` the columns' numbers in the full
+    Haar matrix, as :func:`synthesize` takes them"""
+
+
+def _scatter(A: Operator, solver: str, atoms: Atoms, x: np.ndarray) -> None:
+    at = atoms.column
+    if isinstance(A, Haar) and solver == "mp":
+        at = np.searchsorted(A.column_numbers, atoms.column)
+    x[at.astype(np.intp)] = atoms.coefficient
+
+
+def _warm(x0: Any, n: int, keep: list[Any]) -> Any:
+    x = real(x0, "x0")
+    if x.shape != (n,):
+        raise ArgumentError(f"x0 has shape {x.shape}; give ({n},)")
+    column = np.flatnonzero(x).astype(np.uint64)
+    arrays = [column, doubles(x[column.astype(np.intp)]), np.zeros(column.size, np.int64)]
+    keep += [*arrays, pointer(arrays[0], "uint64_t"), pointer(arrays[1]),
+             pointer(arrays[2], "int64_t")]
+    keep.append(ffi.new("csrec_atoms *", {"n": column.size, "column": keep[-3],
+                                          "coefficient": keep[-2], "count": keep[-1]}))
+    return keep[-1]
+
+
+def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
+          epsilon: float = 0.0, sigma: float = 0.0, min_coefficient: float = 0.0,
+          stagnation: float = 0.0, x0: Any = None, reference: bool = False,
+          history: bool = False, callback: Optional[Callback] = None, threads: int = 0,
+          **params: float) -> Solution:
+    """Solves A x ~= y for x with few entries that are not 0.
+
+    A
+        an :class:`Operator`, or a matrix [m, n] with columns of any length (for many calls make
+        :class:`Dense` of it once)
+    y
+        [m], or [m, K]: K right-hand sides, in parallel or all at once
+    solver
+        'mp', 'omp', 'romp', 'cosamp', 'iht', 'htp', 'fista', ... see :func:`solvers`
+    atoms
+        at most so many iterations: columns of 'mp' and 'omp'
+    epsilon, sigma
+        stop at ||r|| <= epsilon ||y||, or <= sigma sqrt(m): the standard deviation of the noise of
+        one sample, in units of y (not the norm of the noise, nor its square)
+    min_coefficient
+        stop when the best correlation <a_j, r> / ||a_j||, in units of y, is below
+    stagnation
+        stop when an iteration shortens r by less than this share
+    x0
+        [n] to start from, for solvers that keep a dense x
+    reference
+        'mp' on Haar: a full transform for every atom; slow, the same picks
+    history
+        take down the history of many right-hand sides too, 8 bytes for each and each iteration that
+        the stopping rules admit; one right-hand side always has it
+    callback
+        called with a :class:`Progress`; a true result stops, and x so far is returned
+    threads
+        0: all cores, for many right-hand sides
+    **params
+        of the solver, as k=20; ``lambda_`` stands for the parameter ``lambda``
+
+    x and r are float32 if y is float32, else float64.
+    """
+    A = as_operator(A)
+    given = real(y, "y")
+    m, n = A.shape
+    if given.ndim not in (1, 2) or given.shape[0] != m:
+        raise ArgumentError(f"y has shape {given.shape}; {A!r} needs ({m},) or ({m}, k)")
+    many = given.ndim == 2
+    count = given.shape[1] if many else 1
+    values = doubles(given.T)
+    table, keep = settings(params)
+    keep += [values, ffi.new("char[]", solver.encode())]
+    options = ffi.new("csrec_solve_options *")
+    options.solver, options.reference = keep[-1], bool(reference)
+    options.settings, options.n_settings = table, len(params)
+    stop = options.stop
+    stop.atoms = 0 if atoms is None else whole(atoms, "atoms")
+    stop.epsilon, stop.sigma, stop.stagnation = float(epsilon), float(sigma), float(stagnation)
+    stop.min_coefficient = float(min_coefficient)
+    if x0 is not None:
+        options.start = _warm(x0, n, keep)
+    steps = max(0, min(stop.atoms or 4 * m, _HISTORY_MOST)) if history or not many else 0
+    followed = np.empty((count, steps))
+    if followed.size:
+        options.history, options.history_size = pointer(followed), steps
+
+    r, error = np.empty((count, m)), new_error()
+    found = new_atoms(max(count, 1))
+    reports = ffi.new("csrec_solve_report[]", max(count, 1))
+    with Watch(callback) as watch:
+        options.progress = watch.function
+        if many:
+            status = lib.csrec_solve_many(A._handle, count, pointer(values), options,
+                                          whole(threads, "threads"), found, pointer(r), reports,
+                                          error)
+        else:
+            status = lib.csrec_solve(A._handle, pointer(values), options, found, pointer(r),
+                                     reports, error)
+    check(status, error)
+    del keep
+    return _solution(A, solver, found, reports, r, followed, kept(given), many)
+
+
+def _solution(A: Operator, solver: str, found: Any, reports: Any, r: np.ndarray,
+              followed: np.ndarray, dtype: np.dtype[Any], many: bool) -> Solution:
+    atoms = [take_atoms(found[k]) for k in range(len(r))]
+    x = np.zeros((len(r), A.shape[1]), dtype)
+    for row, one in zip(x, atoms):
+        _scatter(A, solver, one, row)
+    r = r.astype(dtype, copy=False)
+    residual = np.array([reports[k].residual for k in range(len(r))])
+    iterations = np.array([reports[k].iterations for k in range(len(r))])
+    outcome = [text(lib.csrec_outcome_text(reports[k].outcome)) for k in range(len(r))]
+    history = [row[:n].copy() for row, n in zip(followed, iterations)]
+    if many:
+        return Solution(x.T, r.T, residual, iterations, outcome,
+                        history if followed.size else None, atoms)
+    return Solution(x[0], r[0], float(residual[0]), int(iterations[0]), outcome[0], history[0],
+                    atoms[0])
+
+
+def synthesize(atoms: Atoms, rows: Any, levels: int) -> np.ndarray:
+    """[len(rows)] values at any rows, sampled or not, of Haar atoms: the sum over i of
+    x_i Psi_i(row), with Psi_i = +-1 / sqrt(count_i) on column i's block."""
+    rows = np.ascontiguousarray(rows, dtype=np.uint64)
+    column = np.ascontiguousarray(atoms.column, dtype=np.uint64)
+    coefficient, counts = doubles(atoms.coefficient), np.ascontiguousarray(atoms.count, np.int64)
+    made = ffi.new("csrec_atoms *", {"n": column.size})
+    keep = [pointer(column, "uint64_t"), pointer(coefficient), pointer(counts, "int64_t")]
+    made.column, made.coefficient, made.count = keep
+    values = np.empty(rows.size)
+    check(lib.csrec_atoms_synthesize(whole(levels, "levels"), made, rows.size,
+                                     pointer(rows, "uint64_t"), pointer(values)))
+    return values
+
+

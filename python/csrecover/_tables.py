@@ -1,0 +1,66 @@
+"""What the library's tables offer: solvers, bases, backends."""
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+from ._library import NULL, ffi, lib, text
+
+
+class Parameter(NamedTuple):
+    """A number that a solver or basis takes as a keyword argument."""
+
+    default: float
+    least: float
+    most: float
+    help: str
+
+
+class Solver(NamedTuple):
+    brief: str
+    source: str
+    """Paper and equation."""
+    parameters: dict[str, Parameter]
+
+
+class Basis(NamedTuple):
+    brief: str
+    parameters: dict[str, Parameter]
+
+
+def _parameters(param: Callable[[int, int], Any], row: int) -> dict[str, Parameter]:
+    found, i = {}, 0
+    while (p := param(row, i)) != NULL:
+        found[text(p.name)] = Parameter(p.value, p.least, p.most, text(p.help))
+        i += 1
+    return found
+
+
+def solvers() -> dict[str, Solver]:
+    """Solvers by name, with their papers and parameters."""
+    name, brief, source = (ffi.new("const char **") for _ in range(3))
+    found: dict[str, Solver] = {}
+    while lib.csrec_solver_info(len(found), name, brief, source):
+        found[text(name[0])] = Solver(text(brief[0]), text(source[0]),
+                                      _parameters(lib.csrec_solver_param, len(found)))
+    return found
+
+
+def bases() -> dict[str, Basis]:
+    """What :func:`recover` takes as ``basis``, by name."""
+    name, brief = ffi.new("const char **"), ffi.new("const char **")
+    found, row = {}, 0
+    while lib.csrec_operator_info(row, name, brief):
+        parameters = _parameters(lib.csrec_operator_param, row)
+        if parameters or text(name[0]) == "haar":
+            found[text(name[0])] = Basis(text(brief[0]), parameters)
+        row += 1
+    return found
+
+
+def backends() -> list[tuple[str, str]]:
+    """(name, device or why it cannot be used) of each backend."""
+    name, line = ffi.new("const char **"), ffi.new("char[512]")
+    found: list[tuple[str, str]] = []
+    while lib.csrec_backend_info(len(found), name, line, 512):
+        found.append((text(name[0]), text(line)))
+    return found

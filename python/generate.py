@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""generate.py HEADER COMPILER OUTPUT - turns csrec.h into the module csrecover._csrec.
+
+The header is the only list of types and functions: what is added there can be called from Python
+after the next build. The C preprocessor expands its tables; cffi reads the declarations that are
+left and writes a module that needs no parser and no compiler where it is imported."""
+import os
+import re
+import subprocess
+import sys
+
+import cffi
+
+
+def declarations(header, compiler):
+    with open(header, encoding="utf-8") as file:
+        text = file.read()
+    # cffi knows bool, size_t and the int types itself; the system's headers are not for its parser.
+    text = re.sub(r"^\s*#\s*include\b.*$", "", text, flags=re.M)
+    done = subprocess.run([compiler, "-E", "-P", "-x", "c", "-"], input=text, text=True,
+                          capture_output=True)
+    if done.returncode:
+        sys.exit(f"generate.py: {compiler} -E failed on {header}: {done.stderr.strip()}")
+    return re.sub(r"__attribute__\(\(visibility\(\"default\"\)\)\)", "", done.stdout)
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    header, compiler, output = sys.argv[1:]
+    ffi = cffi.FFI()
+    ffi.set_source("csrecover._csrec", None)
+    ffi.cdef(declarations(header, compiler))
+    part = output + ".part"
+    ffi.emit_python_code(part)
+    os.replace(part, output)
+
+
+main()

@@ -1,0 +1,179 @@
+"""Operators against matrices made from their definitions, SciPy and PyLops."""
+import numpy as np
+import pytest
+from conftest import problem
+
+import csrecover as cs
+
+
+def haar_matrix(levels):
+    """M x M: column 0 all +1; column M/s + g is +1, -1 on the halves of block g of s rows."""
+    M = 1 << levels
+    H = np.zeros((M, M))
+    H[:, 0] = 1
+    for n in range(1, levels + 1):
+        s = 1 << n
+        for g in range(M // s):
+            H[g * s:g * s + s // 2, M // s + g] = 1
+            H[g * s + s // 2:(g + 1) * s, M // s + g] = -1
+    return H
+
+
+def unit(A):
+    return A / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+
+
+def operators(rng):
+    shape = (12, 17)
+    mask = rng.random(shape) < 0.4
+    index = rng.permutation(np.flatnonzero(mask))
+    rows = np.sort(rng.choice(256, 60, replace=False))
+    dense = rng.standard_normal((30, 50)) * rng.random(50)
+    whole = cs.Wavelet((16, 16), kind="cdf53", levels=2)
+    return [cs.Dense(dense), cs.Haar(rows, 8), cs.Haar(rows, 8, "paper"),
+            cs.Dct(mask=mask), cs.Dct(shape, index, block=5, step=3), cs.Dct((40,)),
+            cs.Wavelet((16, 16), index=rng.choice(256, 99, replace=False)), whole,
+            cs.Conv(rng.standard_normal((3, 4, 2)), mask=mask),
+            cs.Conv(rng.standard_normal((2, 5)), (30,), rng.choice(30, 11, replace=False)),
+            cs.Mask(mask=mask), cs.Mask(shape, index),
+            cs.Mask((16, 16), rng.choice(256, 31, replace=False)) @ whole]
+
+
+def test_products_belong_to_one_matrix(rng):
+    for A in operators(rng):
+        m, n = A.shape
+        matrix = A.toarray()
+        x, y = rng.standard_normal(n), rng.standard_normal(m)
+        size = np.abs(matrix).sum() + 1
+        # Sums of n products, each rounded to 2^-53 of its size.
+        close = {"rtol": 0, "atol": 8 * max(m, n) * 2.0 ** -53 * size}
+        np.testing.assert_allclose(A.matvec(x), matrix @ x, **close)
+        np.testing.assert_allclose(A.rmatvec(y), matrix.T @ y, **close)
+        np.testing.assert_allclose(A @ np.eye(n), matrix, **close)
+        np.testing.assert_allclose(A.T @ y, matrix.T @ y, **close)
+        np.testing.assert_allclose(A.H.matmat(np.c_[y, y]), (matrix.T @ np.c_[y, y]), **close)
+        norms = np.linalg.norm(matrix, axis=0)
+        np.testing.assert_allclose(A.column_norms(), norms, **close)
+        np.testing.assert_allclose(A.correlate(y) * norms, matrix.T @ y, **close)
+        j = int(rng.integers(n))
+        np.testing.assert_allclose(A.column(j), matrix[:, j], **close)
+
+
+def test_dense_is_the_matrix(rng):
+    matrix = rng.standard_normal((7, 11))
+    np.testing.assert_array_equal(cs.Dense(matrix).toarray(), matrix)
+    np.testing.assert_array_equal(cs.Dense(np.asfortranarray(matrix)).toarray(), matrix)
+
+
+def test_mask_takes_samples_in_their_order(rng):
+    image = rng.random((9, 8))
+    index = rng.choice(72, 20, replace=False)
+    np.testing.assert_array_equal(cs.Mask(image.shape, index) @ image.ravel(), image.ravel()[index])
+    mask = rng.random(image.shape) < 0.5
+    np.testing.assert_array_equal(cs.Mask(mask=mask) @ image.ravel(), image[mask])
+
+
+def test_conv_is_a_sum_of_filters(rng):
+    """Full convolution: filter k at place p adds its entries from p - (kernel - 1) on."""
+    filters, shape = rng.standard_normal((2, 3, 2)), (6, 7)
+    A = cs.Conv(filters, shape)
+    x = rng.standard_normal((2, 8, 8))
+    wanted = np.zeros(shape)
+    for k, i, j in np.ndindex(x.shape):
+        for u, v in np.ndindex(3, 2):
+            if 0 <= i - 2 + u < 6 and 0 <= j - 1 + v < 7:
+                wanted[i - 2 + u, j - 1 + v] += x[k, i, j] * filters[k, u, v]
+    assert A.shape == (42, x.size)
+    np.testing.assert_allclose(A @ x.ravel(), wanted.ravel(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", ("paper", "two-sided"))
+def test_haar_is_the_papers_matrix(rng, columns):
+    for _ in range(20):
+        levels = int(rng.integers(1, 9))
+        M = 1 << levels
+        rows = np.sort(rng.choice(M, rng.integers(1, M + 1), replace=False))
+        A = cs.Haar(rows, levels, columns)
+        wanted = unit(haar_matrix(levels)[rows])[:, A.column_numbers.astype(int)]
+        np.testing.assert_allclose(A.toarray(), wanted, rtol=0, atol=1e-14)
+        assert (np.diff(A.column_numbers.astype(int)) > 0).all()
+
+
+def test_haar_rows_are_a_bijection(rng):
+    shape = (5, 9)
+    for order in ("morton", "hilbert", "raster"):
+        rows, levels = cs.haar_rows(np.arange(45), shape, order)
+        assert len(set(rows.tolist())) == 45 and rows.max() < 1 << levels
+    np.testing.assert_array_equal(cs.haar_rows(np.arange(45), shape, "raster")[0], np.arange(45))
+
+
+def test_frames_rebuild_what_they_analyse(rng):
+    """A block cosine frame with all samples is onto; an orthonormal basis is its own inverse."""
+    signal = rng.standard_normal(400)
+    frame = cs.Dct((20, 20), block=8, step=4)
+    x = np.linalg.lstsq(frame.toarray(), signal, rcond=None)[0]
+    np.testing.assert_allclose(frame @ x, signal, rtol=0, atol=1e-10)
+
+
+def test_dtype_is_kept(rng):
+    A = cs.Dense(rng.standard_normal((4, 6)).astype(np.float32))
+    assert A.dtype == np.float32
+    assert A.matvec(np.ones(6, np.float32)).dtype == np.float32
+    assert A.rmatvec(np.ones(4, np.float32)).dtype == np.float32
+    assert A.matvec(np.ones(6)).dtype == np.float64
+    assert A.matvec(np.ones(6, int)).dtype == np.float32
+    assert cs.Dct((8, 8), dtype=np.float32).column_norms().dtype == np.float32
+    assert cs.Dct((8, 8)).matmat(np.ones((64, 2), np.float32)).dtype == np.float32
+
+
+def test_scipy_takes_operators(rng):
+    linalg = pytest.importorskip("scipy.sparse.linalg")
+    for A in operators(rng):
+        L = linalg.aslinearoperator(A)
+        x = rng.standard_normal(A.shape[1])
+        assert L.dtype == A.dtype and L.shape == A.shape
+        np.testing.assert_array_equal(L @ x, A @ x)
+        np.testing.assert_array_equal(L.H @ (A @ x), A.T @ (A @ x))
+        np.testing.assert_array_equal(L @ np.c_[x, x], A @ np.c_[x, x])
+    matrix = rng.standard_normal((40, 12))
+    y = rng.standard_normal(40)
+    found = linalg.lsqr(cs.Dense(matrix), y, atol=1e-13, btol=1e-13)[0]
+    np.testing.assert_allclose(found, np.linalg.lstsq(matrix, y, rcond=None)[0], atol=1e-9)
+
+
+def test_pylops_takes_operators(rng):
+    pylops = pytest.importorskip("pylops")
+    for A in operators(rng):
+        P = pylops.aslinearoperator(A)
+        assert pylops.utils.dottest(P, *A.shape, rtol=1e-10)
+        x = rng.standard_normal(A.shape[1])
+        np.testing.assert_array_equal(P @ x, A @ x)
+    matrix, x, y = problem(rng, 60, 100, 4)
+    P = pylops.aslinearoperator(cs.Dense(matrix))
+    found = pylops.optimization.sparsity.fista(P, y, niter=3000, eps=1e-3, tol=1e-12)[0]
+    theirs = pylops.optimization.sparsity.fista(pylops.MatrixMult(matrix), y, niter=3000, eps=1e-3,
+                                                tol=1e-12)[0]
+    np.testing.assert_allclose(found, theirs, atol=1e-6)
+
+
+def test_refusals(rng):
+    with pytest.raises(cs.ArgumentError, match="needs"):
+        cs.Dense(np.ones((2, 3))).matvec(np.ones(2))
+    with pytest.raises(cs.DataError, match="dtype complex"):
+        cs.Dense(np.ones((2, 3), complex))
+    with pytest.raises(cs.CsrecError, match="finite"):
+        cs.Dense(np.array([[1.0, np.nan]]))
+    with pytest.raises(cs.DataError, match="sort the rows"):
+        cs.Haar([3, 1], 4)
+    with pytest.raises(cs.ArgumentError, match="block = 3"):
+        cs.Dct((8, 8), block=3)
+    with pytest.raises(cs.ArgumentError, match="cannot follow"):
+        cs.Dense(np.ones((2, 3))) @ cs.Dense(np.ones((2, 3)))
+    with pytest.raises(cs.ArgumentError, match="as the signal has"):
+        cs.Conv(np.ones((2, 3)), (8, 8))
+    with pytest.raises(cs.CsrecError, match="nix"):
+        cs.Dense(np.ones((2, 3)), backend="nix")
+    with pytest.raises(cs.CsrecError, match="kind"):
+        cs.Wavelet((8, 8), kind="db4")
+    with pytest.raises(cs.ArgumentError, match="columns 0"):
+        cs.Dense(np.ones((2, 3))).column(3)

@@ -1,0 +1,36 @@
+"""Which CUDA kernels a wheel is built with: python/cuda.cmake under a made nvidia-smi."""
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[1] / "cuda.cmake"
+
+
+def choice(folder, answer, *defines):
+    """What the script decides where nvidia-smi prints `answer`; None: there is none."""
+    tool = folder / "nvidia-smi"
+    if answer:
+        tool.write_text(f"#!/bin/sh\n{answer}\n", encoding="utf-8")
+        tool.chmod(0o755)
+    run = subprocess.run([shutil.which("cmake"), f"-DCSREC_NVIDIA_SMI={tool}", *defines, "-P",
+                          SCRIPT], capture_output=True, text=True, check=True)
+    return re.search(r"CUDA of the wheel: (.*)", run.stdout + run.stderr).group(1).strip()
+
+
+@pytest.mark.skipif(not shutil.which("cmake"), reason="no cmake")
+@pytest.mark.parametrize("answer,defines,wanted", (
+    (None, (), "OFF"),
+    ("exit 9", (), "OFF"),                                        # a tool without a driver
+    ("echo No devices were found", (), "OFF"),
+    ("echo 7.5", (), "OFF"),                                      # the kernels need 8.0
+    ("echo 9.0", (), "AUTO 90-real"),
+    ("echo 8.6; echo 8.6; echo 9.0", (), "AUTO 86-real;90-real"),
+    ("echo 12.0", (), "AUTO 90"),
+    ("echo 9.0", ("-DCSREC_CUDA=OFF",), "OFF"),
+    (None, ("-DCSREC_CUDA=ON",), "ON"),
+    ("echo 9.0", ("-DCMAKE_CUDA_ARCHITECTURES=80",), "AUTO 80")))
+def test_kernels_are_for_the_device(tmp_path, answer, defines, wanted):
+    assert choice(tmp_path, answer, *defines) == wanted

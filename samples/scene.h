@@ -1,0 +1,23 @@
+/* scene.h - the scene of the demo and the light that a ray brings back from it. */
+#ifndef CSREC_SAMPLES_SCENE_H
+#define CSREC_SAMPLES_SCENE_H
+
+#include <stdint.h>
+
+#include "vec.h"
+
+/* The camera: a picture of width x height pixels. */
+typedef struct camera {
+    int64_t width, height;
+    vec eye, right, up, forward; /* right and up reach from the middle to the edge of the picture */
+} camera;
+
+camera camera_make(int64_t width, int64_t height);
+
+/* Traces rays_per_pixel (a square number) rays through a pixel and writes 8-bit sRGB. The result
+ * depends on the arguments alone, so a picture traced in part equals that part of the whole.
+ * Returns the number of rays traced, shadow and secondary rays included. */
+int64_t scene_trace_pixel(const camera *view, int64_t row, int64_t column, int rays_per_pixel,
+                          uint64_t seed, uint8_t rgb[3]);
+
+#endif

@@ -1,0 +1,183 @@
+/* strip.c - puts pictures of equal size side by side, several rows if asked: PNGs, and measurement
+ * files, shown as their samples on grey. Below them their labels, and their PSNR against the truth.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/canvas.h"
+#include "csrec.h"
+
+enum { GAP = 6, UNKNOWN = 48, MOST = 32, DOT = 2 /* pixels of a dot of the font */ };
+enum { LINE = 10 * DOT, CAPTION = 2 * LINE };
+
+static const char usage[] =
+    "strip [--rows R] [--truth truth.png] -o strip.png [LABEL=]picture.png|scan.npz ...\n";
+
+typedef struct {
+    int count, rows;
+    const char *path[MOST], *output, *truth;
+    char label[MOST][32];
+    bool labelled;
+} arguments;
+
+/* 8-bit RGB: gray is repeated, 16 bits lose the lower half. */
+static csrec_status read_picture(const char *path, csrec_image *out, csrec_error *error) {
+    csrec_image in;
+    csrec_status status = csrec_image_read(path, &in, error);
+    if (status != CSREC_OK) return status;
+    int64_t channels = in.pixels.shape.dim[2], pixels = in.pixels.count / channels;
+    csrec_shape shape = {3, {in.pixels.shape.dim[0], in.pixels.shape.dim[1], 3}};
+    double white = (double)((1 << in.bits) - 1);
+    status = csrec_array_create(CSREC_U8, &shape, &out->pixels);
+    for (int64_t i = 0; status == CSREC_OK && i < 3 * pixels; i++) {
+        double value = csrec_array_value(&in.pixels, i / 3 * channels + i % 3 % channels);
+        ((uint8_t *)out->pixels.data)[i] = (uint8_t)(255 * value / white + 0.5);
+    }
+    csrec_image_clear(&in);
+    return status;
+}
+
+static csrec_status read_samples(const char *path, csrec_image *out, csrec_error *error) {
+    csrec_measurement scan;
+    csrec_status status = csrec_measurement_read(path, NULL, &scan, error);
+    if (status != CSREC_OK) return status;
+    csrec_shape shape = {3, {scan.shape.dim[0], scan.shape.dim[1], 3}};
+    double low = scan.scale[0], range = scan.scale[1] - low;
+    status = csrec_array_create(CSREC_U8, &shape, &out->pixels);
+    uint8_t *pixel = out->pixels.data;
+    if (status == CSREC_OK) memset(pixel, UNKNOWN, (size_t)out->pixels.count);
+    for (int64_t i = 0; status == CSREC_OK && i < 3 * scan.n; i++) {
+        double value = scan.y[i / 3 * scan.channels + i % 3 % scan.channels];
+        pixel[3 * scan.index[i / 3] + i % 3] = (uint8_t)(255 * (value - low) / range + 0.5);
+    }
+    csrec_measurement_clear(&scan);
+    return status;
+}
+
+static uint8_t *pixel_of(const csrec_image *image, int64_t y, int64_t x) {
+    return (uint8_t *)image->pixels.data + 3 * (y * image->pixels.shape.dim[1] + x);
+}
+
+static void paste(const csrec_image *picture, int64_t top, int64_t left, csrec_image *strip) {
+    int64_t height = picture->pixels.shape.dim[0], width = picture->pixels.shape.dim[1];
+    for (int64_t y = 0; y < height; y++)
+        memcpy(pixel_of(strip, top + y, left), pixel_of(picture, y, 0), (size_t)(3 * width));
+}
+
+/* In the middle of `width` pixels from `left`; what does not fit is left out. */
+static void write_line(const char *text, int64_t top, int64_t left, int64_t width,
+                       csrec_image *strip) {
+    int64_t most = (width / DOT + 1) / 6, length = (int64_t)strlen(text);
+    if (length > most) length = most;
+    left += (width - DOT * (6 * length - 1)) / 2;
+    for (int64_t k = 0; k < length; k++)
+        for (int dot = 0; dot < 35; dot++) {
+            if (!(cli_font_row(text[k], dot / 5) >> (4 - dot % 5) & 1)) continue;
+            int64_t y = top + DOT * (dot / 5 + cli_font_drop(text[k]));
+            for (int i = 0; i < DOT * DOT; i++)
+                memset(pixel_of(strip, y + i / DOT, left + DOT * (6 * k + dot % 5) + i % DOT), 26,
+                       3);
+        }
+}
+
+/* Of the values in the files, whole numbers; infinite of the truth itself. */
+static double quality(const csrec_image *picture, const csrec_image *truth) {
+    int64_t n = truth->pixels.count;
+    double squares = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        double e = csrec_array_value(&picture->pixels, i) - csrec_array_value(&truth->pixels, i);
+        squares += e * e;
+    }
+    return 10.0 * log10(255.0 * 255.0 * (double)n / squares);
+}
+
+static void caption(const arguments *a, int i, const csrec_image *picture, int64_t top,
+                    int64_t left, csrec_image *strip) {
+    const csrec_image *truth = &picture[MOST];
+    int64_t width = picture[i].pixels.shape.dim[1];
+    char text[32];
+    write_line(a->label[i], top + DOT, left, width, strip);
+    if (!a->truth || strstr(a->path[i], ".npz")) return;
+    double psnr = quality(&picture[i], truth);
+    snprintf(text, sizeof text, "%.2f dB", psnr);
+    if (isfinite(psnr)) write_line(text, top + DOT + LINE, left, width, strip);
+}
+
+static csrec_status read_one(const char *path, const csrec_image *first, csrec_image *picture,
+                             csrec_error *error) {
+    csrec_status status = strstr(path, ".npz") ? read_samples(path, picture, error)
+                                               : read_picture(path, picture, error);
+    if (status != CSREC_OK) return status;
+    if (memcmp(first->pixels.shape.dim, picture->pixels.shape.dim, 2 * sizeof(int64_t)) == 0)
+        return CSREC_OK;
+    snprintf(error->text, sizeof error->text, "%s: of another size", path);
+    return CSREC_DATA;
+}
+
+/* picture: [MOST + 1], the last the truth. */
+static csrec_status make(const arguments *a, csrec_image *picture, csrec_image *strip,
+                         csrec_error *error) {
+    int columns = (a->count + a->rows - 1) / a->rows;
+    csrec_status status = CSREC_OK;
+    for (int i = 0; i < a->count && status == CSREC_OK; i++)
+        status = read_one(a->path[i], &picture[0], &picture[i], error);
+    if (status == CSREC_OK && a->truth)
+        status = read_one(a->truth, &picture[0], &picture[MOST], error);
+    if (status != CSREC_OK) return status;
+    const int64_t *dim = picture[0].pixels.shape.dim;
+    int64_t below = a->labelled ? CAPTION : 0, down = dim[0] + below + GAP, across = dim[1] + GAP;
+    csrec_shape shape = {3, {a->rows * down - GAP, columns * across - GAP, 3}};
+    status = csrec_array_create(CSREC_U8, &shape, &strip->pixels);
+    if (status != CSREC_OK) return status;
+    memset(strip->pixels.data, 255, (size_t)strip->pixels.count);
+    for (int i = 0; i < a->count; i++) {
+        int64_t top = i / columns * down, left = i % columns * across;
+        paste(&picture[i], top, left, strip);
+        if (below) caption(a, i, picture, top + dim[0], left, strip);
+    }
+    strip->bits = 8;
+    return csrec_image_write(a->output, strip, error);
+}
+
+/* LABEL=FILE, or FILE. */
+static void add(const char *word, arguments *a) {
+    const char *sign = strchr(word, '=');
+    if (a->count == MOST) return;
+    a->path[a->count] = sign ? sign + 1 : word;
+    if (sign) {
+        a->labelled = true;
+        snprintf(a->label[a->count], sizeof a->label[0], "%.*s", (int)(sign - word), word);
+    }
+    a->count++;
+}
+
+static bool parse(int argc, char **argv, arguments *a) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+            a->output = argv[++i];
+        else if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
+            a->rows = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--truth") == 0 && i + 1 < argc)
+            a->truth = argv[++i];
+        else
+            add(argv[i], a);
+    }
+    return a->output && a->count > 0 && a->rows > 0;
+}
+
+int main(int argc, char **argv) {
+    arguments a = {.rows = 1};
+    csrec_error error = {"out of memory"};
+    csrec_image picture[MOST + 1] = {0}, strip = {0};
+    if (!parse(argc, argv, &a)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    csrec_status status = make(&a, picture, &strip, &error);
+    if (status != CSREC_OK) fprintf(stderr, "strip: %s\n", error.text);
+    for (int i = 0; i <= MOST; i++) csrec_image_clear(&picture[i]);
+    csrec_image_clear(&strip);
+    return status != CSREC_OK;
+}

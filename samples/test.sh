@@ -1,0 +1,52 @@
+#!/bin/sh
+# test.sh BUILD - the ray tracer gives the same pixels in part, in whole and on any number of threads,
+# the comparison finds no difference between equal pictures and one between unequal scenes,
+# interpolation of all pixels is the picture and of a part better linear than nearest, and a strip
+# has room for its labels.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+size='--width 96 --height 64 --rays 4'
+cd "$work"
+
+trace() { "$bin/raytrace" $size "$@" >/dev/null; }
+bin=$1
+
+trace --rate 0.3 --seed 5 -o scan.npz
+OMP_NUM_THREADS=1 trace --rate 0.3 --seed 5 -o one.npz
+cmp scan.npz one.npz
+trace --full -o truth.png
+"$bin/panels" scan.npz truth.png truth.png -o panels.png >quality.txt
+grep -q 'PSNR inf dB, SSIM 1.0000' quality.txt || { cat quality.txt; exit 1; }
+trace --full --rays 1 -o other.png
+if "$bin/panels" scan.npz truth.png other.png -o wrong.png 2>/dev/null; then
+    echo "panels: took a truth that the samples are not part of"
+    exit 1
+fi
+[ ! -e wrong.png ]
+
+psnr() { "$bin/panels" "$@" -o panels.png | sed 's/.*PSNR \(.*\) dB.*/\1/'; }
+"$bin/raytrace" --width 40 --height 30 --rays 4 --rate 1 -o all.npz >/dev/null
+"$bin/raytrace" --width 40 --height 30 --rays 4 --full -o all.png >/dev/null
+for way in nearest linear; do
+    "$bin/interpolate" $way all.npz same.png
+    [ "$(psnr all.npz same.png all.png)" = inf ] || { echo "interpolate $way: not the samples"; exit 1; }
+    "$bin/interpolate" $way scan.npz $way.png
+done
+echo "$(psnr scan.npz linear.png truth.png) $(psnr scan.npz nearest.png truth.png)" |
+    awk '{ exit !($1 > $2 + 1) }' || { echo "interpolate: linear no better than nearest"; exit 1; }
+"$bin/strip" -o plain.png scan.npz truth.png
+"$bin/strip" --truth truth.png -o labelled.png samples=scan.npz linear=linear.png truth=truth.png
+# width and height of a PNG: bytes 16 to 23
+size_of() { od -An -tu1 -j16 -N8 "$1" | awk '{ print 256 * $3 + $4, 256 * $7 + $8 }'; }
+[ "$(size_of plain.png)" = "198 64" ] || { echo "strip: $(size_of plain.png)"; exit 1; }
+[ "$(size_of labelled.png)" = "300 104" ] || { echo "strip: $(size_of labelled.png)"; exit 1; }
+if "$bin/strip" -o wrong.png truth.png all.png 2>/dev/null || [ -e wrong.png ]; then
+    echo "strip: took pictures of two sizes"
+    exit 1
+fi
+for wrong in "--rate 2 -o x.npz" "--rate 0.1" "--width 0 -o x.npz" "--full"; do
+    code=0
+    "$bin/raytrace" $wrong >/dev/null 2>&1 || code=$?
+    [ "$code" -eq 2 ] || { echo "raytrace $wrong: exit $code instead of 2"; exit 1; }
+done

@@ -1,0 +1,34 @@
+/* shim.h - Thrust and CUB behind a C ABI. All arrays are in device memory. Exceptions stop here.
+ *
+ * temporary: workspace of *bytes bytes, owned by the caller; with temporary NULL only *bytes is
+ * set, for the same counts. */
+#ifndef CSREC_SHIM_SHIM_H
+#define CSREC_SHIM_SHIM_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "core/error.h"
+
+/* Stable radix sort by the low `bits` bits of the keys: out = in sorted, payload moved along. */
+csrec_status csrec_shim_sort(void *temporary, size_t *bytes, int64_t n, int bits,
+                             const uint64_t *keys_in, uint64_t *keys_out,
+                             const uint32_t *payload_in, uint32_t *payload_out, csrec_error *error);
+
+/* Keeps the products whose count is not 0, in their order; *kept is in device memory. */
+csrec_status csrec_shim_keep(void *temporary, size_t *bytes, int64_t n, const csrec_product *in,
+                             csrec_product *out, int64_t *kept, csrec_error *error);
+
+/* The first of each run of equal keys, in their order; *kept is in device memory. */
+csrec_status csrec_shim_unique(void *temporary, size_t *bytes, int64_t n, const uint64_t *keys,
+                               uint64_t *out, int64_t *kept, csrec_error *error);
+
+/* The first place of the largest key, in host memory; waits. */
+csrec_status csrec_shim_max(void *temporary, size_t bytes, int64_t n, const int64_t *keys,
+                            int64_t *place, csrec_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

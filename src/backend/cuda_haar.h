@@ -1,0 +1,11 @@
+/* cuda_haar.h - the row tree as the device's kernels take it. */
+#ifndef CSREC_BACKEND_CUDA_HAAR_H
+#define CSREC_BACKEND_CUDA_HAAR_H
+
+#include "kernels/operator.h"
+
+/* A: a haar operator of at most 2^30 samples. */
+csrec_status csrec_cuda_haar_create(const csrec_operator *A, csrec_cuda_operator **op,
+                                    csrec_error *error);
+
+#endif

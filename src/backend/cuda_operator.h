@@ -1,0 +1,16 @@
+/* cuda_operator.h - operators whose products a CUDA device computes. */
+#ifndef CSREC_BACKEND_CUDA_OPERATOR_H
+#define CSREC_BACKEND_CUDA_OPERATOR_H
+
+#include "backend/omp.h"
+
+/* The operator's type becomes one that computes forward, adjoint, norms, correlations, synthesis
+ * and analysis on the device; what else its row offers (columns, searches and least squares on the
+ * tree) stays with the CPU. */
+csrec_status csrec_cuda_take_operator(csrec_operator *A, csrec_error *error);
+void csrec_cuda_release_operator(csrec_operator *A);
+
+/* As csrec_backend's omp. */
+csrec_status csrec_cuda_omp(const csrec_omp_job *job, const csrec_omp_result *result);
+
+#endif

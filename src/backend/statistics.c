@@ -1,0 +1,45 @@
+/* statistics.c - mean, centring and covariance where a backend's name says. */
+#include "backend/statistics.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+
+/* *device: NULL for the CPU, which auto always takes: whether a device pays is not measured. */
+static csrec_status choose(const char *backend, const csrec_statistics_device **device,
+                           csrec_error *error) {
+    *device = NULL;
+    if (!backend || strcmp(backend, "auto") == 0) return CSREC_OK;
+    const csrec_backend *chosen;
+    csrec_status status = csrec_backend_choose(backend, &chosen, error);
+    if (!status) *device = chosen->statistics;
+    return status;
+}
+
+csrec_status csrec_mean_on(const char *backend, int64_t m, int64_t n, const float *X,
+                           const double *weights, int threads, double *mean, csrec_error *error) {
+    const csrec_statistics_device *device;
+    csrec_status status = choose(backend, &device, error);
+    if (status) return status;
+    return device ? device->mean(m, n, X, weights, mean, error)
+                  : csrec_mean(m, n, X, weights, threads, mean, error);
+}
+
+csrec_status csrec_center_on(const char *backend, int64_t m, int64_t n, float *X,
+                             const double *mean, int threads, csrec_error *error) {
+    const csrec_statistics_device *device;
+    csrec_status status = choose(backend, &device, error);
+    if (status) return status;
+    return device ? device->center(m, n, X, mean, error)
+                  : csrec_center(m, n, X, mean, threads, error);
+}
+
+csrec_status csrec_covariance_on(const char *backend, int64_t m, int64_t n, const float *X,
+                                 const double *weights, const double *mean, int threads, double *C,
+                                 csrec_error *error) {
+    const csrec_statistics_device *device;
+    csrec_status status = choose(backend, &device, error);
+    if (status) return status;
+    return device ? device->covariance(m, n, X, weights, mean, C, error)
+                  : csrec_covariance(m, n, X, weights, mean, threads, C, error);
+}

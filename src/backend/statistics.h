@@ -1,0 +1,16 @@
+/* statistics.h - mean, centring and covariance as backends are asked for them. */
+#ifndef CSREC_BACKEND_STATISTICS_H
+#define CSREC_BACKEND_STATISTICS_H
+
+#include "core/error.h"
+
+/* As csrec_mean, csrec_center, csrec_covariance; all arrays in host memory. */
+typedef struct csrec_statistics_device {
+    csrec_status (*mean)(int64_t m, int64_t n, const float *X, const double *weights, double *mean,
+                         csrec_error *error);
+    csrec_status (*center)(int64_t m, int64_t n, float *X, const double *mean, csrec_error *error);
+    csrec_status (*covariance)(int64_t m, int64_t n, const float *X, const double *weights,
+                               const double *mean, double *C, csrec_error *error);
+} csrec_statistics_device;
+
+#endif

@@ -1,0 +1,125 @@
+/* canvas_raster.c - charts as pixels: what is drawn covers a pixel by its distance from the middle,
+ * which smooths edges. */
+#include <math.h>
+#include <string.h>
+
+#include "canvas.h"
+
+enum { SCALE = 2, DOT = 2 /* pixels of a dot of the font */ };
+
+static const uint8_t inks[CLI_INK_SERIES + CLI_SERIES_INKS][3] = {
+    {26, 26, 26},  {208, 208, 208}, {0, 96, 176},  {192, 64, 0},
+    {46, 125, 50}, {142, 36, 170},  {173, 20, 87}, {0, 121, 107}};
+
+static void blend(cli_raster *r, int64_t x, int64_t y, int ink, double cover) {
+    const csrec_shape *shape = &r->image.pixels.shape;
+    if (x < 0 || y < 0 || y >= shape->dim[0] || x >= shape->dim[1] || cover <= 0.0) return;
+    uint8_t *pixel = (uint8_t *)r->image.pixels.data + 3 * (y * shape->dim[1] + x);
+    double share = cover < 1.0 ? cover : 1.0;
+    for (int c = 0; c < 3; c++)
+        pixel[c] = (uint8_t)lround(pixel[c] + share * (inks[ink][c] - pixel[c]));
+}
+
+/* Everything within `reach` pixels of the segment; from = to is a disc. */
+static void stroke(cli_raster *r, const double from[2], const double to[2], double reach, int ink) {
+    double a[2], b[2], d[2], length2 = 0.0;
+    for (int i = 0; i < 2; i++) {
+        a[i] = SCALE * (from[i] + r->origin[i]);
+        b[i] = SCALE * (to[i] + r->origin[i]);
+        d[i] = b[i] - a[i];
+        length2 += d[i] * d[i];
+    }
+    int64_t first[2], last[2];
+    for (int i = 0; i < 2; i++) {
+        first[i] = (int64_t)floor(fmin(a[i], b[i]) - reach - 1.0);
+        last[i] = (int64_t)ceil(fmax(a[i], b[i]) + reach + 1.0);
+    }
+    for (int64_t y = first[1]; y <= last[1]; y++)
+        for (int64_t x = first[0]; x <= last[0]; x++) {
+            double px = (double)x + 0.5 - a[0], py = (double)y + 0.5 - a[1];
+            double t = length2 > 0.0 ? fmin(fmax((px * d[0] + py * d[1]) / length2, 0.0), 1.0) : 0;
+            blend(r, x, y, ink, reach + 0.5 - hypot(px - t * d[0], py - t * d[1]));
+        }
+}
+
+static void line(cli_canvas *canvas, const double from[2], const double to[2], int ink,
+                 bool dashed) {
+    cli_raster *r = (cli_raster *)canvas;
+    double length = hypot(to[0] - from[0], to[1] - from[1]);
+    double dash = dashed ? 6.0 : length, gap = dashed ? 4.0 : 1.0;
+    for (double at = 0.0; at < length; at += dash + gap) {
+        double u = at / length, v = fmin((at + dash) / length, 1.0);
+        double a[2] = {from[0] + u * (to[0] - from[0]), from[1] + u * (to[1] - from[1])};
+        double b[2] = {from[0] + v * (to[0] - from[0]), from[1] + v * (to[1] - from[1])};
+        stroke(r, a, b, 0.5, ink);
+    }
+}
+
+static void curve(cli_canvas *canvas, int64_t n, const double (*at)[2], int ink) {
+    for (int64_t i = 1; i < n; i++) stroke((cli_raster *)canvas, at[i - 1], at[i], 1.0, ink);
+}
+
+static void datum(cli_canvas *canvas, const double at[2], const double *size, int ink, double x,
+                  double y) {
+    cli_raster *r = (cli_raster *)canvas;
+    (void)x;
+    (void)y;
+    if (!size) {
+        stroke(r, at, at, 3.0, ink);
+        return;
+    }
+    int64_t first[2], last[2];
+    for (int i = 0; i < 2; i++) {
+        first[i] = lround(SCALE * (at[i] + r->origin[i]));
+        last[i] = lround(SCALE * (at[i] + size[i] + r->origin[i]));
+    }
+    for (int64_t py = first[1]; py < last[1]; py++)
+        for (int64_t px = first[0]; px < last[0]; px++) blend(r, px, py, ink, 1.0);
+}
+
+static void put_dot(cli_raster *r, int64_t x, int64_t y) {
+    for (int64_t i = 0; i < DOT * DOT; i++) blend(r, x + i % DOT, y + i / DOT, CLI_INK_TEXT, 1.0);
+}
+
+static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, bool upwards,
+                 const char *words) {
+    cli_raster *r = (cli_raster *)canvas;
+    int64_t length = (int64_t)strlen(words), width = DOT * (6 * length - 1);
+    int64_t back = anchor == CLI_LEFT ? 0 : anchor == CLI_MIDDLE ? width / 2 : width;
+    int64_t x0 = lround(SCALE * (at[0] + r->origin[0]));
+    int64_t y0 = lround(SCALE * (at[1] + r->origin[1]));
+    for (int64_t k = 0; k < length; k++)
+        for (int dot = 0; dot < 35; dot++) {
+            if (!(cli_font_row(words[k], dot / 5) >> (4 - dot % 5) & 1)) continue;
+            int64_t along = DOT * (6 * k + dot % 5) - back,
+                    up = DOT * (7 - dot / 5 - cli_font_drop(words[k]));
+            if (upwards)
+                put_dot(r, x0 - up, y0 - along - DOT);
+            else
+                put_dot(r, x0 + along, y0 - up);
+        }
+}
+
+static void begin(cli_canvas *canvas, const char *name, double x, double y, double width,
+                  double height) {
+    cli_raster *r = (cli_raster *)canvas;
+    (void)name;
+    (void)width;
+    (void)height;
+    if (r->depth++ > 0) return; /* parts of a part are where it is */
+    r->origin[0] = x;
+    r->origin[1] = y;
+}
+
+static void end(cli_canvas *canvas) {
+    cli_raster *r = (cli_raster *)canvas;
+    if (--r->depth == 0) memset(r->origin, 0, sizeof r->origin);
+}
+
+csrec_status cli_raster_open(cli_raster *raster, double width, double height) {
+    *raster = (cli_raster){.canvas = {line, curve, datum, text, begin, end}, .image = {.bits = 8}};
+    csrec_shape shape = {3, {lround(SCALE * height), lround(SCALE * width), 3}};
+    csrec_status status = csrec_array_create(CSREC_U8, &shape, &raster->image.pixels);
+    if (!status) memset(raster->image.pixels.data, 255, (size_t)raster->image.pixels.count);
+    return status;
+}

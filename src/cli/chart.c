@@ -1,0 +1,199 @@
+/* chart.c - axes, ticks, curves, bars and legends. */
+#include "chart.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const double cli_chart_width = 480.0, cli_chart_height = 300.0;
+
+enum { LEFT = 62, RIGHT = 22, TOP = 30, BOTTOM = 44, TICKS = 24 };
+
+/* One direction of the chart: values become positions. */
+typedef struct axis {
+    double low, high;       /* values at the ends, or their logarithms */
+    double at_low, at_high; /* positions */
+    bool logarithmic;
+    double tick[TICKS]; /* values */
+    int ticks;
+} axis;
+
+static double place(const axis *a, double value) {
+    double v = a->logarithmic ? log10(value) : value;
+    return a->at_low + (a->at_high - a->at_low) * (v - a->low) / (a->high - a->low);
+}
+
+static bool add_tick(axis *a, double value) {
+    if (a->ticks == TICKS) return false;
+    a->tick[a->ticks++] = value;
+    return true;
+}
+
+/* 1, 2 or 5 times a power of ten, so that there are about `count` steps. */
+static double nice_step(double span, int count) {
+    double raw = span / count, power = pow(10.0, floor(log10(raw))), share = raw / power;
+    return power * (share <= 1.0 ? 1.0 : share <= 2.0 ? 2.0 : share <= 5.0 ? 5.0 : 10.0);
+}
+
+static void set_linear(axis *a, int count) {
+    double step = nice_step(a->high - a->low, count);
+    a->low = step * floor(a->low / step + 1e-9);
+    a->high = step * ceil(a->high / step - 1e-9);
+    for (double k = round(a->low / step); k * step <= a->high + 0.5 * step; k++)
+        if (!add_tick(a, k * step)) return;
+}
+
+/* Powers of ten, with 2 and 5 between where there are few of them. */
+static void set_logarithmic(axis *a, int count) {
+    double span = a->high - a->low, every = ceil(span / count);
+    if (every < 1.0) every = 1.0;
+    for (double d = floor(a->low); d <= a->high + 1e-9; d += every)
+        for (int k = 0; k < (span < 2.5 ? 3 : 1); k++) {
+            double value = (k == 0 ? 1.0 : k == 1 ? 2.0 : 5.0) * pow(10.0, d), v = log10(value);
+            if (v >= a->low - 1e-9 && v <= a->high + 1e-9 && !add_tick(a, value)) return;
+        }
+}
+
+static void set_range(const cli_chart *chart, bool vertical, axis *a) {
+    bool first = true;
+    a->logarithmic = vertical ? chart->log_y : chart->log_x;
+    for (int s = 0; s < chart->n_series; s++) {
+        const cli_series *series = &chart->series[s];
+        for (int64_t i = 0; i < series->n; i++) {
+            if (!vertical && series->level) continue;
+            double value = vertical ? series->y[i] : series->x[i];
+            if (a->logarithmic) value = log10(value);
+            a->low = first ? value : fmin(a->low, value);
+            a->high = first ? value : fmax(a->high, value);
+            first = false;
+        }
+    }
+    if (chart->bars && vertical) a->low = 0.0;
+    if (chart->bars && !vertical) {
+        a->low -= 0.6;
+        a->high += 0.6;
+    }
+    double least = a->logarithmic ? 0.3 : fmax(1e-9, 1e-6 * fabs(a->high));
+    if (a->high - a->low < least) {
+        a->high += least;
+        if (!chart->bars) a->low -= least;
+    }
+}
+
+static void put_number(char *text, size_t size, double value) {
+    double magnitude = fabs(value);
+    if (magnitude > 0.0 && (magnitude >= 1e6 || magnitude < 1e-3))
+        snprintf(text, size, "%.3g", value);
+    else
+        snprintf(text, size, "%.6g", fabs(value) < 1e-12 ? 0.0 : value);
+}
+
+static void draw_axes(const cli_chart *chart, cli_canvas *canvas, const axis *x, const axis *y) {
+    char number[32];
+    for (int k = 0; k < y->ticks; k++) {
+        double at = place(y, y->tick[k]);
+        canvas->line(canvas, (double[]){x->at_low, at}, (double[]){x->at_high, at}, CLI_INK_GRID,
+                     false);
+        put_number(number, sizeof number, y->tick[k]);
+        canvas->text(canvas, (double[]){x->at_low - 6, at + 4}, CLI_RIGHT, false, number);
+    }
+    for (int k = 0; k < x->ticks; k++) {
+        double at = place(x, x->tick[k]);
+        if (!chart->bars)
+            canvas->line(canvas, (double[]){at, y->at_low}, (double[]){at, y->at_high},
+                         CLI_INK_GRID, false);
+        put_number(number, sizeof number, x->tick[k]);
+        canvas->text(canvas, (double[]){at, y->at_low + 16}, CLI_MIDDLE, false, number);
+    }
+    canvas->line(canvas, (double[]){x->at_low, y->at_low}, (double[]){x->at_high, y->at_low},
+                 CLI_INK_TEXT, false);
+    canvas->line(canvas, (double[]){x->at_low, y->at_low}, (double[]){x->at_low, y->at_high},
+                 CLI_INK_TEXT, false);
+    canvas->text(canvas, (double[]){LEFT, 18}, CLI_LEFT, false, chart->title);
+    canvas->text(canvas, (double[]){(x->at_low + x->at_high) / 2, cli_chart_height - 8}, CLI_MIDDLE,
+                 false, chart->x_label);
+    canvas->text(canvas, (double[]){14, (y->at_low + y->at_high) / 2}, CLI_MIDDLE, true,
+                 chart->y_label);
+}
+
+static void draw_curve(const cli_series *series, int ink, cli_canvas *canvas, const axis *x,
+                       const axis *y) {
+    double(*at)[2] = malloc((size_t)(series->n > 0 ? series->n : 1) * sizeof *at);
+    for (int64_t i = 0; at && i < series->n; i++) {
+        at[i][0] = place(x, series->x[i]);
+        at[i][1] = place(y, series->y[i]);
+    }
+    if (at && series->n > 1 && !series->dots)
+        canvas->curve(canvas, series->n, (const double(*)[2])at, ink);
+    for (int64_t i = 0; at && i < series->n && !series->plain; i++)
+        canvas->datum(canvas, at[i], NULL, ink, series->x[i], series->y[i]);
+    free(at);
+}
+
+/* A dashed line with its datum at the end. */
+static void draw_level(const cli_series *series, int ink, cli_canvas *canvas, const axis *x,
+                       const axis *y) {
+    double at = place(y, series->y[0]), end[2] = {x->at_high, at};
+    canvas->line(canvas, (double[]){x->at_low, at}, end, ink, true);
+    canvas->datum(canvas, end, NULL, ink, series->x[0], series->y[0]);
+}
+
+static void draw_bars(const cli_series *series, cli_canvas *canvas, const axis *x, const axis *y) {
+    double width = 0.8 * (place(x, 1.0) - place(x, 0.0)), ground = place(y, 0.0);
+    for (int64_t i = 0; i < series->n; i++) {
+        double top = place(y, series->y[i]);
+        canvas->datum(canvas, (double[]){place(x, series->x[i]) - width / 2, top},
+                      (double[]){width, ground - top}, CLI_INK_SERIES, series->x[i], series->y[i]);
+    }
+}
+
+static void draw_legend(const cli_chart *chart, cli_canvas *canvas, const axis *x, const axis *y) {
+    double row = chart->falling ? y->at_high + 14 : y->at_low - 8 - 16 * (chart->n_series - 1);
+    for (int s = 0; s < chart->n_series; s++, row += 16) {
+        int ink = CLI_INK_SERIES + s % CLI_SERIES_INKS;
+        double from[2] = {x->at_high - 30, row - 4}, to[2] = {x->at_high - 6, row - 4};
+        if (chart->series[s].dots)
+            canvas->curve(canvas, 2, (const double[2][2]){{to[0] - 3, to[1]}, {to[0], to[1]}}, ink);
+        else
+            canvas->line(canvas, from, to, ink, chart->series[s].level);
+        canvas->text(canvas, (double[]){x->at_high - 36, row}, CLI_RIGHT, false,
+                     chart->series[s].name);
+    }
+}
+
+void cli_chart_draw(const cli_chart *chart, cli_canvas *canvas, double left, double top) {
+    axis x = {.at_low = LEFT, .at_high = cli_chart_width - RIGHT};
+    axis y = {.at_low = cli_chart_height - BOTTOM, .at_high = TOP};
+    set_range(chart, false, &x);
+    set_range(chart, true, &y);
+    if (chart->bars) {
+        for (double k = 0; k <= x.high; k += x.high > 20 ? 2 : 1) add_tick(&x, k);
+    } else {
+        x.logarithmic ? set_logarithmic(&x, 6) : set_linear(&x, 6);
+    }
+    y.logarithmic ? set_logarithmic(&y, 6) : set_linear(&y, 6);
+    canvas->begin(canvas, chart->title, left, top, cli_chart_width, cli_chart_height);
+    draw_axes(chart, canvas, &x, &y);
+    for (int s = 0; s < chart->n_series; s++) {
+        const cli_series *series = &chart->series[s];
+        int ink = CLI_INK_SERIES + s % CLI_SERIES_INKS;
+        canvas->begin(canvas, series->name, 0, 0, 0, 0);
+        if (chart->bars)
+            draw_bars(series, canvas, &x, &y);
+        else if (series->level)
+            draw_level(series, ink, canvas, &x, &y);
+        else
+            draw_curve(series, ink, canvas, &x, &y);
+        canvas->end(canvas);
+    }
+    if (!chart->bars) draw_legend(chart, canvas, &x, &y);
+    canvas->end(canvas);
+}
+
+void cli_chart_clear(cli_chart *chart) {
+    for (int s = 0; s < chart->n_series; s++) {
+        free(chart->series[s].x);
+        free(chart->series[s].y);
+    }
+    *chart = (cli_chart){0};
+}

@@ -1,0 +1,33 @@
+/* chart.h - charts of a few series, drawn on a canvas. */
+#ifndef CSREC_CLI_CHART_H
+#define CSREC_CLI_CHART_H
+
+#include "canvas.h"
+
+typedef struct cli_series {
+    char name[64];
+    int64_t n;
+    double *x, *y; /* [n], finite; x ascending */
+    bool level;    /* n = 1: a dashed line at y */
+    bool dots;     /* no curve through them */
+    bool plain;    /* a curve without dots */
+} cli_series;
+
+enum { CLI_SERIES_MOST = 8 };
+
+typedef struct cli_chart {
+    char title[64], x_label[32], y_label[32];
+    bool log_x, log_y; /* values are above 0 */
+    bool bars;         /* the one series is bars over 0, a category each */
+    bool falling;      /* the legend is above the curves, else below */
+    cli_series series[CLI_SERIES_MOST];
+    int n_series;
+} cli_chart;
+
+/* Size of every chart. */
+extern const double cli_chart_width, cli_chart_height;
+
+void cli_chart_draw(const cli_chart *chart, cli_canvas *canvas, double x, double y);
+void cli_chart_clear(cli_chart *chart);
+
+#endif

@@ -1,0 +1,309 @@
+/* cssample.c - samples a picture or array into a measurement file. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "output.h"
+#include "report.h"
+#include "input.h"
+#include "progress.h"
+
+typedef struct {
+    const char *input, *output, *mask_out;
+    int pattern; /* csrec_pattern - 1: none is no choice */
+    double rate, noise;
+    int64_t count;
+    uint64_t seed;
+    bool channels_last, procedural, json, verbose, quiet;
+} arguments;
+
+static const char *pattern_name(int i) {
+    return i < 3 ? csrec_pattern_name((csrec_pattern)(i + 1)) : NULL;
+}
+
+#define AT(member) .offset = offsetof(arguments, member)
+static const cli_option options[] = {
+    {"output", 'o', CLI_TEXT, "FILE", "Measurement file to write, .npz, or - for stdout.",
+     AT(output)},
+    {"pattern", 'p', CLI_CHOICE, "NAME",
+     "How positions are drawn (default poisson for 2-D and 3-D, else jitter).", AT(pattern),
+     .choice = pattern_name},
+    {"rate", 'r', CLI_REAL, "R", "Fraction of the positions to sample, above 0, at most 1.",
+     AT(rate), .low = 1e-19, .high = 1.0},
+    {"count", 'n', CLI_INTEGER, "N", "Number of positions to sample, instead of --rate.", AT(count),
+     .low = 1, .high = 0x1p62},
+    {"seed", 's', CLI_SEED, "S", "Seed of all random numbers (default 1).", AT(seed)},
+    {"noise", 0, CLI_REAL, "SIGMA",
+     "Add Gaussian noise of this standard deviation, in units of the data. It is stored as sigma; "
+     "the samples become float32 (float64 stays).",
+     AT(noise), .low = 0.0, .high = 1e300},
+    {"mask-out", 'm', CLI_TEXT, "FILE",
+     "Write the mask too: .png (2-D; sampled pixels white) or .npy (bool).", AT(mask_out)},
+    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy holds channels, not space.",
+     AT(channels_last)},
+    {"procedural", 0, CLI_FLAG, NULL,
+     "Store pattern, seed and count instead of the positions; readers draw them again.",
+     AT(procedural)},
+    {"json", 'j', CLI_FLAG, NULL, "Describe what was written as JSON on stdout.", AT(json)},
+    {"verbose", 'v', CLI_FLAG, NULL, "Describe what was written on stderr.", AT(verbose)},
+    CLI_QUIET(arguments),
+    CLI_STANDARD};
+
+static const cli_tool tool = {
+    .name = "cssample",
+    .brief = "Samples a picture (PNG) or array (.npy, 1-D to 4-D) into a measurement file for "
+             "csrecover.",
+    .synopsis = "INPUT -o SCAN.npz (--rate R | --count N) [OPTION...]",
+    .details =
+        "INPUT - is stdin. Samples are distinct positions; the channels of a picture share them.\n"
+        "uniform draws positions alike and independently; jitter draws one in each cell of a "
+        "partition, so that all parts are covered; poisson keeps any two samples at least a "
+        "distance apart, the largest that --verbose and --json report. All give exactly the number "
+        "asked for, and the same positions on every platform and number of threads. Noise may "
+        "differ between platforms in the last bit. poisson looks at every entry, on one core: some "
+        "minutes for 16384 x 16384 or 512 x 512 x 512; jitter takes seconds.\n"
+        "A picture's samples keep their values, 0 to 2^bits - 1, and that range is stored as "
+        "scale. "
+        "Fully transparent pixels are unknown and never sampled: the pattern is drawn over the "
+        "whole picture and loses what falls on them, so that there may be fewer samples than asked "
+        "for (and --procedural, which cannot say so, is refused). Partial opacity is dropped. Both "
+        "are noted on stderr.\n"
+        "Ctrl-C stops and writes nothing.\n"
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted.",
+    .examples = "cssample photo.png -o scan.npz --rate 0.25\n"
+                "cssample photo.png -o scan.npz --rate 0.1 --pattern uniform --seed 7 "
+                "--mask-out mask.png\n"
+                "cssample volume.npy -o scan.npz --count 100000 --noise 0.01 --procedural\n"
+                "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .operand = offsetof(arguments, input)};
+
+/* The file's noise numbers have a stream of their own: the letters "noise". */
+static const uint64_t NOISE_STREAM = UINT64_C(0x6e6f697365);
+
+static int check_arguments(const arguments *a) {
+    if (!a->output && !a->mask_out) return cli_usage(&tool, "nothing to write: give -o SCAN.npz");
+    if ((a->rate > 0.0) == (a->count > 0))
+        return cli_usage(&tool, "give one of --rate and --count");
+    if (a->json && a->output && strcmp(a->output, "-") == 0)
+        return cli_usage(&tool, "--json and -o - both want stdout; write to a file");
+    if (a->output && strcmp(a->output, "-") != 0 && cli_format_of(a->output) != CLI_NPZ)
+        return cli_usage(&tool, "--output %s: measurement files are .npz; or - for stdout",
+                         a->output);
+    if (a->output && strcmp(a->output, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_usage(&tool, "-o - would write binary data to the terminal; use a pipe");
+    cli_format mask = a->mask_out ? cli_format_of(a->mask_out) : CLI_PNG;
+    if (mask != CLI_PNG && mask != CLI_NPY)
+        return cli_usage(&tool, "--mask-out %s: name a .png or .npy", a->mask_out);
+    int code = a->output ? cli_output_check(&tool, a->output) : CLI_CONTINUE;
+    if (code == CLI_CONTINUE && a->mask_out) code = cli_output_check(&tool, a->mask_out);
+    return code;
+}
+
+/* Leaves out samples on transparent pixels. */
+static int drop_transparent(const arguments *a, const cli_signal *signal,
+                            csrec_measurement *measurement) {
+    if (signal->partial && !a->quiet)
+        cli_note(&tool, "%s: note: %lld pixels of partial opacity keep their colour", a->input,
+                 (long long)signal->partial);
+    if (!signal->alpha) return CLI_CONTINUE;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < measurement->n; i++)
+        if (signal->alpha[measurement->index[i]])
+            measurement->index[kept++] = measurement->index[i];
+    int64_t dropped = measurement->n - kept;
+    measurement->n = kept;
+    if (kept == 0)
+        return cli_failure(&tool, "%s: every sampled pixel is transparent; raise --rate", a->input);
+    if (dropped == 0) return CLI_CONTINUE;
+    if (a->procedural)
+        return cli_failure(&tool,
+                           "%s: %lld samples fall on transparent pixels, which --procedural "
+                           "cannot record; leave it out",
+                           a->input, (long long)dropped);
+    if (!a->quiet)
+        cli_note(&tool, "%s: note: %lld samples left out on transparent pixels", a->input,
+                 (long long)dropped);
+    return CLI_CONTINUE;
+}
+
+/* Samples are doubles in memory; the file's 64-bit integers must fit in them. */
+static bool is_exact(csrec_dtype dtype, double value) {
+    return (dtype != CSREC_I64 && dtype != CSREC_U64) || fabs(value) <= 0x1p53;
+}
+
+static int take_values(const arguments *a, const cli_signal *signal,
+                       csrec_measurement *measurement) {
+    int64_t channels = signal->channels;
+    measurement->y = malloc((size_t)(measurement->n * channels) * sizeof *measurement->y);
+    if (!measurement->y) return cli_failure(&tool, "%s: out of memory", a->input);
+    for (int64_t i = 0; i < measurement->n; i++)
+        for (int64_t c = 0; c < channels; c++) {
+            /* Noise belongs to the place, not to the pattern that meets it. */
+            uint64_t place = (uint64_t)(measurement->index[i] * channels + c);
+            double value = csrec_array_value(&signal->values, (int64_t)place);
+            if (!isfinite(value))
+                return cli_failure(&tool, "%s: entry %lld is %s; put finite values there", a->input,
+                                   (long long)place, isnan(value) ? "nan" : "infinite");
+            if (!is_exact(signal->values.dtype, value))
+                return cli_failure(&tool, "%s: entry %lld is beyond 2^53; convert to float64",
+                                   a->input, (long long)place);
+            if (a->noise > 0.0)
+                value += a->noise * csrec_random_normal(a->seed, NOISE_STREAM, place);
+            measurement->y[i * channels + c] = value;
+        }
+    return CLI_CONTINUE;
+}
+
+static csrec_dtype sample_type(const arguments *a, const cli_signal *signal) {
+    csrec_dtype dtype = signal->values.dtype;
+    if (a->noise > 0.0 && dtype != CSREC_F64) return CSREC_F32;
+    return dtype == CSREC_BOOL ? CSREC_U8 : dtype;
+}
+
+static csrec_pattern pattern_of(const arguments *a, const cli_signal *signal) {
+    if (a->pattern >= 0) return (csrec_pattern)(a->pattern + 1);
+    int dims = signal->shape.dims;
+    return dims == 2 || dims == 3 ? CSREC_PATTERN_POISSON : CSREC_PATTERN_JITTER;
+}
+
+static int64_t count_of(const arguments *a, const cli_signal *signal) {
+    if (a->count > 0) return a->count;
+    int64_t count = llround(a->rate * (double)signal->entries);
+    return count > 1 ? count : 1;
+}
+
+/* Positions, under a progress bar where that takes long. */
+static int draw(const arguments *a, const csrec_shape *shape, csrec_pattern pattern, int64_t count,
+                csrec_sampling *sampling) {
+    csrec_error error;
+    cli_progress progress;
+    cli_progress_start(&progress, a->quiet);
+    csrec_status status = csrec_sampling_create_watched(
+        shape, pattern, count, a->seed, cli_progress_report, &progress, sampling, &error);
+    cli_progress_finish(&progress);
+    signal(SIGINT, SIG_DFL); /* what follows is short, and leaves nothing half-written */
+    if (!status) return CLI_CONTINUE;
+    cli_failure(&tool, "%s: %s", a->input, error.text);
+    return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
+}
+
+static int measure(const arguments *a, const cli_signal *signal, csrec_measurement *measurement,
+                   double *min_distance) {
+    csrec_error error;
+    csrec_sampling sampling = {0};
+    csrec_pattern pattern = pattern_of(a, signal);
+    int64_t count = count_of(a, signal);
+    int drawn = draw(a, &signal->shape, pattern, count, &sampling);
+    if (drawn != CLI_CONTINUE) return drawn;
+    *min_distance = sampling.min_distance;
+    *measurement = (csrec_measurement){.shape = signal->shape,
+                                       .n = sampling.n,
+                                       .channels = signal->channels,
+                                       .index = sampling.index,
+                                       .dtype = sample_type(a, signal),
+                                       .sigma = a->noise,
+                                       .pattern = pattern,
+                                       .seed = a->seed,
+                                       .count = count};
+    if (signal->bits) measurement->scale[1] = (double)((1 << signal->bits) - 1);
+    int code = drop_transparent(a, signal, measurement);
+    /* Positions that lost some are no longer what pattern, seed and count give. */
+    if (measurement->n != count) measurement->pattern = CSREC_PATTERN_NONE;
+    if (code == CLI_CONTINUE) code = take_values(a, signal, measurement);
+    if (code == CLI_CONTINUE && csrec_measurement_check(measurement, a->input, &error))
+        code = cli_failure(&tool, "%s", error.text);
+    return code;
+}
+
+static int write_mask(const arguments *a, const csrec_measurement *measurement) {
+    if (!a->mask_out) return CLI_CONTINUE;
+    bool picture = cli_format_of(a->mask_out) == CLI_PNG;
+    csrec_image image = {.bits = 8};
+    csrec_error error;
+    if (csrec_array_create(picture ? CSREC_U8 : CSREC_BOOL, &measurement->shape, &image.pixels))
+        return cli_failure(&tool, "%s: out of memory", a->mask_out);
+    uint8_t *mask = image.pixels.data;
+    for (int64_t i = 0; i < measurement->n; i++) mask[measurement->index[i]] = picture ? 255 : 1;
+    csrec_status status = picture ? csrec_image_write(a->mask_out, &image, &error)
+                                  : csrec_array_write(a->mask_out, &image.pixels, &error);
+    csrec_image_clear(&image);
+    return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
+}
+
+static int write_all(const arguments *a, const csrec_measurement *measurement) {
+    csrec_error error;
+    int code = write_mask(a, measurement);
+    if (code != CLI_CONTINUE || !a->output) return code;
+    if (!csrec_measurement_write(a->output, measurement, a->procedural, &error)) return code;
+    cli_output_remove(a->mask_out); /* all or nothing */
+    return cli_failure(&tool, "%s", error.text);
+}
+
+static int report_json(const arguments *a, const cli_signal *signal,
+                       const csrec_measurement *measurement, double min_distance) {
+    cli_json json;
+    cli_json_open(&json, stdout);
+    cli_json_text(&json, "input", a->input);
+    cli_json_text(&json, "output", a->output);
+    cli_json_text(&json, "mask", a->mask_out);
+    cli_json_integers(&json, "shape", signal->shape.dims, signal->shape.dim);
+    cli_json_integer(&json, "entries", signal->entries);
+    cli_json_integer(&json, "channels", signal->channels);
+    cli_json_integer(&json, "samples", measurement->n);
+    cli_json_integer(&json, "asked", measurement->count);
+    cli_json_real(&json, "rate", (double)measurement->n / (double)signal->entries);
+    cli_json_text(&json, "pattern", csrec_pattern_name(pattern_of(a, signal)));
+    cli_json_unsigned(&json, "seed", a->seed);
+    cli_json_real(&json, "min_distance", min_distance);
+    cli_json_real(&json, "sigma", measurement->sigma);
+    if (signal->bits) cli_json_reals(&json, "scale", 2, measurement->scale);
+    cli_json_flag(&json, "procedural", a->procedural);
+    return cli_json_close(&json) ? CLI_DONE : cli_lost(&tool);
+}
+
+static int report(const arguments *a, const cli_signal *signal,
+                  const csrec_measurement *measurement, double min_distance) {
+    char shape[192], distance[64] = "";
+    if (min_distance > 0.0)
+        snprintf(distance, sizeof distance, ", at least %.4g apart", min_distance);
+    if (a->verbose)
+        cli_note(
+            &tool, "%s: %s%s, %lld channels, %lld of %lld positions (%.4g %%), %s, seed %llu%s",
+            a->input, cli_shape_text(&signal->shape, shape), signal->palette ? ", palette" : "",
+            (long long)signal->channels, (long long)measurement->n, (long long)signal->entries,
+            100.0 * (double)measurement->n / (double)signal->entries,
+            csrec_pattern_name(pattern_of(a, signal)), (unsigned long long)a->seed, distance);
+    return a->json ? report_json(a, signal, measurement, min_distance) : CLI_DONE;
+}
+
+static int run(const arguments *a, cli_signal *signal, csrec_measurement *measurement) {
+    csrec_error error;
+    double min_distance = 0.0;
+    if (cli_signal_read(a->input, a->channels_last, signal, &error))
+        return cli_failure(&tool, "%s", error.text);
+    if (a->mask_out && signal->shape.dims != 2 && cli_format_of(a->mask_out) == CLI_PNG)
+        return cli_failure(&tool, "%s: a mask in %d-D does not fit in a PNG; name a .npy",
+                           a->mask_out, signal->shape.dims);
+    int code = measure(a, signal, measurement, &min_distance);
+    if (code == CLI_CONTINUE) code = write_all(a, measurement);
+    return code == CLI_CONTINUE ? report(a, signal, measurement, min_distance) : code;
+}
+
+int main(int argc, char **argv) {
+    arguments a = {.pattern = -1, .seed = 1};
+    int code = cli_parse(&tool, argc, argv, &a);
+    if (code == CLI_CONTINUE) code = check_arguments(&a);
+    if (code != CLI_CONTINUE) return code;
+    cli_signal signal = {0};
+    csrec_measurement measurement = {0};
+    code = run(&a, &signal, &measurement);
+    csrec_measurement_clear(&measurement);
+    cli_signal_clear(&signal);
+    return code;
+}

@@ -1,0 +1,73 @@
+/* describe.c - what a measurement file holds, as text or JSON. */
+#include "describe.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "input.h"
+
+typedef struct {
+    int64_t entries;
+    double least, most, mean;
+} summary;
+
+static summary summarize(const csrec_measurement *measurement) {
+    summary s = {0, measurement->y[0], measurement->y[0], 0.0};
+    int64_t count = measurement->n * measurement->channels;
+    csrec_shape_count(&measurement->shape, &s.entries); /* checked when it was read */
+    for (int64_t i = 0; i < count; i++) {
+        s.least = fmin(s.least, measurement->y[i]);
+        s.most = fmax(s.most, measurement->y[i]);
+        s.mean += measurement->y[i] / (double)count;
+    }
+    return s;
+}
+
+static const char *type_name(csrec_dtype dtype) {
+    static const char *const names[] = {"bool",  "uint8",  "int8",  "uint16",  "int16",  "uint32",
+                                        "int32", "uint64", "int64", "float32", "float64"};
+    return names[dtype];
+}
+
+void cli_describe_json(const csrec_measurement *m, cli_json *json) {
+    summary s = summarize(m);
+    bool drawn = m->pattern != CSREC_PATTERN_NONE;
+    cli_json_integers(json, "shape", m->shape.dims, m->shape.dim);
+    cli_json_integer(json, "entries", s.entries);
+    cli_json_integer(json, "samples", m->n);
+    cli_json_real(json, "rate", (double)m->n / (double)s.entries);
+    cli_json_integer(json, "channels", m->channels);
+    cli_json_text(json, "dtype", type_name(m->dtype));
+    cli_json_text(json, "pattern", drawn ? csrec_pattern_name(m->pattern) : NULL);
+    if (drawn) cli_json_unsigned(json, "seed", m->seed);
+    cli_json_real(json, "min", s.least);
+    cli_json_real(json, "max", s.most);
+    cli_json_real(json, "mean", s.mean);
+    cli_json_real(json, "sigma", m->sigma);
+    if (m->scale[0] != m->scale[1]) cli_json_reals(json, "scale", 2, m->scale);
+}
+
+bool cli_describe(const char *path, const csrec_measurement *m) {
+    summary s = summarize(m);
+    char shape[192];
+    printf("file      %s\n", path);
+    printf("shape     %s (%lld entries)\n", cli_shape_text(&m->shape, shape), (long long)s.entries);
+    printf("samples   %lld (%.4g %%)\n", (long long)m->n, 100.0 * (double)m->n / (double)s.entries);
+    printf("channels  %lld\n", (long long)m->channels);
+    printf("dtype     %s\n", type_name(m->dtype));
+    if (m->pattern == CSREC_PATTERN_NONE)
+        printf("pattern   explicit positions\n");
+    else
+        printf("pattern   %s, seed %llu\n", csrec_pattern_name(m->pattern),
+               (unsigned long long)m->seed);
+    printf("values    %g to %g, mean %g\n", s.least, s.most, s.mean);
+    if (m->sigma > 0.0)
+        printf("sigma     %g\n", m->sigma);
+    else
+        printf("sigma     not given\n");
+    if (m->scale[0] != m->scale[1])
+        printf("scale     %g to %g\n", m->scale[0], m->scale[1]);
+    else
+        printf("scale     not given\n");
+    return fflush(stdout) == 0 && !ferror(stdout);
+}

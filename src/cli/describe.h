@@ -1,0 +1,13 @@
+/* describe.h - csrecover --info. */
+#ifndef CSREC_CLI_DESCRIBE_H
+#define CSREC_CLI_DESCRIBE_H
+
+#include "report.h"
+
+/* Describes a measurement on stdout. false if stdout does not take it. */
+bool cli_describe(const char *path, const csrec_measurement *measurement);
+
+/* The same as members of an object. */
+void cli_describe_json(const csrec_measurement *measurement, cli_json *json);
+
+#endif

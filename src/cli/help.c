@@ -1,0 +1,67 @@
+/* help.c - the help text of a tool, from the table that also parses. */
+#include <stdio.h>
+#include <string.h>
+
+#include "options.h"
+
+enum { WIDTH = 80, COLUMN = 26 };
+
+/* Prints text in words, lines broken before WIDTH and indented to `indent`; the cursor is at
+ * `column`. A newline in the text starts a new line. */
+static void wrap(const char *text, int column, int indent) {
+    while (*text) {
+        int length = (int)strcspn(text, " \n");
+        if (column + length > WIDTH && column > indent) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        }
+        printf("%.*s", length, text);
+        column += length;
+        text += length;
+        if (*text == '\n') {
+            printf("\n%*s", text[1] && text[1] != '\n' ? indent : 0, "");
+            column = indent;
+            text++;
+        } else if (*text == ' ') {
+            text++;
+            if (column + 1 + (int)strcspn(text, " \n") <= WIDTH) printf(" ");
+            column++;
+        }
+    }
+    printf("\n");
+}
+
+static void print_option(const cli_option *option) {
+    char head[80] = {0}, text[1024];
+    char letter[5] = "    ";
+    if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(head, sizeof head, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    snprintf(text, sizeof text, "%s", option->help);
+    for (int i = 0; option->choice && option->choice(i); i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s%s",
+                 i ? ", " : " One of: ", option->choice(i), option->choice(i + 1) ? "" : ".");
+    }
+    if (printf("%-*s", COLUMN, head) > COLUMN || head[COLUMN - 1]) printf("\n%*s", COLUMN, "");
+    wrap(text, COLUMN, COLUMN);
+}
+
+static void print_indented(const char *lines) {
+    while (*lines) {
+        int length = (int)strcspn(lines, "\n");
+        printf("  %.*s\n", length, lines);
+        lines += length + (lines[length] != '\0');
+    }
+}
+
+void cli_help(const cli_tool *tool) {
+    printf("Usage: %s %s\n", tool->name, tool->synopsis);
+    wrap(tool->brief, 0, 0);
+    printf("\nOptions:\n");
+    for (int i = 0; i < tool->n_options; i++) print_option(&tool->options[i]);
+    printf("\n");
+    wrap(tool->details, 0, 0);
+    printf("\nExamples:\n");
+    print_indented(tool->examples);
+}

@@ -1,0 +1,323 @@
+/* learn_conv.c - filters of a convolutional dictionary, from pictures or samples of them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+#include "learn.h"
+#include "learn_plot.h"
+#include "output.h"
+#include "progress.h"
+#include "report.h"
+
+typedef struct {
+    cli_operands inputs;
+    const char *output, *plot, *resume, *mask, *size;
+    int64_t filters, iterations, codings, crop, threads;
+    double lambda, base;
+    uint64_t seed;
+    bool json, quiet;
+} arguments;
+
+#define AT(member) .offset = offsetof(arguments, member)
+static const cli_option options[] = {
+    CLI_MODEL_OUTPUT(arguments),
+    {"filters", 'k', CLI_INTEGER, "K", "Filters to learn (default 64).", AT(filters), .low = 1,
+     .high = 4096},
+    {"size", 'p', CLI_TEXT, "HxW", "Pixels of a filter, 8x8 or 8 (default 8).", AT(size)},
+    {"lambda", 'l', CLI_REAL, "L", "Weight of the codes, black to white being 1 (default 0.005).",
+     AT(lambda), .low = 1e-9, .high = 1e3},
+    {"base", 0, CLI_REAL, "S",
+     "Pixels over which the layer left to no filter is smooth (default 8); 0: the mean.", AT(base),
+     .low = 0.0, .high = 64.0},
+    {"iterations", 'i', CLI_INTEGER, "N", "Rounds of codes and filters (default 40).",
+     AT(iterations), .low = 1, .high = 1e6},
+    {"codings", 0, CLI_INTEGER, "N", "Steps on the codes in a round (default 5).", AT(codings),
+     .low = 1, .high = 1e4},
+    {"crop", 'c', CLI_INTEGER, "N",
+     "Of pictures larger than N x N take a part of that size, by the seed (default 256).", AT(crop),
+     .low = 16, .high = 65536},
+    {"mask", 'm', CLI_TEXT, "FILE",
+     "Only the non-zero pixels of this PNG or .npy are known, of every INPUT.", AT(mask)},
+    {"resume", 'r', CLI_TEXT, "FILE", "Go on from the filters of this model.", AT(resume)},
+    {"plot", 0, CLI_TEXT, "FILE", "Draw the filters into this PNG.", AT(plot)},
+    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", AT(seed)},
+    CLI_THREADS(arguments),
+    CLI_JSON(arguments),
+    CLI_QUIET(arguments),
+    CLI_STANDARD};
+
+static const cli_tool tool = {
+    .name = "cslearn conv",
+    .brief = "Learns filters of a convolutional dictionary from pictures or samples of them.",
+    .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
+    .details =
+        "An INPUT is a picture, PNG or .npy, whose transparent pixels are unknown, or with --mask "
+        "the masked ones; or a measurement (.npz, .csv), of which only the samples are known. "
+        "Colour channels count as pictures of their own. The objective after each round is "
+        "in the model as `objective` and never rises. Ctrl-C writes the filters so far; --resume "
+        "goes on from them.\n"
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, with the filters so far "
+        "written.",
+    .examples = "cslearn conv photo1.png photo2.png -o filters.npz --plot filters.png\n"
+                "cslearn conv scan.npz -o own.npz --filters 48 --size 12 # from its samples alone\n"
+                "cslearn conv photo*.png -o filters.npz --resume filters.npz --iterations 20\n"
+                "csrecover scan.npz --basis conv --model filters.npz -o photo.png",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .operand = offsetof(arguments, inputs),
+    .many = true};
+
+/* The pictures of one run. */
+typedef struct {
+    arguments a;
+    csrec_conv_picture *pictures;
+    int64_t n, room;
+    double scale[2];
+    csrec_model *start, *model;
+    int64_t size[2];
+    bool stopped;
+} job;
+
+static int read_size(job *j) {
+    char rest;
+    long long h, w;
+    const char *text = j->a.size;
+    if (!text) return CLI_CONTINUE;
+    int found = sscanf(text, "%lldx%lld%c", &h, &w, &rest);
+    if (found != 2) {
+        found = sscanf(text, "%lld%c", &h, &rest) == 1 ? 2 : 0;
+        w = h;
+    }
+    if (found != 2 || h < 1 || h > 64 || w < 1 || w > 64)
+        return cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", text);
+    j->size[0] = h;
+    j->size[1] = w;
+    return CLI_CONTINUE;
+}
+
+static int check_arguments(job *j) {
+    int code = read_size(j);
+    return code == CLI_CONTINUE ? cli_model_check(&tool, j->a.output, j->a.plot) : code;
+}
+
+/* ---- reading */
+
+static bool make_room(job *j) {
+    if (j->n < j->room) return true;
+    int64_t room = j->room ? 2 * j->room : 16;
+    csrec_conv_picture *grown = realloc(j->pictures, (size_t)room * sizeof *grown);
+    if (!grown) return false;
+    j->pictures = grown;
+    j->room = room;
+    return true;
+}
+
+/* An input: of a picture every pixel that is not transparent, of a measurement the samples. */
+typedef struct {
+    csrec_shape shape;
+    int64_t channels;
+    double scale[2];
+    csrec_measurement samples; /* n 0: the picture */
+    cli_signal picture;
+} input;
+
+static void put(csrec_conv_picture *to, float *values, uint8_t *known, int64_t y, int64_t x,
+                double value) {
+    if (y < 0 || y >= to->height || x < 0 || x >= to->width) return;
+    values[y * to->width + x] = (float)value;
+    known[y * to->width + x] = 1;
+}
+
+/* One channel's window at (top, left). */
+static bool add_window(job *j, const input *in, int64_t channel, const int64_t at[2],
+                       const int64_t size[2]) {
+    int64_t width = in->shape.dim[1];
+    float *values = calloc((size_t)(size[0] * size[1]), sizeof *values);
+    uint8_t *known = calloc((size_t)(size[0] * size[1]), 1);
+    if (!values || !known || !make_room(j)) {
+        free(values);
+        free(known);
+        return false;
+    }
+    csrec_conv_picture *to = &j->pictures[j->n++];
+    *to = (csrec_conv_picture){size[0], size[1], values, known};
+    const csrec_measurement *m = &in->samples;
+    for (int64_t k = 0; k < m->n; k++)
+        put(to, values, known, m->index[k] / width - at[0], m->index[k] % width - at[1],
+            m->y[k * m->channels + channel]);
+    for (int64_t i = 0; m->n == 0 && i < in->picture.entries; i++)
+        if (!in->picture.alpha || in->picture.alpha[i])
+            put(to, values, known, i / width - at[0], i % width - at[1],
+                csrec_array_value(&in->picture.values, i * in->channels + channel));
+    return true;
+}
+
+static int add_pictures(job *j, const char *path, const input *in) {
+    int64_t size[2], at[2];
+    for (int a = 0; a < 2; a++) {
+        size[a] = in->shape.dim[a] < j->a.crop ? in->shape.dim[a] : j->a.crop;
+        double u = csrec_random_uniform(j->a.seed, 1, (uint64_t)(2 * j->n + a));
+        at[a] = (int64_t)(u * (double)(in->shape.dim[a] - size[a] + 1));
+    }
+    for (int64_t c = 0; c < in->channels; c++)
+        if (!add_window(j, in, c, at, size)) return cli_failure(&tool, "%s: out of memory", path);
+    return CLI_CONTINUE;
+}
+
+static csrec_status open_input(const job *j, const char *path, input *in, csrec_error *error) {
+    cli_format format = cli_format_of(path);
+    if (j->a.mask || (format != CLI_PNG && format != CLI_NPY)) {
+        csrec_status status = csrec_measurement_read(path, j->a.mask, &in->samples, error);
+        if (status) return status;
+        in->shape = in->samples.shape;
+        in->channels = in->samples.channels;
+        memcpy(in->scale, cli_tones_of(&in->samples).scale, sizeof in->scale);
+        return CSREC_OK;
+    }
+    csrec_status status = cli_signal_read(path, false, &in->picture, error);
+    if (status) return status;
+    for (int64_t i = 0; i < in->picture.values.count; i++) {
+        if (isfinite(csrec_array_value(&in->picture.values, i))) continue;
+        snprintf(error->text, sizeof error->text,
+                 "%s: entry %lld is not finite; put a number there, or save samples with a mask",
+                 path, (long long)i);
+        return CSREC_DATA;
+    }
+    in->shape = in->picture.shape;
+    in->channels = in->picture.channels;
+    if (in->picture.bits) in->scale[1] = (double)((1 << in->picture.bits) - 1);
+    return CSREC_OK;
+}
+
+/* All inputs share a scale: the first one's. */
+static int read_input(job *j, const char *path) {
+    input in = {0};
+    csrec_error error;
+    int code =
+        open_input(j, path, &in, &error) ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
+    if (code == CLI_CONTINUE && in.shape.dims != 2)
+        code = cli_failure(&tool, "%s: has %d axes; filters are learned from pictures", path,
+                           in.shape.dims);
+    if (j->n == 0) memcpy(j->scale, in.scale, sizeof j->scale);
+    if (code == CLI_CONTINUE && (j->scale[0] != in.scale[0] || j->scale[1] != in.scale[1]))
+        code = cli_failure(&tool,
+                           "%s: black and white are %g and %g, those of the inputs before %g and "
+                           "%g; learn from pictures of one scale",
+                           path, in.scale[0], in.scale[1], j->scale[0], j->scale[1]);
+    if (code == CLI_CONTINUE) code = add_pictures(j, path, &in);
+    csrec_measurement_clear(&in.samples);
+    cli_signal_clear(&in.picture);
+    return code;
+}
+
+static int read_all(job *j) {
+    int code = CLI_CONTINUE;
+    csrec_error error;
+    for (int i = 0; i < j->a.inputs.n && code == CLI_CONTINUE; i++)
+        code = read_input(j, j->a.inputs.text[i]);
+    if (code == CLI_CONTINUE && j->a.resume && csrec_model_read(j->a.resume, &j->start, &error))
+        code = cli_failure(&tool, "%s", error.text);
+    if (code == CLI_CONTINUE && j->start && strcmp(csrec_model_kind(j->start), "conv") != 0)
+        code = cli_failure(&tool, "%s: a model of kind %s has no filters; name one of kind conv",
+                           j->a.resume, csrec_model_kind(j->start));
+    return code;
+}
+
+/* ---- learning and writing */
+
+static int learn(job *j) {
+    const arguments *a = &j->a;
+    cli_progress progress;
+    csrec_error error;
+    csrec_conv_learn_options o = {.filters = a->filters,
+                                  .size = {j->size[0], j->size[1]},
+                                  .lambda = a->lambda,
+                                  .base = a->base < 0.0    ? 0.0
+                                          : a->base == 0.0 ? -1.0
+                                                           : a->base,
+                                  .scale = {j->scale[0], j->scale[1]},
+                                  .iterations = a->iterations,
+                                  .codings = a->codings,
+                                  .seed = a->seed,
+                                  .threads = (int)a->threads,
+                                  .start = j->start,
+                                  .progress = cli_progress_report,
+                                  .context = &progress};
+    cli_progress_start(&progress, a->quiet);
+    csrec_status status = csrec_conv_learn(j->n, j->pictures, &o, &j->model, &j->stopped, &error);
+    cli_progress_finish(&progress);
+    return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
+}
+
+static void set_texts(job *j) {
+    char text[1024];
+    const int64_t *dim = csrec_model_array(j->model, "filters")->shape.dim;
+    snprintf(text, sizeof text, "conv, %lld filters of %lldx%lld, seed %llu%s", (long long)dim[0],
+             (long long)dim[1], (long long)dim[2], (unsigned long long)j->a.seed,
+             j->start ? ", resumed" : "");
+    /* Out of memory leaves a model without provenance, which is still whole. */
+    (void)csrec_model_set_text(j->model, "settings", text);
+    size_t used = 0;
+    for (int i = 0; i < j->a.inputs.n && used < sizeof text - 1; i++) {
+        const char *path = j->a.inputs.text[i], *name = strrchr(path, '/');
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
+                                 name ? name + 1 : path);
+    }
+    (void)csrec_model_set_text(j->model, "source", text);
+}
+
+static int write_files(job *j) {
+    set_texts(j);
+    return cli_model_deliver(&tool, j->model, j->a.output, j->a.plot, cli_plot_filters);
+}
+
+static int report(const job *j) {
+    const csrec_array *filters = csrec_model_array(j->model, "filters");
+    const csrec_array *objective = csrec_model_array(j->model, "objective");
+    int64_t rounds = objective ? objective->count : 0;
+    double first = rounds ? csrec_array_value(objective, 0) : NAN;
+    double last = rounds ? csrec_array_value(objective, rounds - 1) : NAN;
+    int done = j->stopped ? CLI_INTERRUPTED : CLI_DONE;
+    if (!j->a.json) {
+        if (!j->a.quiet)
+            cli_note(&tool,
+                     "%s: %lld filters from %lld pictures, objective %.6g to %.6g in %lld "
+                     "rounds%s",
+                     j->a.output, (long long)filters->shape.dim[0], (long long)j->n, first, last,
+                     (long long)rounds, j->stopped ? ", interrupted" : "");
+        return done;
+    }
+    cli_json json;
+    cli_json_open(&json, stdout);
+    cli_json_text(&json, "output", j->a.output);
+    cli_json_text(&json, "kind", "conv");
+    cli_json_integer(&json, "pictures", j->n);
+    cli_json_integers(&json, "filters", 3, filters->shape.dim);
+    cli_json_integer(&json, "rounds", rounds);
+    cli_json_reals(&json, "objective", (int)rounds, rounds ? objective->data : NULL);
+    cli_json_flag(&json, "interrupted", j->stopped);
+    return cli_json_close(&json) ? done : cli_lost(&tool);
+}
+
+static int run(int argc, char **argv) {
+    job j = {.a = {.seed = 1, .crop = 256, .base = -1.0}};
+    int code = cli_parse(&tool, argc, argv, &j.a);
+    if (code == CLI_CONTINUE) code = check_arguments(&j);
+    if (code == CLI_CONTINUE) code = read_all(&j);
+    if (code == CLI_CONTINUE) code = learn(&j);
+    if (code == CLI_CONTINUE) code = write_files(&j);
+    if (code == CLI_CONTINUE) code = report(&j);
+    for (int64_t p = 0; p < j.n; p++) {
+        free((void *)(uintptr_t)j.pictures[p].values);
+        free((void *)(uintptr_t)j.pictures[p].known);
+    }
+    free(j.pictures);
+    free(j.a.inputs.text);
+    csrec_model_destroy(j.start);
+    csrec_model_destroy(j.model);
+    return code;
+}
+
+const cli_learner cli_learn_conv = {&tool, run};

@@ -1,0 +1,237 @@
+/* learn_gmm.c - mixtures of Gaussians of patches, pictures and rows. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "learn.h"
+#include "learn_data.h"
+#include "output.h"
+#include "progress.h"
+#include "report.h"
+
+typedef struct {
+    cli_data_options in;
+    const char *output;
+    int64_t components, rounds, threads;
+    int start;
+    double tolerance, least;
+    bool fresh, json, verbose, quiet;
+} arguments;
+
+static const char *start_name(int i) {
+    static const char *const names[] = {"kmeans", "edges"};
+    return i >= 0 && i < 2 ? names[i] : NULL;
+}
+
+#define AT(member) .offset = offsetof(arguments, member)
+static const cli_option options[] = {
+    CLI_MODEL_OUTPUT(arguments),
+    CLI_DATA_OPTIONS(in),
+    {"components", 'k', CLI_INTEGER, "K", "Gaussians in the mixture (default 20).", AT(components),
+     .low = 1, .high = 4096},
+    {"start", 0, CLI_CHOICE, "NAME",
+     "Where the rounds start: clusters of the data (default), or edges of K - 1 directions and "
+     "cosines, for gray patches.",
+     AT(start), .choice = start_name},
+    {"rounds", 'r', CLI_INTEGER, "R", "At most so many rounds (default 50).", AT(rounds), .low = 1,
+     .high = 100000},
+    {"tolerance", 'e', CLI_REAL, "E",
+     "Stop when a round raises the mean log-likelihood by less (default 0.005).", AT(tolerance),
+     .low = 1e-12, .high = 1e9},
+    {"least", 0, CLI_REAL, "V",
+     "Least variance of a Gaussian in any direction (default 1e-4 of the data's mean variance).",
+     AT(least), .low = 1e-300, .high = 1e300},
+    {"fresh", 'f', CLI_FLAG, NULL, "Start over, whatever an interrupted run has left.", AT(fresh)},
+    CLI_THREADS(arguments),
+    CLI_JSON(arguments),
+    {"verbose", 'v', CLI_FLAG, NULL, "Tell the log-likelihood of each round on stderr.",
+     AT(verbose)},
+    CLI_QUIET(arguments),
+    CLI_STANDARD};
+
+static const cli_tool tool = {
+    .name = "cslearn gmm",
+    .brief = "Learns a mixture of Gaussians of patches, pictures, or rows.",
+    .synopsis = "INPUT... -o MODEL.npz --patch 8x8 [OPTION...]",
+    .details =
+        "An INPUT is a PNG, a .npy [m, ...] of m pictures or rows, or a folder of both. Of more "
+        "than 200000 patches that many are taken at random, unless --most says otherwise.\n"
+        "Each round is expectation maximisation over all of them; the log-likelihood never falls. "
+        "After each the mixture so far is in MODEL.npz.state; a run that was interrupted goes on "
+        "from there when the same command is given again, and comes to the same model.\n"
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (the state is kept).",
+    .examples = "cslearn gmm photos/ -o photos.npz --patch 8x8 --gray\n"
+                "cslearn gmm photo.png -o photo.npz -p 8 --stride 1 -k 40 --seed 7 --verbose\n"
+                "csrecover scan.npz --model photos.npz -o photo.png",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .operand = offsetof(arguments, in.inputs),
+    .many = true};
+
+/* A run: what every step needs. */
+typedef struct {
+    const arguments *a;
+    const cli_data *data;
+    cli_progress progress;
+    char state[4096], settings[400];
+    int64_t shown;
+} job;
+
+static int check_arguments(const arguments *a) {
+    int code = cli_model_check(&tool, a->output, NULL);
+    if (code == CLI_CONTINUE && strlen(a->output) > 4000)
+        return cli_usage(&tool, "--output: the name is too long");
+    return code;
+}
+
+/* ------------------------------------------------------------------ rounds */
+
+static void set_texts(const job *j, csrec_model *model) {
+    /* Out of memory leaves a model without provenance, which is still whole. */
+    (void)csrec_model_set_text(model, "source", j->data->source);
+    (void)csrec_model_set_text(model, "settings", j->settings);
+}
+
+static csrec_status keep_round(const csrec_model *model, void *context, csrec_error *error) {
+    job *j = context;
+    const csrec_array *history = csrec_model_array(model, "log_likelihood");
+    csrec_model *copy;
+    const char *names[12];
+    const csrec_array *arrays[12];
+    int n = 0;
+    while (n < 12 && csrec_model_info(model, n, &names[n], &arrays[n])) n++;
+    csrec_status status = csrec_model_create("gmm", n, names, arrays, &copy, error);
+    if (status) return status;
+    set_texts(j, copy);
+    status = csrec_model_write(j->state, copy, error);
+    csrec_model_destroy(copy);
+    if (j->a->verbose) {
+        cli_progress_finish(&j->progress);
+        cli_note(&tool, "round %lld: log-likelihood %.6f", (long long)history->count,
+                 csrec_array_value(history, history->count - 1));
+    }
+    return status;
+}
+
+static bool same_text(const csrec_model *model, const char *name, const char *wanted) {
+    const char *text = csrec_model_text(model, name);
+    return text && strcmp(text, wanted) == 0;
+}
+
+/* What an interrupted run has left, if it is of this one. */
+static int find_state(const job *j, csrec_model **from) {
+    csrec_error error;
+    *from = NULL;
+    if (j->a->fresh || access(j->state, F_OK) != 0) return CLI_CONTINUE;
+    if (csrec_model_read(j->state, from, &error))
+        return cli_failure(&tool, "%s; start over with --fresh", error.text);
+    if (same_text(*from, "source", j->data->source) && same_text(*from, "settings", j->settings)) {
+        if (!j->a->quiet)
+            cli_note(&tool, "%s: goes on after round %lld", j->state,
+                     (long long)csrec_model_array(*from, "log_likelihood")->count);
+        return CLI_CONTINUE;
+    }
+    return cli_failure(&tool, "%s: is of other inputs or settings; start over with --fresh",
+                       j->state);
+}
+
+/* ------------------------------------------------------------------ results */
+
+static int report(const job *j, const csrec_model *model) {
+    const csrec_array *history = csrec_model_array(model, "log_likelihood");
+    const csrec_array *means = csrec_model_array(model, "means");
+    if (!j->a->json) {
+        if (!j->a->quiet)
+            cli_note(&tool,
+                     "%s: %lld Gaussians of %lld entries from %lld rows, %lld rounds, "
+                     "log-likelihood %.4f",
+                     j->a->output, (long long)means->shape.dim[0], (long long)means->shape.dim[1],
+                     (long long)j->data->data.m, (long long)history->count,
+                     csrec_array_value(history, history->count - 1));
+        return CLI_DONE;
+    }
+    cli_json json;
+    cli_json_open(&json, stdout);
+    cli_json_text(&json, "output", j->a->output);
+    cli_json_text(&json, "kind", "gmm");
+    cli_json_integer(&json, "rows", j->data->data.m);
+    cli_json_integer(&json, "entries", means->shape.dim[1]);
+    cli_json_integer(&json, "components", means->shape.dim[0]);
+    cli_json_integer(&json, "rounds", history->count);
+    cli_json_reals(&json, "log_likelihood", (int)history->count, history->data);
+    return cli_json_close(&json) ? CLI_DONE : cli_lost(&tool);
+}
+
+static int deliver(const job *j, csrec_model *model) {
+    csrec_error error;
+    set_texts(j, model);
+    if (csrec_model_write(j->a->output, model, &error)) return cli_failure(&tool, "%s", error.text);
+    cli_output_remove(j->state);
+    return report(j, model);
+}
+
+static int learn(job *j, const csrec_model *from) {
+    const arguments *a = j->a;
+    const cli_data *d = j->data;
+    csrec_learn_options o = {.shape = d->shape,
+                             .channels = d->channels,
+                             .scale = {d->scale[0], d->scale[1]},
+                             .components = a->components,
+                             .seed = a->in.seed,
+                             .threads = (int)a->threads,
+                             .progress = cli_progress_report,
+                             .context = &j->progress,
+                             .start = start_name(a->start),
+                             .rounds = a->rounds,
+                             .tolerance = a->tolerance,
+                             .least = a->least,
+                             .from = from,
+                             .round_done = keep_round,
+                             .round_context = j};
+    csrec_model *model = NULL;
+    csrec_error error;
+    bool stopped;
+    cli_progress_start(&j->progress, a->quiet);
+    csrec_status status = csrec_gmm_learn(&d->data, &o, &model, &stopped, &error);
+    cli_progress_finish(&j->progress);
+    if (status) return cli_failure(&tool, "%s", error.text);
+    if (stopped) {
+        cli_note(&tool, "interrupted: the same command goes on after the last whole round");
+        return CLI_INTERRUPTED;
+    }
+    int code = deliver(j, model);
+    csrec_model_destroy(model);
+    return code;
+}
+
+static int run_job(const arguments *a, const cli_data *data) {
+    job *j = calloc(1, sizeof *j);
+    csrec_model *from = NULL;
+    if (!j) return cli_failure(&tool, "out of memory");
+    j->a = a;
+    j->data = data;
+    snprintf(j->state, sizeof j->state, "%s.state", a->output);
+    snprintf(j->settings, sizeof j->settings, "gmm, %s, %lld components, start %s, least %g",
+             data->settings, (long long)a->components, start_name(a->start), a->least);
+    int code = find_state(j, &from);
+    if (code == CLI_CONTINUE) code = learn(j, from);
+    csrec_model_destroy(from);
+    free(j);
+    return code;
+}
+
+static int run(int argc, char **argv) {
+    arguments a = {.in = {.seed = 1, .most = 200000}, .components = 20};
+    cli_data data = {.held = -1};
+    int code = cli_parse(&tool, argc, argv, &a);
+    if (code == CLI_CONTINUE) code = check_arguments(&a);
+    if (code == CLI_CONTINUE) code = cli_data_open(&tool, &a.in, &data);
+    if (code == CLI_CONTINUE) code = run_job(&a, &data);
+    cli_data_close(&data);
+    free(a.in.inputs.text);
+    return code;
+}
+
+const cli_learner cli_learn_gmm = {&tool, run};

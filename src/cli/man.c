@@ -1,0 +1,157 @@
+/* man.c - the manual page of a program, from the tables that also parse its command line. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "roff.h"
+
+/* Arrays of a measurement file, for FILES. tests/docs holds the handbook's table against it. */
+static const struct {
+    const char *name, *type, *meaning;
+} arrays[] = {
+    {"y", "float32/64 or integer, [N] or [N, C]",
+     "the samples; C channels share the sampled positions"},
+    {"shape", "int64 [D]", "the signal's shape, e.g. height, width (C order)"},
+    {"index", "int64/uint64 [N]", "flat C-order position of each sample, any order, no repeats"},
+    {"mask", "bool/uint8, the signal's shape",
+     "instead of shape and index: y lists its true entries in C order"},
+    {"seed, pattern, count", "scalars", "instead of index: positions drawn again, nothing stored"},
+    {"sigma", "float", "optional: standard deviation of the noise, in units of y"},
+    {"scale", "float [2]",
+     "optional: the values of black and white for picture output, e.g. 0, 255"},
+};
+
+static void print_upper(const char *text) {
+    for (; *text; text++) putchar(*text == ' ' ? '-' : toupper((unsigned char)*text));
+}
+
+static void print_option(const cli_option *option) {
+    printf(".TP\n");
+    if (option->letter) printf("\\fB\\-%c\\fR, ", option->letter);
+    char name[64];
+    int length = snprintf(name, sizeof name, "--%s", option->name);
+    cli_roff_text(name, (size_t)length, false);
+    if (option->argument) printf(" \\fI%s\\fR", option->argument);
+    printf("\n");
+    cli_roff_text(option->help, strlen(option->help), false);
+    for (int i = 0; option->choice && option->choice(i); i++)
+        printf("%s\\fB%s\\fR%s", i ? ", " : " One of: ", option->choice(i),
+               option->choice(i + 1) ? "" : ".");
+    printf("\n");
+}
+
+/* The paragraph of the details that tells the exit codes. */
+static const char EXIT[] = "Exit code: ";
+
+static void print_details(const char *details) {
+    while (*details) {
+        size_t length = strcspn(details, "\n");
+        if (strncmp(details, EXIT, sizeof EXIT - 1) != 0) {
+            printf(".PP\n");
+            cli_roff_text(details, length, false);
+            printf("\n");
+        }
+        details += length + (details[length] != '\0');
+    }
+}
+
+/* The command that tells most of them speaks for all. */
+static const char *exit_codes(const cli_program *program) {
+    const char *most = "";
+    for (int c = 0; c < program->n_commands; c++) {
+        const char *text = strstr(program->commands[c]->details, EXIT);
+        if (text && strcspn(text, "\n") > strcspn(most, "\n")) most = text;
+    }
+    return *most ? most + sizeof EXIT - 1 : most;
+}
+
+/* "0 done, 1 failure, ...": a tagged paragraph a number. */
+static void print_exit_codes(const char *text) {
+    while (*text && *text != '\n') {
+        size_t digits = strspn(text, "0123456789"), end = digits;
+        while (text[end] && text[end] != '\n' &&
+               !(strncmp(text + end, ", ", 2) == 0 && isdigit((unsigned char)text[end + 2])))
+            end++;
+        printf(".TP\n\\fB%.*s\\fR\n", (int)digits, text);
+        size_t blank = text[digits] == ' ', stop = end > digits && text[end - 1] == '.';
+        cli_roff_text(text + digits + blank, end - digits - blank - stop, false);
+        printf("\n");
+        text += end + (text[end] == ',' ? 2 : 0);
+    }
+}
+
+static void print_listing(const cli_tool *tool) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = tool->listing ? open_memstream(&text, &size) : NULL;
+    if (!memory) return;
+    tool->listing(memory);
+    if (fclose(memory) == 0) {
+        printf(".SH METHODS\n");
+        cli_roff_lines(text);
+    }
+    free(text);
+}
+
+static void print_synopsis(const cli_tool *tool) {
+    printf(".PP\n\\fB%s\\fR ", tool->name);
+    cli_roff_text(tool->synopsis, strlen(tool->synopsis), true);
+    printf("\n");
+}
+
+/* A program of one command describes that; else each command is a part of OPTIONS. */
+static void print_commands(const cli_program *program) {
+    bool single = cli_program_is_tool(program);
+    printf(".SH DESCRIPTION\n");
+    if (!single) cli_roff_paragraphs(program->brief);
+    for (int c = 0; c < program->n_commands; c++) {
+        if (!single) printf(".SS %s\n", program->commands[c]->name);
+        cli_roff_paragraphs(program->commands[c]->brief);
+        print_details(program->commands[c]->details);
+    }
+    printf(".SH OPTIONS\n");
+    for (int c = 0; c < program->n_commands; c++) {
+        const cli_tool *tool = program->commands[c];
+        if (!single) printf(".SS %s\n", tool->name);
+        for (int i = 0; i < tool->n_options; i++) print_option(&tool->options[i]);
+    }
+    for (int c = 0; c < program->n_commands; c++) print_listing(program->commands[c]);
+}
+
+static void print_files(void) {
+    printf(".SH FILES\n.PP\nA measurement file is a NumPy .npz with these arrays:\n");
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        printf(".TP\n\\fB%s\\fR (%s)\n%s\n", arrays[i].name, arrays[i].type, arrays[i].meaning);
+    printf(
+        ".PP\nAlso read: a PNG with transparent pixels, which are the unknown ones; a PNG with a "
+        "mask; and a CSV of coordinates and values.\n");
+}
+
+/* Every other program of the build, from the list that CMake gives. */
+static void print_see_also(const cli_program *program) {
+    char names[] = CSREC_TOOL_NAMES;
+    printf(".SH SEE ALSO\n.PP\n");
+    for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
+        if (strcmp(name, program->name) != 0) printf("\\fB%s\\fR(1),\n", name);
+    printf("the handbook in the folder docs of the sources, and the header csrec.h.\n");
+}
+
+void cli_man(const cli_program *program) {
+    size_t brief = strlen(program->brief);
+    printf(".TH \"");
+    print_upper(program->name);
+    printf("\" 1 \"\" \"csrecover %s\" \"User Commands\"\n.nh\n.SH NAME\n", csrec_version());
+    for (const char *c = program->name; *c; c++) putchar(*c == ' ' ? '-' : *c);
+    printf(" \\- ");
+    cli_roff_text(program->brief, brief - (brief && program->brief[brief - 1] == '.'), false);
+    printf("\n.SH SYNOPSIS\n");
+    for (int c = 0; c < program->n_commands; c++) print_synopsis(program->commands[c]);
+    print_commands(program);
+    printf(".SH EXAMPLES\n");
+    for (int c = 0; c < program->n_commands; c++) cli_roff_lines(program->commands[c]->examples);
+    printf(".SH EXIT STATUS\n");
+    print_exit_codes(exit_codes(program));
+    print_files();
+    print_see_also(program);
+}

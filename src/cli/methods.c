@@ -1,0 +1,104 @@
+/* methods.c - what the tables of solvers and operators offer. */
+#include "methods.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_params(FILE *out, const csrec_param *(*param_of)(int number, int i), int number) {
+    const csrec_param *param;
+    for (int i = 0; (param = param_of(number, i)); i++)
+        fprintf(out, "    --set %s=%g  %s\n", param->name, param->value, param->help);
+}
+
+/* A basis is the Haar matrix or an operator that has parameters. */
+static bool is_basis(int i, const char *name) {
+    return strcmp(name, "haar") == 0 || csrec_operator_param(i, 0);
+}
+
+const char *cli_basis_name(int i) {
+    const char *name, *brief;
+    for (int k = 0; csrec_operator_info(k, &name, &brief); k++)
+        if (is_basis(k, name) && i-- == 0) return name;
+    return NULL;
+}
+
+void cli_methods_list(FILE *out) {
+    const char *name, *brief, *source;
+    fprintf(out, "Solvers (--solver NAME):\n");
+    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
+        fprintf(out, "  %-10s %s (%s)\n", name, brief, source);
+        print_params(out, csrec_solver_param, i);
+    }
+    fprintf(out, "Bases (--basis NAME):\n");
+    for (int i = 0; csrec_operator_info(i, &name, &brief); i++) {
+        if (!is_basis(i, name)) continue;
+        fprintf(out, "  %-10s %s\n", name, brief);
+        print_params(out, csrec_operator_param, i);
+    }
+}
+
+/* Parameter i of all solvers, then of all operators, repeats included. */
+static const char *any_key(int i) {
+    const char *name, *brief, *source;
+    const csrec_param *param;
+    for (int k = 0; csrec_solver_info(k, &name, &brief, &source); k++)
+        for (int p = 0; (param = csrec_solver_param(k, p)); p++)
+            if (i-- == 0) return param->name;
+    for (int k = 0; csrec_operator_info(k, &name, &brief); k++)
+        for (int p = 0; (param = csrec_operator_param(k, p)); p++)
+            if (i-- == 0) return param->name;
+    return NULL;
+}
+
+const char *cli_setting_key(int i) {
+    const char *key;
+    for (int k = 0; (key = any_key(k)); k++) {
+        int first = 0;
+        while (strcmp(any_key(first), key) != 0) first++;
+        if (first == k && i-- == 0) return key;
+    }
+    return NULL;
+}
+
+int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[][32],
+                      csrec_setting *settings) {
+    for (int i = 0; i < texts->n; i++) {
+        const char *text = texts->text[i], *equals = strchr(text, '=');
+        char *end;
+        double value = equals ? strtod(equals + 1, &end) : 0.0;
+        if (!equals || equals == text || equals - text > 31 || end == equals + 1 || *end ||
+            !isfinite(value))
+            return cli_usage(tool, "--set: '%s' is not KEY=NUMBER; see %s --list", text,
+                             tool->name);
+        memcpy(names[i], text, (size_t)(equals - text));
+        names[i][equals - text] = '\0';
+        settings[i] = (csrec_setting){names[i], value};
+    }
+    return CLI_CONTINUE;
+}
+
+void cli_settings_add(int n, csrec_setting *settings, csrec_recover_options *options) {
+    csrec_solve_options *solve = &options->solve;
+    bool preset = solve->n_settings == 1;
+    if (preset) {
+        memmove(settings + 1, settings, (size_t)n * sizeof *settings);
+        settings[0] = solve->settings[0];
+    }
+    solve->settings = settings;
+    solve->n_settings = n + preset;
+}
+
+bool cli_on_grids(const csrec_recover_options *options) {
+    return !options->basis || strcmp(options->basis, "haar") == 0;
+}
+
+const char *cli_solver_of(const csrec_recover_options *options) {
+    if (options->solve.solver) return options->solve.solver;
+    return cli_on_grids(options) ? "mp" : "threshold";
+}
+
+bool cli_on_patches(const char *solver) {
+    return strcmp(solver, "gaussian") == 0 || strcmp(solver, "gmm") == 0;
+}

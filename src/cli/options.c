@@ -1,0 +1,263 @@
+/* options.c - parses a command line by a tool's table. */
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A message stays one line, whatever bytes a file name brings. */
+static void print_line(const cli_tool *tool, const char *format, va_list values) {
+    char text[1024];
+    vsnprintf(text, sizeof text, format, values);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    fprintf(stderr, "%s: %s\n", tool->name, text);
+}
+
+int cli_usage(const cli_tool *tool, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    print_line(tool, format, values);
+    va_end(values);
+    return CLI_USAGE;
+}
+
+int cli_failure(const cli_tool *tool, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    print_line(tool, format, values);
+    va_end(values);
+    return CLI_FAILURE;
+}
+
+void cli_note(const cli_tool *tool, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    print_line(tool, format, values);
+    va_end(values);
+}
+
+static void *field(void *arguments, size_t offset) {
+    return (char *)arguments + offset;
+}
+
+static int wrong_value(const cli_tool *tool, const cli_option *option, const char *value,
+                       const char *remedy) {
+    return cli_usage(tool, "--%s: '%s' is not %s", option->name, value, remedy);
+}
+
+static void list_devices(void) {
+    const char *backend;
+    char device[256];
+    for (int i = 0; csrec_backend_info(i, &backend, device, sizeof device); i++)
+        printf("%s: %s\n", backend, device);
+}
+
+static int store_integer(const cli_tool *tool, const cli_option *option, const char *value,
+                         int64_t *to) {
+    char *end, remedy[96];
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    bool fits = errno == 0 && end != value && *end == '\0' && (double)number >= option->low &&
+                (double)number <= option->high;
+    snprintf(remedy, sizeof remedy, "a whole number from %.0f to %.0f", option->low, option->high);
+    if (!fits) return wrong_value(tool, option, value, remedy);
+    *to = number;
+    return CLI_CONTINUE;
+}
+
+static int store_real(const cli_tool *tool, const cli_option *option, const char *value,
+                      double *to) {
+    char *end, remedy[96];
+    double number = strtod(value, &end);
+    bool fits = end != value && *end == '\0' && number >= option->low && number <= option->high;
+    snprintf(remedy, sizeof remedy, "a number from %g to %g", option->low, option->high);
+    if (!fits) return wrong_value(tool, option, value, remedy);
+    *to = number;
+    return CLI_CONTINUE;
+}
+
+static int store_seed(const cli_tool *tool, const cli_option *option, const char *value,
+                      uint64_t *to) {
+    char *end;
+    bool hexadecimal = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, hexadecimal ? 16 : 10);
+    /* strtoull takes a sign and leading spaces; a seed has neither. */
+    if (errno || end == value || *end != '\0' || value[0] < '0' || value[0] > '9')
+        return wrong_value(tool, option, value, "a whole number from 0 to 2^64 - 1");
+    *to = number;
+    return CLI_CONTINUE;
+}
+
+static int store_choice(const cli_tool *tool, const cli_option *option, const char *value,
+                        int *to) {
+    char names[256] = "one of";
+    for (int i = 0; option->choice(i); i++) {
+        if (strcmp(option->choice(i), value) == 0) {
+            *to = i;
+            return CLI_CONTINUE;
+        }
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, " %s", option->choice(i));
+    }
+    return wrong_value(tool, option, value, names);
+}
+
+int cli_lost(const cli_tool *tool) {
+    return cli_failure(tool, "stdout: cannot be written; check where it goes");
+}
+
+int cli_told(const cli_tool *tool) {
+    return fflush(stdout) == 0 && !ferror(stdout) ? CLI_DONE : cli_lost(tool);
+}
+
+static int print_completion(const cli_tool *tool, const cli_option *option, const char *value) {
+    int shell, code = store_choice(tool, option, value, &shell);
+    if (code != CLI_CONTINUE) return code;
+    cli_completion(&(cli_program){tool->name, tool->brief, &tool, 1}, shell);
+    return cli_told(tool);
+}
+
+static int store(const cli_tool *tool, const cli_option *option, const char *value,
+                 void *arguments) {
+    void *to = field(arguments, option->offset);
+    if (option->given) *(bool *)field(arguments, option->given) = true;
+    switch (option->type) {
+    case CLI_FLAG:
+        *(bool *)to = true;
+        break;
+    case CLI_TEXT:
+        *(const char **)to = value;
+        break;
+    case CLI_INTEGER:
+        return store_integer(tool, option, value, to);
+    case CLI_SEED:
+        return store_seed(tool, option, value, to);
+    case CLI_REAL:
+        return store_real(tool, option, value, to);
+    case CLI_CHOICE:
+        return store_choice(tool, option, value, to);
+    case CLI_DEVICES:
+        list_devices();
+        return cli_told(tool);
+    case CLI_TEXTS: {
+        cli_texts *texts = to;
+        if (texts->n == CLI_TEXTS_MOST)
+            return cli_usage(tool, "--%s: at most %d times", option->name, CLI_TEXTS_MOST);
+        texts->text[texts->n++] = value;
+        break;
+    }
+    case CLI_LISTING:
+        tool->listing(stdout);
+        return cli_told(tool);
+    case CLI_HELP:
+        cli_help(tool);
+        return cli_told(tool);
+    case CLI_VERSION:
+        printf("%s %s\n", tool->name, csrec_version());
+        return cli_told(tool);
+    case CLI_MAN:
+        cli_man(&(cli_program){tool->name, tool->brief, &tool, 1});
+        return cli_told(tool);
+    case CLI_COMPLETION:
+        return print_completion(tool, option, value);
+    }
+    return CLI_CONTINUE;
+}
+
+/* The words of the command line not looked at yet. */
+typedef struct {
+    int argc, at;
+    char **argv;
+    void *arguments;
+} words;
+
+/* Finds the value of an option that takes one: `attached`, or the next word. */
+static int take(const cli_tool *tool, const cli_option *option, const char *attached, words *w) {
+    if (!option->argument) return store(tool, option, NULL, w->arguments);
+    const char *value = attached ? attached : w->at < w->argc ? w->argv[w->at++] : NULL;
+    if (!value)
+        return cli_usage(tool, "--%s needs a value, %s; see %s --help", option->name,
+                         option->argument, tool->name);
+    if (option->type == CLI_TEXT && !*value)
+        return cli_usage(tool, "--%s needs a value, %s, and was given an empty one", option->name,
+                         option->argument);
+    return store(tool, option, value, w->arguments);
+}
+
+static int parse_long(const cli_tool *tool, const char *word, words *w) {
+    const char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    for (int i = 0; i < tool->n_options; i++) {
+        const cli_option *option = &tool->options[i];
+        if (strlen(option->name) != length || strncmp(option->name, word, length) != 0) continue;
+        if (equals && !option->argument)
+            return cli_usage(tool, "--%s takes no value", option->name);
+        return take(tool, option, equals ? equals + 1 : NULL, w);
+    }
+    return cli_usage(tool, "unknown option --%.*s; see %s --help", (int)length, word, tool->name);
+}
+
+/* -v, -vq (flags together), -o FILE and -oFILE. */
+static int parse_short(const cli_tool *tool, const char *word, words *w) {
+    int code = CLI_CONTINUE;
+    for (; *word && code == CLI_CONTINUE; word++) {
+        const cli_option *option = NULL;
+        for (int i = 0; i < tool->n_options && !option; i++)
+            if (tool->options[i].letter == *word) option = &tool->options[i];
+        if (!option) return cli_usage(tool, "unknown option -%c; see %s --help", *word, tool->name);
+        if (option->argument) return take(tool, option, word[1] ? word + 1 : NULL, w);
+        code = take(tool, option, NULL, w);
+    }
+    return code;
+}
+
+static int add_operand(const cli_tool *tool, const char *word, const words *w) {
+    cli_operands *operands = field(w->arguments, tool->operand);
+    if (!operands->text) operands->text = calloc((size_t)w->argc, sizeof *operands->text);
+    if (!operands->text) return cli_failure(tool, "out of memory");
+    operands->text[operands->n++] = word;
+    return CLI_CONTINUE;
+}
+
+static int parse_operand(const cli_tool *tool, const char *word, words *w) {
+    if (!*word) return cli_usage(tool, "the input's name is empty");
+    if (tool->many) return add_operand(tool, word, w);
+    const char **operand = field(w->arguments, tool->operand);
+    if (*operand)
+        return cli_usage(tool, "one input only: '%s' comes after '%s'; see %s --help", word,
+                         *operand, tool->name);
+    *operand = word;
+    return CLI_CONTINUE;
+}
+
+static bool has_operand(const cli_tool *tool, void *arguments) {
+    void *operand = field(arguments, tool->operand);
+    return tool->many ? ((cli_operands *)operand)->n > 0 : *(const char **)operand != NULL;
+}
+
+int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments) {
+    signal(SIGXFSZ, SIG_IGN); /* a full quota is then a failed write, with its own message */
+    words w = {argc, 1, argv, arguments};
+    bool options = true;
+    int code = CLI_CONTINUE;
+    while (w.at < argc && code == CLI_CONTINUE) {
+        const char *word = argv[w.at++];
+        if (!options || word[0] != '-' || word[1] == '\0')
+            code = parse_operand(tool, word, &w);
+        else if (word[1] != '-')
+            code = parse_short(tool, word + 1, &w);
+        else if (word[2] == '\0')
+            options = false;
+        else
+            code = parse_long(tool, word + 2, &w);
+    }
+    if (code == CLI_CONTINUE && !has_operand(tool, arguments))
+        return cli_usage(tool, "no input given; usage: %s %s", tool->name, tool->synopsis);
+    return code;
+}

@@ -1,0 +1,148 @@
+/* options.h - command lines: one table of options a tool, which parses and prints the help.
+ *
+ * Exit codes of every tool: 0 done, 1 failure (one line on stderr), 2 wrong usage (one line),
+ * 130 interrupted, with the best so far written. */
+#ifndef CSREC_CLI_OPTIONS_H
+#define CSREC_CLI_OPTIONS_H
+
+#include <stdio.h>
+
+#include "csrec.h"
+
+enum { CLI_DONE = 0, CLI_FAILURE = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130, CLI_CONTINUE = -1 };
+
+typedef enum cli_type {
+    CLI_FLAG,    /* bool, set to true */
+    CLI_TEXT,    /* const char *, points into argv */
+    CLI_INTEGER, /* int64_t, low .. high */
+    CLI_SEED,    /* uint64_t, decimal or 0x */
+    CLI_REAL,    /* double, finite, low .. high */
+    CLI_CHOICE,  /* int, number of the name in choice */
+    CLI_DEVICES, /* lists backends and devices, and ends */
+    CLI_TEXTS,   /* cli_texts: may be given again and again */
+    CLI_LISTING, /* prints the tool's listing and ends */
+    CLI_HELP,
+    CLI_VERSION,
+    CLI_MAN,       /* prints the manual page and ends */
+    CLI_COMPLETION /* prints the completion of the shell named and ends */
+} cli_type;
+
+enum { CLI_TEXTS_MOST = 32 };
+
+typedef struct cli_texts {
+    const char *text[CLI_TEXTS_MOST];
+    int n;
+} cli_texts;
+
+/* Operands in the order given; free(text). */
+typedef struct cli_operands {
+    const char **text; /* [n], into argv */
+    int n;
+} cli_operands;
+
+typedef struct cli_option {
+    const char *name; /* long name without -- */
+    char letter;      /* short twin, 0: none */
+    cli_type type;
+    /* The value's name in the help; NULL for flags. FILE and FOLDER are completed as such by the
+     * shell, and words with | between them as these. */
+    const char *argument;
+    const char *help;
+    size_t offset;                /* of the field in the tool's argument structure */
+    size_t given;                 /* of a bool set when the option is given; 0: none */
+    double low, high;             /* CLI_INTEGER, CLI_REAL: inclusive */
+    const char *(*choice)(int i); /* CLI_CHOICE: name i, NULL past the end */
+    const char *(*key)(int i);    /* of a KEY=VALUE: name i, NULL past the end */
+} cli_option;
+
+/* bash, zsh, fish (completion.c). */
+const char *cli_shell_name(int i);
+
+/* The last rows of every table. */
+#define CLI_STANDARD                                                                               \
+    {.name = "help", .letter = 'h', .type = CLI_HELP, .help = "Show this text and exit."},         \
+        {.name = "version",                                                                        \
+         .letter = 'V',                                                                            \
+         .type = CLI_VERSION,                                                                      \
+         .help = "Show the version and exit."},                                                    \
+        {.name = "man",                                                                            \
+         .type = CLI_MAN,                                                                          \
+         .help = "Print the manual page (to be piped into man -l -) and exit."},                   \
+    {                                                                                              \
+        .name = "completion", .type = CLI_COMPLETION, .argument = "SHELL",                         \
+        .help = "Print what completes this tool's options in a shell and exit.",                   \
+        .choice = cli_shell_name                                                                   \
+    }
+
+/* Rows that several tools have, whose fields are members of the tool's `struct_` of arguments. */
+#define CLI_THREADS(struct_)                                                                       \
+    {                                                                                              \
+        .name = "threads", .letter = 't', .type = CLI_INTEGER, .argument = "T",                    \
+        .help = "Threads, 0 for all cores (default). The result does not depend on it.",           \
+        .offset = offsetof(struct_, threads), .low = 0, .high = 4096                               \
+    }
+#define CLI_JSON(struct_)                                                                          \
+    {                                                                                              \
+        .name = "json", .letter = 'j', .type = CLI_FLAG, .help = "Report as JSON on stdout.",      \
+        .offset = offsetof(struct_, json)                                                          \
+    }
+#define CLI_QUIET(struct_)                                                                         \
+    {                                                                                              \
+        .name = "quiet", .letter = 'q', .type = CLI_FLAG, .help = "No progress bar and no notes.", \
+        .offset = offsetof(struct_, quiet)                                                         \
+    }
+
+typedef struct cli_tool {
+    const char *name, *brief; /* a command of a program is named "program command" */
+    const char *synopsis;     /* what follows the name */
+    const char *details;      /* paragraphs after the options */
+    const char *examples;     /* lines, indented by the help */
+    const cli_option *options;
+    int n_options;
+    void (*listing)(FILE *out); /* of CLI_LISTING */
+    size_t operand; /* offset of a const char *, the one operand; `many`: of cli_operands */
+    bool many;      /* one operand or more */
+} cli_tool;
+
+/* Fills `arguments` (defaults set by the caller). CLI_CONTINUE, or the code to exit with: CLI_DONE
+ * after --help, --version and --devices, CLI_USAGE after one line on stderr. */
+int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
+
+/* One line "tool: message" on stderr; return CLI_USAGE and CLI_FAILURE. */
+int cli_usage(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int cli_failure(const cli_tool *tool, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* CLI_FAILURE with the line for a stdout that took not all; CLI_DONE if it took what was printed.
+ */
+int cli_lost(const cli_tool *tool);
+int cli_told(const cli_tool *tool);
+
+/* The same line for what is no error. */
+void cli_note(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The help text (help.c). */
+void cli_help(const cli_tool *tool);
+
+/* A program of several commands, each a tool with options of its own. Manual pages and completions
+ * are made of it; a tool by itself is a program of one command, which has the program's name. */
+typedef struct cli_program {
+    const char *name, *brief;
+    const cli_tool *const *commands;
+    int n_commands;
+} cli_program;
+
+bool cli_program_is_tool(const cli_program *program);
+
+/* The word of the command line that chooses a command; "" in a program of one. */
+const char *cli_command_word(const cli_program *program, int command);
+
+/* Finds the command that argv[1] names: CLI_CONTINUE and *command, to be parsed from argv[1] on; or
+ * the code to exit with, after --help, --version, --man, --completion or one line on stderr. */
+int cli_program_parse(const cli_program *program, int argc, char **argv, int *command);
+
+/* On stdout: the manual page (man.c), and what a shell completes with (completion.c). */
+void cli_man(const cli_program *program);
+void cli_completion(const cli_program *program, int shell);
+
+#endif

@@ -1,0 +1,42 @@
+/* output.h - what the tools write: formats by name, early checks, pictures from recovered values.
+ */
+#ifndef CSREC_CLI_OUTPUT_H
+#define CSREC_CLI_OUTPUT_H
+
+#include "options.h"
+
+typedef enum cli_format { CLI_NO_FORMAT, CLI_PNG, CLI_NPY, CLI_NPZ } cli_format;
+
+/* By the extension, in upper or lower case. */
+cli_format cli_format_of(const char *path);
+
+/* path is "-"; NULL is not. */
+bool cli_is_dash(const char *path);
+
+/* CLI_CONTINUE if a file can be made at path ("-": always), else CLI_FAILURE after its line. Asked
+ * before any work. */
+int cli_output_check(const cli_tool *tool, const char *path);
+
+/* Removes a file that a later failure made half of a result; NULL and "-" do nothing. */
+void cli_output_remove(const char *path);
+
+/* How values become a picture: black and white, and bits a sample. */
+typedef struct cli_tones {
+    double scale[2]; /* equal: not known */
+    int bits;        /* 8 or 16 */
+} cli_tones;
+
+/* The measurement's scale, else the range of its integer type; 16 bits where that has more than
+ * 256 steps or the samples were 16-bit. */
+cli_tones cli_tones_of(const csrec_measurement *measurement);
+
+/* NULL if signals of the measurement can be a PNG, else the reason and the remedy. */
+const char *cli_picture_refusal(const csrec_measurement *measurement, const cli_tones *tones);
+
+/* Writes the recovered signal [entries * channels]. Values outside the scale are clamped in a PNG;
+ * a .npy holds them as they are, float32 if the samples were float32 or of at most 16 bits. */
+csrec_status cli_signal_write(const char *path, cli_format format, const cli_tones *tones,
+                              const csrec_measurement *measurement, const double *signal,
+                              csrec_error *error);
+
+#endif

@@ -1,0 +1,158 @@
+/* progress.c - the progress bar and the interrupt flag of the tools. */
+#include "progress.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR = 16, LINE = 256 };
+
+/* A signal handler can reach nothing but this. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
+bool cli_interrupted(void) {
+    return interrupted != 0;
+}
+
+double cli_seconds(void) {
+    struct timespec clock;
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    return (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+}
+
+void cli_progress_start(cli_progress *progress, bool quiet) {
+    *progress = (cli_progress){.bar = !quiet && isatty(STDERR_FILENO)};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = interrupt;
+    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
+    sigaction(SIGINT, &action, NULL);
+}
+
+void cli_progress_next(cli_progress *progress, const char *label, double goal) {
+    snprintf(progress->label, sizeof progress->label, "%s", label);
+    for (char *c = progress->label; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    progress->stage[0] = '\0';
+    progress->goal = goal;
+}
+
+/* A pursuit's count of iterations has no end that is known; its residual falls towards the goal
+ * about exponentially. */
+static double share_of(const cli_progress *progress, const csrec_progress *now) {
+    double share = now->total > 0 ? (double)now->done / (double)now->total : 0.0;
+    if (progress->goal > 0.0 && now->residual > 0.0 && now->residual < 1.0)
+        share = fmax(share, log(now->residual) / log(progress->goal));
+    return fmin(share, 1.0);
+}
+
+/* 12 s, 4 min, 2.5 h. */
+static void put_time(char *text, size_t size, double seconds) {
+    if (seconds < 100.0)
+        snprintf(text, size, "%.0f s", ceil(seconds));
+    else if (seconds < 6000.0)
+        snprintf(text, size, "%.0f min", seconds / 60.0);
+    else
+        snprintf(text, size, "%.1f h", seconds / 3600.0);
+}
+
+/* 870 it/s, 12.3k it/s, 1.2M it/s; where grids or samples are counted, of those. */
+static void put_rate(char *text, size_t size, double rate, const char *stage) {
+    const char *what = stage && strstr(stage, "grids")     ? "grids"
+                       : stage && strstr(stage, "samples") ? "samples"
+                                                           : "it";
+    const char *unit = rate >= 1e6 ? "M" : rate >= 1e4 ? "k" : "";
+    double value = rate >= 1e6 ? rate * 1e-6 : rate >= 1e4 ? rate * 1e-3 : rate;
+    snprintf(text, size, "%.*f%s %s/s", value < 100.0 ? 1 : 0, value, unit, what);
+}
+
+static void append(char line[LINE], const char *text) {
+    size_t used = strlen(line);
+    snprintf(line + used, LINE - used, "%s", text);
+}
+
+static void append_bar(char line[LINE], double share) {
+    char bar[BAR + 1], text[64];
+    int full = (int)(share * BAR);
+    memset(bar, '#', (size_t)full);
+    memset(bar + full, '.', (size_t)(BAR - full));
+    bar[BAR] = '\0';
+    snprintf(text, sizeof text, " [%s] %3.0f %%", bar, 100.0 * share);
+    append(line, text);
+}
+
+/* Without a known end there is a count instead of a bar, and no time left. */
+static void compose(const cli_progress *progress, const csrec_progress *now, double seconds,
+                    char line[LINE]) {
+    char text[64], time[32];
+    double share = progress->share;
+    line[0] = '\0';
+    append(line, progress->label);
+    append(line, now->stage ? now->stage : "");
+    if (share > 0.0) {
+        append_bar(line, share);
+    } else {
+        snprintf(text, sizeof text, " %lld", (long long)now->done);
+        append(line, text);
+    }
+    if (seconds > 0.0 && now->done > 0) {
+        put_rate(text, sizeof text, (double)now->done / seconds, now->stage);
+        append(line, "  ");
+        append(line, text);
+    }
+    if (now->residual >= 0.0) {
+        snprintf(text, sizeof text, "  residual %.4f", now->residual);
+        append(line, text);
+    }
+    if (share > 0.01 && seconds > 0.5) {
+        put_time(time, sizeof time, seconds * (1.0 - share) / share);
+        snprintf(text, sizeof text, "  %s left", time);
+        append(line, text);
+    }
+}
+
+/* A line longer than the terminal would leave its first row behind. */
+static int columns(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) return size.ws_col - 1;
+    return 79;
+}
+
+static void draw(cli_progress *progress, const csrec_progress *now, double second) {
+    char line[LINE];
+    if (strncmp(progress->stage, now->stage ? now->stage : "", sizeof progress->stage - 1) != 0 ||
+        progress->stage[0] == '\0') {
+        snprintf(progress->stage, sizeof progress->stage, "%s", now->stage ? now->stage : "work");
+        progress->start = second;
+        progress->share = 0.0;
+    }
+    progress->share = fmax(progress->share, share_of(progress, now));
+    compose(progress, now, second - progress->start, line);
+    fprintf(stderr, "\r\033[K%.*s", columns(), line);
+    fflush(stderr);
+}
+
+bool cli_progress_report(const csrec_progress *now, void *context) {
+    cli_progress *progress = context;
+    double second = cli_seconds();
+    if (progress->bar && second - progress->last >= 0.1) {
+        draw(progress, now, second);
+        progress->last = second;
+        progress->drawn = true;
+    }
+    return interrupted != 0;
+}
+
+void cli_progress_finish(cli_progress *progress) {
+    if (progress->drawn) fprintf(stderr, "\r\033[K");
+    progress->drawn = false;
+}

@@ -1,0 +1,97 @@
+/* quality.c - PSNR and SSIM of a recovered signal against a file. */
+#include "quality.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+
+static csrec_status check_shape(const char *path, const csrec_measurement *measurement,
+                                const cli_signal *truth, csrec_error *error) {
+    char has[192], needs[192];
+    const csrec_shape *a = &measurement->shape, *b = &truth->shape;
+    if (a->dims == b->dims && memcmp(a->dim, b->dim, (size_t)a->dims * sizeof *a->dim) == 0 &&
+        measurement->channels == truth->channels)
+        return CSREC_OK;
+    snprintf(error->text, sizeof error->text,
+             "%s: its shape is %s with %lld channels, the measurement's %s with %lld; give the "
+             "signal that was sampled",
+             path, cli_shape_text(b, has), (long long)truth->channels, cli_shape_text(a, needs),
+             (long long)measurement->channels);
+    return CSREC_DATA;
+}
+
+csrec_status cli_truth_read(const char *path, const csrec_measurement *measurement,
+                            const cli_tones *tones, double **values, csrec_error *error) {
+    cli_signal truth = {0};
+    csrec_status status = cli_signal_read(path, measurement->channels > 1, &truth, error);
+    if (!status) status = check_shape(path, measurement, &truth, error);
+    double *read = NULL;
+    if (!status && !(read = malloc((size_t)truth.values.count * sizeof *read))) {
+        snprintf(error->text, sizeof error->text, "%s: out of memory", path);
+        status = CSREC_MEMORY;
+    }
+    double low = tones->scale[0], high = tones->scale[1];
+    double white = truth.bits ? (double)((1 << truth.bits) - 1) : 0.0;
+    for (int64_t i = 0; !status && i < truth.values.count; i++) {
+        read[i] = csrec_array_value(&truth.values, i);
+        if (!isfinite(read[i])) {
+            snprintf(error->text, sizeof error->text,
+                     "%s: entry %lld is not finite; nothing can be compared with it", path,
+                     (long long)i);
+            status = CSREC_DATA;
+        }
+        if (truth.bits && low != high) read[i] = low + read[i] * (high - low) / white;
+    }
+    if (status)
+        free(read);
+    else
+        *values = read;
+    cli_signal_clear(&truth);
+    return status;
+}
+
+static double span_of(const double *values, int64_t n) {
+    double low = values[0], high = values[0];
+    for (int64_t i = 1; i < n; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    return high - low;
+}
+
+double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth) {
+    double peak = fabs(tones->scale[1] - tones->scale[0]);
+    return peak > 0.0 ? peak : span_of(truth, n);
+}
+
+static void take_channel(const double *from, int64_t n, int64_t channels, int64_t channel,
+                         double *to) {
+    for (int64_t i = 0; i < n; i++) to[i] = from[i * channels + channel];
+}
+
+csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
+                            const double *truth, const double *signal, cli_quality *quality) {
+    int64_t n = 0, channels = measurement->channels;
+    csrec_status status = csrec_shape_count(&measurement->shape, &n);
+    if (status) return status;
+    double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
+    cli_quality sum = {.peak = cli_peak_of(tones, n * channels, truth)};
+    sum.psnr = csrec_psnr(n * channels, truth, signal, sum.peak);
+    if (!a || !b) status = CSREC_MEMORY;
+    for (int64_t c = 0; !status && c < channels; c++) {
+        double ssim = NAN;
+        take_channel(truth, n, channels, c, a);
+        take_channel(signal, n, channels, c, b);
+        if (measurement->shape.dims == 2 &&
+            csrec_ssim(measurement->shape.dim[0], measurement->shape.dim[1], a, b, sum.peak, &ssim))
+            ssim = NAN;
+        sum.ssim += ssim / (double)channels;
+    }
+    if (!status) *quality = sum;
+    free(a);
+    free(b);
+    return status;
+}

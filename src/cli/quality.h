@@ -1,0 +1,26 @@
+/* quality.h - how near a recovered signal is to the truth. */
+#ifndef CSREC_CLI_QUALITY_H
+#define CSREC_CLI_QUALITY_H
+
+#include "output.h"
+
+typedef struct cli_quality {
+    double psnr; /* dB, of the values of all channels together; infinity if equal */
+    double ssim; /* mean over channels; not a number where it is not defined: not 2-D, or below
+                    11 x 11 */
+    double peak;
+} cli_quality;
+
+/* Reads the truth, a PNG or .npy of the measurement's shape and channels, into values [entries *
+ * channels]; free them. A PNG's black and white are put at the measurement's scale. */
+csrec_status cli_truth_read(const char *path, const csrec_measurement *measurement,
+                            const cli_tones *tones, double **values, csrec_error *error);
+
+/* The span of the scale, else of the truth's n values. */
+double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth);
+
+/* peak: the span of the scale, else of the truth's values. */
+csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
+                            const double *truth, const double *signal, cli_quality *quality);
+
+#endif

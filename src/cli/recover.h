@@ -1,0 +1,135 @@
+/* recover.h - one recovery of csrecover: what is asked for, what a run holds, and its steps. */
+#ifndef CSREC_CLI_RECOVER_H
+#define CSREC_CLI_RECOVER_H
+
+#include "methods.h"
+#include "output.h"
+#include "progress.h"
+#include "quality.h"
+#include "report.h"
+
+typedef struct cli_recover_arguments {
+    cli_operands inputs;
+    const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot;
+    int format, solver, basis, quality, columns, order, backend; /* of names; -1: not given */
+    cli_texts set;
+    int64_t bits, atoms, shifts, threads;
+    double epsilon, min_coefficient;
+    uint64_t seed;
+    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history;
+} cli_recover_arguments;
+
+/* The arguments, checked: the same for every input. */
+typedef struct cli_request {
+    const cli_tool *tool;
+    cli_recover_arguments a;
+    char *const *words; /* of the command line, [n_words] */
+    int n_words;
+    bool folder, page_folder, plot_folder;  /* --output, --report, --plot name a folder */
+    cli_format format;                      /* CLI_NO_FORMAT in a folder: what suits the signal */
+    double scale[2];                        /* of --scale */
+    csrec_setting settings[CLI_TEXTS_MOST]; /* of --set */
+    char setting_names[CLI_TEXTS_MOST][32];
+} cli_request;
+
+/* All that the recovery of one input holds. */
+typedef struct cli_job {
+    const cli_request *request;
+    const cli_tool *tool;           /* of the request */
+    const cli_recover_arguments *a; /* of the request */
+    const char *input;
+    char *output, *reference, *page, *plot; /* NULL: none */
+    cli_format format;
+    cli_tones tones;
+    csrec_measurement measurement;
+    csrec_recover_options options;
+    csrec_setting settings[CLI_TEXTS_MOST + 1]; /* a preset's, then those given */
+    cli_progress *progress;
+    double *signal, *truth;
+    csrec_atoms *atoms;
+    csrec_model *model; /* of --model */
+    csrec_recover_report report;
+    csrec_history *history; /* NULL: not asked for */
+    double seconds_read;
+    int shared; /* inputs that went through one recovery; its report is of all of them */
+    cli_quality quality;
+    char failure[sizeof(csrec_error)]; /* the line that told why it failed, or empty */
+} cli_job;
+
+/* Names of the choices, NULL past the end. */
+const char *cli_format_name(int i);
+const char *cli_solver_name(int i);
+const char *cli_columns_name(int i);
+const char *cli_order_name(int i);
+const char *cli_backend_name(int i);
+const char *cli_quality_name(int i);
+
+/* Fills the rest of a request whose tool and arguments are set. This and every function below that
+ * returns int: CLI_CONTINUE, or the code to exit with after one line on stderr. */
+int cli_request_check(cli_request *request);
+
+/* Options that would be ignored together are refused (recover_conflicts.c). */
+int cli_request_conflicts(const cli_request *request);
+
+/* Every input of the request. The tool's exit code. */
+int cli_request_run(const cli_request *request, cli_progress *progress);
+
+/* cli_failure that is remembered in the job. */
+int cli_job_fail(cli_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What the input, without its folder and ending, is called in a folder of outputs. */
+int cli_input_name(const char *input, const char **name);
+
+enum { CLI_FOLDERS = 3 };
+
+/* Folders that were not there before. */
+typedef struct cli_folders {
+    const char *folder[CLI_FOLDERS];
+    int n;
+} cli_folders;
+
+/* Makes the folders of outputs, if there are to be some. */
+int cli_folders_make(const cli_request *request, cli_folders *made);
+/* Removes those of them that hold nothing. */
+void cli_folders_drop(const cli_folders *made);
+
+/* Two inputs that would write the same output are refused. */
+int cli_names_check(const cli_request *request);
+
+/* Whether the output is there, whole, and newer than the input, the mask and the model. */
+bool cli_input_is_done(const cli_request *request, const char *input);
+
+/* Once the measurement is known: where the signal goes and what it is compared with. */
+int cli_job_paths(cli_job *job);
+
+/* Dates an output back before its input: it is there, but not done, for --resume and for make. */
+void cli_job_date_back(const cli_job *job);
+
+/* Reads --model, if given, and lets the recovery rest on it (recover_model.c). */
+int cli_job_model(cli_job *job);
+
+/* The options of csrec_recover, from the request and what suits the measurement. */
+void cli_job_options(cli_job *job);
+
+/* Reads the input, refuses what can be refused before the work, and makes room. */
+int cli_job_load(cli_job *job);
+
+/* Inputs that cli_jobs_share with the first. All fail, or none. */
+int cli_jobs_recover(cli_job *const *jobs, int n);
+
+/* Whether b, loaded, gives the same signal when it is recovered together with a, as further
+ * channels: the same samples' places, and a method that treats channels by themselves. */
+bool cli_jobs_share(const cli_job *a, const cli_job *b);
+
+/* All files or none. */
+int cli_job_write(cli_job *job);
+
+/* What --report and --plot ask for. */
+int cli_job_illustrate(cli_job *job);
+
+/* What there is to say on stderr; and as members of an object. */
+void cli_job_tell(const cli_job *job);
+void cli_job_json(const cli_job *job, cli_json *json);
+void cli_job_clear(cli_job *job);
+
+#endif

@@ -1,0 +1,133 @@
+/* recover_check.c - what csrecover can refuse by its command line alone. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recover.h"
+
+static int check_stdout(cli_request *request) {
+    const cli_recover_arguments *a = &request->a;
+    request->format = a->format == 0 ? CLI_PNG : CLI_NPY;
+    if (isatty(STDOUT_FILENO))
+        return cli_usage(request->tool, "-o - would write binary data to the terminal; use a pipe");
+    if (a->json)
+        return cli_usage(request->tool, "--json and -o - both want stdout; write to a file");
+    return CLI_CONTINUE;
+}
+
+/* A name that ends in / is a folder's, whether it is there or not. */
+static bool is_folder(const char *path) {
+    struct stat info;
+    size_t length = strlen(path);
+    return path[length - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+static int check_output_name(cli_request *request) {
+    const cli_recover_arguments *a = &request->a;
+    if (cli_is_dash(a->output)) return check_stdout(request);
+    request->folder = a->output && is_folder(a->output);
+    if (request->folder) {
+        if (a->format >= 0) request->format = a->format == 0 ? CLI_PNG : CLI_NPY;
+        return CLI_CONTINUE;
+    }
+    if (a->format >= 0)
+        return cli_usage(request->tool,
+                         "--format is for -o - and for folders only; other names tell");
+    if (a->output) request->format = cli_format_of(a->output);
+    if (a->output && request->format != CLI_PNG && request->format != CLI_NPY)
+        return cli_usage(request->tool,
+                         "--output %s: name a .png or .npy, a folder, or - for stdout", a->output);
+    return a->output ? cli_output_check(request->tool, a->output) : CLI_CONTINUE;
+}
+
+/* A file of one of two endings, or a folder. */
+static int check_illustration(const cli_request *request, const char *option, const char *path,
+                              const char *endings[2], bool *folder) {
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    if (!path) return CLI_CONTINUE;
+    *folder = is_folder(path);
+    if (*folder) return CLI_CONTINUE;
+    if (request->a.inputs.n > 1)
+        return cli_usage(request->tool, "%d inputs need a folder, %s FOLDER/, not %s",
+                         request->a.inputs.n, option, path);
+    if (!dot || (strcmp(dot, endings[0]) != 0 && strcmp(dot, endings[1]) != 0))
+        return cli_usage(request->tool, "%s %s: name a %s or %s, or a folder", option, path,
+                         endings[0], endings[1]);
+    return cli_output_check(request->tool, path);
+}
+
+static int check_illustrations(cli_request *request) {
+    static const char *page[2] = {".html", ".htm"}, *plot[2] = {".svg", ".png"};
+    const cli_recover_arguments *a = &request->a;
+    if (a->history && !a->json)
+        return cli_usage(request->tool, "--history adds to --json; give that too");
+    int code = check_illustration(request, "--report", a->report, page, &request->page_folder);
+    return code == CLI_CONTINUE
+               ? check_illustration(request, "--plot", a->plot, plot, &request->plot_folder)
+               : code;
+}
+
+/* What only one input can have. */
+static int check_batch(const cli_request *request) {
+    const cli_recover_arguments *a = &request->a;
+    if (a->resume && (!a->output || cli_is_dash(a->output)))
+        return cli_usage(request->tool, "--resume skips by the files of --output; name them");
+    if (a->inputs.n == 1) return CLI_CONTINUE;
+    if (a->output && !request->folder)
+        return cli_usage(request->tool,
+                         "%d inputs need a folder for their outputs, -o FOLDER/, not %s",
+                         a->inputs.n, a->output);
+    if (a->coefficients)
+        return cli_usage(request->tool, "--coefficients is of one input, not of %d", a->inputs.n);
+    for (int i = 0; i < a->inputs.n; i++)
+        if (cli_is_dash(a->inputs.text[i]))
+            return cli_usage(request->tool, "- (stdin) is an input by itself; save it to a file");
+    return CLI_CONTINUE;
+}
+
+static int check_coefficients_name(const cli_request *request) {
+    const cli_recover_arguments *a = &request->a;
+    if (!a->coefficients) return CLI_CONTINUE;
+    if (cli_is_dash(a->coefficients) || cli_format_of(a->coefficients) != CLI_NPZ)
+        return cli_usage(request->tool, "--coefficients %s: name a .npz", a->coefficients);
+    if (a->shifts > 1)
+        return cli_usage(request->tool, "--coefficients needs a single grid; give --shifts 1");
+    return cli_output_check(request->tool, a->coefficients);
+}
+
+static int check_scale(cli_request *request) {
+    char rest;
+    const double *scale = request->scale;
+    if (!request->a.scale) return CLI_CONTINUE;
+    if (sscanf(request->a.scale, "%lf,%lf%c", &request->scale[0], &request->scale[1], &rest) == 2 &&
+        isfinite(scale[0]) && isfinite(scale[1]) && scale[0] != scale[1])
+        return CLI_CONTINUE;
+    return cli_usage(request->tool, "--scale: '%s' is not two different numbers LOW,HIGH",
+                     request->a.scale);
+}
+
+int cli_request_check(cli_request *request) {
+    const cli_recover_arguments *a = &request->a;
+    bool results = a->output || a->coefficients || a->reference || a->report || a->plot;
+    if (a->info && results)
+        return cli_usage(request->tool,
+                         "--info only describes; leave out what asks for a recovery");
+    if (!a->info && !results && !a->json)
+        return cli_usage(request->tool,
+                         "nothing to do: give -o OUT, --coefficients, --reference, --report, "
+                         "--plot, --json or --info");
+    if (a->bits != 0 && a->bits != 8 && a->bits != 16)
+        return cli_usage(request->tool, "--bits: %lld is neither 8 nor 16", (long long)a->bits);
+    if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))
+        return cli_usage(request->tool, "the input and --mask cannot both be stdin");
+    int code = check_scale(request);
+    if (code == CLI_CONTINUE)
+        code = cli_settings_read(request->tool, &a->set, request->setting_names, request->settings);
+    if (code == CLI_CONTINUE) code = cli_request_conflicts(request);
+    if (code == CLI_CONTINUE) code = check_output_name(request);
+    if (code == CLI_CONTINUE) code = check_illustrations(request);
+    if (code == CLI_CONTINUE) code = check_batch(request);
+    return code == CLI_CONTINUE ? check_coefficients_name(request) : code;
+}

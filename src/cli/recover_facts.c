@@ -1,0 +1,187 @@
+/* recover_facts.c - a recovery in words. */
+#include "recover_facts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+
+/* ------------------------------------------------------------------ command ----------------- */
+
+static void put_word(FILE *file, const char *word) {
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-";
+    fputc(' ', file);
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, file);
+        return;
+    }
+    fputc('\'', file);
+    for (; *word; word++) *word == '\'' ? fputs("'\\''", file) : fputc(*word, file);
+    fputc('\'', file);
+}
+
+/* Operands point into the words. */
+static bool is_other_input(const cli_job *job, const char *word) {
+    const cli_operands *inputs = &job->a->inputs;
+    for (int i = 0; i < inputs->n; i++)
+        if (inputs->text[i] == word) return word != job->input;
+    return false;
+}
+
+char *cli_job_command(const cli_job *job) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file) return NULL;
+    fputs(job->tool->name, file);
+    for (int i = 1; i < job->request->n_words; i++)
+        if (!is_other_input(job, job->request->words[i])) put_word(file, job->request->words[i]);
+    if (fclose(file) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ facts ------------------- */
+
+typedef struct facts {
+    cli_fact *list;
+    int n;
+} facts;
+
+static void add(facts *f, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add(facts *f, const char *name, const char *format, ...) {
+    if (f->n == CLI_FACTS_MOST) return;
+    cli_fact *fact = &f->list[f->n++];
+    va_list values;
+    snprintf(fact->name, sizeof fact->name, "%s", name);
+    va_start(values, format);
+    vsnprintf(fact->value, sizeof fact->value, format, values);
+    va_end(values);
+}
+
+int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
+    const csrec_measurement *m = &job->measurement;
+    facts f = {list, 0};
+    char shape[192];
+    int64_t entries = 0;
+    csrec_shape_count(&m->shape, &entries);
+    add(&f, "shape", "%.150s", cli_shape_text(&m->shape, shape));
+    add(&f, "channels", "%lld", (long long)m->channels);
+    add(&f, "samples", "%lld of %lld positions (%.4g %%)", (long long)m->n, (long long)entries,
+        100.0 * (double)m->n / (double)entries);
+    if (m->pattern == CSREC_PATTERN_NONE)
+        add(&f, "pattern", "explicit positions");
+    else
+        add(&f, "pattern", "%s, seed %llu", csrec_pattern_name(m->pattern),
+            (unsigned long long)m->seed);
+    add(&f, "noise, sigma", m->sigma > 0.0 ? "%g" : "not given", m->sigma);
+    add(&f, "black and white",
+        job->tones.scale[0] != job->tones.scale[1] ? "%g to %g" : "not given", job->tones.scale[0],
+        job->tones.scale[1]);
+    return f.n;
+}
+
+static void add_stopping(facts *f, const csrec_stop *stop) {
+    add(f, "epsilon", "%g", stop->epsilon);
+    if (stop->atoms) add(f, "atoms", "at most %lld", (long long)stop->atoms);
+    if (stop->min_coefficient > 0.0) add(f, "min-coefficient", "%g", stop->min_coefficient);
+}
+
+int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
+    const csrec_recover_options *o = &job->options;
+    const csrec_recover_report *r = &job->report;
+    facts f = {list, 0};
+    bool grids = cli_on_grids(o) && !o->model, adaptive = grids && o->shifts == 0;
+    if (job->a->quality >= 0) add(&f, "quality", "%s", cli_quality_name(job->a->quality));
+    if (o->model) {
+        add(&f, "model", "%.150s", job->a->model);
+    } else {
+        add(&f, "solver", "%s", adaptive ? "pursuits in closed form" : cli_solver_of(o));
+        add(&f, "basis", "%s%s", o->basis ? o->basis : "haar",
+            o->mean ? ", the mean with adaptive grids" : "");
+    }
+    if (grids) add(&f, "grids", adaptive ? "adaptive" : "%lld", (long long)o->shifts);
+    if (grids && !adaptive) {
+        add(&f, "columns", "%s", csrec_columns_name(o->columns));
+        add(&f, "order", "%s", csrec_order_name(o->order));
+    }
+    if (!o->model && !adaptive && !cli_on_patches(cli_solver_of(o)))
+        add_stopping(&f, &o->solve.stop);
+    for (int i = 0; i < o->solve.n_settings; i++)
+        add(&f, o->solve.settings[i].name, "%g", o->solve.settings[i].value);
+    add(&f, "seed", "%llu", (unsigned long long)o->seed);
+    add(&f, "threads", o->threads ? "%d" : "all cores", o->threads);
+    add(&f, "backend", "%s", r->backend);
+    add(&f, "outcome", "%s", csrec_outcome_text(r->outcome));
+    add(&f, "pursuits", "%lld", (long long)r->pursuits);
+    add(&f, "iterations", "%lld", (long long)r->iterations);
+    if (r->residual > 0.0) add(&f, "residual", "%.6g", r->residual);
+    add(&f, "library", "csrec %s", csrec_version());
+    return f.n;
+}
+
+void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]) {
+    const csrec_recover_report *r = &job->report;
+    double rest = r->seconds_total - r->seconds_tree - r->seconds_pursuit - r->seconds_synthesis;
+    const cli_stage all[CLI_STAGES] = {{"read", job->seconds_read},
+                                       {"tree and operators", r->seconds_tree},
+                                       {"pursuit", r->seconds_pursuit},
+                                       {"synthesis", r->seconds_synthesis},
+                                       {"rest, history too", fmax(rest, 0.0)}};
+    memcpy(stages, all, sizeof all);
+}
+
+/* ------------------------------------------------------------------ warnings ---------------- */
+
+static double clamped_share(const cli_job *job) {
+    double low = fmin(job->tones.scale[0], job->tones.scale[1]);
+    double high = fmax(job->tones.scale[0], job->tones.scale[1]);
+    int64_t entries = 0, outside = 0;
+    if (!job->signal || low == high) return 0.0;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    entries *= job->measurement.channels;
+    /* Half a step of an 8-bit picture is no loss. */
+    double margin = (high - low) / 510.0;
+    for (int64_t i = 0; i < entries; i++)
+        outside += job->signal[i] < low - margin || job->signal[i] > high + margin;
+    return (double)outside / (double)entries;
+}
+
+int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]) {
+    const csrec_measurement *m = &job->measurement;
+    const csrec_recover_report *r = &job->report;
+    const size_t room = sizeof warnings[0];
+    int n = 0;
+    int64_t entries = 0;
+    csrec_shape_count(&m->shape, &entries);
+    double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
+    if (r->outcome == CSREC_INTERRUPTED)
+        snprintf(warnings[n++], room, "Interrupted: this is the best so far.");
+    if (r->outcome == CSREC_STALLED)
+        snprintf(warnings[n++], room, "A pursuit stalled above its tolerance; try another solver.");
+    if (r->outcome == CSREC_ATOM_LIMIT && job->a->atoms)
+        snprintf(warnings[n++], room, "A pursuit stopped at --atoms %lld, above its tolerance.",
+                 (long long)job->a->atoms);
+    if (rate < 0.02)
+        snprintf(warnings[n++], room,
+                 "Only %.2g %% of the positions were sampled; details are guesses.", 100.0 * rate);
+    if (clamped > 0.0)
+        snprintf(warnings[n++], room,
+                 "%.2g %% of the values lie outside black and white; pictures clamp them, .npy "
+                 "keeps them.",
+                 100.0 * clamped);
+    if (job->tones.scale[0] == job->tones.scale[1] && m->shape.dims > 1)
+        snprintf(warnings[n++], room,
+                 "The file tells no scale: black and white are the least and largest sample; give "
+                 "--scale LOW,HIGH.");
+    if (strcmp(r->backend, "cpu") != 0)
+        snprintf(warnings[n++], room,
+                 "On a device only the result is taken down; --backend cpu follows every step.");
+    return n;
+}

@@ -1,0 +1,33 @@
+/* recover_facts.h - what a report says in words: the command, the settings, warnings. */
+#ifndef CSREC_CLI_RECOVER_FACTS_H
+#define CSREC_CLI_RECOVER_FACTS_H
+
+#include "recover.h"
+
+typedef struct cli_fact {
+    char name[40], value[160];
+} cli_fact;
+
+enum { CLI_FACTS_MOST = 64, CLI_WARNINGS_MOST = 8 };
+
+/* The command line that repeats this recovery, quoted for a shell, with this input alone; free it.
+ * NULL: out of memory. */
+char *cli_job_command(const cli_job *job);
+
+/* What was measured, the settings of the recovery, and seconds by stage. Return how many. */
+int cli_job_measured(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
+int cli_job_settings(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
+
+typedef struct cli_stage {
+    const char *name;
+    double seconds;
+} cli_stage;
+
+enum { CLI_STAGES = 5 };
+
+void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]);
+
+/* What a reader of the result should know. */
+int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]);
+
+#endif

@@ -1,0 +1,132 @@
+/* recover_job.c - a recovery: load, recover, write. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coefficients.h"
+#include "recover_chart.h"
+#include "recover_page.h"
+
+int cli_job_fail(cli_job *job, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(job->failure, sizeof job->failure, format, values);
+    va_end(values);
+    return cli_failure(job->tool, "%s", job->failure);
+}
+
+static void set_tones(cli_job *job) {
+    job->tones = cli_tones_of(&job->measurement);
+    if (job->a->scale) memcpy(job->tones.scale, job->request->scale, sizeof job->request->scale);
+    if (job->a->bits) job->tones.bits = (int)job->a->bits;
+}
+
+/* Whether the steps are taken down. */
+static bool wants_history(const cli_job *job) {
+    return job->page || job->plot || job->a->history;
+}
+
+static int begin_history(cli_job *job) {
+    int64_t entries = 0;
+    if (!wants_history(job)) return CLI_CONTINUE;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    double peak = job->truth
+                      ? cli_peak_of(&job->tones, entries * job->measurement.channels, job->truth)
+                      : 1.0;
+    if (csrec_history_create(job->truth, peak, &job->history))
+        return cli_job_fail(job, "%s: out of memory", job->input);
+    job->options.history = job->history;
+    return CLI_CONTINUE;
+}
+
+/* Atoms alone need no room for the signal, which may be longer than any memory. */
+static int allocate(cli_job *job) {
+    if (job->a->coefficients) {
+        job->atoms = calloc((size_t)job->measurement.channels, sizeof *job->atoms);
+        if (!job->atoms) return cli_job_fail(job, "%s: out of memory", job->input);
+        if (!job->output && !job->truth && !wants_history(job)) return CLI_CONTINUE;
+    }
+    int64_t entries = 0;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    double bytes = (double)entries * (double)job->measurement.channels * sizeof *job->signal;
+    if (bytes < (double)(SIZE_MAX / 2))
+        job->signal = malloc((size_t)(entries * job->measurement.channels) * sizeof *job->signal);
+    if (!job->signal)
+        return cli_job_fail(job,
+                            "%s: no memory for the recovered signal, %.3g GiB; --coefficients "
+                            "alone needs none",
+                            job->input, bytes / 0x1p30);
+    return CLI_CONTINUE;
+}
+
+/* Everything that can be refused before the pursuit is. */
+static int check_output(cli_job *job) {
+    const char *refusal = cli_picture_refusal(&job->measurement, &job->tones);
+    if (job->format == CLI_PNG && refusal)
+        return cli_job_fail(job, "%s: %s", cli_is_dash(job->output) ? "stdout" : job->output,
+                            refusal);
+    return CLI_CONTINUE;
+}
+
+int cli_job_load(cli_job *job) {
+    csrec_error error;
+    double start = cli_seconds();
+    cli_progress_next(job->progress, "", 0.0);
+    csrec_status status = csrec_measurement_read_watched(
+        job->input, job->a->mask, cli_progress_report, job->progress, &job->measurement, &error);
+    cli_progress_finish(job->progress);
+    if (status) cli_job_fail(job, "%s", error.text);
+    if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
+    set_tones(job);
+    if (job->a->info) return CLI_CONTINUE;
+    int code = cli_job_paths(job);
+    if (code == CLI_CONTINUE) code = check_output(job);
+    if (code != CLI_CONTINUE) return code;
+    if (job->reference &&
+        cli_truth_read(job->reference, &job->measurement, &job->tones, &job->truth, &error))
+        return cli_job_fail(job, "%s", error.text);
+    cli_job_options(job);
+    code = cli_job_model(job);
+    if (code == CLI_CONTINUE) code = begin_history(job);
+    if (code == CLI_CONTINUE) code = allocate(job);
+    job->seconds_read = cli_seconds() - start;
+    return code;
+}
+
+int cli_job_illustrate(cli_job *job) {
+    csrec_error error;
+    if (job->page && cli_job_page(job, job->page, &error))
+        return cli_job_fail(job, "%s", error.text);
+    if (job->plot && cli_job_plot(job, job->plot, &error))
+        return cli_job_fail(job, "%s", error.text);
+    return CLI_CONTINUE;
+}
+
+int cli_job_write(cli_job *job) {
+    const cli_recover_arguments *a = job->a;
+    csrec_error error;
+    if (a->coefficients && cli_coefficients_write(a->coefficients, job->report.levels,
+                                                  job->measurement.channels, job->atoms, &error))
+        return cli_job_fail(job, "%s", error.text);
+    if (!job->output || !cli_signal_write(job->output, job->format, &job->tones, &job->measurement,
+                                          job->signal, &error))
+        return CLI_CONTINUE;
+    cli_output_remove(a->coefficients);
+    return cli_job_fail(job, "%s", error.text);
+}
+
+void cli_job_clear(cli_job *job) {
+    for (int64_t c = 0; job->atoms && c < job->measurement.channels; c++)
+        csrec_atoms_clear(&job->atoms[c]);
+    free(job->atoms);
+    free(job->output);
+    free(job->reference);
+    free(job->page);
+    free(job->plot);
+    csrec_history_destroy(job->history);
+    free(job->signal);
+    free(job->truth);
+    csrec_model_destroy(job->model);
+    csrec_measurement_clear(&job->measurement);
+}

@@ -1,0 +1,11 @@
+/* recover_model.c - the model that a recovery rests on. */
+#include "recover.h"
+
+int cli_job_model(cli_job *job) {
+    csrec_error error;
+    if (!job->a->model) return CLI_CONTINUE;
+    if (csrec_model_read(job->a->model, &job->model, &error))
+        return cli_job_fail(job, "%s", error.text);
+    job->options.model = job->model;
+    return CLI_CONTINUE;
+}

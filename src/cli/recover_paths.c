@@ -1,0 +1,200 @@
+/* recover_paths.c - where the results of several inputs go, and which are there already. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recover.h"
+
+int cli_input_name(const char *input, const char **name) {
+    const char *slash = strrchr(input, '/');
+    *name = cli_is_dash(input) ? "stdin" : slash ? slash + 1 : input;
+    const char *dot = strrchr(*name, '.');
+    return (int)(dot && dot > *name ? (size_t)(dot - *name) : strlen(*name));
+}
+
+/* FOLDER/NAME.ending of the input; NULL: out of memory. */
+static char *path_in(const char *folder, const char *input, const char *ending) {
+    const char *name;
+    int length = cli_input_name(input, &name);
+    size_t room = strlen(folder) + (size_t)length + strlen(ending) + 2;
+    char *path = malloc(room);
+    bool slash = folder[strlen(folder) - 1] == '/';
+    if (path) snprintf(path, room, "%s%s%.*s%s", folder, slash ? "" : "/", length, name, ending);
+    return path;
+}
+
+static int make_folder(const cli_tool *tool, const char *folder, cli_folders *made) {
+    if (mkdir(folder, 0777) == 0)
+        made->folder[made->n++] = folder;
+    else if (errno != EEXIST)
+        return cli_failure(tool, "%s: the folder cannot be made: %s; choose another", folder,
+                           strerror(errno));
+    if (access(folder, W_OK | X_OK) == 0) return CLI_CONTINUE;
+    return cli_failure(tool, "%s: the folder cannot be written: %s; choose another", folder,
+                       strerror(errno));
+}
+
+int cli_folders_make(const cli_request *request, cli_folders *made) {
+    const cli_recover_arguments *a = &request->a;
+    const char *const named[] = {request->folder ? a->output : NULL,
+                                 request->page_folder ? a->report : NULL,
+                                 request->plot_folder ? a->plot : NULL};
+    int code = CLI_CONTINUE;
+    made->n = 0;
+    for (int i = 0; i < CLI_FOLDERS && code == CLI_CONTINUE; i++)
+        if (named[i]) code = make_folder(request->tool, named[i], made);
+    return code;
+}
+
+void cli_folders_drop(const cli_folders *made) {
+    for (int i = made->n - 1; i >= 0; i--) rmdir(made->folder[i]); /* fails where files are */
+}
+
+static int by_name(const void *a, const void *b) {
+    const char *x, *y;
+    int n = cli_input_name(*(const char *const *)a, &x);
+    int m = cli_input_name(*(const char *const *)b, &y);
+    int order = strncmp(x, y, (size_t)(n < m ? n : m));
+    return order ? order : n - m;
+}
+
+int cli_names_check(const cli_request *request) {
+    const cli_operands *inputs = &request->a.inputs;
+    if (!request->folder && !request->page_folder && !request->plot_folder) return CLI_CONTINUE;
+    const char **sorted = malloc((size_t)inputs->n * sizeof *sorted);
+    if (!sorted) return cli_failure(request->tool, "out of memory");
+    memcpy(sorted, inputs->text, (size_t)inputs->n * sizeof *sorted);
+    qsort(sorted, (size_t)inputs->n, sizeof *sorted, by_name);
+    int code = CLI_CONTINUE;
+    for (int i = 1; i < inputs->n && code == CLI_CONTINUE; i++)
+        if (by_name(&sorted[i - 1], &sorted[i]) == 0)
+            code =
+                cli_usage(request->tool,
+                          "%s and %s would be written to the same file of the folder; rename one",
+                          sorted[i - 1], sorted[i]);
+    free(sorted);
+    return code;
+}
+
+/* ------------------------------------------------------------------ done before ------------- */
+
+static bool is_newer(const struct stat *a, const struct stat *b) {
+    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
+                                                  : a->st_mtim.tv_nsec >= b->st_mtim.tv_nsec;
+}
+
+/* Readable to its end. */
+static bool is_whole(const char *path) {
+    csrec_array array = {0};
+    csrec_image image = {0};
+    bool png = cli_format_of(path) == CLI_PNG;
+    bool whole =
+        png ? !csrec_image_read(path, &image, NULL) : !csrec_array_read(path, &array, NULL);
+    csrec_image_clear(&image);
+    csrec_array_clear(&array);
+    return whole;
+}
+
+static bool is_done(const cli_request *request, const char *input, const char *output) {
+    struct stat to, from;
+    if (!output || stat(output, &to) != 0 || !S_ISREG(to.st_mode)) return false;
+    if (stat(input, &from) != 0 || !is_newer(&to, &from)) return false;
+    const char *const besides[] = {request->a.mask, request->a.model};
+    for (int i = 0; i < 2; i++)
+        if (besides[i] && (stat(besides[i], &from) != 0 || !is_newer(&to, &from))) return false;
+    return is_whole(output);
+}
+
+bool cli_input_is_done(const cli_request *request, const char *input) {
+    if (!request->a.resume) return false;
+    if (!request->folder) return is_done(request, input, request->a.output);
+    const cli_format formats[] = {CLI_PNG, CLI_NPY};
+    bool done = false;
+    for (int i = 0; i < 2; i++) {
+        if (request->format != CLI_NO_FORMAT && request->format != formats[i]) continue;
+        char *path = path_in(request->a.output, input, formats[i] == CLI_PNG ? ".png" : ".npy");
+        done = done || is_done(request, input, path);
+        free(path);
+    }
+    return done;
+}
+
+void cli_job_date_back(const cli_job *job) {
+    struct stat from, to;
+    if (!job->output || cli_is_dash(job->output) || stat(job->input, &from) != 0 ||
+        stat(job->output, &to) != 0 || !S_ISREG(to.st_mode))
+        return;
+    struct timespec times[2] = {to.st_atim, from.st_mtim};
+    times[1].tv_sec -= 2; /* some file systems count in steps of two seconds */
+    utimensat(AT_FDCWD, job->output, times, 0);
+}
+
+/* ------------------------------------------------------------------ of one job -------------- */
+
+static bool is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int set_output(cli_job *job) {
+    const cli_request *request = job->request;
+    job->format = request->format;
+    if (!request->a.output) return CLI_CONTINUE;
+    if (request->folder && job->format == CLI_NO_FORMAT)
+        job->format = cli_picture_refusal(&job->measurement, &job->tones) ? CLI_NPY : CLI_PNG;
+    job->output = request->folder ? path_in(request->a.output, job->input,
+                                            job->format == CLI_PNG ? ".png" : ".npy")
+                                  : strdup(request->a.output);
+    if (!job->output) return cli_job_fail(job, "%s: out of memory", job->input);
+    if (is_same_file(job->input, job->output))
+        return cli_job_fail(
+            job, "%s: would be overwritten by its own recovery; name another output", job->input);
+    return CLI_CONTINUE;
+}
+
+/* A folder holds a truth for each input, by its name. */
+static int set_reference(cli_job *job) {
+    const char *given = job->a->reference;
+    struct stat info;
+    if (!given) return CLI_CONTINUE;
+    if (cli_is_dash(given) || stat(given, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        job->reference = strdup(given);
+    } else {
+        job->reference = path_in(given, job->input, ".png");
+        if (job->reference && access(job->reference, F_OK) != 0) {
+            free(job->reference);
+            job->reference = path_in(given, job->input, ".npy");
+        }
+        if (job->reference && access(job->reference, F_OK) != 0)
+            return cli_job_fail(job,
+                                "%s: neither this file nor the .png beside it is there; name "
+                                "the truth after its input",
+                                job->reference);
+    }
+    return job->reference ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
+}
+
+/* A file, or one of the input's name in a folder. */
+static char *illustration(const cli_job *job, const char *given, bool folder, const char *ending) {
+    return folder ? path_in(given, job->input, ending) : strdup(given);
+}
+
+static int set_illustrations(cli_job *job) {
+    const cli_request *request = job->request;
+    const char *page = request->a.report, *plot = request->a.plot;
+    if (page) job->page = illustration(job, page, request->page_folder, ".html");
+    if (plot) job->plot = illustration(job, plot, request->plot_folder, ".svg");
+    if ((page && !job->page) || (plot && !job->plot))
+        return cli_job_fail(job, "%s: out of memory", job->input);
+    return CLI_CONTINUE;
+}
+
+int cli_job_paths(cli_job *job) {
+    int code = set_output(job);
+    if (code == CLI_CONTINUE) code = set_illustrations(job);
+    return code == CLI_CONTINUE ? set_reference(job) : code;
+}

@@ -1,0 +1,150 @@
+/* recover_report.c - what csrecover says about a recovery. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "recover_facts.h"
+
+/* At a terminal one line a recovery; with --verbose more, to wherever stderr goes. */
+static void tell_summary(const cli_job *job) {
+    const csrec_recover_report *r = &job->report;
+    const char *output = cli_is_dash(job->output) ? "stdout" : job->output;
+    char residual[32] = "", together[48] = "";
+    if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
+    if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
+    if (r->residual > 0.0) snprintf(residual, sizeof residual, ", residual %.3g", r->residual);
+    cli_note(job->tool, "%s%s%s: %s%s, %.2f s%s", job->input, output ? " -> " : "",
+             output ? output : "",
+             r->outcome == CSREC_INTERRUPTED ? "interrupted, the best so far" : "recovered",
+             residual, r->seconds_total, together);
+}
+
+void cli_job_tell(const cli_job *job) {
+    const csrec_recover_report *r = &job->report;
+    if (job->a->verbose) {
+        cli_note(job->tool, "%s: %lld samples, %d levels, %lld pursuits, %s, backend %s",
+                 job->input, (long long)job->measurement.n, r->levels, (long long)r->pursuits,
+                 cli_solver_of(&job->options), r->backend);
+        cli_note(job->tool, "%lld iterations, residual %.3e, %s", (long long)r->iterations,
+                 r->residual, csrec_outcome_text(r->outcome));
+        cli_note(job->tool, "tree %.3f s, pursuit %.3f s, synthesis %.3f s, total %.3f s",
+                 r->seconds_tree, r->seconds_pursuit, r->seconds_synthesis, r->seconds_total);
+    }
+    tell_summary(job);
+    if (job->truth && !job->a->json) {
+        if (job->a->inputs.n > 1) fprintf(stderr, "%s: ", job->input);
+        fprintf(stderr, "PSNR %.2f dB", job->quality.psnr);
+        if (isfinite(job->quality.ssim)) fprintf(stderr, ", SSIM %.4f", job->quality.ssim);
+        fprintf(stderr, "\n");
+    }
+    if (r->outcome == CSREC_INTERRUPTED && !job->a->quiet)
+        cli_note(job->tool, "%s: interrupted: the best so far is kept", job->input);
+}
+
+static void json_recovery(cli_json *json, const cli_job *job) {
+    const csrec_recover_options *o = &job->options;
+    const csrec_recover_report *r = &job->report;
+    cli_json_text(json, "solver", cli_solver_of(o));
+    cli_json_text(json, "basis", o->basis ? o->basis : "haar");
+    cli_json_text(json, "order", csrec_order_name(o->order));
+    cli_json_text(json, "columns", csrec_columns_name(o->columns));
+    cli_json_integer(json, "shifts", o->shifts);
+    cli_json_unsigned(json, "seed", o->seed);
+    cli_json_text(json, "backend", r->backend);
+    cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
+    cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
+    cli_json_integer(json, "pursuits", r->pursuits);
+    cli_json_integer(json, "iterations", r->iterations);
+    cli_json_real(json, "residual", r->residual);
+    cli_json_integer(json, "levels", r->levels);
+    cli_json_begin(json, "seconds");
+    cli_json_real(json, "read", job->seconds_read);
+    cli_json_real(json, "tree", r->seconds_tree);
+    cli_json_real(json, "pursuit", r->seconds_pursuit);
+    cli_json_real(json, "synthesis", r->seconds_synthesis);
+    cli_json_real(json, "total", r->seconds_total);
+    cli_json_end(json);
+}
+
+static void json_settings(cli_json *json, const cli_job *job) {
+    const csrec_recover_options *o = &job->options;
+    cli_json_begin(json, "settings");
+    cli_json_real(json, "epsilon", o->solve.stop.epsilon);
+    cli_json_integer(json, "atoms", o->solve.stop.atoms);
+    cli_json_real(json, "min_coefficient", o->solve.stop.min_coefficient);
+    cli_json_integer(json, "threads", o->threads);
+    cli_json_flag(json, "mean_with_adaptive_grids", o->mean);
+    for (int i = 0; i < o->solve.n_settings; i++)
+        cli_json_real(json, o->solve.settings[i].name, o->solve.settings[i].value);
+    cli_json_end(json);
+}
+
+static void json_track(cli_json *json, const char *name, const char *unit, int64_t n,
+                       const csrec_history_step *steps) {
+    int64_t *iteration = malloc((size_t)(n + 1) * sizeof *iteration);
+    double *residual = malloc((size_t)(n + 1) * sizeof *residual);
+    double *psnr = malloc((size_t)(n + 1) * sizeof *psnr);
+    bool room = iteration && residual && psnr;
+    for (int64_t k = 0; room && k < n; k++) {
+        iteration[k] = steps[k].iteration;
+        residual[k] = steps[k].residual;
+        psnr[k] = steps[k].psnr;
+    }
+    cli_json_begin_item(json);
+    cli_json_text(json, "name", name);
+    cli_json_text(json, "unit", unit);
+    cli_json_integers(json, "iteration", room ? (int)n : 0, iteration);
+    cli_json_reals(json, "residual", room ? (int)n : 0, residual);
+    cli_json_reals(json, "psnr", room ? (int)n : 0, psnr);
+    cli_json_end(json);
+    free(iteration);
+    free(residual);
+    free(psnr);
+}
+
+static void json_history(cli_json *json, const cli_job *job) {
+    const char *name, *unit;
+    const csrec_history_step *steps;
+    int64_t n, count[64];
+    cli_json_begin_list(json, "history");
+    for (int i = 0; csrec_history_track(job->history, i, &name, &unit, &n, &steps); i++)
+        json_track(json, name, unit, n, steps);
+    cli_json_end_list(json);
+    int levels = csrec_history_levels(job->history, count);
+    cli_json_integers(json, "atoms_by_level", levels ? levels + 1 : 0, count);
+}
+
+static void json_words(cli_json *json, const cli_job *job) {
+    char text[CLI_WARNINGS_MOST][200];
+    const char *warnings[CLI_WARNINGS_MOST];
+    int n = cli_job_warnings(job, text);
+    char *command = cli_job_command(job);
+    for (int i = 0; i < n; i++) warnings[i] = text[i];
+    cli_json_texts(json, "warnings", n, warnings);
+    cli_json_text(json, "command", command);
+    free(command);
+}
+
+void cli_job_json(const cli_job *job, cli_json *json) {
+    cli_json_integers(json, "shape", job->measurement.shape.dims, job->measurement.shape.dim);
+    cli_json_integer(json, "channels", job->measurement.channels);
+    cli_json_integer(json, "samples", job->measurement.n);
+    if (job->shared > 1) cli_json_integer(json, "inputs_at_once", job->shared);
+    json_recovery(json, job);
+    json_settings(json, job);
+    if (job->history) json_history(json, job);
+    if (job->truth) {
+        cli_json_begin(json, "quality");
+        cli_json_text(json, "reference", job->reference);
+        cli_json_real(json, "peak", job->quality.peak);
+        cli_json_real(json, "psnr", job->quality.psnr); /* null if the signals are equal */
+        cli_json_real(json, "ssim", job->quality.ssim);
+        cli_json_end(json);
+    }
+    cli_json_text(json, "output", job->output);
+    cli_json_text(json, "coefficients", job->a->coefficients);
+    cli_json_text(json, "report", job->page);
+    cli_json_text(json, "plot", job->plot);
+    json_words(json, job);
+}

@@ -1,0 +1,88 @@
+/* recover_share.c - inputs sampled at the same places are recovered together, as channels: the rows
+ * are sorted, and trees and operators made, once for all of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recover.h"
+
+static bool same_options(const csrec_recover_options *a, const csrec_recover_options *b) {
+    return a->shifts == b->shifts && a->mean == b->mean && a->basis == b->basis;
+}
+
+/* Adaptive grids and Gaussian groups look at all channels of a picture at once. */
+static bool by_channels(const csrec_recover_options *o) {
+    if (o->solve.solver && cli_on_patches(o->solve.solver)) return false;
+    return cli_on_grids(o) ? o->shifts > 0 : !o->mean;
+}
+
+static bool same_places(const csrec_measurement *a, const csrec_measurement *b) {
+    return a->n == b->n && a->shape.dims == b->shape.dims && a->sigma == b->sigma &&
+           memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.dims * sizeof *a->shape.dim) == 0 &&
+           memcmp(a->index, b->index, (size_t)a->n * sizeof *a->index) == 0;
+}
+
+bool cli_jobs_share(const cli_job *a, const cli_job *b) {
+    return !a->model && !a->atoms && !a->history && a->signal && b->signal &&
+           by_channels(&a->options) && same_options(&a->options, &b->options) &&
+           same_places(&a->measurement, &b->measurement);
+}
+
+/* Channels first .. first + channels - 1 of `all` become `one`, or the other way round. */
+static void move_channels(double *all, int64_t entries, int64_t stride, int64_t first,
+                          int64_t channels, double *one, bool out) {
+    for (int64_t i = 0; i < entries; i++)
+        for (int64_t c = 0; c < channels; c++) {
+            double *in_all = all + i * stride + first + c, *in_one = one + i * channels + c;
+            *(out ? in_one : in_all) = *(out ? in_all : in_one);
+        }
+}
+
+static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_report *report,
+                                     csrec_error *error) {
+    csrec_measurement all = jobs[0]->measurement;
+    int64_t entries = 0, first = 0;
+    csrec_shape_count(&all.shape, &entries);
+    all.channels = 0;
+    for (int k = 0; k < n; k++) all.channels += jobs[k]->measurement.channels;
+    all.y = malloc((size_t)(all.n * all.channels) * sizeof *all.y);
+    double *signal = malloc((size_t)(entries * all.channels) * sizeof *signal);
+    csrec_status status = all.y && signal ? CSREC_OK : CSREC_MEMORY;
+    memcpy(error->text, "out of memory", sizeof "out of memory");
+    for (int k = 0; k < n && !status; first += jobs[k++]->measurement.channels)
+        move_channels(all.y, all.n, all.channels, first, jobs[k]->measurement.channels,
+                      jobs[k]->measurement.y, false);
+    if (!status) status = csrec_recover(&all, &jobs[0]->options, signal, NULL, report, error);
+    first = 0;
+    for (int k = 0; k < n && !status; first += jobs[k++]->measurement.channels)
+        move_channels(signal, entries, all.channels, first, jobs[k]->measurement.channels,
+                      jobs[k]->signal, true);
+    free(all.y);
+    free(signal);
+    return status;
+}
+
+static int take_quality(cli_job *job) {
+    if (job->truth &&
+        cli_quality_of(&job->measurement, &job->tones, job->truth, job->signal, &job->quality))
+        return cli_job_fail(job, "%s: no memory to compare with it", job->reference);
+    return CLI_CONTINUE;
+}
+
+int cli_jobs_recover(cli_job *const *jobs, int n) {
+    csrec_error error;
+    cli_job *one = jobs[0];
+    csrec_recover_report report;
+    csrec_status status = n > 1 ? recover_together(jobs, n, &report, &error)
+                                : csrec_recover(&one->measurement, &one->options, one->signal,
+                                                one->atoms, &report, &error);
+    cli_progress_finish(one->progress);
+    int code = CLI_CONTINUE;
+    for (int k = 0; k < n; k++) {
+        int own = status ? cli_job_fail(jobs[k], "%s: %s", jobs[k]->input, error.text)
+                         : take_quality(jobs[k]);
+        jobs[k]->report = report;
+        jobs[k]->shared = n;
+        if (own != CLI_CONTINUE) code = own;
+    }
+    return code;
+}

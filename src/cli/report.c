@@ -1,0 +1,149 @@
+/* report.c - writes JSON (RFC 8259): members in order, strings escaped, numbers that read back. */
+#include "report.h"
+
+#include "html.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Length of the UTF-8 sequence that s starts with, 0 if it is none (RFC 3629: no overlong forms,
+ * no surrogates, nothing above U+10FFFF). File names may hold any bytes, JSON may not. */
+int cli_utf8_length(const unsigned char *s) {
+    if (s[0] < 0x80) return 1;
+    int length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (s[0] < 0xC2 || s[0] > 0xF4) return 0;
+    for (int i = 1; i < length; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    bool overlong = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90);
+    bool outside = (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF4 && s[1] > 0x8F);
+    return overlong || outside ? 0 : length;
+}
+
+static void put_string(FILE *file, const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
+    fputc('"', file);
+    while (*s) {
+        int length = cli_utf8_length(s);
+        if (length == 0)
+            fputs("\\ufffd", file);
+        else if (*s < ' ')
+            fprintf(file, "\\u%04x", *s);
+        else if (*s == '"' || *s == '\\')
+            fprintf(file, "\\%c", *s);
+        else
+            fwrite(s, 1, (size_t)length, file);
+        s += length ? length : 1;
+    }
+    fputc('"', file);
+}
+
+static void start_member(cli_json *json, const char *key) {
+    fprintf(json->file, "%s\n%*s", json->some ? "," : "", 2 * json->depth, "");
+    json->some = true;
+    put_string(json->file, key);
+    fputs(": ", json->file);
+}
+
+void cli_json_open(cli_json *json, FILE *file) {
+    *json = (cli_json){file, 1, false};
+    fputc('{', file);
+}
+
+void cli_json_begin(cli_json *json, const char *key) {
+    start_member(json, key);
+    fputc('{', json->file);
+    json->depth++;
+    json->some = false;
+}
+
+void cli_json_end(cli_json *json) {
+    json->depth--;
+    fprintf(json->file, "\n%*s}", 2 * json->depth, "");
+    json->some = true;
+}
+
+void cli_json_begin_list(cli_json *json, const char *key) {
+    start_member(json, key);
+    fputc('[', json->file);
+    json->depth++;
+    json->some = false;
+}
+
+void cli_json_begin_item(cli_json *json) {
+    fprintf(json->file, "%s\n%*s{", json->some ? "," : "", 2 * json->depth, "");
+    json->depth++;
+    json->some = false;
+}
+
+void cli_json_end_list(cli_json *json) {
+    json->depth--;
+    fprintf(json->file, "\n%*s]", 2 * json->depth, "");
+    json->some = true;
+}
+
+bool cli_json_close(cli_json *json) {
+    cli_json_end(json);
+    fputc('\n', json->file);
+    return fflush(json->file) == 0 && !ferror(json->file);
+}
+
+void cli_json_text(cli_json *json, const char *key, const char *text) {
+    start_member(json, key);
+    if (text)
+        put_string(json->file, text);
+    else
+        fputs("null", json->file);
+}
+
+void cli_json_integer(cli_json *json, const char *key, int64_t value) {
+    start_member(json, key);
+    fprintf(json->file, "%" PRId64, value);
+}
+
+void cli_json_unsigned(cli_json *json, const char *key, uint64_t value) {
+    start_member(json, key);
+    fprintf(json->file, "%" PRIu64, value);
+}
+
+/* Short where that reads back as the same number. */
+static void put_real(FILE *file, double value) {
+    char text[40];
+    snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value) snprintf(text, sizeof text, "%.17g", value);
+    fputs(isfinite(value) ? text : "null", file);
+}
+
+void cli_json_real(cli_json *json, const char *key, double value) {
+    start_member(json, key);
+    put_real(json->file, value);
+}
+
+void cli_json_flag(cli_json *json, const char *key, bool value) {
+    start_member(json, key);
+    fputs(value ? "true" : "false", json->file);
+}
+
+void cli_json_integers(cli_json *json, const char *key, int n, const int64_t *values) {
+    start_member(json, key);
+    for (int i = 0; i < n; i++) fprintf(json->file, "%s%" PRId64, i ? ", " : "[", values[i]);
+    fputs(n ? "]" : "[]", json->file);
+}
+
+void cli_json_reals(cli_json *json, const char *key, int n, const double *values) {
+    start_member(json, key);
+    for (int i = 0; i < n; i++) {
+        fputs(i ? ", " : "[", json->file);
+        put_real(json->file, values[i]);
+    }
+    fputs(n ? "]" : "[]", json->file);
+}
+
+void cli_json_texts(cli_json *json, const char *key, int n, const char *const *texts) {
+    start_member(json, key);
+    for (int i = 0; i < n; i++) {
+        fputs(i ? ", " : "[", json->file);
+        put_string(json->file, texts[i]);
+    }
+    fputs(n ? "]" : "[]", json->file);
+}

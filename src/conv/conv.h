@@ -1,0 +1,102 @@
+/* conv.h - sums over taps, which all products of a convolution are, on one to three axes.
+ *
+ * A convolution has weights w[co][ci][k] and takes x[n][ci][i] to
+ *     y[n][co][o] = sum_ci sum_k w[co][ci][k] x[n][ci][o stride - padding + k dilation].
+ * Its transpose takes y to x[n][ci][i] = sum_co sum_k w[co][ci][k] y[n][co][o], over the k with
+ * i + padding - k dilation = o stride: of entries with equal remainder r by the stride (a phase)
+ * the same k count, evenly spaced, and o moves by one from entry to entry. So both are, phase by
+ * phase, sums of the same kind (csrec_conv_sum), two ways:
+ *   gather   the inputs of a tile of positions are laid out as a matrix [channels taps][positions]
+ *            (im2col), and multiplied by the packed weights [rows][channels taps];
+ *   scatter  for few rows: each line of inputs is multiplied by all taps' weights
+ *            [rows taps][channels], and the products are added where they belong (col2im). No tile
+ *            of weights is wasted on rows that are not there, and inputs are laid out once
+ *            instead of once a tap.
+ * Axis order everywhere: channel, then kernel entries in C order, the last fastest. */
+#ifndef CSREC_CONV_CONV_H
+#define CSREC_CONV_CONV_H
+
+#include <stddef.h>
+
+#include "conv/tile.h"
+
+/* The geometry of a convolution; leading axes that a signal lacks have extent 1. */
+typedef struct csrec_conv {
+    int64_t batch, channels_in, channels_out;
+    int64_t size[3], kernel[3], stride[3], padding[3], dilation[3];
+    int64_t out[3];
+} csrec_conv;
+
+/* Position o of 0 .. count - 1 along an axis: it stands at first + apart o of the results, and tap
+ * t = 0 .. taps - 1 of it, entry kernel + kernel_step t of the kernel, takes the input at
+ * step o + base + advance t, 0 outside of the input. */
+typedef struct csrec_conv_axis {
+    int64_t in, out; /* extents of input and result */
+    int64_t count, first, apart;
+    int64_t taps, kernel, kernel_step, step, base, advance;
+} csrec_conv_axis;
+
+/* One phase. Weight of row m, channel c, kernel entry k: w[m row_step + c channel_step + k]. */
+typedef struct csrec_conv_sum {
+    int64_t batch, rows, channels, row_step, channel_step;
+    int64_t kernel[3];
+    csrec_conv_axis axis[3];
+} csrec_conv_sum;
+
+/* Work and threads of one product. */
+typedef struct csrec_conv_work {
+    const csrec_conv_simd *simd;
+    int threads;  /* for which memory has room */
+    char *memory; /* threads times csrec_conv_room bytes, aligned to 64 */
+} csrec_conv_work;
+
+/* Extents of the results; false: the kernel does not fit the padded input on axis *axis. */
+bool csrec_conv_outputs(csrec_conv *conv, int *axis);
+
+/* Phases of a product: forward has one, the transpose one for each remainder. */
+int64_t csrec_conv_phases(const csrec_conv *conv, bool transposed);
+void csrec_conv_phase(const csrec_conv *conv, bool transposed, int64_t phase, csrec_conv_sum *sum);
+
+/* Whether the product is done by scattering. */
+bool csrec_conv_scatters(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd);
+
+/* Entries of the packed weights, and bytes a thread needs. */
+int64_t csrec_conv_packed(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd);
+size_t csrec_conv_room(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
+                       size_t real);
+
+/* Run along the last axis of a tile: `length` positions from (n, o), at column `at`. */
+typedef struct csrec_conv_run {
+    int64_t n, o[3], length, at;
+} csrec_conv_run;
+
+/* Positions first .. end - 1 of all batch entries, in C order, cut into runs; at most end - first.
+ */
+int64_t csrec_conv_runs(const csrec_conv_sum *sum, int64_t first, int64_t end, csrec_conv_run *run);
+
+/* Lays out the inputs of channel-and-taps k0 .. k1 - 1 of the runs: to[k - k0][ld]. */
+void csrec_conv_fill_f32(const csrec_conv_sum *sum, int64_t runs, const csrec_conv_run *run,
+                         const float *in, int64_t k0, int64_t k1, float *to, int64_t ld);
+void csrec_conv_fill_f64(const csrec_conv_sum *sum, int64_t runs, const csrec_conv_run *run,
+                         const double *in, int64_t k0, int64_t k1, double *to, int64_t ld);
+
+/* packed [csrec_conv_packed] from w [channels_out][channels_in][kernel]. */
+void csrec_conv_pack_f32(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
+                         const float *w, float *packed);
+void csrec_conv_pack_f64(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
+                         const double *w, double *packed);
+
+/* The product. bias: [rows] or NULL, forward only. */
+void csrec_conv_apply_f32(const csrec_conv *conv, bool transposed, const csrec_conv_work *work,
+                          const float *packed, const float *in, const float *bias, float *out);
+void csrec_conv_apply_f64(const csrec_conv *conv, bool transposed, const csrec_conv_work *work,
+                          const double *packed, const double *in, const double *bias, double *out);
+
+/* dw[co][ci][k] = sum_n sum_o dy[n][co][o] x[n][ci][o stride - padding + k dilation]. Bytes of
+ * memory: csrec_conv_gradient_shared + threads csrec_conv_gradient_room. */
+size_t csrec_conv_gradient_shared(const csrec_conv *conv);
+size_t csrec_conv_gradient_room(const csrec_conv *conv);
+void csrec_conv_gradient(const csrec_conv *conv, const csrec_conv_work *work, const float *x,
+                         const float *dy, float *dw);
+
+#endif

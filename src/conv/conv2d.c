@@ -1,0 +1,321 @@
+/* conv2d.c - the public convolution of pictures: checks, workspace, packed weights, passes. */
+#include "conv/conv2d.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conv/conv.h"
+#include "core/threads.h"
+
+struct csrec_conv2d_weights {
+    csrec_conv2d conv;
+    float *W, *packed[2]; /* forward, transposed */
+};
+
+/* Any one number; products are bounded below. */
+static const int64_t MOST = INT32_MAX;
+
+static csrec_status refuse(csrec_error *error, const char *field, int64_t value) {
+    return csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s = %lld is out of range", field,
+                      (long long)value);
+}
+
+static csrec_status check_ranges(const csrec_conv2d *c, csrec_error *error) {
+    const struct {
+        const char *field;
+        int64_t value, least;
+    } fields[] = {{"batch", c->batch, 1},
+                  {"channels_in", c->channels_in, 1},
+                  {"channels_out", c->channels_out, 1},
+                  {"size[0]", c->size[0], 1},
+                  {"size[1]", c->size[1], 1},
+                  {"kernel[0]", c->kernel[0], 1},
+                  {"kernel[1]", c->kernel[1], 1},
+                  {"stride[0]", c->stride[0], 0},
+                  {"stride[1]", c->stride[1], 0},
+                  {"dilation[0]", c->dilation[0], 0},
+                  {"dilation[1]", c->dilation[1], 0},
+                  {"padding[0]", c->padding[0], 0},
+                  {"padding[1]", c->padding[1], 0},
+                  {"threads", c->threads, 0}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].value < fields[i].least || fields[i].value > MOST)
+            return refuse(error, fields[i].field, fields[i].value);
+    return CSREC_OK;
+}
+
+static int64_t at_least_1(int64_t v) {
+    return v > 0 ? v : 1;
+}
+
+/* The geometry with a first axis of extent 1. */
+static csrec_conv geometry_of(const csrec_conv2d *c) {
+    return (csrec_conv){.batch = c->batch,
+                        .channels_in = c->channels_in,
+                        .channels_out = c->channels_out,
+                        .size = {1, c->size[0], c->size[1]},
+                        .kernel = {1, c->kernel[0], c->kernel[1]},
+                        .stride = {1, at_least_1(c->stride[0]), at_least_1(c->stride[1])},
+                        .padding = {0, c->padding[0], c->padding[1]},
+                        .dilation = {1, at_least_1(c->dilation[0]), at_least_1(c->dilation[1])},
+                        .out = {1, 0, 0}};
+}
+
+static csrec_status check(const csrec_conv2d *c, csrec_conv *conv, csrec_error *error) {
+    csrec_status status = check_ranges(c, error);
+    if (status) return status;
+    *conv = geometry_of(c);
+    int axis;
+    if (!csrec_conv_outputs(conv, &axis))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "conv2d: kernel[%d] = %lld at dilation %lld spans %lld, the padded input "
+                          "%lld; pad more or take a smaller kernel",
+                          axis - 1, (long long)conv->kernel[axis], (long long)conv->dilation[axis],
+                          (long long)(conv->dilation[axis] * (conv->kernel[axis] - 1) + 1),
+                          (long long)(conv->size[axis] + 2 * conv->padding[axis]));
+    const double entries[] = {
+        (double)c->batch * (double)c->channels_in * (double)c->size[0] * (double)c->size[1],
+        (double)c->batch * (double)c->channels_out * (double)conv->out[1] * (double)conv->out[2],
+        (double)c->channels_in * (double)c->channels_out * (double)c->kernel[0] *
+            (double)c->kernel[1]};
+    static const char *const names[] = {"X", "Y", "W"};
+    for (int i = 0; i < 3; i++)
+        if (entries[i] > 0x1p56)
+            return csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s would have %.3g entries", names[i],
+                              entries[i]);
+    return CSREC_OK;
+}
+
+csrec_status csrec_conv2d_output(const csrec_conv2d *conv, int64_t out[2], csrec_error *error) {
+    csrec_conv g;
+    csrec_status status = check(conv, &g, error);
+    if (!status) memcpy(out, g.out + 1, 2 * sizeof *out);
+    return status;
+}
+
+/* ---- workspace: 63 bytes to align, packed weights, what is shared, a room for each thread */
+
+enum { ALIGN = 64 };
+
+typedef struct workspace {
+    size_t packed, shared, room;
+} workspace;
+
+static size_t packed_bytes(const csrec_conv *conv, bool transposed) {
+    size_t bytes =
+        (size_t)csrec_conv_packed(conv, transposed, csrec_conv_simd_choose()) * sizeof(float);
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static workspace for_product(const csrec_conv *conv, bool transposed) {
+    return (workspace){packed_bytes(conv, transposed), 0,
+                       csrec_conv_room(conv, transposed, csrec_conv_simd_choose(), sizeof(float))};
+}
+
+static workspace for_gradient(const csrec_conv *conv) {
+    return (workspace){0, csrec_conv_gradient_shared(conv), csrec_conv_gradient_room(conv)};
+}
+
+static size_t bytes_of(const workspace *w, int threads) {
+    return ALIGN - 1 + w->packed + w->shared + (size_t)threads * w->room;
+}
+
+csrec_status csrec_conv2d_workspace(const csrec_conv2d *conv, size_t *forward, size_t *backward,
+                                    csrec_error *error) {
+    csrec_conv g;
+    csrec_status status = check(conv, &g, error);
+    if (status) return status;
+    workspace y = for_product(&g, false), x = for_product(&g, true), w = for_gradient(&g);
+    int threads = csrec_threads(conv->threads);
+    size_t for_x = bytes_of(&x, threads), for_w = bytes_of(&w, threads);
+    if (forward) *forward = bytes_of(&y, threads);
+    if (backward) *backward = for_x > for_w ? for_x : for_w;
+    return CSREC_OK;
+}
+
+/* As many threads as there is room for; packed: where to pack weights, NULL if none are needed. */
+static csrec_status lay_out(const csrec_conv2d *conv, const workspace *need, bool packs,
+                            void *memory, size_t bytes, csrec_conv_work *work, float **packed,
+                            csrec_error *error) {
+    size_t skip = (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
+    size_t fixed = skip + (packs ? need->packed : 0) + need->shared;
+    size_t room = memory && bytes > fixed ? (bytes - fixed) / need->room : 0;
+    if (room < 1)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "conv2d: a workspace of %zu bytes; csrec_conv2d_workspace asks for %zu, "
+                          "%zu for one thread",
+                          memory ? bytes : (size_t)0, bytes_of(need, csrec_threads(conv->threads)),
+                          bytes_of(need, 1));
+    int threads = csrec_threads(conv->threads);
+    char *at = (char *)memory + skip;
+    *packed = (float *)(void *)at;
+    *work = (csrec_conv_work){.simd = csrec_conv_simd_choose(),
+                              .threads = room < (size_t)threads ? (int)room : threads,
+                              .memory = at + (packs ? need->packed : 0)};
+    return CSREC_OK;
+}
+
+/* ---- weights */
+
+void csrec_conv2d_weights_destroy(csrec_conv2d_weights *weights) {
+    if (!weights) return;
+    free(weights->W);
+    free(weights->packed[0]);
+    free(weights->packed[1]);
+    free(weights);
+}
+
+csrec_status csrec_conv2d_weights_create(const csrec_conv2d *conv, const float *W,
+                                         csrec_conv2d_weights **weights, csrec_error *error) {
+    csrec_conv g;
+    csrec_status status = check(conv, &g, error);
+    if (status) return status;
+    if (!W) return csrec_fail(error, CSREC_ARGUMENT, "conv2d: W is missing");
+    csrec_conv2d_weights *made = calloc(1, sizeof *made);
+    if (!made) return csrec_fail(error, CSREC_MEMORY, "conv2d: out of memory");
+    size_t bytes = (size_t)(g.channels_out * g.channels_in * g.kernel[1] * g.kernel[2]) * sizeof *W;
+    made->conv = *conv;
+    made->W = malloc(bytes);
+    for (int t = 0; t < 2; t++) made->packed[t] = aligned_alloc(ALIGN, packed_bytes(&g, t));
+    if (!made->W || !made->packed[0] || !made->packed[1]) {
+        csrec_conv2d_weights_destroy(made);
+        return csrec_fail(error, CSREC_MEMORY, "conv2d: out of memory for %zu bytes of weights",
+                          bytes);
+    }
+    memcpy(made->W, W, bytes);
+    for (int t = 0; t < 2; t++)
+        csrec_conv_pack_f32(&g, t, csrec_conv_simd_choose(), W, made->packed[t]);
+    *weights = made;
+    return CSREC_OK;
+}
+
+/* What the layout depends on; padding moves the remainders of the transposed product. */
+static bool fits(const csrec_conv2d_weights *weights, const csrec_conv *g) {
+    csrec_conv own = geometry_of(&weights->conv);
+    bool same = own.channels_in == g->channels_in && own.channels_out == g->channels_out;
+    for (int a = 0; a < 3; a++)
+        same = same && own.kernel[a] == g->kernel[a] && own.stride[a] == g->stride[a] &&
+               own.dilation[a] == g->dilation[a] &&
+               own.padding[a] % own.stride[a] == g->padding[a] % g->stride[a];
+    return same;
+}
+
+static csrec_status check_weights(const csrec_conv *g, const float *W,
+                                  const csrec_conv2d_weights *weights, csrec_error *error) {
+    if (!W == !weights)
+        return csrec_fail(error, CSREC_ARGUMENT, "conv2d: give W or packed weights, %s",
+                          W ? "not both" : "one of them");
+    if (weights && !fits(weights, g))
+        return csrec_fail(
+            error, CSREC_ARGUMENT,
+            "conv2d: weights were packed for other channels, kernel, stride, dilation "
+            "or padding; pack them anew");
+    return CSREC_OK;
+}
+
+static csrec_status apply(const csrec_conv2d *conv, const csrec_conv *g, bool transposed,
+                          const float *W, const csrec_conv2d_weights *weights, const float *in,
+                          const float *bias, float *out, void *memory, size_t bytes,
+                          csrec_error *error) {
+    workspace need = for_product(g, transposed);
+    csrec_conv_work work = {0};
+    float *packed = NULL;
+    csrec_status status = lay_out(conv, &need, !weights, memory, bytes, &work, &packed, error);
+    if (status) return status;
+    if (!weights) csrec_conv_pack_f32(g, transposed, work.simd, W, packed);
+    csrec_conv_apply_f32(g, transposed, &work, weights ? weights->packed[transposed] : packed, in,
+                         bias, out);
+    return CSREC_OK;
+}
+
+/* The geometry as a device sees it. */
+static csrec_conv2d plain(const csrec_conv2d *conv, const csrec_conv *g) {
+    csrec_conv2d p = *conv;
+    memcpy(p.stride, g->stride + 1, sizeof p.stride);
+    memcpy(p.dilation, g->dilation + 1, sizeof p.dilation);
+    return p;
+}
+
+csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, const float *W,
+                                  const csrec_conv2d_weights *weights, const float *B, float *Y,
+                                  void *workspace_memory, size_t workspace_bytes,
+                                  csrec_error *error) {
+    csrec_conv g;
+    const csrec_conv2d_device *device;
+    csrec_status status = check(conv, &g, error);
+    if (!status) status = check_weights(&g, W, weights, error);
+    if (!status && (!X || !Y))
+        status = csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s is missing", X ? "Y" : "X");
+    if (!status) status = csrec_conv2d_choose(conv, g.out + 1, &device, error);
+    if (status) return status;
+    if (device) {
+        csrec_conv2d p = plain(conv, &g);
+        return device->forward(&p, g.out + 1, X, weights ? weights->W : W, B, Y, error);
+    }
+    return apply(conv, &g, false, W, weights, X, B, Y, workspace_memory, workspace_bytes, error);
+}
+
+/* In double; eight sums side by side, as one alone would wait for each addition. */
+static double sum_of(int64_t n, const float *v) {
+    double lane[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++) lane[l] += (double)v[i + l];
+    for (; i < n; i++) lane[0] += (double)v[i];
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+/* dB[co] = sum_n sum_o dY[n][co][o] */
+static void sum_bias(const csrec_conv *g, int threads, const float *dY, float *dB) {
+    int64_t plane = g->out[1] * g->out[2];
+#pragma omp parallel for num_threads(threads)
+    for (int64_t co = 0; co < g->channels_out; co++) {
+        double total = 0.0;
+        for (int64_t n = 0; n < g->batch; n++)
+            total += sum_of(plane, dY + (n * g->channels_out + co) * plane);
+        dB[co] = (float)total;
+    }
+}
+
+static csrec_status gradient(const csrec_conv2d *conv, const csrec_conv *g, const float *X,
+                             const float *dY, float *dW, void *memory, size_t bytes,
+                             csrec_error *error) {
+    workspace need = for_gradient(g);
+    csrec_conv_work work = {0};
+    float *packed = NULL;
+    csrec_status status = lay_out(conv, &need, false, memory, bytes, &work, &packed, error);
+    if (!status) csrec_conv_gradient(g, &work, X, dY, dW);
+    return status;
+}
+
+static csrec_status check_backward(const csrec_conv *g, const float *X, const float *W,
+                                   const csrec_conv2d_weights *weights, const float *dY,
+                                   const float *dX, const float *dW, csrec_error *error) {
+    if (!dY) return csrec_fail(error, CSREC_ARGUMENT, "conv2d: dY is missing");
+    if (dW && !X) return csrec_fail(error, CSREC_ARGUMENT, "conv2d: dW needs X");
+    return dX ? check_weights(g, W, weights, error) : CSREC_OK;
+}
+
+csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, const float *W,
+                                   const csrec_conv2d_weights *weights, const float *dY, float *dX,
+                                   float *dW, float *dB, void *workspace_memory,
+                                   size_t workspace_bytes, csrec_error *error) {
+    csrec_conv g;
+    const csrec_conv2d_device *device;
+    csrec_status status = check(conv, &g, error);
+    if (!status) status = check_backward(&g, X, W, weights, dY, dX, dW, error);
+    if (!status) status = csrec_conv2d_choose(conv, g.out + 1, &device, error);
+    if (status) return status;
+    if (device) {
+        csrec_conv2d p = plain(conv, &g);
+        return device->backward(&p, g.out + 1, X, weights ? weights->W : W, dY, dX, dW, dB, error);
+    }
+    if (dX)
+        status = apply(conv, &g, true, W, weights, dY, NULL, dX, workspace_memory, workspace_bytes,
+                       error);
+    if (dW && !status)
+        status = gradient(conv, &g, X, dY, dW, workspace_memory, workspace_bytes, error);
+    if (dB && !status) sum_bias(&g, csrec_threads(conv->threads), dY, dB);
+    return status;
+}

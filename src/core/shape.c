@@ -1,0 +1,14 @@
+/* shape.c - extents of N-d arrays. */
+#include "csrec.h"
+
+csrec_status csrec_shape_count(const csrec_shape *shape, int64_t *count) {
+    const int64_t limit = INT64_C(1) << 62;
+    if (shape->dims < 1 || shape->dims > CSREC_DIMS_MAX) return CSREC_DATA;
+    int64_t product = 1;
+    for (int a = 0; a < shape->dims; a++) {
+        if (shape->dim[a] < 1 || shape->dim[a] > limit / product) return CSREC_DATA;
+        product *= shape->dim[a];
+    }
+    *count = product;
+    return CSREC_OK;
+}

@@ -1,0 +1,18 @@
+/* atoms.h - memory of an atom list, and synthesis without checks. */
+#ifndef CSREC_HAAR_ATOMS_H
+#define CSREC_HAAR_ATOMS_H
+
+#include "csrec.h"
+
+/* n atoms, all zero. Free with csrec_atoms_clear. CSREC_MEMORY. */
+csrec_status csrec_atoms_create(int64_t n, csrec_atoms *atoms);
+
+/* The non-zeros of x [n], numbered by their places, with count 0. CSREC_MEMORY. */
+csrec_status csrec_atoms_from_dense(int64_t n, const double *x, csrec_atoms *atoms);
+
+/* csrec_atoms_synthesize_block for arguments already checked, n_rows > 0: a signal filled block by
+ * block does not pay for checking all atoms each time. */
+void csrec_atoms_fill(int levels, const csrec_atoms *atoms, uint64_t first, int64_t n_rows,
+                      double *value);
+
+#endif

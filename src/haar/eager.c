@@ -1,0 +1,273 @@
+/* eager.c - the eager pursuit's state: its memory, its start from y, and what it found. */
+#include "haar/eager.h"
+
+#include <stdlib.h>
+
+#include "core/cpu.h"
+#include "haar/atoms.h"
+#include "haar/listing.h"
+
+double csrec_pursuit_units(int64_t n, const double *y) {
+    double largest = 0.0;
+    for (int64_t j = 0; j < n; j++) largest = fmax(largest, fabs(y[j]));
+    if (largest == 0.0) return 1.0;
+    int value_bits, count_bits;
+    frexp(largest, &value_bits);
+    frexp((double)n, &count_bits);
+    /* At the ends of the exponent range the grid is coarser or finer than need be, not wrong. */
+    int q = 52 - value_bits - count_bits;
+    return ldexp(1.0, q > 1000 ? 1000 : q);
+}
+
+const csrec_eager_simd *csrec_eager_simd_choose(void) {
+    return CSREC_CPU_CHOOSE(&csrec_eager_generic, &csrec_eager_avx2, &csrec_eager_avx512);
+}
+
+static csrec_status maxima_create(csrec_maxima *m, int64_t positions) {
+    int64_t count = csrec_tree_padded(positions) / CSREC_TREE_GROUP;
+    for (m->levels = 0;; count = (count + CSREC_MAXIMA_FAN - 1) / CSREC_MAXIMA_FAN) {
+        int64_t fans = (count + CSREC_MAXIMA_FAN - 1) / CSREC_MAXIMA_FAN;
+        int64_t *max = csrec_tree_allocate(fans * CSREC_MAXIMA_FAN, sizeof *max);
+        m->max[m->levels] = max;
+        m->count[m->levels++] = count;
+        if (!max) return CSREC_MEMORY;
+        if (count == 1) return CSREC_OK;
+    }
+}
+
+static void maxima_clear(csrec_maxima *m) {
+    for (int k = 0; k < m->levels; k++) free(m->max[k]);
+}
+
+static void destroy(void *state) {
+    csrec_eager *e = state;
+    if (!e) return;
+    free(e->D);
+    free(e->S);
+    free(e->x);
+    free(e->sides);
+    maxima_clear(&e->maxima);
+    free(e);
+}
+
+/* Numbers the one-sided columns: many edges have none, and no memory goes to those. */
+static int64_t number_sides(csrec_eager *e) {
+    int64_t columns = 0;
+    for (int32_t i = 0; i < e->tree->n - 1; i++) {
+        if (i % CSREC_TREE_GROUP == 0) e->sides[i / CSREC_TREE_GROUP] = (uint32_t)columns;
+        columns += csrec_eager_sides(e->tree, i);
+    }
+    return columns;
+}
+
+static csrec_status allocate(csrec_eager *e) {
+    int64_t nodes = csrec_tree_padded(e->tree->n - 1);
+    e->D = csrec_tree_allocate(nodes, sizeof *e->D);
+    if (!e->D || maxima_create(&e->maxima, nodes)) return CSREC_MEMORY;
+    if (!e->tree->one_sided) return CSREC_OK;
+    e->S = csrec_tree_allocate(nodes, sizeof *e->S);
+    e->sides = csrec_tree_allocate(nodes / CSREC_TREE_GROUP, sizeof *e->sides);
+    if (!e->S || !e->sides) return CSREC_MEMORY;
+    int64_t columns = number_sides(e);
+    e->x = csrec_tree_allocate(columns > 0 ? columns : 1, sizeof *e->x);
+    return e->x ? CSREC_OK : CSREC_MEMORY;
+}
+
+/* A walk of the tree visits a block before what is in it; sums need the opposite. Blocks stay open
+ * until both their halves have a value. */
+typedef struct open_blocks {
+    int depth;
+    csrec_tree_block block[64];
+    bool has_left[64];
+    double left[64];
+} open_blocks;
+
+static void open_block(open_blocks *open, const csrec_tree_block *block) {
+    open->has_left[open->depth] = false;
+    open->block[open->depth++] = *block;
+}
+
+/* Gives a value to the innermost open block. true: it was the right half's, so the block closes;
+ * block and left receive it and its left half's value. */
+static bool close_block(open_blocks *open, double value, csrec_tree_block *block, double *left) {
+    if (open->depth == 0) return false;
+    int top = open->depth - 1;
+    if (!open->has_left[top]) {
+        open->has_left[top] = true;
+        open->left[top] = value;
+        return false;
+    }
+    *block = open->block[top];
+    *left = open->left[top];
+    open->depth = top;
+    return true;
+}
+
+/* All sums, from the leaves to the root. */
+static void start_from(csrec_eager *e, const double *y) {
+    open_blocks open = {.depth = 0};
+    csrec_tree_walk walk = csrec_tree_walk_start(e->tree);
+    for (csrec_tree_block block; csrec_tree_walk_next(&walk, &block);) {
+        if (block.node >= 0) {
+            open_block(&open, &block);
+            continue;
+        }
+        double left, sum = rint(y[block.first] * e->units);
+        e->energy += (csrec_wide)(int64_t)sum * (int64_t)sum;
+        while (close_block(&open, sum, &block, &left)) {
+            e->D[block.node] = left - sum;
+            sum += left;
+            if (e->tree->one_sided) e->S[block.node] = sum;
+        }
+        e->total = sum;
+    }
+    e->simd->start(e);
+}
+
+static csrec_status create(const csrec_tree *tree, const double *y, void **state) {
+    csrec_eager *e = calloc(1, sizeof *e);
+    if (!e) return CSREC_MEMORY;
+    e->tree = tree;
+    e->simd = csrec_eager_simd_choose();
+    e->units = csrec_pursuit_units(tree->n, y);
+    e->all_scale = 1.0 / sqrt((double)tree->n);
+    csrec_status status = allocate(e);
+    if (status) {
+        destroy(e);
+        return status;
+    }
+    start_from(e, y);
+    *state = e;
+    return CSREC_OK;
+}
+
+static double select_pick(void *state) {
+    csrec_eager *e = state;
+    return e->simd->select(e);
+}
+
+static bool update(void *state) {
+    csrec_eager *e = state;
+    return e->simd->update(e);
+}
+
+static double energy(const void *state) {
+    const csrec_eager *e = state;
+    return csrec_wide_double(e->energy) / e->units / e->units;
+}
+
+/* A walk of the tree that knows each block's sum of r: from the root down, a block's sum and
+ * difference give the sums of its halves. A leaf's sum is its residual. */
+typedef struct sum_walk {
+    const csrec_eager *e;
+    csrec_tree_walk walk;
+    double sums[64]; /* of the blocks that the walk has still to visit */
+} sum_walk;
+
+static sum_walk sum_walk_start(const csrec_eager *e) {
+    sum_walk w = {.e = e, .walk = csrec_tree_walk_start(e->tree)};
+    w.sums[0] = e->total;
+    return w;
+}
+
+static bool sum_walk_next(sum_walk *w, csrec_tree_block *block, double *sum) {
+    if (w->walk.depth == 0) return false;
+    int top = w->walk.depth - 1;
+    *sum = w->sums[top];
+    csrec_tree_walk_next(&w->walk, block);
+    if (block->node >= 0) {
+        w->sums[top] = (*sum - w->e->D[block->node]) / 2.0;
+        w->sums[top + 1] = (*sum + w->e->D[block->node]) / 2.0;
+    }
+    return true;
+}
+
+/* Psi x = y - r of a sample, in units. */
+static double fit_of(const csrec_eager *e, double y, double r) {
+    return rint(y * e->units) - r;
+}
+
+/* Lists the columns with x != 0, twice: to count (atoms empty) and to place. */
+typedef struct atom_lister {
+    const csrec_eager *e;
+    const double *y;
+    csrec_listing listing;
+    csrec_atoms *atoms;
+} atom_lister;
+
+static void list(atom_lister *l, int level, uint64_t column, double x, int64_t count) {
+    if (x == 0.0) return;
+    int64_t at = l->listing.next[level]++;
+    if (!l->atoms) return;
+    l->atoms->column[at] = column;
+    l->atoms->coefficient[at] = x * sqrt((double)count) / l->e->units;
+    l->atoms->count[at] = count;
+}
+
+/* The column that stands for the edge above the block. x: the next coefficient; returns it. */
+static double list_edge(atom_lister *l, const csrec_tree_block *block, const double **x) {
+    const csrec_tree *tree = l->e->tree;
+    int edge = tree->one_sided ? csrec_tree_edge(block->parent, block->level) : 0;
+    if (!edge) return 0.0;
+    double step = *(*x)++;
+    uint64_t row = tree->rows[block->first];
+    list(l, edge, csrec_tree_column(tree->levels, row, edge), csrec_tree_side(row, edge) * step,
+         block->size);
+    return step;
+}
+
+/* Coefficients of differences are not kept: they are what the fit leaves no other way for. Let c be
+ * what the columns above a block add up to on its samples. Then
+ *     leaf: c = fit - x_edge
+ *     node: x = (c_left - c_right) / 2,     c = (c_left + c_right) / 2 - x_edge
+ * all integers, and exact. */
+static void list_atoms(atom_lister *l) {
+    const csrec_eager *e = l->e;
+    const csrec_tree *tree = e->tree;
+    list(l, CSREC_LISTING_COLUMN_0, 0, e->x_all, tree->n);
+    open_blocks open = {.depth = 0};
+    double left, r, step[65];                     /* of the open blocks' edges, by depth */
+    const double *x[65] = {e->x}, *x_node = e->x; /* their next leaf's; the next node's */
+    sum_walk walk = sum_walk_start(e);
+    for (csrec_tree_block block; sum_walk_next(&walk, &block, &r);) {
+        if (block.node >= 0) {
+            open_block(&open, &block);
+            x[open.depth] = x_node;
+            step[open.depth] = list_edge(l, &block, &x[open.depth]);
+            if (tree->one_sided) x_node += csrec_eager_sides(tree, block.node);
+            continue;
+        }
+        double c = fit_of(e, l->y[block.first], r) - list_edge(l, &block, &x[open.depth]);
+        while (close_block(&open, c, &block, &left)) {
+            uint64_t column = csrec_tree_column(tree->levels, tree->rows[block.first], block.level);
+            list(l, block.level, column, (left - c) / 2.0, block.size);
+            c = (left + c) / 2.0 - step[open.depth + 1];
+        }
+    }
+}
+
+static csrec_status collect(const csrec_eager *e, const double *y, csrec_atoms *atoms) {
+    atom_lister lister = {.e = e, .y = y};
+    list_atoms(&lister);
+    csrec_status status = csrec_atoms_create(csrec_listing_start(&lister.listing), atoms);
+    if (status) return status;
+    lister.atoms = atoms;
+    list_atoms(&lister);
+    return CSREC_OK;
+}
+
+static csrec_status result(const void *state, const double *y, csrec_atoms *atoms, double *r) {
+    const csrec_eager *e = state;
+    csrec_status status = atoms ? collect(e, y, atoms) : CSREC_OK;
+    if (status || !r) return status;
+    sum_walk walk = sum_walk_start(e);
+    double sum;
+    for (csrec_tree_block block; sum_walk_next(&walk, &block, &sum);) {
+        int32_t j = block.first;
+        if (block.node < 0) r[j] = y[j] - fit_of(e, y[j], sum) / e->units;
+    }
+    return CSREC_OK;
+}
+
+const csrec_pursuit_type csrec_pursuit_eager = {create, destroy, select_pick,
+                                                update, energy,  result};

@@ -1,0 +1,200 @@
+/* eager_simd.h - select and update of the eager pursuit, a template over instruction sets: each
+ * eager_<set>.c includes it once, compiled with that set's flags, and defines SIMD_TABLE, the name
+ * of its table. */
+#include "haar/eager_keys.h"
+#include "haar/eager_shift.h"
+
+static void start(csrec_eager *e) {
+    csrec_maxima *m = &e->maxima;
+    for (int64_t g = 0; g < m->count[0]; g++) m->max[0][g] = group_largest(e, g);
+    raise_range(m, 0, m->count[0] - 1);
+}
+
+/* Group that holds the first node with the largest key. */
+static int64_t find_group(const csrec_maxima *m) {
+    int64_t wanted = m->max[m->levels - 1][0], at = 0;
+    for (int k = m->levels - 2; k >= 0; k--)
+        at = at * FAN + first_equal(m->max[k] + at * FAN, wanted, FAN);
+    return at;
+}
+
+static inline double left_leaf(const csrec_eager *e, int32_t node) {
+    return (e->S[node] + e->D[node]) / 2.0;
+}
+
+static inline double right_leaf(const csrec_eager *e, int32_t node) {
+    return (e->S[node] - e->D[node]) / 2.0;
+}
+
+/* Of equal keys at one node the left leaf's is the leftmost column. The right leaf's is not if the
+ * node's left child has it too: its columns of that level lie in the node's left half. */
+static csrec_pick pick_leaf(const csrec_eager *e, int32_t node, int64_t wanted) {
+    const csrec_tree *tree = e->tree;
+    if (tree->left[node] == 1) {
+        int level = (int)(wanted & CSREC_TREE_LEVEL);
+        bool left = csrec_pursuit_key(left_leaf(e, node), 1.0, level) == wanted;
+        return (csrec_pick){left ? CSREC_PICK_LEFT_LEAF : CSREC_PICK_RIGHT_LEAF, node};
+    }
+    int32_t child = node + 1;
+    double scale = tree->scale[child];
+    if (csrec_pursuit_key(e->D[child], scale, tree->level[child]) == wanted)
+        return (csrec_pick){CSREC_PICK_DIFFERENCE, child};
+    if (csrec_pursuit_key(e->S[child], scale, tree->edges[child] & CSREC_TREE_LEVEL) == wanted)
+        return (csrec_pick){CSREC_PICK_SUM, child};
+    return (csrec_pick){CSREC_PICK_RIGHT_LEAF, node};
+}
+
+/* The level tells a node's columns apart: its own, a higher one above it, a lower one below. */
+static csrec_pick pick_at(const csrec_eager *e, int32_t node, int64_t wanted) {
+    int level = (int)(wanted & CSREC_TREE_LEVEL), own = e->tree->level[node];
+    if (level < own) return pick_leaf(e, node, wanted);
+    return (csrec_pick){level > own ? CSREC_PICK_SUM : CSREC_PICK_DIFFERENCE, node};
+}
+
+static double picked_score(const csrec_eager *e) {
+    int32_t at = e->pick.at;
+    switch (e->pick.kind) {
+    case CSREC_PICK_ALL:
+        return fabs(e->total) * e->all_scale;
+    case CSREC_PICK_DIFFERENCE:
+        return fabs(e->D[at]) * e->tree->scale[at];
+    case CSREC_PICK_SUM:
+        return fabs(e->S[at]) * e->tree->scale[at];
+    case CSREC_PICK_LEFT_LEAF:
+        return fabs(left_leaf(e, at));
+    case CSREC_PICK_RIGHT_LEAF:
+        return fabs(right_leaf(e, at));
+    }
+    return 0.0;
+}
+
+static double select_best(csrec_eager *e) {
+    int64_t wanted = e->maxima.max[e->maxima.levels - 1][0];
+    e->pick = (csrec_pick){CSREC_PICK_ALL, 0};
+    if (wanted > csrec_pursuit_key(e->total, e->all_scale, 63)) {
+        int64_t key[GROUP], group = find_group(&e->maxima);
+        node_keys(e, group, key);
+        int32_t at = (int32_t)(group * GROUP + first_equal(key, wanted, GROUP));
+        e->pick = pick_at(e, at, wanted);
+    }
+    return picked_score(e) / e->units;
+}
+
+static inline int64_t leaf_key(const csrec_eager *e, int32_t at, int edges) {
+    double left = edges & CSREC_TREE_LEFT_LEAF ? fabs(left_leaf(e, at)) : 0.0;
+    double right = edges & CSREC_TREE_RIGHT_LEAF ? fabs(right_leaf(e, at)) : 0.0;
+    return csrec_pursuit_key(left > right ? left : right, 1.0, e->tree->level[at] - 1);
+}
+
+static inline int64_t one_key(const csrec_eager *e, int32_t at) {
+    const csrec_tree *tree = e->tree;
+    int64_t key = csrec_pursuit_key(e->D[at], tree->scale[at], tree->level[at]);
+    if (!tree->one_sided) return key;
+    int edges = tree->edges[at], edge = edges & CSREC_TREE_LEVEL;
+    if (edge) key = larger(key, csrec_pursuit_key(e->S[at], tree->scale[at], edge));
+    if (edges > CSREC_TREE_LEVEL) key = larger(key, leaf_key(e, at, edges));
+    return key;
+}
+
+/* The sum of a child of node `at` changes. Only if its key was its group's largest and falls must
+ * the other keys be looked at. */
+static inline void change_sums(csrec_eager *e, int32_t at, bool in_left, double change) {
+    int64_t group = at / GROUP, before = one_key(e, at);
+    e->D[at] += in_left ? change : -change;
+    if (e->tree->one_sided) e->S[at] += change;
+    int64_t now = one_key(e, at), top = e->maxima.max[0][group];
+    if (now >= top)
+        raise(&e->maxima, group, now);
+    else if (before == top)
+        refresh(e, group);
+}
+
+/* The sum of a node's block changes: its ancestors learn it. */
+static void change_above(csrec_eager *e, int32_t node, double change) {
+    for (int32_t at = 0; at != node;) {
+        int32_t left = e->tree->left[at];
+        bool in_left = node < at + left;
+        change_sums(e, at, in_left, change);
+        at += in_left ? 1 : left;
+    }
+}
+
+/* Coefficient of the picked one-sided column. */
+static double *picked_x(csrec_eager *e) {
+    const csrec_tree *tree = e->tree;
+    int32_t at = e->pick.at;
+    int64_t x = e->sides[at / GROUP];
+    for (int32_t i = at / GROUP * GROUP; i < at; i++) x += csrec_eager_sides(tree, i);
+    if (e->pick.kind != CSREC_PICK_SUM) x += (tree->edges[at] & CSREC_TREE_LEVEL) != 0;
+    if (e->pick.kind == CSREC_PICK_RIGHT_LEAF) x += (tree->edges[at] & CSREC_TREE_LEFT_LEAF) != 0;
+    return e->x + x;
+}
+
+static bool spend(csrec_eager *e, double v, double size, double *d) {
+    *d = csrec_pursuit_step(v, size);
+    csrec_wide gain = csrec_pursuit_gain(v, size, *d);
+    e->energy -= gain;
+    return gain > 0;
+}
+
+static bool update_all(csrec_eager *e) {
+    double d;
+    int32_t n = e->tree->n;
+    if (!spend(e, e->total, n, &d)) return false;
+    e->x_all += d;
+    e->total -= d * n;
+    shift s = {0, n, n, -d, -d, -1, 0, 0};
+    if (n > 1) shift_range(e, 0, n - 2, &s);
+    return true;
+}
+
+static bool update_difference(csrec_eager *e, int32_t node) {
+    int32_t size = e->tree->size[node], left = e->tree->left[node];
+    double d;
+    if (!spend(e, e->D[node], size, &d)) return false;
+    double change = d * (double)(size - 2 * left);
+    e->total += change;
+    shift s = {node + 1, node + left, node + size - 1, -d, d, node, -d * size, change};
+    shift_range(e, node, node + size - 2, &s);
+    if (change != 0.0) change_above(e, node, change);
+    return true;
+}
+
+static bool update_sum(csrec_eager *e, int32_t node) {
+    int32_t size = e->tree->size[node];
+    double d;
+    if (!spend(e, e->S[node], size, &d)) return false;
+    *picked_x(e) += d;
+    e->total -= d * size;
+    shift s = {node, node + size - 1, node + size - 1, -d, -d, -1, 0, 0};
+    shift_range(e, node, node + size - 2, &s);
+    change_above(e, node, -d * size);
+    return true;
+}
+
+static bool update_leaf(csrec_eager *e, int32_t node, bool in_left) {
+    double d;
+    if (!spend(e, in_left ? left_leaf(e, node) : right_leaf(e, node), 1.0, &d)) return false;
+    *picked_x(e) += d;
+    e->total -= d;
+    change_above(e, node, -d);
+    change_sums(e, node, in_left, -d);
+    return true;
+}
+
+static bool update_picked(csrec_eager *e) {
+    switch (e->pick.kind) {
+    case CSREC_PICK_ALL:
+        return update_all(e);
+    case CSREC_PICK_DIFFERENCE:
+        return update_difference(e, e->pick.at);
+    case CSREC_PICK_SUM:
+        return update_sum(e, e->pick.at);
+    case CSREC_PICK_LEFT_LEAF:
+    case CSREC_PICK_RIGHT_LEAF:
+        return update_leaf(e, e->pick.at, e->pick.kind == CSREC_PICK_LEFT_LEAF);
+    }
+    return false;
+}
+
+const csrec_eager_simd SIMD_TABLE = {start, select_best, update_picked};

@@ -1,0 +1,18 @@
+/* levels.h - the paper's transform, level by level. */
+#ifndef CSREC_HAAR_LEVELS_H
+#define CSREC_HAAR_LEVELS_H
+
+#include <math.h>
+
+#include "csrec.h"
+
+/* 1 / sqrt(#). Every path multiplies by this rounded value, so that all agree to the last bit. */
+static inline double csrec_haar_scale(int64_t count) {
+    return 1.0 / sqrt((double)count);
+}
+
+/* csrec_haar_transform by CSREC_TRANSFORM_LEVELS, for arguments already checked. */
+csrec_status csrec_haar_levels(int levels, int64_t n, const uint64_t *rows, const double *r,
+                               int64_t capacity, csrec_product *products, int64_t *found);
+
+#endif

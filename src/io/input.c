@@ -1,0 +1,158 @@
+/* input.c - opening files, pipes and stdin for reading, and what they hold. */
+#include "io/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/error.h"
+#include "io/memory.h"
+
+static csrec_status read_failed(const char *name, csrec_error *error) {
+    return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); check the file and its disk",
+                      name, strerror(errno));
+}
+
+/* Doubles the buffer as the pipe delivers, so a pipe may be as long as memory allows. */
+static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
+    size_t room = 1 << 16, size = 0, got;
+    uint8_t *bytes = malloc(room);
+    if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    while ((got = fread(bytes + size, 1, room - size, file)) > 0) {
+        size += got;
+        if (size < room) continue;
+        csrec_status status = csrec_memory_check(room, 1, input->name, error);
+        uint8_t *grown = status == CSREC_OK ? realloc(bytes, 2 * room) : NULL;
+        if (!grown) {
+            free(bytes);
+            return status != CSREC_OK
+                       ? status
+                       : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+        }
+        bytes = grown;
+        room *= 2;
+    }
+    if (ferror(file)) {
+        csrec_status status = read_failed(input->name, error);
+        free(bytes);
+        return status;
+    }
+    input->bytes = input->owned = bytes;
+    input->size = size;
+    return CSREC_OK;
+}
+
+csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
+    *input = (csrec_input){.name = path};
+    if (strcmp(path, "-") == 0) {
+        input->name = "standard input";
+        return slurp(stdin, input, error);
+    }
+    FILE *file = fopen(path, "rb");
+    struct stat info;
+    if (!file || fstat(fileno(file), &info) != 0) {
+        csrec_status status = csrec_fail(
+            error, CSREC_FILE, "%s: cannot be opened (%s); check the name", path, strerror(errno));
+        if (file) fclose(file);
+        return status;
+    }
+    if (S_ISREG(info.st_mode)) {
+        input->file = file;
+        input->size = (uint64_t)info.st_size;
+        return CSREC_OK;
+    }
+    csrec_status status = S_ISDIR(info.st_mode)
+                              ? csrec_fail(error, CSREC_FILE, "%s: is a folder; name a file", path)
+                              : slurp(file, input, error);
+    fclose(file);
+    return status;
+}
+
+csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name) {
+    /* A pointer to something, so that bytes != NULL says "in memory" for size 0 too. */
+    return (csrec_input){.name = name, .bytes = size ? bytes : (const void *)"", .size = size};
+}
+
+void csrec_input_close(csrec_input *input) {
+    if (!input) return;
+    if (input->file) fclose(input->file);
+    free(input->owned);
+    *input = (csrec_input){.name = input->name};
+}
+
+size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
+    if (input->bytes) {
+        if (input->size < count) count = (size_t)input->size;
+        memcpy(head, input->bytes, count);
+        return count;
+    }
+    size_t got = fread(head, 1, count, input->file);
+    rewind(input->file);
+    return got;
+}
+
+csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {
+    if (input->bytes) return CSREC_OK;
+    csrec_status status = csrec_memory_check(input->size, 1, input->name, error);
+    if (status != CSREC_OK) return status;
+    uint8_t *bytes = malloc((size_t)input->size + 1);
+    if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    csrec_reader reader = csrec_input_reader(input);
+    status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
+    if (status != CSREC_OK) {
+        free(bytes);
+        return status;
+    }
+    input->bytes = input->owned = bytes;
+    return CSREC_OK;
+}
+
+static int64_t read_file(void *context, void *buffer, uint64_t bytes) {
+    FILE *file = context;
+    size_t got = fread(buffer, 1, (size_t)bytes, file);
+    return ferror(file) ? -1 : (int64_t)got;
+}
+
+csrec_reader csrec_input_reader(csrec_input *input) {
+    if (input->bytes) return (csrec_reader){.left = input->size, .memory = input->bytes};
+    return (csrec_reader){.left = input->size, .read = read_file, .context = input->file};
+}
+
+csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t bytes, const char *name,
+                               csrec_error *error) {
+    int64_t got = 0;
+    if (bytes <= reader->left && bytes > 0) {
+        if (reader->memory) {
+            memcpy(buffer, reader->memory, (size_t)bytes);
+            reader->memory += bytes;
+            got = (int64_t)bytes;
+        } else {
+            errno = 0;
+            got = reader->read(reader->context, buffer, bytes);
+        }
+    }
+    if (got < 0)
+        return errno ? read_failed(name, error)
+                     : csrec_fail(error, CSREC_FORMAT,
+                                  "%s: the data are damaged; write or copy the file again", name);
+    if ((uint64_t)got < bytes)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: ends early; the file is truncated, write or copy it again", name);
+    reader->left -= bytes;
+    return CSREC_OK;
+}
+
+csrec_format csrec_input_format(csrec_input *input) {
+    uint8_t head[256];
+    size_t count = csrec_input_head(input, head, sizeof head);
+    if (count == 0) return CSREC_FORMAT_EMPTY;
+    /* PK 5 6: a zip archive without members. A prefix of a magic is a truncated file of its kind.
+     */
+    if (count >= 2 && memcmp(head, "PK", 2) == 0) return CSREC_FORMAT_ZIP;
+    if (memcmp(head, "\x93NUMPY", count < 6 ? count : 6) == 0) return CSREC_FORMAT_NPY;
+    if (memcmp(head, "\x89PNG\r\n\x1a\n", count < 8 ? count : 8) == 0) return CSREC_FORMAT_PNG;
+    for (size_t i = 0; i < count; i++)
+        if (head[i] < 32 && !strchr("\t\r\n\f", head[i])) return CSREC_FORMAT_BINARY;
+    return memchr(head, 0, count) ? CSREC_FORMAT_BINARY : CSREC_FORMAT_TEXT;
+}

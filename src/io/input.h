@@ -1,0 +1,59 @@
+/* input.h - bytes to read, from a file, a pipe or memory, with their number known beforehand. */
+#ifndef CSREC_IO_INPUT_H
+#define CSREC_IO_INPUT_H
+
+#include <stdio.h>
+
+#include "csrec.h"
+
+/* Knowing the size before parsing is what lets every declared size be checked before allocating;
+ * so a regular file stays a FILE, and anything else (stdin, pipes) is taken into memory whole. */
+typedef struct csrec_input {
+    const char *name;     /* for messages */
+    FILE *file;           /* a regular file, or NULL */
+    const uint8_t *bytes; /* the whole contents, or NULL while they are in `file` */
+    uint8_t *owned;       /* what to free of it */
+    uint64_t size;
+    csrec_progress_fn progress; /* of what takes long, or NULL */
+    void *context;
+} csrec_input;
+
+/* path "-" is stdin. */
+csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error);
+/* Bytes that the caller keeps alive. */
+csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);
+void csrec_input_close(csrec_input *input);
+
+/* The first bytes, up to `count`, without taking them; returns how many there are. */
+size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count);
+/* Makes the whole contents available as input->bytes. */
+csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
+
+/* A forward-only stream with a known number of bytes left. */
+typedef struct csrec_reader {
+    uint64_t left;
+    const uint8_t *memory; /* next byte, where the source is memory */
+    /* Else: bytes read (fewer only at the end), negative on failure. */
+    int64_t (*read)(void *context, void *buffer, uint64_t bytes);
+    void *context;
+} csrec_reader;
+
+csrec_reader csrec_input_reader(csrec_input *input);
+
+/* Exactly `bytes` bytes, or CSREC_FORMAT ("ends early") or CSREC_FILE. */
+csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t bytes, const char *name,
+                               csrec_error *error);
+
+/* Formats found from the first bytes, never from the file's name. */
+typedef enum csrec_format {
+    CSREC_FORMAT_EMPTY,
+    CSREC_FORMAT_ZIP,
+    CSREC_FORMAT_NPY,
+    CSREC_FORMAT_PNG,
+    CSREC_FORMAT_TEXT,
+    CSREC_FORMAT_BINARY /* none of these: has control characters that no text has */
+} csrec_format;
+
+csrec_format csrec_input_format(csrec_input *input);
+
+#endif

@@ -1,0 +1,27 @@
+/* measurement.h - the readers behind csrec_measurement_read, one a format. */
+#ifndef CSREC_IO_MEASUREMENT_H
+#define CSREC_IO_MEASUREMENT_H
+
+#include "io/input.h"
+
+/* Any format, from an open input, which may be closed or emptied by it. */
+csrec_status csrec_measurement_parse(csrec_input *input, const char *mask_path,
+                                     csrec_measurement *measurement, csrec_error *error);
+
+/* Each delivers an unchecked measurement or nothing. */
+csrec_status csrec_measurement_from_npz(csrec_input *input, csrec_measurement *measurement,
+                                        csrec_error *error);
+csrec_status csrec_measurement_from_png(csrec_input *input, const char *mask_path,
+                                        csrec_measurement *measurement, csrec_error *error);
+
+/* index [n] and y [n * channels], both uninitialised; on failure neither. */
+csrec_status csrec_measurement_allocate(csrec_measurement *measurement, const char *name,
+                                        csrec_error *error);
+
+/* Whether positions are in 0 .. entries - 1 and distinct. CSREC_DATA: *fault is the first that is
+ * not in range, or, where all are, the first equal to an earlier one. At most O(n) memory beside
+ * the result, none where they ascend. CSREC_MEMORY. */
+csrec_status csrec_positions_check(int64_t n, const int64_t *index, int64_t entries,
+                                   int64_t *fault);
+
+#endif

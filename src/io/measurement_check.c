@@ -1,0 +1,129 @@
+/* measurement_check.c - what makes a measurement usable: finite values at distinct positions. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/sort.h"
+#include "io/measurement.h"
+
+/* The first k whose position an earlier sample has, or -1; a bit an entry. */
+static csrec_status find_by_bitmap(int64_t n, const int64_t *index, int64_t entries,
+                                   int64_t *fault) {
+    uint64_t *seen = calloc((size_t)(entries / 64) + 1, sizeof *seen);
+    if (!seen) return CSREC_MEMORY;
+    *fault = -1;
+    for (int64_t k = 0; k < n && *fault < 0; k++) {
+        uint64_t *word = &seen[index[k] / 64], bit = UINT64_C(1) << (index[k] % 64);
+        if (*word & bit) *fault = k;
+        *word |= bit;
+    }
+    free(seen);
+    return CSREC_OK;
+}
+
+/* Sorting with the sample numbers along is stable, so in a run of equal positions the second has
+ * the number of that position's first repetition. */
+static csrec_status find_by_sorting(int64_t n, const int64_t *index, int64_t *fault) {
+    uint64_t *rows = malloc((size_t)n * sizeof *rows);
+    int64_t *sample = malloc((size_t)n * sizeof *sample);
+    csrec_status status = rows && sample ? CSREC_OK : CSREC_MEMORY;
+    *fault = -1;
+    if (status == CSREC_OK) {
+        for (int64_t k = 0; k < n; k++) rows[k] = (uint64_t)index[k], sample[k] = k;
+        status = csrec_sort_rows(n, rows, sample);
+    }
+    if (status == CSREC_OK)
+        for (int64_t k = 1; k < n; k++)
+            if (rows[k] == rows[k - 1] && (*fault < 0 || sample[k] < *fault)) *fault = sample[k];
+    free(rows);
+    free(sample);
+    return status;
+}
+
+csrec_status csrec_positions_check(int64_t n, const int64_t *index, int64_t entries,
+                                   int64_t *fault) {
+    bool ascending = true;
+    for (int64_t k = 0; k < n; k++) {
+        if (index[k] < 0 || index[k] >= entries) {
+            *fault = k;
+            return CSREC_DATA;
+        }
+        ascending = ascending && (k == 0 || index[k - 1] < index[k]);
+    }
+    if (ascending) return CSREC_OK;
+    /* Up to 64 entries a sample the bitmap takes no more than the positions themselves. */
+    csrec_status status = entries / 64 <= n ? find_by_bitmap(n, index, entries, fault)
+                                            : find_by_sorting(n, index, fault);
+    return status == CSREC_OK && *fault >= 0 ? CSREC_DATA : status;
+}
+
+static csrec_status check_sizes(const csrec_measurement *m, const char *name, int64_t *entries,
+                                csrec_error *error) {
+    if (m->shape.dims < 1 || m->shape.dims > CSREC_DIMS_MAX ||
+        csrec_shape_count(&m->shape, entries) != CSREC_OK)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'shape': needs 1 to 8 extents >= 1 of at most 2^62 entries in "
+                          "all; save the shape of the signal",
+                          name);
+    if (m->n < 1 || m->channels < 1 || !m->index || !m->y)
+        return csrec_fail(error, CSREC_DATA, "%s: array 'y': holds no samples; save at least one",
+                          name);
+    if (m->n > *entries)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: array 'y': %lld samples of a signal with %lld entries; each entry can "
+            "be sampled once",
+            name, (long long)m->n, (long long)*entries);
+    if (m->n > INT64_MAX / 8 / m->channels)
+        return csrec_fail(error, CSREC_DATA, "%s: array 'y': too many values; save fewer", name);
+    return CSREC_OK;
+}
+
+static csrec_status check_positions(const csrec_measurement *m, const char *name, int64_t entries,
+                                    csrec_error *error) {
+    int64_t k;
+    csrec_status status = csrec_positions_check(m->n, m->index, entries, &k);
+    if (status == CSREC_MEMORY) return csrec_fail(error, status, "%s: out of memory", name);
+    if (status == CSREC_OK) return status;
+    if (m->index[k] < 0 || m->index[k] >= entries)
+        return csrec_fail(error, status,
+                          "%s: array 'index': element %lld is %lld, outside 0 to %lld; save flat "
+                          "C-order positions (numpy.ravel_multi_index)",
+                          name, (long long)k, (long long)m->index[k], (long long)entries - 1);
+    return csrec_fail(error, status,
+                      "%s: array 'index': element %lld repeats position %lld; keep one sample of "
+                      "each position (numpy.unique)",
+                      name, (long long)k, (long long)m->index[k]);
+}
+
+static csrec_status check_values(const csrec_measurement *m, const char *name, csrec_error *error) {
+    for (int64_t i = 0; i < m->n * m->channels; i++)
+        if (!isfinite(m->y[i]))
+            return csrec_fail(error, CSREC_DATA,
+                              "%s: array 'y': sample %lld is %s; leave out samples that are not "
+                              "finite (numpy.isfinite)",
+                              name, (long long)(i / m->channels),
+                              isnan(m->y[i]) ? "nan"
+                              : m->y[i] > 0  ? "infinite"
+                                             : "-infinite");
+    if (!isfinite(m->sigma) || m->sigma < 0)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'sigma': %g is no standard deviation; save a number >= 0",
+                          name, m->sigma);
+    if (!isfinite(m->scale[0]) || !isfinite(m->scale[1]))
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'scale': %g, %g are not finite; save the values of black and "
+                          "white",
+                          name, m->scale[0], m->scale[1]);
+    return CSREC_OK;
+}
+
+csrec_status csrec_measurement_check(const csrec_measurement *measurement, const char *name,
+                                     csrec_error *error) {
+    int64_t entries = 0;
+    csrec_status status = check_sizes(measurement, name, &entries, error);
+    if (status == CSREC_OK) status = check_values(measurement, name, error);
+    if (status == CSREC_OK) status = check_positions(measurement, name, entries, error);
+    return status;
+}

@@ -1,0 +1,289 @@
+/* measurement_npz.c - a measurement from the arrays of a .npz, every variant of the positions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "io/measurement.h"
+#include "io/memory.h"
+#include "io/npz.h"
+
+/* Poisson-disc sampling delivers fewer positions than asked; a file that asks for more than this
+ * many times its samples cannot come from it, and would only cost time. */
+enum { PATTERN_SURPLUS = 16 };
+
+/* Opens an array of at most `room` elements; *count receives how many it has. */
+static csrec_status begin_small(const csrec_npz *npz, const char *field, int room,
+                                csrec_npz_member *member, int64_t *count, csrec_error *error) {
+    csrec_status status = csrec_npz_begin(npz, field, member, error);
+    if (status != CSREC_OK) return status;
+    *count = member->header.count;
+    if (*count <= room) return CSREC_OK;
+    status = csrec_fail(error, CSREC_DATA, "%s: has %lld elements; save at most %d", member->name,
+                        (long long)*count, room);
+    return csrec_npz_end(member, status, error);
+}
+
+static csrec_status read_numbers(const csrec_npz *npz, const char *field, int room, double *values,
+                                 int64_t *count, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = begin_small(npz, field, room, &member, count, error);
+    if (status != CSREC_OK) return status;
+    status = csrec_npy_values_f64(&member.reader, &member.header, member.name, values, error);
+    return csrec_npz_end(&member, status, error);
+}
+
+/* The same for integers; a uint64 above 2^63 - 1 is kept in two's complement where `wrap`. */
+static csrec_status read_integers(const csrec_npz *npz, const char *field, int room, bool wrap,
+                                  int64_t *values, int64_t *count, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = begin_small(npz, field, room, &member, count, error);
+    if (status != CSREC_OK) return status;
+    if (wrap && member.header.kind == 'u' && member.header.dtype == CSREC_U64)
+        status = csrec_npy_values(&member.reader, &member.header, member.name, values, error);
+    else
+        status = csrec_npy_values_i64(&member.reader, &member.header, member.name, values, error);
+    if (status == CSREC_OK && wrap && member.header.kind != 'u' && values[0] < 0)
+        status = csrec_fail(error, CSREC_DATA, "%s: %lld is negative; save a number >= 0",
+                            member.name, (long long)values[0]);
+    return csrec_npz_end(&member, status, error);
+}
+
+static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = csrec_npz_begin(npz, "y", &member, error);
+    if (status != CSREC_OK) return status;
+    const csrec_shape *shape = &member.header.shape;
+    m->n = member.header.count;
+    m->channels = 1;
+    m->dtype = member.header.dtype;
+    if (shape->dims == 2) {
+        m->n = shape->dim[0];
+        m->channels = shape->dim[1];
+    }
+    if (shape->dims < 1 || shape->dims > 2)
+        status =
+            csrec_fail(error, CSREC_DATA, "%s: has %d axes; save samples as [N] or [N, channels]",
+                       member.name, shape->dims);
+    if (status == CSREC_OK) status = csrec_measurement_allocate(m, member.name, error);
+    if (status == CSREC_OK)
+        status = csrec_npy_values_f64(&member.reader, &member.header, member.name, m->y, error);
+    return csrec_npz_end(&member, status, error);
+}
+
+static csrec_status read_shape(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    int64_t dims, entries;
+    csrec_status status =
+        read_integers(npz, "shape", CSREC_DIMS_MAX, false, m->shape.dim, &dims, error);
+    if (status != CSREC_OK) return status;
+    m->shape.dims = (int)dims;
+    if (csrec_shape_count(&m->shape, &entries) != CSREC_OK)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: array 'shape': extents must be >= 1 with at most 2^62 entries in all; "
+            "save the shape of the signal",
+            npz->name);
+    return CSREC_OK;
+}
+
+static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = read_shape(npz, m, error);
+    if (status == CSREC_OK) status = csrec_npz_begin(npz, "index", &member, error);
+    if (status != CSREC_OK) return status;
+    if (member.header.shape.dims > 1)
+        status = csrec_fail(error, CSREC_DATA,
+                            "%s: has %d axes; save flat positions (numpy.ravel_multi_index)",
+                            member.name, member.header.shape.dims);
+    else if (member.header.kind == 'b')
+        status = csrec_fail(error, CSREC_DATA, "%s: holds bool; save it as 'mask'", member.name);
+    else if (member.header.count != m->n)
+        status = csrec_fail(error, CSREC_DATA,
+                            "%s: %lld positions for %lld samples in 'y'; save one for each sample",
+                            member.name, (long long)member.header.count, (long long)m->n);
+    else
+        status = csrec_npy_values_i64(&member.reader, &member.header, member.name, m->index, error);
+    return csrec_npz_end(&member, status, error);
+}
+
+/* index = the mask's true entries, which must be as many as the samples. */
+static csrec_status collect_mask(const uint8_t *mask, int64_t entries, csrec_measurement *m,
+                                 const char *name, csrec_error *error) {
+    int64_t found = 0;
+    for (int64_t i = 0; i < entries; i++) {
+        if (!mask[i]) continue;
+        if (found < m->n) m->index[found] = i;
+        found++;
+    }
+    if (found == m->n) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      found ? "%s: %lld true entries for %lld samples in 'y'; save y = signal[mask]"
+                            : "%s: no entry is true (%lld for %lld samples in 'y'); save y = "
+                              "signal[mask]",
+                      name, (long long)found, (long long)m->n);
+}
+
+/* A shape beside the mask must say the same. */
+static csrec_status agree_shape(const csrec_npz *npz, const csrec_measurement *m,
+                                csrec_error *error) {
+    csrec_measurement other = {0};
+    if (!csrec_npz_has(npz, "shape")) return CSREC_OK;
+    csrec_status status = read_shape(npz, &other, error);
+    if (status != CSREC_OK) return status;
+    if (other.shape.dims == m->shape.dims &&
+        memcmp(other.shape.dim, m->shape.dim, (size_t)m->shape.dims * sizeof m->shape.dim[0]) == 0)
+        return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "%s: array 'shape': differs from the shape of 'mask'; leave 'shape' out",
+                      npz->name);
+}
+
+static csrec_status read_mask(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    csrec_npz_member member;
+    uint8_t *mask = NULL;
+    csrec_status status = csrec_npz_begin(npz, "mask", &member, error);
+    if (status != CSREC_OK) return status;
+    m->shape = member.header.shape;
+    bool bytes = member.header.kind == 'b' || member.header.kind == 'u';
+    if (!bytes || member.header.bytes != 1)
+        status = csrec_fail(error, CSREC_DATA,
+                            "%s: is neither bool nor uint8; save mask.astype(bool)", member.name);
+    else if (m->shape.dims < 1)
+        status = csrec_fail(error, CSREC_DATA,
+                            "%s: is a single value; save it in the signal's shape", member.name);
+    else if (!(mask = malloc((size_t)member.header.count)))
+        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+    else
+        status = csrec_npy_values(&member.reader, &member.header, member.name, mask, error);
+    int64_t entries = member.header.count;
+    status = csrec_npz_end(&member, status, error);
+    if (status == CSREC_OK) status = collect_mask(mask, entries, m, member.name, error);
+    if (status == CSREC_OK) status = agree_shape(npz, m, error);
+    free(mask);
+    return status;
+}
+
+/* A name ('U' or 'S') or the enumeration's number. */
+static csrec_status read_pattern(const csrec_npz *npz, csrec_pattern *pattern, csrec_error *error) {
+    csrec_npz_member member;
+    char text[32] = "";
+    csrec_status status = csrec_npz_begin(npz, "pattern", &member, error);
+    if (status != CSREC_OK) return status;
+    int64_t number = -1;
+    bool named = member.header.kind == 'U' || member.header.kind == 'S';
+    if (named)
+        status =
+            csrec_npy_text(&member.reader, &member.header, member.name, text, sizeof text, error);
+    else if (member.header.count != 1)
+        status = csrec_fail(error, CSREC_DATA, "%s: has %lld elements; save one name", member.name,
+                            (long long)member.header.count);
+    else
+        status = csrec_npy_values_i64(&member.reader, &member.header, member.name, &number, error);
+    status = csrec_npz_end(&member, status, error);
+    if (status != CSREC_OK) return status;
+    bool known =
+        named ? csrec_pattern_parse(text, pattern) : number >= 0 && number <= CSREC_PATTERN_JITTER;
+    if (known && !named) *pattern = (csrec_pattern)number;
+    if (known && *pattern != CSREC_PATTERN_NONE) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA, "%s: is no pattern; save 'uniform', 'poisson' or 'jitter'",
+                      member.name);
+}
+
+/* Poisson-disc sampling keeps a byte an entry of the signal, however few its samples. */
+static csrec_status check_poisson(const csrec_npz *npz, const csrec_measurement *m,
+                                  csrec_error *error) {
+    int64_t entries;
+    csrec_status status = csrec_shape_count(&m->shape, &entries);
+    if (status != CSREC_OK || m->pattern != CSREC_PATTERN_POISSON) return status;
+    return csrec_memory_check((uint64_t)entries, 2, npz->name, error);
+}
+
+static csrec_status regenerate(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    csrec_sampling sampling = {0};
+    csrec_error reason = {""};
+    if (m->count < m->n || m->count / PATTERN_SURPLUS > m->n)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: array 'count': %lld positions for %lld samples in 'y'; save the count "
+            "that the pattern was drawn with",
+            npz->name, (long long)m->count, (long long)m->n);
+    csrec_status status = check_poisson(npz, m, error);
+    if (status != CSREC_OK) return status;
+    status = csrec_sampling_create_watched(&m->shape, m->pattern, m->count, m->seed, npz->progress,
+                                           npz->context, &sampling, &reason);
+    if (status == CSREC_STOPPED)
+        return csrec_fail(error, status, "%s: stopped while its pattern was drawn again",
+                          npz->name);
+    if (status != CSREC_OK)
+        return csrec_fail(error, status, "%s: array 'pattern': %s; save 'index' instead", npz->name,
+                          *reason.text ? reason.text : csrec_status_text(status));
+    if (sampling.n == m->n)
+        memcpy(m->index, sampling.index, (size_t)m->n * sizeof *m->index);
+    else
+        status =
+            csrec_fail(error, CSREC_DATA,
+                       "%s: array 'pattern': gives %lld positions for %lld samples in 'y'; save "
+                       "'index' instead",
+                       npz->name, (long long)sampling.n, (long long)m->n);
+    csrec_sampling_clear(&sampling);
+    return status;
+}
+
+static csrec_status read_procedural(const csrec_npz *npz, csrec_measurement *m,
+                                    csrec_error *error) {
+    int64_t seed = 0, count;
+    csrec_status status = read_shape(npz, m, error);
+    if (status == CSREC_OK) status = read_pattern(npz, &m->pattern, error);
+    if (status == CSREC_OK) status = read_integers(npz, "seed", 1, true, &seed, &count, error);
+    if (status == CSREC_OK)
+        status = read_integers(npz, "count", 1, false, &m->count, &count, error);
+    m->seed = (uint64_t)seed;
+    return status == CSREC_OK ? regenerate(npz, m, error) : status;
+}
+
+static csrec_status read_positions(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    bool index = csrec_npz_has(npz, "index"), mask = csrec_npz_has(npz, "mask");
+    if (index && mask)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'mask': stands beside 'index'; save one of them", npz->name);
+    if (index) return read_index(npz, m, error);
+    if (mask) return read_mask(npz, m, error);
+    if (csrec_npz_has(npz, "pattern")) return read_procedural(npz, m, error);
+    return csrec_fail(
+        error, CSREC_FORMAT,
+        "%s: array 'mask': missing, as are 'index' and 'pattern'; save positions, as in "
+        "numpy.savez(..., y=x[mask], mask=mask)",
+        npz->name);
+}
+
+static csrec_status read_optional(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    int64_t count;
+    csrec_status status = CSREC_OK;
+    if (csrec_npz_has(npz, "sigma"))
+        status = read_numbers(npz, "sigma", 1, &m->sigma, &count, error);
+    if (status != CSREC_OK || !csrec_npz_has(npz, "scale")) return status;
+    status = read_numbers(npz, "scale", 2, m->scale, &count, error);
+    if (status == CSREC_OK && count != 2)
+        status = csrec_fail(
+            error, CSREC_DATA,
+            "%s: array 'scale': has one element; save the values of black and white", npz->name);
+    return status;
+}
+
+csrec_status csrec_measurement_from_npz(csrec_input *input, csrec_measurement *measurement,
+                                        csrec_error *error) {
+    csrec_npz npz;
+    csrec_measurement m = {0};
+    csrec_status status = csrec_npz_open(input, &npz, error);
+    if (status != CSREC_OK) return status;
+    npz.progress = input->progress;
+    npz.context = input->context;
+    status = read_y(&npz, &m, error);
+    if (status == CSREC_OK) status = read_positions(&npz, &m, error);
+    if (status == CSREC_OK) status = read_optional(&npz, &m, error);
+    csrec_npz_close(&npz);
+    if (status == CSREC_OK)
+        *measurement = m;
+    else
+        csrec_measurement_clear(&m);
+    return status;
+}

@@ -1,0 +1,100 @@
+/* measurement_png.c - a picture whose opaque or masked pixels are the samples. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "io/image.h"
+#include "io/measurement.h"
+#include "io/npy.h"
+
+/* A mask array [H, W] or [H, W, C]: a pixel counts where any of its channels is not 0. */
+static csrec_status flatten(const csrec_array *pixels, const char *name, int64_t height,
+                            int64_t width, uint8_t **mask, csrec_error *error) {
+    const csrec_shape *shape = &pixels->shape;
+    if (pixels->dtype == CSREC_F32 || pixels->dtype == CSREC_F64)
+        return csrec_fail(error, CSREC_DATA, "%s: a mask of floats; save mask.astype(bool)", name);
+    if (shape->dims < 2 || shape->dims > 3 || shape->dim[0] != height || shape->dim[1] != width)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: the mask's shape is not that of the %lld x %lld picture (height x "
+                          "width); give one of the same size",
+                          name, (long long)height, (long long)width);
+    int64_t channels = shape->dims == 3 ? shape->dim[2] : 1, size = height * width;
+    *mask = calloc((size_t)size, 1);
+    if (!*mask) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    for (int64_t i = 0; i < size; i++)
+        for (int64_t c = 0; c < channels; c++)
+            (*mask)[i] |= csrec_array_value(pixels, i * channels + c) != 0;
+    if (memchr(*mask, 1, (size_t)size)) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA, "%s: the mask marks no pixel; mark at least one", name);
+}
+
+static csrec_status read_mask(const char *path, int64_t height, int64_t width, uint8_t **mask,
+                              csrec_error *error) {
+    csrec_input input;
+    csrec_image image = {0};
+    csrec_status status = csrec_input_open(path, &input, error);
+    if (status != CSREC_OK) return status;
+    csrec_format format = csrec_input_format(&input);
+    csrec_reader reader = csrec_input_reader(&input);
+    if (format == CSREC_FORMAT_PNG)
+        status = csrec_image_decode(&input, &image, error);
+    else if (format == CSREC_FORMAT_NPY)
+        status = csrec_npy_array(&reader, input.name, &image.pixels, error);
+    else
+        status = csrec_fail(error, CSREC_FORMAT,
+                            "%s: is no mask; give a PNG or .npy whose non-zero pixels are samples",
+                            input.name);
+    if (status == CSREC_OK) status = flatten(&image.pixels, input.name, height, width, mask, error);
+    csrec_image_clear(&image);
+    csrec_input_close(&input);
+    return status;
+}
+
+static csrec_status take_samples(const csrec_image *image, const uint8_t *mask, const char *name,
+                                 csrec_measurement *m, csrec_error *error) {
+    const csrec_shape *shape = &image->pixels.shape;
+    int64_t size = shape->dim[0] * shape->dim[1], channels = shape->dim[2], k = 0;
+    for (int64_t i = 0; i < size; i++) m->n += mask[i];
+    if (m->n == 0)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: no pixel is a sample (all transparent or masked out); mark at least one", name);
+    m->channels = channels;
+    m->dtype = image->pixels.dtype;
+    m->shape = (csrec_shape){2, {shape->dim[0], shape->dim[1]}};
+    m->scale[1] = (double)((1 << image->bits) - 1);
+    csrec_status status = csrec_measurement_allocate(m, name, error);
+    if (status != CSREC_OK) return status;
+    for (int64_t i = 0; i < size; i++) {
+        if (!mask[i]) continue;
+        m->index[k] = i;
+        for (int64_t c = 0; c < channels; c++)
+            m->y[k * channels + c] = csrec_array_value(&image->pixels, i * channels + c);
+        k++;
+    }
+    return CSREC_OK;
+}
+
+csrec_status csrec_measurement_from_png(csrec_input *input, const char *mask_path,
+                                        csrec_measurement *measurement, csrec_error *error) {
+    csrec_image image;
+    csrec_measurement m = {0};
+    uint8_t *mask = NULL;
+    csrec_status status = csrec_image_decode(input, &image, error);
+    if (status != CSREC_OK) return status;
+    const csrec_shape *shape = &image.pixels.shape;
+    if (mask_path)
+        status = read_mask(mask_path, shape->dim[0], shape->dim[1], &mask, error);
+    else if (!image.alpha)
+        status =
+            csrec_fail(error, CSREC_DATA,
+                       "%s: has no transparent pixels to tell samples by; give a mask, or sample "
+                       "it with cssample",
+                       input->name);
+    if (status == CSREC_OK)
+        status = take_samples(&image, mask ? mask : image.alpha, input->name, &m, error);
+    free(mask);
+    csrec_image_clear(&image);
+    if (status == CSREC_OK) *measurement = m;
+    return status;
+}

@@ -1,0 +1,69 @@
+/* npy.c - whole arrays from and to .npy files. */
+#include "io/npy.h"
+
+#include <string.h>
+
+#include "core/error.h"
+#include "io/memory.h"
+#include "io/output.h"
+
+csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
+                             csrec_error *error) {
+    csrec_npy_header header;
+    csrec_array result;
+    csrec_status status = csrec_npy_header_read(reader, name, &header, error);
+    if (status != CSREC_OK) return status;
+    if (header.kind == 'U' || header.kind == 'S')
+        return csrec_fail(error, CSREC_FORMAT, "%s: holds text; save numbers", name);
+    status = csrec_memory_check((uint64_t)header.count * header.bytes, 1, name, error);
+    if (status != CSREC_OK) return status;
+    status = csrec_array_create(header.dtype, &header.shape, &result);
+    if (status != CSREC_OK)
+        return csrec_fail(error, status, "%s: %s", name, csrec_status_text(status));
+    status = csrec_npy_values(reader, &header, name, result.data, error);
+    if (status != CSREC_OK)
+        csrec_array_clear(&result);
+    else
+        *array = result;
+    return status;
+}
+
+csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name, csrec_array *array,
+                             csrec_error *error) {
+    csrec_input input = csrec_input_memory(bytes, size, name);
+    csrec_reader reader = csrec_input_reader(&input);
+    return csrec_npy_array(&reader, name, array, error);
+}
+
+csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error *error) {
+    csrec_input input;
+    csrec_status status = csrec_input_open(path, &input, error);
+    if (status != CSREC_OK) return status;
+    csrec_reader reader = csrec_input_reader(&input);
+    if (input.size == 0)
+        status =
+            csrec_fail(error, CSREC_FORMAT, "%s: is empty; write it with numpy.save", input.name);
+    else if (csrec_input_format(&input) == CSREC_FORMAT_ZIP)
+        status = csrec_fail(error, CSREC_FORMAT,
+                            "%s: is a .npz where a .npy is needed; save one array with numpy.save",
+                            input.name);
+    else
+        status = csrec_npy_array(&reader, input.name, array, error);
+    csrec_input_close(&input);
+    return status;
+}
+
+csrec_status csrec_array_write(const char *path, const csrec_array *array, csrec_error *error) {
+    char header[CSREC_NPY_HEADER_MAX];
+    csrec_output output;
+    size_t bytes = csrec_dtype_size(array->dtype);
+    if (bytes == 0 || array->shape.dims < 0 || array->shape.dims > CSREC_DIMS_MAX || !array->data)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
+    csrec_status status = csrec_output_open(path, CSREC_OUTPUT_STREAM, &output, error);
+    if (status != CSREC_OK) return status;
+    size_t head = csrec_npy_header_write(csrec_dtype_code(array->dtype), &array->shape, header);
+    status = csrec_output_write(&output, header, head, error);
+    if (status == CSREC_OK)
+        status = csrec_output_write(&output, array->data, (uint64_t)array->count * bytes, error);
+    return csrec_output_close(&output, status, error);
+}

@@ -1,0 +1,138 @@
+/* model_file.c - models from and to .npz files that NumPy reads too: an array a field, and texts as
+ * Unicode scalars. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/npz.h"
+#include "model/model.h"
+
+/* ------------------------------------------------------------------ reading */
+
+static csrec_status read_text(const csrec_npz *npz, const char *field, char *text,
+                              csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = csrec_npz_begin(npz, field, &member, error);
+    if (status) return status;
+    if (member.header.kind != 'U' && member.header.kind != 'S')
+        status = csrec_fail(error, CSREC_FORMAT, "%s: holds numbers where a text is needed",
+                            member.name);
+    if (!status)
+        status = csrec_npy_text(&member.reader, &member.header, member.name, text,
+                                CSREC_MODEL_TEXT_ROOM, error);
+    return csrec_npz_end(&member, status, error);
+}
+
+static csrec_status read_kind(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
+    char kind[CSREC_MODEL_TEXT_ROOM], kinds[128];
+    if (!csrec_npz_has(npz, "kind"))
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: array 'kind' is missing, so it is no model; make one with cslearn",
+                          npz->name);
+    csrec_status status = read_text(npz, "kind", kind, error);
+    if (status) return status;
+    model->type = csrec_model_type_find(kind);
+    if (!model->type)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'kind': no models of kind '%.60s'; there are %s", npz->name,
+                          kind, csrec_model_kinds(kinds));
+    return CSREC_OK;
+}
+
+static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *field,
+                               csrec_array *array, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = csrec_npz_begin(npz, field->name, &member, error);
+    if (status) return status;
+    csrec_shape shape = member.header.shape;
+    /* np.array([x]) where a scalar is meant */
+    if (!field->axes && member.header.count == 1) shape.dims = 0;
+    status = csrec_array_create(field->dtype, &shape, array);
+    if (status) csrec_fail(error, status, "%s: %s", member.name, csrec_status_text(status));
+    if (!status)
+        status = (field->dtype == CSREC_F64)
+                     ? csrec_npy_values_f64(&member.reader, &member.header, member.name,
+                                            array->data, error)
+                     : csrec_npy_values_i64(&member.reader, &member.header, member.name,
+                                            array->data, error);
+    return csrec_npz_end(&member, status, error);
+}
+
+static csrec_status read_all(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
+    char text[CSREC_MODEL_TEXT_ROOM];
+    csrec_status status = read_kind(npz, model, error);
+    if (status) return status;
+    for (int f = 0; f < CSREC_MODEL_FIELDS && model->type->fields[f].name && !status; f++)
+        if (csrec_npz_has(npz, model->type->fields[f].name))
+            status = read_array(npz, &model->type->fields[f], &model->arrays[f], error);
+    for (int i = 0; i < CSREC_MODEL_TEXTS && !status; i++) {
+        const char *name = csrec_model_text_names[i];
+        if (!csrec_npz_has(npz, name)) continue;
+        status = read_text(npz, name, text, error);
+        if (!status && csrec_model_set_text(model, name, text))
+            status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name);
+    }
+    return status ? status : csrec_model_check(model, npz->name, error);
+}
+
+csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error *error) {
+    csrec_input input;
+    csrec_npz npz;
+    csrec_status status = csrec_input_open(path, &input, error);
+    if (status) return status;
+    csrec_model *m = calloc(1, sizeof *m);
+    status = m ? csrec_npz_open(&input, &npz, error)
+               : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input.name);
+    if (status == CSREC_FORMAT)
+        csrec_fail(error, status,
+                   "%s: is no whole zip archive, so it is no model; make one with "
+                   "cslearn",
+                   input.name);
+    if (!status) {
+        status = read_all(&npz, m, error);
+        csrec_npz_close(&npz);
+    }
+    csrec_input_close(&input);
+    if (status)
+        csrec_model_destroy(m);
+    else
+        *model = m;
+    return status;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+typedef struct text_field {
+    uint32_t letters[CSREC_MODEL_TEXT_ROOM];
+    char descr[32];
+} text_field;
+
+static csrec_npz_field field_of_text(const char *name, const char *text, text_field *room) {
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++) room->letters[i] = (unsigned char)text[i];
+    snprintf(room->descr, sizeof room->descr, "U%zu", length);
+    return (csrec_npz_field){
+        .name = name, .descr = room->descr, .data = room->letters, .bytes = 4 * length};
+}
+
+csrec_status csrec_model_write(const char *path, const csrec_model *model, csrec_error *error) {
+    csrec_npz_field fields[1 + CSREC_MODEL_TEXTS + CSREC_MODEL_FIELDS];
+    text_field *rooms = calloc(1 + CSREC_MODEL_TEXTS, sizeof *rooms);
+    if (!rooms) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    int count = 0;
+    const char *name;
+    const csrec_array *array;
+    fields[count++] = field_of_text("kind", model->type->name, &rooms[CSREC_MODEL_TEXTS]);
+    for (int i = 0; i < CSREC_MODEL_TEXTS; i++)
+        if (model->texts[i] && *model->texts[i])
+            fields[count++] = field_of_text(csrec_model_text_names[i], model->texts[i], &rooms[i]);
+    for (int i = 0; csrec_model_info(model, i, &name, &array); i++)
+        fields[count++] =
+            (csrec_npz_field){.name = name,
+                              .descr = csrec_dtype_code(array->dtype),
+                              .shape = array->shape,
+                              .data = array->data,
+                              .bytes = (uint64_t)array->count * csrec_dtype_size(array->dtype)};
+    csrec_status status = csrec_npz_save(path, count, fields, false, error);
+    free(rooms);
+    return status;
+}

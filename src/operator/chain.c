@@ -1,0 +1,61 @@
+/* chain.c - the product of two operators: A = second first. */
+#include "operator/chain.h"
+
+#include <stdlib.h>
+
+typedef csrec_chain chain;
+
+static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+    const csrec_operator *first = spec->first, *second = spec->second;
+    if (!first || !second || first->m != second->n)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "operator chain: first delivers %lld entries, second takes %lld",
+                          (long long)(first ? first->m : 0), (long long)(second ? second->n : 0));
+    chain *c = malloc(sizeof *c);
+    if (!c) return csrec_fail(error, CSREC_MEMORY, "operator chain: out of memory");
+    *c = (chain){first, second};
+    A->m = second->m;
+    A->n = first->n;
+    A->data = c;
+    return CSREC_OK;
+}
+
+static void destroy(csrec_operator *A) {
+    free(A->data);
+}
+
+static csrec_status forward(const csrec_operator *A, const double *x, double *y) {
+    const chain *c = A->data;
+    double *between = malloc((size_t)c->first->m * sizeof *between);
+    csrec_status status = between ? c->first->type->forward(c->first, x, between) : CSREC_MEMORY;
+    if (!status) status = c->second->type->forward(c->second, between, y);
+    free(between);
+    return status;
+}
+
+static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+    const chain *c = A->data;
+    double *between = malloc((size_t)c->first->m * sizeof *between);
+    csrec_status status = between ? c->second->type->adjoint(c->second, y, between) : CSREC_MEMORY;
+    if (!status) status = c->first->type->adjoint(c->first, between, x);
+    free(between);
+    return status;
+}
+
+/* The first operator may know its columns cheaply. */
+static csrec_status column(const csrec_operator *A, int64_t j, double *a) {
+    const chain *c = A->data;
+    double *between = malloc((size_t)c->first->m * sizeof *between);
+    csrec_status status = between ? csrec_operator_column(c->first, j, between) : CSREC_MEMORY;
+    if (!status) status = c->second->type->forward(c->second, between, a);
+    free(between);
+    return status;
+}
+
+const csrec_operator_type csrec_operator_chain = {.name = "chain",
+                                                  .brief = "the product of two operators",
+                                                  .create = create,
+                                                  .destroy = destroy,
+                                                  .forward = forward,
+                                                  .adjoint = adjoint,
+                                                  .column = column};

@@ -1,0 +1,276 @@
+/* conv_search.c - Matching Pursuit on a convolutional dictionary: an atom changes the correlations
+ * of its neighbours only, and the largest is kept in a tree over the places (as MPTK does for
+ * time-frequency atoms: Krstulovic and Gribonval 2006).
+ *
+ * The atom (k, p) taken out by t changes r at the samples under it, e_i = -t d_k[i - corner], and
+ * with that <a, r> of every atom a that meets one of them, by a's entry there times e_i. Numbers of
+ * a place stand together, filter fastest: a sample adds e_i times all filters' entries at once. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "haar/atoms.h"
+#include "operator/conv.h"
+
+/* Changes of r under the atom taken: entry of the signal and amount. */
+typedef struct change {
+    int64_t at[3];
+    double by;
+} change;
+
+typedef struct search {
+    const csrec_operator *A;
+    const csrec_conv_dictionary *d;
+    const csrec_conv_simd *simd;
+    bool reference;
+    bool *sampled;      /* [entries] */
+    double *r;          /* [entries], 0 where not sampled */
+    double *filters;    /* [size][K] */
+    double *c, *weight; /* [places][K] correlations; 1 / norm, 0 for no column */
+    double *best;       /* [places] largest |c| weight */
+    int64_t leaves;     /* a power of two */
+    int64_t *tree;      /* [2 leaves] place of the largest below; -1: none */
+    double *x;          /* [n], as A has it */
+    change *changes;    /* [size] */
+    double *dense;      /* [n] reference: correlations as A has them */
+    double energy, exact; /* ||r||^2, and when it was last summed up */
+    int64_t taken;
+} search;
+
+static void destroy(void *state) {
+    search *s = state;
+    if (!s) return;
+    void *all[] = {s->sampled, s->r,    s->filters, s->c,       s->weight,
+                   s->best,    s->tree, s->x,       s->changes, s->dense};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    free(s);
+}
+
+static csrec_status allocate(search *s) {
+    size_t n = (size_t)s->A->n, places = (size_t)s->d->places, size = (size_t)s->d->size;
+    size_t entries = (size_t)s->d->mask.entries, K = (size_t)s->d->conv.channels_out;
+    for (s->leaves = 1; s->leaves < s->d->places;) s->leaves *= 2;
+    s->sampled = calloc(entries, sizeof *s->sampled);
+    s->r = malloc(entries * sizeof *s->r);
+    s->filters = malloc(size * K * sizeof *s->filters);
+    s->c = malloc(n * sizeof *s->c);
+    s->weight = malloc(n * sizeof *s->weight);
+    s->best = malloc(places * sizeof *s->best);
+    s->tree = malloc(2 * (size_t)s->leaves * sizeof *s->tree);
+    s->x = calloc(n, sizeof *s->x);
+    s->changes = malloc(size * sizeof *s->changes);
+    s->dense = malloc(n * sizeof *s->dense);
+    return s->sampled && s->r && s->filters && s->c && s->weight && s->best && s->tree && s->x &&
+                   s->changes && s->dense
+               ? CSREC_OK
+               : CSREC_MEMORY;
+}
+
+/* to[b][a] = from[a][b]. */
+static void transpose(int64_t rows, int64_t columns, const double *from, double *to) {
+    for (int64_t b = 0; b < columns; b++)
+        for (int64_t a = 0; a < rows; a++) to[b * rows + a] = from[a * columns + b];
+}
+
+/* ---- the tree: the larger one, of equals the lower place */
+
+static int64_t larger(const search *s, int64_t a, int64_t b) {
+    if (b < 0) return a;
+    return a < 0 || s->best[b] > s->best[a] ? b : a;
+}
+
+static void raise(search *s, int64_t node) {
+    s->tree[node] = larger(s, s->tree[2 * node], s->tree[2 * node + 1]);
+}
+
+static void weigh_place(search *s, int64_t p) {
+    int64_t K = s->d->conv.channels_out;
+    s->best[p] = s->simd->peak_f64(K, s->c + p * K, s->weight + p * K);
+}
+
+static void build(search *s) {
+    for (int64_t p = 0; p < s->leaves; p++) {
+        if (p < s->d->places) weigh_place(s, p);
+        s->tree[s->leaves + p] = p < s->d->places ? p : -1;
+    }
+    for (int64_t node = s->leaves - 1; node > 0; node--) raise(s, node);
+}
+
+/* All correlations of r. */
+static csrec_status correlate(search *s, const double *y) {
+    csrec_status status = s->A->type->adjoint(s->A, y, s->dense);
+    if (!status) transpose(s->d->conv.channels_out, s->d->places, s->dense, s->c);
+    return status;
+}
+
+static csrec_status start(search *s, const double *y) {
+    const csrec_mask *mask = &s->d->mask;
+    csrec_mask_scatter(mask, y, s->r);
+    for (int64_t k = 0; k < mask->m; k++) {
+        s->sampled[mask->index[k]] = true;
+        s->energy += y[k] * y[k];
+    }
+    s->exact = s->energy;
+    transpose(s->d->conv.channels_out, s->d->size, s->d->filters, s->filters);
+    transpose(s->d->conv.channels_out, s->d->places, s->d->norms, s->weight);
+    for (int64_t j = 0; j < s->A->n; j++)
+        s->weight[j] = s->weight[j] > 0.0 ? 1.0 / s->weight[j] : 0.0;
+    csrec_status status = correlate(s, y);
+    if (!status) build(s);
+    return status;
+}
+
+static csrec_status create(const csrec_operator *A, bool reference, const double *y, void **state) {
+    search *s = calloc(1, sizeof *s);
+    if (!s) return CSREC_MEMORY;
+    s->A = A;
+    s->d = csrec_conv_dictionary_of(A);
+    s->simd = csrec_conv_simd_choose();
+    s->reference = reference;
+    csrec_status status = allocate(s);
+    if (!status) status = start(s, y);
+    if (status)
+        destroy(s);
+    else
+        *state = s;
+    return status;
+}
+
+static double select_atom(void *state) {
+    const search *s = state;
+    return s->best[s->tree[1]];
+}
+
+/* Of equal ones the first filter. */
+static int64_t filter_of(const search *s, int64_t p) {
+    int64_t K = s->d->conv.channels_out, best = 0;
+    const double *c = s->c + p * K, *w = s->weight + p * K;
+    for (int64_t k = 1; k < K; k++)
+        if (fabs(c[k]) * w[k] > fabs(c[best]) * w[best]) best = k;
+    return best;
+}
+
+/* Changes of r that taking `step` of the atom makes; their effect on ||r||^2 into *gain. */
+static int64_t list_changes(search *s, int64_t k, const int64_t corner[3], double step,
+                            double *gain) {
+    const csrec_conv *conv = &s->d->conv;
+    const double *filter = s->d->filters + k * s->d->size;
+    int64_t count = 0;
+    *gain = 0.0;
+    for (int64_t u = 0; u < s->d->size; u++) {
+        change e = {{corner[0] + u / conv->kernel[2] / conv->kernel[1],
+                     corner[1] + u / conv->kernel[2] % conv->kernel[1],
+                     corner[2] + u % conv->kernel[2]},
+                    -step * filter[u]};
+        bool inside = true;
+        for (int a = 0; a < 3; a++) inside = inside && e.at[a] >= 0 && e.at[a] < conv->size[a];
+        int64_t i = (e.at[0] * conv->size[1] + e.at[1]) * conv->size[2] + e.at[2];
+        if (!inside || !s->sampled[i]) continue;
+        double next = s->r[i] + e.by;
+        *gain += s->r[i] * s->r[i] - next * next;
+        s->changes[count++] = e;
+    }
+    return count;
+}
+
+static void change_residual(search *s, int64_t count) {
+    const int64_t *size = s->d->conv.size;
+    for (int64_t i = 0; i < count; i++) {
+        const change *e = &s->changes[i];
+        s->r[(e->at[0] * size[1] + e->at[1]) * size[2] + e->at[2]] += e->by;
+    }
+}
+
+/* Place q = entry - u + h - 1 of the atoms that have entry u of their filter at a change. */
+static void change_place(search *s, const int64_t q[3], int64_t count) {
+    const csrec_conv *conv = &s->d->conv;
+    int64_t K = conv->channels_out, place = (q[0] * conv->out[1] + q[1]) * conv->out[2] + q[2];
+    for (int64_t i = 0; i < count; i++) {
+        const change *e = &s->changes[i];
+        int64_t u[3];
+        bool meets = true;
+        for (int a = 0; a < 3; a++) {
+            u[a] = e->at[a] - q[a] + conv->kernel[a] - 1;
+            meets = meets && u[a] >= 0 && u[a] < conv->kernel[a];
+        }
+        if (!meets) continue;
+        int64_t entry = (u[0] * conv->kernel[1] + u[1]) * conv->kernel[2] + u[2];
+        s->simd->axpy_f64(K, e->by, s->filters + entry * K, s->c + place * K);
+    }
+    weigh_place(s, place);
+}
+
+/* Nodes above leaves low .. high, level by level. */
+static void raise_all(search *s, int64_t low, int64_t high) {
+    for (low = (low + s->leaves) / 2, high = (high + s->leaves) / 2; low > 0; low /= 2, high /= 2)
+        for (int64_t node = low; node <= high; node++) raise(s, node);
+}
+
+/* The places that meet an atom with this corner: h - 1 before and after on each axis. */
+static void change_neighbours(search *s, const int64_t corner[3], int64_t count) {
+    const csrec_conv *conv = &s->d->conv;
+    int64_t low[3], high[3], q[3];
+    for (int a = 0; a < 3; a++) {
+        low[a] = corner[a] > 0 ? corner[a] : 0;
+        high[a] = corner[a] + 2 * (conv->kernel[a] - 1);
+        if (high[a] > conv->out[a] - 1) high[a] = conv->out[a] - 1;
+    }
+    for (q[0] = low[0]; q[0] <= high[0]; q[0]++)
+        for (q[1] = low[1]; q[1] <= high[1]; q[1]++) {
+            for (q[2] = low[2]; q[2] <= high[2]; q[2]++) change_place(s, q, count);
+            int64_t line = (q[0] * conv->out[1] + q[1]) * conv->out[2];
+            raise_all(s, line + low[2], line + high[2]);
+        }
+}
+
+/* The reference forgets what it knows of r and computes all anew. */
+static void recompute(search *s) {
+    double *y = malloc((size_t)s->A->m * sizeof *y);
+    if (!y) return;
+    csrec_mask_gather(&s->d->mask, s->r, y);
+    if (!correlate(s, y)) build(s);
+    free(y);
+}
+
+/* Rounding piles up in the energy, to about 1e-16 of what it was: it is summed up anew before that
+ * shows. */
+static void note_energy(search *s, double gain) {
+    s->energy -= gain;
+    if (++s->taken % 1024 != 0 && s->energy > 1e-4 * s->exact) return;
+    s->energy = 0.0;
+    for (int64_t k = 0; k < s->d->mask.m; k++) {
+        double r = s->r[s->d->mask.index[k]];
+        s->energy += r * r;
+    }
+    s->exact = s->energy;
+}
+
+static bool update(void *state) {
+    search *s = state;
+    int64_t K = s->d->conv.channels_out, p = s->tree[1], k = filter_of(s, p), corner[3];
+    double weight = s->weight[p * K + k], step = s->c[p * K + k] * weight * weight, gain;
+    csrec_conv_corner(s->d, p, corner);
+    int64_t count = list_changes(s, k, corner, step, &gain);
+    if (!(gain > 0.0)) return false;
+    change_residual(s, count);
+    note_energy(s, gain);
+    s->x[k * s->d->places + p] += step;
+    if (s->reference)
+        recompute(s);
+    else
+        change_neighbours(s, corner, count);
+    return true;
+}
+
+static double energy(const void *state) {
+    const search *s = state;
+    return s->energy > 0.0 ? s->energy : 0.0;
+}
+
+static csrec_status result(const void *state, csrec_atoms *atoms, double *r) {
+    const search *s = state;
+    if (r) csrec_mask_gather(&s->d->mask, s->r, r);
+    return atoms ? csrec_atoms_from_dense(s->A->n, s->x, atoms) : CSREC_OK;
+}
+
+const csrec_atom_search csrec_conv_search = {create, destroy, select_atom, update, energy, result};

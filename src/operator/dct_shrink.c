@@ -1,0 +1,212 @@
+/* dct_shrink.c - the picture in cells, its samples, and an iteration over it. */
+#include "operator/dct_shrink.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cpu.h"
+#include "operator/dct.h"
+
+/* Positions along an axis: the signal starts `step - 1` pixels into the cells, so that blocks
+ * cover it whatever their offset. */
+typedef struct lattice {
+    int64_t extent, blocks, cells;
+    float *share; /* [step][cells] 2 / block / number of covering blocks, 0 for none */
+} lattice;
+
+typedef struct state {
+    const csrec_dct *d;
+    csrec_dct_pass pass;
+    const csrec_dct_simd *simd;
+    lattice axis[2];
+    float *memory, *picture, *sum, *sampled, *target, *valid; /* planes; sampled: 1 or 0 */
+    int64_t planes;                                           /* floats in all of them */
+    const double *y;
+    int64_t *at; /* [m] where the samples lie */
+} state;
+
+static const csrec_dct_simd *choose_simd(void) {
+    return CSREC_CPU_CHOOSE(&csrec_dct_generic, &csrec_dct_avx2, &csrec_dct_avx512);
+}
+
+static void destroy(void *data) {
+    state *s = data;
+    if (!s) return;
+    free(s->memory);
+    free(s->at);
+    free(s->axis[0].share);
+    free(s->axis[1].share);
+    free(s);
+}
+
+static bool suits(const csrec_dct *d) {
+    bool power = d->block == 4 || d->block == 8 || d->block == 16 || d->block == 32;
+    return power && d->block % d->step == 0 && d->axis[0].extent == 1 &&
+           d->axis[1].extent >= d->block && d->axis[2].extent >= d->block;
+}
+
+static csrec_status lay_axis(const csrec_dct *d, int64_t extent, lattice *axis) {
+    int64_t step = d->step, beyond = step - 1 + extent - d->block;
+    axis->extent = extent;
+    axis->blocks = (beyond + step - 1) / step + 1;
+    axis->cells = axis->blocks + d->block / step; /* one more than the blocks need, for offsets */
+    axis->share = malloc((size_t)(axis->cells * step) * sizeof *axis->share);
+    return axis->share ? CSREC_OK : CSREC_MEMORY;
+}
+
+static csrec_status allocate(state *s) {
+    const csrec_dct *d = s->d;
+    csrec_dct_pass *p = &s->pass;
+    csrec_status status = lay_axis(d, d->axis[1].extent, &s->axis[0]);
+    if (!status) status = lay_axis(d, d->axis[2].extent, &s->axis[1]);
+    if (status) return status;
+    p->block = d->block;
+    p->step = d->step;
+    p->across = s->axis[1].cells;
+    p->blocks = (s->axis[0].blocks - 1) * p->across + s->axis[1].blocks;
+    /* The last lanes may reach beyond the last block; planes that are no multiple of 4 KiB apart
+     * do not compete for the same sets of the cache. */
+    p->plane = (s->axis[0].cells * p->across + 2 * CSREC_DCT_LANES) / 16 * 16 + 16;
+    s->planes = p->plane * d->step * d->step;
+    s->memory = calloc((size_t)(4 * s->planes + p->plane), sizeof *s->memory);
+    s->at = malloc((size_t)d->mask.m * sizeof *s->at);
+    if (!s->memory || !s->at) return CSREC_MEMORY;
+    s->picture = s->memory;
+    s->sum = s->picture + s->planes;
+    s->sampled = s->sum + s->planes;
+    s->target = s->sampled + s->planes;
+    s->valid = s->target + s->planes;
+    for (int64_t k = 0; k < p->blocks; k++) s->valid[k] = k % p->across < s->axis[1].blocks;
+    p->picture = s->picture;
+    p->sum = s->sum;
+    p->valid = s->valid;
+    return CSREC_OK;
+}
+
+/* Where the pixel at (y, x) of the cells lies. */
+static int64_t place(const csrec_dct_pass *p, int64_t y, int64_t x) {
+    return ((y % p->step) * p->step + x % p->step) * p->plane + y / p->step * p->across +
+           x / p->step;
+}
+
+/* Entry of the signal, reflected at its ends, for pixel i of an axis of the cells. */
+static int64_t reflected(const lattice *axis, int step, int64_t i) {
+    i -= step - 1;
+    if (i < 0) i = -1 - i;
+    i %= 2 * axis->extent;
+    return i < axis->extent ? i : 2 * axis->extent - 1 - i;
+}
+
+static void fill(state *s, const double *y, const double *start) {
+    const csrec_dct_pass *p = &s->pass;
+    const lattice *axis = s->axis;
+    for (int64_t i = 0; i < axis[0].cells * p->step; i++) {
+        const double *line = start + reflected(&axis[0], p->step, i) * axis[1].extent;
+        for (int64_t j = 0; j < axis[1].cells * p->step; j++)
+            s->picture[place(p, i, j)] = (float)line[reflected(&axis[1], p->step, j)];
+    }
+    for (int64_t k = 0; k < s->d->mask.m; k++) {
+        int64_t at = s->d->mask.index[k];
+        int64_t to = place(p, at / axis[1].extent + p->step - 1, at % axis[1].extent + p->step - 1);
+        s->sampled[to] = 1.0f;
+        s->target[to] = (float)y[k];
+        s->at[k] = to;
+    }
+}
+
+static csrec_status create(const csrec_operator *A, const double *y, const double *start,
+                           void **data) {
+    if (!suits(A->data)) return CSREC_UNSUPPORTED;
+    state *s = calloc(1, sizeof *s);
+    if (!s) return CSREC_MEMORY;
+    s->d = A->data;
+    s->simd = choose_simd();
+    s->y = y;
+    csrec_status status = allocate(s);
+    if (status) {
+        destroy(s);
+        return status;
+    }
+    fill(s, y, start);
+    *data = s;
+    return CSREC_OK;
+}
+
+/* For blocks that are moved by `offset`. The sum over blocks lacks a factor 2 / block an axis. */
+static void count_cover(const csrec_dct_pass *p, int offset, lattice *axis) {
+    int64_t n = axis->cells * p->step;
+    memset(axis->share, 0, (size_t)n * sizeof *axis->share);
+    for (int64_t k = 0; k < axis->blocks; k++)
+        for (int i = offset; i < offset + p->block; i++)
+            axis->share[i % p->step * axis->cells + k + i / p->step] += 1.0f;
+    for (int64_t i = 0; i < n; i++)
+        if (axis->share[i] > 0.0f) axis->share[i] = 2.0f / ((float)p->block * axis->share[i]);
+}
+
+static void blend_planes(state *s, const csrec_shrink_step *step) {
+    const csrec_dct_pass *p = &s->pass;
+    csrec_dct_blend b = {
+        .n = p->across, .relax = (float)step->relax, .impose = (float)step->impose};
+    for (int64_t plane = 0; plane < (int64_t)p->step * p->step; plane++)
+        for (int64_t line = 0; line < s->axis[0].cells; line++) {
+            int64_t at = plane * p->plane + line * p->across;
+            b.down = s->axis[0].share[plane / p->step * s->axis[0].cells + line];
+            b.share = s->axis[1].share + plane % p->step * s->axis[1].cells;
+            b.sampled = s->sampled + at;
+            b.target = s->target + at;
+            b.sum = s->sum + at;
+            b.u = s->picture + at;
+            s->simd->blend(&b);
+        }
+}
+
+/* A sequence that covers the square of offsets evenly (Roberts's, by the plastic number). */
+void csrec_dct_offset(int step, int64_t draw, int *down, int *right) {
+    *down = (int)(fmod(0.5 + 0.7548776662466927 * (double)draw, 1.0) * step);
+    *right = (int)(fmod(0.5 + 0.5698402909980532 * (double)draw, 1.0) * step);
+}
+
+/* The mean of a block always stays. */
+static void set_thresholds(csrec_dct_pass *p, const csrec_shrink_step *step) {
+    for (int u = 0; u < 2; u++)
+        for (int v = 0; v < 2; v++) {
+            double scale = p->block / sqrt((u ? 2.0 : 1.0) * (v ? 2.0 : 1.0));
+            p->threshold[u][v] = (float)(step->threshold * scale);
+            p->less[u][v] = step->soft ? p->threshold[u][v] : 0.0f;
+        }
+    p->threshold[0][0] = -1.0f;
+    p->less[0][0] = 0.0f;
+}
+
+static csrec_status take_step(void *data, const csrec_shrink_step *step) {
+    state *s = data;
+    csrec_dct_offset(s->pass.step, step->draw, &s->pass.down, &s->pass.right);
+    set_thresholds(&s->pass, step);
+    count_cover(&s->pass, s->pass.down, &s->axis[0]);
+    count_cover(&s->pass, s->pass.right, &s->axis[1]);
+    memset(s->sum, 0, (size_t)s->planes * sizeof *s->sum);
+    s->simd->pass(&s->pass);
+    blend_planes(s, step);
+    return CSREC_OK;
+}
+
+static double energy(const void *data) {
+    const state *s = data;
+    double sum = 0.0;
+    for (int64_t k = 0; k < s->d->mask.m; k++) {
+        double error = s->y[k] - s->sum[s->at[k]];
+        sum += error * error;
+    }
+    return sum;
+}
+
+static void signal(const void *data, double *out) {
+    const state *s = data;
+    const csrec_dct_pass *p = &s->pass;
+    for (int64_t i = 0; i < s->axis[0].extent; i++)
+        for (int64_t j = 0; j < s->axis[1].extent; j++)
+            *out++ = s->picture[place(p, i + p->step - 1, j + p->step - 1)];
+}
+
+const csrec_shrink_type csrec_dct_shrink = {create, destroy, take_step, energy, signal};

@@ -1,0 +1,185 @@
+/* dense.c - any real m x n matrix, stored by columns; columns may have any length. */
+#define _DEFAULT_SOURCE /* madvise */
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "core/cpu.h"
+#include "operator/dense.h"
+
+const csrec_dense_simd *csrec_dense_simd_choose(void) {
+#if defined(__x86_64__)
+    if (csrec_cpu_level() == CSREC_CPU_AVX512 && __builtin_cpu_supports("avx512vnni"))
+        return &csrec_dense_vnni;
+#endif
+    return CSREC_CPU_CHOOSE(&csrec_dense_generic, &csrec_dense_avx2, &csrec_dense_avx512);
+}
+
+static void destroy(csrec_operator *A) {
+    csrec_dense *d = A->data;
+    free(d->columns);
+    free(d->norms);
+    csrec_screen_destroy(d->screen);
+    free(d);
+}
+
+/* Above every finite number, sign aside, one more unit of the exponent reaches the sign bit. */
+static bool all_finite(int64_t count, const double *v) {
+    typedef uint64_t bits __attribute__((may_alias));
+    const bits *as_bits = (const bits *)v;
+    uint64_t sign = 0;
+    for (int64_t i = 0; i < count; i++) sign |= (as_bits[i] & INT64_MAX) + (UINT64_C(1) << 52);
+    return !(sign >> 63);
+}
+
+static csrec_status check(const csrec_operator_spec *spec, csrec_error *error) {
+    if (spec->m < 1 || spec->n < 1 || spec->m > INT32_MAX || spec->n > INT32_MAX || !spec->matrix)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "operator dense: a matrix of %lld x %lld; both sides must be 1 to "
+                          "2147483647",
+                          (long long)spec->m, (long long)spec->n);
+    return CSREC_OK;
+}
+
+static csrec_status refuse(const csrec_operator_spec *spec, csrec_error *error) {
+    int64_t at = 0;
+    while (isfinite(spec->matrix[at])) at++;
+    return csrec_fail(error, CSREC_DATA, "operator dense: entry (%lld, %lld) is not finite",
+                      (long long)(at / spec->n), (long long)(at % spec->n));
+}
+
+enum { PANEL = 64 };
+
+/* Columns j0 .. end - 1 and their norms, while they are in cache; false: not all are finite. */
+static bool fill_panel(csrec_dense *d, const csrec_operator_spec *spec, int64_t j0, int64_t end) {
+    const csrec_dense_simd *simd = csrec_dense_simd_choose();
+    int64_t m = spec->m;
+    for (int64_t i0 = 0; i0 < m; i0 += 16)
+        for (int64_t j = j0; j < end; j++)
+            for (int64_t i = i0; i < m && i < i0 + 16; i++)
+                d->columns[j * m + i] = spec->matrix[i * spec->n + j];
+    for (int64_t j = j0; j < end; j++) {
+        const double *a = d->columns + j * m;
+        double squares = simd->dot(m, a, a);
+        bool usual = squares > 1e-250 && squares < 1e250;
+        if (!usual && !all_finite(m, a)) return false;
+        /* Squares out of the normal range need the scaled sum of BLAS. */
+        d->norms[j] = usual ? sqrt(squares) : cblas_dnrm2((int)m, a, 1);
+    }
+    if (d->screen) csrec_screen_encode(d->screen, m, d, j0, end);
+    return true;
+}
+
+static bool fill(csrec_dense *d, const csrec_operator_spec *spec) {
+    bool finite = true;
+#pragma omp parallel for schedule(dynamic, 1) reduction(&& : finite) if (spec->m * spec->n > 1 << 20)
+    for (int64_t j = 0; j < spec->n; j += PANEL)
+        finite = fill_panel(d, spec, j, j + PANEL < spec->n ? j + PANEL : spec->n) && finite;
+    return finite;
+}
+
+/* Large pages: what a new matrix costs is page faults. A hint, which may do nothing. */
+void *csrec_dense_allocate(size_t bytes) {
+    const size_t page = (size_t)2 << 20;
+    if (bytes < 2 * page) return aligned_alloc(64, (bytes + 63) / 64 * 64);
+    bytes = (bytes + page - 1) / page * page;
+    void *p = aligned_alloc(page, bytes);
+#if defined(MADV_HUGEPAGE)
+    if (p) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return p;
+}
+
+static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+    csrec_status status = check(spec, error);
+    if (status) return status;
+    csrec_dense *d = calloc(1, sizeof *d);
+    if (!d) return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory");
+    A->data = d;
+    A->m = spec->m;
+    A->n = spec->n;
+    d->columns = csrec_dense_allocate((size_t)spec->m * (size_t)spec->n * sizeof *d->columns);
+    d->norms = malloc((size_t)spec->n * sizeof *d->norms);
+    /* Reading a large matrix again costs more than its screen. */
+    bool large = spec->m * spec->n >= 1 << 20;
+    if (large) d->screen = csrec_screen_create(spec->m, spec->n);
+    if (!d->columns || !d->norms || (large && !d->screen)) {
+        destroy(A);
+        return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory for %lld x %lld",
+                          (long long)spec->m, (long long)spec->n);
+    }
+    if (fill(d, spec)) return CSREC_OK;
+    destroy(A);
+    return refuse(spec, error);
+}
+
+/* x is sparse in most solvers: columns of zeros in x are not read. Rows are cut into blocks, each
+ * the sum of its columns in one order, so that the threads do not change the result. */
+static csrec_status forward(const csrec_operator *A, const double *x, double *y) {
+    enum { BLOCK = 1024 };
+    const csrec_dense *d = A->data;
+    const csrec_dense_simd *simd = csrec_dense_simd_choose();
+#pragma omp parallel for schedule(static) if (A->m * A->n > 1 << 20)
+    for (int64_t start = 0; start < A->m; start += BLOCK) {
+        int64_t size = A->m - start < BLOCK ? A->m - start : BLOCK;
+        memset(y + start, 0, (size_t)size * sizeof *y);
+        for (int64_t j = 0, end; j < A->n; j = end) {
+            for (end = j; end < A->n && x[end] != 0.0;) end++;
+            if (end == j)
+                end++;
+            else
+                simd->subtract(size, end - j, d->columns + j * A->m + start, A->m, x + j,
+                               y + start);
+        }
+        for (int64_t i = start; i < start + size; i++) y[i] = 0.0 - y[i];
+    }
+    return CSREC_OK;
+}
+
+static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+    const csrec_dense *d = A->data;
+    const csrec_dense_simd *simd = csrec_dense_simd_choose();
+#pragma omp parallel for schedule(static) if (A->m * A->n > 1 << 20)
+    for (int64_t j = 0; j < A->n; j++) x[j] = simd->dot(A->m, d->columns + j * A->m, y);
+    return CSREC_OK;
+}
+
+static csrec_status column_norms(const csrec_operator *A, double *norms) {
+    const csrec_dense *d = A->data;
+    memcpy(norms, d->norms, (size_t)A->n * sizeof *norms);
+    return CSREC_OK;
+}
+
+static csrec_status column(const csrec_operator *A, int64_t j, double *a) {
+    const csrec_dense *d = A->data;
+    memcpy(a, d->columns + j * A->m, (size_t)A->m * sizeof *a);
+    return CSREC_OK;
+}
+
+double csrec_dense_correlation(const csrec_operator *A, int64_t j, const double *r) {
+    const csrec_dense *d = A->data;
+    double norm = d->norms[j];
+    return norm > 0.0 ? csrec_dense_simd_choose()->dot(A->m, d->columns + j * A->m, r) / norm : 0.0;
+}
+
+static csrec_status correlate(const csrec_operator *A, const double *r, double *c) {
+    const csrec_dense *d = A->data;
+    adjoint(A, r, c);
+    for (int64_t j = 0; j < A->n; j++) c[j] = d->norms[j] > 0.0 ? c[j] / d->norms[j] : 0.0;
+    return CSREC_OK;
+}
+
+const csrec_operator_type csrec_operator_dense = {.name = "dense",
+                                                  .brief = "any real matrix in memory",
+                                                  .create = create,
+                                                  .destroy = destroy,
+                                                  .forward = forward,
+                                                  .adjoint = adjoint,
+                                                  .column_norms = column_norms,
+                                                  .correlate = correlate,
+                                                  .column = column,
+                                                  .access = &csrec_dense_access};

@@ -1,0 +1,127 @@
+/* mask.c - the operator that samples a signal: m of its n entries. */
+#include "operator/mask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One bit an entry tells repeats. */
+static csrec_status check_index(const csrec_operator_spec *spec, const char *name, int64_t entries,
+                                csrec_error *error) {
+    unsigned char *seen = calloc((size_t)entries / 8 + 1, 1);
+    if (!seen) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", name);
+    csrec_status status = CSREC_OK;
+    for (int64_t k = 0; k < spec->m && !status; k++) {
+        int64_t at = spec->index[k];
+        bool inside = at >= 0 && at < entries;
+        if (!inside || (seen[at >> 3] >> (at & 7) & 1))
+            status = csrec_fail(error, CSREC_DATA, "operator %s: index[%lld] = %lld %s", name,
+                                (long long)k, (long long)at,
+                                inside ? "comes twice" : "is outside of the shape");
+        else
+            seen[at >> 3] |= (unsigned char)(1u << (at & 7));
+    }
+    free(seen);
+    return status;
+}
+
+csrec_status csrec_mask_create(const csrec_operator_spec *spec, const char *name, csrec_mask *mask,
+                               csrec_error *error) {
+    int64_t entries;
+    if (!spec->shape || csrec_shape_count(spec->shape, &entries) || entries > INT32_MAX)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "operator %s: needs a shape of 1 to 2147483647 entries", name);
+    int64_t m = spec->index ? spec->m : entries;
+    if (m < 1 || m > entries)
+        return csrec_fail(error, CSREC_ARGUMENT, "operator %s: %lld samples of %lld entries", name,
+                          (long long)m, (long long)entries);
+    csrec_status status = spec->index ? check_index(spec, name, entries, error) : CSREC_OK;
+    if (status) return status;
+    int64_t *index = malloc((size_t)m * sizeof *index);
+    if (!index) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", name);
+    for (int64_t k = 0; k < m; k++) index[k] = spec->index ? spec->index[k] : k;
+    *mask = (csrec_mask){*spec->shape, entries, m, index};
+    return CSREC_OK;
+}
+
+void csrec_mask_clear(csrec_mask *mask) {
+    free(mask->index);
+    *mask = (csrec_mask){0};
+}
+
+void csrec_mask_gather(const csrec_mask *mask, const double *signal, double *y) {
+    for (int64_t k = 0; k < mask->m; k++) y[k] = signal[mask->index[k]];
+}
+
+void csrec_mask_scatter(const csrec_mask *mask, const double *y, double *signal) {
+    memset(signal, 0, (size_t)mask->entries * sizeof *signal);
+    for (int64_t k = 0; k < mask->m; k++) signal[mask->index[k]] = y[k];
+}
+
+csrec_status csrec_mask_forward(const csrec_operator *A, const double *x, double *y) {
+    double *signal = malloc((size_t)A->mask->entries * sizeof *signal);
+    csrec_status status = signal ? A->row->synthesize(A, x, signal) : CSREC_MEMORY;
+    if (!status) csrec_mask_gather(A->mask, signal, y);
+    free(signal);
+    return status;
+}
+
+bool csrec_mask_extents(const csrec_shape *shape, int64_t extent[3]) {
+    if (!shape || shape->dims < 1 || shape->dims > 3) return false;
+    for (int a = 0; a < 3; a++)
+        extent[a] = a < 3 - shape->dims ? 1 : shape->dim[a - (3 - shape->dims)];
+    return true;
+}
+
+static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+    csrec_mask *mask = calloc(1, sizeof *mask);
+    if (!mask) return csrec_fail(error, CSREC_MEMORY, "operator mask: out of memory");
+    csrec_status status = csrec_mask_create(spec, "mask", mask, error);
+    if (status) {
+        free(mask);
+        return status;
+    }
+    A->m = mask->m;
+    A->n = mask->entries;
+    A->data = mask;
+    A->mask = mask;
+    return CSREC_OK;
+}
+
+static void destroy(csrec_operator *A) {
+    csrec_mask_clear(A->data);
+    free(A->data);
+}
+
+static csrec_status forward(const csrec_operator *A, const double *x, double *y) {
+    csrec_mask_gather(A->data, x, y);
+    return CSREC_OK;
+}
+
+/* Columns are unit vectors or zero: also the correlation. */
+static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+    csrec_mask_scatter(A->data, y, x);
+    return CSREC_OK;
+}
+
+static csrec_status column_norms(const csrec_operator *A, double *norms) {
+    const csrec_mask *mask = A->data;
+    memset(norms, 0, (size_t)A->n * sizeof *norms);
+    for (int64_t k = 0; k < mask->m; k++) norms[mask->index[k]] = 1.0;
+    return CSREC_OK;
+}
+
+static csrec_status copy(const csrec_operator *A, const double *from, double *to) {
+    memcpy(to, from, (size_t)A->n * sizeof *to);
+    return CSREC_OK;
+}
+
+const csrec_operator_type csrec_operator_mask = {.name = "mask",
+                                                 .brief = "the sampled entries of a signal",
+                                                 .create = create,
+                                                 .destroy = destroy,
+                                                 .forward = forward,
+                                                 .adjoint = adjoint,
+                                                 .column_norms = column_norms,
+                                                 .correlate = adjoint,
+                                                 .synthesize = copy,
+                                                 .analyze = copy};

@@ -1,0 +1,27 @@
+/* mask.h - the sampled entries of a signal; also the last factor of the operators on a signal. */
+#ifndef CSREC_OPERATOR_MASK_H
+#define CSREC_OPERATOR_MASK_H
+
+#include "operator/operator.h"
+
+struct csrec_mask {
+    csrec_shape shape;
+    int64_t entries, m;
+    int64_t *index; /* [m] */
+};
+
+/* From spec->shape, spec->index and spec->m; `name` is the operator's, for the error. */
+csrec_status csrec_mask_create(const csrec_operator_spec *spec, const char *name, csrec_mask *mask,
+                               csrec_error *error);
+void csrec_mask_clear(csrec_mask *mask);
+
+void csrec_mask_gather(const csrec_mask *mask, const double *signal, double *y);
+void csrec_mask_scatter(const csrec_mask *mask, const double *y, double *signal);
+
+/* y = mask synthesize(x) on the CPU: the forward product of an operator that has synthesize. */
+csrec_status csrec_mask_forward(const csrec_operator *A, const double *x, double *y);
+
+/* A shape of at most three axes as exactly three, ones in front. false: more axes. */
+bool csrec_mask_extents(const csrec_shape *shape, int64_t extent[3]);
+
+#endif

@@ -1,0 +1,101 @@
+/* operator.h - what an operator type offers; a new one is a file with a table row. */
+#ifndef CSREC_OPERATOR_OPERATOR_H
+#define CSREC_OPERATOR_OPERATOR_H
+
+#include "core/error.h"
+
+typedef struct csrec_mask csrec_mask; /* mask.h */
+
+/* A way to pick and subtract atoms that knows the operator's structure. state belongs to one run
+ * of a solver. */
+typedef struct csrec_atom_search {
+    /* reference: the slow and readable way with the same picks */
+    csrec_status (*create)(const csrec_operator *A, bool reference, const double *y, void **state);
+    void (*destroy)(void *state);
+    /* max |<r, a_i>| over unit columns a_i; remembers i. */
+    double (*select)(void *state);
+    /* x_i += <r, a_i>, r -= <r, a_i> a_i; false: nothing left to gain. */
+    bool (*update)(void *state);
+    double (*energy)(const void *state); /* ||r||^2 */
+    /* atoms and r [m] may be NULL. */
+    csrec_status (*result)(const void *state, csrec_atoms *atoms, double *r);
+} csrec_atom_search;
+
+/* One iteration of a thresholding: v = synthesize(threshold(analyze(u))), then
+ *     u = v + relax (v - u), and at the samples u = v + impose (y - v). */
+typedef struct csrec_shrink_step {
+    double threshold, relax, impose;
+    bool soft; /* coefficients that stay are moved towards 0 by the threshold */
+    int64_t
+        draw; /* number of the iteration, from which a frame that can be moved draws its place */
+} csrec_shrink_step;
+
+/* A way to threshold a frame's coefficients that never stores them. */
+typedef struct csrec_shrink_type {
+    /* u = start [entries], y [m]. CSREC_UNSUPPORTED: not for this size. */
+    csrec_status (*create)(const csrec_operator *A, const double *y, const double *start,
+                           void **state);
+    void (*destroy)(void *state);
+    csrec_status (*step)(void *state, const csrec_shrink_step *step);
+    double (*energy)(const void *state);               /* ||y - mask v||^2 */
+    void (*signal)(const void *state, double *signal); /* u */
+} csrec_shrink_type;
+
+/* A few columns at a time, of an operator that has them in memory, and bounds over all columns.
+ * state belongs to one run of a solver. */
+typedef struct csrec_column_access {
+    csrec_status (*create)(const csrec_operator *A, void **state);
+    void (*destroy)(void *state);
+    /* upper_j >= |product(j, r)| for all n columns, as close as a fast pass comes. */
+    void (*bounds)(void *state, const double *r, double *upper);
+    double (*product)(const void *state, int64_t j, const double *r); /* <a_j, r> */
+    /* G[i][k] = G[k][i] = <a_list[i], a_list[k]> for first <= i < size and k <= i; rows of G are
+     * stride apart. */
+    void (*gram)(const void *state, int64_t first, int64_t size, const int64_t *list,
+                 int64_t stride, double *G);
+    /* r -= sum_k w_k a_list[k] */
+    void (*subtract)(const void *state, int64_t size, const int64_t *list, const double *w,
+                     double *r);
+} csrec_column_access;
+
+/* x: [n], y: [m]. What is NULL has a default made from the rest. */
+typedef struct csrec_operator_type {
+    const char *name, *brief;
+    const csrec_param *params; /* of a basis for csrec_recover; ends with a row without a name */
+    csrec_status (*create)(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error);
+    void (*destroy)(csrec_operator *A);
+    csrec_status (*forward)(const csrec_operator *A, const double *x, double *y); /* y = A x   */
+    csrec_status (*adjoint)(const csrec_operator *A, const double *y, double *x); /* x = A^T y */
+    const csrec_atom_search *search; /* mp with structure; default: correlate, argmax, subtract */
+    const csrec_atom_search *orthogonal; /* omp with structure: update fits all picked columns */
+    /* Least squares on the chosen columns [n]: x (0 elsewhere) and r = y - A x. Default: CGLS. */
+    csrec_status (*fit)(const csrec_operator *A, const bool *chosen, const double *y, double *x,
+                        double *r);
+    csrec_status (*column_norms)(const csrec_operator *A, double *norms);
+    csrec_status (*correlate)(const csrec_operator *A, const double *r, double *c);
+    csrec_status (*column)(const csrec_operator *A, int64_t j, double *a);
+    const csrec_column_access *access; /* optional */
+    /* Of bases and frames of a sampled signal, which is y = mask synthesize(x): the whole signal,
+     * and coefficients with synthesize(analyze(signal)) = signal. */
+    csrec_status (*synthesize)(const csrec_operator *A, const double *x, double *signal);
+    csrec_status (*analyze)(const csrec_operator *A, const double *signal, double *x);
+    const csrec_shrink_type *shrink; /* optional */
+} csrec_operator_type;
+
+/* What a backend keeps for an operator whose products it computes. */
+typedef struct csrec_operator_device csrec_operator_device;
+
+struct csrec_operator {
+    const csrec_operator_type *type; /* what is called: the row, or the backend's in its place */
+    const csrec_operator_type *row;  /* of the table */
+    const struct csrec_backend *backend;
+    csrec_operator_device *device; /* NULL: the CPU's */
+    int64_t m, n;
+    void *data;             /* of the type */
+    const csrec_mask *mask; /* where there is synthesize, else NULL */
+};
+
+extern const csrec_operator_type csrec_operator_haar, csrec_operator_dense, csrec_operator_dct,
+    csrec_operator_wavelet, csrec_operator_conv, csrec_operator_mask, csrec_operator_chain;
+
+#endif

@@ -1,0 +1,201 @@
+/* wavelet.c - separable wavelets of a signal with one to three axes, sampled: x holds the
+ * coefficients in the signal's shape, coarse ones first on every axis (Mallat's layout). */
+#include "operator/wavelet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEVELS = CSREC_WAVELET_LEVELS };
+
+typedef csrec_wavelet wavelet;
+
+static void destroy(csrec_operator *A) {
+    wavelet *w = A->data;
+    csrec_mask_clear(&w->mask);
+    free(w);
+}
+
+/* Levels until every axis has one entry left; fills the regions. */
+static int count_levels(wavelet *w) {
+    int levels = 0;
+    memcpy(w->region[0], w->extent, sizeof w->extent);
+    for (int64_t *r = w->region[0]; r[0] > 1 || r[1] > 1 || r[2] > 1; r += 3, levels++)
+        for (int a = 0; a < 3; a++) r[3 + a] = (r[a] + 1) / 2;
+    return levels;
+}
+
+static csrec_status set_up(wavelet *w, const csrec_operator_spec *spec, csrec_error *error) {
+    w->lifting = csrec_lifting_find(spec->kind);
+    if (!w->lifting)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "operator wavelet: kind '%s' is none of haar, cdf53, cdf97",
+                          spec->kind ? spec->kind : "(none)");
+    if (!csrec_mask_extents(spec->shape, w->extent))
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "operator wavelet: needs a shape of 1 to 3 axes");
+    csrec_status status = csrec_mask_create(spec, "wavelet", &w->mask, error);
+    if (status) return status;
+    int most = count_levels(w);
+    if (spec->levels < 0 || spec->levels > most) {
+        csrec_mask_clear(&w->mask);
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "operator wavelet: levels = %d; this shape allows 0 (all) to %d",
+                          spec->levels, most);
+    }
+    w->levels = spec->levels ? spec->levels : most;
+    return CSREC_OK;
+}
+
+static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+    wavelet *w = calloc(1, sizeof *w);
+    if (!w) return csrec_fail(error, CSREC_MEMORY, "operator wavelet: out of memory");
+    csrec_status status = set_up(w, spec, error);
+    if (status) {
+        free(w);
+        return status;
+    }
+    A->data = w;
+    A->mask = &w->mask;
+    A->m = w->mask.m;
+    A->n = w->mask.entries;
+    return CSREC_OK;
+}
+
+typedef enum direction { ANALYZE, SYNTHESIZE, TRANSPOSE } direction;
+
+/* One level along a line in place; scratch: [2 n]. */
+static void transform_line(const csrec_lifting *lifting, direction way, int64_t n, double *line,
+                           int64_t stride, double *scratch) {
+    double *in = scratch, *out = scratch + n;
+    for (int64_t i = 0; i < n; i++) in[i] = line[i * stride];
+    if (way == ANALYZE)
+        csrec_lifting_analyze(lifting, n, in, out);
+    else if (way == SYNTHESIZE)
+        csrec_lifting_synthesize(lifting, n, in, out);
+    else
+        csrec_lifting_transpose(lifting, n, in, out);
+    for (int64_t i = 0; i < n; i++) line[i * stride] = out[i];
+}
+
+/* One level along one axis, all lines of the region. */
+static void transform_axis(const wavelet *w, direction way, int level, int axis, double *v,
+                           double *scratch) {
+    const int64_t *r = w->region[level];
+    const int64_t stride[3] = {w->extent[1] * w->extent[2], w->extent[2], 1};
+    int p = axis == 0 ? 1 : 0, q = axis == 2 ? 1 : 2; /* the other two axes */
+    if (r[axis] < 2) return;
+    for (int64_t i = 0; i < r[p]; i++)
+        for (int64_t j = 0; j < r[q]; j++)
+            transform_line(w->lifting, way, r[axis], v + i * stride[p] + j * stride[q],
+                           stride[axis], scratch);
+}
+
+static csrec_status transform(const wavelet *w, direction way, double *v) {
+    int64_t longest = 1;
+    for (int a = 0; a < 3; a++)
+        if (w->extent[a] > longest) longest = w->extent[a];
+    double *scratch = malloc(2 * (size_t)longest * sizeof *scratch);
+    if (!scratch) return CSREC_MEMORY;
+    for (int k = 0; k < w->levels; k++)
+        for (int a = 0; a < 3; a++)
+            transform_axis(w, way, way == SYNTHESIZE ? w->levels - 1 - k : k, a, v, scratch);
+    free(scratch);
+    return CSREC_OK;
+}
+
+static csrec_status analyze(const csrec_operator *A, const double *signal, double *x) {
+    memcpy(x, signal, (size_t)A->n * sizeof *x);
+    return transform(A->data, ANALYZE, x);
+}
+
+static csrec_status synthesize(const csrec_operator *A, const double *x, double *signal) {
+    memcpy(signal, x, (size_t)A->n * sizeof *x);
+    return transform(A->data, SYNTHESIZE, signal);
+}
+
+static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+    const wavelet *w = A->data;
+    csrec_mask_scatter(&w->mask, y, x);
+    return transform(w, TRANSPOSE, x);
+}
+
+/* ---- column norms
+ *
+ * A column is a product of one function an axis, so ||a||^2 is the mask summed against the squared
+ * functions, axis after axis; each level's functions (s and d alike) are found by synthesis of unit
+ * vectors along the axis alone: O(extent^2) an axis and level. */
+
+/* g [extent] = square of function j of `level` along the axis. unit, scratch: [extent], [2]. */
+static void function(const wavelet *w, int axis, int level, int64_t j, double *g, double *scratch) {
+    memset(g, 0, (size_t)w->extent[axis] * sizeof *g);
+    g[j] = 1.0;
+    for (int k = level; k >= 0; k--)
+        if (w->region[k][axis] > 1)
+            transform_line(w->lifting, SYNTHESIZE, w->region[k][axis], g, 1, scratch);
+    for (int64_t i = 0; i < w->extent[axis]; i++) g[i] *= g[i];
+}
+
+/* out[o][j][i] = sum_k g_j[k] in[o][k][i], j < region. */
+static void sum_axis(const wavelet *w, int axis, int level, const int64_t size[3], const double *in,
+                     double *out, double *scratch) {
+    int64_t outer = axis == 0 ? 1 : axis == 1 ? size[0] : size[0] * size[1];
+    int64_t inner = axis == 0 ? size[1] * size[2] : axis == 1 ? size[2] : 1;
+    int64_t n = w->extent[axis], rows = w->region[level][axis];
+    double *g = scratch;
+    memset(out, 0, (size_t)(outer * rows * inner) * sizeof *out);
+    for (int64_t j = 0; j < rows; j++) {
+        function(w, axis, level, j, g, scratch + n);
+        for (int64_t o = 0; o < outer; o++)
+            for (int64_t k = 0; k < n; k++) {
+                if (g[k] == 0.0) continue;
+                const double *from = in + (o * n + k) * inner;
+                double *to = out + (o * rows + j) * inner;
+                for (int64_t i = 0; i < inner; i++) to[i] += g[k] * from[i];
+            }
+    }
+}
+
+/* Norms of the coefficients made by one level; its coarse part is overwritten by the next. */
+static void level_norms(const wavelet *w, int level, const double *mask, double *a, double *b,
+                        double *scratch, double *norms) {
+    const int64_t *r = w->region[level], *e = w->extent;
+    sum_axis(w, 2, level, (const int64_t[]){e[0], e[1], e[2]}, mask, a, scratch);
+    sum_axis(w, 1, level, (const int64_t[]){e[0], e[1], r[2]}, a, b, scratch);
+    sum_axis(w, 0, level, (const int64_t[]){e[0], r[1], r[2]}, b, a, scratch);
+    for (int64_t i = 0; i < r[0]; i++)
+        for (int64_t j = 0; j < r[1]; j++)
+            for (int64_t k = 0; k < r[2]; k++)
+                norms[(i * e[1] + j) * e[2] + k] = sqrt(a[(i * r[1] + j) * r[2] + k]);
+}
+
+static csrec_status column_norms(const csrec_operator *A, double *norms) {
+    const wavelet *w = A->data;
+    int64_t longest = 1;
+    for (int a = 0; a < 3; a++)
+        if (w->extent[a] > longest) longest = w->extent[a];
+    double *work = calloc((size_t)(3 * A->n + 3 * longest), sizeof *work);
+    if (!work) return CSREC_MEMORY;
+    for (int64_t k = 0; k < A->m; k++) work[w->mask.index[k]] = 1.0;
+    for (int64_t j = 0; j < A->n; j++) norms[j] = work[j] != 0.0; /* no levels: x is the signal */
+    for (int level = 0; level < w->levels; level++)
+        level_norms(w, level, work, work + A->n, work + 2 * A->n, work + 3 * A->n, norms);
+    free(work);
+    return CSREC_OK;
+}
+
+static const csrec_param params[] = {{"kind", 2, 0, 2, "0: haar, 1: cdf53, 2: cdf97"},
+                                     {"levels", 0, 0, LEVELS, "levels; 0: as many as fit"},
+                                     {0}};
+
+const csrec_operator_type csrec_operator_wavelet = {
+    .name = "wavelet",
+    .brief = "lifted wavelets (haar, cdf53, cdf97) of a sampled signal, 1 to 3 axes",
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .forward = csrec_mask_forward,
+    .adjoint = adjoint,
+    .column_norms = column_norms,
+    .synthesize = synthesize,
+    .analyze = analyze};

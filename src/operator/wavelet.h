@@ -1,0 +1,40 @@
+/* wavelet.h - lifting along one axis (Park 2015; Sweldens 1996; Daubechies and Sweldens 1998).
+ *
+ * A line v of n entries splits into s_i = v_2i and d_i = v_2i+1. Steps alternate between predict,
+ *     d_i += left s_i + right s_i+1     (the paper's d_i -= p (s_i + s_i+1)),
+ * and update,
+ *     s_i += left d_i-1 + right d_i     (the paper's s_i += u (d_i-1 + d_i)),
+ * with the line continued symmetrically about its end entries. Then s *= scale, d /= scale, such
+ * that a constant line gains sqrt 2, as an orthonormal transform's. */
+#ifndef CSREC_OPERATOR_WAVELET_H
+#define CSREC_OPERATOR_WAVELET_H
+
+#include "operator/mask.h"
+
+typedef struct csrec_lifting {
+    const char *kind;
+    int steps; /* even numbers predict, odd ones update */
+    double left[4], right[4], scale;
+} csrec_lifting;
+
+/* The row of the table named kind; NULL: none. */
+const csrec_lifting *csrec_lifting_find(const char *kind);
+
+/* One level on a line v [n]; out: the (n + 1) / 2 of s, then those of d. */
+void csrec_lifting_analyze(const csrec_lifting *lifting, int64_t n, const double *v, double *out);
+
+/* Its inverse, and the transpose of its inverse: in holds s, then d, and is used up. */
+void csrec_lifting_synthesize(const csrec_lifting *lifting, int64_t n, double *in, double *v);
+void csrec_lifting_transpose(const csrec_lifting *lifting, int64_t n, const double *v, double *out);
+
+enum { CSREC_WAVELET_LEVELS = 32 };
+
+typedef struct csrec_wavelet {
+    csrec_mask mask;
+    const csrec_lifting *lifting;
+    int levels;
+    int64_t extent[3];
+    int64_t region[CSREC_WAVELET_LEVELS + 1][3]; /* of the coarse part after so many levels */
+} csrec_wavelet;
+
+#endif

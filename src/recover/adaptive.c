@@ -1,0 +1,394 @@
+/* adaptive.c - recovery of pictures over grids that follow the picture: the recipe.
+ *
+ * First grids of position alone, in classes of direction and elongation: the classes are weighed at
+ * each pixel by their errors at the samples around it. Then grids of position and of features of
+ * the recovery so far. Every pass also corrects the previous one: it fits y - alpha u. A fit at a
+ * sample is the one without that sample, so errors and residuals there are like those elsewhere.
+ *
+ * Fits are summed as integers, classes are combined in their order: the result does not depend on
+ * the number of threads. docs/pictures.md tells what else was tried.
+ */
+#include "recover/adaptive.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/threads.h"
+#include "recover/adaptive_picture.h"
+#include "recover/history.h"
+#include "recover/recover.h"
+
+static const struct {
+    float aspect;
+    int angles, grids;
+} classes[] = {{1, 1, 4}, {3, 6, 2}, {5, 10, 2}, {8, 14, 2}};
+
+static const float class_alpha[] = {0.0f, 0.5f};
+
+typedef struct feature_pass {
+    float alpha, scale, position;
+    int projections, radius;
+    double width;
+} feature_pass;
+
+static const feature_pass feature_passes[] = {{0.2f, 0.1f, 0.40f, 4, 3, 2.0},
+                                              {0.3f, 0.2f, 0.30f, 4, 3, 2.0},
+                                              {0.4f, 0.3f, 0.25f, 4, 2, 1.5},
+                                              {0.4f, 0.4f, 0.20f, 5, 2, 1.5},
+                                              {0.4f, 0.4f, 0.20f, 5, 2, 1.5}};
+
+enum {
+    CLASS_KINDS = sizeof classes / sizeof *classes,
+    CLASS_PASSES = sizeof class_alpha / sizeof *class_alpha,
+    FEATURE_PASSES = sizeof feature_passes / sizeof *feature_passes,
+    FEATURE_GRIDS = 28, /* at most 31: 31 * 2^26 < 2^31 */
+    AVERAGED = 2,       /* last passes whose mean is the result */
+    MOST_THREADS = 31   /* classes; each thread has its own sums */
+};
+
+/* Streams of the grids' draws, away from those of core/random.h. */
+static const uint64_t first_stream = UINT64_C(1) << 32;
+
+/* ------------------------------------------------------------------ one grid */
+
+/* z is below 4 times the largest sample; sums of FEATURE_GRIDS values stay below 2^31. */
+static float units_of(const csrec_picture *p) {
+    float largest = 0.0f, units = 0x1p24f;
+    int64_t values = (int64_t)p->samples * p->channels;
+    for (int64_t k = 0; k < values; k++) {
+        float v = p->y[k] < 0.0f ? -p->y[k] : p->y[k];
+        largest = v > largest ? v : largest;
+    }
+    while (largest > 1.0f) {
+        largest *= 0.5f;
+        units *= 0.5f;
+    }
+    return units;
+}
+
+static void add_grid(const csrec_picture *p, csrec_adaptive_thread *t, float units) {
+    csrec_axes_rows(t->axes, &p->base, 0, p->samples, t->fit.row[0]);
+    csrec_fit_build(&t->fit, t->axes->bits, p->z, p->threshold, units);
+    csrec_fit_add_samples(&t->fit, p->z, units, t->sum);
+    for (int64_t site = p->samples; site < p->sites; site += CSREC_FIT_BLOCK) {
+        uint64_t rows[CSREC_FIT_BLOCK];
+        int64_t left = p->sites - site;
+        int count = left < CSREC_FIT_BLOCK ? (int)left : CSREC_FIT_BLOCK;
+        csrec_axes_rows(t->axes, &p->base, site, count, rows);
+        csrec_fit_add_rows(&t->fit, count, rows, t->sum + site * p->channels);
+    }
+    t->leaves += t->fit.leaves;
+    t->grids++;
+}
+
+/* After each grid. Only the calling thread calls back. */
+static void count_grid(csrec_picture *p, const char *stage) {
+    int64_t done;
+#pragma omp atomic capture
+    done = ++p->grids_done;
+    const csrec_solve_options *solve = &p->options->solve;
+    if (omp_get_thread_num() != 0 || !solve->progress) return;
+    csrec_progress progress = {.stage = stage, .done = done, .total = p->grids, .residual = -1.0};
+    if (solve->progress(&progress, solve->context)) {
+#pragma omp atomic write
+        p->stopped = true;
+    }
+}
+
+static bool is_stopped(csrec_picture *p) {
+    bool stopped;
+#pragma omp atomic read
+    stopped = p->stopped;
+    return stopped;
+}
+
+/* After each pass: the residual of the recovery itself, and the signal as it would be delivered. */
+static csrec_status take_down(csrec_picture *p) {
+    const csrec_measurement *m = p->measurement;
+    p->passes++;
+    if (!p->record) return CSREC_OK;
+    double *signal = malloc((size_t)p->sites * (size_t)p->channels * sizeof *signal);
+    if (!signal) return CSREC_MEMORY;
+    double energy = 0.0, whole = 0.0;
+    for (int64_t k = 0; k < (int64_t)p->samples * p->channels; k++) {
+        double r = p->unit * ((double)p->y[k] - (double)p->u[k]);
+        energy += r * r;
+        whole += m->y[k] * m->y[k];
+    }
+    csrec_picture_deliver(p, m, p->u, signal);
+    csrec_record_add(p->record, p->passes, energy, whole, csrec_record_error(p->record, signal));
+    free(signal);
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ class passes */
+
+typedef struct class_place {
+    int kind, angle;
+    uint64_t first_grid;
+} class_place;
+
+static int list_classes(class_place *list, int64_t *grids) {
+    int count = 0;
+    *grids = 0;
+    for (int kind = 0; kind < CLASS_KINDS; kind++)
+        for (int angle = 0; angle < classes[kind].angles; angle++) {
+            if (list) list[count] = (class_place){kind, angle, (uint64_t)*grids};
+            *grids += classes[kind].grids;
+            count++;
+        }
+    return count;
+}
+
+/* Mean of squared errors over channels; in doubles, where equal channels leave the bits of one. */
+static void square_errors(const csrec_picture *p, csrec_adaptive_thread *t, float scale) {
+    for (int64_t i = 0; i < p->samples; i++) {
+        double sum = 0.0;
+        for (int64_t k = i * p->channels; k < (i + 1) * p->channels; k++) {
+            double e = (double)(p->z[k] - scale * (float)t->sum[k]);
+            sum += e * e;
+        }
+        t->square[i] = (float)(sum / p->channels);
+    }
+}
+
+static void run_class(csrec_picture *p, csrec_adaptive_thread *t, const class_place *class,
+                      uint64_t stream, float units) {
+    int grids = classes[class->kind].grids;
+    csrec_class_draw draw = {.aspect = classes[class->kind].aspect,
+                             .angles = classes[class->kind].angles,
+                             .number = class->angle};
+    memset(t->sum, 0, (size_t)p->sites * (size_t)p->channels * sizeof *t->sum);
+    for (int g = 0; g < grids && !is_stopped(p); g++) {
+        csrec_axes_draw_class(&draw, &p->base, p->samples, p->options->seed,
+                              stream + class->first_grid + (uint64_t)g, t->axes);
+        add_grid(p, t, units);
+        if (stream + class->first_grid + (uint64_t)g == first_stream) p->levels = t->axes->bits;
+        count_grid(p, "class grids");
+    }
+    square_errors(p, t, 1.0f / ((float)grids * units));
+    csrec_error_map_smooth(&p->map, p->samples, p->pixel, t->square,
+                           t->cells + (int64_t)p->map.h * p->map.w, t->cells);
+}
+
+/* Cells of errors E become (E + 4)^-6 relative to the pass's first class, whose E is kept: the
+ * ratio, held within 10^+-4, keeps the sixth power within the range of a float. */
+static void weigh_cells(const csrec_picture *p, float *cells, bool first) {
+    const float little = 4.0f;
+    int64_t count = (int64_t)p->map.h * p->map.w;
+    for (int64_t k = 0; k < count; k++) {
+        float e = cells[k] + little;
+        if (first) p->reference[k] = e;
+        float ratio = p->reference[k] / e;
+        ratio = ratio < 1e4f ? ratio : 1e4f;
+        ratio = ratio > 1e-4f ? ratio : 1e-4f;
+        cells[k] = ratio * ratio * ratio * ratio * ratio * ratio;
+    }
+}
+
+static void combine_line(const csrec_picture *p, const csrec_adaptive_thread *from, int64_t y,
+                         float scale, float *line) {
+    float *weight = line + p->width;
+    csrec_error_map_line(&p->map, from->cells, (int32_t)y, line, weight);
+    const int32_t *site = p->site + y * p->width;
+    for (int32_t x = 0; x < p->width; x++) {
+        int64_t k = site[x];
+        p->weights[k] += weight[x];
+        for (int64_t c = k * p->channels; c < (k + 1) * p->channels; c++)
+            p->weighted[c] += weight[x] * (scale * (float)from->sum[c]);
+    }
+}
+
+/* Classes of a batch, one a thread, are added in their order. */
+static void combine(csrec_picture *p, const class_place *class, int count, bool first,
+                    float units) {
+    for (int k = 0; k < count; k++) weigh_cells(p, p->thread[k].cells, first && k == 0);
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int64_t y = 0; y < p->height; y++)
+        for (int k = 0; k < count; k++) {
+            float scale = 1.0f / ((float)classes[class[k].kind].grids * units);
+            combine_line(p, &p->thread[k], y, scale, p->thread[omp_get_thread_num()].line);
+        }
+}
+
+static void add_to_recovery(csrec_picture *p, float alpha) {
+    for (int64_t k = 0; k < p->sites; k++) {
+        float scale = 1.0f / p->weights[k];
+        for (int64_t c = k * p->channels; c < (k + 1) * p->channels; c++)
+            p->u[c] = alpha * p->u[c] + p->weighted[c] * scale;
+    }
+}
+
+/* Stopped in the first pass, what there is counts; later, the pass does not. */
+static void class_pass(csrec_picture *p, int pass, const class_place *list, int count,
+                       int64_t grids, float units) {
+    float alpha = class_alpha[pass];
+    uint64_t stream = first_stream + (uint64_t)(pass * grids);
+    int done = 0;
+    csrec_picture_residual(p, alpha);
+    memset(p->weighted, 0, (size_t)p->sites * (size_t)p->channels * sizeof *p->weighted);
+    memset(p->weights, 0, (size_t)p->sites * sizeof *p->weights);
+    while (done < count && !p->stopped) {
+        int batch = count - done < p->threads ? count - done : p->threads;
+#pragma omp parallel for schedule(static, 1) num_threads(p->threads)
+        for (int k = 0; k < batch; k++) run_class(p, &p->thread[k], &list[done + k], stream, units);
+        if (p->stopped) break;
+        combine(p, list + done, batch, done == 0, units);
+        done += batch;
+    }
+    if (done == count || (pass == 0 && done > 0)) add_to_recovery(p, alpha);
+}
+
+static csrec_status class_stage(csrec_picture *p, float units, uint64_t *next_stream) {
+    int64_t grids;
+    int count = list_classes(NULL, &grids);
+    class_place *list = malloc((size_t)count * sizeof *list);
+    if (!list) return CSREC_MEMORY;
+    list_classes(list, &grids);
+    p->grids_done = 0;
+    p->grids = grids * CLASS_PASSES;
+    csrec_status status = CSREC_OK;
+    for (int pass = 0; pass < CLASS_PASSES && !p->stopped && !status; pass++) {
+        class_pass(p, pass, list, count, grids, units);
+        status = take_down(p);
+    }
+    free(list);
+    *next_stream = first_stream + (uint64_t)p->grids;
+    return status;
+}
+
+/* ------------------------------------------------------------------ feature passes */
+
+static void feature_grids(csrec_picture *p, const feature_pass *pass, uint64_t stream,
+                          float units) {
+    csrec_feature_draw draw = {pass->scale, pass->position, pass->projections};
+    size_t bytes = (size_t)p->sites * (size_t)p->channels * sizeof(int32_t);
+    for (int t = 0; t < p->threads; t++) memset(p->thread[t].sum, 0, bytes);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads)
+    for (int g = 0; g < FEATURE_GRIDS; g++) {
+        csrec_adaptive_thread *t = &p->thread[omp_get_thread_num()];
+        if (is_stopped(p)) continue;
+        csrec_axes_draw_feature(&draw, &p->base, p->samples, p->options->seed, stream + (uint64_t)g,
+                                t->axes);
+        add_grid(p, t, units);
+        count_grid(p, "feature grids");
+    }
+}
+
+static void add_mean_of_grids(csrec_picture *p, float alpha, float units) {
+    float scale = 1.0f / ((float)FEATURE_GRIDS * units);
+    int64_t values = (int64_t)p->sites * p->channels;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int64_t k = 0; k < values; k++) {
+        int32_t sum = 0;
+        for (int t = 0; t < p->threads; t++) sum += p->thread[t].sum[k];
+        p->u[k] = alpha * p->u[k] + scale * (float)sum;
+    }
+}
+
+/* p->weighted takes the recovery before the last pass. */
+static csrec_status feature_stage(csrec_picture *p, float units, uint64_t stream, int *passes) {
+    int64_t values = (int64_t)p->sites * p->channels;
+    csrec_status status = CSREC_OK;
+    int pass = 0;
+    p->grids_done = 0;
+    p->grids = FEATURE_GRIDS * FEATURE_PASSES;
+    for (; pass < FEATURE_PASSES && !p->stopped && !status; pass++) {
+        const feature_pass *with = &feature_passes[pass];
+        csrec_picture_features(p, with->radius, with->width);
+        csrec_picture_residual(p, with->alpha);
+        feature_grids(p, with, stream + (uint64_t)(pass * FEATURE_GRIDS), units);
+        if (p->stopped) break;
+        memcpy(p->weighted, p->u, (size_t)values * sizeof *p->u);
+        add_mean_of_grids(p, with->alpha, units);
+        status = take_down(p);
+    }
+    *passes = pass;
+    return status;
+}
+
+static csrec_status run(csrec_picture *p) {
+    float units = units_of(p);
+    uint64_t stream;
+    csrec_status status = class_stage(p, units, &stream);
+    int passes = 0;
+    if (!status) status = feature_stage(p, units, stream, &passes);
+    if (status) return status;
+    int64_t values = (int64_t)p->sites * p->channels;
+    for (int64_t k = 0; passes >= AVERAGED && k < values; k++)
+        p->u[k] = 0.5f * (p->u[k] + p->weighted[k]);
+    return CSREC_OK;
+}
+
+static void fill_report(const csrec_picture *p, double seconds, csrec_recover_report *report) {
+    *report = (csrec_recover_report){.outcome = p->stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED,
+                                     .levels = p->levels,
+                                     .seconds_pursuit = seconds};
+    for (int t = 0; t < p->threads; t++) {
+        report->pursuits += p->thread[t].grids * p->channels;
+        report->iterations += p->thread[t].leaves * p->channels;
+    }
+}
+
+bool csrec_adaptive_suits(const csrec_measurement *measurement) {
+    const int64_t most = INT64_C(1) << 30;
+    int64_t entries;
+    return measurement->shape.dims == 2 && !csrec_shape_count(&measurement->shape, &entries) &&
+           entries <= most && measurement->channels <= (most << 8) / entries;
+}
+
+/* What may be set of a pursuit's options is what the defaults set. */
+static bool steers_pursuit(const csrec_recover_options *options) {
+    const csrec_solve_options *solve = &options->solve;
+    const csrec_stop *stop = &solve->stop;
+    return (stop->epsilon != 0.0 && stop->epsilon != CSREC_EPSILON_DEFAULT) || stop->atoms != 0 ||
+           stop->min_coefficient != 0.0 || stop->sigma != 0.0 || stop->stagnation != 0.0 ||
+           (solve->solver && strcmp(solve->solver, "mp") != 0) || solve->reference ||
+           solve->n_settings != 0 || solve->start || solve->history ||
+           options->columns != CSREC_COLUMNS_TWO_SIDED || options->order != CSREC_ORDER_MORTON;
+}
+
+static csrec_status check(const csrec_measurement *measurement,
+                          const csrec_recover_options *options, csrec_error *error) {
+    if (!csrec_adaptive_suits(measurement))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "adaptive grids need a picture, two axes and at most 2^30 pixels; "
+                          "use --shifts 1");
+    if (steers_pursuit(options))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "solver, stopping rules, columns and order are of pursuits on plain "
+                          "grids; give --shifts 64 with them");
+    if (options->backend && strcmp(options->backend, "cuda") == 0)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "adaptive grids run on the CPU; use --backend cpu, or --shifts 64");
+    return CSREC_OK;
+}
+
+static int threads_of(const csrec_recover_options *options) {
+    int threads = csrec_threads(options->threads);
+    return threads < MOST_THREADS ? threads : MOST_THREADS;
+}
+
+csrec_status csrec_recover_adaptive(const csrec_measurement *measurement,
+                                    const csrec_recover_options *options, double *signal,
+                                    csrec_recover_report *report, csrec_error *error) {
+    csrec_picture picture;
+    csrec_status status = check(measurement, options, error);
+    if (!status)
+        status = csrec_picture_create(measurement, options, threads_of(options), &picture, error);
+    if (status) return status;
+    double start = csrec_seconds();
+    picture.measurement = measurement;
+    picture.record =
+        csrec_history_record(options->history, 0, "passes over adaptive grids", "pass", -1);
+    status = run(&picture);
+    if (status) {
+        csrec_fail(error, status, "out of memory");
+    } else {
+        csrec_picture_deliver(&picture, measurement, picture.u, signal);
+        fill_report(&picture, csrec_seconds() - start, report);
+    }
+    csrec_picture_clear(&picture);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* adaptive.h - recovery of pictures over grids that follow the picture (docs/pictures.md). */
+#ifndef CSREC_RECOVER_ADAPTIVE_H
+#define CSREC_RECOVER_ADAPTIVE_H
+
+#include "core/error.h"
+
+/* Whether it takes the measurement: a shape of two axes, of at most 2^30 pixels. */
+bool csrec_adaptive_suits(const csrec_measurement *measurement);
+
+/* CSREC_ARGUMENT if options of the pursuit on plain grids are set. Uses seed, threads and progress
+ * of the options. */
+csrec_status csrec_recover_adaptive(const csrec_measurement *measurement,
+                                    const csrec_recover_options *options, double *signal,
+                                    csrec_recover_report *report, csrec_error *error);
+
+#endif

@@ -1,0 +1,18 @@
+/* basis.h - recovery on a basis or frame of the signal by any solver (docs/bases.md). */
+#ifndef CSREC_RECOVER_BASIS_H
+#define CSREC_RECOVER_BASIS_H
+
+#include "backend/backend.h"
+
+/* Whether options->basis asks for it: it is neither NULL nor "haar". */
+bool csrec_basis_wanted(const csrec_recover_options *options);
+
+/* Channels one by one; dct with threshold and no block given: the mean of three block sizes.
+ * backend: where to do what it offers. What it does not, the CPU does, unless the options name the
+ * backend: then CSREC_UNSUPPORTED. report->backend says which. */
+csrec_status csrec_recover_basis(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options,
+                                 const csrec_backend *backend, double *signal,
+                                 csrec_recover_report *report, csrec_error *error);
+
+#endif

@@ -1,0 +1,91 @@
+/* conv.c - recovery of a picture with learned filters: a smooth layer, and on it what is sparse in
+ * the convolutional dictionary (docs/conv.md). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "conv/base.h"
+#include "operator/operator.h"
+#include "recover/basis.h"
+#include "recover/history.h"
+#include "recover/model.h"
+#include "recover/recover.h"
+
+enum { ITERATIONS = 100, SETTINGS = 32 };
+
+static double base_width(const csrec_recover_options *options) {
+    const csrec_param *param = csrec_operator_conv.params;
+    double value = param->value;
+    for (int i = 0; i < options->solve.n_settings; i++)
+        if (strcmp(options->solve.settings[i].name, param->name) == 0)
+            value = options->solve.settings[i].value;
+    return value;
+}
+
+/* base [entries * channels]; y [n * channels] becomes what is left of the samples. */
+static csrec_status take_base(const csrec_measurement *m, double sigma, double *y, double *base) {
+    int64_t entries = m->shape.dim[0] * m->shape.dim[1];
+    double *layer = malloc((size_t)(entries + m->n) * sizeof *layer);
+    csrec_status status = layer ? CSREC_OK : CSREC_MEMORY;
+    for (int64_t c = 0; c < m->channels && !status; c++) {
+        double *own = layer + entries;
+        for (int64_t k = 0; k < m->n; k++) own[k] = m->y[k * m->channels + c];
+        status =
+            csrec_conv_base(m->shape.dim[0], m->shape.dim[1], m->n, m->index, own, sigma, layer);
+        for (int64_t i = 0; i < entries && !status; i++) base[i * m->channels + c] = layer[i];
+        for (int64_t k = 0; k < m->n && !status; k++)
+            y[k * m->channels + c] = own[k] - layer[m->index[k]];
+    }
+    free(layer);
+    return status;
+}
+
+/* The solver sees the samples less the base; what it lacks of options is filled in. */
+static csrec_status solve(const csrec_measurement *measurement,
+                          const csrec_recover_options *options, double *y, double *signal,
+                          csrec_recover_report *report, csrec_error *error) {
+    csrec_measurement rest = *measurement;
+    csrec_recover_options own = *options;
+    rest.y = y;
+    own.basis = "conv";
+    own.mean = false;
+    if (!own.solve.solver) own.solve.solver = "fista";
+    csrec_setting settings[SETTINGS + 1] = {{"lambda", 0.001}}; /* the last of a name counts */
+    if (strcmp(own.solve.solver, "fista") == 0) {
+        int given = own.solve.n_settings;
+        if (given < SETTINGS) {
+            for (int i = 0; i < given; i++) settings[i + 1] = own.solve.settings[i];
+            own.solve.settings = settings;
+            own.solve.n_settings = given + 1;
+        }
+        if (own.solve.stop.atoms == 0) own.solve.stop.atoms = ITERATIONS;
+        /* The default tolerance is a pursuit's. */
+        if (own.solve.stop.epsilon == CSREC_EPSILON_DEFAULT) own.solve.stop.epsilon = 0.0;
+    }
+    return csrec_recover_basis(&rest, &own, &csrec_backend_cpu, signal, report, error);
+}
+
+csrec_status csrec_recover_conv(const csrec_measurement *measurement,
+                                const csrec_recover_options *options, double *signal,
+                                csrec_recover_report *report, csrec_error *error) {
+    const csrec_measurement *m = measurement;
+    if (m->shape.dims != 2)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "a model of kind conv is for pictures; the measurement has %d axes",
+                          m->shape.dims);
+    int64_t values = m->shape.dim[0] * m->shape.dim[1] * m->channels;
+    double *base = malloc((size_t)(values + m->n * m->channels) * sizeof *base);
+    csrec_status status =
+        base ? take_base(m, base_width(options), base + values, base) : CSREC_MEMORY;
+    if (status)
+        csrec_fail(error, status, "out of memory for the base layer");
+    else {
+        csrec_history_layer(options->history, base);
+        status = solve(m, options, base + values, signal, report, error);
+        csrec_history_layer(options->history, NULL);
+    }
+    for (int64_t i = 0; i < values && !status; i++) signal[i] += base[i];
+    if (!status) csrec_samples_restore(m, signal);
+    if (!status) report->residual = csrec_samples_residual(m, signal);
+    free(base);
+    return status;
+}

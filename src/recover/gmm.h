@@ -1,0 +1,14 @@
+/* gmm.h - recovery of pictures by one mixture of Gaussians over all patches (docs/learning.md). */
+#ifndef CSREC_RECOVER_GMM_H
+#define CSREC_RECOVER_GMM_H
+
+#include "core/error.h"
+
+bool csrec_gmm_wanted(const csrec_recover_options *options);
+
+/* With options->model a learned mixture, else one that is fitted to the samples. */
+csrec_status csrec_recover_gmm(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, double *signal,
+                               csrec_recover_report *report, csrec_error *error);
+
+#endif

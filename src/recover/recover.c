@@ -1,0 +1,92 @@
+/* recover.c - csrec_recover: defaults, checks, and the choice of a way. */
+#include "recover/recover.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "recover/adaptive.h"
+#include "recover/basis.h"
+#include "recover/gaussian.h"
+#include "recover/gmm.h"
+#include "recover/history.h"
+#include "recover/model.h"
+
+void csrec_recover_defaults(const csrec_measurement *measurement, csrec_recover_options *options) {
+    *options = (csrec_recover_options){.columns = CSREC_COLUMNS_TWO_SIDED,
+                                       .order = CSREC_ORDER_MORTON,
+                                       .shifts = csrec_adaptive_suits(measurement) ? 0 : 1,
+                                       .solve.stop.epsilon = CSREC_EPSILON_DEFAULT,
+                                       .seed = 1,
+                                       .backend = "auto"};
+}
+
+static csrec_status check(const csrec_recover_options *options, bool atoms, csrec_error *error) {
+    if (options->shifts < 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "shifts = %lld; must be at least 0",
+                          (long long)options->shifts);
+    if (atoms && options->shifts != 1)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "coefficients belong to one grid: they need --shifts 1");
+    if (options->solve.history)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "solve.history is of a single csrec_solve; use history of the options");
+    return CSREC_OK;
+}
+
+/* What a device cannot do, auto leaves to the CPU. */
+static csrec_status on_grids(const csrec_measurement *measurement,
+                             const csrec_recover_options *options, const csrec_backend *backend,
+                             double *signal, csrec_atoms *atoms, csrec_recover_report *report,
+                             csrec_error *error) {
+    bool only = backend == &csrec_backend_cpu ||
+                (options->backend && strcmp(options->backend, "auto") != 0);
+    csrec_status status =
+        backend->recover_grids(measurement, options, signal, atoms, report, only ? error : NULL);
+    if (status && !only) {
+        backend = &csrec_backend_cpu;
+        *report = (csrec_recover_report){0};
+        csrec_history_begin(options->history, measurement);
+        status = backend->recover_grids(measurement, options, signal, atoms, report, error);
+    }
+    report->backend = backend->name;
+    return status;
+}
+
+csrec_status csrec_recover(const csrec_measurement *measurement,
+                           const csrec_recover_options *options, double *signal, csrec_atoms *atoms,
+                           csrec_recover_report *report, csrec_error *error) {
+    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    if (!status) status = check(options, atoms != NULL, error);
+    const csrec_backend *backend;
+    if (!status) status = csrec_backend_choose_for(measurement, options, &backend, error);
+    if (status) return status;
+    double start = csrec_seconds();
+    csrec_recover_report own = {0};
+    csrec_history_begin(options->history, measurement);
+    if (options->model) {
+        status = csrec_recover_model(measurement, options, atoms ? NULL : signal, &own, error);
+        own.backend = csrec_backend_cpu.name;
+    } else if (csrec_gmm_wanted(options)) {
+        status = atoms ? csrec_fail(error, CSREC_UNSUPPORTED,
+                                    "solver gmm has no coefficients; use another solver")
+                       : csrec_recover_gmm(measurement, options, signal, &own, error);
+        own.backend = csrec_backend_cpu.name;
+    } else if (csrec_gaussian_wanted(options)) {
+        status = atoms ? csrec_fail(error, CSREC_UNSUPPORTED,
+                                    "solver gaussian has no coefficients; use another solver")
+                       : csrec_recover_gaussian(measurement, options, signal, &own, error);
+    } else if (csrec_basis_wanted(options)) {
+        status = atoms ? csrec_fail(error, CSREC_UNSUPPORTED,
+                                    "coefficients are written for the haar basis only")
+                       : csrec_recover_basis(measurement, options, backend, signal, &own, error);
+    } else if (options->shifts == 0) {
+        status = csrec_recover_adaptive(measurement, options, signal, &own, error);
+        own.backend = csrec_backend_cpu.name;
+    } else {
+        status = on_grids(measurement, options, backend, signal, atoms, &own, error);
+    }
+    own.seconds_total = csrec_seconds() - start;
+    if (!status) status = csrec_history_end(options->history, signal, &own, error);
+    if (!status && report) *report = own;
+    return status;
+}

@@ -1,0 +1,83 @@
+/* cosamp.c - Compressive Sampling Matching Pursuit: 2 k candidates join, a fit, k stay. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/sparse.h"
+
+typedef struct cosamp {
+    csrec_support s; /* first */
+    int64_t k;
+    double *best_x, *best_r; /* of the iteration before */
+} cosamp;
+
+static void destroy(csrec_run *run) {
+    cosamp *o = run->state;
+    if (o) {
+        free(o->best_x);
+        free(o->best_r);
+    }
+    csrec_sparse_destroy(run);
+}
+
+static csrec_status create(csrec_run *run, csrec_error *error) {
+    csrec_status status = csrec_sparse_create(run, sizeof(cosamp), error);
+    cosamp *o = run->state;
+    if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
+    if (status) return status;
+    o->best_x = malloc((size_t)run->A->n * sizeof *o->best_x);
+    o->best_r = malloc((size_t)run->A->m * sizeof *o->best_r);
+    return o->best_x && o->best_r ? CSREC_OK
+                                  : csrec_fail(error, CSREC_MEMORY, "solver cosamp: out of memory");
+}
+
+static void choose(csrec_support *s, int64_t count) {
+    for (int64_t i = 0; i < count; i++) s->chosen[s->largest[i]] = true;
+}
+
+/* Keeps the k largest of x, by their share in A x. */
+static void prune(csrec_support *s, int64_t k) {
+    for (int64_t j = 0; j < s->A->n; j++) s->c[j] = s->x[j] * s->norms[j];
+    int64_t kept = csrec_support_largest(s, s->c, k);
+    memset(s->chosen, 0, (size_t)s->A->n * sizeof *s->chosen);
+    choose(s, kept);
+    for (int64_t j = 0; j < s->A->n; j++)
+        if (!s->chosen[j]) s->x[j] = 0.0;
+    s->size = kept;
+}
+
+/* More columns than samples cannot be fitted: the candidates are cut to what the samples hold. */
+static bool update(csrec_run *run) {
+    cosamp *o = run->state;
+    csrec_support *s = &o->s;
+    size_t x_bytes = (size_t)run->A->n * sizeof *s->x, r_bytes = (size_t)run->A->m * sizeof *s->r;
+    double before = s->energy;
+    memcpy(o->best_x, s->x, x_bytes);
+    memcpy(o->best_r, s->r, r_bytes);
+    run->fault = csrec_support_correlate(s);
+    int64_t room = run->A->m - s->size, most = 2 * o->k < room ? 2 * o->k : room;
+    int64_t joined = csrec_support_largest(s, s->c, most);
+    choose(s, joined);
+    s->size += joined;
+    if (!run->fault) run->fault = csrec_support_fit(s);
+    prune(s, o->k);
+    if (!run->fault) run->fault = csrec_support_residual(s);
+    if (run->fault) return false;
+    if (s->energy < before) return true;
+    memcpy(s->x, o->best_x, x_bytes);
+    memcpy(s->r, o->best_r, r_bytes);
+    s->energy = before;
+    return false;
+}
+
+static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
+
+const csrec_solver_type csrec_solver_cosamp = {
+    .name = "cosamp",
+    .brief = "CoSaMP: candidates join, all are fitted, the k largest stay",
+    .source = "Needell and Tropp 2009, algorithm 2.1",
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .update = update,
+    .energy = csrec_support_energy,
+    .result = csrec_support_result};

@@ -1,0 +1,202 @@
+/* fista.c - min 1/2 ||A x - y||^2 + lambda ||x||_1 by accelerated proximal gradient steps.
+ *
+ * lambda is in the units of <a_j, y>: with lambda >= max_j |<a_j, y>| the answer is x = 0, so the
+ * share `lambda` of that maximum is what is set. The step is 1 / L with L = ||A||^2 found by power
+ * iteration and raised where a step proves it too small (Beck and Teboulle's backtracking). With
+ * `debias` the columns found are fitted by least squares at the end.
+ *
+ * Where the operator has its columns in memory, an iteration is a round of fista_active.c instead,
+ * whose steps are on a few columns. Without lambda every column takes part, and steps on all it is.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/fista_active.h"
+#include "solver/sparse.h"
+
+typedef struct fista {
+    csrec_support s;      /* first */
+    csrec_active *active; /* or NULL */
+    double lambda, L, t;  /* L: 0 before the first step */
+    double *z, *next;     /* [n] extrapolated x, next x */
+    double *at_z;         /* [m] y - A z */
+    bool debias;
+} fista;
+
+static void destroy(csrec_run *run) {
+    fista *o = run->state;
+    if (o) {
+        csrec_active_destroy(o->active);
+        free(o->z);
+        free(o->next);
+        free(o->at_z);
+    }
+    csrec_sparse_destroy(run);
+}
+
+static double squares(int64_t n, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
+    return sum;
+}
+
+/* ||A||^2 from below; g, q are scratch. The start has all frequencies and is the same each run. */
+static csrec_status estimate_norm(fista *o) {
+    csrec_support *s = &o->s;
+    csrec_status status = CSREC_OK;
+    for (int64_t j = 0; j < s->A->n; j++) s->g[j] = csrec_random_normal(1, 0, (uint64_t)j);
+    for (int i = 0; i < 12 && !status; i++) {
+        double length = sqrt(squares(s->A->n, s->g));
+        if (length == 0.0) break;
+        for (int64_t j = 0; j < s->A->n; j++) s->g[j] /= length;
+        status = s->A->type->forward(s->A, s->g, s->q);
+        o->L = squares(s->A->m, s->q);
+        if (!status) status = s->A->type->adjoint(s->A, s->q, s->g);
+    }
+    if (!(o->L > 0.0)) o->L = 1.0;
+    return status;
+}
+
+static csrec_status create(csrec_run *run, csrec_error *error) {
+    csrec_status status = csrec_sparse_create(run, sizeof(fista), error);
+    fista *o = run->state;
+    if (status) return status;
+    o->z = malloc((size_t)run->A->n * sizeof *o->z);
+    o->next = malloc((size_t)run->A->n * sizeof *o->next);
+    o->at_z = malloc((size_t)run->A->m * sizeof *o->at_z);
+    if (!o->z || !o->next || !o->at_z)
+        return csrec_fail(error, CSREC_MEMORY, "solver fista: out of memory");
+    o->debias = csrec_run_param(run, "debias") != 0.0;
+    double share = csrec_run_param(run, "lambda");
+    if (share > 0.0) status = csrec_active_create(&o->s, share, &o->active);
+    return status ? csrec_fail(error, status, "solver fista: out of memory for %lld columns",
+                               (long long)run->A->n)
+                  : CSREC_OK;
+}
+
+/* What steps on all columns begin with, from the x at hand. */
+static csrec_status start(csrec_run *run, fista *o) {
+    csrec_support *s = &o->s;
+    csrec_status status = run->A->type->adjoint(run->A, run->y, s->g);
+    double largest = 0.0;
+    for (int64_t j = 0; j < run->A->n; j++) largest = fmax(largest, fabs(s->g[j]));
+    o->lambda = csrec_run_param(run, "lambda") * largest;
+    o->t = 1.0;
+    memcpy(o->z, s->x, (size_t)run->A->n * sizeof *o->z);
+    memcpy(o->at_z, s->r, (size_t)run->A->m * sizeof *o->at_z);
+    return status ? status : estimate_norm(o);
+}
+
+/* next = soft(z - A^T (A z - y) / L, lambda / L); p keeps the gradient at z. */
+static void shrink(fista *o, int64_t n) {
+    double limit = o->lambda / o->L;
+    for (int64_t j = 0; j < n; j++) {
+        double v = o->z[j] + o->s.p[j] / o->L;
+        o->next[j] = v > limit ? v - limit : v < -limit ? v + limit : 0.0;
+    }
+}
+
+/* Is 1/2 ||A next - y||^2 below its quadratic model at z, as 1 / L demands? Leaves y - A next in
+ * q. at_z: ||A z - y||^2. */
+static bool step_holds(fista *o, double at_z, csrec_status *status) {
+    csrec_support *s = &o->s;
+    *status = s->A->type->forward(s->A, o->next, s->q);
+    for (int64_t i = 0; i < s->A->m; i++) s->q[i] = s->y[i] - s->q[i];
+    double slope = 0.0, moved = 0.0;
+    for (int64_t j = 0; j < s->A->n; j++) {
+        double d = o->next[j] - o->z[j];
+        slope -= s->p[j] * d;
+        moved += d * d;
+    }
+    double model = at_z + 2.0 * slope + o->L * moved;
+    return squares(s->A->m, s->q) <= model + 0x1p-40 * at_z;
+}
+
+/* r is affine in x: y - A z follows from those of x and next, without a product. */
+static void extrapolate(fista *o) {
+    csrec_support *s = &o->s;
+    double t = 0.5 * (1.0 + sqrt(1.0 + 4.0 * o->t * o->t)), inertia = (o->t - 1.0) / t;
+    double against = 0.0;
+    for (int64_t j = 0; j < s->A->n; j++)
+        against += (o->z[j] - o->next[j]) * (o->next[j] - s->x[j]);
+    /* Momentum that points uphill starts anew (O'Donoghue and Candes 2015). */
+    if (against > 0.0) {
+        t = 1.0;
+        inertia = 0.0;
+    }
+    for (int64_t j = 0; j < s->A->n; j++) o->z[j] = o->next[j] + inertia * (o->next[j] - s->x[j]);
+    for (int64_t i = 0; i < s->A->m; i++) o->at_z[i] = s->q[i] + inertia * (s->q[i] - s->r[i]);
+    o->t = t;
+}
+
+/* One step on all columns. */
+static bool step(csrec_run *run, fista *o) {
+    csrec_support *s = &o->s;
+    int64_t n = run->A->n, m = run->A->m;
+    if (o->L == 0.0) run->fault = start(run, o);
+    double at_z = squares(m, o->at_z);
+    if (!run->fault) run->fault = run->A->type->adjoint(run->A, o->at_z, s->p);
+    shrink(o, n);
+    while (!run->fault && !step_holds(o, at_z, &run->fault)) {
+        o->L *= 1.5;
+        shrink(o, n);
+    }
+    if (run->fault) return false;
+    double moved = 0.0, size = 0.0;
+    for (int64_t j = 0; j < n; j++) {
+        double d = o->next[j] - s->x[j];
+        moved += d * d;
+        size += o->next[j] * o->next[j];
+    }
+    extrapolate(o);
+    memcpy(s->x, o->next, (size_t)n * sizeof *s->x);
+    memcpy(s->r, s->q, (size_t)m * sizeof *s->r);
+    s->energy = squares(m, s->r);
+    return moved > 0x1p-90 * size; /* x stands still to 13 digits */
+}
+
+static bool update(csrec_run *run) {
+    fista *o = run->state;
+    if (!o->active) return step(run, o);
+    csrec_round came = csrec_active_round(o->active);
+    if (came != CSREC_ROUND_FULL) return came == CSREC_ROUND_BETTER;
+    csrec_active_destroy(o->active);
+    o->active = NULL;
+    return step(run, o);
+}
+
+static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) {
+    fista *o = run->state;
+    csrec_status status = CSREC_OK;
+    if (o->debias) {
+        o->s.size = 0;
+        for (int64_t j = 0; j < run->A->n; j++) {
+            o->s.chosen[j] = o->s.x[j] != 0.0;
+            o->s.size += o->s.chosen[j];
+        }
+        status = csrec_support_fit(&o->s);
+    }
+    return status ? status : csrec_support_result(run, atoms, r);
+}
+
+static bool settles(const csrec_run *run) {
+    return ((const fista *)run->state)->debias;
+}
+
+static const csrec_param params[] = {
+    {"lambda", 0.01, 0, 1, "weight of ||x||_1, as a share of max |<a_j, y>|, which makes x = 0"},
+    {"debias", 0, 0, 1, "1: fit the columns found by least squares at the end"},
+    {0}};
+
+const csrec_solver_type csrec_solver_fista = {
+    .name = "fista",
+    .brief = "least squares with an l1 penalty, accelerated proximal gradient",
+    .source = "Beck and Teboulle 2009, equations 4.1 to 4.3, with backtracking and restart",
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .update = update,
+    .energy = csrec_support_energy,
+    .result = result,
+    .settles = settles};

@@ -1,0 +1,148 @@
+/* iht.c - Iterative Hard Thresholding: a gradient step, then only the k largest stay; normalised
+ * (the step length follows the support), and HTP, which fits the support it finds. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/sparse.h"
+
+typedef struct iht {
+    csrec_support s; /* first */
+    int64_t k;
+    double *z;    /* [n] the next x */
+    bool *before; /* [n] its predecessor's support */
+} iht;
+
+static void destroy(csrec_run *run) {
+    iht *o = run->state;
+    if (o) {
+        free(o->z);
+        free(o->before);
+    }
+    csrec_sparse_destroy(run);
+}
+
+static csrec_status create(csrec_run *run, csrec_error *error) {
+    csrec_status status = csrec_sparse_create(run, sizeof(iht), error);
+    iht *o = run->state;
+    if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
+    if (status) return status;
+    o->z = malloc((size_t)run->A->n * sizeof *o->z);
+    o->before = malloc((size_t)run->A->n * sizeof *o->before);
+    return o->z && o->before
+               ? CSREC_OK
+               : csrec_fail(error, CSREC_MEMORY, "solver %s: out of memory", run->type->name);
+}
+
+static double squares(int64_t n, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
+    return sum;
+}
+
+/* The step that is best on the chosen columns: ||g_S||^2 / ||A g_S||^2, in columns of unit length.
+ * c holds the gradient; g, q are scratch. 0: the gradient vanishes there. */
+static double step_length(csrec_support *s, csrec_status *status) {
+    double length = 0.0;
+    for (int64_t j = 0; j < s->A->n; j++) {
+        double g = s->chosen[j] ? s->c[j] : 0.0;
+        length += g * g;
+        s->g[j] = g != 0.0 ? g / s->norms[j] : 0.0;
+    }
+    *status = s->A->type->forward(s->A, s->g, s->q);
+    double image = squares(s->A->m, s->q);
+    return image > 0.0 ? length / image : 0.0;
+}
+
+static void choose_largest(iht *o, const double *v) {
+    int64_t kept = csrec_support_largest(&o->s, v, o->k);
+    memset(o->s.chosen, 0, (size_t)o->s.A->n * sizeof *o->s.chosen);
+    for (int64_t i = 0; i < kept; i++) o->s.chosen[o->s.largest[i]] = true;
+    o->s.size = kept;
+}
+
+/* z = H_k(x + mu g), in columns of unit length; chosen = its support. */
+static void threshold(iht *o, double mu) {
+    csrec_support *s = &o->s;
+    for (int64_t j = 0; j < s->A->n; j++) s->g[j] = s->x[j] * s->norms[j] + mu * s->c[j];
+    choose_largest(o, s->g);
+    for (int64_t j = 0; j < s->A->n; j++)
+        o->z[j] = s->chosen[j] && s->norms[j] > 0.0 ? s->g[j] / s->norms[j] : 0.0;
+}
+
+static bool support_changed(const iht *o) {
+    return memcmp(o->before, o->s.chosen, (size_t)o->s.A->n * sizeof *o->before) != 0;
+}
+
+/* ||z - x||^2 / ||A (z - x)||^2: a longer step could lengthen r once the support changes. */
+static double longest_step(iht *o, csrec_status *status) {
+    csrec_support *s = &o->s;
+    double moved = 0.0;
+    for (int64_t j = 0; j < s->A->n; j++) {
+        s->g[j] = o->z[j] - s->x[j];
+        moved += s->g[j] * s->g[j] * s->norms[j] * s->norms[j];
+    }
+    *status = s->A->type->forward(s->A, s->g, s->q);
+    double image = squares(s->A->m, s->q);
+    return image > 0.0 ? moved / image : INFINITY;
+}
+
+/* The gradient, a support to start with, and the step with its safeguard; z is the next x. */
+static bool take_step(csrec_run *run, iht *o) {
+    csrec_support *s = &o->s;
+    run->fault = csrec_support_correlate(s);
+    if (s->size == 0) choose_largest(o, s->c);
+    memcpy(o->before, s->chosen, (size_t)run->A->n * sizeof *o->before);
+    double mu = run->fault ? 0.0 : step_length(s, &run->fault);
+    if (mu == 0.0) return false;
+    threshold(o, mu);
+    for (int tries = 0; tries < 60 && support_changed(o) && !run->fault; tries++) {
+        double longest = longest_step(o, &run->fault);
+        if (mu <= 0.99 * longest) break;
+        mu *= 0.5;
+        threshold(o, mu);
+    }
+    return !run->fault;
+}
+
+static bool iht_update(csrec_run *run) {
+    iht *o = run->state;
+    double before = o->s.energy;
+    if (!take_step(run, o)) return false;
+    memcpy(o->s.x, o->z, (size_t)run->A->n * sizeof *o->z);
+    run->fault = csrec_support_residual(&o->s);
+    return !run->fault && o->s.energy < before;
+}
+
+static bool htp_update(csrec_run *run) {
+    iht *o = run->state;
+    double before = o->s.energy;
+    if (!take_step(run, o)) return false;
+    memcpy(o->s.x, o->z, (size_t)run->A->n * sizeof *o->z);
+    run->fault = csrec_support_fit(&o->s);
+    return !run->fault && o->s.energy < before;
+}
+
+static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
+
+const csrec_solver_type csrec_solver_iht = {
+    .name = "iht",
+    .brief = "Normalised Iterative Hard Thresholding: gradient step, the k largest stay",
+    .source = "Blumensath and Davies 2010, algorithm of section III",
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .update = iht_update,
+    .energy = csrec_support_energy,
+    .result = csrec_support_result};
+
+const csrec_solver_type csrec_solver_htp = {
+    .name = "htp",
+    .brief = "Hard Thresholding Pursuit: as iht, with a fit on the support it finds",
+    .source = "Foucart 2011, algorithm HTP with the step of normalised IHT",
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .update = htp_update,
+    .energy = csrec_support_energy,
+    .result = csrec_support_result};

@@ -1,0 +1,147 @@
+/* omp.c - Orthogonal Matching Pursuit: after each pick all picked columns are fitted anew.
+ *
+ * With unit columns q_1, q_2, .. that span the picked ones (omp_basis.c), r -= <q, r> q is the new
+ * residual, and x follows once at the end from R x = Q^T y. An operator with an orthogonal search
+ * of its own is asked for it instead; on a dense matrix omp_ahead.c finds the picks.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operator/dense.h"
+#include "solver/omp_ahead.h"
+#include "solver/omp_basis.h"
+#include "solver/omp_batch.h"
+#include "solver/support.h"
+
+typedef struct omp {
+    csrec_support s; /* first; unused where the operator has its own search */
+    const csrec_atom_search *own;
+    void *search; /* of own */
+    csrec_basis basis;
+    csrec_ahead *ahead; /* or NULL */
+    int64_t pick;       /* of select; -1: none */
+    double c;           /* its correlation */
+    int64_t *picks;     /* [room] columns in the order of their picks */
+    double *t;          /* [room] Q^T y */
+} omp;
+
+static void destroy(csrec_run *run) {
+    omp *o = run->state;
+    if (!o) return;
+    if (o->own) o->own->destroy(o->search);
+    csrec_support_clear(&o->s);
+    csrec_basis_clear(&o->basis);
+    csrec_ahead_destroy(o->ahead);
+    free(o->picks);
+    free(o->t);
+    free(o);
+}
+
+static csrec_status check(const csrec_run *run, csrec_error *error) {
+    int64_t atoms = run->options->stop.atoms;
+    int64_t most = run->A->m < run->A->n ? run->A->m : run->A->n;
+    if (run->options->start)
+        return csrec_fail(error, CSREC_UNSUPPORTED, "solver omp: starts from 0 only");
+    if (atoms > most)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "atoms = %lld, but %lld samples and %lld columns fit at most %lld",
+                          (long long)atoms, (long long)run->A->m, (long long)run->A->n,
+                          (long long)most);
+    return CSREC_OK;
+}
+
+static csrec_status create_own(csrec_run *run, omp *o, csrec_error *error) {
+    o->own = run->A->type->orthogonal;
+    csrec_status status = o->own->create(run->A, run->options->reference, run->y, &o->search);
+    return status ? csrec_fail(error, status, "solver omp: out of memory for %lld samples",
+                               (long long)run->A->m)
+                  : CSREC_OK;
+}
+
+static csrec_status create(csrec_run *run, csrec_error *error) {
+    csrec_status status = check(run, error);
+    omp *o = status ? NULL : calloc(1, sizeof *o);
+    if (status) return status;
+    if (!o) return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory");
+    run->state = o;
+    if (run->A->type->orthogonal) return create_own(run, o, error);
+    status = csrec_support_create(run, &o->s, error);
+    if (status) return status;
+    int64_t room = run->A->m < run->A->n ? run->A->m : run->A->n;
+    if (run->options->stop.atoms) room = run->options->stop.atoms;
+    o->picks = malloc((size_t)room * sizeof *o->picks);
+    o->t = malloc((size_t)room * sizeof *o->t);
+    status = csrec_basis_create(run->A, o->s.norms, room, &o->basis);
+    if (!status) status = csrec_ahead_create(run->A, &o->ahead);
+    if (!status && o->picks && o->t) return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory for %lld atoms; set --atoms",
+                      (long long)room);
+}
+
+static double select_column(csrec_run *run) {
+    omp *o = run->state;
+    if (o->own) return o->own->select(o->search);
+    o->c = 0.0;
+    o->pick = -1;
+    if (o->ahead) {
+        o->pick = csrec_ahead_select(o->ahead, &o->basis, o->s.chosen, o->s.r, &o->c, &run->fault);
+        return fabs(o->c);
+    }
+    run->fault = csrec_support_correlate(&o->s);
+    for (int64_t j = 0; j < run->A->n; j++)
+        if (!o->s.chosen[j] && (o->pick < 0 || fabs(o->s.c[j]) > fabs(o->c))) {
+            o->pick = j;
+            o->c = o->s.c[j];
+        }
+    return fabs(o->c);
+}
+
+/* The pick's basis vector: made by looking ahead, or made now. */
+static bool extend_basis(csrec_run *run, omp *o) {
+    if (!o->ahead || !csrec_ahead_added(o->ahead))
+        return csrec_basis_add(&o->basis, o->pick, &run->fault);
+    o->basis.size++;
+    return true;
+}
+
+static bool update(csrec_run *run) {
+    omp *o = run->state;
+    if (o->own) return o->own->update(o->search);
+    if (run->fault || o->pick < 0 || o->c == 0.0 || !extend_basis(run, o)) return false;
+    if (o->ahead) csrec_ahead_advance(o->ahead);
+    const csrec_dense_simd *simd = csrec_dense_simd_choose();
+    int64_t k = o->basis.size - 1, m = run->A->m;
+    csrec_basis_reduce(&o->basis, k, o->s.r);
+    o->t[k] = simd->dot(m, o->basis.Q + k * m, o->s.y);
+    o->picks[k] = o->pick;
+    o->s.chosen[o->pick] = true;
+    o->s.size++;
+    o->s.energy = simd->dot(m, o->s.r, o->s.r);
+    return true;
+}
+
+static double energy(const csrec_run *run) {
+    const omp *o = run->state;
+    return o->own ? o->own->energy(o->search) : o->s.energy;
+}
+
+static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) {
+    const omp *o = run->state;
+    if (o->own) return o->own->result(o->search, atoms, r);
+    csrec_basis_solve(&o->basis, o->t); /* R x = Q^T y */
+    for (int64_t k = 0; k < o->basis.size; k++) o->s.x[o->picks[k]] = o->t[k];
+    return csrec_support_result(run, atoms, r);
+}
+
+const csrec_solver_type csrec_solver_omp = {
+    .name = "omp",
+    .brief = "Orthogonal Matching Pursuit: all picked columns fitted after each pick",
+    .source = "Pati, Rezaiifar and Krishnaprasad 1993; Tropp and Gilbert 2007",
+    .create = create,
+    .destroy = destroy,
+    .select = select_column,
+    .update = update,
+    .energy = energy,
+    .result = result,
+    .many = csrec_omp_batch};

@@ -1,0 +1,143 @@
+/* omp_ahead.c - the next picks are guessed, then proved or corrected all at once.
+ *
+ * A large matrix is bound by memory: the pass over the screen is what a step costs, and for sixteen
+ * residuals it costs little more than for one. The next picks almost always come from the few
+ * columns that were best at the last pass. So up to sixteen steps are taken with those columns
+ * alone; one pass then bounds the correlations of all columns with all sixteen residuals. The first
+ * guess that a column beats is replaced by it and ends the plan. The picks are those of full
+ * correlations, whatever was guessed.
+ */
+#include "solver/omp_ahead.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below this many entries all correlations cost less than the second copy would. */
+enum { SCREEN_FROM = 1 << 14, POOL = 64, COUNT = CSREC_SCREEN_COUNT };
+
+struct csrec_ahead {
+    const csrec_operator *A;
+    const csrec_screen *screen;
+    int64_t pool[POOL]; /* best columns at the last pass */
+    int pooled;
+    int planned, next; /* proved picks, and those of them taken */
+    int64_t pick[COUNT];
+    double c[COUNT];
+    bool added[COUNT]; /* its basis vector is in place */
+    double *r;         /* [COUNT][m] residuals before each pick */
+    double *upper;     /* [COUNT][n] */
+    int8_t *p;         /* scratch of the screen */
+};
+
+void csrec_ahead_destroy(csrec_ahead *a) {
+    if (!a) return;
+    free(a->r);
+    free(a->upper);
+    free(a->p);
+    free(a);
+}
+
+csrec_status csrec_ahead_create(const csrec_operator *A, csrec_ahead **ahead) {
+    *ahead = NULL;
+    if (!csrec_dense_of(A) || A->m * A->n < SCREEN_FROM) return CSREC_OK;
+    csrec_ahead *a = calloc(1, sizeof *a);
+    if (!a) return CSREC_MEMORY;
+    a->A = A;
+    a->r = malloc(COUNT * (size_t)A->m * sizeof *a->r);
+    a->upper = malloc(COUNT * (size_t)A->n * sizeof *a->upper);
+    a->p = aligned_alloc(64, COUNT * (size_t)csrec_screen_padded(A->m) * sizeof *a->p);
+    csrec_status status = a->r && a->upper && a->p ? csrec_screen_of(A, &a->screen) : CSREC_MEMORY;
+    if (status)
+        csrec_ahead_destroy(a);
+    else
+        *ahead = a;
+    return status;
+}
+
+static int64_t best_in_pool(const csrec_ahead *a, const bool *skip, const double *r) {
+    int64_t best = -1;
+    double most = 0.0;
+    for (int i = 0; i < a->pooled; i++) {
+        if (skip[a->pool[i]]) continue;
+        double c = fabs(csrec_dense_correlation(a->A, a->pool[i], r));
+        if (c <= most) continue;
+        most = c;
+        best = a->pool[i];
+    }
+    return best;
+}
+
+/* Guesses, each with its basis vector and the residual after it. Returns the residuals to prove;
+ * the guess for the last may be missing. */
+static int guess(csrec_ahead *a, csrec_basis *basis, bool *skip, csrec_status *status) {
+    int64_t m = a->A->m;
+    for (int k = 0; k < COUNT; k++) {
+        a->pick[k] = best_in_pool(a, skip, a->r + k * m);
+        a->added[k] = a->pick[k] >= 0 && csrec_basis_add(basis, a->pick[k], status);
+        if (!a->added[k] || k + 1 == COUNT) return k + 1;
+        skip[a->pick[k]] = true;
+        memcpy(a->r + (k + 1) * m, a->r + k * m, (size_t)m * sizeof *a->r);
+        csrec_basis_reduce(basis, basis->size - 1, a->r + (k + 1) * m);
+    }
+    return COUNT;
+}
+
+/* Takes back all guesses; those that are proved are skipped on the way. */
+static void prove(csrec_ahead *a, int count, bool *skip) {
+    int64_t n = a->A->n, guessed[COUNT];
+    memcpy(guessed, a->pick, sizeof guessed);
+    for (int k = 0; k + 1 < count; k++) skip[guessed[k]] = false;
+    for (a->planned = 0; a->planned < count;) {
+        int k = a->planned++;
+        a->c[k] = 0.0;
+        a->pick[k] = csrec_screen_settle(a->A, a->r + k * a->A->m, skip, a->upper + k * n,
+                                         guessed[k], &a->c[k]);
+        a->added[k] = a->added[k] && a->pick[k] == guessed[k];
+        if (!a->added[k]) break;
+        skip[guessed[k]] = true;
+    }
+    for (int k = 0; k < a->planned; k++)
+        if (a->pick[k] >= 0 && a->added[k]) skip[a->pick[k]] = false;
+}
+
+/* A heap-free selection: the POOL largest bounds, by a threshold that rises as the pool fills. */
+static void fill_pool(csrec_ahead *a, const double *upper, const bool *skip) {
+    int least = 0;
+    a->pooled = 0;
+    for (int64_t j = 0; j < a->A->n; j++) {
+        if (skip[j] || (a->pooled == POOL && upper[j] <= upper[a->pool[least]])) continue;
+        a->pool[a->pooled < POOL ? a->pooled++ : least] = j;
+        if (a->pooled < POOL) continue;
+        least = 0;
+        for (int i = 1; i < POOL; i++)
+            if (upper[a->pool[i]] < upper[a->pool[least]]) least = i;
+    }
+}
+
+static void plan(csrec_ahead *a, csrec_basis *basis, bool *skip, const double *r,
+                 csrec_status *status) {
+    int64_t size = basis->size;
+    memcpy(a->r, r, (size_t)a->A->m * sizeof *r);
+    int count = guess(a, basis, skip, status);
+    basis->size = size;
+    csrec_screen_bounds(a->A, a->screen, count, a->r, a->upper, a->p);
+    prove(a, count, skip);
+    fill_pool(a, a->upper + (a->planned - 1) * a->A->n, skip);
+    a->next = 0;
+}
+
+int64_t csrec_ahead_select(csrec_ahead *a, csrec_basis *basis, bool *skip, const double *r,
+                           double *c, csrec_status *status) {
+    if (a->next == a->planned) plan(a, basis, skip, r, status);
+    *c = a->c[a->next];
+    return a->pick[a->next];
+}
+
+bool csrec_ahead_added(const csrec_ahead *a) {
+    return a->added[a->next];
+}
+
+void csrec_ahead_advance(csrec_ahead *a) {
+    a->next++;
+}

@@ -1,0 +1,115 @@
+/* omp_backend.c - Batch-OMP where the operator's backend has a way of its own: part by part, so
+ * that an interruption is heard; what the backend leaves, omp itself solves. */
+#include "solver/omp_backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "haar/atoms.h"
+
+enum { PART = 16384 };
+
+static void clear(csrec_omp_result *result) {
+    void *all[] = {result->outcome,  result->size,   result->iterations,
+                   result->residual, result->column, result->coefficient};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
+}
+
+static bool allocate(size_t count, size_t room, csrec_omp_result *result) {
+    *result = (csrec_omp_result){.outcome = malloc(count * sizeof *result->outcome),
+                                 .size = malloc(count * sizeof *result->size),
+                                 .iterations = malloc(count * sizeof *result->iterations),
+                                 .residual = malloc(count * sizeof *result->residual),
+                                 .column = malloc(count * room * sizeof *result->column),
+                                 .coefficient = malloc(count * room * sizeof *result->coefficient)};
+    return result->outcome && result->size && result->iterations && result->residual &&
+           result->column && result->coefficient;
+}
+
+/* By column; zeros are no atoms. */
+static csrec_status make_atoms(int64_t size, int32_t *column, double *coefficient,
+                               csrec_atoms *atoms) {
+    int64_t n = 0;
+    for (int64_t k = 0; k < size; k++) {
+        int32_t c = column[k];
+        double x = coefficient[k];
+        if (x == 0.0) continue;
+        int64_t at = n++;
+        for (; at > 0 && column[at - 1] > c; at--) {
+            column[at] = column[at - 1];
+            coefficient[at] = coefficient[at - 1];
+        }
+        column[at] = c;
+        coefficient[at] = x;
+    }
+    csrec_status status = csrec_atoms_create(n, atoms);
+    for (int64_t k = 0; k < n && !status; k++) {
+        atoms->column[k] = (uint64_t)column[k];
+        atoms->coefficient[k] = coefficient[k];
+    }
+    return status;
+}
+
+/* Right-hand side `at` of the job, which is number k of the part. */
+static csrec_status deliver(const csrec_many *job, int64_t at, const csrec_omp_result *result,
+                            int64_t room, int64_t k) {
+    int64_t m = job->A->m;
+    csrec_atoms *atoms = job->atoms ? job->atoms + at : NULL;
+    if (result->outcome[k] < 0)
+        return csrec_solve(job->A, job->y + at * m, job->options, atoms,
+                           job->r ? job->r + at * m : NULL, job->reports ? job->reports + at : NULL,
+                           NULL);
+    if (job->reports)
+        job->reports[at] = (csrec_solve_report){(csrec_outcome)result->outcome[k],
+                                                result->iterations[k], result->residual[k]};
+    return atoms ? make_atoms(result->size[k], result->column + k * room,
+                              result->coefficient + k * room, atoms)
+                 : CSREC_OK;
+}
+
+static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t count, int64_t room,
+                               csrec_omp_result *result) {
+    int64_t m = job->A->m;
+    csrec_omp_job part = {job->A, count, room, job->y + start * m, &job->options->stop};
+    result->r = job->r ? job->r + start * m : NULL;
+    csrec_status status = job->A->backend->omp(&part, result);
+    if (status) return status;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(job->threads)
+    for (int64_t k = 0; k < count; k++) {
+        csrec_status own = deliver(job, start + k, result, room, k);
+        if (own) {
+#pragma omp critical(csrec_omp_backend)
+            status = own;
+        }
+    }
+    return status;
+}
+
+/* x = 0 for what an interruption leaves out. */
+static csrec_status leave_out(const csrec_many *job, int64_t at) {
+    const double *y = job->y + at * job->A->m;
+    bool zero = true;
+    for (int64_t i = 0; i < job->A->m; i++) zero = zero && y[i] == 0.0;
+    if (job->r) memcpy(job->r + at * job->A->m, y, (size_t)job->A->m * sizeof *y);
+    if (job->reports)
+        job->reports[at] = (csrec_solve_report){CSREC_INTERRUPTED, 0, zero ? 0.0 : 1.0};
+    return job->atoms ? csrec_atoms_create(0, job->atoms + at) : CSREC_OK;
+}
+
+csrec_status csrec_omp_on_backend(const csrec_many *job, int64_t room) {
+    /* A device delivers results alone, no residual of each step. */
+    if (!job->A->backend->omp || job->options->history) return CSREC_UNSUPPORTED;
+    csrec_omp_result result;
+    int64_t most = job->count < PART ? job->count : PART, at = 0;
+    csrec_status status = allocate((size_t)most, (size_t)room, &result) ? CSREC_OK : CSREC_MEMORY;
+    for (bool stopped = false; at < job->count && !status && !stopped;) {
+        int64_t count = job->count - at < most ? job->count - at : most;
+        status = solve_part(job, at, count, room, &result);
+        at += count;
+        stopped = !status && csrec_many_stops(job, at);
+    }
+    for (; at < job->count && !status; at++) status = leave_out(job, at);
+    clear(&result);
+    return status;
+}

@@ -1,0 +1,385 @@
+/* omp_batch.c - Batch-OMP (Rubinstein, Zibulevsky and Elad 2008): with unit columns U, G = U^T U
+ * and a = U^T y, the correlations with the residual of the picked columns I are
+ *
+ *     U^T r = a - G_I x,     G_II x = a_I  by a progressive Cholesky factor L,
+ *
+ * so that a step costs n k instead of n m and never touches a vector of samples. a and G_I x are
+ * taken in single precision; columns within its error of the best are then compared in double, so
+ * the pick is that of double precision. ||r||^2 = ||y||^2 - ||L^-1 a_I||^2 loses digits as r gets
+ * short: below a thousandth of y, r itself is computed and used. A signal with nearly dependent
+ * columns is left to omp itself.
+ */
+#include "solver/omp_batch.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "haar/atoms.h"
+#include "operator/dense.h"
+#include "solver/omp_backend.h"
+
+enum { CHUNK = 4096, LINE = 64 }; /* signals at once; floats of combine */
+
+/* Of the matrix, shared by all signals. */
+typedef struct batch {
+    const csrec_many *job;
+    const csrec_dense *dense;
+    const csrec_dense_simd *simd;
+    int64_t m, n, padded, room;
+    double *U, *G;  /* [n][m] unit columns, [n][n] */
+    float *U1, *G1; /* [padded][m], [n][padded]: rounded, zeros behind */
+    float *Y1, *a1; /* [CHUNK][m], [CHUNK][padded] */
+    int64_t done;   /* signals, all chunks */
+    double told;    /* when progress was */
+    bool stopped;   /* asked to: what is left gets x = 0 */
+} batch;
+
+/* Of one signal, owned by a thread. */
+typedef struct signal {
+    const batch *b;
+    const double *y;
+    const float *a1;
+    double scale;         /* y = scale * what is solved for: unit length keeps floats in range */
+    float *c, *w;         /* [padded], [room] */
+    double *unit, *r;     /* [m] y / scale, and its residual where it is needed */
+    double *exact;        /* [n] correlations where r is used */
+    double *L, *Lt;       /* [room][room] by rows and by columns */
+    double *inverse;      /* [room] 1 / L_kk */
+    double *z, *x, *left; /* [room] L^-1 a_I, x_I, scratch */
+    double *steps;        /* [room] ||r|| after each iteration */
+    const float **row;    /* [room] rows of G1 */
+    int64_t *close;       /* [padded] columns near the best */
+    int64_t *pick, size;
+    double energy; /* ||unit - U_I x||^2 */
+    bool fine;     /* r holds the residual */
+} signal;
+
+static void batch_clear(batch *b) {
+    free(b->U);
+    free(b->G);
+    free(b->U1);
+    free(b->G1);
+    free(b->Y1);
+    free(b->a1);
+}
+
+static bool batch_allocate(batch *b) {
+    size_t m = (size_t)b->m, n = (size_t)b->n, padded = (size_t)b->padded;
+    b->U = malloc(n * m * sizeof *b->U);
+    b->G = malloc(n * n * sizeof *b->G);
+    b->U1 = calloc(padded * m, sizeof *b->U1);
+    b->G1 = aligned_alloc(64, n * padded * sizeof *b->G1);
+    b->Y1 = malloc(CHUNK * m * sizeof *b->Y1);
+    b->a1 = aligned_alloc(64, CHUNK * padded * sizeof *b->a1);
+    return b->U && b->G && b->U1 && b->G1 && b->Y1 && b->a1;
+}
+
+static void batch_fill(batch *b) {
+    int64_t m = b->m, n = b->n;
+    for (int64_t j = 0; j < n; j++) {
+        double norm = b->dense->norms[j];
+        for (int64_t i = 0; i < m; i++) {
+            b->U[j * m + i] = norm > 0.0 ? b->dense->columns[j * m + i] / norm : 0.0;
+            b->U1[j * m + i] = (float)b->U[j * m + i];
+        }
+    }
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)n, (int)m, 1.0, b->U, (int)m,
+                b->U, (int)m, 0.0, b->G, (int)n);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < b->padded; i++)
+            b->G1[j * b->padded + i] = i < n ? (float)b->G[j * n + i] : 0.0f;
+}
+
+static void signal_clear(signal *s) {
+    void *all[] = {s->c, s->w, s->unit, s->r,   s->exact, s->L,    s->Lt,   s->inverse,
+                   s->z, s->x, s->left, s->row, s->close, s->pick, s->steps};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
+}
+
+static bool signal_allocate(const batch *b, signal *s) {
+    size_t room = (size_t)b->room;
+    *s = (signal){.b = b};
+    s->c = aligned_alloc(64, (size_t)b->padded * sizeof *s->c);
+    s->w = malloc(room * sizeof *s->w);
+    s->close = malloc((size_t)b->padded * sizeof *s->close);
+    s->row = malloc(room * sizeof *s->row);
+    s->pick = malloc(room * sizeof *s->pick);
+    double **of_m[] = {&s->unit, &s->r};
+    double **of_room[] = {&s->inverse, &s->z, &s->x, &s->left, &s->steps};
+    double **of_square[] = {&s->L, &s->Lt};
+    bool complete = s->c && s->close && s->w && s->row && s->pick;
+    for (int k = 0; k < 2; k++)
+        complete = (*of_m[k] = malloc((size_t)b->m * sizeof(double))) && complete;
+    for (int k = 0; k < 5; k++)
+        complete = (*of_room[k] = malloc(room * sizeof(double))) && complete;
+    for (int k = 0; k < 2; k++)
+        complete = (*of_square[k] = malloc(room * room * sizeof(double))) && complete;
+    s->exact = malloc((size_t)b->n * sizeof *s->exact);
+    return complete && s->exact;
+}
+
+static bool picked(const signal *s, int64_t j) {
+    for (int64_t k = 0; k < s->size; k++)
+        if (s->pick[k] == j) return true;
+    return false;
+}
+
+/* <u_j, r> in double; a_j too. */
+static double correlation(const signal *s, int64_t j, double *a) {
+    const batch *b = s->b;
+    *a = b->simd->dot(b->m, b->U + j * b->m, s->unit);
+    if (s->fine) return b->simd->dot(b->m, b->U + j * b->m, s->r);
+    double c = *a;
+    for (int64_t k = 0; k < s->size; k++) c -= s->x[k] * b->G[s->pick[k] * b->n + j];
+    return c;
+}
+
+/* What single precision may have changed in any entry of c: the roundings of a product of length m
+ * and of one of length k, for unit columns. */
+static float float_error(const signal *s) {
+    double sum = 1.0;
+    for (int64_t k = 0; k < s->size; k++) sum += fabs(s->x[k]);
+    return (float)(1.01 * FLT_EPSILON * ((double)(s->b->m + 4) + ((double)s->size + 4.0) * sum));
+}
+
+/* The best column not picked yet, -1 where all are; c its correlation, a its product with y. */
+static int64_t find_pick(signal *s, double *c, double *a) {
+    const batch *b = s->b;
+    int64_t best = -1, found = b->n;
+    if (!s->fine) {
+        for (int64_t k = 0; k < s->size; k++) s->w[k] = (float)s->x[k];
+        b->simd->combine(b->padded, s->size, s->row, s->w, s->a1, s->c);
+        for (int64_t k = 0; k < s->size; k++) s->c[s->pick[k]] = 0.0f;
+        float least = b->simd->largest(b->padded, s->c) - 2.0f * float_error(s);
+        found = b->simd->reaching(b->padded, s->c, least, s->close);
+    }
+    *c = 0.0;
+    for (int64_t i = 0; i < found; i++) {
+        int64_t j = s->fine ? i : s->close[i];
+        double own;
+        if (j >= b->n || picked(s, j)) continue;
+        double here = correlation(s, j, &own);
+        if (best >= 0 && fabs(here) <= fabs(*c)) continue;
+        best = j;
+        *c = here;
+        *a = own;
+    }
+    return best;
+}
+
+/* v -= w l */
+static void take(int64_t n, double w, const double *restrict l, double *restrict v) {
+    for (int64_t k = 0; k < n; k++) v[k] -= w * l[k];
+}
+
+/* L v = v and L^T v = v, by columns: no sum waits for the one before. */
+static void solve_first(const signal *s, double *v) {
+    int64_t room = s->b->room;
+    for (int64_t i = 0; i < s->size; i++) {
+        v[i] *= s->inverse[i];
+        take(s->size - i - 1, v[i], s->Lt + i * room + i + 1, v + i + 1);
+    }
+}
+
+static void solve_rest(const signal *s, double *v) {
+    for (int64_t i = s->size - 1; i >= 0; i--) {
+        v[i] *= s->inverse[i];
+        take(i, v[i], s->L + i * s->b->room, v);
+    }
+}
+
+static void compute_residual(signal *s) {
+    const batch *b = s->b;
+    memcpy(s->r, s->unit, (size_t)b->m * sizeof *s->r);
+    for (int64_t k = 0; k < s->size; k++)
+        b->simd->subtract(b->m, 1, b->U + s->pick[k] * b->m, b->m, s->x + k, s->r);
+}
+
+/* Adds column j to L, x, ||r||; false if it is nearly in the span of the others. */
+static bool add_column(signal *s, int64_t j, double a) {
+    const batch *b = s->b;
+    int64_t k = s->size, room = b->room;
+    double *l = s->L + k * room, length = 1.0;
+    for (int64_t i = 0; i < k; i++) l[i] = b->G[s->pick[i] * b->n + j];
+    solve_first(s, l);
+    double product = a;
+    for (int64_t i = 0; i < k; i++) {
+        length -= l[i] * l[i];
+        product -= l[i] * s->z[i];
+        s->Lt[i * room + k] = l[i];
+    }
+    if (!(length > 1e-6)) return false;
+    s->inverse[k] = 1.0 / sqrt(length);
+    s->z[k] = product * s->inverse[k];
+    s->row[k] = b->G1 + j * b->padded;
+    s->pick[s->size++] = j;
+    memcpy(s->x, s->z, (size_t)s->size * sizeof *s->x);
+    solve_rest(s, s->x);
+    s->energy -= s->z[k] * s->z[k];
+    if (s->energy < 1e-6) s->fine = true;
+    if (!s->fine) return true;
+    compute_residual(s);
+    s->energy = b->simd->dot(b->m, s->r, s->r);
+    return true;
+}
+
+/* One step of refinement: x += (L L^T)^-1 U_I^T r. */
+static void refine(signal *s) {
+    const batch *b = s->b;
+    compute_residual(s);
+    for (int64_t k = 0; k < s->size; k++)
+        s->left[k] = b->simd->dot(b->m, b->U + s->pick[k] * b->m, s->r);
+    solve_first(s, s->left);
+    solve_rest(s, s->left);
+    for (int64_t k = 0; k < s->size; k++) s->x[k] += s->left[k];
+    compute_residual(s);
+}
+
+static void begin(signal *s, int64_t at, int64_t in_chunk) {
+    const batch *b = s->b;
+    s->y = b->job->y + at * b->m;
+    s->a1 = b->a1 + in_chunk * b->padded;
+    s->scale = cblas_dnrm2((int)b->m, s->y, 1);
+    for (int64_t i = 0; i < b->m; i++) s->unit[i] = s->scale > 0.0 ? s->y[i] / s->scale : 0.0;
+    s->size = 0;
+    s->energy = s->scale > 0.0 ? 1.0 : 0.0;
+    s->fine = false;
+}
+
+/* The loop of solve.c for one signal. false: this signal is for omp itself. */
+static bool pursue(signal *s, csrec_solve_report *report) {
+    const csrec_stop *stop = &s->b->job->options->stop;
+    double scale = s->scale, noise = stop->sigma * sqrt((double)s->b->m);
+    double goal = fmax(stop->epsilon, scale > 0.0 ? noise / scale : 0.0);
+    double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
+    for (report->iterations = 0;; report->iterations++) {
+        double c = 0.0, a = 0.0, before = s->energy;
+        bool stopped;
+#pragma omp atomic read
+        stopped = s->b->stopped;
+        report->outcome = CSREC_INTERRUPTED;
+        if (stopped) break;
+        report->outcome = CSREC_CONVERGED;
+        if (s->energy <= goal * goal) break;
+        report->outcome = CSREC_ATOM_LIMIT;
+        if (s->size >= s->b->room) break;
+        int64_t j = find_pick(s, &c, &a);
+        report->outcome = CSREC_SMALL;
+        if (fabs(c) * scale < stop->min_coefficient) break;
+        report->outcome = CSREC_STALLED;
+        if (j < 0 || c == 0.0) break;
+        if (!add_column(s, j, a)) return false;
+        s->steps[report->iterations] = sqrt(s->energy);
+        if (stop->stagnation > 0.0 && s->energy > keep * before) {
+            report->iterations++;
+            break;
+        }
+    }
+    refine(s);
+    report->residual = scale > 0.0 ? sqrt(s->b->simd->dot(s->b->m, s->r, s->r)) : 0.0;
+    return true;
+}
+
+static csrec_status deliver(const signal *s, int64_t at) {
+    const csrec_many *job = s->b->job;
+    if (job->r)
+        for (int64_t i = 0; i < s->b->m; i++) job->r[at * s->b->m + i] = s->r[i] * s->scale;
+    if (!job->atoms) return CSREC_OK;
+    memset(s->exact, 0, (size_t)s->b->n * sizeof *s->exact);
+    for (int64_t k = 0; k < s->size; k++)
+        s->exact[s->pick[k]] = s->x[k] * s->scale / s->b->dense->norms[s->pick[k]];
+    return csrec_atoms_from_dense(s->b->n, s->exact, job->atoms + at);
+}
+
+static csrec_status solve_one(signal *s, int64_t at, int64_t in_chunk) {
+    const csrec_many *job = s->b->job;
+    const csrec_solve_options options = csrec_many_options(job, at);
+    csrec_solve_report report;
+    begin(s, at, in_chunk);
+    if (!pursue(s, &report))
+        return csrec_solve(job->A, s->y, &options, job->atoms ? job->atoms + at : NULL,
+                           job->r ? job->r + at * s->b->m : NULL,
+                           job->reports ? job->reports + at : NULL, NULL);
+    if (job->reports) job->reports[at] = report;
+    for (int64_t k = 0; options.history && k < report.iterations && k < options.history_size; k++)
+        options.history[k] = s->steps[k];
+    return deliver(s, at);
+}
+
+/* a1 = U1^T y for the chunk; y scaled to unit length first. */
+static void multiply(batch *b, int64_t start, int64_t count) {
+    for (int64_t k = 0; k < count; k++) {
+        const double *y = b->job->y + (start + k) * b->m;
+        double length = cblas_dnrm2((int)b->m, y, 1);
+        for (int64_t i = 0; i < b->m; i++)
+            b->Y1[k * b->m + i] = length > 0.0 ? (float)(y[i] / length) : 0.0f;
+    }
+    cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)b->padded, (int)count, (int)b->m,
+                1.0f, b->U1, (int)b->m, b->Y1, (int)b->m, 0.0f, b->a1, (int)b->padded);
+}
+
+/* The first thread reports for all, about every 10 ms. */
+static void report_progress(batch *b) {
+    int64_t done;
+#pragma omp atomic capture
+    done = ++b->done;
+    double now = omp_get_wtime();
+    if (omp_get_thread_num() != 0 || now - b->told < 0.01) return;
+    b->told = now;
+    if (!csrec_many_stops(b->job, done)) return;
+#pragma omp atomic write
+    b->stopped = true;
+}
+
+static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
+    csrec_status status = CSREC_OK;
+    if (!b->stopped) multiply(b, start, count);
+#pragma omp parallel num_threads(b->job->threads)
+    {
+        signal s;
+        csrec_status own = signal_allocate(b, &s) ? CSREC_OK : CSREC_MEMORY;
+#pragma omp for schedule(dynamic, 8)
+        for (int64_t k = 0; k < count; k++) {
+            if (!own) own = solve_one(&s, start + k, k);
+            report_progress(b);
+        }
+        if (own) {
+#pragma omp critical(csrec_omp_batch)
+            status = own;
+        }
+        signal_clear(&s);
+    }
+    return status;
+}
+
+/* The Gram matrix costs n^2 m, and saves about n m - n k / 2 a step and signal. */
+static bool pays(const csrec_many *job, int64_t room) {
+    double n = (double)job->A->n, m = (double)job->A->m, k = (double)room;
+    double saved = (double)job->count * k * n * (m - 0.5 * k);
+    return csrec_dense_of(job->A) && job->A->n <= 8192 && k <= 0.5 * m && saved > n * n * m;
+}
+
+csrec_status csrec_omp_batch(const csrec_many *job) {
+    batch b = {.job = job, .m = job->A->m, .n = job->A->n, .room = job->options->stop.atoms};
+    int64_t most = b.m < b.n ? b.m : b.n;
+    if (b.room == 0 || b.room > most || job->options->start || !pays(job, b.room))
+        return CSREC_UNSUPPORTED;
+    csrec_status elsewhere = csrec_omp_on_backend(job, b.room);
+    if (elsewhere != CSREC_UNSUPPORTED) return elsewhere;
+    b.dense = csrec_dense_of(job->A);
+    b.simd = csrec_dense_simd_choose();
+    b.padded = (b.n + LINE - 1) / LINE * LINE;
+    csrec_status status = batch_allocate(&b) ? CSREC_OK : CSREC_MEMORY;
+    if (!status) batch_fill(&b);
+    for (int64_t at = 0; at < job->count && !status; at += CHUNK) {
+        int64_t count = job->count - at < CHUNK ? job->count - at : CHUNK;
+        status = solve_chunk(&b, at, count);
+        b.stopped = b.stopped || csrec_many_stops(job, at + count);
+    }
+    batch_clear(&b);
+    return status;
+}

@@ -1,0 +1,321 @@
+/* restricted.c - accelerated proximal steps on a Gram matrix, and Newton's step between them.
+ *
+ * Gradients are affine in x, so c at an extrapolated point follows from c at two others, and a step
+ * is one product with G. The steps find which columns x uses and with what signs s; given these,
+ * the minimum over those columns F is
+ *
+ *     G_FF x_F = A_F^T y - lambda s_F,
+ *
+ * to which Newton's step d leads: G_FF d = c_F - lambda s_F. Where signs change on the way, the
+ * step ends at the minimum of the objective along d, which is convex and piecewise quadratic. Every
+ * step is one down, so that it never costs what the others have won, and the first with the
+ * right signs ends at the minimum to rounding (the feature-sign search of Lee, Battle, Raina and Ng
+ * 2006 is made of such steps alone). Where columns of F depend on each other, G_FF has no inverse,
+ * and one of them leaves first.
+ */
+#include "solver/restricted.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Products a call may take in steps, and columns beyond which Newton's step, of k^3 / 6, is left
+ * out: some tenths of a second. */
+#define CSREC_RESTRICTED_WORK 0x1p29
+enum { NEWTON_MOST = 1024, NEWTON_TRIES = 32, STEPS_LEAST = 30, STEPS_MOST = 1000 };
+
+csrec_status csrec_restricted_create(int64_t room, double lambda, csrec_restricted *q) {
+    *q = (csrec_restricted){.room = room, .lambda = lambda, .simd = csrec_dense_simd_choose()};
+    double **all[] = {&q->x,    &q->c,      &q->allowed, &q->x0,  &q->c0,
+                      &q->next, &q->c_next, &q->z,       &q->c_z, &q->d};
+    bool complete = true;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        complete = (*all[i] = malloc((size_t)room * sizeof(double))) && complete;
+    size_t square = (size_t)room * (size_t)(room + 7) / 8 * 8 * sizeof(double);
+    q->G = malloc(square);
+    q->R = malloc(square);
+    q->free = malloc((size_t)room * sizeof *q->free);
+    return complete && q->G && q->R && q->free ? CSREC_OK : CSREC_MEMORY;
+}
+
+void csrec_restricted_clear(csrec_restricted *q) {
+    double *all[] = {q->x,      q->c, q->allowed, q->x0, q->c0, q->next,
+                     q->c_next, q->z, q->c_z,     q->d,  q->G,  q->R};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+    free(q->free);
+    *q = (csrec_restricted){0};
+}
+
+void csrec_restricted_keep(csrec_restricted *q, int64_t count, const int64_t *kept) {
+    for (int64_t k = 0; k < count; k++) {
+        q->x[k] = q->x[kept[k]];
+        q->c[k] = q->c[kept[k]];
+        for (int64_t i = 0; i < count; i++)
+            q->G[k * q->stride + i] = q->G[kept[k] * q->stride + kept[i]];
+    }
+    q->size = count;
+}
+
+void csrec_restricted_grow(csrec_restricted *q, int64_t size) {
+    int64_t stride = (size + 7) / 8 * 8;
+    if (stride < q->stride) stride = q->stride; /* rows move apart only */
+    for (int64_t i = q->size - 1; i > 0; i--)
+        memmove(q->G + i * stride, q->G + i * q->stride, (size_t)q->size * sizeof *q->G);
+    q->size = size;
+    q->stride = stride;
+}
+
+static double miss_of(double x, double c, double lambda) {
+    return x == 0.0 ? fabs(c) - lambda : fabs(c - copysign(lambda, x));
+}
+
+double csrec_restricted_miss(const csrec_restricted *q) {
+    double worst = 0.0;
+    for (int64_t j = 0; j < q->size; j++)
+        worst = fmax(worst, miss_of(q->x[j], q->c[j], q->lambda) - q->allowed[j]);
+    return worst;
+}
+
+/* c_v = c0 - G (v - x0): from where the call began, so that rounding does not add up. Most columns
+ * stay at 0. */
+static void gradient(csrec_restricted *q, const double *v, double *c_v) {
+    for (int64_t j = 0; j < q->size; j++) q->d[j] = v[j] - q->x0[j];
+    memcpy(c_v, q->c0, (size_t)q->size * sizeof *c_v);
+    for (int64_t j = 0, end; j < q->size; j = end + 1) {
+        for (end = j; end < q->size && q->d[end] != 0.0;) end++;
+        q->simd->subtract(q->size, end - j, q->G + j * q->stride, q->stride, q->d + j, c_v);
+    }
+}
+
+/* ||G|| from below: by power iteration, whose start may be one that G sends to 0, and at least the
+ * largest entry of the diagonal. q->next, q->c_next are scratch. */
+static double estimate_norm(csrec_restricted *q) {
+    size_t bytes = (size_t)q->size * sizeof(double);
+    double *v = q->next, *image = q->c_next, norm = 0.0, least = 0.0;
+    for (int64_t j = 0; j < q->size; j++) {
+        double own = q->G[j * q->stride + j];
+        least = fmax(least, own);
+        v[j] = own + fabs(q->c[j]);
+    }
+    for (int i = 0; i < 8; i++) {
+        double length = sqrt(q->simd->dot(q->size, v, v));
+        if (!(length > 0.0)) break;
+        for (int64_t j = 0; j < q->size; j++) v[j] /= length;
+        memset(image, 0, bytes);
+        q->simd->subtract(q->size, q->size, q->G, q->stride, v, image);
+        norm = -q->simd->dot(q->size, v, image);
+        memcpy(v, image, bytes);
+    }
+    return fmax(norm, least);
+}
+
+static void start_steps(csrec_restricted *q, double *t) {
+    memcpy(q->z, q->x, (size_t)q->size * sizeof *q->z);
+    memcpy(q->c_z, q->c, (size_t)q->size * sizeof *q->c_z);
+    *t = 1.0;
+}
+
+/* next = soft(z + c_z / L, lambda / L). True if 1 / L is short enough between z and next:
+ * <d, G d> <= L <d, d> for d = next - z. */
+static bool shrink(csrec_restricted *q) {
+    double limit = q->lambda / q->L, curved = 0.0, moved = 0.0;
+    for (int64_t j = 0; j < q->size; j++) {
+        double v = q->z[j] + q->c_z[j] / q->L;
+        q->next[j] = v > limit ? v - limit : v < -limit ? v + limit : 0.0;
+    }
+    gradient(q, q->next, q->c_next);
+    for (int64_t j = 0; j < q->size; j++) {
+        double d = q->next[j] - q->z[j];
+        curved += d * (q->c_z[j] - q->c_next[j]);
+        moved += d * d;
+    }
+    return curved <= q->L * moved * (1.0 + 0x1p-20);
+}
+
+/* One step of FISTA with O'Donoghue and Candes' restart. */
+static void step(csrec_restricted *q, double *t) {
+    /* A difference of rounding alone may look curved: L need not grow for ever. */
+    for (int tries = 0; !shrink(q) && tries < 20; tries++) q->L *= 1.5;
+    double longer = 0.5 * (1.0 + sqrt(1.0 + 4.0 * *t * *t)), inertia = (*t - 1.0) / longer;
+    double against = 0.0;
+    for (int64_t j = 0; j < q->size; j++)
+        against += (q->z[j] - q->next[j]) * (q->next[j] - q->x[j]);
+    if (against > 0.0) {
+        longer = 1.0;
+        inertia = 0.0;
+    }
+    for (int64_t j = 0; j < q->size; j++) {
+        q->z[j] = q->next[j] + inertia * (q->next[j] - q->x[j]);
+        q->c_z[j] = q->c_next[j] + inertia * (q->c_next[j] - q->c[j]);
+        q->x[j] = q->next[j];
+        q->c[j] = q->c_next[j];
+    }
+    *t = longer;
+}
+
+/* R R^T = G_FF by rows, up to the first column that depends on those before: *dependent, or -1,
+ * with its row of R in `row` k. */
+static int64_t factor(csrec_restricted *q, int64_t *dependent) {
+    int64_t k = 0;
+    *dependent = -1;
+    for (int64_t j = 0; j < q->size; j++) {
+        if (q->x[j] == 0.0) continue;
+        double *row = q->R + k * q->stride, own = q->G[j * q->stride + j];
+        for (int64_t i = 0; i < k; i++) {
+            const double *other = q->R + i * q->stride;
+            row[i] = (q->G[j * q->stride + q->free[i]] - q->simd->dot(i, row, other)) / other[i];
+        }
+        double left = own - q->simd->dot(k, row, row);
+        q->free[k] = j;
+        if (!(left > 0x1p-40 * own)) {
+            *dependent = j;
+            break;
+        }
+        row[k++] = sqrt(left);
+    }
+    return k;
+}
+
+/* R^T d = d */
+static void solve_back(const csrec_restricted *q, int64_t k, double *d) {
+    for (int64_t i = k - 1; i >= 0; i--) {
+        d[i] /= q->R[i * q->stride + i];
+        q->simd->subtract(i, 1, q->R + i * q->stride, q->stride, d + i, d);
+    }
+}
+
+/* d = G_FF^-1 (c_F - lambda s_F), in the order of F; returns <d, c_F - lambda s_F>. */
+static double direction(csrec_restricted *q, int64_t k, double *d) {
+    double *right = q->next, gain = 0.0;
+    for (int64_t i = 0; i < k; i++) {
+        const double *row = q->R + i * q->stride;
+        int64_t j = q->free[i];
+        right[i] = q->c[j] - copysign(q->lambda, q->x[j]);
+        d[i] = (right[i] - q->simd->dot(i, row, d)) / row[i];
+    }
+    solve_back(q, k, d);
+    for (int64_t i = 0; i < k; i++) gain += d[i] * right[i];
+    return gain;
+}
+
+/* Where x + t d crosses 0 next, beyond place (*t, *at) in the order of t, then of F; 1, -1: nowhere
+ * before t = 1. */
+static void next_crossing(const csrec_restricted *q, int64_t k, const double *d, double *t,
+                          int64_t *at) {
+    double near = 1.0;
+    int64_t first = -1;
+    for (int64_t i = 0; i < k; i++) {
+        double x = q->x[q->free[i]];
+        if (x * d[i] >= 0.0) continue;
+        double here = -x / d[i];
+        bool beyond = here > *t || (here == *t && i > *at);
+        if (!beyond || here >= near) continue;
+        near = here;
+        first = i;
+    }
+    *t = near;
+    *at = first;
+}
+
+/* The minimum over 0 <= t <= 1 of the objective at x + t d, whose slope is (t - 1) gain, and
+ * 2 lambda |d_i| more beyond each place -x_i / d_i where a sign changes. *zero: the entry of F
+ * that is 0 there, or -1. */
+static double length(const csrec_restricted *q, int64_t k, const double *d, double gain,
+                     int64_t *zero) {
+    double sum = 0.0, t = 0.0;
+    int64_t at = -1;
+    *zero = -1;
+    for (;;) {
+        next_crossing(q, k, d, &t, &at);
+        if ((t - 1.0) * gain + sum >= 0.0) return 1.0 - sum / gain; /* before the crossing */
+        sum += 2.0 * q->lambda * fabs(d[at]);
+        if ((t - 1.0) * gain + sum < 0.0) continue;
+        *zero = at;
+        return t;
+    }
+}
+
+/* By how much the objective rose from x = z, where c was c_z. */
+static double rise(const csrec_restricted *q) {
+    double sum = 0.0;
+    for (int64_t j = 0; j < q->size; j++)
+        sum += q->lambda * (fabs(q->x[j]) - fabs(q->z[j])) -
+               0.5 * (q->x[j] - q->z[j]) * (q->c[j] + q->c_z[j]);
+    return sum;
+}
+
+/* x += t d on the first k of F, entry `zero` to 0 unless -1; z, c_z are scratch. False: rounding
+ * has spoilt d, as where columns nearly depend on each other, and x stays. */
+static bool move(csrec_restricted *q, int64_t k, const double *d, double t, int64_t zero) {
+    size_t bytes = (size_t)q->size * sizeof(double);
+    double before = csrec_restricted_miss(q);
+    memcpy(q->z, q->x, bytes);
+    memcpy(q->c_z, q->c, bytes);
+    for (int64_t i = 0; i < k; i++) q->x[q->free[i]] += t * d[i];
+    if (zero >= 0) q->x[q->free[zero]] = 0.0;
+    gradient(q, q->x, q->c);
+    if (rise(q) <= 0.0 || csrec_restricted_miss(q) <= before) return true;
+    memcpy(q->x, q->z, bytes);
+    memcpy(q->c, q->c_z, bytes);
+    return false;
+}
+
+/* Column k of F is the sum of w_i times those before: along (-w, 1) only ||x||_1 changes, and
+ * falls one way or is even, until an entry is 0. */
+static bool purge(csrec_restricted *q, int64_t k) {
+    double *d = q->c_next, slope = 0.0, t = INFINITY;
+    int64_t zero = -1;
+    memcpy(d, q->R + k * q->stride, (size_t)k * sizeof *d);
+    solve_back(q, k, d);
+    for (int64_t i = 0; i < k; i++) d[i] = -d[i];
+    d[k] = 1.0;
+    for (int64_t i = 0; i <= k; i++) {
+        double x = q->x[q->free[i]];
+        slope += d[i] * (copysign(q->lambda, x) - q->c[q->free[i]]);
+    }
+    for (int64_t i = 0; i <= k; i++) {
+        double x = q->x[q->free[i]];
+        if (slope > 0.0) d[i] = -d[i];
+        if (x * d[i] >= 0.0 || -x / d[i] >= t) continue;
+        t = -x / d[i];
+        zero = i;
+    }
+    return zero >= 0 && move(q, k + 1, d, t, zero);
+}
+
+/* Newton's step. True: there is no use in another one now. */
+static bool newton(csrec_restricted *q) {
+    int64_t dependent, k = factor(q, &dependent), zero;
+    if (dependent >= 0) return !purge(q, k);
+    double *d = q->c_next, gain = direction(q, k, d);
+    if (k == 0 || !(gain > 0.0) || !isfinite(gain)) return true;
+    double t = length(q, k, d, gain, &zero);
+    return !move(q, k, d, t, zero) || t == 1.0;
+}
+
+/* Steps between two of Newton's, so that these take no more time: k^3 / 6 products in short rows
+ * take as long as k^3 / 2 in long ones. */
+static int64_t steps_of_newton(const csrec_restricted *q) {
+    double k = 0.0;
+    for (int64_t j = 0; j < q->size; j++) k += q->x[j] != 0.0;
+    return 8 + (int64_t)(0.5 * k * k / (double)q->size);
+}
+
+void csrec_restricted_solve(csrec_restricted *q, double enough) {
+    double k = (double)q->size, t;
+    int64_t most = (int64_t)(CSREC_RESTRICTED_WORK / (k * k + 1.0)), since = 0;
+    if (most < STEPS_LEAST) most = STEPS_LEAST;
+    if (most > STEPS_MOST) most = STEPS_MOST;
+    memcpy(q->x0, q->x, (size_t)q->size * sizeof *q->x);
+    memcpy(q->c0, q->c, (size_t)q->size * sizeof *q->c);
+    q->L = fmax(q->L, estimate_norm(q));
+    if (!(q->L > 0.0)) return;
+    start_steps(q, &t);
+    for (int64_t i = 0; i < most && csrec_restricted_miss(q) > enough; i++) {
+        step(q, &t);
+        if (++since % 8 || q->size > NEWTON_MOST || since < steps_of_newton(q)) continue;
+        for (int tries = 0; tries < NEWTON_TRIES && !newton(q); tries++) continue;
+        start_steps(q, &t);
+        since = 0;
+    }
+}

@@ -1,0 +1,41 @@
+/* restricted.h - the l1 problem on a few columns W, by their Gram matrix G:
+ *
+ *     min 1/2 ||A_W x - y||^2 + lambda ||x||_1,   c = A_W^T (y - A_W x),   G = A_W^T A_W
+ *
+ * where a step costs k^2 for k columns, whatever m and n are. */
+#ifndef CSREC_SOLVER_RESTRICTED_H
+#define CSREC_SOLVER_RESTRICTED_H
+
+#include "operator/dense.h"
+
+typedef struct csrec_restricted {
+    int64_t size, room, stride;
+    double lambda;
+    double *x, *c;   /* [room] as they stand */
+    double *allowed; /* [room] by how much |c_j| may miss its bound, for rounding */
+    double *G;       /* [size][stride] */
+    const csrec_dense_simd *simd;
+    double L; /* of the steps: at least ||G|| as far as they have shown; 0: none taken */
+    double *x0, *c0, *next, *c_next, *z, *c_z, *d; /* [room] */
+    double *R;                                     /* [size][stride] Cholesky factor, lower */
+    int64_t *free;                                 /* [room] columns that Newton's step moves */
+} csrec_restricted;
+
+/* No columns yet. Memory that no column uses is not touched. CSREC_MEMORY. */
+csrec_status csrec_restricted_create(int64_t room, double lambda, csrec_restricted *q);
+void csrec_restricted_clear(csrec_restricted *q);
+
+/* Makes place for `size` <= room columns; the caller fills x, c, allowed and the rows of G. */
+void csrec_restricted_grow(csrec_restricted *q, int64_t size);
+
+/* Only the columns kept[0] < kept[1] < ... stay. */
+void csrec_restricted_keep(csrec_restricted *q, int64_t count, const int64_t *kept);
+
+/* By how much the worst column misses the optimality conditions beyond what is allowed:
+ * c_j = lambda sign(x_j) where x_j is not 0, else |c_j| <= lambda. */
+double csrec_restricted_miss(const csrec_restricted *q);
+
+/* Improves x, until the miss is at most `enough` or a share of a second has gone; c follows. */
+void csrec_restricted_solve(csrec_restricted *q, double enough);
+
+#endif

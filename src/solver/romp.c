@@ -1,0 +1,96 @@
+/* romp.c - Regularised OMP: a pick takes many columns, of comparable correlation. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/sparse.h"
+
+typedef struct candidate {
+    double size; /* |<a_j, r>| / ||a_j|| */
+    int64_t column;
+} candidate;
+
+typedef struct romp {
+    csrec_support s; /* first */
+    int64_t k;
+    candidate *candidates; /* [k] */
+} romp;
+
+static void destroy(csrec_run *run) {
+    if (run->state) free(((romp *)run->state)->candidates);
+    csrec_sparse_destroy(run);
+}
+
+static csrec_status create(csrec_run *run, csrec_error *error) {
+    csrec_status status = csrec_sparse_create(run, sizeof(romp), error);
+    romp *o = run->state;
+    if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
+    if (status) return status;
+    o->candidates = malloc((size_t)o->k * sizeof *o->candidates);
+    return o->candidates ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "solver romp: out of memory");
+}
+
+static double select_columns(csrec_run *run) {
+    romp *o = run->state;
+    run->fault = csrec_support_correlate(&o->s);
+    double best = 0.0;
+    for (int64_t j = 0; j < run->A->n; j++) {
+        if (o->s.chosen[j]) o->s.c[j] = 0.0;
+        best = fmax(best, fabs(o->s.c[j]));
+    }
+    return best;
+}
+
+static int larger_first(const void *a, const void *b) {
+    const candidate *x = a, *y = b;
+    if (x->size != y->size) return x->size < y->size ? 1 : -1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+/* Of the runs of candidates in which the first is at most twice the last, the one with the most
+ * energy; [*first, *end). */
+static void regularise(const candidate *list, int64_t n, int64_t *first, int64_t *end) {
+    double best = -1.0, energy = 0.0;
+    for (int64_t i = 0, stop = 0; i < n; i++) {
+        for (; stop < n && list[i].size <= 2.0 * list[stop].size; stop++)
+            energy += list[stop].size * list[stop].size;
+        if (energy > best) {
+            best = energy;
+            *first = i;
+            *end = stop;
+        }
+        energy -= list[i].size * list[i].size;
+    }
+}
+
+/* Identify, regularise, fit: the three steps of the paper. */
+static bool update(csrec_run *run) {
+    romp *o = run->state;
+    if (run->fault) return false;
+    int64_t found = csrec_support_largest(&o->s, o->s.c, o->k), first = 0, end = 0;
+    if (found == 0 || o->s.size >= run->A->m) return false;
+    for (int64_t i = 0; i < found; i++)
+        o->candidates[i] = (candidate){fabs(o->s.c[o->s.largest[i]]), o->s.largest[i]};
+    qsort(o->candidates, (size_t)found, sizeof *o->candidates, larger_first);
+    regularise(o->candidates, found, &first, &end);
+    for (int64_t i = first; i < end && o->s.size < run->A->m; i++) {
+        o->s.chosen[o->candidates[i].column] = true;
+        o->s.size++;
+    }
+    double before = o->s.energy;
+    run->fault = csrec_support_fit(&o->s);
+    return !run->fault && o->s.energy < before;
+}
+
+static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
+
+const csrec_solver_type csrec_solver_romp = {
+    .name = "romp",
+    .brief = "Regularised OMP: columns of comparable correlation a pick",
+    .source = "Needell and Vershynin 2010; decoder of Sen and Darabi 2011",
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .select = select_columns,
+    .update = update,
+    .energy = csrec_support_energy,
+    .result = csrec_support_result};

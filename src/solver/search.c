@@ -1,0 +1,89 @@
+/* search.c - Matching Pursuit's pick and update for any operator, by its correlations. */
+#include "solver/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "haar/atoms.h"
+
+typedef struct search {
+    const csrec_operator *A;
+    double *r, *a;         /* [m] residual, picked column */
+    double *c, *norms, *x; /* [n] */
+    int64_t picked;
+    double energy;
+} search;
+
+static void destroy(void *state) {
+    search *s = state;
+    if (!s) return;
+    free(s->r);
+    free(s->a);
+    free(s->c);
+    free(s->norms);
+    free(s->x);
+    free(s);
+}
+
+static double squares(int64_t m, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < m; i++) sum += v[i] * v[i];
+    return sum;
+}
+
+static csrec_status create(const csrec_operator *A, bool reference, const double *y, void **state) {
+    (void)reference; /* this is the readable way already */
+    search *s = calloc(1, sizeof *s);
+    if (!s) return CSREC_MEMORY;
+    s->A = A;
+    s->r = malloc((size_t)A->m * sizeof *s->r);
+    s->a = malloc((size_t)A->m * sizeof *s->a);
+    s->c = malloc((size_t)A->n * sizeof *s->c);
+    s->norms = malloc((size_t)A->n * sizeof *s->norms);
+    s->x = calloc((size_t)A->n, sizeof *s->x);
+    csrec_status status = s->r && s->a && s->c && s->norms && s->x ? CSREC_OK : CSREC_MEMORY;
+    if (!status) status = csrec_operator_column_norms(A, s->norms);
+    if (status) {
+        destroy(s);
+        return status;
+    }
+    memcpy(s->r, y, (size_t)A->m * sizeof *s->r);
+    s->energy = squares(A->m, y);
+    *state = s;
+    return CSREC_OK;
+}
+
+static double select_column(void *state) {
+    search *s = state;
+    if (csrec_operator_correlate(s->A, s->r, s->c)) return 0.0;
+    s->picked = 0;
+    for (int64_t j = 1; j < s->A->n; j++)
+        if (fabs(s->c[j]) > fabs(s->c[s->picked])) s->picked = j;
+    return fabs(s->c[s->picked]);
+}
+
+static bool update(void *state) {
+    search *s = state;
+    double norm = s->norms[s->picked];
+    if (norm == 0.0 || csrec_operator_column(s->A, s->picked, s->a)) return false;
+    double step = s->c[s->picked] / norm; /* a_j as it is, not of unit length */
+    for (int64_t i = 0; i < s->A->m; i++) s->r[i] -= step * s->a[i];
+    double energy = squares(s->A->m, s->r);
+    if (!(energy < s->energy)) return false;
+    s->energy = energy;
+    s->x[s->picked] += step;
+    return true;
+}
+
+static double energy(const void *state) {
+    return ((const search *)state)->energy;
+}
+
+static csrec_status result(const void *state, csrec_atoms *atoms, double *r) {
+    const search *s = state;
+    if (r) memcpy(r, s->r, (size_t)s->A->m * sizeof *r);
+    return atoms ? csrec_atoms_from_dense(s->A->n, s->x, atoms) : CSREC_OK;
+}
+
+const csrec_atom_search csrec_search_any = {create, destroy, select_column, update, energy, result};

@@ -1,0 +1,10 @@
+/* search.h - the search for atoms that works on any operator: all correlations, argmax, subtract.
+ * Used where an operator has no search of its own. */
+#ifndef CSREC_SOLVER_SEARCH_H
+#define CSREC_SOLVER_SEARCH_H
+
+#include "operator/operator.h"
+
+extern const csrec_atom_search csrec_search_any;
+
+#endif

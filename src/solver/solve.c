@@ -1,0 +1,379 @@
+/* solve.c - the one loop: the table of solvers, stopping rules, progress, reports. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/stop.h"
+#include "core/threads.h"
+#include "haar/atoms.h"
+#include "solver/solver.h"
+
+static const csrec_solver_type *const types[] = {
+    &csrec_solver_mp,       &csrec_solver_omp, &csrec_solver_romp,  &csrec_solver_cosamp,
+    &csrec_solver_iht,      &csrec_solver_htp, &csrec_solver_fista, &csrec_solver_threshold,
+    &csrec_solver_gaussian, &csrec_solver_gmm};
+
+enum { TYPES = sizeof types / sizeof types[0] };
+
+bool csrec_solver_info(int i, const char **name, const char **brief, const char **source) {
+    if (i < 0 || i >= TYPES) return false;
+    *name = types[i]->name;
+    *brief = types[i]->brief;
+    *source = types[i]->source;
+    return true;
+}
+
+static const csrec_solver_type *find_type(const char *name) {
+    for (int i = 0; i < TYPES; i++)
+        if (strcmp(types[i]->name, name ? name : "mp") == 0) return types[i];
+    return NULL;
+}
+
+const csrec_param *csrec_solver_param(int solver, int i) {
+    if (solver < 0 || solver >= TYPES || !types[solver]->params) return NULL;
+    const csrec_param *param = types[solver]->params;
+    while (i > 0 && param->name) {
+        param++;
+        i--;
+    }
+    return i == 0 && param->name ? param : NULL;
+}
+
+static const csrec_param *find_param(const csrec_solver_type *type, const char *name) {
+    for (const csrec_param *p = type->params; p && p->name; p++)
+        if (strcmp(p->name, name) == 0) return p;
+    return NULL;
+}
+
+double csrec_run_param(const csrec_run *run, const char *name) {
+    for (int i = run->options->n_settings - 1; i >= 0; i--) /* of several the last */
+        if (strcmp(run->options->settings[i].name, name) == 0)
+            return run->options->settings[i].value;
+    return find_param(run->type, name)->value;
+}
+
+csrec_status csrec_run_atoms(const csrec_run *run, const double *x, csrec_atoms *atoms) {
+    return csrec_atoms_from_dense(run->A->n, x, atoms);
+}
+
+csrec_status csrec_run_start(const csrec_run *run, double *x, csrec_error *error) {
+    memset(x, 0, (size_t)run->A->n * sizeof *x);
+    const csrec_atoms *start = run->options->start;
+    for (int64_t i = 0; start && i < start->n; i++) {
+        if (start->column[i] >= (uint64_t)run->A->n)
+            return csrec_fail(error, CSREC_ARGUMENT,
+                              "start: column %llu, but the operator has %lld",
+                              (unsigned long long)start->column[i], (long long)run->A->n);
+        x[start->column[i]] = start->coefficient[i];
+    }
+    return CSREC_OK;
+}
+
+csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name,
+                                 csrec_error *error) {
+    char names[128] = "";
+    for (const csrec_param *p = type->params; p && p->name; p++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, " %s", p->name);
+    }
+    return csrec_fail(error, CSREC_ARGUMENT, "solver %s has no parameter '%s'; it has%s",
+                      type->name, name, *names ? names : " none");
+}
+
+static csrec_status check_settings(const csrec_solver_type *type,
+                                   const csrec_solve_options *options, csrec_error *error) {
+    for (int i = 0; i < options->n_settings; i++) {
+        const csrec_setting *set = &options->settings[i];
+        const csrec_param *param = find_param(type, set->name);
+        if (!param) return csrec_param_unknown(type, set->name, error);
+        if (!(set->value >= param->least && set->value <= param->most))
+            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %g to %g", set->name,
+                              set->value, param->least, param->most);
+    }
+    return CSREC_OK;
+}
+
+static csrec_status check_stop(const csrec_solver_type *type, const csrec_stop *stop,
+                               csrec_error *error) {
+    csrec_status status = csrec_stop_check(stop, error);
+    if (!status && stop->min_coefficient > 0.0 && !type->select)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "min_coefficient: solver %s takes many columns at once; use epsilon",
+                          type->name);
+    return status;
+}
+
+csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operator *A,
+                               const double *y, const csrec_solve_options *options,
+                               csrec_error *error) {
+    csrec_status status = check_stop(type, &options->stop, error);
+    if (!status) status = check_settings(type, options, error);
+    for (int64_t j = 0; j < A->m && !status; j++)
+        if (!isfinite(y[j]))
+            return csrec_fail(error, CSREC_DATA, "y[%lld] is not finite", (long long)j);
+    return status;
+}
+
+/* Reports at most every 10 ms. The clock is read after `stride` iterations, 1 to 256, as many as
+ * take 1 ms or so: an iteration costs between 100 ns and seconds. */
+typedef struct ticker {
+    struct timespec told, read;
+    int64_t next, stride;
+} ticker;
+
+static double ms_between(struct timespec a, struct timespec b) {
+    return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
+}
+
+static bool due(ticker *t, int64_t iteration) {
+    if (iteration < t->next) return false;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double ms = ms_between(t->read, now);
+    if (ms < 1.0 && t->stride < 256) t->stride *= 2;
+    if (ms > 4.0 && t->stride > 1) t->stride /= 2;
+    t->read = now;
+    t->next = iteration + t->stride;
+    if (ms_between(t->told, now) < 10.0) return false;
+    t->told = now;
+    return true;
+}
+
+static bool asked_to_stop(const csrec_solve_options *options, int64_t iteration, int64_t limit,
+                          double residual) {
+    csrec_progress progress = {"pursuit", iteration, limit, residual};
+    return options->progress(&progress, options->context);
+}
+
+/* What ends the loop before the next iteration; false: go on. */
+static bool ended(csrec_run *run, double energy, double goal, int64_t limit,
+                  csrec_solve_report *report) {
+    const csrec_stop *stop = &run->options->stop;
+    if (energy <= goal)
+        report->outcome = CSREC_CONVERGED;
+    else if (report->iterations >= limit)
+        report->outcome = CSREC_ATOM_LIMIT;
+    else if (run->type->select && run->type->select(run) < stop->min_coefficient)
+        report->outcome = CSREC_SMALL;
+    else if (!run->type->update(run))
+        report->outcome = CSREC_STALLED;
+    else
+        return false;
+    return true;
+}
+
+static void look_on(const csrec_run *run, int64_t iteration, bool last, double energy,
+                    double whole) {
+    if (run->watch) run->watch->step(run, iteration, last, energy, whole, run->watch->context);
+}
+
+static void iterate(csrec_run *run, csrec_solve_report *report) {
+    const csrec_solve_options *options = run->options;
+    const csrec_stop *stop = &options->stop;
+    int64_t planned = run->type->planned ? run->type->planned(run) : 4 * run->A->m;
+    int64_t limit =
+        stop->atoms && (stop->atoms < planned || !run->type->planned) ? stop->atoms : planned;
+    double energy = run->type->energy(run), whole = 0.0;
+    for (int64_t j = 0; j < run->A->m; j++) whole += run->y[j] * run->y[j];
+    /* A planned solver shapes its steps by sigma and takes them all. */
+    double noise = run->type->planned ? 0.0 : stop->sigma * stop->sigma * (double)run->A->m;
+    double goal = fmax(stop->epsilon * stop->epsilon * whole, noise);
+    double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
+    ticker t = {.next = 1, .stride = 1};
+    report->iterations = 0;
+    look_on(run, 0, false, energy, whole);
+    while (!ended(run, energy, goal, limit, report)) {
+        double before = energy;
+        energy = run->type->energy(run);
+        double residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
+        if (report->iterations < options->history_size)
+            options->history[report->iterations] = residual;
+        report->iterations++;
+        look_on(run, report->iterations, false, energy, whole);
+        if (stop->stagnation > 0.0 && energy > keep * before) {
+            report->outcome = CSREC_STALLED;
+            break;
+        }
+        if (options->progress && due(&t, report->iterations) &&
+            asked_to_stop(options, report->iterations, limit, residual)) {
+            report->outcome = CSREC_INTERRUPTED;
+            break;
+        }
+    }
+    look_on(run, report->iterations, true, energy, whole);
+    report->residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
+}
+
+/* What csrec_solve and csrec_solve_signal have in common: `deliver` takes the result. */
+typedef struct delivery {
+    csrec_atoms *atoms;
+    double *r, *signal;
+} delivery;
+
+csrec_status csrec_run_signal(const csrec_run *run, double *signal) {
+    if (run->type->signal) return run->type->signal(run, signal);
+    csrec_atoms atoms = {0};
+    double *x = calloc((size_t)run->A->n, sizeof *x);
+    csrec_status status = x ? run->type->result(run, &atoms, NULL) : CSREC_MEMORY;
+    for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
+    if (!status) status = run->A->type->synthesize(run->A, x, signal);
+    csrec_atoms_clear(&atoms);
+    free(x);
+    return status;
+}
+
+static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report *report,
+                          csrec_error *error) {
+    run->type = find_type(run->options->solver);
+    if (!run->type)
+        return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", run->options->solver);
+    csrec_status status = csrec_solve_check(run->type, run->A, run->y, run->options, error);
+    if (status) return status;
+    csrec_solve_report own;
+    status = run->type->create(run, error);
+    if (!status) {
+        iterate(run, report ? report : &own);
+        status = run->fault ? run->fault : CSREC_OK;
+        if (!status && to->signal) status = csrec_run_signal(run, to->signal);
+        if (!status && !to->signal) status = run->type->result(run, to->atoms, to->r);
+        if (status)
+            csrec_fail(error, status, "solver %s: %s", run->type->name, csrec_status_text(status));
+    }
+    run->type->destroy(run);
+    return status;
+}
+
+csrec_status csrec_solve(const csrec_operator *A, const double *y,
+                         const csrec_solve_options *options, csrec_atoms *atoms, double *r,
+                         csrec_solve_report *report, csrec_error *error) {
+    csrec_run run = {.A = A, .y = y, .options = options};
+    return solve(&run, &(delivery){.atoms = atoms, .r = r}, report, error);
+}
+
+csrec_status csrec_solve_signal(const csrec_operator *A, const double *y,
+                                const csrec_solve_options *options, const double *start,
+                                double *signal, csrec_solve_report *report, csrec_error *error) {
+    csrec_run run = {.A = A, .y = y, .options = options, .start = start};
+    return solve(&run, &(delivery){.signal = signal}, report, error);
+}
+
+csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
+                                 const csrec_solve_options *options, const csrec_watch *watch,
+                                 double *signal, csrec_atoms *atoms, csrec_solve_report *report,
+                                 csrec_error *error) {
+    csrec_run run = {.A = A, .y = y, .options = options, .watch = watch};
+    return solve(&run, &(delivery){.atoms = signal ? NULL : atoms, .signal = signal}, report,
+                 error);
+}
+
+csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k) {
+    csrec_solve_options options = *job->options;
+    if (options.history) options.history += k * options.history_size;
+    return options;
+}
+
+bool csrec_many_stops(const csrec_many *job, int64_t done) {
+    csrec_progress progress = {"right-hand sides", done, job->count, -1.0};
+    return job->options->progress && job->options->progress(&progress, job->options->context);
+}
+
+/* What the threads that go one by one share. */
+typedef struct team {
+    const csrec_many *job;
+    int64_t done;
+    bool stopped;
+} team;
+
+/* Progress of one right-hand side: only hears that the others were stopped. */
+static bool heard_stop(const csrec_progress *progress, void *context) {
+    team *t = context;
+    bool stopped;
+    (void)progress;
+#pragma omp critical(csrec_solve_team)
+    stopped = t->stopped = t->stopped || csrec_many_stops(t->job, t->done);
+    return stopped;
+}
+
+/* x = 0, for what an interruption leaves out. */
+static csrec_status leave_out(const csrec_many *job, int64_t k) {
+    size_t m = (size_t)job->A->m;
+    if (job->r) memcpy(job->r + (size_t)k * m, job->y + (size_t)k * m, m * sizeof *job->r);
+    if (job->reports) job->reports[k] = (csrec_solve_report){CSREC_INTERRUPTED, 0, 1.0};
+    return job->atoms ? csrec_atoms_create(0, job->atoms + k) : CSREC_OK;
+}
+
+static csrec_status solve_in_team(team *t, int64_t k, csrec_error *error) {
+    const csrec_many *job = t->job;
+    csrec_solve_options options = csrec_many_options(job, k);
+    bool stopped;
+#pragma omp critical(csrec_solve_team)
+    stopped = t->stopped;
+    if (stopped) return leave_out(job, k);
+    options.context = t;
+    if (options.progress) options.progress = heard_stop;
+    csrec_status status = csrec_solve(
+        job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
+        job->r ? job->r + k * job->A->m : NULL, job->reports ? job->reports + k : NULL, error);
+#pragma omp critical(csrec_solve_team)
+    {
+        t->done++;
+        t->stopped = t->stopped || csrec_many_stops(job, t->done);
+    }
+    return status;
+}
+
+static csrec_status one_by_one(const csrec_many *job, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    team t = {.job = job};
+#pragma omp parallel for schedule(dynamic, 1) num_threads(job->threads)
+    for (int64_t k = 0; k < job->count; k++) {
+        csrec_error text = {"out of memory"};
+        csrec_status own = solve_in_team(&t, k, &text);
+        if (own) {
+#pragma omp critical(csrec_solve_many)
+            status =
+                csrec_fail(error, own, "right-hand side %lld: %.400s", (long long)k, text.text);
+        }
+    }
+    return status;
+}
+
+static csrec_status check_many(const csrec_solver_type *type, const csrec_many *job,
+                               csrec_error *error) {
+    if (job->options->history && job->options->history_size < 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "history_size = %lld; must not be negative",
+                          (long long)job->options->history_size);
+    for (int64_t k = 0; k < job->count; k++) {
+        csrec_error text;
+        csrec_status status =
+            csrec_solve_check(type, job->A, job->y + k * job->A->m, job->options, &text);
+        if (status)
+            return csrec_fail(error, status, "right-hand side %lld: %.400s", (long long)k,
+                              text.text);
+    }
+    return CSREC_OK;
+}
+
+csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
+                              const csrec_solve_options *options, int threads, csrec_atoms *atoms,
+                              double *r, csrec_solve_report *reports, csrec_error *error) {
+    const csrec_solver_type *type = find_type(options->solver);
+    if (!type) return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", options->solver);
+    if (count < 1 || threads < 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "%lld right-hand sides, %d threads",
+                          (long long)count, threads);
+    csrec_many job = {A, count, y, options, csrec_threads(threads), atoms, r, reports};
+    csrec_status status = check_many(type, &job, error);
+    if (status) return status;
+    if (atoms) memset(atoms, 0, (size_t)count * sizeof *atoms);
+    status = type->many ? type->many(&job) : CSREC_UNSUPPORTED;
+    if (status == CSREC_UNSUPPORTED)
+        status = one_by_one(&job, error);
+    else if (status)
+        csrec_fail(error, status, "solver %s: %s, with %lld right-hand sides", type->name,
+                   csrec_status_text(status), (long long)count);
+    for (int64_t k = 0; status && atoms && k < count; k++) csrec_atoms_clear(atoms + k);
+    return status;
+}

@@ -1,0 +1,111 @@
+/* solver.h - what a solver offers; a new one is a file with a table row. Stopping rules, progress,
+ * history and reports live in solve.c, never in a solver. */
+#ifndef CSREC_SOLVER_SOLVER_H
+#define CSREC_SOLVER_SOLVER_H
+
+#include "core/error.h"
+#include "operator/operator.h"
+
+typedef struct csrec_solver_type csrec_solver_type;
+
+typedef struct csrec_run csrec_run;
+
+/* Looks on: before the first iteration, after each, and once more at the end (`last`). It may ask
+ * csrec_run_signal, or the type's result, unless that `settles`. */
+typedef struct csrec_watch {
+    void (*step)(const csrec_run *run, int64_t iteration, bool last, double energy, double whole,
+                 void *context); /* energy = ||r||^2, whole = ||y||^2 */
+    void *context;
+} csrec_watch;
+
+struct csrec_run {
+    const csrec_solver_type *type;
+    const csrec_operator *A;
+    const double *y; /* [m] */
+    const csrec_solve_options *options;
+    void *state;              /* of the solver */
+    const double *start;      /* a whole signal to start from, or NULL */
+    csrec_status fault;       /* set by a step that fails; the loop ends and returns it */
+    const csrec_watch *watch; /* or NULL */
+};
+
+/* Many right-hand sides, checked. Results may be NULL; atoms come cleared. */
+typedef struct csrec_many {
+    const csrec_operator *A;
+    int64_t count;
+    const double *y; /* [count][m] */
+    const csrec_solve_options *options;
+    int threads; /* >= 1 */
+    csrec_atoms *atoms;
+    double *r;
+    csrec_solve_report *reports;
+} csrec_many;
+
+struct csrec_solver_type {
+    const char *name, *brief, *source; /* source: paper and equation */
+    const csrec_param *params;         /* ends with a row without a name; NULL: none */
+    csrec_status (*create)(csrec_run *run, csrec_error *error);
+    void (*destroy)(csrec_run *run); /* also after a failed create */
+    /* Looks for the next step: the size of the best coefficient, in the units of y. NULL: the
+     * solver has no such notion, and min_coefficient is refused. */
+    double (*select)(csrec_run *run);
+    /* Takes the step; false: no step reduces the residual, or run->fault is set. */
+    bool (*update)(csrec_run *run);
+    double (*energy)(const csrec_run *run); /* ||r||^2 */
+    /* atoms and r [m] may be NULL. */
+    csrec_status (*result)(const csrec_run *run, csrec_atoms *atoms, double *r);
+    /* Optional: iterations that the solver has planned, at which it is done. */
+    int64_t (*planned)(const csrec_run *run);
+    /* Optional: the whole signal, where that is more than A's synthesis of x. */
+    csrec_status (*signal)(const csrec_run *run, double *signal);
+    /* Optional: whether result ends the run, as it changes the state. */
+    bool (*settles)(const csrec_run *run);
+    /* Optional: all right-hand sides at once, with the results of one by one. CSREC_UNSUPPORTED:
+     * not here, go one by one. */
+    csrec_status (*many)(const csrec_many *job);
+};
+
+/* Stopping rules, settings and samples as csrec_solve checks them. */
+csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operator *A,
+                               const double *y, const csrec_solve_options *options,
+                               csrec_error *error);
+
+/* The options of right-hand side k: the job's, with a history of its own. */
+csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
+
+/* Reports `done` right-hand sides; true: asked to stop. One thread at a time. */
+bool csrec_many_stops(const csrec_many *job, int64_t done);
+
+/* CSREC_ARGUMENT: the solver has no parameter of that name; the text lists those it has. */
+csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name,
+                                 csrec_error *error);
+
+/* The value of a parameter: from the options, else its default. */
+double csrec_run_param(const csrec_run *run, const char *name);
+
+/* The non-zeros of a dense x [n] as atoms. */
+csrec_status csrec_run_atoms(const csrec_run *run, const double *x, csrec_atoms *atoms);
+
+/* Fills x [n] from options->start, else with 0. CSREC_ARGUMENT: a column out of range. */
+csrec_status csrec_run_start(const csrec_run *run, double *x, csrec_error *error);
+
+/* As csrec_solve, for an operator with synthesize: delivers the whole signal [entries]. start: a
+ * signal for solvers that can start from one, or NULL. */
+csrec_status csrec_solve_signal(const csrec_operator *A, const double *y,
+                                const csrec_solve_options *options, const double *start,
+                                double *signal, csrec_solve_report *report, csrec_error *error);
+
+/* The same under watch; where signal is NULL, atoms are delivered. */
+csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
+                                 const csrec_solve_options *options, const csrec_watch *watch,
+                                 double *signal, csrec_atoms *atoms, csrec_solve_report *report,
+                                 csrec_error *error);
+
+/* The whole signal [entries] of a run as it stands, for an operator with synthesize. */
+csrec_status csrec_run_signal(const csrec_run *run, double *signal);
+
+extern const csrec_solver_type csrec_solver_mp, csrec_solver_omp, csrec_solver_romp,
+    csrec_solver_cosamp, csrec_solver_iht, csrec_solver_htp, csrec_solver_fista,
+    csrec_solver_threshold, csrec_solver_gaussian, csrec_solver_gmm;
+
+#endif

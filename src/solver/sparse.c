@@ -1,0 +1,31 @@
+/* sparse.c - what solvers with a target sparsity share. */
+#include "solver/sparse.h"
+
+#include <stdlib.h>
+
+csrec_status csrec_sparse_target(const csrec_run *run, int64_t per_sample, int64_t *k,
+                                 csrec_error *error) {
+    int64_t m = run->A->m, n = run->A->n, most = m / per_sample < n ? m / per_sample : n;
+    int64_t wanted = (int64_t)csrec_run_param(run, "k");
+    if (wanted == 0) wanted = m / 4 < most ? m / 4 : most;
+    if (wanted == 0) wanted = 1;
+    if (wanted > most)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "k = %lld; solver %s fits at most %lld columns to %lld samples of %lld",
+                          (long long)wanted, run->type->name, (long long)most, (long long)m,
+                          (long long)n);
+    *k = wanted;
+    return CSREC_OK;
+}
+
+csrec_status csrec_sparse_create(csrec_run *run, size_t size, csrec_error *error) {
+    run->state = calloc(1, size);
+    if (!run->state)
+        return csrec_fail(error, CSREC_MEMORY, "solver %s: out of memory", run->type->name);
+    return csrec_support_create(run, run->state, error);
+}
+
+void csrec_sparse_destroy(csrec_run *run) {
+    if (run->state) csrec_support_clear(run->state);
+    free(run->state);
+}

@@ -1,0 +1,165 @@
+/* support.c - the dense x, its residual, the largest entries, least squares on a support. */
+#include "solver/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+csrec_status csrec_support_create(const csrec_run *run, csrec_support *s, csrec_error *error) {
+    const csrec_operator *A = run->A;
+    *s = (csrec_support){.A = A, .y = run->y};
+    double **columns[] = {&s->norms, &s->x, &s->c, &s->g, &s->p}, **rows[] = {&s->r, &s->q};
+    bool complete = true;
+    for (int i = 0; i < 5; i++)
+        complete = (*columns[i] = calloc((size_t)A->n, sizeof(double))) && complete;
+    for (int i = 0; i < 2; i++)
+        complete = (*rows[i] = calloc((size_t)A->m, sizeof(double))) && complete;
+    s->chosen = calloc((size_t)A->n, sizeof *s->chosen);
+    s->largest = malloc((size_t)A->n * sizeof *s->largest);
+    csrec_status status = complete && s->chosen && s->largest
+                              ? csrec_operator_column_norms(A, s->norms)
+                              : CSREC_MEMORY;
+    if (status)
+        return csrec_fail(error, status, "solver %s: out of memory for %lld columns",
+                          run->type->name, (long long)A->n);
+    status = csrec_run_start(run, s->x, error);
+    return status ? status : csrec_support_residual(s);
+}
+
+void csrec_support_clear(csrec_support *s) {
+    free(s->norms);
+    free(s->x);
+    free(s->c);
+    free(s->g);
+    free(s->p);
+    free(s->r);
+    free(s->q);
+    free(s->chosen);
+    free(s->largest);
+    *s = (csrec_support){0};
+}
+
+static double squares(int64_t n, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
+    return sum;
+}
+
+csrec_status csrec_support_correlate(csrec_support *s) {
+    csrec_status status = s->A->type->adjoint(s->A, s->r, s->c);
+    for (int64_t j = 0; j < s->A->n && !status; j++)
+        s->c[j] = s->norms[j] > 0.0 ? s->c[j] / s->norms[j] : 0.0;
+    return status;
+}
+
+csrec_status csrec_support_residual(csrec_support *s) {
+    csrec_status status = s->A->type->forward(s->A, s->x, s->r);
+    for (int64_t i = 0; i < s->A->m; i++) s->r[i] = s->y[i] - s->r[i];
+    s->energy = squares(s->A->m, s->r);
+    return status;
+}
+
+/* Larger first, then the smaller index. */
+static bool before(const double *v, int64_t a, int64_t b) {
+    double x = fabs(v[a]), y = fabs(v[b]);
+    return x > y || (x == y && a < b);
+}
+
+static void swap(int64_t *a, int64_t *b) {
+    int64_t held = *a;
+    *a = *b;
+    *b = held;
+}
+
+/* Hoare's selection: the k first of list [n] in the order of `before` come to its front. */
+static void select_first(const double *v, int64_t *list, int64_t n, int64_t k) {
+    int64_t low = 0, high = n;
+    while (high - low > 1 && k > low && k < high) {
+        int64_t middle = low + (high - low) / 2, wall = low;
+        if (before(v, list[middle], list[low])) swap(list + middle, list + low);
+        if (before(v, list[high - 1], list[low])) swap(list + high - 1, list + low);
+        if (before(v, list[middle], list[high - 1])) swap(list + middle, list + high - 1);
+        int64_t pivot = list[high - 1]; /* the median of three */
+        for (int64_t i = low; i < high - 1; i++)
+            if (before(v, list[i], pivot)) swap(list + i, list + wall++);
+        swap(list + wall, list + high - 1);
+        if (wall < k)
+            low = wall + 1;
+        else
+            high = wall;
+    }
+}
+
+int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
+    int64_t found = 0;
+    for (int64_t j = 0; j < s->A->n; j++)
+        if (v[j] != 0.0) s->largest[found++] = j;
+    if (found <= k) return found;
+    if (k < 1) return 0;
+    select_first(v, s->largest, found, k);
+    int64_t last = s->largest[0];
+    for (int64_t i = 1; i < k; i++)
+        if (before(v, last, s->largest[i])) last = s->largest[i];
+    /* A pass over all is less work than a sort of the k. */
+    found = 0;
+    for (int64_t j = 0; j < s->A->n; j++)
+        if (v[j] != 0.0 && !before(v, last, j)) s->largest[found++] = j;
+    return found;
+}
+
+/* The gradient A^T r on the chosen columns, each scaled to unit length: the normal equations are
+ * then as well conditioned as the columns allow. */
+static csrec_status gradient(csrec_support *s) {
+    csrec_status status = s->A->type->adjoint(s->A, s->r, s->g);
+    for (int64_t j = 0; j < s->A->n; j++)
+        s->g[j] = s->chosen[j] && s->norms[j] > 0.0 ? s->g[j] / s->norms[j] : 0.0;
+    return status;
+}
+
+/* q = A D p with D the inverse norms; p is left scaled by D. */
+static csrec_status apply_scaled(csrec_support *s) {
+    for (int64_t j = 0; j < s->A->n; j++) s->c[j] = s->p[j] != 0.0 ? s->p[j] / s->norms[j] : 0.0;
+    return s->A->type->forward(s->A, s->c, s->q);
+}
+
+static csrec_status conjugate_gradients(csrec_support *s) {
+    int64_t n = s->A->n, m = s->A->m;
+    csrec_status status = csrec_support_residual(s);
+    if (!status) status = gradient(s);
+    memcpy(s->p, s->g, (size_t)n * sizeof *s->p);
+    double gamma = squares(n, s->g), start = squares(m, s->y);
+    /* Exact arithmetic needs `size` steps; rounding some more. */
+    for (int64_t step = 0; step < 4 * s->size + 10 && !status; step++) {
+        if (gamma <= 0x1p-104 * start) break; /* ||A_S^T r|| below rounding of ||y|| */
+        status = apply_scaled(s);
+        double alpha = gamma / squares(m, s->q);
+        if (!isfinite(alpha)) break;
+        for (int64_t j = 0; j < n; j++) s->x[j] += alpha * s->c[j];
+        for (int64_t i = 0; i < m; i++) s->r[i] -= alpha * s->q[i];
+        if (!status) status = gradient(s);
+        double now = squares(n, s->g), beta = now / gamma;
+        for (int64_t j = 0; j < n; j++) s->p[j] = s->g[j] + beta * s->p[j];
+        gamma = now;
+    }
+    s->energy = squares(m, s->r);
+    return status;
+}
+
+csrec_status csrec_support_fit(csrec_support *s) {
+    for (int64_t j = 0; j < s->A->n; j++)
+        if (!s->chosen[j]) s->x[j] = 0.0;
+    if (!s->A->type->fit) return conjugate_gradients(s);
+    csrec_status status = s->A->type->fit(s->A, s->chosen, s->y, s->x, s->r);
+    s->energy = squares(s->A->m, s->r);
+    return status;
+}
+
+double csrec_support_energy(const csrec_run *run) {
+    return ((const csrec_support *)run->state)->energy;
+}
+
+csrec_status csrec_support_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
+    const csrec_support *s = run->state;
+    if (r) memcpy(r, s->r, (size_t)s->A->m * sizeof *r);
+    return atoms ? csrec_run_atoms(run, s->x, atoms) : CSREC_OK;
+}

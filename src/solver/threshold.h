@@ -1,0 +1,32 @@
+/* threshold.h - thresholding on a frame with stored coefficients: for frames without a faster way.
+ */
+#ifndef CSREC_SOLVER_THRESHOLD_H
+#define CSREC_SOLVER_THRESHOLD_H
+
+#include "operator/operator.h"
+#include "solver/solver.h"
+
+/* For any operator with synthesize and analyze. */
+extern const csrec_shrink_type csrec_threshold_plain;
+
+/* A first guess of the whole signal: where samples are sparse, the mean of ever larger cells around
+ * an entry. signal: [entries]. */
+csrec_status csrec_threshold_start(const csrec_mask *mask, const double *y, double *signal);
+
+typedef struct csrec_threshold_schedule {
+    double first, last, relax, noise;
+    int64_t steps;
+    bool soft;
+} csrec_threshold_schedule;
+
+/* By the run's parameters: thresholds are shares of the samples' range unless they are given; the
+ * last one is not below known noise. */
+void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *schedule);
+
+/* Iteration `done`, from 0: the threshold falls exponentially; the last one does not overshoot. */
+csrec_shrink_step csrec_threshold_step(const csrec_threshold_schedule *schedule, int64_t done);
+
+/* x where |x| > threshold, moved towards 0 by it if soft, else 0. */
+void csrec_threshold_apply(int64_t n, double threshold, bool soft, double *x);
+
+#endif

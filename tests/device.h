@@ -1,0 +1,16 @@
+/* device.h - whether there is a device to test on. */
+#ifndef CSREC_TESTS_DEVICE_H
+#define CSREC_TESTS_DEVICE_H
+
+#include "check.h"
+#include "kernels/device.h"
+
+/* Says why there is none: `if (no_device()) skip();`. */
+static inline bool no_device(void) {
+    csrec_error error;
+    if (!csrec_cuda_use(&error)) return false;
+    print_message("SKIPPED: %s\n", error.text);
+    return true;
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* inputs.c - the files that the commands of the handbook and of the tools' help begin with, small.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "csrec.h"
+
+enum { HEIGHT = 32, WIDTH = 40, DEPTH = 80, FACES = 6 };
+
+static void need(csrec_status status, const csrec_error *error) {
+    if (status == CSREC_OK) return;
+    fprintf(stderr, "inputs: %s\n", error->text);
+    exit(1);
+}
+
+static double value(double u, double v, int channel) {
+    return 0.3 + 0.2 * sin(5 * u + channel) + 0.2 * (v > 0.4 && u > 0.3) + 0.2 * v;
+}
+
+/* Pictures of other `which` look alike. known: the rest is transparent. */
+static void write_sized(const char *name, int height, int width, int which,
+                        const csrec_sampling *known) {
+    csrec_error error;
+    csrec_image image = {.bits = 8};
+    csrec_shape shape = {3, {height, width, 3}};
+    need(csrec_array_create(CSREC_U8, &shape, &image.pixels), &error);
+    uint8_t *pixel = image.pixels.data;
+    for (int i = 0; i < height * width * 3; i++)
+        pixel[i] = (uint8_t)(255 * value((double)(i / 3 % width) / width,
+                                         (double)(i / 3 / width) / height, which + i % 3));
+    if (known) image.alpha = calloc((size_t)(height * width), 1);
+    for (int64_t k = 0; image.alpha && k < known->n; k++) image.alpha[known->index[k]] = 1;
+    need(csrec_image_write(name, &image, &error), &error);
+    csrec_image_clear(&image);
+}
+
+static void write_picture(const char *name, int which, const csrec_sampling *known) {
+    write_sized(name, HEIGHT, WIDTH, which, known);
+}
+
+/* What write_scan samples. */
+static void write_truth(const char *name) {
+    csrec_error error;
+    csrec_image image = {.bits = 8};
+    csrec_shape shape = {2, {HEIGHT, WIDTH}};
+    need(csrec_array_create(CSREC_U8, &shape, &image.pixels), &error);
+    uint8_t *pixel = image.pixels.data;
+    for (int i = 0; i < HEIGHT * WIDTH; i++)
+        pixel[i] =
+            (uint8_t)(255 * value((double)(i % WIDTH) / WIDTH, (double)(i / WIDTH) / HEIGHT, 0));
+    need(csrec_image_write(name, &image, &error), &error);
+    csrec_image_clear(&image);
+}
+
+static void write_mask(const char *name, const csrec_sampling *known) {
+    csrec_error error;
+    csrec_image image = {.bits = 8};
+    csrec_shape shape = {2, {HEIGHT, WIDTH}};
+    need(csrec_array_create(CSREC_U8, &shape, &image.pixels), &error);
+    uint8_t *pixel = image.pixels.data;
+    for (int64_t k = 0; k < known->n; k++) pixel[known->index[k]] = 255;
+    need(csrec_image_write(name, &image, &error), &error);
+    csrec_image_clear(&image);
+}
+
+static void write_volume(const char *name, int depth) {
+    csrec_error error;
+    csrec_array array;
+    csrec_shape shape = {3, {depth, HEIGHT, WIDTH}};
+    need(csrec_array_create(CSREC_F32, &shape, &array), &error);
+    float *entry = array.data;
+    for (int i = 0; i < depth * HEIGHT * WIDTH; i++)
+        entry[i] = (float)value((double)(i % WIDTH) / WIDTH, (double)(i / WIDTH % HEIGHT) / HEIGHT,
+                                i / (HEIGHT * WIDTH));
+    need(csrec_array_write(name, &array, &error), &error);
+    csrec_array_clear(&array);
+}
+
+/* Samples of what photo.png shows, in one channel. */
+static void write_scan(const char *name, const csrec_sampling *known) {
+    csrec_error error;
+    csrec_measurement scan = {.shape = {2, {HEIGHT, WIDTH}},
+                              .n = known->n,
+                              .channels = 1,
+                              .index = known->index,
+                              .dtype = CSREC_U8,
+                              .scale = {0, 255}};
+    scan.y = malloc((size_t)known->n * sizeof *scan.y);
+    for (int64_t k = 0; scan.y && k < known->n; k++)
+        scan.y[k] = floor(255 * value((double)(known->index[k] % WIDTH) / WIDTH,
+                                      (double)(known->index[k] / WIDTH) / HEIGHT, 0));
+    need(csrec_measurement_write(name, &scan, false, &error), &error);
+    free(scan.y);
+}
+
+static void write_folders(const csrec_sampling *known) {
+    char name[32];
+    mkdir("faces", 0777);
+    mkdir("photos", 0777);
+    mkdir("scans", 0777);
+    for (int i = 0; i < FACES; i++) {
+        snprintf(name, sizeof name, "faces/%d.png", i);
+        write_picture(name, i, NULL);
+    }
+    write_picture("photos/a.png", 1, NULL);
+    write_picture("photos/b.png", 4, NULL);
+    write_scan("scans/a.npz", known);
+    write_scan("scans/b.npz", known);
+}
+
+int main(void) {
+    csrec_error error;
+    csrec_sampling known;
+    csrec_shape shape = {2, {HEIGHT, WIDTH}};
+    need(
+        csrec_sampling_create(&shape, CSREC_PATTERN_POISSON, HEIGHT * WIDTH / 4, 1, &known, &error),
+        &error);
+    write_picture("photo.png", 0, NULL);
+    write_sized("photo1.png", HEIGHT / 2, WIDTH / 2, 1, NULL); /* filters are learned from these */
+    write_sized("photo2.png", HEIGHT / 2, WIDTH / 2, 2, NULL);
+    write_truth("truth.png");
+    write_picture("holes.png", 0, &known);
+    write_mask("mask.png", &known);
+    write_volume("volume.npy", DEPTH);
+    write_volume("faces.npy", FACES);
+    write_scan("scan.npz", &known);
+    write_folders(&known);
+    csrec_sampling_clear(&known);
+    return 0;
+}

@@ -1,0 +1,209 @@
+/* Synthesis against the dense columns, and against the definition where no matrix fits. */
+#include "check.h"
+
+#include <string.h>
+
+#include "dense.h"
+
+static uint64_t seed;
+
+static int by_column(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Distinct random columns of all levels, most of them holding one of the given rows. */
+static csrec_atoms random_atoms(int levels, int64_t n, int64_t n_rows, const uint64_t *rows) {
+    const size_t size = (size_t)n;
+    csrec_atoms atoms = {0, calloc(size + 1, sizeof *atoms.column),
+                         calloc(size + 1, sizeof *atoms.coefficient),
+                         calloc(size + 1, sizeof *atoms.count)};
+    for (int64_t i = 0; i < n; i++) {
+        int level = (int)check_below(&seed, levels + 1);
+        const uint64_t row = n_rows && check_below(&seed, 4)
+                                 ? rows[check_below(&seed, n_rows)]
+                                 : check_next(&seed) >> (64 - levels) % 64;
+        atoms.column[i] =
+            level == 0 || levels == 0
+                ? 0
+                : ((uint64_t)1 << (levels - level)) + ((row % ((uint64_t)1 << levels)) >> level);
+    }
+    qsort(atoms.column, size, sizeof *atoms.column, by_column);
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || atoms.column[i] != atoms.column[i - 1])
+            atoms.column[atoms.n++] = atoms.column[i];
+    for (int64_t i = 0; i < atoms.n; i++) {
+        atoms.coefficient[i] = 200 * check_uniform(&seed) - 100;
+        atoms.count[i] = 1 + check_below(&seed, 1000);
+    }
+    return atoms;
+}
+
+/* sum_i x_i Psi_i(row) by definition. terms: sum of the sizes, for the tolerance. */
+static double direct(int levels, const csrec_atoms *atoms, uint64_t row, double *terms) {
+    double sum = 0;
+    *terms = 0;
+    for (int64_t i = atoms->n - 1; i >= 0; i--) {
+        double term = dense_entry(levels, row, atoms->column[i]) * atoms->coefficient[i] /
+                      sqrt((double)atoms->count[i]);
+        sum += term;
+        *terms += fabs(term);
+    }
+    return sum;
+}
+
+/* At most levels + 1 non-zero terms, each with two roundings, added in different orders. */
+static void check_value(int levels, const csrec_atoms *atoms, uint64_t row, double value) {
+    double terms, expected = direct(levels, atoms, row, &terms);
+    assert_true(fabs(value - expected) <= 2 * (levels + 4) * 0x1p-53 * terms);
+}
+
+static void whole_signals(void **state) {
+    (void)state;
+    for (int levels = 0; levels <= 14; levels++)
+        for (int round = 0; round < 4; round++) {
+            const int64_t M = INT64_C(1) << levels, most = M < 300 ? M : 300;
+            csrec_atoms atoms = random_atoms(levels, check_below(&seed, most + 1), 0, NULL);
+            uint64_t *rows = malloc((size_t)M * sizeof *rows);
+            double *value = malloc((size_t)M * sizeof *value),
+                   *any = malloc((size_t)M * sizeof *any);
+            for (int64_t k = 0; k < M; k++) rows[k] = (uint64_t)k;
+            assert_ok(csrec_atoms_synthesize(levels, &atoms, M, rows, any));
+            assert_ok(csrec_atoms_synthesize_block(levels, &atoms, 0, M, value));
+            assert_memory_equal(any, value, (size_t)M * sizeof *any);
+            for (int64_t k = 0; k < M; k += 1 + (levels > 10) * check_below(&seed, 30))
+                check_value(levels, &atoms, rows[k], value[k]);
+            free(rows);
+            free(value);
+            free(any);
+            csrec_atoms_clear(&atoms);
+        }
+}
+
+/* x picked from columns of a random row set, at its rows: the product with the dense matrix. */
+static void dense_products(void **state) {
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        const int levels = (int)check_below(&seed, 8);
+        uint64_t rows[128], columns[128];
+        double psi[128], x[128], y[128] = {0}, value[128], size = 0;
+        int64_t n = 0, k = 0, counts[128];
+        for (uint64_t row = 0; row < (uint64_t)1 << levels; row++)
+            if (check_below(&seed, 3)) rows[n++] = row;
+        if (!n) rows[n++] = 0;
+        for (uint64_t column = 0; column < (uint64_t)1 << levels; column++) {
+            dense_column(levels, n, rows, column, psi, &counts[k]);
+            if (!counts[k] || check_below(&seed, 2)) continue;
+            columns[k] = column;
+            x[k] = 20 * check_uniform(&seed) - 10;
+            for (int64_t j = 0; j < n; j++) y[j] += x[k] * psi[j];
+            size += fabs(x[k++]);
+        }
+        const csrec_atoms atoms = {k, columns, x, counts};
+        assert_ok(csrec_atoms_synthesize(levels, &atoms, n, rows, value));
+        for (int64_t j = 0; j < n; j++) /* as check_value; each |term| <= |x| */
+            assert_true(fabs(value[j] - y[j]) <= 2 * (levels + 4) * 0x1p-53 * size);
+    }
+}
+
+static void any_rows_of_large_signals(void **state) {
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        const int levels = round < 10 ? 62 : 15 + (int)check_below(&seed, 48);
+        uint64_t rows[400];
+        double value[400], block[400];
+        for (int k = 0; k < 400; k++)
+            rows[k] = k % 4 == 3 ? rows[k - 1] ^ (check_next(&seed) % 16)
+                                 : check_next(&seed) >> (64 - levels);
+        rows[0] = ((uint64_t)1 << levels) - 1;
+        rows[1] = 0;
+        if (round % 2) qsort(rows, 400, sizeof *rows, by_column);
+        csrec_atoms atoms = random_atoms(levels, 600, 400, rows);
+        assert_ok(csrec_atoms_synthesize(levels, &atoms, 400, rows, value));
+        for (int k = 0; k < 400; k++) {
+            check_value(levels, &atoms, rows[k], value[k]);
+            assert_ok(csrec_atoms_synthesize_block(levels, &atoms, rows[k], 1, block));
+            assert_true(block[0] == value[k]);
+        }
+        csrec_atoms_clear(&atoms);
+    }
+}
+
+/* Blocks with ragged ends, over tile borders and enough for several threads. */
+static void blocks_of_rows(void **state) {
+    (void)state;
+    for (int round = 0; round < 12; round++) {
+        const int levels = round < 2 ? 62 : 17 + (int)check_below(&seed, 46);
+        enum { room = 60000 };
+        const int64_t n = round < 6 ? 1 + check_below(&seed, room) : 1 + check_below(&seed, 100);
+        const uint64_t M = (uint64_t)1 << levels;
+        uint64_t first = check_next(&seed) % (M - (uint64_t)n + 1);
+        if (round == 1) first = M - (uint64_t)n;
+        uint64_t *rows = malloc((size_t)n * sizeof *rows);
+        double *value = malloc((size_t)n * sizeof *value), *any = malloc((size_t)n * sizeof *any);
+        for (int64_t k = 0; k < n; k++) rows[k] = first + (uint64_t)k;
+        csrec_atoms atoms = random_atoms(levels, 500, n, rows);
+        assert_ok(csrec_atoms_synthesize_block(levels, &atoms, first, n, value));
+        assert_ok(csrec_atoms_synthesize(levels, &atoms, n, rows, any));
+        assert_memory_equal(any, value, (size_t)n * sizeof *any);
+        for (int64_t k = 0; k < n; k += 1 + check_below(&seed, 60))
+            check_value(levels, &atoms, rows[k], value[k]);
+        free(rows);
+        free(value);
+        free(any);
+        csrec_atoms_clear(&atoms);
+    }
+}
+
+/* A large coefficient in one block must leave no rounding behind in its neighbours. */
+static void no_leak_between_blocks(void **state) {
+    (void)state;
+    uint64_t columns[] = {2, 3};
+    double x[] = {1e17, 0.1}, value[16];
+    int64_t count[] = {1, 1};
+    const csrec_atoms atoms = {2, columns, x, count};
+    assert_ok(csrec_atoms_synthesize_block(4, &atoms, 0, 16, value));
+    for (int k = 0; k < 8; k++) assert_true(value[k] == (k < 4 ? 1e17 : -1e17));
+    for (int k = 8; k < 16; k++) assert_true(value[k] == (k < 12 ? 0.1 : -0.1));
+}
+
+static void refuses_what_is_out_of_range(void **state) {
+    (void)state;
+    uint64_t columns[] = {0, 3}, falling[] = {3, 1}, row = 4;
+    double x[] = {1, 1}, value[8];
+    int64_t count[] = {1, 1}, none[] = {1, 0};
+    const csrec_atoms atoms = {2, columns, x, count}, unsorted = {2, falling, x, count},
+                      uncounted = {2, columns, x, none}, empty = {0};
+    assert_int_equal(csrec_atoms_synthesize(2, &atoms, 1, &row, value), CSREC_ARGUMENT);
+    assert_int_equal(csrec_atoms_synthesize(63, &atoms, 1, &row, value), CSREC_ARGUMENT);
+    assert_int_equal(csrec_atoms_synthesize(1, &atoms, 0, &row, value), CSREC_ARGUMENT);
+    assert_int_equal(csrec_atoms_synthesize(3, &unsorted, 1, &row, value), CSREC_ARGUMENT);
+    assert_int_equal(csrec_atoms_synthesize(3, &uncounted, 1, &row, value), CSREC_ARGUMENT);
+    assert_int_equal(csrec_atoms_synthesize_block(3, &atoms, 1, 8, value), CSREC_ARGUMENT);
+    assert_int_equal(csrec_atoms_synthesize_block(3, &atoms, 9, 0, value), CSREC_ARGUMENT);
+    assert_ok(csrec_atoms_synthesize_block(3, &atoms, 8, 0, value));
+    assert_ok(csrec_atoms_synthesize(3, &atoms, 0, NULL, value));
+    assert_ok(csrec_atoms_synthesize(3, &empty, 1, &row, value));
+    assert_true(value[0] == 0);
+}
+
+static void clear_twice(void **state) {
+    (void)state;
+    csrec_atoms atoms = random_atoms(5, 10, 0, NULL);
+    csrec_atoms_clear(&atoms);
+    assert_null(atoms.column);
+    csrec_atoms_clear(&atoms);
+    csrec_atoms_clear(NULL);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_signals),
+                                       cmocka_unit_test(dense_products),
+                                       cmocka_unit_test(any_rows_of_large_signals),
+                                       cmocka_unit_test(blocks_of_rows),
+                                       cmocka_unit_test(no_leak_between_blocks),
+                                       cmocka_unit_test(refuses_what_is_out_of_range),
+                                       cmocka_unit_test(clear_twice)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

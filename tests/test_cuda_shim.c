@@ -1,0 +1,148 @@
+/* The C faces of Thrust and CUB against plain loops on the host: sort with payload, selection,
+ * distinct keys, the first largest key, prefix sums. */
+#include <string.h>
+
+#include "cuda_check.h"
+#include "shim/scan.h"
+#include "shim/shim.h"
+
+static uint64_t seed;
+
+/* Arrays on the device, big enough for every test, and a workspace. */
+typedef struct device {
+    csrec_cuda_block block;
+    uint64_t *keys, *sorted;
+    uint32_t *payload, *moved;
+    csrec_product *products, *kept_products;
+    int64_t *kept;
+    void *workspace;
+    size_t bytes;
+} device;
+
+static void lay_out(device *d, int64_t n) {
+    d->keys = csrec_cuda_block_take(&d->block, n, 8);
+    d->sorted = csrec_cuda_block_take(&d->block, n, 8);
+    d->payload = csrec_cuda_block_take(&d->block, n, 4);
+    d->moved = csrec_cuda_block_take(&d->block, n, 4);
+    d->products = csrec_cuda_block_take(&d->block, n, sizeof *d->products);
+    d->kept_products = csrec_cuda_block_take(&d->block, n, sizeof *d->products);
+    d->kept = csrec_cuda_block_take(&d->block, 1, 8);
+    d->workspace = csrec_cuda_block_take(&d->block, (int64_t)d->bytes, 1);
+}
+
+/* Room for the most that any of them asks for. */
+static device device_create(int64_t n) {
+    device d = {.bytes = 0};
+    size_t bytes[3] = {0};
+    assert_ok(csrec_shim_sort(NULL, &bytes[0], n, 64, NULL, NULL, NULL, NULL, NULL));
+    assert_ok(csrec_shim_keep(NULL, &bytes[1], n, NULL, NULL, NULL, NULL));
+    assert_ok(csrec_shim_unique(NULL, &bytes[2], n, NULL, NULL, NULL, NULL));
+    d.bytes = csrec_shim_sums_bytes(n) + (size_t)n * 16 + (1 << 20);
+    for (int k = 0; k < 3; k++)
+        if (bytes[k] > d.bytes) d.bytes = bytes[k];
+    lay_out(&d, n);
+    assert_ok(csrec_cuda_block_create(&d.block, "a test", NULL));
+    lay_out(&d, n);
+    return d;
+}
+
+static uint64_t *draw_keys(int64_t n, int64_t below) {
+    uint64_t *keys = malloc((size_t)n * sizeof *keys);
+    for (int64_t i = 0; i < n; i++) keys[i] = (uint64_t)check_below(&seed, below);
+    return keys;
+}
+
+static void put(void *to, const void *from, int64_t count, size_t size) {
+    assert_ok(csrec_cuda_copy(to, from, (size_t)count * size, NULL));
+}
+
+static int compare(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void check_sort_and_unique(device *d, int64_t n, int64_t below) {
+    uint64_t *keys = draw_keys(n, below), *out = malloc((size_t)n * 8);
+    uint32_t *payload = malloc((size_t)n * 4);
+    for (int64_t i = 0; i < n; i++) payload[i] = (uint32_t)i;
+    put(d->keys, keys, n, 8);
+    put(d->payload, payload, n, 4);
+    assert_ok(csrec_shim_sort(d->workspace, &d->bytes, n, 64, d->keys, d->sorted, d->payload,
+                              d->moved, NULL));
+    put(out, d->sorted, n, 8);
+    put(payload, d->moved, n, 4);
+    for (int64_t i = 0; i < n; i++) {
+        assert_true(out[i] == keys[payload[i]]);
+        if (i)
+            assert_true(out[i - 1] < out[i] ||
+                        (out[i - 1] == out[i] && payload[i - 1] < payload[i]));
+    }
+    int64_t expected = 0, kept = -1;
+    qsort(keys, (size_t)n, sizeof *keys, compare);
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || keys[i] != keys[i - 1]) keys[expected++] = keys[i];
+    assert_ok(csrec_shim_unique(d->workspace, &d->bytes, n, d->sorted, d->keys, d->kept, NULL));
+    put(&kept, d->kept, 1, 8);
+    assert_int_equal(kept, expected);
+    put(out, d->keys, kept, 8);
+    assert_memory_equal(out, keys, (size_t)kept * 8);
+    free(keys);
+    free(out);
+    free(payload);
+}
+
+static void check_keep(device *d, int64_t n) {
+    csrec_product *in = calloc((size_t)n, sizeof *in), *out = calloc((size_t)n, sizeof *out);
+    int64_t expected = 0, kept = -1;
+    for (int64_t i = 0; i < n; i++)
+        in[i] = (csrec_product){(uint64_t)i, check_uniform(&seed), check_below(&seed, 3)};
+    put(d->products, in, n, sizeof *in);
+    assert_ok(
+        csrec_shim_keep(d->workspace, &d->bytes, n, d->products, d->kept_products, d->kept, NULL));
+    put(&kept, d->kept, 1, 8);
+    put(out, d->kept_products, n, sizeof *out);
+    for (int64_t i = 0; i < n; i++)
+        if (in[i].count) {
+            assert_true(out[expected].column == in[i].column);
+            expected++;
+        }
+    assert_int_equal(kept, expected);
+    free(in);
+    free(out);
+}
+
+static void check_max_and_sums(device *d, int64_t n) {
+    uint64_t *keys = draw_keys(n, n / 2 + 1), *sums = malloc((size_t)n * 8), sum = 0;
+    int64_t best = 0, found = -1;
+    for (int64_t i = 0; i < n; i++)
+        if (keys[i] > keys[best]) best = i;
+    put(d->keys, keys, n, 8);
+    assert_ok(csrec_shim_max(d->workspace, d->bytes, n, (const int64_t *)d->keys, &found, NULL));
+    assert_int_equal(found, best);
+    assert_ok(csrec_shim_sums_u64(d->keys, d->keys, n, d->workspace, d->bytes, NULL, NULL));
+    put(sums, d->keys, n, 8);
+    for (int64_t i = 0; i < n; sum += keys[i++]) assert_true(sums[i] == sum);
+    free(keys);
+    free(sums);
+}
+
+static void shims_equal_plain_loops(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    const int64_t sizes[] = {1, 2, 31, 1000, 70001};
+    for (int k = 0; k < 5; k++) {
+        int64_t n = sizes[k];
+        device d = device_create(n);
+        check_sort_and_unique(&d, n, INT64_MAX);
+        check_sort_and_unique(&d, n, 1 + n / 3);
+        check_keep(&d, n);
+        check_max_and_sums(&d, n);
+        csrec_cuda_block_destroy(&d.block);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shims_equal_plain_loops)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

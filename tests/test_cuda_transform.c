@@ -1,0 +1,346 @@
+/* The transform on each backend against the dense matrix and the paper's worked example; the CUDA
+ * transform against the CPU's to the bit on the pursuit's grid; its maximum; the pursuit by levels
+ * against the eager one. */
+#include "device.h"
+#include "dense.h"
+#include "problem.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "haar/pursuit.h"
+
+#include "kernels/levels.h"
+#include "kernels/transform.h"
+
+static uint64_t seed;
+
+typedef csrec_status (*transform_fn)(int, int64_t, const uint64_t *, const double *,
+                                     csrec_transform_method, int64_t, csrec_product *, int64_t *,
+                                     csrec_error *);
+
+/* Under a checker of memory or races, which is 100 times slower, the large cases are left out. */
+static bool small_only(void) {
+    return getenv("CSREC_TEST_SMALL") != NULL;
+}
+
+static csrec_product *products_of(transform_fn transform, const problem *p,
+                                  csrec_transform_method method, int64_t *found) {
+    assert_ok(transform(p->levels, p->n, p->rows, p->y, method, 0, NULL, found, NULL));
+    csrec_product *products = malloc((size_t)*found * sizeof *products);
+    int64_t again = 0;
+    assert_ok(transform(p->levels, p->n, p->rows, p->y, method, *found, products, &again, NULL));
+    assert_int_equal(again, *found);
+    return products;
+}
+
+/* Integers: every sum is exact in any order, so nothing but the rounding of the results is left. */
+static void round_values(problem *p) {
+    for (int64_t j = 0; j < p->n; j++) p->y[j] = rint(p->y[j] * 0x1p20);
+}
+
+static void equal_products(const problem *p, csrec_transform_method method) {
+    int64_t expected, found;
+    csrec_product *cpu = products_of(csrec_backend_cpu.transform, p, method, &expected);
+    csrec_product *cuda = products_of(csrec_cuda_products, p, method, &found);
+    assert_int_equal(found, expected);
+    for (int64_t i = 0; i < found; i++) {
+        if (cpu[i].column != cuda[i].column || cpu[i].count != cuda[i].count ||
+            cpu[i].value != cuda[i].value)
+            fail_msg("n %lld levels %d product %lld: column %llu %llu value %a %a count %lld %lld",
+                     (long long)p->n, p->levels, (long long)i, (unsigned long long)cpu[i].column,
+                     (unsigned long long)cuda[i].column, cpu[i].value, cuda[i].value,
+                     (long long)cpu[i].count, (long long)cuda[i].count);
+    }
+    free(cpu);
+    free(cuda);
+}
+
+static void worked_example(transform_fn transform) {
+    uint64_t rows[] = {1, 6, 10, 16, 23, 27};
+    double r[] = {7, 7, 7, 4, 4, 6};
+    problem p = {.levels = 5, .n = 6, .rows = rows, .y = r};
+    int64_t found;
+    csrec_product *products = products_of(transform, &p, CSREC_TRANSFORM_LEVELS, &found);
+    const uint64_t last[] = {16, 19, 21, 24, 27, 29};
+    const double values[] = {-7, 7, 7, 4, -4, -6};
+    for (int i = 0; i < 6; i++) {
+        assert_true(products[found - 6 + i].column == last[i]);
+        assert_true(products[found - 6 + i].value == values[i]);
+    }
+    assert_true(products[0].column == 0 && products[1].column == 1);
+    assert_true(fabs(products[0].value - 35 / sqrt(6)) < 1e-14);
+    assert_true(fabs(products[1].value - 7 / sqrt(6)) < 1e-14);
+    free(products);
+}
+
+/* LEVELS lists every non-zero column. */
+static void equals_dense(transform_fn transform, const problem *p) {
+    int64_t found, at = 0;
+    csrec_product *products = products_of(transform, p, CSREC_TRANSFORM_LEVELS, &found);
+    double *psi = malloc((size_t)p->n * sizeof *psi), length = 0.0;
+    for (int64_t j = 0; j < p->n; j++) length += fabs(p->y[j]);
+    for (uint64_t column = 0; column < UINT64_C(1) << p->levels; column++) {
+        int64_t count;
+        dense_column(p->levels, p->n, p->rows, column, psi, &count);
+        if (count == 0) continue;
+        double value = 0.0;
+        for (int64_t j = 0; j < p->n; j++) value += psi[j] * p->y[j];
+        assert_true(at < found && products[at].column == column);
+        assert_int_equal(products[at].count, count);
+        /* a rounding for each of at most 64 + n additions, of numbers below ||r||_1 */
+        assert_true(fabs(products[at].value - value) <= 0x1p-52 * (64.0 + p->n) * length);
+        at++;
+    }
+    assert_int_equal(at, found);
+    free(psi);
+    free(products);
+}
+
+static void backend_is_right(transform_fn transform) {
+    worked_example(transform);
+    for (int k = 0; k < (small_only() ? 3 : 20); k++) {
+        problem p = problem_draw(&seed, 300, 9);
+        equals_dense(transform, &p);
+        problem_drop(&p);
+    }
+}
+
+static void cpu_is_right(void **state) {
+    (void)state;
+    backend_is_right(csrec_backend_cpu.transform);
+}
+
+static void cuda_is_right(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    backend_is_right(csrec_cuda_products);
+}
+
+static void cuda_equals_cpu(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    const int64_t sizes[] = {1,   2,    3,    7,    8,    9,    31,   32,   33,   255,   256,
+                             257, 2047, 2048, 2049, 4095, 4096, 4097, 6000, 9999, 32767, 65536};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        if (small_only() && sizes[k] > 7000) break;
+        for (int kind = 0; kind < 3; kind++) {
+            int tight = 1; /* every second row on average */
+            while (INT64_C(1) << tight < 2 * sizes[k]) tight++;
+            int levels = kind == 0 ? tight + 1 : 62;
+            problem p = problem_create(&seed, levels, sizes[k], CSREC_COLUMNS_PAPER, 0, kind == 2);
+            round_values(&p);
+            equal_products(&p, CSREC_TRANSFORM_DISTINCT);
+            if (k % 3 == 0) equal_products(&p, CSREC_TRANSFORM_LEVELS);
+            problem_drop(&p);
+        }
+    }
+    for (int k = 0; k < (small_only() ? 2 : 100); k++) {
+        problem p = problem_draw(&seed, 20000, 62);
+        round_values(&p);
+        equal_products(&p, CSREC_TRANSFORM_DISTINCT);
+        problem_drop(&p);
+    }
+}
+
+/* Every row sampled, and rows 2^k: the fullest and the deepest tree. */
+static void cuda_equals_cpu_at_extremes(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    problem p = problem_create(&seed, 13, 8192, CSREC_COLUMNS_PAPER, 0, 0);
+    p.n = 8192;
+    for (int64_t j = 0; j < p.n; j++) p.rows[j] = (uint64_t)j;
+    round_values(&p);
+    equal_products(&p, CSREC_TRANSFORM_DISTINCT);
+    p.levels = 62;
+    p.n = 63;
+    for (int64_t j = 0; j < p.n; j++) p.rows[j] = j ? UINT64_C(1) << (j - 1) : 0;
+    equal_products(&p, CSREC_TRANSFORM_DISTINCT);
+    for (int64_t j = 0; j < p.n; j++) p.rows[j] = (UINT64_C(1) << 62) - (UINT64_C(1) << (62 - j));
+    equal_products(&p, CSREC_TRANSFORM_DISTINCT);
+    problem_drop(&p);
+}
+
+static void cuda_equals_cpu_in_the_large(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    if (small_only()) skip();
+    for (int kind = 0; kind < 3; kind++) {
+        problem p = problem_create(&seed, kind ? 62 : 22, (1 << 20) + 77 * kind,
+                                   CSREC_COLUMNS_PAPER, 0, kind == 2);
+        round_values(&p);
+        equal_products(&p, CSREC_TRANSFORM_DISTINCT);
+        problem_drop(&p);
+    }
+}
+
+/* Off the grid sums round: by less than 2^-52 of ||r||_1 for each of the 13 + 11 additions on the
+ * way to a prefix sum, twice. */
+static void cuda_is_near_cpu_off_the_grid(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    for (int k = 0; k < (small_only() ? 2 : 30); k++) {
+        problem p = problem_draw(&seed, 9000, 40);
+        int64_t expected, found;
+        csrec_product *cpu =
+            products_of(csrec_backend_cpu.transform, &p, CSREC_TRANSFORM_DISTINCT, &expected);
+        csrec_product *cuda =
+            products_of(csrec_cuda_products, &p, CSREC_TRANSFORM_DISTINCT, &found);
+        double length = 0.0;
+        for (int64_t j = 0; j < p.n; j++) length += fabs(p.y[j]);
+        assert_int_equal(found, expected);
+        for (int64_t i = 0; i < found; i++)
+            assert_true(fabs(cpu[i].value - cuda[i].value) <= 64 * 0x1p-52 * length);
+        free(cpu);
+        free(cuda);
+        problem_drop(&p);
+    }
+}
+
+/* The device's own list, unsorted, and its maximum. */
+typedef struct device_run {
+    csrec_cuda_block block;
+    uint64_t *rows, *column;
+    double *r, *value;
+} device_run;
+
+static void lay_out(device_run *run, int64_t n) {
+    run->rows = csrec_cuda_block_take(&run->block, n, sizeof *run->rows);
+    run->r = csrec_cuda_block_take(&run->block, n, sizeof *run->r);
+    run->column = csrec_cuda_block_take(&run->block, 3 * n, sizeof *run->column);
+    run->value = csrec_cuda_block_take(&run->block, 3 * n, sizeof *run->value);
+}
+
+static int64_t level_of(int levels, uint64_t column) {
+    return column ? levels - (63 - __builtin_clzll(column)) : 63;
+}
+
+static void check_best(const problem *p) {
+    device_run run = {0};
+    csrec_cuda_transform *transform;
+    csrec_cuda_best best, expected = {-1, 0};
+    int64_t found, listed, two_sided = 0;
+    size_t bytes = (size_t)p->n * 8;
+    lay_out(&run, p->n);
+    assert_ok(csrec_cuda_block_create(&run.block, "a test", NULL));
+    lay_out(&run, p->n);
+    assert_ok(csrec_cuda_transform_create(p->levels, p->n, p->columns, &transform, NULL));
+    assert_ok(csrec_cuda_copy(run.rows, p->rows, bytes, NULL));
+    assert_ok(csrec_cuda_copy(run.r, p->y, bytes, NULL));
+    for (int k = 0; k < 2; k++) /* the second run finds what the first left behind */
+        assert_ok(csrec_cuda_transform_run(transform, run.rows, run.r, run.column, run.value, NULL,
+                                           NULL));
+    assert_ok(csrec_cuda_transform_wait(transform, &found, &best, NULL));
+
+    csrec_product *products =
+        products_of(csrec_backend_cpu.transform, p, CSREC_TRANSFORM_DISTINCT, &listed);
+    uint64_t *columns = malloc((size_t)found * sizeof *columns);
+    assert_ok(csrec_cuda_copy(columns, run.column, (size_t)found * 8, NULL));
+    assert_true(columns[p->n - 1] == 0);
+    for (int64_t i = 0; i < listed; i++) {
+        bool both = false;
+        for (int64_t j = 0; j < p->n && !both; j++) both = columns[j] == products[i].column;
+        two_sided += both;
+        if (!both && p->columns == CSREC_COLUMNS_TWO_SIDED) continue;
+        int64_t key =
+            csrec_pursuit_key(products[i].value, 1.0, (int)level_of(p->levels, products[i].column));
+        if (key > expected.key) expected = (csrec_cuda_best){key, products[i].column};
+    }
+    assert_int_equal(two_sided, p->n);
+    assert_int_equal(found, p->columns == CSREC_COLUMNS_PAPER ? listed : p->n);
+    assert_true(best.key == expected.key && best.column == expected.column);
+    free(columns);
+    free(products);
+    csrec_cuda_transform_destroy(transform);
+    csrec_cuda_block_destroy(&run.block);
+}
+
+static void best_is_the_best(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    for (int k = 0; k < (small_only() ? 11 : 60); k++) {
+        problem p = problem_draw(&seed, k % 10 ? 500 : 9000, 62);
+        round_values(&p);
+        check_best(&p);
+        problem_drop(&p);
+    }
+}
+
+/* The residuals of both pursuits after the same number of picks, to the bit. */
+static void check_pursuit(const problem *p, int64_t iterations) {
+    csrec_operator_spec spec = {
+        .name = "haar", .levels = p->levels, .m = p->n, .rows = p->rows, .columns = p->columns};
+    csrec_operator *A;
+    csrec_solve_options options = {.stop = {.atoms = iterations}};
+    csrec_solve_report report;
+    double *r = malloc((size_t)p->n * sizeof *r), *expected = malloc((size_t)p->n * sizeof *r);
+    double *units = malloc((size_t)p->n * sizeof *r);
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    assert_ok(csrec_solve(A, p->y, &options, NULL, expected, &report, NULL));
+    double unit = csrec_pursuit_units(p->n, p->y);
+    for (int64_t j = 0; j < p->n; j++) units[j] = rint(p->y[j] * unit);
+    int64_t done;
+    assert_ok(csrec_cuda_levels_pursuit(p->levels, p->n, p->rows, units, p->columns, iterations,
+                                        NULL, r, &done, NULL, NULL));
+    assert_int_equal(done, report.iterations);
+    for (int64_t j = 0; j < p->n; j++)
+        assert_true(p->y[j] - (units[j] - r[j]) / unit == expected[j]);
+    free(units);
+    free(expected);
+    free(r);
+    csrec_operator_destroy(A);
+}
+
+static void levels_pursuit_equals_eager(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    for (int k = 0; k < (small_only() ? 2 : 12); k++) {
+        problem p = problem_draw(&seed, 3000, 30);
+        check_pursuit(&p, small_only() ? 2 : 12);
+        problem_drop(&p);
+    }
+}
+
+static void bad_input_is_refused(void **state) {
+    (void)state;
+    uint64_t rows[2] = {3, 3};
+    double r[2] = {1.0, 2.0};
+    int64_t found;
+    csrec_error error;
+    assert_int_equal(
+        csrec_cuda_products(3, 2, rows, r, CSREC_TRANSFORM_TREE, 0, NULL, &found, &error),
+        CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "ascending"));
+    assert_int_equal(
+        csrec_cuda_products(63, 1, rows, r, CSREC_TRANSFORM_TREE, 0, NULL, &found, NULL),
+        CSREC_ARGUMENT);
+}
+
+/* More than any device has: an error that names both numbers, and nothing leaks. */
+static void too_much_memory_is_refused(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    csrec_cuda_block block = {0};
+    csrec_error error;
+    csrec_cuda_block_take(&block, INT64_C(1) << 50, 1);
+    assert_int_equal(csrec_cuda_block_create(&block, "a test", &error), CSREC_MEMORY);
+    assert_non_null(strstr(error.text, "1125899906842624 bytes"));
+    csrec_cuda_block_destroy(&block);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpu_is_right),
+        cmocka_unit_test(cuda_is_right),
+        cmocka_unit_test(cuda_equals_cpu),
+        cmocka_unit_test(cuda_equals_cpu_at_extremes),
+        cmocka_unit_test(cuda_equals_cpu_in_the_large),
+        cmocka_unit_test(cuda_is_near_cpu_off_the_grid),
+        cmocka_unit_test(best_is_the_best),
+        cmocka_unit_test(levels_pursuit_equals_eager),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(too_much_memory_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* The l1 problem on stored matrices, which fista solves on a working set of columns: its optimality
+ * conditions over all columns, in double from the matrix itself; for columns alike, of zeros and of
+ * very different lengths, any lambda, wide and tall matrices. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+
+static uint64_t seed;
+
+static double normal(void) {
+    double sum = -6.0; /* of twelve uniforms */
+    for (int i = 0; i < 12; i++) sum += check_uniform(&seed);
+    return sum;
+}
+
+typedef struct lasso {
+    int64_t m, n;
+    double *matrix, *y, *norms; /* [m][n] */
+    double share, lambda;       /* lambda = share max |<a_j, y>| */
+    csrec_operator *A;
+    char text[160];
+} lasso;
+
+enum { PLAIN, ALIKE, REPEATED, LENGTHS, KINDS };
+
+/* Column j of the kind; every fifth REPEATED one is another's multiple or zero. */
+static void draw_column(lasso *p, int kind, int64_t j, const double *common) {
+    double length = kind == LENGTHS ? pow(10.0, 2.0 * check_uniform(&seed) - 1.0) : 1.0;
+    int64_t other = j > 0 ? check_below(&seed, j) : 0;
+    bool repeated = kind == REPEATED && j > 0 && check_below(&seed, 5) == 0;
+    double times = (double)(check_below(&seed, 3) - 1);
+    for (int64_t i = 0; i < p->m; i++) {
+        double own = normal() + (kind == ALIKE ? 2.0 * common[i] : 0.0);
+        p->matrix[i * p->n + j] = repeated ? times * p->matrix[i * p->n + other] : length * own;
+    }
+}
+
+static double product(const lasso *p, int64_t j, const double *r) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < p->m; i++) sum += p->matrix[i * p->n + j] * r[i];
+    return sum;
+}
+
+static void measure(lasso *p) {
+    double largest = 0.0;
+    for (int64_t j = 0; j < p->n; j++) {
+        double squares = 0.0;
+        for (int64_t i = 0; i < p->m; i++)
+            squares += p->matrix[i * p->n + j] * p->matrix[i * p->n + j];
+        p->norms[j] = sqrt(squares);
+        largest = fmax(largest, fabs(product(p, j, p->y)));
+    }
+    p->lambda = p->share * largest;
+}
+
+static lasso draw(int64_t m, int64_t n, int kind, double share) {
+    lasso p = {.m = m, .n = n, .share = share};
+    p.matrix = malloc((size_t)(m * n) * sizeof *p.matrix);
+    p.y = malloc((size_t)m * sizeof *p.y);
+    p.norms = malloc((size_t)n * sizeof *p.norms);
+    double *common = malloc((size_t)m * sizeof *common);
+    for (int64_t i = 0; i < m; i++) common[i] = normal();
+    for (int64_t j = 0; j < n; j++) draw_column(&p, kind, j, common);
+    for (int64_t i = 0; i < m; i++) p.y[i] = 0.1 * normal();
+    for (int64_t k = 0; k < 1 + m / 10; k++) {
+        int64_t j = check_below(&seed, n);
+        double x = check_below(&seed, 2) ? 1.0 : -1.5;
+        for (int64_t i = 0; i < m; i++) p.y[i] += x * p.matrix[i * n + j];
+    }
+    free(common);
+    measure(&p);
+    csrec_operator_spec spec = {.name = "dense", .m = m, .n = n, .matrix = p.matrix};
+    assert_ok(csrec_operator_create(&spec, &p.A, NULL));
+    snprintf(p.text, sizeof p.text, "%lld x %lld, kind %d, lambda %g", (long long)m, (long long)n,
+             kind, share);
+    return p;
+}
+
+static void drop(lasso *p) {
+    csrec_operator_destroy(p->A);
+    free(p->matrix);
+    free(p->y);
+    free(p->norms);
+}
+
+static void spread(const lasso *p, const csrec_atoms *atoms, double *x) {
+    memset(x, 0, (size_t)p->n * sizeof *x);
+    for (int64_t i = 0; i < atoms->n; i++) x[atoms->column[i]] = atoms->coefficient[i];
+}
+
+/* <a_j, y - A x> = lambda sign(x_j) where x_j is not 0, else at most lambda in size: to 2e-10
+ * lambda, which docs/solvers.md promises, and to the rounding of sums of m and of n products, here
+ * and there. */
+static void check_minimum(const lasso *p, const csrec_atoms *atoms, const double *r) {
+    double *x = malloc((size_t)p->n * sizeof *x), *own = malloc((size_t)p->m * sizeof *own);
+    double summed = 0.0, squares = 0.0;
+    spread(p, atoms, x);
+    for (int64_t j = 0; j < p->n; j++) summed += fabs(x[j]) * p->norms[j];
+    for (int64_t i = 0; i < p->m; i++) {
+        own[i] = p->y[i];
+        squares += p->y[i] * p->y[i];
+        for (int64_t j = 0; j < p->n; j++) own[i] -= p->matrix[i * p->n + j] * x[j];
+    }
+    summed += sqrt(squares);
+    double rounding = (double)(p->m + p->n + 64) * 0x1p-52 * summed;
+    for (int64_t i = 0; i < p->m; i++)
+        if (fabs(own[i] - r[i]) > rounding) fail_msg("%s: r[%lld]", p->text, (long long)i);
+    for (int64_t j = 0; j < p->n; j++) {
+        double c = product(p, j, own), miss = fabs(c) - p->lambda;
+        if (x[j] != 0.0) miss = fabs(c - copysign(p->lambda, x[j]));
+        if (miss > 2e-10 * p->lambda + rounding * p->norms[j])
+            fail_msg("%s: column %lld, x = %g, misses by %g of lambda", p->text, (long long)j, x[j],
+                     miss / p->lambda);
+    }
+    free(x);
+    free(own);
+}
+
+static void solve(const lasso *p, const csrec_atoms *from, int64_t most, csrec_atoms *atoms,
+                  double *r, csrec_solve_report *report) {
+    csrec_setting set = {"lambda", p->share};
+    csrec_solve_options options = {.solver = "fista",
+                                   .stop = {.atoms = most},
+                                   .settings = &set,
+                                   .n_settings = 1,
+                                   .start = from};
+    csrec_error error;
+    if (csrec_solve(p->A, p->y, &options, atoms, r, report, &error))
+        fail_msg("%s: %s", p->text, error.text);
+}
+
+static void check_solve(const lasso *p, const csrec_atoms *from) {
+    csrec_atoms atoms;
+    csrec_solve_report report;
+    double *r = malloc((size_t)p->m * sizeof *r);
+    solve(p, from, 10000, &atoms, r, &report);
+    check_minimum(p, &atoms, r);
+    free(r);
+    csrec_atoms_clear(&atoms);
+}
+
+/* lambda from near its largest, where x has an entry or two, to a thousandth. */
+static double draw_share(void) {
+    return check_below(&seed, 6) == 0 ? 1.0 - 0.01 * check_uniform(&seed)
+                                      : pow(10.0, -3.0 * check_uniform(&seed));
+}
+
+static void minima_of_any_matrix(void **state) {
+    (void)state;
+    for (int t = 0; t < 60; t++) {
+        int64_t m = 1 + check_below(&seed, 40), n = 1 + check_below(&seed, 100);
+        lasso p = draw(m, n, t % KINDS, draw_share());
+        check_solve(&p, NULL);
+        drop(&p);
+    }
+}
+
+/* Large enough for bounds in place of products, and for columns to leave the working set. */
+static void minima_behind_bounds(void **state) {
+    (void)state;
+    int count = getenv("CSREC_TEST_BRIEF") ? 1 : 3;
+    for (int t = 0; t < count * KINDS; t++) {
+        int64_t m = 60 + check_below(&seed, 40), n = 300 + check_below(&seed, 200);
+        lasso p = draw(m, n, t % KINDS, draw_share());
+        check_solve(&p, NULL);
+        drop(&p);
+    }
+}
+
+/* From anywhere to the same conditions; from the minimum in no time. */
+static void starts_lead_to_the_minimum(void **state) {
+    (void)state;
+    for (int t = 0; t < 30; t++) {
+        lasso p =
+            draw(10 + check_below(&seed, 30), 20 + check_below(&seed, 60), t % KINDS, draw_share());
+        csrec_atoms found, from;
+        csrec_solve_report report;
+        double *x = calloc((size_t)p.n, sizeof *x), *r = malloc((size_t)p.m * sizeof *r);
+        for (int64_t k = 0; k < 1 + p.n / 4; k++) x[check_below(&seed, p.n)] = normal();
+        uint64_t column[128];
+        double coefficient[128];
+        from = (csrec_atoms){.column = column, .coefficient = coefficient};
+        for (int64_t j = 0; j < p.n; j++) {
+            if (x[j] == 0.0) continue;
+            column[from.n] = (uint64_t)j;
+            coefficient[from.n++] = x[j];
+        }
+        solve(&p, &from, 10000, &found, r, &report);
+        check_minimum(&p, &found, r);
+        csrec_atoms again;
+        solve(&p, &found, 10000, &again, r, &report);
+        check_minimum(&p, &again, r);
+        if (report.iterations > 3)
+            fail_msg("%s: %lld rounds from the minimum", p.text, (long long)report.iterations);
+        csrec_atoms_clear(&again);
+        csrec_atoms_clear(&found);
+        free(x);
+        free(r);
+        drop(&p);
+    }
+}
+
+/* The same as by steps on all columns, which the chain of the matrix and an identity has to take:
+ * the least objective is one. Steps end with x still to 13 digits; the objective is flat there. */
+static double objective(const lasso *p, const csrec_atoms *atoms, const double *r) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < p->m; i++) sum += 0.5 * r[i] * r[i];
+    for (int64_t i = 0; i < atoms->n; i++) sum += p->lambda * fabs(atoms->coefficient[i]);
+    return sum;
+}
+
+static void rounds_end_where_steps_do(void **state) {
+    (void)state;
+    for (int t = 0; t < 20; t++) {
+        lasso p = draw(20 + check_below(&seed, 20), 30 + check_below(&seed, 40), PLAIN,
+                       0.02 + 0.5 * check_uniform(&seed));
+        double *identity = calloc((size_t)(p.m * p.m), sizeof *identity);
+        for (int64_t i = 0; i < p.m; i++) identity[i * p.m + i] = 1.0;
+        csrec_operator_spec spec = {.name = "dense", .m = p.m, .n = p.m, .matrix = identity};
+        csrec_operator *unit, *rows = p.A;
+        assert_ok(csrec_operator_create(&spec, &unit, NULL));
+        double *r = malloc((size_t)p.m * sizeof *r), least[2];
+        for (int chained = 0; chained < 2; chained++) {
+            csrec_operator_spec chain = {.name = "chain", .first = rows, .second = unit};
+            csrec_atoms atoms;
+            if (chained) assert_ok(csrec_operator_create(&chain, &p.A, NULL));
+            solve(&p, NULL, 100000, &atoms, r, NULL);
+            least[chained] = objective(&p, &atoms, r);
+            csrec_atoms_clear(&atoms);
+        }
+        if (fabs(least[0] - least[1]) > 1e-11 * least[1])
+            fail_msg("%s: %.17g, not %.17g", p.text, least[0], least[1]);
+        csrec_operator_destroy(p.A);
+        csrec_operator_destroy(unit);
+        p.A = rows;
+        free(identity);
+        free(r);
+        drop(&p);
+    }
+}
+
+/* Every stop is heeded between rounds: a residual bound, a limit, and someone who asks. */
+static bool stop_now(const csrec_progress *progress, void *context) {
+    (void)progress;
+    ++*(int *)context;
+    return true;
+}
+
+static void stops_are_heeded(void **state) {
+    (void)state;
+    lasso p = draw(100, 400, PLAIN, 1e-3);
+    csrec_setting set = {"lambda", p.share};
+    double history[8];
+    int asked = 0;
+    csrec_solve_options options = {.solver = "fista",
+                                   .settings = &set,
+                                   .n_settings = 1,
+                                   .history = history,
+                                   .history_size = 8};
+    csrec_solve_report report;
+    options.stop.epsilon = 0.3;
+    assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
+    assert_int_equal(report.outcome, CSREC_CONVERGED);
+    assert_true(report.residual <= 0.3 && history[report.iterations - 1] == report.residual);
+    options.stop = (csrec_stop){.atoms = 2};
+    assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
+    assert_int_equal(report.outcome, CSREC_ATOM_LIMIT);
+    assert_int_equal(report.iterations, 2);
+    options.stop = (csrec_stop){0};
+    options.progress = stop_now;
+    options.context = &asked;
+    assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
+    assert_true(report.outcome == (asked ? CSREC_INTERRUPTED : CSREC_STALLED));
+    drop(&p);
+}
+
+/* With y = 0, and at the largest lambda, x = 0. */
+static void nothing_where_nothing_is(void **state) {
+    (void)state;
+    lasso p = draw(30, 50, PLAIN, 1.0);
+    double *r = malloc((size_t)p.m * sizeof *r);
+    for (int zero = 0; zero < 2; zero++) {
+        csrec_atoms atoms;
+        if (zero) memset(p.y, 0, (size_t)p.m * sizeof *p.y);
+        solve(&p, NULL, 0, &atoms, r, NULL);
+        assert_int_equal(atoms.n, 0);
+        assert_memory_equal(r, p.y, (size_t)p.m * sizeof *r);
+        csrec_atoms_clear(&atoms);
+    }
+    free(r);
+    drop(&p);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(minima_of_any_matrix),       cmocka_unit_test(minima_behind_bounds),
+        cmocka_unit_test(starts_lead_to_the_minimum), cmocka_unit_test(rounds_end_where_steps_do),
+        cmocka_unit_test(stops_are_heeded),           cmocka_unit_test(nothing_where_nothing_is)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,453 @@
+/* The history of a recovery: every step must be what a recovery that stops there delivers. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+
+static uint64_t seed;
+
+typedef struct problem {
+    csrec_measurement m;
+    int64_t entries;
+    double *truth, *signal;
+} problem;
+
+static problem draw(int dims, int64_t edge, int64_t channels, double noise) {
+    problem p = {.m = {.channels = channels, .dtype = CSREC_F64}, .entries = 1};
+    p.m.shape.dims = dims;
+    for (int a = 0; a < dims; a++) p.entries *= p.m.shape.dim[a] = edge + check_below(&seed, 9);
+    p.truth = malloc((size_t)(p.entries * channels) * sizeof *p.truth);
+    p.signal = malloc((size_t)(p.entries * channels) * sizeof *p.signal);
+    double phase = 6.0 * check_uniform(&seed);
+    for (int64_t i = 0; i < p.entries * channels; i++)
+        p.truth[i] = 100.0 + 50.0 * sin(phase + 0.05 * (double)(i % 97 + i / 97)) +
+                     noise * check_uniform(&seed);
+    p.m.n = p.entries / 2;
+    p.m.index = malloc((size_t)p.entries * sizeof *p.m.index);
+    p.m.y = malloc((size_t)(p.m.n * channels) * sizeof *p.m.y);
+    for (int64_t k = 0; k < p.entries; k++) p.m.index[k] = k;
+    for (int64_t k = 0; k < p.m.n; k++) {
+        int64_t other = k + check_below(&seed, p.entries - k), held = p.m.index[k];
+        p.m.index[k] = p.m.index[other];
+        p.m.index[other] = held;
+        for (int64_t c = 0; c < channels; c++)
+            p.m.y[k * channels + c] = p.truth[p.m.index[k] * channels + c];
+    }
+    return p;
+}
+
+static void clear(problem *p) {
+    free(p->truth);
+    free(p->signal);
+    csrec_measurement_clear(&p->m);
+}
+
+static double residual_of(const problem *p, const double *signal) {
+    double energy = 0.0, whole = 0.0;
+    for (int64_t i = 0; i < p->m.n * p->m.channels; i++) {
+        int64_t place = p->m.index[i / p->m.channels] * p->m.channels + i % p->m.channels;
+        energy += (p->m.y[i] - signal[place]) * (p->m.y[i] - signal[place]);
+        whole += p->m.y[i] * p->m.y[i];
+    }
+    return sqrt(energy / whole);
+}
+
+/* Recovers with a history, which must not change the signal. */
+static csrec_history *follow(problem *p, csrec_recover_options *options) {
+    csrec_history *history;
+    size_t bytes = (size_t)(p->entries * p->m.channels) * sizeof *p->signal;
+    double *without = malloc(bytes);
+    csrec_error error = {""};
+    assert_ok(csrec_history_create(p->truth, 255.0, &history));
+    assert_ok(csrec_recover(&p->m, options, without, NULL, NULL, NULL));
+    options->history = history;
+    if (csrec_recover(&p->m, options, p->signal, NULL, NULL, &error)) fail_msg("%s", error.text);
+    options->history = NULL;
+    assert_memory_equal(without, p->signal, bytes);
+    free(without);
+    return history;
+}
+
+/* Sums of squares in another order, over at most 10^4 values; and residuals that the pursuit
+ * updates instead of recomputing, on a grid of 2^-40 of the largest sample or finer. */
+static void check_step(const csrec_history_step *step, const problem *p, const double *signal) {
+    double psnr = csrec_psnr(p->entries * p->m.channels, p->truth, signal, 255.0);
+    if (fabs(step->psnr - psnr) > 1e-7) fail_msg("PSNR %.12g, not %.12g", step->psnr, psnr);
+    double residual = residual_of(p, signal);
+    if (fabs(step->residual - residual) > 1e-9)
+        fail_msg("residual %.12g, not %.12g", step->residual, residual);
+}
+
+static const csrec_history_step *track_of(const csrec_history *history, int i, const char *unit,
+                                          int64_t *n) {
+    const csrec_history_step *steps;
+    const char *name, *is;
+    assert_true(csrec_history_track(history, i, &name, &is, n, &steps));
+    assert_string_equal(is, unit);
+    assert_true(*n > 0);
+    for (int64_t k = 1; k < *n; k++) assert_true(steps[k].iteration > steps[k - 1].iteration);
+    return steps;
+}
+
+/* The last track is the delivered signal. */
+static void check_result(const csrec_history *history, const problem *p, int tracks) {
+    int64_t n;
+    const char *name, *unit;
+    const csrec_history_step *steps;
+    check_step(track_of(history, tracks, "iteration", &n), p, p->signal);
+    assert_int_equal(n, 1);
+    assert_false(csrec_history_track(history, tracks + 1, &name, &unit, &n, &steps));
+    assert_false(csrec_history_track(history, -1, &name, &unit, &n, &steps));
+}
+
+typedef enum { ATOMS, SHIFTS } stop_by;
+
+/* Some steps of the track are what a recovery to there delivers. */
+static void check_steps(problem *p, csrec_recover_options *options, const csrec_history *history,
+                        const char *unit, stop_by stop) {
+    int64_t n;
+    const csrec_history_step *steps = track_of(history, 0, unit, &n);
+    double *signal = malloc((size_t)(p->entries * p->m.channels) * sizeof *signal);
+    for (int64_t k = 0; k < n; k += 1 + check_below(&seed, 6)) {
+        csrec_recover_options there = *options;
+        if (stop == ATOMS) there.solve.stop.atoms = steps[k].iteration;
+        if (stop == SHIFTS) there.shifts = steps[k].iteration;
+        if (there.shifts == 1 && stop == SHIFTS) continue; /* one grid alone is the plain one */
+        assert_ok(csrec_recover(&p->m, &there, signal, NULL, NULL, NULL));
+        check_step(&steps[k], p, signal);
+    }
+    free(signal);
+}
+
+static void pursuit_on_one_grid(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"mp", "omp", "romp", "iht", "fista"};
+    for (int i = 0; i < 10; i++) {
+        problem p = draw(1 + i % 3, i % 3 == 0 ? 800 : i % 3 == 1 ? 30 : 9, 1 + i % 3, 20.0);
+        csrec_recover_options options;
+        csrec_recover_defaults(&p.m, &options);
+        options.shifts = 1;
+        options.solve.solver = solvers[i % 5];
+        options.solve.stop.epsilon = 0.02;
+        if (i % 5 > 2) options.solve.stop.atoms = 60; /* iht: iterations, of as many columns */
+        csrec_history *history = follow(&p, &options);
+        /* To romp and iht atoms are a number of columns too: only their end can be repeated. */
+        if (i % 5 < 2) check_steps(&p, &options, history, "iteration", ATOMS);
+        int64_t n;
+        const csrec_history_step *steps = track_of(history, 0, "iteration", &n);
+        check_step(&steps[n - 1], &p, p.signal);
+        check_result(history, &p, 1);
+        csrec_history_destroy(history);
+        clear(&p);
+    }
+}
+
+static void mean_over_grids(void **state) {
+    (void)state;
+    problem p = draw(2, 25, 2, 20.0);
+    csrec_recover_options options;
+    csrec_recover_defaults(&p.m, &options);
+    options.shifts = 37; /* more than a batch */
+    csrec_history *history = follow(&p, &options);
+    check_steps(&p, &options, history, "grid", SHIFTS);
+    check_result(history, &p, 1);
+    csrec_history_destroy(history);
+    clear(&p);
+}
+
+/* With noise the samples stay as the thresholding leaves them, so the residual is not that of the
+ * signal: only its PSNR is compared. */
+static void thresholding(void **state) {
+    (void)state;
+    problem p = draw(2, 33, 3, 20.0);
+    csrec_recover_options options;
+    csrec_recover_defaults(&p.m, &options);
+    csrec_setting settings[] = {{"block", 8}, {"steps", 20}};
+    options.basis = "dct";
+    options.solve.settings = settings;
+    options.solve.n_settings = 2;
+    csrec_history *history = follow(&p, &options);
+    int64_t n;
+    const csrec_history_step *steps = track_of(history, 0, "iteration", &n);
+    assert_int_equal(n, 17); /* 1 to 16, and 20 */
+    assert_int_equal(steps[n - 1].iteration, 20);
+    for (int64_t k = 0; k < n; k += 5) {
+        csrec_recover_options there = options;
+        there.solve.stop.atoms = steps[k].iteration;
+        assert_ok(csrec_recover(&p.m, &there, p.signal, NULL, NULL, NULL));
+        double psnr = csrec_psnr(p.entries * 3, p.truth, p.signal, 255.0);
+        assert_true(fabs(steps[k].psnr - psnr) < 1e-7);
+    }
+    csrec_history_destroy(history);
+    clear(&p);
+}
+
+static void frames_are_tracks(void **state) {
+    (void)state;
+    problem p = draw(2, 33, 1, 20.0);
+    csrec_recover_options options;
+    csrec_recover_preset(1, &p.m, &options);
+    csrec_history *history = follow(&p, &options);
+    check_result(history, &p, 3);
+    csrec_history_destroy(history);
+    clear(&p);
+}
+
+static void adaptive_passes(void **state) {
+    (void)state;
+    problem p = draw(2, 24, 2, 20.0);
+    csrec_recover_options options;
+    csrec_recover_defaults(&p.m, &options);
+    csrec_history *history = follow(&p, &options);
+    int64_t n;
+    const csrec_history_step *steps = track_of(history, 0, "pass", &n);
+    for (int64_t k = 0; k < n; k++)
+        assert_true(steps[k].psnr > 10.0 && steps[k].residual > 0.0 && steps[k].residual < 0.5);
+    check_result(history, &p, 1);
+    csrec_history_destroy(history);
+    clear(&p);
+}
+
+static void rounds_of_groups(void **state) {
+    (void)state;
+    problem p = draw(2, 30, 1, 20.0);
+    csrec_recover_options options;
+    csrec_recover_defaults(&p.m, &options);
+    options.solve.solver = "gaussian";
+    csrec_history *history = follow(&p, &options);
+    int64_t n;
+    const csrec_history_step *steps = track_of(history, 0, "round", &n);
+    assert_true(n >= 2 && steps[0].psnr > 10.0);
+    check_step(&steps[n - 1], &p, p.signal);
+    check_result(history, &p, 1);
+    csrec_history_destroy(history);
+    clear(&p);
+}
+
+/* A step against what a recovery that ends there delivers. Samples are kept in single precision:
+ * half a unit in their last place, over the length of y. */
+static void check_rounded(const csrec_history_step *step, const problem *p, const double *signal) {
+    double psnr = csrec_psnr(p->entries * p->m.channels, p->truth, signal, 255.0);
+    assert_true(fabs(step->psnr - psnr) <= 1e-7);
+    if (p->m.sigma > 0.0) assert_true(fabs(step->residual - residual_of(p, signal)) <= 1e-6);
+    /* Without noise samples are put back, and what they were before is not delivered. */
+    assert_true(step->residual > 0.0 && step->residual < 0.5);
+}
+
+static csrec_array array_of(int dims, const int64_t *dim) {
+    csrec_array made;
+    csrec_shape shape = {.dims = dims};
+    for (int a = 0; a < dims; a++) shape.dim[a] = dim[a];
+    assert_ok(csrec_array_create(CSREC_F64, &shape, &made));
+    return made;
+}
+
+static csrec_model *model_of(const char *kind, int count, const char *const *names,
+                             csrec_array *arrays) {
+    const csrec_array *pointers[8];
+    csrec_model *model;
+    csrec_error error = {""};
+    for (int i = 0; i < count; i++) pointers[i] = &arrays[i];
+    if (csrec_model_create(kind, count, names, pointers, &model, &error))
+        fail_msg("%s", error.text);
+    for (int i = 0; i < count; i++) csrec_array_clear(&arrays[i]);
+    return model;
+}
+
+/* Two Gaussians of patches of 4 x 4: of smooth ones, and of any. */
+static csrec_model *draw_mixture(void) {
+    const int64_t two[] = {2}, means[] = {2, 16}, squares[] = {2, 16, 16};
+    const char *const names[] = {"weights", "means", "covariances", "shape", "channels"};
+    csrec_array arrays[] = {array_of(1, two), array_of(2, means), array_of(3, squares),
+                            array_of(1, two), array_of(0, NULL)};
+    for (int k = 0; k < 2; k++) {
+        ((double *)arrays[0].data)[k] = 0.5;
+        ((double *)arrays[3].data)[k] = 4.0;
+        for (int i = 0; i < 16; i++) {
+            ((double *)arrays[1].data)[k * 16 + i] = 128.0;
+            for (int j = 0; j < 16; j++)
+                ((double *)arrays[2].data)[(k * 16 + i) * 16 + j] =
+                    900.0 * exp(-(k ? 2.0 : 0.1) * (abs(i / 4 - j / 4) + abs(i % 4 - j % 4)));
+        }
+    }
+    ((double *)arrays[4].data)[0] = 1.0;
+    return model_of("gmm", 5, names, arrays);
+}
+
+static void rounds_of_a_mixture(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        problem p = draw(2, 16, 1 + check_below(&seed, 2), 20.0);
+        csrec_model *model = i ? draw_mixture() : NULL;
+        csrec_setting settings[] = {{"rounds", 3}, {"step", 3}, {"components", 3}};
+        csrec_recover_options options;
+        csrec_recover_defaults(&p.m, &options);
+        p.m.sigma = check_below(&seed, 2) ? 2.0 : 0.0;
+        options.solve.solver = "gmm";
+        options.solve.settings = settings;
+        options.solve.n_settings = model ? 2 : 3;
+        options.model = model;
+        csrec_history *history = follow(&p, &options);
+        check_result(history, &p, 1);
+        int64_t n;
+        const csrec_history_step *steps = track_of(history, 0, "round", &n);
+        assert_int_equal(n, 3);
+        for (int k = 0; k < 3; k++) {
+            settings[0].value = k + 1;
+            assert_ok(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL));
+            check_rounded(&steps[k], &p, p.signal);
+        }
+        csrec_history_destroy(history);
+        csrec_model_destroy(model);
+        clear(&p);
+    }
+}
+
+/* With noise the samples are not put back: every step is what is delivered there, smooth layer
+ * included. */
+static void iterations_with_filters(void **state) {
+    (void)state;
+    enum { K = 5, SIDE = 4 };
+    const int64_t shape[] = {K, SIDE, SIDE};
+    const char *const names[] = {"filters"};
+    for (int channels = 1; channels <= 2; channels++) {
+        csrec_array filters = array_of(3, shape);
+        for (int k = 0; k < K; k++) {
+            double *f = (double *)filters.data + k * SIDE * SIDE, length = 0.0;
+            for (int i = 0; i < SIDE * SIDE; i++) f[i] = check_uniform(&seed) - 0.5;
+            for (int i = 0; i < SIDE * SIDE; i++) length += f[i] * f[i];
+            for (int i = 0; i < SIDE * SIDE; i++) f[i] /= sqrt(length);
+        }
+        csrec_model *model = model_of("conv", 1, names, &filters);
+        problem p = draw(2, 20, channels, 20.0);
+        csrec_recover_options options;
+        csrec_recover_defaults(&p.m, &options);
+        p.m.sigma = 1.0;
+        options.model = model;
+        options.solve.stop.atoms = 30;
+        csrec_history *history = follow(&p, &options);
+        check_steps(&p, &options, history, "iteration", ATOMS);
+        check_result(history, &p, 1);
+        csrec_history_destroy(history);
+        csrec_model_destroy(model);
+        clear(&p);
+    }
+}
+
+/* Coefficients of components are found at once. */
+static void components_have_no_steps(void **state) {
+    (void)state;
+    problem p = draw(2, 6, 1, 20.0);
+    const int64_t n[] = {p.entries}, one_n[] = {1, p.entries}, one[] = {1}, two[] = {2};
+    const char *const names[] = {"mean", "components", "variances", "noise", "shape", "channels"};
+    csrec_array arrays[] = {array_of(1, n),    array_of(2, one_n), array_of(1, one),
+                            array_of(0, NULL), array_of(1, two),   array_of(0, NULL)};
+    for (int64_t i = 0; i < p.entries; i++) {
+        ((double *)arrays[0].data)[i] = 128.0;
+        ((double *)arrays[1].data)[i] = 1.0 / sqrt((double)p.entries);
+    }
+    ((double *)arrays[2].data)[0] = 100.0;
+    ((double *)arrays[3].data)[0] = 1.0;
+    for (int a = 0; a < 2; a++) ((double *)arrays[4].data)[a] = (double)p.m.shape.dim[a];
+    ((double *)arrays[5].data)[0] = 1.0;
+    csrec_recover_options options;
+    csrec_recover_defaults(&p.m, &options);
+    csrec_model *model = model_of("pca", 6, names, arrays);
+    options.model = model;
+    csrec_history *history = follow(&p, &options);
+    check_result(history, &p, 0);
+    csrec_history_destroy(history);
+    csrec_model_destroy(model);
+    clear(&p);
+}
+
+/* Levels against the definition: column = M / span + group. */
+static void levels_are_counted(void **state) {
+    (void)state;
+    problem p = draw(2, 20, 2, 20.0);
+    csrec_recover_options options;
+    csrec_recover_report report;
+    csrec_atoms atoms[2];
+    int64_t count[64], expected[64] = {0};
+    csrec_recover_defaults(&p.m, &options);
+    options.shifts = 1;
+    assert_ok(csrec_history_create(NULL, 1.0, &options.history));
+    assert_int_equal(csrec_history_levels(options.history, count), 0);
+    assert_ok(csrec_recover(&p.m, &options, NULL, atoms, &report, NULL));
+    int levels = csrec_history_levels(options.history, count);
+    assert_int_equal(levels, report.levels);
+    for (int c = 0; c < 2; c++) {
+        for (int64_t i = 0; i < atoms[c].n; i++) {
+            uint64_t column = atoms[c].column[i], rows = UINT64_C(1) << levels;
+            int level = 1;
+            while (column && !(column >= rows >> level && column < 2 * (rows >> level))) level++;
+            expected[column ? level : 0]++;
+        }
+        csrec_atoms_clear(&atoms[c]);
+    }
+    assert_memory_equal(count, expected, sizeof count);
+    int64_t n;
+    const csrec_history_step *steps = track_of(options.history, 0, "iteration", &n);
+    assert_true(isnan(steps[n - 1].psnr)); /* no truth was given */
+    csrec_history_destroy(options.history);
+    clear(&p);
+}
+
+/* Stops as soon as `context` grids are done. */
+static bool stop_after(const csrec_progress *progress, void *context) {
+    return progress->done >= *(const int64_t *)context;
+}
+
+/* Stopped work is the mean of the grids that were done, without the one that was not. */
+static void stopped_means_are_of_whole_grids(void **state) {
+    (void)state;
+    problem p = draw(1, 3000, 1, 60.0);
+    int64_t grids = 2 + check_below(&seed, 40); /* in the first batch, or the second */
+    double *whole = malloc((size_t)p.entries * sizeof *whole);
+    csrec_recover_options options;
+    csrec_recover_report report;
+    csrec_recover_defaults(&p.m, &options);
+    options.threads = 1;
+    options.shifts = 60;
+    options.solve.progress = stop_after;
+    options.solve.context = &grids;
+    assert_ok(csrec_recover(&p.m, &options, p.signal, NULL, &report, NULL));
+    assert_int_equal(report.outcome, CSREC_INTERRUPTED);
+    assert_int_equal(report.pursuits, grids);
+    options.shifts = grids;
+    options.solve.progress = NULL;
+    assert_ok(csrec_recover(&p.m, &options, whole, NULL, &report, NULL));
+    assert_memory_equal(p.signal, whole, (size_t)p.entries * sizeof *whole);
+    free(whole);
+    clear(&p);
+}
+
+static void of_one_solve_is_refused(void **state) {
+    (void)state;
+    problem p = draw(1, 20, 1, 20.0);
+    double room[4];
+    csrec_recover_options options;
+    csrec_recover_defaults(&p.m, &options);
+    options.solve.history = room;
+    options.solve.history_size = 4;
+    assert_int_equal(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL), CSREC_ARGUMENT);
+    csrec_history_destroy(NULL);
+    clear(&p);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pursuit_on_one_grid),
+                                       cmocka_unit_test(mean_over_grids),
+                                       cmocka_unit_test(thresholding),
+                                       cmocka_unit_test(frames_are_tracks),
+                                       cmocka_unit_test(adaptive_passes),
+                                       cmocka_unit_test(rounds_of_groups),
+                                       cmocka_unit_test(rounds_of_a_mixture),
+                                       cmocka_unit_test(iterations_with_filters),
+                                       cmocka_unit_test(components_have_no_steps),
+                                       cmocka_unit_test(levels_are_counted),
+                                       cmocka_unit_test(stopped_means_are_of_whole_grids),
+                                       cmocka_unit_test(of_one_solve_is_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+/* The paper's transform against the dense sampled Haar matrix, the worked example, and, where no
+ * matrix fits, the definition evaluated column by column. */
+#include "check.h"
+
+#include <string.h>
+
+#include "dense.h"
+#include "haar/levels.h"
+
+static uint64_t seed;
+
+/* n distinct ascending rows below 2^levels; n must be far enough below 2^levels, or equal. */
+static void random_rows(int levels, int64_t n, uint64_t *rows) {
+    const uint64_t M = (uint64_t)1 << levels;
+    if (M <= 4096) { /* selection sampling */
+        int64_t taken = 0;
+        for (uint64_t row = 0; row < M; row++)
+            if (check_below(&seed, (int64_t)(M - row)) < n - taken) rows[taken++] = row;
+        return;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t row = check_next(&seed) % M;
+        if (k % 3 == 2) row = (rows[0] ^ (check_next(&seed) % 64)) % M; /* some close together */
+        int64_t at = 0;
+        while (at < k && rows[at] < row) at++;
+        if (at < k && rows[at] == row) {
+            k--;
+            continue;
+        }
+        memmove(rows + at + 1, rows + at, (size_t)(k - at) * sizeof *rows);
+        rows[at] = row;
+    }
+}
+
+static void transform(int levels, int64_t n, const uint64_t *rows, const double *r,
+                      csrec_product **products, int64_t *found) {
+    assert_ok(csrec_haar_levels(levels, n, rows, r, 0, NULL, found));
+    assert_true(*found >= 1 && *found <= n * levels + 1);
+    *products = malloc((size_t)*found * sizeof **products);
+    int64_t again = 0;
+    assert_ok(csrec_haar_levels(levels, n, rows, r, *found, *products, &again));
+    assert_int_equal(again, *found);
+}
+
+/* Both sides add at most n terms, in different orders: each is within n eps sum|r| of the exact
+ * sum before the division, and two roundings more for division and root. */
+static double tolerance(int64_t n, const double *r) {
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) sum += fabs(r[k]);
+    return 2 * (double)(n + 2) * 0x1p-53 * sum;
+}
+
+static void check_dense(int levels, int64_t n, const uint64_t *rows, const double *r) {
+    csrec_product *products;
+    int64_t found, at = 0, count;
+    transform(levels, n, rows, r, &products, &found);
+    double *psi = malloc((size_t)n * sizeof *psi), allowed = tolerance(n, r);
+    for (uint64_t column = 0; column < (uint64_t)1 << levels; column++) {
+        dense_column(levels, n, rows, column, psi, &count);
+        if (!count) continue;
+        double value = 0;
+        for (int64_t k = 0; k < n; k++) value += psi[k] * r[k];
+        assert_true(at < found);
+        assert_int_equal(products[at].column, column);
+        assert_int_equal(products[at].count, count);
+        assert_true(fabs(products[at].value - value) <= allowed);
+        at++;
+    }
+    assert_int_equal(at, found);
+    free(psi);
+    free(products);
+}
+
+static void random_values(int64_t n, double *r) {
+    for (int64_t k = 0; k < n; k++) r[k] = 200 * check_uniform(&seed) - 100;
+}
+
+static void worked_example(void **state) {
+    (void)state;
+    const uint64_t rows[] = {1, 6, 10, 16, 23, 27};
+    const double r[] = {7, 7, 7, 4, 4, 6};
+    const csrec_product expected[] = {{0, 35 / sqrt(6), 6}, {1, 7 / sqrt(6), 6}};
+    const uint64_t step_1[] = {16, 19, 21, 24, 27, 29};
+    const double value_1[] = {-7, 7, 7, 4, -4, -6};
+    csrec_product *products;
+    int64_t found;
+    transform(5, 6, rows, r, &products, &found);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(products[i].column, expected[i].column);
+        assert_true(products[i].value == expected[i].value);
+        assert_int_equal(products[i].count, expected[i].count);
+    }
+    assert_int_equal(products[2].column, 2); /* step 4 */
+    assert_int_equal(products[3].column, 3);
+    for (int i = 0; i < 6; i++) { /* step 1 comes last: its columns are the largest */
+        assert_int_equal(products[found - 6 + i].column, step_1[i]);
+        assert_true(products[found - 6 + i].value == value_1[i]);
+        assert_int_equal(products[found - 6 + i].count, 1);
+    }
+    free(products);
+    check_dense(5, 6, rows, r);
+}
+
+static void every_subset_of_8(void **state) {
+    (void)state;
+    for (int subset = 1; subset < 256; subset++) {
+        uint64_t rows[8];
+        double r[8], constant[8];
+        int64_t n = 0;
+        for (uint64_t row = 0; row < 8; row++)
+            if (subset >> row & 1) rows[n++] = row;
+        random_values(n, r);
+        for (int k = 0; k < 8; k++) constant[k] = -2.5;
+        check_dense(3, n, rows, r);
+        check_dense(3, n, rows, constant);
+    }
+}
+
+static void random_subsets(void **state) {
+    (void)state;
+    for (int levels = 0; levels <= 10; levels++)
+        for (int round = 0; round < (levels < 8 ? 20 : 4); round++) {
+            const int64_t M = INT64_C(1) << levels;
+            uint64_t rows[1024];
+            double r[1024];
+            int64_t n = round == 0 ? 1 : round == 1 ? M : 1 + check_below(&seed, M);
+            random_rows(levels, n, rows);
+            random_values(n, r);
+            check_dense(levels, n, rows, r);
+        }
+}
+
+/* Column by column from the definition, and column numbers by counting blocks that hold a row. */
+static void large_matrices(void **state) {
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        const int levels = round < 10 ? 62 : 13 + (int)check_below(&seed, 50);
+        uint64_t rows[150];
+        double r[150];
+        int64_t n = 1 + check_below(&seed, 150), found, blocks = 1;
+        random_rows(levels, n, rows);
+        if (round == 0) rows[n - 1] = ((uint64_t)1 << 62) - 1;
+        random_values(n, r);
+        csrec_product *products;
+        transform(levels, n, rows, r, &products, &found);
+        for (int step = 1; step <= levels; step++)
+            for (int64_t k = 0; k < n; k++)
+                blocks += k == 0 || rows[k] >> step != rows[k - 1] >> step;
+        assert_int_equal(found, blocks);
+        for (int64_t i = 0; i < found; i++) {
+            double sum = 0;
+            int64_t count = 0;
+            for (int64_t k = 0; k < n; k++) {
+                int sign = dense_entry(levels, rows[k], products[i].column);
+                sum += sign * r[k];
+                count += sign != 0;
+            }
+            assert_true(i == 0 || products[i - 1].column < products[i].column);
+            assert_int_equal(products[i].count, count);
+            assert_true(fabs(products[i].value - sum / sqrt((double)count)) <= tolerance(n, r));
+        }
+        free(products);
+    }
+}
+
+static void small_capacity_writes_nothing(void **state) {
+    (void)state;
+    const uint64_t rows[] = {0, 5};
+    const double r[] = {1, 2};
+    csrec_product products[8], before[8];
+    int64_t found = 0;
+    memset(products, 0x5a, sizeof products);
+    memcpy(before, products, sizeof products);
+    assert_ok(csrec_haar_levels(3, 2, rows, r, 5, products, &found));
+    assert_int_equal(found, 6); /* 0; 1; 2 and 3; 4 and 6 */
+    assert_memory_equal(products, before, sizeof products);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worked_example), cmocka_unit_test(every_subset_of_8),
+        cmocka_unit_test(random_subsets), cmocka_unit_test(large_matrices),
+        cmocka_unit_test(small_capacity_writes_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,230 @@
+/* test_measurement.c - measurements in .npz: every variant of the arrays, right and wrong. */
+#include "io_measurement.h"
+
+#include <math.h>
+
+#include "io/measurement.h"
+
+static void reads_index_and_shape(void **state) {
+    (void)state;
+    const int64_t index[] = {7, 0, 11};
+    const double y[] = {1, 0, -2.5}, sigma = 0.25, scale[] = {0, 255};
+    add_f8("y", 3, y);
+    INTS("shape", 3, 4);
+    add_i8("index", 3, index);
+    add_f8("sigma", 1, &sigma);
+    add_f8("scale", 2, scale);
+    csrec_measurement m = accept(finish(), NULL);
+    assert_int_equal(m.shape.dims, 2);
+    assert_int_equal(m.shape.dim[1], 4);
+    assert_int_equal(m.dtype, CSREC_F64);
+    assert_true(m.sigma == 0.25 && m.scale[0] == 0 && m.scale[1] == 255);
+    assert_int_equal(m.pattern, CSREC_PATTERN_NONE);
+    expect(m, 3, 1, index, y);
+}
+
+/* Channels, integers, Fortran order and big-endian numbers in one file. */
+static void reads_channels_in_any_layout(void **state) {
+    (void)state;
+    io_bytes y = {0}, index = {0};
+    const int64_t positions[] = {5, 1, 3};
+    const double values[] = {1, 2, 3, 4, 5, 6};
+    io_npy_header(&y, 1, ">i2", true, "(3, 2)");
+    for (int c = 0; c < 2; c++)
+        for (int k = 0; k < 3; k++) io_put_be(&y, (uint64_t)values[2 * k + c], 2);
+    io_npy_header(&index, 2, ">u4", false, "(3,)");
+    for (int k = 0; k < 3; k++) io_put_be(&index, (uint64_t)positions[k], 4);
+    add("y", y);
+    add("index", index);
+    INTS("shape", 6);
+    csrec_measurement m = accept(finish(), NULL);
+    assert_int_equal(m.dtype, CSREC_I16);
+    expect(m, 3, 2, positions, values);
+}
+
+static void reads_masks(void **state) {
+    (void)state;
+    static const char *const types[] = {"|b1", "|u1"};
+    for (int t = 0; t < 2; t++) {
+        uint8_t mask[24];
+        int64_t index[24], n = 0;
+        double y[24];
+        for (int i = 0; i < 24; i++) {
+            mask[i] =
+                i == 5 || check_next(&seed) & 1 ? (uint8_t)(1 + t * check_below(&seed, 255)) : 0;
+            if (mask[i]) index[n] = i, y[n++] = check_uniform(&seed);
+        }
+        add_f8("y", n, y);
+        add("mask", io_npy_u1(types[t], "(2, 3, 4)", 24, mask));
+        if (t) INTS("shape", 2, 3, 4);
+        csrec_measurement m = accept(finish(), NULL);
+        assert_int_equal(m.shape.dims, 3);
+        assert_int_equal(m.shape.dim[2], 4);
+        expect(m, n, 1, index, y);
+    }
+}
+
+static io_bytes text_array(const char *text, int how) {
+    io_bytes b = {0};
+    char descr[16];
+    snprintf(descr, sizeof descr, "%s%d", (const char *[]){"<U", ">U", "|S"}[how],
+             (int)strlen(text));
+    io_npy_header(&b, 1, descr, false, "()");
+    for (const char *c = text; *c; c++) {
+        if (how == 0) io_put_le(&b, (uint64_t)*c, 4);
+        if (how == 1) io_put_be(&b, (uint64_t)*c, 4);
+        if (how == 2) io_put_le(&b, (uint64_t)*c, 1);
+    }
+    return b;
+}
+
+static void regenerates_positions(void **state) {
+    (void)state;
+    csrec_shape shape = {2, {31, 17}};
+    for (int p = CSREC_PATTERN_UNIFORM; p <= CSREC_PATTERN_JITTER; p++)
+        for (int how = 0; how < 4; how++) {
+            csrec_sampling sampling;
+            int64_t count = 60, key = (int64_t)(check_next(&seed) >> 1);
+            assert_ok(csrec_sampling_create(&shape, (csrec_pattern)p, count, (uint64_t)key,
+                                            &sampling, NULL));
+            double *y = malloc((size_t)sampling.n * 8);
+            for (int64_t k = 0; k < sampling.n; k++) y[k] = check_uniform(&seed);
+            add_f8("y", sampling.n, y);
+            INTS("shape", 31, 17);
+            SCALAR("seed", key);
+            SCALAR("count", count);
+            if (how < 3)
+                add("pattern", text_array(csrec_pattern_name((csrec_pattern)p), how));
+            else
+                SCALAR("pattern", p);
+            csrec_measurement m = accept(finish(), NULL);
+            assert_int_equal(m.pattern, p);
+            assert_true(m.seed == (uint64_t)key);
+            expect(m, sampling.n, 1, sampling.index, y);
+            csrec_sampling_clear(&sampling);
+            free(y);
+        }
+}
+
+static void refuses_wrong_patterns(void **state) {
+    (void)state;
+    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2);
+    add("pattern", text_array("spiral", 0));
+    refuse("array 'pattern': is no pattern");
+    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2), SCALAR("pattern", 9);
+    refuse("array 'pattern': is no pattern");
+    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2), SCALAR("pattern", 0);
+    refuse("array 'pattern': is no pattern");
+    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 3);
+    add("pattern", text_array("uniform", 2));
+    refuse("gives 3 positions for 2 samples");
+    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 1);
+    add("pattern", text_array("uniform", 0));
+    refuse("array 'count'");
+    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", INT64_MAX);
+    add("pattern", text_array("uniform", 0));
+    refuse("array 'count'");
+    Y(1, 2), INTS("shape", 9), SCALAR("seed", -1), SCALAR("count", 2);
+    add("pattern", text_array("uniform", 0));
+    refuse("array 'seed': -1 is negative");
+    Y(1, 2), INTS("shape", 9), SCALAR("count", 2);
+    add("pattern", text_array("uniform", 0));
+    refuse("array 'seed' is missing");
+    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2);
+    add("pattern", text_array("poisson", 0)); /* 1-D */
+    refuse("array 'pattern'");
+}
+
+static void refuses_wrong_arrays(void **state) {
+    (void)state;
+    io_bytes half = {0}, all_false;
+    INTS("shape", 9), INTS("index", 1, 2);
+    refuse("array 'y' is missing");
+    Y(1, 2), INTS("index", 1, 2);
+    refuse("array 'shape' is missing");
+    Y(1, 2), INTS("shape", 9);
+    refuse("array 'mask': missing");
+    Y(1, 2), INTS("shape", 9), INTS("index", 1, 2, 3);
+    refuse("array 'index': 3 positions for 2 samples");
+    Y(1, 2, 3), INTS("shape", 9), INTS("index", 4, 2, 4);
+    refuse("array 'index': element 2 repeats position 4");
+    Y(1, 2, 3), INTS("shape", INT64_C(1) << 40), INTS("index", 4, 2, 4);
+    refuse("array 'index': element 2 repeats position 4");
+    Y(1, 2, 3), INTS("shape", 9), INTS("index", 4, 9, 10);
+    refuse("array 'index': element 1 is 9, outside 0 to 8");
+    Y(1, 2, 3), INTS("shape", 9), INTS("index", 4, -5, 10);
+    refuse("array 'index': element 1 is -5");
+    Y(1, 2), INTS("shape", 9), add_f8("index", 2, (double[]){1, 2});
+    refuse("astype(np.int64)");
+    Y(1, 2), INTS("shape", 9, 0), INTS("index", 1, 2);
+    refuse("array 'shape'");
+    Y(1, 2), INTS("shape", 9, -1), INTS("index", 1, 2);
+    refuse("array 'shape'");
+    Y(1, 2), INTS("shape", INT64_C(1) << 32, INT64_C(1) << 32), INTS("index", 1, 2);
+    refuse("array 'shape'");
+    Y(1, 2), INTS("shape", 1, 1, 1, 1, 1, 1, 1, 1, 9), INTS("index", 1, 2);
+    refuse("array 'shape': has 9 elements");
+    Y(1, 2, 3), INTS("shape", 2), INTS("index", 0, 1, 1);
+    refuse("3 samples of a signal with 2 entries");
+    Y(1, NAN), INTS("shape", 9), INTS("index", 1, 2);
+    refuse("array 'y': sample 1 is nan");
+    Y(1, 2, -INFINITY), INTS("shape", 9), INTS("index", 1, 2, 3);
+    refuse("array 'y': sample 2 is -infinite");
+    io_npy_header(&half, 1, "<f2", false, "(1,)");
+    io_put_le(&half, 0, 2);
+    add("y", half), INTS("shape", 9), INTS("index", 1);
+    refuse("array 'y': element type '<f2' is not read; save with .astype(np.float32)");
+    Y(1), INTS("shape", 9), INTS("index", 1), add_f8("sigma", 1, &(double){-1});
+    refuse("array 'sigma'");
+    Y(1), INTS("shape", 9), INTS("index", 1), add_f8("scale", 1, &(double){-1});
+    refuse("array 'scale'");
+    Y(1), INTS("shape", 9), INTS("index", 1), add_f8("scale", 2, (double[]){0, INFINITY});
+    refuse("array 'scale'");
+    Y(1, 2);
+    all_false = io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 0});
+    add("mask", all_false);
+    refuse("array 'mask': no entry is true");
+    Y(1, 2), add("mask", io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 1}));
+    refuse("array 'mask': 1 true entries for 2 samples");
+    Y(1), add("mask", io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 1})), INTS("shape", 4);
+    refuse("array 'shape': differs");
+    Y(1), add("mask", io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 1})), INTS("index", 2);
+    refuse("array 'mask': stands beside 'index'");
+    Y(1), INTS("mask", 0, 1);
+    refuse("array 'mask': is neither bool nor uint8");
+    add("y", io_npy_i8("(0,)", 0, NULL)), INTS("shape", 4), INTS("index", 2);
+    refuse("array 'y': is empty");
+    add("y", io_npy_i8("()", 1, (int64_t[]){2})), INTS("shape", 4), INTS("index", 2);
+    refuse("array 'y': has 0 axes");
+    io_empty_folder();
+}
+
+static void refuses_every_truncation(void **state) {
+    (void)state;
+    Y(1, 2), INTS("shape", 3, 3), INTS("index", 8, 1);
+    io_bytes bytes = io_zip_finish(&zip, false);
+    csrec_measurement m;
+    for (size_t size = 0; size < bytes.size; size++) {
+        csrec_error error = {""};
+        uint8_t *exact = malloc(size ? size : 1);
+        memcpy(exact, bytes.data, size);
+        csrec_input input = csrec_input_memory(exact, size, "t.npz");
+        assert_int_not_equal(csrec_measurement_parse(&input, NULL, &m, &error), CSREC_OK);
+        io_assert_line(&error, "t.npz", "");
+        csrec_input_close(&input);
+        free(exact);
+    }
+    io_free(&bytes);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_index_and_shape),
+                                       cmocka_unit_test(reads_channels_in_any_layout),
+                                       cmocka_unit_test(reads_masks),
+                                       cmocka_unit_test(regenerates_positions),
+                                       cmocka_unit_test(refuses_wrong_patterns),
+                                       cmocka_unit_test(refuses_wrong_arrays),
+                                       cmocka_unit_test(refuses_every_truncation)};
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}

@@ -1,0 +1,232 @@
+/* test_measurement_files.c - measurements as pictures and texts, their checks, and written ones. */
+#include "io_measurement.h"
+#include "io_png.h"
+
+#include <math.h>
+
+#include "io/measurement.h"
+
+static void reads_transparent_pictures(void **state) {
+    (void)state;
+    const uint16_t samples[12] = {10, 255, 20, 0, 30, 7, 40, 0, 50, 1, 0, 255};
+    io_png png = {.width = 3, .height = 2, .bits = 8, .color = IO_GRAY_ALPHA, .samples = samples};
+    io_bytes b = io_png_make(&png);
+    const int64_t index[] = {0, 2, 4, 5};
+    const double y[] = {10, 30, 50, 0};
+    csrec_measurement m = accept(io_save("a.png", b.data, b.size), NULL);
+    assert_int_equal(m.shape.dim[0], 2);
+    assert_int_equal(m.dtype, CSREC_U8);
+    assert_true(m.scale[0] == 0 && m.scale[1] == 255);
+    expect(m, 4, 1, index, y);
+    io_free(&b);
+}
+
+static void reads_pictures_with_masks(void **state) {
+    (void)state;
+    uint16_t samples[18], mask_samples[6] = {0, 1, 0, 0, 3, 1};
+    for (int i = 0; i < 18; i++) samples[i] = (uint16_t)check_next(&seed);
+    io_png png = {.width = 3, .height = 2, .bits = 16, .color = IO_RGB, .samples = samples};
+    io_png mask = {.width = 3, .height = 2, .bits = 2, .color = IO_GRAY, .samples = mask_samples};
+    io_bytes b = io_png_make(&png), m_png = io_png_make(&mask);
+    io_bytes m_npy = io_npy_u1("|b1", "(2, 3)", 6, (uint8_t[]){0, 1, 0, 0, 1, 1});
+    const char *path = io_save("p.png", b.data, b.size), *masks[2];
+    masks[0] = io_save("mask.png", m_png.data, m_png.size);
+    masks[1] = io_save("mask.npy", m_npy.data, m_npy.size);
+    const int64_t index[] = {1, 4, 5};
+    double y[9];
+    for (int k = 0; k < 9; k++) y[k] = samples[index[k / 3] * 3 + k % 3];
+    for (int i = 0; i < 2; i++) {
+        csrec_measurement m = accept(path, masks[i]);
+        assert_int_equal(m.dtype, CSREC_U16);
+        assert_true(m.scale[1] == 65535);
+        expect(m, 3, 3, index, y);
+    }
+    refuse_file(path, NULL, "no transparent pixels");
+    refuse_file(path, path + 1, "cannot be opened");
+    io_free(&b), io_free(&m_png), io_free(&m_npy);
+    m_npy = io_npy_u1("|b1", "(3, 2)", 6, (uint8_t[]){0, 1, 0, 0, 1, 1});
+    refuse_file(path, io_save("wide.npy", m_npy.data, m_npy.size), "2 x 3");
+    io_free(&m_npy);
+    m_npy = io_npy_u1("|b1", "(2, 3)", 6, (uint8_t[6]){0});
+    refuse_file(path, io_save("none.npy", m_npy.data, m_npy.size), "marks no pixel");
+    io_free(&m_npy);
+    m_npy = io_npy_f8(6, (double[6]){0});
+    refuse_file(path, io_save("float.npy", m_npy.data, m_npy.size), "astype(bool)");
+    io_free(&m_npy);
+    refuse_file(path, io_save("text.csv", "1,2,3", 5), "is no mask");
+    io_empty_folder();
+}
+
+/* Each under a wrong extension: the content decides. */
+static void finds_the_format_from_the_content(void **state) {
+    (void)state;
+    io_bytes npy = io_npy_f8(2, (double[]){1, 2});
+    expect(accept(io_save("csv.png", "1,2,5\n", 6), NULL), 1, 1, &(int64_t){5}, &(double){5});
+    refuse_file(io_save("npy.npz", npy.data, npy.size), NULL, "cssample");
+    refuse_file(io_save("empty.npz", "", 0), NULL, "is empty");
+    refuse_file(io_save("other.npz", "\1\2\3\4", 4), NULL, "none of .npz, PNG and CSV");
+    refuse_file(io_save("text.npz", "hello\n", 6), NULL, "not a zip");
+    refuse_file(io_save("text.csv", "hello\n", 6), NULL, "line 1");
+    refuse_file(io_save("zip.csv", "PK\5\6", 4), NULL, "zip");
+    refuse_file(io_path("missing.npz"), NULL, "No such file");
+    refuse_file(io_save("c.csv", "1,2,5\n", 6), "mask.png", "mask");
+    io_free(&npy);
+    io_empty_folder();
+}
+
+/* ---------------------------------------------------------------- checks, writing ----------- */
+
+/* The first repetition by looking at every pair. */
+static void finds_the_first_repetition(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 2000; trial++) {
+        int64_t n = 1 + check_below(&seed, 60), range = 1 + check_below(&seed, 2000), fault = -1;
+        int64_t index[60], entries = trial & 1 ? INT64_C(1) << 50 : range, stride = entries / range;
+        for (int64_t k = 0; k < n; k++) index[k] = check_below(&seed, range) * stride;
+        int64_t expected = -1;
+        for (int64_t k = n; k-- > 0;)
+            for (int64_t j = 0; j < k; j++)
+                if (index[j] == index[k]) expected = k;
+        csrec_status status = csrec_positions_check(n, index, entries, &fault);
+        assert_int_equal(status, expected < 0 ? CSREC_OK : CSREC_DATA);
+        if (expected >= 0) assert_int_equal(fault, expected);
+    }
+}
+
+static csrec_measurement random_measurement(csrec_dtype dtype, int64_t n, int channels) {
+    csrec_measurement m = {.shape = {3, {10, n, 2}}, .n = n, .channels = channels, .dtype = dtype};
+    m.index = malloc((size_t)n * 8);
+    m.y = malloc((size_t)(n * channels) * 8);
+    for (int64_t k = 0; k < n; k++) m.index[k] = (n - 1 - k) * 20 + check_below(&seed, 20);
+    for (int64_t i = 0; i < n * channels; i++)
+        m.y[i] = dtype == CSREC_F64   ? check_uniform(&seed)
+                 : dtype == CSREC_F32 ? (float)check_uniform(&seed)
+                                      : (double)check_below(&seed, dtype == CSREC_BOOL ? 2 : 128);
+    m.sigma = check_next(&seed) & 1 ? check_uniform(&seed) : 0;
+    m.scale[1] = check_next(&seed) & 1 ? 100 : 0;
+    return m;
+}
+
+static void written_measurements_come_back(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 110; trial++) {
+        csrec_measurement m =
+            random_measurement((csrec_dtype)(trial % 11), 1 + trial, 1 + trial % 3);
+        assert_ok(csrec_measurement_write(io_path("w.npz"), &m, trial & 1, NULL));
+        csrec_measurement back = accept(io_path("w.npz"), NULL);
+        assert_int_equal(back.dtype, m.dtype);
+        assert_memory_equal(&back.shape, &m.shape, sizeof m.shape);
+        assert_true(back.sigma == m.sigma && back.scale[1] == m.scale[1]);
+        expect(back, m.n, m.channels, m.index, m.y);
+        csrec_measurement_clear(&m);
+    }
+    assert_int_equal(io_count_files(), 1);
+    io_empty_folder();
+}
+
+static void procedural_files_hold_no_positions(void **state) {
+    (void)state;
+    for (int p = CSREC_PATTERN_UNIFORM; p <= CSREC_PATTERN_JITTER; p++) {
+        csrec_measurement m = {.shape = {2, {40, 50}},
+                               .channels = 1,
+                               .dtype = CSREC_F32,
+                               .pattern = (csrec_pattern)p,
+                               .seed = check_next(&seed),
+                               .count = 300};
+        csrec_sampling sampling;
+        csrec_error error;
+        csrec_array array;
+        assert_ok(csrec_sampling_create(&m.shape, m.pattern, m.count, m.seed, &sampling, NULL));
+        m.n = sampling.n;
+        m.index = sampling.index;
+        m.y = malloc((size_t)m.n * 8);
+        for (int64_t k = 0; k < m.n; k++) m.y[k] = (float)check_uniform(&seed);
+        assert_ok(csrec_measurement_write(io_path("p.npz"), &m, true, NULL));
+        assert_int_not_equal(csrec_npz_read(io_path("p.npz"), "index", &array, NULL), CSREC_OK);
+        csrec_measurement back = accept(io_path("p.npz"), NULL);
+        assert_int_equal(back.pattern, p);
+        assert_true(back.seed == m.seed && back.count == m.count);
+        expect(back, m.n, 1, m.index, m.y);
+        assert_ok(csrec_measurement_write(io_path("p.npz"), &m, false, NULL));
+        expect(accept(io_path("p.npz"), NULL), m.n, 1, m.index, m.y);
+        io_empty_folder();
+        m.seed++; /* no longer what the positions were drawn with */
+        assert_int_equal(csrec_measurement_write(io_path("p.npz"), &m, true, &error), CSREC_DATA);
+        io_assert_line(&error, "p.npz", "pattern");
+        csrec_measurement_clear(&m);
+        assert_int_equal(io_count_files(), 0);
+    }
+}
+
+static void refuses_values_that_do_not_fit(void **state) {
+    (void)state;
+    static const struct {
+        csrec_dtype dtype;
+        double value;
+    } cases[] = {{CSREC_U8, 256},       {CSREC_U8, -1},      {CSREC_U8, 1.5},
+                 {CSREC_I8, 128},       {CSREC_I8, -129},    {CSREC_BOOL, 2},
+                 {CSREC_U64, 0x1p64},   {CSREC_I64, 0x1p63}, {CSREC_F32, 1e39},
+                 {CSREC_U16, 0x1p16},   {CSREC_I32, 0x1p31}, {CSREC_U32, -1},
+                 {CSREC_F64, INFINITY}, {CSREC_F32, NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        csrec_measurement m = random_measurement(cases[i].dtype, 4, 1);
+        csrec_error error;
+        m.y[2] = cases[i].value;
+        assert_int_equal(csrec_measurement_write(io_path("v.npz"), &m, false, &error), CSREC_DATA);
+        io_assert_line(&error, "v.npz", "sample 2 is");
+        csrec_measurement_clear(&m);
+    }
+    assert_int_equal(io_count_files(), 0);
+}
+
+static bool write_fails(const char *path) {
+    uint64_t before = seed;
+    csrec_measurement m = random_measurement(CSREC_F64, 5000, 1);
+    csrec_error error = {""};
+    csrec_status status = csrec_measurement_write(path, &m, false, &error);
+    csrec_measurement_clear(&m);
+    seed = before;
+    return status == CSREC_FILE && strstr(error.text, path) && strstr(error.text, "disk");
+}
+
+static void full_disk_leaves_nothing(void **state) {
+    (void)state;
+    assert_true(io_with_limit(0, write_fails, io_path("f.npz")));
+    assert_true(io_with_limit(30000, write_fails, io_path("f.npz")));
+    assert_true(write_fails("/dev/full"));
+    assert_true(write_fails(io_path("none/f.npz")));
+    assert_int_equal(io_count_files(), 0);
+}
+
+static bool copy_through(void) {
+    csrec_measurement m;
+    if (csrec_measurement_read("-", NULL, &m, NULL) != CSREC_OK) return false;
+    bool good = csrec_measurement_write("-", &m, false, NULL) == CSREC_OK;
+    csrec_measurement_clear(&m);
+    return good;
+}
+
+static void stdin_takes_every_format(void **state) {
+    (void)state;
+    io_save("in.csv", "# shape: 4,5\n3,4,2\n0,1,3\n", 24);
+    assert_true(io_with_pipes(io_path("in.csv"), io_path("one.npz"), copy_through));
+    assert_true(io_with_pipes(io_path("one.npz"), io_path("two.npz"), copy_through));
+    csrec_measurement m = accept(io_path("two.npz"), NULL);
+    assert_int_equal(m.shape.dim[0], 4);
+    expect(m, 2, 1, (int64_t[]){19, 1}, (double[]){2, 3});
+    io_empty_folder();
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_transparent_pictures),
+                                       cmocka_unit_test(reads_pictures_with_masks),
+                                       cmocka_unit_test(finds_the_format_from_the_content),
+                                       cmocka_unit_test(finds_the_first_repetition),
+                                       cmocka_unit_test(written_measurements_come_back),
+                                       cmocka_unit_test(procedural_files_hold_no_positions),
+                                       cmocka_unit_test(refuses_values_that_do_not_fit),
+                                       cmocka_unit_test(full_disk_leaves_nothing),
+                                       cmocka_unit_test(stdin_takes_every_format)};
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}

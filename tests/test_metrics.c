@@ -1,0 +1,119 @@
+/* PSNR and SSIM: values known in advance, a direct window sum, and scikit-image where python3 has
+ * it (docs of structural_similarity: these parameters are those of Wang et al. 2004). */
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t seed;
+
+#define assert_near(x, y, tolerance) assert_true(fabs((x) - (y)) <= (tolerance))
+
+/* A smooth pattern with noise, and a blurred, brightened copy. */
+static void random_pictures(int height, int width, double *a, double *b) {
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+            a[y * width + x] = 120 + 80 * sin(0.3 * x) * cos(0.2 * y) + 40 * check_uniform(&seed);
+    for (int k = 0; k < height * width; k++)
+        b[k] = (a[k] + a[(k + 1) % (height * width)]) / 2 + 10 * check_uniform(&seed);
+}
+
+static void psnr_known(void **state) {
+    (void)state;
+    const double a[] = {0, 10, 20, 30}, b[] = {1, 9, 21, 29}, c[] = {0, 10, 20, 50};
+    assert_true(isinf(csrec_psnr(4, a, a, 255)));
+    assert_near(csrec_psnr(4, a, b, 255), 48.130803608679, 1e-11); /* 20 log10 255 */
+    assert_near(csrec_psnr(4, a, c, 10), 0, 1e-13);                /* mean square 100 */
+}
+
+/* SSIM with the whole 11 x 11 window at once, and moments about the mean. */
+static double direct_ssim(int height, int width, const double *a, const double *b, double peak) {
+    double window[11][11], total = 0, sum = 0;
+    for (int i = 0; i < 11; i++)
+        for (int j = 0; j < 11; j++)
+            total += window[i][j] = exp(-((i - 5) * (i - 5) + (j - 5) * (j - 5)) / 4.5);
+    const double c1 = 1e-4 * peak * peak, c2 = 9e-4 * peak * peak;
+    for (int y = 5; y < height - 5; y++)
+        for (int x = 5; x < width - 5; x++) {
+            double ma = 0, mb = 0, va = 0, vb = 0, cab = 0;
+            for (int i = 0; i < 121; i++) {
+                int at = (y + i / 11 - 5) * width + x + i % 11 - 5;
+                ma += window[i / 11][i % 11] / total * a[at];
+                mb += window[i / 11][i % 11] / total * b[at];
+            }
+            for (int i = 0; i < 121; i++) {
+                int at = (y + i / 11 - 5) * width + x + i % 11 - 5;
+                double w = window[i / 11][i % 11] / total;
+                va += w * (a[at] - ma) * (a[at] - ma);
+                vb += w * (b[at] - mb) * (b[at] - mb);
+                cab += w * (a[at] - ma) * (b[at] - mb);
+            }
+            sum +=
+                (2 * ma * mb + c1) * (2 * cab + c2) / ((ma * ma + mb * mb + c1) * (va + vb + c2));
+        }
+    return sum / ((height - 10) * (width - 10));
+}
+
+static void ssim_direct(void **state) {
+    (void)state;
+    for (int round = 0; round < 6; round++) {
+        int height = 11 + (int)check_below(&seed, 40), width = 11 + (int)check_below(&seed, 40);
+        if (round == 0) height = width = 11;
+        double a[51 * 51], b[51 * 51], ssim = 0;
+        random_pictures(height, width, a, b);
+        assert_ok(csrec_ssim(height, width, a, b, 255, &ssim));
+        /* variances of size 100..3000 formed from squares below 255^2: 1e-12 relative is met with
+         * more than two digits to spare */
+        assert_near(ssim, direct_ssim(height, width, a, b, 255), 1e-12);
+        assert_ok(csrec_ssim(height, width, a, a, 255, &ssim));
+        assert_near(ssim, 1, 1e-14);
+    }
+}
+
+static void ssim_refuses_small_pictures(void **state) {
+    (void)state;
+    double a[200] = {0}, ssim = 7;
+    assert_int_equal(csrec_ssim(10, 20, a, a, 255, &ssim), CSREC_ARGUMENT);
+    assert_int_equal(csrec_ssim(20, 10, a, a, 255, &ssim), CSREC_ARGUMENT);
+    assert_int_equal(csrec_ssim(11, 11, a, a, 0, &ssim), CSREC_ARGUMENT);
+    assert_true(ssim == 7);
+}
+
+static void ssim_scikit_image(void **state) {
+    (void)state;
+    if (system("python3 -c 'import skimage.metrics' >/dev/null 2>&1") != 0) {
+        print_message("skipped: python3 has no scikit-image\n");
+        skip();
+    }
+    enum { height = 37, width = 52 };
+    double a[height * width], b[height * width], ssim = 0, expected = -1;
+    char path[] = "csrec_metrics_XXXXXX", command[600];
+    random_pictures(height, width, a, b);
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    FILE *file = fdopen(descriptor, "wb");
+    assert_int_equal(fwrite(a, sizeof a, 1, file) + fwrite(b, sizeof b, 1, file), 2);
+    fclose(file);
+    snprintf(command, sizeof command,
+             "python3 -c \"import numpy as np, skimage.metrics as m; "
+             "a, b = np.fromfile('%s').reshape(2, %d, %d); "
+             "print('%%.17g' %% m.structural_similarity(a, b, gaussian_weights=True, sigma=1.5, "
+             "use_sample_covariance=False, data_range=255))\"",
+             path, height, width);
+    FILE *python = popen(command, "r");
+    assert_non_null(python);
+    int read = fscanf(python, "%lf", &expected);
+    pclose(python);
+    remove(path);
+    assert_int_equal(read, 1);
+    assert_ok(csrec_ssim(height, width, a, b, 255, &ssim));
+    assert_near(ssim, expected, 1e-12); /* as in ssim_direct */
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(psnr_known), cmocka_unit_test(ssim_direct),
+                                       cmocka_unit_test(ssim_refuses_small_pictures),
+                                       cmocka_unit_test(ssim_scikit_image)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

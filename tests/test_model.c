@@ -1,0 +1,286 @@
+/* test_model.c - model files: written, read, read by NumPy, and refused by name. */
+#include "io_file.h"
+
+#include <math.h>
+
+#include "io/npz.h"
+
+static uint64_t seed;
+
+typedef struct parts {
+    const char *names[12];
+    csrec_array arrays[12];
+    int n;
+} parts;
+
+static double *add(parts *p, const char *name, csrec_dtype dtype, csrec_shape shape) {
+    p->names[p->n] = name;
+    assert_ok(csrec_array_create(dtype, &shape, &p->arrays[p->n]));
+    return p->arrays[p->n++].data;
+}
+
+static void clear(parts *p) {
+    for (int i = 0; i < p->n; i++) csrec_array_clear(&p->arrays[i]);
+    *p = (parts){.n = 0};
+}
+
+static void add_vectors(parts *p, int64_t height, int64_t width, int64_t channels) {
+    int64_t *shape = (int64_t *)(void *)add(p, "shape", CSREC_I64, (csrec_shape){1, {2}});
+    shape[0] = height;
+    shape[1] = width;
+    *(int64_t *)(void *)add(p, "channels", CSREC_I64, (csrec_shape){0}) = channels;
+    add(p, "scale", CSREC_F64, (csrec_shape){1, {2}})[1] = 255.0;
+}
+
+/* 3 components of 2 x 3 patches of 2 channels. */
+static parts make_pca(void) {
+    parts p = {.n = 0};
+    double *mean = add(&p, "mean", CSREC_F64, (csrec_shape){1, {12}});
+    double *components = add(&p, "components", CSREC_F64, (csrec_shape){2, {3, 12}});
+    double *variances = add(&p, "variances", CSREC_F64, (csrec_shape){1, {3}});
+    for (int i = 0; i < 12; i++) mean[i] = check_uniform(&seed);
+    for (int i = 0; i < 36; i++) components[i] = check_uniform(&seed) - 0.5;
+    for (int i = 0; i < 3; i++) variances[i] = 3.0 - i;
+    *add(&p, "noise", CSREC_F64, (csrec_shape){0}) = 0.25;
+    add_vectors(&p, 2, 3, 2);
+    return p;
+}
+
+/* 2 components of 1 x 3 patches. */
+static parts make_gmm(void) {
+    parts p = {.n = 0};
+    double *weights = add(&p, "weights", CSREC_F64, (csrec_shape){1, {2}});
+    double *means = add(&p, "means", CSREC_F64, (csrec_shape){2, {2, 3}});
+    double *C = add(&p, "covariances", CSREC_F64, (csrec_shape){3, {2, 3, 3}});
+    weights[0] = 0.25;
+    weights[1] = 0.75;
+    for (int i = 0; i < 6; i++) means[i] = check_uniform(&seed);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 9; i++) C[9 * k + i] = i % 4 == 0 ? 2.0 : 0.5;
+    add_vectors(&p, 1, 3, 1);
+    return p;
+}
+
+static parts make_conv(void) {
+    parts p = {.n = 0};
+    double *filters = add(&p, "filters", CSREC_F64, (csrec_shape){3, {4, 3, 5}});
+    for (int i = 0; i < 60; i++) filters[i] = check_uniform(&seed);
+    return p;
+}
+
+static const struct {
+    const char *kind;
+    parts (*make)(void);
+} kinds[] = {{"pca", make_pca}, {"gmm", make_gmm}, {"conv", make_conv}};
+
+static csrec_status create(const char *kind, const parts *p, csrec_model **model,
+                           csrec_error *error) {
+    const csrec_array *arrays[12];
+    for (int i = 0; i < p->n; i++) arrays[i] = &p->arrays[i];
+    return csrec_model_create(kind, p->n, p->names, arrays, model, error);
+}
+
+static void what_is_written_is_read(void **state) {
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        parts p = kinds[k].make();
+        csrec_model *model, *again;
+        const char *path = io_path("model.npz");
+        assert_ok(create(kinds[k].kind, &p, &model, NULL));
+        assert_ok(csrec_model_set_text(model, "source", "a \"folder\""));
+        assert_int_equal(csrec_model_set_text(model, "colour", "red"), CSREC_ARGUMENT);
+        assert_ok(csrec_model_write(path, model, NULL));
+        assert_ok(csrec_model_read(path, &again, NULL));
+        assert_string_equal(csrec_model_kind(again), kinds[k].kind);
+        assert_string_equal(csrec_model_text(again, "source"), "a \"folder\"");
+        assert_string_equal(csrec_model_text(again, "version"), csrec_version());
+        assert_null(csrec_model_text(again, "note"));
+        assert_null(csrec_model_array(again, "nothing"));
+        for (int i = 0; i < p.n; i++) {
+            const csrec_array *array = csrec_model_array(again, p.names[i]);
+            assert_non_null(array);
+            assert_int_equal(array->count, p.arrays[i].count);
+            assert_int_equal(array->shape.dims, p.arrays[i].shape.dims);
+            assert_memory_equal(array->data, p.arrays[i].data, (size_t)array->count * 8);
+        }
+        csrec_model_destroy(model);
+        csrec_model_destroy(again);
+        clear(&p);
+    }
+    csrec_model_destroy(NULL);
+}
+
+/* A file as NumPy would write it, checked by nobody. */
+static void save(const char *path, const char *kind, const parts *p) {
+    csrec_npz_field fields[13];
+    uint32_t letters[8] = {0};
+    char descr[8];
+    for (size_t i = 0; i < strlen(kind); i++) letters[i] = (unsigned char)kind[i];
+    snprintf(descr, sizeof descr, "U%d", (int)strlen(kind));
+    fields[0] = (csrec_npz_field){
+        .name = "kind", .descr = descr, .data = letters, .bytes = 4 * strlen(kind)};
+    for (int i = 0; i < p->n; i++)
+        fields[i + 1] = (csrec_npz_field){.name = p->names[i],
+                                          .descr = csrec_dtype_code(p->arrays[i].dtype),
+                                          .shape = p->arrays[i].shape,
+                                          .data = p->arrays[i].data,
+                                          .bytes = (uint64_t)p->arrays[i].count * 8};
+    assert_ok(csrec_npz_save(path, p->n + 1, fields, false, NULL));
+}
+
+/* In memory and from a file: one line with the array's name and the words. */
+static void check_refused(const char *kind, const parts *p, const char *array, const char *words) {
+    csrec_error error;
+    csrec_model *model;
+    char named[64];
+    snprintf(named, sizeof named, "array '%s'", array);
+    assert_int_equal(create(kind, p, &model, &error), CSREC_DATA);
+    if (!strstr(error.text, named) || !strstr(error.text, words)) fail_msg("%s", error.text);
+    const char *path = io_path("bad.npz");
+    save(path, kind, p);
+    assert_int_equal(csrec_model_read(path, &model, &error), CSREC_DATA);
+    io_assert_line(&error, path, named);
+}
+
+/* What to change in a good model. */
+static const struct {
+    const char *kind, *array, *words;
+    int64_t at;
+    double value;
+} faults[] = {
+    {"pca", "mean", "not finite", 3, NAN},
+    {"pca", "components", "not finite", 35, INFINITY},
+    {"pca", "variances", ">= 0", 1, -1e-9},
+    {"pca", "noise", ">= 0", 0, -1.0},
+    {"pca", "scale", "same value", 1, 0.0},
+    {"gmm", "weights", ">= 0", 0, -0.25},
+    {"gmm", "weights", "sums to", 0, 0.5},
+    {"gmm", "means", "not finite", 0, -INFINITY},
+    {"gmm", "covariances", "no covariance", 1, 0.6},
+    {"gmm", "covariances", "variance", 9, -2.0},
+    {"conv", "filters", "not finite", 59, NAN},
+};
+
+static parts make(const char *kind) {
+    for (int k = 0; k < 2; k++)
+        if (strcmp(kinds[k].kind, kind) == 0) return kinds[k].make();
+    return make_conv();
+}
+
+static int find(const parts *p, const char *name) {
+    int i = 0;
+    while (strcmp(p->names[i], name) != 0) i++;
+    return i;
+}
+
+static void bad_entries_are_refused_by_name(void **state) {
+    (void)state;
+    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+        parts p = make(faults[f].kind);
+        double *values = p.arrays[find(&p, faults[f].array)].data;
+        values[faults[f].at] = faults[f].value;
+        check_refused(faults[f].kind, &p, faults[f].array, faults[f].words);
+        clear(&p);
+    }
+}
+
+/* The last axis one longer than the others make it, the new entries 1. */
+static void shapes_must_agree(void **state) {
+    (void)state;
+    static const char *const arrays[][2] = {
+        {"pca", "components"}, {"pca", "variances"},   {"pca", "shape"}, {"pca", "scale"},
+        {"gmm", "means"},      {"gmm", "covariances"}, {"gmm", "shape"}, {"conv", "scale"},
+    };
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
+        parts p = make(arrays[a][0]);
+        if (a == 7) add(&p, "scale", CSREC_F64, (csrec_shape){1, {2}});
+        csrec_array *array = &p.arrays[find(&p, arrays[a][1])], longer;
+        csrec_shape shape = array->shape;
+        shape.dim[shape.dims - 1]++;
+        assert_ok(csrec_array_create(array->dtype, &shape, &longer));
+        for (int64_t i = 0; i < longer.count; i++) {
+            if (longer.dtype == CSREC_F64)
+                ((double *)longer.data)[i] = 1.0;
+            else
+                ((int64_t *)longer.data)[i] = 7;
+        }
+        csrec_array_clear(array);
+        *array = longer;
+        check_refused(arrays[a][0], &p, arrays[a][1], "");
+        clear(&p);
+    }
+}
+
+static void axes_are_counted(void **state) {
+    (void)state;
+    parts p = make_conv();
+    p.arrays[0].shape = (csrec_shape){2, {4, 15}};
+    check_refused("conv", &p, "filters", "2 axes");
+    clear(&p);
+}
+
+static void missing_arrays_are_named(void **state) {
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        parts p = kinds[k].make();
+        const char *name = p.names[0];
+        const csrec_array *arrays[12];
+        csrec_error error;
+        csrec_model *model;
+        for (int i = 1; i < p.n; i++) arrays[i - 1] = &p.arrays[i];
+        assert_int_equal(
+            csrec_model_create(kinds[k].kind, p.n - 1, p.names + 1, arrays, &model, &error),
+            CSREC_DATA);
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "array '%s': is missing", name);
+        assert_non_null(strstr(error.text, wanted));
+        clear(&p);
+    }
+    csrec_error error;
+    csrec_model *model;
+    assert_int_equal(csrec_model_create("ica", 0, NULL, NULL, &model, &error), CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "pca, gmm or conv"));
+}
+
+/* A NumPy user's file, and ours in NumPy. */
+static void numpy_reads_and_writes(void **state) {
+    (void)state;
+    if (system("python3 -c 'import numpy' 2>/dev/null") != 0) {
+        print_message("skipped: python3 has no NumPy here\n");
+        skip();
+    }
+    parts p = make_pca();
+    csrec_model *model;
+    char command[1200];
+    assert_ok(create("pca", &p, &model, NULL));
+    assert_ok(csrec_model_set_text(model, "source", "pictures"));
+    assert_ok(csrec_model_write(io_path("ours.npz"), model, NULL));
+    csrec_model_destroy(model);
+    clear(&p);
+    snprintf(command, sizeof command,
+             "cd '%s' && python3 -c \"\nimport numpy as np\nm = np.load('ours.npz')\n"
+             "assert m['kind'] == 'pca' and m['source'] == 'pictures', m['kind']\n"
+             "assert m['components'].shape == (3, 12) and m['noise'] == 0.25\n"
+             "np.savez('theirs.npz', kind='gmm', weights=np.float32([0.5, 0.5]),\n"
+             "  means=np.zeros((2, 4), np.float32), covariances=np.stack([np.eye(4)] * 2),\n"
+             "  shape=[2, 2], channels=[1])\n\"",
+             io_folder);
+    assert_int_equal(system(command), 0);
+    assert_ok(csrec_model_read(io_path("theirs.npz"), &model, NULL));
+    assert_string_equal(csrec_model_kind(model), "gmm");
+    assert_true(((const double *)csrec_model_array(model, "weights")->data)[1] == 0.5);
+    csrec_model_destroy(model);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(bad_entries_are_refused_by_name),
+        cmocka_unit_test(shapes_must_agree),
+        cmocka_unit_test(axes_are_counted),
+        cmocka_unit_test(missing_arrays_are_named),
+        cmocka_unit_test(numpy_reads_and_writes),
+    };
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}

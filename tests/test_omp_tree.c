@@ -1,0 +1,133 @@
+/* OMP on the Haar tree: its least squares, its picks against a plain OMP, its residuals against OMP
+ * on the matrix written out. */
+#include "problem.h"
+#include "solvers.h"
+
+#include "operator/operator.h"
+
+static uint64_t seed;
+
+/* The sampled Haar matrix of an operator, written out column by column, row-major. */
+static double *written_out(const csrec_operator *A) {
+    int64_t m, n;
+    csrec_operator_size(A, &m, &n);
+    double *matrix = malloc((size_t)(m * n) * sizeof *matrix), *a = malloc((size_t)m * sizeof *a);
+    for (int64_t j = 0; j < n; j++) {
+        assert_ok(csrec_operator_column(A, j, a));
+        for (int64_t i = 0; i < m; i++) matrix[i * n + j] = a[i];
+    }
+    free(a);
+    return matrix;
+}
+
+static csrec_operator *haar_operator(const problem *p) {
+    csrec_operator_spec spec = {
+        .name = "haar", .levels = p->levels, .m = p->n, .rows = p->rows, .columns = p->columns};
+    csrec_operator *A;
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    return A;
+}
+
+/* On any support: r = y - A_S x, and r is orthogonal to every chosen column, which is what makes it
+ * the shortest. */
+static void tree_projection_is_least_squares(void **state) {
+    (void)state;
+    for (int t = 0; t < 1500; t++) {
+        problem p = problem_draw(&seed, 30, 40);
+        csrec_operator *A = haar_operator(&p);
+        int64_t m, n;
+        csrec_operator_size(A, &m, &n);
+        double *matrix = written_out(A), *x = malloc((size_t)n * sizeof *x);
+        double *r = malloc((size_t)m * sizeof *r), length = 0.0, share = check_uniform(&seed);
+        bool *chosen = malloc((size_t)n * sizeof *chosen);
+        for (int64_t j = 0; j < n; j++) chosen[j] = check_uniform(&seed) < share;
+        assert_ok(A->type->fit(A, chosen, p.y, x, r));
+        for (int64_t i = 0; i < m; i++) length += p.y[i] * p.y[i];
+        double bound = 1e-11 * sqrt(length); /* 30 samples, depth 30: 10^3 roundings at most */
+        for (int64_t i = 0; i < m; i++) {
+            double fit = r[i];
+            for (int64_t j = 0; j < n; j++) fit += matrix[i * n + j] * x[j];
+            assert_true(fabs(fit - p.y[i]) <= bound);
+        }
+        for (int64_t j = 0; j < n; j++) {
+            double c = 0.0;
+            for (int64_t i = 0; i < m; i++) c += matrix[i * n + j] * r[i];
+            assert_true(!chosen[j] || fabs(c) <= bound);
+            assert_true(chosen[j] || x[j] == 0.0);
+        }
+        free(matrix);
+        free(x);
+        free(r);
+        free(chosen);
+        csrec_operator_destroy(A);
+        problem_drop(&p);
+    }
+}
+
+static void omp_on_the_tree_equals_plain_omp(void **state) {
+    (void)state;
+    for (int t = 0; t < 4000; t++) {
+        int levels = 4 + (int)check_below(&seed, 30);
+        problem p = problem_create(&seed, levels, 8 + check_below(&seed, 8), (csrec_columns)(t & 1),
+                                   t % 3 ? 0 : PROBLEM_WAVES, levels > 12 && t % 5 == 0);
+        csrec_operator *A = haar_operator(&p);
+        int64_t m, n;
+        csrec_operator_size(A, &m, &n);
+        double *matrix = written_out(A);
+        check_omp(A, m, n, matrix, p.y, 1 + check_below(&seed, m < n ? m / 2 : n / 2));
+        free(matrix);
+        csrec_operator_destroy(A);
+        problem_drop(&p);
+    }
+}
+
+/* Larger trees, whose searches leave most of the tree alone, against OMP on the same matrix written
+ * out: the same residual after every step. Of values drawn at random two columns tie only where
+ * they are parallel once the chosen ones are projected out, and then either leaves the same span:
+ * so the residuals are compared, not the columns. */
+static void omp_on_the_tree_equals_omp_on_its_matrix(void **state) {
+    (void)state;
+    for (int t = 0; t < 300; t++) {
+        int levels = 8 + (int)check_below(&seed, 30);
+        problem p = problem_create(&seed, levels, 40 + check_below(&seed, 200),
+                                   (csrec_columns)(t & 1), 0, levels > 12 && t % 5 == 0);
+        csrec_operator *A = haar_operator(&p), *D;
+        int64_t m, n;
+        csrec_operator_size(A, &m, &n);
+        double *matrix = written_out(A), history[2][240], r[2][240], length = 0.0;
+        csrec_operator_spec spec = {.name = "dense", .m = m, .n = n, .matrix = matrix};
+        assert_ok(csrec_operator_create(&spec, &D, NULL));
+        for (int k = 0; k < 2; k++) {
+            csrec_solve_options options = {.solver = "omp",
+                                           .stop = {.atoms = m / 3},
+                                           .history = history[k],
+                                           .history_size = 240};
+            csrec_atoms atoms;
+            csrec_solve_report report;
+            assert_ok(csrec_solve(k ? D : A, p.y, &options, &atoms, r[k], &report, NULL));
+            assert_int_equal(report.iterations, m / 3);
+            assert_int_equal(atoms.n, m / 3);
+            csrec_atoms_clear(&atoms);
+        }
+        for (int64_t i = 0; i < m; i++) length += p.y[i] * p.y[i];
+        /* 80 columns of condition up to 10^4, and 240 roundings. */
+        for (int64_t i = 0; i < m / 3; i++)
+            assert_true(fabs(history[0][i] - history[1][i]) <= 1e-10);
+        for (int64_t i = 0; i < m; i++)
+            assert_true(fabs(r[0][i] - r[1][i]) <= 1e-10 * sqrt(length));
+        free(matrix);
+        csrec_operator_destroy(A);
+        csrec_operator_destroy(D);
+        problem_drop(&p);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tree_projection_is_least_squares),
+        cmocka_unit_test(omp_on_the_tree_equals_plain_omp),
+        cmocka_unit_test(omp_on_the_tree_equals_omp_on_its_matrix),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

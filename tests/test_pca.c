@@ -1,0 +1,183 @@
+/* test_pca.c - principal components against the covariance from direct sums. */
+#include "rows.h"
+
+static uint64_t seed;
+
+/* Rows that lie near a few directions, far from 0. */
+static float *draw(int64_t m, int64_t n, int directions, double noise) {
+    float *X = malloc((size_t)(m * n) * sizeof *X);
+    double *way = malloc((size_t)(directions * n) * sizeof *way);
+    assert_true(X && way);
+    for (int64_t i = 0; i < directions * n; i++) way[i] = check_uniform(&seed) - 0.5;
+    for (int64_t i = 0; i < m; i++) {
+        double z[8];
+        for (int k = 0; k < directions; k++) z[k] = (8 - k) * (check_uniform(&seed) - 0.5);
+        for (int64_t j = 0; j < n; j++) {
+            double x = 100.0 + noise * (check_uniform(&seed) - 0.5);
+            for (int k = 0; k < directions; k++) x += z[k] * way[k * n + j];
+            X[i * n + j] = (float)x;
+        }
+    }
+    free(way);
+    return X;
+}
+
+static double *covariance(int64_t m, int64_t n, const float *X, double *mean) {
+    double *C = calloc((size_t)(n * n), sizeof *C);
+    for (int64_t j = 0; j < n; j++) {
+        mean[j] = 0.0;
+        for (int64_t i = 0; i < m; i++) mean[j] += (double)X[i * n + j] / (double)m;
+    }
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t k = 0; k < n; k++)
+                C[j * n + k] +=
+                    ((double)X[i * n + j] - mean[j]) * ((double)X[i * n + k] - mean[k]) / (double)m;
+    return C;
+}
+
+/* Orthonormal rows v, C v = l v, l falling, and what they leave is noise (n - k). Statistics are
+ * good to 1e-6 of the variances, and the Gram way divides by roots of eigenvalues down to 1e-5. */
+static void check_model(const csrec_model *model, int64_t n, const double *mean, const double *C) {
+    const csrec_array *variances = csrec_model_array(model, "variances");
+    const double *l = variances->data, *V = csrec_model_array(model, "components")->data;
+    const double *m = csrec_model_array(model, "mean")->data;
+    double trace = 0.0, kept = 0.0, noise = *(double *)csrec_model_array(model, "noise")->data;
+    int64_t k = variances->count;
+    for (int64_t j = 0; j < n; j++) {
+        trace += C[j * n + j];
+        assert_true(fabs(m[j] - mean[j]) <= 1e-9 * fabs(mean[j]));
+    }
+    for (int64_t a = 0; a < k; a++) {
+        double off = 0.0, largest = 0.0;
+        kept += l[a];
+        assert_true(a == 0 || l[a] <= l[a - 1]);
+        for (int64_t i = 0; i < n; i++) {
+            double sum = -l[a] * V[a * n + i];
+            for (int64_t j = 0; j < n; j++) sum += C[i * n + j] * V[a * n + j];
+            off += sum * sum;
+            if (fabs(V[a * n + i]) > fabs(largest) * (1 + 1e-9)) largest = V[a * n + i];
+        }
+        assert_true(largest > 0.0);
+        assert_true(sqrt(off) <= 1e-5 * l[0]);
+        for (int64_t b = 0; b <= a; b++) {
+            double dot = 0.0;
+            for (int64_t j = 0; j < n; j++) dot += V[a * n + j] * V[b * n + j];
+            assert_true(fabs(dot - (a == b)) <= 1e-6);
+        }
+    }
+    assert_true(fabs(trace - kept - noise * (double)(n - k)) <= 1e-5 * trace);
+}
+
+static csrec_model *learn(int64_t m, int64_t n, const float *X, csrec_learn_options options) {
+    source s = {.X = X, .m = m, .n = n};
+    csrec_data data = {m, n, read_source, &s};
+    csrec_model *model = NULL;
+    csrec_error error;
+    if (csrec_pca_learn(&data, &options, &model, NULL, &error)) fail_msg("%s", error.text);
+    return model;
+}
+
+static void eigenvectors_of_the_covariance(void **state) {
+    (void)state;
+    const int64_t rows[] = {2, 3, 17, 40, 41, 200}, columns[] = {2, 7, 40, 67};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+            int64_t m = rows[r], n = columns[c];
+            float *X = draw(m, n, 5, 0.3);
+            double mean[67], *C = covariance(m, n, X, mean);
+            csrec_learn_options all = {.energy = 1.0, .threads = 2}, few = {.components = 3};
+            csrec_model *model = learn(m, n, X, all);
+            check_model(model, n, mean, C);
+            csrec_model_destroy(model);
+            model = learn(m, n, X, few);
+            check_model(model, n, mean, C);
+            assert_true(csrec_model_array(model, "variances")->count <= 3);
+            csrec_model_destroy(model);
+            free(X);
+            free(C);
+        }
+}
+
+static void energy_is_the_share_kept(void **state) {
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        int64_t m = way ? 30 : 300, n = 60;
+        float *X = draw(m, n, 6, 0.5);
+        for (double energy = 0.3; energy < 1.0; energy += 0.15) {
+            csrec_learn_options o = {.energy = energy};
+            csrec_model *model = learn(m, n, X, o);
+            const csrec_array *v = csrec_model_array(model, "variances");
+            const double *l = v->data;
+            double noise = *(double *)csrec_model_array(model, "noise")->data, kept = 0.0;
+            for (int64_t i = 0; i < v->count; i++) kept += l[i];
+            double trace = kept + noise * (double)(n - v->count);
+            assert_true(kept >= energy * trace * (1 - 1e-12));
+            assert_true(kept - l[v->count - 1] < energy * trace);
+            csrec_model_destroy(model);
+        }
+        free(X);
+    }
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        int64_t m = way ? 40 : 500, n = 90;
+        float *X = draw(m, n, 4, 1.0);
+        csrec_learn_options one = {.threads = 1, .components = 20}, three = one;
+        three.threads = 3;
+        csrec_model *a = learn(m, n, X, one), *b = learn(m, n, X, three);
+        assert_memory_equal(csrec_model_array(a, "components")->data,
+                            csrec_model_array(b, "components")->data, (size_t)(20 * n) * 8);
+        csrec_model_destroy(a);
+        csrec_model_destroy(b);
+        free(X);
+    }
+}
+
+static bool stop(const csrec_progress *now, void *context) {
+    (void)now;
+    return --*(int *)context < 0;
+}
+
+static void mistakes_and_stops(void **state) {
+    (void)state;
+    float X[12] = {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3};
+    source s = {.X = X, .m = 4, .n = 3};
+    csrec_data data = {4, 3, read_source, &s};
+    csrec_learn_options o = {.threads = 1};
+    csrec_model *model = NULL;
+    csrec_error error;
+    assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
+    assert_non_null(strstr(error.text, "the same"));
+    X[4] = NAN;
+    assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
+    X[4] = 5;
+    data.m = 1;
+    assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
+    data.m = 4;
+    o.shape = (csrec_shape){2, {2, 2}};
+    assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_ARGUMENT);
+    o.shape.dims = 0;
+    o.energy = 1.5;
+    assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_ARGUMENT);
+    o.energy = 0.0;
+    o.progress = stop;
+    for (int calls = 0; calls < 3; calls++) {
+        int left = calls;
+        bool stopped = false;
+        o.context = &left;
+        assert_ok(csrec_pca_learn(&data, &o, &model, &stopped, &error));
+        assert_true(stopped && !model);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(eigenvectors_of_the_covariance),
+                                       cmocka_unit_test(energy_is_the_share_kept),
+                                       cmocka_unit_test(threads_do_not_matter),
+                                       cmocka_unit_test(mistakes_and_stops)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

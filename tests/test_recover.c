@@ -1,0 +1,270 @@
+/* csrec_recover on plain and random grids, against a mean of dense syntheses made here. */
+#include "check.h"
+#include "dense.h"
+
+#include <string.h>
+
+#include "recover/grid.h"
+
+static uint64_t seed;
+
+/* A random signal of a random small shape with distinct positions in random order. */
+static csrec_measurement draw(int64_t channels) {
+    csrec_measurement m = {.channels = channels, .dtype = CSREC_F64};
+    m.shape.dims = 1 + (int)check_below(&seed, 3);
+    int64_t entries = 1;
+    for (int a = 0; a < m.shape.dims; a++)
+        entries *= m.shape.dim[a] = 1 + check_below(&seed, m.shape.dims == 1 ? 60 : 7);
+    m.n = 1 + check_below(&seed, entries);
+    m.index = malloc((size_t)entries * sizeof *m.index);
+    m.y = malloc((size_t)(m.n * channels) * sizeof *m.y);
+    for (int64_t k = 0; k < entries; k++) m.index[k] = k;
+    for (int64_t k = entries - 1; k > 0; k--) {
+        int64_t other = check_below(&seed, k + 1), held = m.index[k];
+        m.index[k] = m.index[other];
+        m.index[other] = held;
+    }
+    for (int64_t k = 0; k < m.n * channels; k++) m.y[k] = check_uniform(&seed) - 0.5;
+    return m;
+}
+
+static void random_grids_are_injective_and_invert(void **state) {
+    (void)state;
+    for (int k = 0; k < 300; k++) {
+        csrec_measurement m = draw(1);
+        csrec_grid grid;
+        csrec_order order = (csrec_order)check_below(&seed, 3);
+        int64_t entries;
+        assert_ok(csrec_shape_count(&m.shape, &entries));
+        assert_ok(csrec_grid_create(&m.shape, order, check_below(&seed, 9), 9, seed, &grid));
+        uint64_t *rows = malloc((size_t)entries * sizeof *rows), row;
+        int64_t back;
+        assert_ok(csrec_grid_rows(&grid, entries, m.index, rows));
+        for (int64_t i = 0; i < entries; i++) {
+            assert_ok(csrec_grid_entries(&grid, rows[i], 1, &row, &back));
+            if (i < m.n) assert_int_equal(back, m.index[i]);
+        }
+        free(rows);
+        csrec_measurement_clear(&m);
+    }
+}
+
+static int64_t entries_between(const uint64_t *rows, int64_t n, uint64_t begin, uint64_t end) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) count += rows[i] >= begin && rows[i] < end;
+    return count;
+}
+
+/* Of blocks longer than a unit the halves hold equally many units to one, and a unit less where the
+ * first or the last is cut. */
+static void halves_of_large_blocks_are_even(void **state) {
+    (void)state;
+    for (int k = 0; k < 60; k++) {
+        csrec_shape shape = {1, {2 + check_below(&seed, k % 2 ? 40 : 40000)}};
+        int64_t extent = shape.dim[0], padded = 1;
+        while (padded < extent) padded *= 2;
+        int64_t unit = padded / 64 > 256 ? padded / 64 : padded < 256 ? padded : 256;
+        csrec_grid grid;
+        assert_ok(csrec_grid_create(&shape, (csrec_order)check_below(&seed, 3),
+                                    check_below(&seed, 9), 9, seed, &grid));
+        int64_t *index = malloc((size_t)extent * sizeof *index);
+        uint64_t *rows = malloc((size_t)extent * sizeof *rows);
+        for (int64_t i = 0; i < extent; i++) index[i] = i;
+        assert_ok(csrec_grid_rows(&grid, extent, index, rows));
+        for (int level = grid.levels; INT64_C(1) << level > unit; level--) {
+            uint64_t half = UINT64_C(1) << (level - 1);
+            for (uint64_t at = 0; at < UINT64_C(1) << grid.levels; at += 2 * half) {
+                int64_t left = entries_between(rows, extent, at, at + half);
+                int64_t right = entries_between(rows, extent, at + half, at + 2 * half);
+                assert_in_range(left - right + 2 * unit, 0, 4 * unit);
+            }
+        }
+        free(index);
+        free(rows);
+    }
+}
+
+static void grids_of_too_long_axes_are_refused(void **state) {
+    (void)state;
+    csrec_grid grid;
+    for (int bits = 58; bits <= 62; bits++) {
+        csrec_shape shape = {1, {INT64_C(1) << bits}};
+        csrec_status status = csrec_grid_create(&shape, CSREC_ORDER_RASTER, 1, 2, seed, &grid);
+        assert_int_equal(status, bits <= 61 ? CSREC_OK : CSREC_DATA);
+        if (status) continue;
+        for (int k = 0; k < 100; k++) {
+            int64_t i = k == 0   ? 0
+                        : k == 1 ? shape.dim[0] - 1
+                                 : (int64_t)(check_next(&seed) & (uint64_t)(shape.dim[0] - 1));
+            uint64_t row, again;
+            int64_t back;
+            assert_ok(csrec_grid_rows(&grid, 1, &i, &row));
+            assert_true(row < UINT64_C(1) << grid.levels);
+            assert_ok(csrec_grid_entries(&grid, row, 1, &again, &back));
+            assert_int_equal(back, i);
+        }
+    }
+}
+
+typedef struct sample {
+    uint64_t row;
+    double value;
+} sample;
+
+static int compare(const void *a, const void *b) {
+    const sample *x = a, *y = b;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Adds Psi x at every entry, where x comes from csrec_solve and Psi from the definition. */
+static void add_dense(const csrec_measurement *m, const csrec_recover_options *options,
+                      int64_t number, int64_t channel, double *signal, int64_t entries) {
+    csrec_grid grid;
+    assert_ok(csrec_grid_create(&m->shape, options->order, number, options->shifts, options->seed,
+                                &grid));
+    uint64_t *rows = malloc((size_t)entries * sizeof *rows);
+    sample *samples = malloc((size_t)m->n * sizeof *samples);
+    double *y = malloc((size_t)m->n * sizeof *y);
+    assert_ok(csrec_grid_rows(&grid, m->n, m->index, rows));
+    for (int64_t k = 0; k < m->n; k++)
+        samples[k] = (sample){rows[k], m->y[k * m->channels + channel]};
+    qsort(samples, (size_t)m->n, sizeof *samples, compare);
+    for (int64_t k = 0; k < m->n; k++) {
+        rows[k] = samples[k].row;
+        y[k] = samples[k].value;
+    }
+    csrec_operator_spec spec = {.name = "haar",
+                                .levels = grid.levels,
+                                .m = m->n,
+                                .rows = rows,
+                                .columns = options->columns};
+    csrec_operator *A;
+    csrec_atoms atoms;
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    assert_ok(csrec_solve(A, y, &options->solve, &atoms, NULL, NULL, NULL));
+    for (int64_t i = 0; i < entries; i++) {
+        assert_ok(csrec_grid_rows(&grid, 1, &i, rows));
+        for (int64_t a = 0; a < atoms.n; a++)
+            signal[i * m->channels + channel] +=
+                atoms.coefficient[a] * dense_entry(grid.levels, rows[0], atoms.column[a]) /
+                sqrt((double)atoms.count[a]);
+    }
+    csrec_operator_destroy(A);
+    csrec_atoms_clear(&atoms);
+    free(rows);
+    free(samples);
+    free(y);
+}
+
+static void signal_is_the_mean_of_the_grids(void **state) {
+    (void)state;
+    for (int k = 0; k < 120; k++) {
+        csrec_measurement m = draw(1 + check_below(&seed, 3));
+        csrec_recover_options options;
+        csrec_recover_report report;
+        int64_t entries;
+        assert_ok(csrec_shape_count(&m.shape, &entries));
+        csrec_recover_defaults(&m, &options);
+        options.shifts = 1 + check_below(&seed, 40);
+        options.seed = seed;
+        options.order = (csrec_order)check_below(&seed, 3);
+        options.columns = (csrec_columns)check_below(&seed, 2);
+        options.solve.stop.epsilon = 0.1;
+        size_t bytes = (size_t)(entries * m.channels) * sizeof(double);
+        double *signal = malloc(bytes), *again = malloc(bytes), *dense = calloc(1, bytes);
+        options.threads = 1;
+        assert_ok(csrec_recover(&m, &options, signal, NULL, &report, NULL));
+        options.threads = 3;
+        assert_ok(csrec_recover(&m, &options, again, NULL, &report, NULL));
+        assert_memory_equal(signal, again, bytes);
+        assert_int_equal(report.pursuits, options.shifts * m.channels);
+        assert_true(report.residual <= 0.1);
+        for (int64_t s = 0; s < options.shifts; s++)
+            for (int64_t c = 0; c < m.channels; c++) add_dense(&m, &options, s, c, dense, entries);
+        /* Values are below 1; up to 60 atoms an entry and 40 grids, a rounding each. */
+        for (int64_t i = 0; i < entries * m.channels; i++)
+            assert_true(fabs(signal[i] - dense[i] / (double)options.shifts) <= 0x1p-40);
+        free(signal);
+        free(again);
+        free(dense);
+        csrec_measurement_clear(&m);
+    }
+}
+
+static bool stop_at_once(const csrec_progress *progress, void *context) {
+    (void)progress;
+    ++*(int *)context;
+    return true;
+}
+
+static void interruption_delivers_the_best_so_far(void **state) {
+    (void)state;
+    enum { SIDE = 256 };
+    csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64};
+    m.n = SIDE * SIDE;
+    m.index = malloc((size_t)m.n * sizeof *m.index);
+    m.y = malloc((size_t)m.n * sizeof *m.y);
+    for (int64_t k = 0; k < m.n; k++) {
+        m.index[k] = k;
+        m.y[k] = check_uniform(&seed);
+    }
+    csrec_recover_options options;
+    csrec_recover_report report;
+    int calls = 0;
+    csrec_recover_defaults(&m, &options);
+    options.shifts = 1;
+    options.solve.progress = stop_at_once;
+    options.solve.context = &calls;
+    double *signal = malloc((size_t)m.n * sizeof *signal), error = 0.0, power = 0.0;
+    assert_ok(csrec_recover(&m, &options, signal, NULL, &report, NULL));
+    assert_int_equal(report.outcome, CSREC_INTERRUPTED);
+    assert_true(calls >= 1 && report.iterations < m.n);
+    for (int64_t k = 0; k < m.n; k++) {
+        error += (m.y[k] - signal[k]) * (m.y[k] - signal[k]);
+        power += m.y[k] * m.y[k];
+    }
+    /* Every sample is an entry here, so the report's residual can be seen in the signal. */
+    assert_true(fabs(sqrt(error / power) - report.residual) <= 1e-9);
+    assert_true(report.residual < 1.0);
+    free(signal);
+    csrec_measurement_clear(&m);
+}
+
+static void wrong_options_are_refused(void **state) {
+    (void)state;
+    csrec_measurement m = draw(1);
+    csrec_recover_options options;
+    csrec_error error;
+    csrec_atoms atoms;
+    double *signal = calloc(4096, sizeof *signal);
+    csrec_recover_defaults(&m, &options);
+    options.shifts = -1;
+    assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+    options.shifts = 4;
+    assert_int_equal(csrec_recover(&m, &options, signal, &atoms, NULL, &error), CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "--shifts 1"));
+    options.shifts = 1;
+    options.backend = "abacus";
+    assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+    options.backend = "cpu";
+    options.solve.stop.epsilon = 1.5;
+    assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "epsilon"));
+    m.y[0] = NAN;
+    assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_DATA);
+    free(signal);
+    csrec_measurement_clear(&m);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_grids_are_injective_and_invert),
+        cmocka_unit_test(halves_of_large_blocks_are_even),
+        cmocka_unit_test(grids_of_too_long_axes_are_refused),
+        cmocka_unit_test(signal_is_the_mean_of_the_grids),
+        cmocka_unit_test(interruption_delivers_the_best_so_far),
+        cmocka_unit_test(wrong_options_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,425 @@
+/* Thresholding of pictures: the fast pass over blocks against block cosines by their definition,
+ * instruction sets against each other, the solver's promises, and recovery on bases. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "operator/dct_shrink.h"
+#include "operator/mask.h"
+#include "simd.h"
+
+static uint64_t seed;
+
+static double *random_picture(int64_t n) {
+    double *v = malloc((size_t)n * sizeof *v);
+    for (int64_t k = 0; k < n; k++) v[k] = 255.0 * check_uniform(&seed);
+    return v;
+}
+
+/* count distinct positions of n, in random order. */
+static int64_t *random_positions(int64_t n, int64_t count) {
+    int64_t *index = malloc((size_t)n * sizeof *index);
+    for (int64_t k = 0; k < n; k++) index[k] = k;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t other = k + check_below(&seed, n - k), held = index[k];
+        index[k] = index[other];
+        index[other] = held;
+    }
+    return index;
+}
+
+/* ---- an iteration by the definition */
+
+/* A picture with a reflected border of step - 1, and blocks from `down`, `right` on every step. */
+typedef struct plain {
+    int64_t height, width, H, W; /* of the picture, and with all that blocks reach */
+    int block, step;
+    double *u, *sum, *count;
+} plain;
+
+static int64_t reflect(int64_t i, int64_t n) {
+    while (i < 0 || i >= n) i = i < 0 ? -1 - i : 2 * n - 1 - i;
+    return i;
+}
+
+static int64_t blocks_along(int64_t extent, int block, int step) {
+    int64_t blocks = 1;
+    while ((blocks - 1) * step + block < step - 1 + extent) blocks++;
+    return blocks;
+}
+
+static plain plain_create(int64_t height, int64_t width, int block, int step, const double *from) {
+    plain p = {.height = height, .width = width, .block = block, .step = step};
+    p.H = blocks_along(height, block, step) * step + block;
+    p.W = blocks_along(width, block, step) * step + block;
+    p.u = malloc((size_t)(p.H * p.W) * sizeof *p.u);
+    p.sum = malloc((size_t)(p.H * p.W) * sizeof *p.sum);
+    p.count = malloc((size_t)(p.H * p.W) * sizeof *p.count);
+    for (int64_t y = 0; y < p.H; y++)
+        for (int64_t x = 0; x < p.W; x++)
+            p.u[y * p.W + x] =
+                from[reflect(y - (step - 1), height) * width + reflect(x - (step - 1), width)];
+    return p;
+}
+
+static double cosine(int block, int k, int i) {
+    return sqrt((k ? 2.0 : 1.0) / block) * cos(acos(-1.0) * (i + 0.5) * k / block);
+}
+
+/* One block: coefficients, threshold (none on the mean), and back. */
+static void plain_block(plain *p, int64_t y0, int64_t x0, double threshold, bool soft) {
+    int b = p->block;
+    for (int u = 0; u < b; u++)
+        for (int v = 0; v < b; v++) {
+            double c = 0.0;
+            for (int i = 0; i < b; i++)
+                for (int j = 0; j < b; j++)
+                    c += cosine(b, u, i) * cosine(b, v, j) * p->u[(y0 + i) * p->W + x0 + j];
+            if (u + v > 0 && fabs(c) <= threshold) continue;
+            if (u + v > 0 && soft) c -= copysign(threshold, c);
+            for (int i = 0; i < b; i++)
+                for (int j = 0; j < b; j++)
+                    p->sum[(y0 + i) * p->W + x0 + j] += c * cosine(b, u, i) * cosine(b, v, j);
+        }
+    for (int i = 0; i < b; i++)
+        for (int j = 0; j < b; j++) p->count[(y0 + i) * p->W + x0 + j] += 1.0;
+}
+
+static void plain_step(plain *p, int down, int right, const csrec_shrink_step *step,
+                       const int64_t *index, int64_t m, const double *y) {
+    memset(p->sum, 0, (size_t)(p->H * p->W) * sizeof *p->sum);
+    memset(p->count, 0, (size_t)(p->H * p->W) * sizeof *p->count);
+    for (int64_t r = 0; r < blocks_along(p->height, p->block, p->step); r++)
+        for (int64_t c = 0; c < blocks_along(p->width, p->block, p->step); c++)
+            plain_block(p, down + r * p->step, right + c * p->step, step->threshold, step->soft);
+    for (int64_t k = 0; k < p->H * p->W; k++)
+        p->sum[k] = p->count[k] > 0.0 ? p->sum[k] / p->count[k] : p->u[k];
+    for (int64_t k = 0; k < p->H * p->W; k++)
+        p->u[k] = p->sum[k] + step->relax * (p->sum[k] - p->u[k]);
+    for (int64_t k = 0; k < m; k++) {
+        int64_t at = (index[k] / p->width + p->step - 1) * p->W + index[k] % p->width + p->step - 1;
+        p->u[at] = p->sum[at] + step->impose * (y[k] - p->sum[at]);
+    }
+}
+
+static double distance_to(const plain *p, const double *picture) {
+    double most = 0.0;
+    for (int64_t y = 0; y < p->height; y++)
+        for (int64_t x = 0; x < p->width; x++)
+            most = fmax(most, fabs(p->u[(y + p->step - 1) * p->W + x + p->step - 1] -
+                                   picture[y * p->width + x]));
+    return most;
+}
+
+static void one_step_equals_the_definition(void **state) {
+    (void)state;
+    static const int blocks[] = {4, 8, 16, 32}, steps[] = {2, 4, 4, 8};
+    for (int round = 0; round < 16; round++) {
+        int block = blocks[round % 4], step = round < 8 ? steps[round % 4] : 4;
+        csrec_shape shape = {2, {block + check_below(&seed, 9), block + check_below(&seed, 25)}};
+        int64_t entries = shape.dim[0] * shape.dim[1], m = 1 + check_below(&seed, entries);
+        int64_t *index = random_positions(entries, m);
+        double *from = random_picture(entries), *y = random_picture(m);
+        double *picture = random_picture(entries);
+        csrec_operator_spec spec = {.name = "dct", .m = m, .shape = &shape, .index = index};
+        spec.block = block;
+        spec.step = step;
+        csrec_operator *A;
+        void *fast;
+        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        assert_ok(A->type->shrink->create(A, y, from, &fast));
+        plain p = plain_create(shape.dim[0], shape.dim[1], block, step, from);
+        /* Soft, as the result is then continuous: no coefficient is lost to rounding. */
+        csrec_shrink_step how = {.threshold = 30.0 + 100.0 * check_uniform(&seed),
+                                 .relax = check_uniform(&seed),
+                                 .impose = check_uniform(&seed),
+                                 .soft = true,
+                                 .draw = check_below(&seed, 1000)};
+        assert_ok(A->type->shrink->step(fast, &how));
+        A->type->shrink->signal(fast, picture);
+        /* Floats of up to 255 * 32 through chains of about 20 operations, some scaled by 10. */
+        int down, right;
+        csrec_dct_offset(step, how.draw, &down, &right);
+        plain_step(&p, down, right, &how, index, m, y);
+        double distance = distance_to(&p, picture);
+        if (distance > 0.02) fail_msg("block %d step %d: off by %g", block, step, distance);
+        A->type->shrink->destroy(fast);
+        csrec_operator_destroy(A);
+        free(p.u);
+        free(p.sum);
+        free(p.count);
+        free(index);
+        free(from);
+        free(y);
+        free(picture);
+    }
+}
+
+/* Blocks of two cosines whose sizes lie on either side of the threshold. */
+static void hard_threshold_keeps_what_passes(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        int block = 4 << check_below(&seed, 4);
+        csrec_shape shape = {2, {block, block}};
+        int64_t entries = (int64_t)block * block, all = 0;
+        int u = 1 + (int)check_below(&seed, block - 1), v = (int)check_below(&seed, block);
+        double *from = malloc((size_t)entries * sizeof *from), *picture = random_picture(entries);
+        for (int64_t k = 0; k < entries; k++) {
+            int i = (int)(k / block), j = (int)(k % block);
+            from[k] = 100.0 + 50.5 * cosine(block, u, i) * cosine(block, v, j) +
+                      49.5 * cosine(block, v, i) * cosine(block, u, j) * (u != v);
+        }
+        csrec_operator_spec spec = {.name = "dct", .m = 1, .shape = &shape, .index = &all};
+        spec.block = spec.step = block;
+        csrec_operator *A;
+        void *fast;
+        double y = from[0];
+        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        assert_ok(A->type->shrink->create(A, &y, from, &fast));
+        csrec_shrink_step how = {.threshold = 50.0};
+        int down = 0, right = 0; /* until the block is the picture */
+        while (down + right < 2 * (block - 1)) csrec_dct_offset(block, ++how.draw, &down, &right);
+        assert_ok(A->type->shrink->step(fast, &how));
+        A->type->shrink->signal(fast, picture);
+        for (int64_t k = 0; k < entries; k++) {
+            int i = (int)(k / block), j = (int)(k % block);
+            double wanted = 100.0 + 50.5 * cosine(block, u, i) * cosine(block, v, j);
+            if (fabs(picture[k] - wanted) > 0.01)
+                fail_msg("block %d, cosines %d %d: %g for %g", block, u, v, picture[k], wanted);
+        }
+        A->type->shrink->destroy(fast);
+        csrec_operator_destroy(A);
+        free(from);
+        free(picture);
+    }
+}
+
+static void instruction_sets_agree(void **state) {
+    (void)state;
+    static const int blocks[] = {4, 8, 16, 32};
+    const csrec_dct_simd *sets[3];
+    int count = SIMD_SETS(sets, &csrec_dct_generic, &csrec_dct_avx2, &csrec_dct_avx512);
+    if (count == 1) skip();
+    for (int round = 0; round < 12; round++) {
+        int block = blocks[round % 4], step = block >> check_below(&seed, 3);
+        int64_t lines = block / step + 1 + check_below(&seed, 9);
+        csrec_dct_pass p = {.block = block, .step = step};
+        p.across = block / step + 1 + check_below(&seed, 40);
+        p.blocks = (lines - block / step) * p.across - block / step;
+        p.plane = lines * p.across + 2 * CSREC_DCT_LANES;
+        p.down = (int)check_below(&seed, step);
+        p.right = (int)check_below(&seed, step);
+        int64_t n = p.plane * step * step;
+        float *memory = malloc((size_t)(3 * n + p.plane) * sizeof *memory);
+        for (int64_t k = 0; k < n; k++) memory[k] = (float)(255.0 * check_uniform(&seed));
+        for (int64_t k = 0; k < p.plane; k++)
+            memory[3 * n + k] = k < p.blocks && check_below(&seed, 9) ? 1.0f : 0.0f;
+        p.picture = memory;
+        p.valid = memory + 3 * n;
+        for (int i = 0; i < 4; i++) p.threshold[i / 2][i % 2] = (float)(block * 60.0);
+        p.threshold[0][0] = -1.0f;
+        p.sum = memory + n;
+        memset(p.sum, 0, (size_t)n * sizeof *p.sum);
+        sets[0]->pass(&p);
+        for (int s = 1; s < count; s++) {
+            p.sum = memory + 2 * n;
+            memset(p.sum, 0, (size_t)n * sizeof *p.sum);
+            sets[s]->pass(&p);
+            /* Blocks are added in another order: rounding of sums of up to 16 blocks of 255 N^2. */
+            for (int64_t k = 0; k < n; k++)
+                if (!(fabsf(p.sum[k] - memory[n + k]) <= 1e-3f * (float)(block * block)))
+                    fail_msg("block %d step %d: %g for %g", block, step, (double)p.sum[k],
+                             (double)memory[n + k]);
+        }
+        free(memory);
+    }
+}
+
+/* ---- the solver */
+
+static void result_belongs_to_the_operator(void **state) {
+    (void)state;
+    static const char *const names[] = {"dct", "wavelet"};
+    for (int round = 0; round < 12; round++) {
+        csrec_shape shape = {1 + round % 3, {0}};
+        int64_t entries = 1;
+        for (int a = 0; a < shape.dims; a++) {
+            shape.dim[a] = 2 + check_below(&seed, shape.dims == 1 ? 90 : 13);
+            entries *= shape.dim[a];
+        }
+        int64_t m = 1 + check_below(&seed, entries);
+        int64_t *index = random_positions(entries, m);
+        double *y = random_picture(m), *r = random_picture(m), *Ax = random_picture(m);
+        csrec_operator_spec spec = {.name = names[round % 2],
+                                    .m = m,
+                                    .shape = &shape,
+                                    .index = index,
+                                    .block = 8,
+                                    .step = 4,
+                                    .kind = "cdf97"};
+        csrec_operator *A;
+        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        csrec_setting set[] = {{"steps", 7}, {"last", 5}};
+        csrec_solve_options options = {.solver = "threshold", .settings = set, .n_settings = 2};
+        csrec_atoms atoms;
+        csrec_solve_report report;
+        assert_ok(csrec_solve(A, y, &options, &atoms, r, &report, NULL));
+        /* The whole schedule, unless a signal of a few entries is met exactly before. */
+        bool met = report.outcome == CSREC_CONVERGED && report.residual <= 1e-12;
+        assert_true(met || (report.outcome == CSREC_ATOM_LIMIT && report.iterations == 7));
+        int64_t n;
+        csrec_operator_size(A, &m, &n);
+        double *x = calloc((size_t)n, sizeof *x);
+        for (int64_t i = 0; i < atoms.n; i++) {
+            x[atoms.column[i]] = atoms.coefficient[i];
+            assert_true(fabs(atoms.coefficient[i]) > 5.0);
+        }
+        assert_ok(csrec_operator_forward(A, x, Ax));
+        for (int64_t k = 0; k < m; k++) assert_true(fabs(y[k] - Ax[k] - r[k]) < 1e-9);
+        csrec_atoms_clear(&atoms);
+        csrec_operator_destroy(A);
+        free(x);
+        free(index);
+        free(y);
+        free(r);
+        free(Ax);
+    }
+}
+
+static void unsuitable_operators_are_refused(void **state) {
+    (void)state;
+    double matrix[4] = {1, 2, 3, 4}, y[2] = {1, 2};
+    csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 2, .matrix = matrix};
+    csrec_operator *A;
+    csrec_error error;
+    csrec_solve_options options = {.solver = "threshold"};
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "dense"));
+    csrec_operator_destroy(A);
+}
+
+/* ---- recovery */
+
+/* A few slow waves an axis, in three channels, half of the entries sampled: one in each cell of a
+ * partition, so that no gap is longer than a few entries. */
+static csrec_measurement draw_waves(int dims, const int64_t *extent, double **truth) {
+    csrec_measurement m = {.channels = 3};
+    int64_t entries = 1;
+    double rate[3][CSREC_DIMS_MAX];
+    m.shape.dims = dims;
+    for (int a = 0; a < dims; a++) {
+        m.shape.dim[a] = extent[a];
+        entries *= extent[a];
+        for (int c = 0; c < 3; c++) rate[c][a] = 0.3 * check_uniform(&seed);
+    }
+    *truth = malloc((size_t)(entries * 3) * sizeof **truth);
+    for (int64_t k = 0; k < entries; k++)
+        for (int c = 0; c < 3; c++) {
+            double phase = 0.0;
+            int64_t at = k;
+            for (int a = dims - 1; a >= 0; at /= extent[a--])
+                phase += rate[c][a] * (double)(at % extent[a]);
+            (*truth)[k * 3 + c] = 120.0 + 100.0 * cos(phase);
+        }
+    csrec_sampling sampling;
+    assert_ok(
+        csrec_sampling_create(&m.shape, CSREC_PATTERN_JITTER, entries / 2, seed, &sampling, NULL));
+    m.n = sampling.n;
+    m.index = sampling.index;
+    m.y = malloc((size_t)(m.n * 3) * sizeof *m.y);
+    for (int64_t k = 0; k < m.n; k++)
+        for (int c = 0; c < 3; c++) m.y[k * 3 + c] = (*truth)[m.index[k] * 3 + c];
+    return m;
+}
+
+static void smooth_signals_come_back(void **state) {
+    (void)state;
+    static const int64_t extents[][3] = {{400}, {64, 70}, {14, 15, 16}};
+    for (int dims = 1; dims <= 3; dims++) {
+        double *truth;
+        csrec_measurement m = draw_waves(dims, extents[dims - 1], &truth);
+        int64_t entries;
+        assert_ok(csrec_shape_count(&m.shape, &entries));
+        double *one = random_picture(3 * entries), *two = random_picture(3 * entries);
+        csrec_recover_options options;
+        csrec_recover_report report;
+        csrec_recover_preset(1, &m, &options);
+        options.threads = 1;
+        assert_ok(csrec_recover(&m, &options, one, NULL, &report, NULL));
+        options.threads = 3;
+        assert_ok(csrec_recover(&m, &options, two, NULL, NULL, NULL));
+        assert_memory_equal(one, two, (size_t)(3 * entries) * sizeof *one);
+        /* Half of a signal of a few waves, without long gaps, determines it. */
+        double psnr = csrec_psnr(3 * entries, one, truth, 255.0);
+        if (psnr < (dims == 1 ? 25.0 : 32.0)) fail_msg("%d axes: %.1f dB", dims, psnr);
+        for (int64_t k = 0; k < m.n; k++)
+            for (int c = 0; c < 3; c++)
+                assert_true(fabs(one[m.index[k] * 3 + c] - m.y[k * 3 + c]) < 1e-3);
+        csrec_measurement_clear(&m);
+        free(truth);
+        free(one);
+        free(two);
+    }
+}
+
+static void other_solvers_run_on_bases(void **state) {
+    (void)state;
+    double *truth;
+    csrec_measurement m = draw_waves(2, (const int64_t[]){24, 20}, &truth);
+    double *signal = random_picture(3 * 480);
+    static const char *const solvers[] = {"fista", "iht", "omp", "threshold"};
+    for (int s = 0; s < 4; s++) {
+        csrec_recover_options options;
+        csrec_recover_defaults(&m, &options);
+        options.basis = s % 2 ? "dct" : "wavelet";
+        options.solve.solver = solvers[s];
+        options.solve.stop.atoms = 60;
+        assert_ok(csrec_recover(&m, &options, signal, NULL, NULL, NULL));
+        double psnr = csrec_psnr(3 * 480, signal, truth, 255.0);
+        if (!(psnr > 10.0)) fail_msg("%s: %.1f dB", solvers[s], psnr); /* no signal at all: 6 */
+    }
+    csrec_measurement_clear(&m);
+    free(truth);
+    free(signal);
+}
+
+static void wrong_options_are_refused(void **state) {
+    (void)state;
+    double *truth;
+    csrec_measurement m = draw_waves(2, (const int64_t[]){24, 20}, &truth);
+    double *signal = random_picture(3 * 480);
+    csrec_error error;
+    csrec_recover_options options;
+    csrec_recover_defaults(&m, &options);
+    options.basis = "dense";
+    assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "dense"));
+    options.basis = "dct";
+    static const csrec_setting wrong[] = {{"block", 3}, {"block", 33}, {"block", 8.5},
+                                          {"step", 33}, {"steps", 0},  {"wings", 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        options.solve.settings = &wrong[i];
+        options.solve.n_settings = 1;
+        assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+        assert_non_null(strstr(error.text, wrong[i].name));
+    }
+    csrec_measurement_clear(&m);
+    free(truth);
+    free(signal);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_step_equals_the_definition),
+        cmocka_unit_test(hard_threshold_keeps_what_passes),
+        cmocka_unit_test(instruction_sets_agree),
+        cmocka_unit_test(result_belongs_to_the_operator),
+        cmocka_unit_test(unsuitable_operators_are_refused),
+        cmocka_unit_test(smooth_signals_come_back),
+        cmocka_unit_test(other_solvers_run_on_bases),
+        cmocka_unit_test(wrong_options_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+/* csrecover on several inputs, --resume, options that would be ignored, and what a terminal sees.
+ */
+#define _XOPEN_SOURCE 700 /* posix_openpt */
+
+#include "tools.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static void make_scans(void) {
+    static bool made;
+    if (!made)
+        run_well("$S gray.png -o a.npz -r 0.3 --seed 5 && $S gray.png -o b.npz -r 0.3 --seed 5 "
+                 "--noise 0.001 && $S rgb.png -o c.npz -r 0.3 && $S volume.npy -o v.npz -r 0.3 && "
+                 "echo nonsense > bad.npz");
+    made = true;
+}
+
+static void a_bad_file_stops_nothing(void **state) {
+    (void)state;
+    make_scans();
+    assert_int_equal(run("$R a.npz bad.npz c.npz nothing.npz v.npz -s 1 -o out1/"), 1);
+    const char *text = read_text("err");
+    const char *bad = strstr(text, "failed: bad.npz\n"),
+               *none = strstr(text, "failed: nothing.npz");
+    assert_true(bad && none && bad < none);
+    assert_null(strstr(text, "failed: a.npz"));
+    assert_string_equal(read_text("out"), "");
+    run_well(
+        "for f in a.png c.png v.npy; do $R ${f%.*}.npz -s 1 -o one-$f && cmp one-$f out1/$f || "
+        "exit 1; done");
+    run_well(
+        "$R a.npz c.npz -s 1 -o out1 --format npy && test -s out1/a.npy && test -s out1/c.npy");
+}
+
+static void several_are_one_json(void **state) {
+    (void)state;
+    make_scans();
+    assert_int_equal(run("$R a.npz bad.npz c.npz -s 1 -o out2/ --json"), 1);
+    const char *text = read_text("out");
+    assert_non_null(strstr(text, "\"files\": ["));
+    assert_non_null(strstr(text, "\"status\": \"failed\",\n      \"error\": \"bad.npz: "));
+    assert_non_null(strstr(text, "\"recovered\": 2,\n  \"skipped\": 0,\n  \"failed\": 1,"));
+    run_well("$R a.npz c.npz --info --json");
+    assert_non_null(strstr(read_text("out"), "\"status\": \"described\""));
+}
+
+static void resume_skips_what_is_done(void **state) {
+    (void)state;
+    make_scans();
+    run_well("$R a.npz c.npz v.npz -s 1 -o out3/ && touch -d '+1 minute' out3/*");
+    run_well("$R a.npz c.npz v.npz -s 1 -o out3/ --resume --json");
+    assert_non_null(strstr(read_text("out"), "\"recovered\": 0,\n  \"skipped\": 3,"));
+    run_well("head -c 300 out3/a.png > t && mv t out3/a.png && touch -d '+1 minute' out3/a.png && "
+             "cp v.npz v2.npz && touch -d '+2 minutes' v2.npz && mv v2.npz v.npz && "
+             "$R a.npz c.npz v.npz -s 1 -o out3/ --resume --json");
+    assert_non_null(strstr(read_text("out"), "\"recovered\": 2,\n  \"skipped\": 1,"));
+    run_well("$R a.npz -s 1 -o single.png && touch -d '+1 minute' single.png && "
+             "$R a.npz -s 1 -o single.png --resume --json && grep -q skipped out");
+    run_well(
+        "$S gray.png -o m.npz -r 0.2 --mask-out m.png && $R gray.png -m m.png -s 1 -o k.png && "
+        "touch -d '+1 minute' k.png && touch -d '+2 minutes' m.png && "
+        "$R gray.png -m m.png -s 1 -o k.png --resume --json");
+    assert_null(strstr(read_text("out"), "skipped"));
+}
+
+/* What is recovered together is what each by itself is, to the byte. */
+static void frames_share_what_they_can(void **state) {
+    (void)state;
+    static const struct {
+        const char *options;
+        bool together;
+    } cases[] = {{"--shifts 1", true},
+                 {"--shifts 5 --epsilon 0.02", true},
+                 {"--solver omp --shifts 2 --atoms 40", true},
+                 {"--basis wavelet --set steps=10", true},
+                 {"--quality fast --set steps=10", true},
+                 {"", false}};
+    char command[512];
+    run_well("mkdir -p frames single && for i in 1 2 3 4; do $S gray.png -o frames/$i.npz -r 0.3 "
+             "--seed 7 --pattern uniform --noise 3 || exit 1; done && $S rgb.png -o frames/x.npz "
+             "-r 0.3 && $S gray.png -o frames/y.npz -r 0.3 --seed 8 --pattern uniform --noise 3");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(
+            command, sizeof command,
+            "for f in 1 2 3 4 x y; do $R frames/$f.npz -t 1 -q -o single/$f.npy %s || exit 1; done",
+            cases[i].options);
+        run_well(command);
+        snprintf(command, sizeof command,
+                 "$R frames/*.npz -t 1 -q -o all/ --format npy --json %s && diff -r all single",
+                 cases[i].options);
+        run_well(command);
+        bool together = strstr(read_text("out"), "\"inputs_at_once\": 4") != NULL;
+        if (together != cases[i].together) fail_msg("%s: %d", cases[i].options, together);
+    }
+}
+
+static void a_folder_of_truths(void **state) {
+    (void)state;
+    run_well("mkdir -p truths && cp gray.png truths/a.png && cp rgb.png truths/c.png");
+    make_scans();
+    run_well("$R a.npz c.npz -s 1 --reference truths");
+    assert_non_null(strstr(read_text("err"), "a.npz: PSNR "));
+    assert_non_null(strstr(read_text("err"), "c.npz: PSNR "));
+    assert_int_equal(run("$R a.npz v.npz --reference truths"), 1);
+}
+
+static void what_would_be_ignored_is_refused(void **state) {
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"a.npz -o x.png --basis dct --shifts 4", "--shifts"},
+        {"a.npz -o x.png --basis wavelet --columns paper", "--columns"},
+        {"a.npz -o x.png --basis dct --order raster", "--order"},
+        {"a.npz -o x.png --basis dct --reference-pursuit", "--reference-pursuit"},
+        {"a.npz -o x.png --solver gaussian --shifts 4", "--shifts"},
+        {"a.npz -o x.png --solver gaussian --epsilon 0.1", "--epsilon"},
+        {"a.npz -o x.png --solver omp --reference-pursuit", "--reference-pursuit"},
+        {"a.npz -o x.png --quality fast --solver omp", "--solver"},
+        {"a.npz -o x.png --quality fast --basis dct", "--basis"},
+        {"a.npz -o x.png --quality best --shifts 4", "--shifts"},
+        {"a.npz -o x.png --resume --json -o -", "stdout"},
+        {"a.npz --reference gray.png --resume", "--output"},
+        {"a.npz c.npz -o x.png", "folder"},
+        {"a.npz c.npz -o out4/ -C atoms.npz --shifts 1", "--coefficients"},
+        {"a.npz - -o out4/", "stdin"},
+        {"a.npz frames/a.npz -o out4/", "rename"},
+        {"a.npz -o x.png --format png", "--format"},
+    };
+    make_scans();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "$R %s", wrong[i][0]);
+        expect_mistake(command, 2, wrong[i][1]);
+    }
+    assert_int_equal(access("out4", F_OK), -1);
+    assert_int_equal(run("$R holes.png -o ."), 1);
+    assert_non_null(strstr(read_text("err"), "overwritten"));
+}
+
+/* ------------------------------------------------------------------ terminals --------------- */
+
+/* Runs csrecover with a terminal as its stderr; what it shows comes back. */
+static const char *show(const char *options) {
+    static char text[1 << 16];
+    char command[512];
+    size_t used = 0;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0);
+    assert_int_equal(grantpt(terminal) | unlockpt(terminal), 0);
+    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(other >= 0);
+    snprintf(command, sizeof command, TOOL("csrecover") "%s 2>'%s' >out", options,
+             ptsname(terminal));
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(99);
+    }
+    /* The terminal holds little: it is emptied while the tool runs. */
+    int status = 0;
+    fcntl(terminal, F_SETFL, O_NONBLOCK);
+    for (bool ended = false; !ended;) {
+        ended = waitpid(child, &status, WNOHANG) == child;
+        for (ssize_t n; (n = read(terminal, text + used, sizeof text - 1 - used)) > 0;)
+            used += (size_t)n;
+        nanosleep(&(struct timespec){0, 5000000}, NULL);
+    }
+    text[used] = '\0';
+    close(other);
+    close(terminal);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("%s: %s", command, text);
+    return text;
+}
+
+static void a_terminal_sees_a_bar_and_a_summary(void **state) {
+    (void)state;
+    const csrec_shape shape = {1, {60000}};
+    make_array("slow_truth.npy", shape, CSREC_F32);
+    run_well("$S slow_truth.npy -o slow.npz -r 0.5 --noise 1");
+    /* Full transforms of 30000 samples, slow enough to be seen. */
+    const char *text = show("slow.npz -o slow.npy --reference-pursuit --shifts 1 --atoms 800");
+    static const char *const words[] = {"pursuit",  "it/s",     "residual",
+                                        "\r\033[K", "slow.npy", "recovered"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strstr(text, words[i])) fail_msg("no %s in %s", words[i], text);
+    assert_string_equal(show("slow.npz -o slow.npy --atoms 100 --quiet"), "");
+    run_well("$R slow.npz -o slow.npy --atoms 100");
+    assert_string_equal(read_text("err"), ""); /* no terminal */
+    make_scans();
+    text = show("a.npz c.npz -s 1 -o out5/");
+    assert_non_null(strstr(text, "2 inputs: 2 recovered"));
+    assert_string_equal(read_text("out"), "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_bad_file_stops_nothing),
+                                       cmocka_unit_test(several_are_one_json),
+                                       cmocka_unit_test(resume_skips_what_is_done),
+                                       cmocka_unit_test(frames_share_what_they_can),
+                                       cmocka_unit_test(a_folder_of_truths),
+                                       cmocka_unit_test(what_would_be_ignored_is_refused),
+                                       cmocka_unit_test(a_terminal_sees_a_bar_and_a_summary)};
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}

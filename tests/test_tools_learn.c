@@ -1,0 +1,219 @@
+/* cslearn by its command lines. */
+#include "tools.h"
+
+/* Small pictures of one family: a bright blob that moves and swells. */
+static void make_family(int from, int count) {
+    assert_int_equal(run("mkdir -p family"), 0);
+    for (int p = from; p < from + count; p++) {
+        csrec_shape shape = {3, {20, 16, 1}};
+        csrec_image image = {.bits = 8};
+        char name[32];
+        assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
+        double cy = 8 + 3 * sin(p * 1.7), cx = 8 + 2 * cos(p * 0.9), r = 3 + 1.5 * sin(p * 0.4);
+        for (int i = 0; i < 320; i++) {
+            double y = i / 16 - cy, x = i % 16 - cx;
+            ((uint8_t *)image.pixels.data)[i] =
+                (uint8_t)(40 + 180 * exp(-(x * x + y * y) / (2 * r * r)));
+        }
+        snprintf(name, sizeof name, "family/%03d.png", p);
+        assert_ok(csrec_image_write(name, &image, NULL));
+        csrec_image_clear(&image);
+    }
+}
+
+static csrec_model *read_model(const char *path) {
+    csrec_model *model = NULL;
+    csrec_error error;
+    if (csrec_model_read(path, &model, &error)) fail_msg("%s", error.text);
+    return model;
+}
+
+static void pca_of_folders_arrays_and_patches(void **state) {
+    (void)state;
+    static const struct {
+        const char *command;
+        int64_t n, most;
+    } runs[] = {
+        {"$L pca family -o m.npz -q -k 5", 320, 5},
+        {"$L pca family/000.png family/001.png family/002.png -o m.npz -q -k 9", 320, 2},
+        {"$L pca family -o m.npz -q --patch 8x4 --stride 3 --components 7", 32, 7},
+        {"$L pca gray.png -o m.npz -q -p 8 --energy 0.9", 64, 64},
+        {"$L pca rgb.png -o m.npz -q -p 6x5 -n 300 --seed 9", 90, 90},
+        {"$L pca rgb.png gray.png -o m.npz -q -p 6x5 --gray", 30, 30},
+        {"$L pca volume.npy -o m.npz -q -k 4", 240, 4},
+        {"$L pca volume.npy -o m.npz -q -k 4 -p 4x4", 16, 4},
+        {"$L pca planes.npy -o m.npz -q -k 4 -p 4x4 --channels-last", 32, 4},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        run_well(runs[i].command);
+        csrec_model *model = read_model("m.npz");
+        assert_string_equal(csrec_model_kind(model), "pca");
+        assert_int_equal(csrec_model_array(model, "mean")->count, runs[i].n);
+        assert_true(csrec_model_array(model, "variances")->count <= runs[i].most);
+        assert_non_null(csrec_model_text(model, "source"));
+        csrec_model_destroy(model);
+    }
+    run_well("$L pca family -o a.npz -q -p 8 -n 50 --seed 3 && $L pca family -o b.npz -q -p 8 -n "
+             "50 --seed 3 -t 2 && cmp a.npz b.npz");
+    assert_int_not_equal(run("$L pca family -o b.npz -q -p 8 -n 50 --seed 4 && cmp a.npz b.npz"),
+                         0);
+}
+
+/* The mean of patches from the definition. */
+static void patches_are_those_of_the_picture(void **state) {
+    (void)state;
+    run_well("$L pca gray.png -o m.npz -q -p 5x7 --stride 4 -k 2");
+    csrec_array picture = read_values("gray.png");
+    csrec_model *model = read_model("m.npz");
+    const double *mean = csrec_model_array(model, "mean")->data;
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 7; j++) {
+            double sum = 0, count = 0;
+            for (int y = 0; y + 5 <= 61; y += 4)
+                for (int x = 0; x + 7 <= 83; x += 4, count++)
+                    sum += csrec_array_value(&picture, (y + i) * 83 + x + j);
+            assert_true(fabs(mean[i * 7 + j] - sum / count) < 1e-9 * 255);
+        }
+    csrec_model_destroy(model);
+    csrec_array_clear(&picture);
+}
+
+static void models_are_described(void **state) {
+    (void)state;
+    run_well("$L pca family -o m.npz --json -k 3 --plot plot.png");
+    assert_non_null(strstr(read_text("out"), "\"components\": 3"));
+    run_well("$L info m.npz");
+    assert_non_null(strstr(read_text("out"), "array components: 3 x 320"));
+    run_well("$L info - --json < m.npz");
+    assert_non_null(strstr(read_text("out"), "\"kind\": \"pca\""));
+    csrec_array plot = read_values("plot.png");
+    assert_int_equal(plot.shape.dims, 3);
+    csrec_array_clear(&plot);
+    run_well("$L --list");
+    assert_non_null(strstr(read_text("out"), "pca"));
+    run_well("$L pca --help && $L --help && $L --version && $L pca --version");
+}
+
+/* Learned from all but one member, which it recovers from few pixels better than pursuit does. */
+static void a_model_recovers_its_family(void **state) {
+    (void)state;
+    double with, without, variance;
+    run_well("mkdir -p known && cp family/*.png known && rm known/005.png");
+    run_well("$L pca known -o known.npz -q && $S family/005.png -o s.npz -r 0.06");
+    run_well("$R s.npz -q --model known.npz -o with.npy && $R s.npz -q -o without.npy");
+    compare("family/005.png", "with.npy", &with, &variance);
+    compare("family/005.png", "without.npy", &without, &variance);
+    if (!(with < without && with < 0.1 * variance))
+        fail_msg("%g, %g of %g", with, without, variance);
+    static const char *const wrong[][2] = {
+        {"--model none.npz", "none.npz"},
+        {"--model s.npz", "array 'kind'"},
+        {"-M known.npz -B dct", "basis"},
+        {"-M known.npz -S omp", "solver"},
+        {"-M known.npz -C c.npz", "recovers whole signals"},
+        {"-M m.npz", "array 'shape'"},
+    };
+    run_well("$L pca family -o m.npz -q -p 8");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "$R s.npz -q -o wrong.npy %s", wrong[i][0]);
+        expect_mistake(command, 1, wrong[i][1]);
+    }
+}
+
+static int64_t rounds_of(const char *path) {
+    csrec_model *model = read_model(path);
+    int64_t rounds = csrec_model_array(model, "log_likelihood")->count;
+    csrec_model_destroy(model);
+    return rounds;
+}
+
+static void gmm_of_patches(void **state) {
+    (void)state;
+    run_well("$L gmm gray.png -o g.npz -p 4 -k 3 --json -t 1");
+    assert_non_null(strstr(read_text("out"), "\"log_likelihood\""));
+    run_well("$L gmm gray.png -o h.npz -p 4 -k 3 -v -t 2");
+    assert_non_null(strstr(read_text("err"), "round 1: log-likelihood"));
+    run_well("cmp g.npz h.npz && test ! -e g.npz.state && $L info g.npz");
+    assert_non_null(strstr(read_text("out"), "array covariances: 3 x 16 x 16"));
+    run_well("$L gmm rgb.png gray.png -o g.npz -p 4x5 -k 4 --gray --start edges -q -r 3");
+    assert_int_equal(rounds_of("g.npz"), 3);
+    run_well("$L gmm volume.npy -o g.npz -k 2 -q -r 2");
+    double difference, variance;
+    run_well("$L gmm gray.png -o g.npz -p 6 -k 5 -q -r 5 && $S gray.png -o s.npz -r 0.3");
+    run_well("$R s.npz -q -M g.npz -o x.png && $R s.npz -q -S gmm --set components=5 -o y.png");
+    compare("gray.png", "x.png", &difference, &variance);
+    assert_true(difference < 0.1 * variance);
+    compare("gray.png", "y.png", &difference, &variance);
+    assert_true(difference < 0.1 * variance);
+}
+
+/* Interrupted after some rounds, whenever that is, the same command goes on and comes to what a run
+ * without interruption does. */
+static void gmm_goes_on(void **state) {
+    (void)state;
+    char command[512];
+    int code = run("$L gmm gray.png -o i.npz -p 6 -s 1 -k 6 -e 1e-12 -r 100000 -q & p=$!; "
+                   "while ! test -s i.npz.state; do sleep 0.02; done; kill -INT $p; wait $p");
+    assert_int_equal(code, 130);
+    assert_int_equal(access("i.npz", F_OK), -1);
+    int64_t rounds = rounds_of("i.npz.state") + 2;
+    assert_int_equal(run("$L gmm gray.png -o i.npz -p 6 -s 1 -k 5 -q"), 1);
+    assert_non_null(strstr(read_text("err"), "--fresh"));
+    snprintf(command, sizeof command,
+             "$L gmm gray.png -o i.npz -p 6 -s 1 -k 6 -e 1e-12 -r %d && "
+             "$L gmm gray.png -o j.npz -p 6 -s 1 -k 6 -e 1e-12 -r %d -q && cmp i.npz j.npz",
+             (int)rounds, (int)rounds);
+    run_well(command);
+    assert_non_null(strstr(read_text("err"), "goes on after round"));
+    assert_int_equal(access("i.npz.state", F_OK), -1);
+}
+
+static void mistakes_are_one_line(void **state) {
+    (void)state;
+    static const mistake wrong[] = {
+        {"", "no command given", 2},
+        {"nothing family", "no such command", 2},
+        {"pca -o wrong.npz", "no input given", 2},
+        {"pca family", "-o MODEL.npz", 2},
+        {"pca family -o wrong.npy", "models are .npz", 2},
+        {"pca family -o wrong.npz --patch 8y8", "8x8", 2},
+        {"pca family -o wrong.npz --components 0", "components", 2},
+        {"pca missing -o wrong.npz", "missing", 1},
+        {"pca empty -o wrong.npz", "empty", 1},
+        {"pca family rgb.png -o wrong.npz", "rgb.png", 1},
+        {"pca family gray.png -o wrong.npz", "gray.png: is not of the size", 1},
+        {"pca family -o wrong.npz --patch 30x30", "smaller than the patch", 1},
+        {"pca holes.png -o wrong.npz --patch 8", "transparent", 1},
+        {"pca gray.png -o wrong.npz", "one row", 1},
+        {"pca line.npy -o wrong.npz --patch 4", "patches are cut", 1},
+        {"pca family -o none/wrong.npz", "none/wrong.npz", 1},
+        {"gmm family", "-o MODEL.npz", 2},
+        {"gmm gray.png -o wrong.npz -p 8 --start magic", "kmeans", 2},
+        {"gmm rgb.png -o wrong.npz -p 8 --start edges", "2-D patches of one channel", 1},
+        {"gmm gray.png -o wrong.npz -p 8 -k 0", "components", 2},
+        {"info family/000.png", "zip", 1},
+        {"info s.npz", "'kind'", 1},
+    };
+    run_well("mkdir -p empty && $S gray.png -o s.npz -r 0.2");
+    expect_mistakes("$L", wrong, sizeof wrong / sizeof *wrong);
+}
+
+static int make_more(void **state) {
+    if (make_inputs(state)) return -1;
+    make_family(0, 60);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pca_of_folders_arrays_and_patches),
+        cmocka_unit_test(patches_are_those_of_the_picture),
+        cmocka_unit_test(models_are_described),
+        cmocka_unit_test(a_model_recovers_its_family),
+        cmocka_unit_test(gmm_of_patches),
+        cmocka_unit_test(gmm_goes_on),
+        cmocka_unit_test(mistakes_are_one_line),
+    };
+    return cmocka_run_group_tests(tests, make_more, remove_inputs);
+}

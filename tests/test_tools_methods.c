@@ -1,0 +1,88 @@
+/* The choice of a method on the command line: --list, --basis, --set, --quality. */
+#include "tools.h"
+
+static void listing_has_every_row(void **state) {
+    (void)state;
+    const char *name, *brief, *source;
+    char wanted[160];
+    run_well("$R --list");
+    const char *text = read_text("out");
+    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
+        snprintf(wanted, sizeof wanted, "  %-10s %s", name, brief);
+        assert_non_null(strstr(text, wanted));
+        const csrec_param *param;
+        for (int k = 0; (param = csrec_solver_param(i, k)); k++) {
+            snprintf(wanted, sizeof wanted, "--set %s=%g ", param->name, param->value);
+            assert_non_null(strstr(text, wanted));
+        }
+    }
+    assert_non_null(strstr(text, "  haar "));
+    assert_non_null(strstr(text, "  dct "));
+    assert_non_null(strstr(text, "  wavelet "));
+    assert_null(strstr(text, "  chain "));
+}
+
+/* Each must leave less than a fifth of the picture's variance. */
+static void methods_recover(void **state) {
+    (void)state;
+    static const char *const options[] = {
+        "--quality fast",
+        "--quality balanced",
+        "--quality best",
+        "--quality fast --set steps=20 --set block=16",
+        "--basis dct",
+        "--basis dct --set block=12 --set step=5",
+        "--basis dct --solver threshold --set block=8 --set step=2 --set last=0.5",
+        "--basis wavelet --solver fista --atoms 200 --set kind=1 --set lambda=0.001",
+    };
+    run_well("$S rgb.png -o m.npz -r 0.5");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char command[256];
+        double difference, variance;
+        snprintf(command, sizeof command, "$R m.npz -q -o out.png %s", options[i]);
+        run_well(command);
+        compare("rgb.png", "out.png", &difference, &variance);
+        if (!(difference < 0.2 * variance))
+            fail_msg("%s: %g of %g", options[i], difference, variance);
+    }
+}
+
+static void settings_count(void **state) {
+    (void)state;
+    run_well("$S gray.png -o g.npz -r 0.4");
+    run_well("$R g.npz -q --basis dct --set steps=7 --set block=8 --json -o a.npy");
+    const char *text = read_text("out");
+    assert_non_null(strstr(text, "\"iterations\": 7,"));
+    assert_non_null(strstr(text, "\"solver\": \"threshold\""));
+    assert_non_null(strstr(text, "\"basis\": \"dct\""));
+    run_well("$R g.npz -q --quality fast --set steps=9 --set steps=5 --json -o a.npy");
+    assert_non_null(strstr(read_text("out"), "\"iterations\": 5,"));
+    run_well("$R g.npz -q --quality fast --set block=0 --set steps=5 --json -o a.npy");
+    assert_non_null(strstr(read_text("out"), "\"iterations\": 15,")); /* three sizes of block */
+}
+
+static void mistakes_are_one_line(void **state) {
+    (void)state;
+    static const mistake wrong[] = {
+        {"--set steps", "KEY=NUMBER", 2},
+        {"--set =3", "KEY=NUMBER", 2},
+        {"--set steps=many", "KEY=NUMBER", 2},
+        {"--set steps=", "KEY=NUMBER", 2},
+        {"--basis fourier", "one of haar", 2},
+        {"--basis dense", "one of haar", 2},
+        {"--quality superb", "one of fast", 2},
+        {"--basis dct --set wings=2", "wings", 1},
+        {"--basis dct --set block=99", "block = 99", 1},
+        {"--basis dct -C a.npz", "coefficients", 1},
+        {"--solver threshold --shifts 1", "dct", 1},
+    };
+    run_well("$S gray.png -o g.npz -r 0.4");
+    expect_mistakes("$R g.npz -q -o wrong.npy", wrong, sizeof wrong / sizeof *wrong);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(listing_has_every_row), cmocka_unit_test(methods_recover),
+        cmocka_unit_test(settings_count), cmocka_unit_test(mistakes_are_one_line)};
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}

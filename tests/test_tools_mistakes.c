@@ -1,0 +1,198 @@
+/* What a newcomer gets wrong, for each tool: one line that names the file and says what to do, the
+ * exit code, and nothing left behind, not even a folder. */
+#include <math.h>
+
+#include "io_npy.h"
+#include "tools.h"
+
+static uint64_t seed;
+
+static void write_bytes(const char *name, const void *bytes, size_t n) {
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The first part of a file, at least a tenth and never all of it. */
+static void cut(const char *from, const char *to) {
+    static char bytes[1 << 16];
+    FILE *file = fopen(from, "rb");
+    assert_non_null(file);
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    write_bytes(to, bytes, n / 10 + (size_t)check_below(&seed, (int64_t)(n * 8 / 10)));
+}
+
+static void write_array(const char *name, const char *descr, int64_t bytes) {
+    static const char zeros[4096];
+    io_bytes b = {0};
+    io_npy_header(&b, 1, descr, false, "(8, 8)");
+    io_put(&b, zeros, (size_t)bytes * 64);
+    write_bytes(name, b.data, b.size);
+    free(b.data);
+}
+
+static void make_mistakes(void) {
+    const char text[] = "these are words\n";
+    const char *const named[] = {"text.png", "text.npy", "text.npz", "text.csv"};
+    for (int i = 0; i < 4; i++) write_bytes(named[i], text, sizeof text - 1);
+    run_well("$S gray.png -o scan.npz -r 0.3 && $S line.npy -o line.npz -r 0.5");
+    cut("gray.png", "cut.png");
+    cut("volume.npy", "cut.npy");
+    cut("scan.npz", "cut.npz");
+    write_bytes("empty.png", "", 0);
+    write_array("complex.npy", "<c16", 16);
+    write_array("half.npy", "<f2", 2);
+    write_array("words.npy", "<U1", 4);
+    csrec_array nan = {0};
+    csrec_shape shape = {2, {20, 20}};
+    assert_ok(csrec_array_create(CSREC_F64, &shape, &nan));
+    ((double *)nan.data)[check_below(&seed, 400)] = check_below(&seed, 2) ? NAN : -INFINITY;
+    assert_ok(csrec_array_write("nan.npy", &nan, NULL));
+    csrec_array mask = {0};
+    assert_ok(csrec_array_create(CSREC_BOOL, &shape, &mask));
+    memset(mask.data, 1, 400);
+    nan.shape = (csrec_shape){1, {400}};
+    const char *const names[] = {"y", "mask"};
+    const csrec_array *const arrays[] = {&nan, &mask};
+    assert_ok(csrec_npz_write("nan.npz", 2, names, arrays, NULL));
+    csrec_array_clear(&nan);
+    csrec_array_clear(&mask);
+}
+
+typedef struct misuse {
+    const char *command, *words, *more; /* both in the one line */
+    int code;
+} misuse;
+
+static void try_all(const misuse *wrong, size_t n) {
+    make_mistakes();
+    for (size_t i = 0; i < n; i++) {
+        expect_mistake(wrong[i].command, wrong[i].code, wrong[i].words);
+        if (!strstr(read_text("err"), wrong[i].more))
+            fail_msg("%s: no remedy '%s' in: %s", wrong[i].command, wrong[i].more,
+                     read_text("err"));
+    }
+}
+
+static void of_cssample(void **state) {
+    (void)state;
+    static const misuse wrong[] = {
+        {"$S none.png -o w.npz -r 0.3", "none.png", "check the name", 1},
+        {"$S text.png -o w.npz -r 0.3", "text.png", "convert", 1},
+        {"$S text.npy -o w.npz -r 0.3", "text.npy", "convert", 1},
+        {"$S cut.png -o w.npz -r 0.3", "cut.png", "truncated", 1},
+        {"$S cut.npy -o w.npz -r 0.3", "cut.npy", "truncated", 1},
+        {"$S empty.png -o w.npz -r 0.3", "empty.png", "is empty", 1},
+        {"$S nan.npy -o w.npz -r 1 --pattern uniform", "nan.npy: entry", "finite", 1},
+        {"$S complex.npy -o w.npz -r 0.3", "'<c16'", ".real", 1},
+        {"$S half.npy -o w.npz -r 0.3", "'<f2'", "float32", 1},
+        {"$S words.npy -o w.npz -r 0.3", "words.npy", "save numbers", 1},
+        {"$S scan.npz -o w.npz -r 0.3", "scan.npz", "save the array as .npy", 1},
+        {"$S gray.png -o none/w.npz -r 0.3", "none/w.npz", "choose another", 1},
+        {"$S gray.png -o w.png -r 0.3", "w.png", ".npz", 2},
+        {"$S gray.png -o w.npz -r 3", "--rate", "from", 2},
+        {"$S gray.png -o w.npz", "--rate", "--count", 2},
+        {"$S gray.png -o w.npz -r 0.3 --wings", "--wings", "--help", 2},
+        {"$S gray.png -r 0.3 -o - >/dev/full", "standard output", "check", 1},
+    };
+    try_all(wrong, sizeof wrong / sizeof *wrong);
+}
+
+static void of_csrecover(void **state) {
+    (void)state;
+    static const misuse wrong[] = {
+        {"$R none.npz -o w.png", "none.npz", "check the name", 1},
+        {"$R text.png -o w.png", "text.png: is not a PNG picture but text", "write", 1},
+        {"$R text.npy -o w.png", "text.npy: is not a NumPy array but text", "write", 1},
+        {"$R text.npz -o w.png", "text.npz: is not a zip archive but text", "write", 1},
+        {"$R text.csv -o w.png", "text.csv: line 1", "row,col,value", 1},
+        {"$R cut.npz -o w.png", "cut.npz", "write it again", 1},
+        {"$R nan.npz -o w.npy", "nan.npz: array 'y': sample", "isfinite", 1},
+        {"$R volume.npy -o w.npy", "volume.npy", "cssample", 1},
+        {"$R scan.npz -o none/w.png", "none/w.png", "choose another", 1},
+        {"$R scan.npz -o w.jpg", "w.jpg", ".png or .npy", 2},
+        {"$R line.npz -o w.png", "w.png", "write .npy", 1},
+        {"$R scan.npz", "nothing to do", "-o OUT", 2},
+        {"$R scan.npz -o w.png -r none.png", "none.png", "check the name", 1},
+        {"$R scan.npz -o w.png -r rgb.png", "rgb.png: its shape", "give the signal", 1},
+        {"$R gray.png -o w.png --mask text.png", "text.png", "non-zero pixels", 1},
+        {"$R gray.png -o w.png --mask rgb.png", "rgb.png: the mask's shape", "same size", 1},
+        {"$R gray.png -o w.png", "no transparent pixels", "give a mask", 1},
+        {"$R scan.npz -o w.png --model none.npz", "none.npz", "check the name", 1},
+        {"$R scan.npz -o w.png --model text.npz", "text.npz", "cslearn", 1},
+        {"$R scan.npz -o w.png --model gray.png", "gray.png", "cslearn", 1},
+        {"$R scan.npz -o w.png --model scan.npz", "array 'kind'", "cslearn", 1},
+        {"$R scan.npz -o w.png --shifts 1 --solver iht --set wings=2", "'wings'", "it has k", 1},
+        {"$R scan.npz -o w.png --shifts 1 --solver omp --set k=2", "'k'", "it has none", 1},
+        {"$R scan.npz -o w.png --quality best --set wings=2", "'wings'", "it has effort", 1},
+        {"$R scan.npz -o w.png --solver gmm --set wings=2", "'wings'", "it has components", 1},
+        {"$R scan.npz -o w.png --report none/w.html", "none/w.html", "choose another", 1},
+        {"$R scan.npz -o w.png --wings", "--wings", "--help", 2},
+        {"$R none.npz -o new/ -q", "none.npz", "check the name", 1},
+        {"$R scan.npz none.npz scan.npz -o new/ -q", "same file", "rename", 2},
+        {"$R scan.npz -o new/ --report new-pages/ --wings", "--wings", "--help", 2},
+        {"$R scan.npz -o - >/dev/full", "standard output", "check", 1},
+        {"$R scan.npz --json -q >/dev/full", "stdout", "check where it goes", 1},
+        {"$R --help >/dev/full", "stdout", "check where it goes", 1},
+        {"$R --list >/dev/full", "stdout", "check where it goes", 1},
+        {"$R --man >/dev/full", "stdout", "check where it goes", 1},
+        {"$R --devices >/dev/full", "stdout", "check where it goes", 1},
+        {"$R --version >/dev/full", "stdout", "check where it goes", 1},
+        {"$R --completion zsh >/dev/full", "stdout", "check where it goes", 1},
+    };
+    try_all(wrong, sizeof wrong / sizeof *wrong);
+}
+
+static void of_cslearn(void **state) {
+    (void)state;
+    static const misuse wrong[] = {
+        {"$L pca none.png -o w.npz", "none.png", "check the name", 1},
+        {"$L pca text.png -o w.npz", "text.png", "PNG", 1},
+        {"$L pca cut.png -o w.npz", "cut.png", "truncated", 1},
+        {"$L pca cut.npy -o w.npz", "cut.npy", "truncated", 1},
+        {"$L pca complex.npy -o w.npz", "complex.npy", ".real", 1},
+        {"$L pca half.npy -o w.npz", "half.npy", "float32", 1},
+        {"$L pca nan.npy -o w.npz", "nan.npy: entry", "isfinite", 1},
+        {"$L pca gray.png -o none/w.npz", "none/w.npz", "choose another", 1},
+        {"$L pca gray.png rgb.png -o w.npz", "rgb.png", "--gray", 1},
+        {"$L pca gray.png -o w.npy", "w.npy", ".npz", 2},
+        {"$L gmm nan.npy -o w.npz", "nan.npy: entry", "isfinite", 1},
+        {"$L gmm gray.png -o w.npz --patch 999", "gray.png", "smaller --patch", 1},
+        {"$L gmm text.png -o w.npz -p 4", "text.png", "PNG", 1},
+        {"$L gmm gray.png -o w.npz --components 0", "--components", "from 1", 2},
+        {"$L conv text.png -o w.npz", "text.png", "convert", 1},
+        {"$L conv nan.npy -o w.npz", "nan.npy: entry", "put a number there", 1},
+        {"$L conv nan.npz -o w.npz", "nan.npz: array 'y'", "isfinite", 1},
+        {"$L conv volume.npy -o w.npz", "volume.npy", "pictures", 1},
+        {"$L info none.npz", "none.npz", "check the name", 1},
+        {"$L info text.npz", "text.npz", "cslearn", 1},
+        {"$L info cut.npz", "cut.npz", "cslearn", 1},
+        {"$L info scan.npz", "array 'kind'", "cslearn", 1},
+        {"$L guess gray.png", "guess", "commands:", 2},
+        {"$L pca gray.png --wings", "--wings", "--help", 2},
+        {"$L --help >/dev/full", "stdout", "check where it goes", 1},
+        {"$L --completion fish >/dev/full", "stdout", "check where it goes", 1},
+    };
+    try_all(wrong, sizeof wrong / sizeof *wrong);
+}
+
+/* Where one of several inputs succeeds, its folder stays. */
+static void folders_with_results_stay(void **state) {
+    (void)state;
+    make_mistakes();
+    assert_int_equal(run("$R scan.npz none.npz -o some/ -q --quality fast"), 1);
+    assert_int_equal(access("some/scan.png", F_OK), 0);
+    run_well("mkdir there");
+    assert_int_equal(run("$R none.npz -o there/ -q"), 1);
+    assert_int_equal(access("there", F_OK), 0);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_cssample),
+                                       cmocka_unit_test(of_csrecover), cmocka_unit_test(of_cslearn),
+                                       cmocka_unit_test(folders_with_results_stay)};
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}

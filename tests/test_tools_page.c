@@ -1,0 +1,378 @@
+/* csrecover --report, --plot and --json --history: the page is parsed, its pictures are decoded and
+ * its plots compared with the history that the library gives; a browser opens it, if there is one.
+ */
+#include "page.h"
+#include "tools.h"
+
+static uint64_t seed;
+
+static char *read_all(const char *name) {
+    FILE *file = fopen(name, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    rewind(file);
+    char *text = malloc((size_t)size + 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)size, file), size);
+    text[size] = '\0';
+    fclose(file);
+    assert_int_equal(strlen(text), size);
+    return text;
+}
+
+static page read_page(const char *name) {
+    return page_parse(read_all(name));
+}
+
+/* ------------------------------------------------------------------ the page itself --------- */
+
+static bool has_id(const page *p, const char *id) {
+    int count = 0;
+    for (int i = 0; i < p->n; i++) {
+        const char *own = page_value(&p->element[i], "id");
+        count += own && strcmp(own, id) == 0;
+    }
+    assert_true(count <= 1);
+    return count == 1;
+}
+
+/* Nothing from outside; names for all that is seen; places of the page exist. */
+static void check_element(const page *p, const page_element *e) {
+    const char *src = page_value(e, "src"), *href = page_value(e, "href");
+    const char *label = page_value(e, "aria-labelledby"), *id = page_value(e, "id");
+    if (page_is(e, "script") || page_is(e, "iframe") || page_is(e, "object"))
+        fail_msg("<%s>", e->name);
+    if (src) assert_int_equal(strncmp(src, "data:image/png;base64,", 22), 0);
+    if (href && href[0] == '#') assert_true(has_id(p, href + 1));
+    if (href && href[0] != '#') assert_string_equal(href, "data:,");
+    if (label) assert_true(has_id(p, label));
+    if (id) assert_true(has_id(p, id));
+    if (page_is(e, "img")) {
+        assert_true(page_value(e, "alt") && strlen(page_value(e, "alt")) > 5);
+        assert_true(atoi(page_value(e, "width")) > 0 && atoi(page_value(e, "height")) > 0);
+    }
+    if (page_is(e, "svg")) {
+        assert_string_equal(page_value(e, "role"), "img");
+        assert_true(strlen(page_value(e, "aria-label")) > 0);
+    }
+}
+
+static int count_elements(const page *p, const char *name) {
+    int count = 0;
+    for (int i = 0; i < p->n; i++) count += page_is(&p->element[i], name);
+    return count;
+}
+
+static void check_page(const char *name, int pictures, int charts) {
+    char *text = read_all(name);
+    assert_int_equal(strncmp(text, "<!DOCTYPE html>\n<html lang=\"en\">", 32), 0);
+    static const char *const never[] = {"http:", "https:", "url(", "@import", "//", "javascript"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        for (const char *at = text; (at = strstr(at, never[i])); at++) {
+            /* base64 has slashes. */
+            const char *quote = at;
+            while (quote > text && *quote != '"' && *quote != '<') quote--;
+            if (strncmp(quote, "\"data:image/png;base64,", 23) != 0)
+                fail_msg("%s: %s in %.60s", name, never[i], quote);
+        }
+    }
+    assert_non_null(strstr(text, "prefers-color-scheme:dark"));
+    assert_non_null(strstr(text, "width=device-width"));
+    free(text);
+    page p = read_page(name);
+    for (int i = 0; i < p.n; i++) check_element(&p, &p.element[i]);
+    assert_int_equal(count_elements(&p, "img"), pictures);
+    assert_int_equal(count_elements(&p, "svg"), charts);
+    assert_int_equal(count_elements(&p, "h1"), 1);
+    assert_int_equal(count_elements(&p, "main"), 1);
+    page_clear(&p);
+}
+
+/* ------------------------------------------------------------------ pictures ---------------- */
+
+static int digit_of(char c) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* The k-th picture of the page. */
+static csrec_image decode(const page *p, int k) {
+    csrec_image image = {0};
+    FILE *file = fopen("decoded.png", "wb");
+    assert_non_null(file);
+    for (int i = 0; i < p->n; i++) {
+        if (!page_is(&p->element[i], "img") || k-- != 0) continue;
+        uint32_t word = 0;
+        int digits = 0;
+        for (const char *s = page_value(&p->element[i], "src") + 22; digit_of(*s) >= 0; s++) {
+            word = word << 6 | (uint32_t)digit_of(*s);
+            if (++digits % 4 != 1) fputc((int)(word >> (6 - 2 * ((digits - 1) % 4)) & 255), file);
+        }
+    }
+    fclose(file);
+    assert_ok(csrec_image_read("decoded.png", &image, NULL));
+    return image;
+}
+
+static bool same_pixels(const csrec_image *image, const csrec_array *other) {
+    return image->pixels.count == other->count &&
+           memcmp(image->pixels.data, other->data, (size_t)other->count) == 0;
+}
+
+static void check_pictures(const char *page_name_, const char *scan, const char *recovered,
+                           const char *truth) {
+    page p = read_page(page_name_);
+    csrec_measurement m = {0};
+    csrec_array out = read_values(recovered), in = read_values(truth);
+    csrec_image samples = decode(&p, 0), recovery = decode(&p, 1), reference = decode(&p, 2);
+    csrec_image error = decode(&p, 3);
+    assert_true(same_pixels(&recovery, &out) && same_pixels(&reference, &in));
+    assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
+    int64_t seen = 0, channels = m.channels;
+    assert_non_null(samples.alpha);
+    for (int64_t k = 0; k < in.count / channels; k++) seen += samples.alpha[k];
+    assert_int_equal(seen, m.n);
+    for (int64_t i = 0; i < m.n * channels; i++) {
+        int64_t at = m.index[i / channels] * channels + i % channels;
+        assert_int_equal(samples.alpha[m.index[i / channels]], 1);
+        assert_int_equal(((uint8_t *)samples.pixels.data)[at], (int)m.y[i]);
+    }
+    /* Samples are put back, so there the error has the colour of none: the map's darkest. */
+    const uint8_t *none = (uint8_t *)error.pixels.data + 3 * m.index[0];
+    assert_int_equal(error.pixels.count, 3 * in.count / channels);
+    for (int64_t k = 0; k < error.pixels.count; k++)
+        assert_true(((uint8_t *)error.pixels.data)[k] >= none[k % 3]);
+    csrec_image_clear(&samples);
+    csrec_image_clear(&recovery);
+    csrec_image_clear(&reference);
+    csrec_image_clear(&error);
+    csrec_array_clear(&out);
+    csrec_array_clear(&in);
+    csrec_measurement_clear(&m);
+    page_clear(&p);
+}
+
+static void pages_show_what_happened(void **state) {
+    (void)state;
+    run_well("$S gray.png -o g.npz -r 0.3 && $R g.npz -o g.png -r gray.png --report g.html");
+    check_page("g.html", 4, 2);
+    check_pictures("g.html", "g.npz", "g.png", "gray.png");
+    run_well("$S rgb.png -o c.npz -r 0.3 && $R c.npz -o c.png -Q fast -r rgb.png --report c.html");
+    check_page("c.html", 4, 2);
+    run_well("$R c.npz -s 1 --report bare.html");
+    check_page("bare.html", 2, 2); /* no reference: no PSNR, but levels */
+    run_well("$S line.npy -o l.npz -r 0.3 && $R l.npz -r line.npy --report l.html");
+    check_page("l.html", 0, 4);
+    run_well("$S volume.npy -o v.npz -r 0.3 && $R v.npz -r volume.npy --report v.html");
+    check_page("v.html", 4, 3);
+    run_well("$S planes.npy -c -o p.npz -r 0.3 && $R p.npz -r planes.npy --report p.html");
+    check_page("p.html", 4, 2);
+    run_well("mkdir -p pages && $R g.npz c.npz -s 1 --report pages --plot plots/");
+    check_page("pages/g.html", 2, 2);
+    check_page("pages/c.html", 2, 2);
+    run_well("test -s plots/g.svg && test -s plots/c.svg");
+}
+
+/* Names of files are text, whatever they hold, and the command brings the same result. */
+static void names_are_escaped_and_the_command_repeats(void **state) {
+    (void)state;
+    run_well("cp g.npz '<b>&\"'\"'\"'\351 .npz' && "
+             "$R '<b>&\"'\"'\"'\351 .npz' -o 'it'\"'\"'s.png' -s 2 --report n.html --json");
+    check_page("n.html", 2, 2);
+    char *text = read_all("n.html");
+    assert_non_null(strstr(text, "Recovery of &lt;b&gt;&amp;&quot;&#39;\357\277\275 .npz"));
+    free(text);
+    /* From the JSON the command comes with two escapes. */
+    const char *command = strstr(read_text("out"), "\"command\": \"csrecover ");
+    assert_non_null(command);
+    run_well("$R g.npz -s 2 -o again.png --json --report 'a b.html'");
+    command = strstr(read_text("out"), "\"command\": \"csrecover") + 22;
+    char line[512];
+    snprintf(line, sizeof line,
+             "cp again.png before.png && rm again.png && $R %.*s && "
+             "cmp again.png before.png",
+             (int)strcspn(command, "\""), command);
+    assert_non_null(strstr(line, "'a b.html'"));
+    run_well(line);
+}
+
+/* ------------------------------------------------------------------ plots ------------------- */
+
+/* Data of one curve of one chart must be the track's. */
+static void check_curve(const page *p, const char *chart, const char *curve, int64_t n,
+                        const csrec_history_step *steps, bool psnr) {
+    int64_t found = 0;
+    for (int i = 0; i < p->n; i++) {
+        const page_element *e = &p->element[i];
+        if (!page_value(e, "data-x")) continue;
+        const page_element *series = &p->element[e->parent], *of = &p->element[series->parent];
+        if (strcmp(page_value(series, "data-name"), curve) != 0) continue;
+        if (strcmp(page_value(of, "data-name"), chart) != 0) continue;
+        assert_true(found < n);
+        assert_int_equal(atoll(page_value(e, "data-x")), steps[found].iteration);
+        double y = strtod(page_value(e, "data-y"), NULL);
+        if (y != (psnr ? steps[found].psnr : steps[found].residual))
+            fail_msg("%s, %s: step %lld is %.17g", chart, curve, (long long)found, y);
+        found++;
+    }
+    if (found != n) fail_msg("%s, %s: %lld of %lld", chart, curve, (long long)found, (long long)n);
+}
+
+/* The recovery again, by the library. */
+static csrec_history *history_of(const char *scan, const char *truth, int preset, int shifts) {
+    csrec_measurement m = {0};
+    csrec_history *history;
+    csrec_recover_options options;
+    csrec_array in = read_values(truth);
+    assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
+    double *signal = malloc((size_t)in.count * sizeof *signal);
+    double *values = malloc((size_t)in.count * sizeof *values);
+    for (int64_t i = 0; i < in.count; i++) values[i] = csrec_array_value(&in, i);
+    assert_ok(csrec_history_create(values, 255.0, &history));
+    if (preset >= 0)
+        csrec_recover_preset(preset, &m, &options);
+    else
+        csrec_recover_defaults(&m, &options);
+    if (preset < 0) options.shifts = shifts;
+    options.history = history;
+    assert_ok(csrec_recover(&m, &options, signal, NULL, NULL, NULL));
+    free(signal);
+    free(values);
+    csrec_array_clear(&in);
+    csrec_measurement_clear(&m);
+    return history;
+}
+
+static void check_plots(const page *p, const csrec_history *history) {
+    const char *name, *unit;
+    const csrec_history_step *steps;
+    int64_t n;
+    for (int i = 0; csrec_history_track(history, i, &name, &unit, &n, &steps); i++) {
+        if (strcmp(name, "result") != 0 || steps[0].residual > 0.0)
+            check_curve(p, "Residual at the samples", name, n, steps, false);
+        check_curve(p, "PSNR against the reference", name, n, steps, true);
+    }
+}
+
+static void plots_are_the_history(void **state) {
+    (void)state;
+    static const struct {
+        const char *options;
+        int preset, shifts;
+    } cases[] = {{"--shifts 1", -1, 1}, {"-Q balanced", 1, 0}, {"", -1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[256];
+        snprintf(command, sizeof command,
+                 "$R c.npz -r rgb.png %s --report h.html --plot h.svg && $R c.npz -r rgb.png %s "
+                 "--plot h.png",
+                 cases[i].options, cases[i].options);
+        run_well(command);
+        csrec_history *history = history_of("c.npz", "rgb.png", cases[i].preset, cases[i].shifts);
+        page html = read_page("h.html"), svg = read_page("h.svg");
+        check_plots(&html, history);
+        check_plots(&svg, history);
+        int64_t count[64];
+        int levels = csrec_history_levels(history, count), bars = 0;
+        for (int k = 0; k < svg.n; k++) {
+            const char *x = page_value(&svg.element[k], "data-x");
+            if (!x || !page_is(&svg.element[k], "rect")) continue;
+            assert_int_equal(count[atoi(x)], atoll(page_value(&svg.element[k], "data-y")));
+            bars++;
+        }
+        assert_int_equal(bars, levels ? levels + 1 : 0);
+        page_clear(&html);
+        page_clear(&svg);
+        csrec_history_destroy(history);
+    }
+}
+
+/* Ink of the first series on white paper: a curve and its dots. */
+static void a_png_has_curves(void **state) {
+    (void)state;
+    run_well("$R c.npz -r rgb.png -s 1 --plot h.png");
+    csrec_array png = read_values("h.png");
+    int64_t ink = 0, paper = 0;
+    const uint8_t *pixel = png.data;
+    for (int64_t k = 0; k < png.count; k += 3) {
+        paper += pixel[k] == 255 && pixel[k + 1] == 255 && pixel[k + 2] == 255;
+        ink += pixel[k] == 0 && pixel[k + 1] == 96 && pixel[k + 2] == 176;
+    }
+    assert_int_equal(png.shape.dim[1], 960);
+    assert_int_equal(png.shape.dim[0], 3 * 600);
+    assert_true(paper > png.count / 3 / 2 && ink > 2000);
+    csrec_array_clear(&png);
+}
+
+static void machines_get_the_same(void **state) {
+    (void)state;
+    run_well("$R c.npz -r rgb.png -s 1 --json --history");
+    csrec_history *history = history_of("c.npz", "rgb.png", -1, 1);
+    const char *text = read_text("out"), *name, *unit;
+    const csrec_history_step *steps;
+    int64_t n;
+    assert_true(csrec_history_track(history, 0, &name, &unit, &n, &steps));
+    const char *at = strstr(strstr(text, "\"name\": \"pursuit\""), "\"psnr\": [") + 9;
+    for (int64_t k = 0; k < n; k++, at += strcspn(at, ",]") + 1)
+        assert_true(strtod(at, NULL) == steps[k].psnr);
+    assert_int_equal(at[-1], ']');
+    assert_non_null(strstr(text, "\"atoms_by_level\": ["));
+    assert_non_null(strstr(text, "\"warnings\": ["));
+    csrec_history_destroy(history);
+}
+
+/* ------------------------------------------------------------------ a browser --------------- */
+
+static const char *find_browser(void) {
+    static const char *const names[] = {"chromium", "chromium-browser", "google-chrome"};
+    char command[64];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(command, sizeof command, "command -v %s", names[i]);
+        if (run(command) == 0) return names[i];
+    }
+    return NULL;
+}
+
+/* Paper is not all there is on the picture of the page, at the width of a telephone and more. */
+static void a_browser_opens_it(void **state) {
+    (void)state;
+    static const int widths[] = {360, 1280};
+    const char *browser = find_browser();
+    if (!browser) {
+        print_message("SKIPPED: no chromium to open the page with\n");
+        skip();
+    }
+    for (int i = 0; i < 2; i++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "timeout 60 %s --headless --no-sandbox --disable-gpu --hide-scrollbars "
+                 "--user-data-dir=profile --enable-logging=stderr --window-size=%d,2400 "
+                 "--screenshot=shot.png \"file://$PWD/g.html\"",
+                 browser, widths[i]);
+        run_well(command);
+        const char *said = read_text("err");
+        if (strstr(said, "CONSOLE")) fail_msg("%s", said);
+        csrec_array shot = read_values("shot.png");
+        const uint8_t *pixel = shot.data;
+        int64_t paper = 0, blue = 0;
+        for (int64_t k = 0; k < shot.count; k += 3) {
+            paper += memcmp(pixel + k, pixel, 3) == 0;
+            /* Blue with some white; the error map has no such blue. */
+            blue += pixel[k + 2] > pixel[k] + 85;
+        }
+        assert_true(paper < shot.count / 3 * 95 / 100 && blue > 20); /* pictures, a curve */
+        csrec_array_clear(&shot);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pages_show_what_happened),
+                                       cmocka_unit_test(names_are_escaped_and_the_command_repeats),
+                                       cmocka_unit_test(plots_are_the_history),
+                                       cmocka_unit_test(a_png_has_curves),
+                                       cmocka_unit_test(machines_get_the_same),
+                                       cmocka_unit_test(a_browser_opens_it)};
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}

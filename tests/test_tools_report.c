@@ -1,0 +1,282 @@
+/* What the tools say: JSON, help, one line for wrong usage and wrong input, and Ctrl-C. */
+#include "tools.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+/* ------------------------------------------------------------------ reports ----------------- */
+
+static void skip_space(const char **s) {
+    while (isspace((unsigned char)**s)) ++*s;
+}
+
+static bool json_value(const char **s);
+
+static bool json_string(const char **s) {
+    if (*(*s)++ != '"') return false;
+    for (; **s && **s != '"'; ++*s) {
+        if ((unsigned char)**s < ' ') return false;
+        if (**s == '\\' && !*++*s) return false;
+    }
+    return *(*s)++ == '"';
+}
+
+/* Members or elements up to the closing bracket. */
+static bool json_list(const char **s, char close) {
+    ++*s;
+    skip_space(s);
+    while (**s && **s != close) {
+        if (close == '}') {
+            if (!json_string(s) || *(*s)++ != ':') return false;
+        }
+        if (!json_value(s)) return false;
+        skip_space(s);
+        if (**s != ',') break;
+        ++*s;
+        skip_space(s);
+        if (**s == close) return false;
+    }
+    return *(*s)++ == close;
+}
+
+static bool json_value(const char **s) {
+    skip_space(s);
+    if (**s == '{') return json_list(s, '}');
+    if (**s == '[') return json_list(s, ']');
+    if (**s == '"') return json_string(s);
+    const char *const words[] = {"true", "false", "null"};
+    for (int i = 0; i < 3; i++)
+        if (strncmp(*s, words[i], strlen(words[i])) == 0) {
+            *s += strlen(words[i]);
+            return true;
+        }
+    char *end;
+    if (**s != '-' && !isdigit((unsigned char)**s)) return false;
+    strtod(*s, &end);
+    bool moved = end != *s;
+    *s = end;
+    return moved;
+}
+
+static const char *check_json(void) {
+    const char *text = read_text("out"), *s = text;
+    bool good = json_value(&s);
+    skip_space(&s);
+    if (!good || *s) fail_msg("not JSON: %s", text);
+    return text;
+}
+
+/* The number after "key": in the JSON of file out. */
+static double json_number(const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(check_json(), quoted);
+    if (!at) fail_msg("no %s", key);
+    return strtod(at + strlen(quoted), NULL);
+}
+
+static void reports(void **state) {
+    (void)state;
+    double difference, variance;
+    run_well(
+        "cp gray.png 'a \"b\"\\\303\251\377.png' && $S 'a \"b\"\\\303\251\377.png' -o j.npz -n 999 "
+        "--json");
+    assert_int_equal((int)json_number("samples"), 999);
+    assert_non_null(strstr(check_json(), "a \\\"b\\\"\\\\\303\251\\ufffd.png"));
+    assert_true(json_number("min_distance") >= 1);
+    run_well("$R j.npz --info --json");
+    assert_int_equal((int)json_number("entries"), 61 * 83);
+    run_well("$R j.npz -o j.npy --reference gray.png --json");
+    compare("gray.png", "j.npy", &difference, &variance);
+    /* The .npy is float32. */
+    assert_true(fabs(json_number("psnr") - 10 * log10(255.0 * 255.0 / difference)) < 1e-3);
+    assert_true(json_number("ssim") > 0.5 && json_number("ssim") < 1);
+    assert_true(json_number("iterations") > 0 && json_number("total") >= 0);
+    run_well("$R j.npz --reference gray.png");
+    assert_non_null(strstr(read_text("err"), "PSNR"));
+    assert_string_equal(read_text("out"), "");
+    run_well("$R j.npz -o j.png -v && grep -q iterations err");
+    run_well("$R j.npz --info");
+    assert_non_null(strstr(read_text("out"), "61 x 83"));
+}
+
+static void help(void **state) {
+    (void)state;
+    const char *const tools[] = {"$S", "$R"};
+    for (int i = 0; i < 2; i++) {
+        char command[64];
+        snprintf(command, sizeof command, "%s --help", tools[i]);
+        run_well(command);
+        const char *text = read_text("out");
+        assert_non_null(strstr(text, "Examples:"));
+        assert_non_null(strstr(text, "--version"));
+        for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+            size_t length = strcspn(line, "\n");
+            assert_true(length <= 100 && (length == 0 || line[length - 1] != ' '));
+        }
+        snprintf(command, sizeof command, "%s -V | grep -q %s", tools[i], csrec_version());
+        run_well(command);
+    }
+}
+
+/* ------------------------------------------------------------------ wrong input ------------- */
+
+static void wrong_usage(void **state) {
+    (void)state;
+    const char *const commands[] = {
+        "$S",
+        "$S gray.png",
+        "$S gray.png -o x.npz",
+        "$S gray.png -o x.npz -r 0",
+        "$S gray.png -o x.npz -r 1.5",
+        "$S gray.png -o x.npz -r nan",
+        "$S gray.png -o x.npz -r 0.5x",
+        "$S gray.png -o x.npz -r",
+        "$S gray.png -o x.npz -r 0.5 -n 7",
+        "$S gray.png -o x.npz -n 0",
+        "$S gray.png -o x.npz -n -4",
+        "$S gray.png -o x.npz -n 99999999999999999999",
+        "$S gray.png -o x.npz -r 0.5 --seed -1",
+        "$S gray.png -o x.npz -r 0.5 --seed 18446744073709551616",
+        "$S gray.png -o x.npz -r 0.5 --pattern none",
+        "$S gray.png -o x.npz -r 0.5 --noise -1",
+        "$S gray.png -o x.npz -r 0.5 --noise inf",
+        "$S gray.png -o x.npz -r 0.5 --json=1",
+        "$S gray.png -o x.npz -r 0.5 --what",
+        "$S gray.png -o x.npz -r 0.5 -jz",
+        "$S gray.png deep.png -o x.npz -r 0.5",
+        "$S gray.png -o x.png -r 0.5",
+        "$S gray.png -o '' -r 0.5",
+        "$S gray.png -o x.npz -r 0.5 --mask-out x.jpg",
+        "$S gray.png -o - -r 0.5 --json",
+        "$R",
+        "$R good.npz",
+        "$R good.npz -o x.jpg",
+        "$R good.npz -o x",
+        "$R good.npz -o - --json",
+        "$R good.npz -o x.png --format png",
+        "$R good.npz -o - --format jpg",
+        "$R good.npz -o x.png --bits 12",
+        "$R good.npz -o x.png --scale 3",
+        "$R good.npz -o x.png --scale 3,3",
+        "$R good.npz -o x.png --scale 0,inf",
+        "$R good.npz -o x.png --solver magic",
+        "$R good.npz -o x.png --order spiral",
+        "$R good.npz -o x.png --columns all",
+        "$R good.npz -o x.png --backend tpu",
+        "$R good.npz -o x.png --epsilon 1",
+        "$R good.npz -o x.png --shifts 0",
+        "$R good.npz -o x.png --threads -1",
+        "$R good.npz -C x.npz --shifts 4",
+        "$R good.npz -C x.npy",
+        "$R good.npz --info -o x.png",
+        "$R - -o x.png --mask -",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) check_refused(commands[i], 2);
+}
+
+static void wrong_input(void **state) {
+    (void)state;
+    const char *const commands[] = {
+        "$S nothing.png -o x.npz -r 0.5",
+        "$S text.txt -o x.npz -r 0.5",
+        "$S empty.png -o x.npz -r 0.5",
+        "$S cut.png -o x.npz -r 0.5",
+        "$S . -o x.npz -r 0.5",
+        "$S gray.png -o nowhere/x.npz -r 0.5",
+        "$S gray.png -o x.npz -r 0.5 --mask-out nowhere/x.png",
+        "$S gray.png -o x.npz -n 5064",
+        "$S line.npy -o x.npz -r 0.5 --pattern poisson",
+        "$S line.npy -o x.npz -r 0.5 --channels-last",
+        "$S volume.npy -o x.npz -r 0.5 --mask-out x.png",
+        "$S nan.npy -o x.npz -r 1",
+        "$S good.npz -o x.npz -r 0.5",
+        "$S - -o x.npz -r 0.5 < /dev/null",
+        "$S - -o x.npz -r 0.5 < folder.npz",
+        "$S holes.png -o x.npz -n 3 --procedural --seed 8 && $S holes.png -o x.npz -r 1 "
+        "--procedural",
+        "$S gray.png -o folder.npz -r 0.5",
+        "$S gray.png -o - -r 0.5 > /dev/full",
+        "$R nothing.npz -o x.png",
+        "$R folder.npz -o x.png",
+        "$R cut.npz -o x.png",
+        "$R - -o x.png < /dev/null",
+        "$R gray.png -m folder.npz -o x.png",
+        "$R good.npz --reference folder.npz",
+        "$R line.npz --reference nan.npy",
+        "$R good.npz --report nowhere/x.html",
+        "$R good.npz --plot nowhere/x.svg",
+        "$R text.txt -o x.png",
+        "$R empty.png -o x.png",
+        "$R gray.png -o x.png",
+        "$R good.npz -o nowhere/x.png",
+        "$R good.npz -o folder.npz/nowhere/x.npy",
+        "$R good.npz -o x.png -C nowhere/x.npz",
+        "$R good.npz -o x.png --reference rgb.png",
+        "$R good.npz -o x.png --reference nothing.png",
+        "$R vol.npz -o x.png",
+        "$R pl.npz -o x.png",
+        "$R good.npz -o - > /dev/full",
+        "$R good.npz --info > /dev/full",
+        "$R good.npz --reference gray.png --json > /dev/full",
+    };
+    make_picture("cut-me.png", 30, 30, 3, 8, false);
+    run_well("$S gray.png -o good.npz -r 0.2 && $S volume.npy -o vol.npz -r 0.2 && "
+             "$S planes.npy -c -o pl.npz -r 0.2 && echo hello > text.txt && : > empty.png && "
+             "head -c 100 cut-me.png > cut.png && mkdir folder.npz && head -c 300 good.npz > "
+             "cut.npz && $S line.npy -o line.npz -r 0.5");
+    const double nothing[3000] = {NAN};
+    csrec_array array = {CSREC_F64, {1, {3000}}, 3000, (void *)nothing};
+    assert_ok(csrec_array_write("nan.npy", &array, NULL));
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) check_refused(commands[i], 1);
+}
+
+/* ------------------------------------------------------------------ interruption ------------ */
+
+static pid_t start_long_job(void) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (freopen("err", "w", stderr) && freopen("out", "w", stdout))
+            execl(CSREC_TOOL_FOLDER "/csrecover", "csrecover", "long.npz", "-o", "long.npy",
+                  "--reference-pursuit", "--shifts", "1", (char *)NULL);
+        _exit(99);
+    }
+    return child;
+}
+
+/* A pursuit of minutes is interrupted after a while; a child that had not come to its handler yet
+ * dies of the signal, one that still reads has nothing to keep, and the next one gets twice the
+ * time. */
+static void interruption_keeps_the_best(void **state) {
+    (void)state;
+    int status = 0;
+    const csrec_shape shape = {1, {200000}};
+    make_array("long_truth.npy", shape, CSREC_F32);
+    run_well("$S long_truth.npy -o long.npz -r 0.5 --noise 1");
+    for (int tenths = 2; tenths < 300; tenths *= 2) {
+        const struct timespec wait = {tenths / 10, tenths % 10 * 100000000};
+        pid_t child = start_long_job();
+        nanosleep(&wait, NULL);
+        kill(child, SIGINT);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFSIGNALED(status) && !strstr(read_text("err"), "before it was begun")) break;
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 130);
+    assert_non_null(strstr(read_text("err"), "interrupted: the best so far"));
+    struct stat output, input;
+    assert_int_equal(stat("long.npy", &output) | stat("long.npz", &input), 0);
+    assert_true(output.st_mtime < input.st_mtime); /* so that --resume does it again */
+    csrec_array signal = read_values("long.npy");
+    assert_int_equal(signal.count, 200000);
+    csrec_array_clear(&signal);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reports), cmocka_unit_test(help),
+                                       cmocka_unit_test(wrong_usage), cmocka_unit_test(wrong_input),
+                                       cmocka_unit_test(interruption_keeps_the_best)};
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}

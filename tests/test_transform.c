@@ -1,0 +1,192 @@
+/* The row tree's transform against the dense matrix and the level-by-level reference; the haar
+ * operator's adjoint identity. */
+#include "check.h"
+#include "dense.h"
+#include "problem.h"
+
+static uint64_t seed;
+
+static csrec_product *transform(const problem *p, csrec_transform_method method, int64_t *found) {
+    assert_ok(csrec_haar_transform(p->levels, p->n, p->rows, p->y, method, 0, NULL, found));
+    csrec_product *products = malloc((size_t)*found * sizeof *products);
+    int64_t again = 0;
+    assert_ok(
+        csrec_haar_transform(p->levels, p->n, p->rows, p->y, method, *found, products, &again));
+    assert_int_equal(again, *found);
+    return products;
+}
+
+static double length(const problem *p) {
+    double sum = 0.0;
+    for (int64_t j = 0; j < p->n; j++) sum += p->y[j] * p->y[j];
+    return sqrt(sum);
+}
+
+/* Both add up the same terms in different orders: an error of at most depth roundings of ||r||. */
+static double tolerance(const problem *p) {
+    return 64.0 * 0x1p-52 * length(p);
+}
+
+static void tree_equals_levels(void **state) {
+    (void)state;
+    for (int k = 0; k < 2000; k++) {
+        problem p = problem_draw(&seed, k % 10 ? 50 : 600, 62);
+        int64_t levels_found, tree_found;
+        csrec_product *by_levels = transform(&p, CSREC_TRANSFORM_LEVELS, &levels_found);
+        csrec_product *by_tree = transform(&p, CSREC_TRANSFORM_TREE, &tree_found);
+        assert_int_equal(levels_found, tree_found);
+        for (int64_t i = 0; i < tree_found; i++) {
+            assert_true(by_levels[i].column == by_tree[i].column);
+            assert_int_equal(by_levels[i].count, by_tree[i].count);
+            assert_true(fabs(by_levels[i].value - by_tree[i].value) <= tolerance(&p));
+        }
+        free(by_levels);
+        free(by_tree);
+        problem_drop(&p);
+    }
+}
+
+static void check_against_dense(const problem *p) {
+    int64_t found, at = 0;
+    csrec_product *products = transform(p, CSREC_TRANSFORM_TREE, &found);
+    double *psi = malloc((size_t)p->n * sizeof *psi);
+    for (uint64_t column = 0; column < UINT64_C(1) << p->levels; column++) {
+        int64_t count;
+        dense_column(p->levels, p->n, p->rows, column, psi, &count);
+        if (count == 0) continue;
+        long double value = 0.0; /* n roundings of a double could be more than the tolerance */
+        for (int64_t j = 0; j < p->n; j++) value += (long double)psi[j] * p->y[j];
+        assert_true(at < found && products[at].column == column);
+        assert_int_equal(products[at].count, count);
+        assert_true(fabsl(products[at].value - value) <= tolerance(p));
+        at++;
+    }
+    assert_int_equal(at, found);
+    free(psi);
+    free(products);
+}
+
+static void tree_equals_dense_for_every_subset_of_8(void **state) {
+    (void)state;
+    for (unsigned subset = 1; subset < 256; subset++) {
+        uint64_t rows[8];
+        double y[8];
+        problem p = {.levels = 3, .rows = rows, .y = y};
+        for (unsigned row = 0; row < 8; row++)
+            if (subset >> row & 1) rows[p.n++] = row;
+        for (int64_t j = 0; j < p.n; j++) y[j] = problem_value(&seed, 0, j);
+        check_against_dense(&p);
+    }
+}
+
+static void tree_equals_dense_at_random(void **state) {
+    (void)state;
+    for (int k = 0; k < 60; k++) {
+        problem p = problem_draw(&seed, 1024, 10);
+        check_against_dense(&p);
+        problem_drop(&p);
+    }
+    for (int levels = 0; levels <= 6; levels++) {
+        int64_t M = INT64_C(1) << levels;
+        problem all = {.levels = levels, .n = M};
+        all.rows = malloc((size_t)M * sizeof *all.rows);
+        all.y = malloc((size_t)M * sizeof *all.y);
+        for (int64_t j = 0; j < M; j++) {
+            all.rows[j] = (uint64_t)j;
+            all.y[j] = problem_value(&seed, 0, j);
+        }
+        check_against_dense(&all);
+        problem_drop(&all);
+    }
+}
+
+/* Of the columns that are equal up to sign, DISTINCT lists the one with the smallest number. */
+static void distinct_lists_one_of_each(void **state) {
+    (void)state;
+    for (int k = 0; k < 200; k++) {
+        problem p = problem_draw(&seed, 12, 6);
+        int64_t found, at = 0;
+        csrec_product *products = transform(&p, CSREC_TRANSFORM_DISTINCT, &found);
+        double psi[12], other[12];
+        for (uint64_t column = 0; column < UINT64_C(1) << p.levels; column++) {
+            int64_t count, other_count;
+            dense_column(p.levels, p.n, p.rows, column, psi, &count);
+            bool seen = count == 0;
+            for (uint64_t before = 0; before < column && !seen; before++) {
+                dense_column(p.levels, p.n, p.rows, before, other, &other_count);
+                bool plus = other_count == count, minus = plus;
+                for (int64_t j = 0; j < p.n; j++) {
+                    plus = plus && psi[j] == other[j];
+                    minus = minus && psi[j] == -other[j];
+                }
+                seen = plus || minus;
+            }
+            if (seen) continue;
+            assert_true(at < found && products[at].column == column);
+            at++;
+        }
+        assert_int_equal(at, found);
+        free(products);
+        problem_drop(&p);
+    }
+}
+
+static void bad_input_is_refused(void **state) {
+    (void)state;
+    uint64_t rows[2] = {3, 3}, high[1] = {8};
+    double r[2] = {1.0, 2.0}, bad[1] = {NAN};
+    int64_t found;
+    assert_int_equal(csrec_haar_transform(3, 2, rows, r, CSREC_TRANSFORM_TREE, 0, NULL, &found),
+                     CSREC_ARGUMENT);
+    assert_int_equal(csrec_haar_transform(3, 1, high, r, CSREC_TRANSFORM_TREE, 0, NULL, &found),
+                     CSREC_ARGUMENT);
+    assert_int_equal(csrec_haar_transform(3, 1, rows, bad, CSREC_TRANSFORM_TREE, 0, NULL, &found),
+                     CSREC_ARGUMENT);
+    assert_int_equal(csrec_haar_transform(63, 1, rows, r, CSREC_TRANSFORM_TREE, 0, NULL, &found),
+                     CSREC_ARGUMENT);
+}
+
+/* <A x, y> = <x, A^T y>, and explicit columns against the dense matrix. */
+static void operator_is_its_adjoint(void **state) {
+    (void)state;
+    for (int k = 0; k < 300; k++) {
+        problem p = problem_draw(&seed, 60, 9);
+        csrec_operator_spec spec = {
+            .name = "haar", .levels = p.levels, .m = p.n, .rows = p.rows, .columns = p.columns};
+        csrec_operator *A;
+        int64_t m, n;
+        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        csrec_operator_size(A, &m, &n);
+        assert_int_equal(m, p.n);
+        double *x = malloc((size_t)n * sizeof *x), *Ax = malloc((size_t)m * sizeof *Ax);
+        double *Aty = malloc((size_t)n * sizeof *Aty), left = 0.0, right = 0.0, norm = 0.0;
+        for (int64_t i = 0; i < n; i++) x[i] = problem_value(&seed, 0, i);
+        assert_ok(csrec_operator_forward(A, x, Ax));
+        assert_ok(csrec_operator_adjoint(A, p.y, Aty));
+        for (int64_t j = 0; j < m; j++) left += Ax[j] * p.y[j];
+        for (int64_t i = 0; i < n; i++) {
+            right += x[i] * Aty[i];
+            norm += fabs(x[i]);
+        }
+        /* |A x| <= sum |x_i|, unit columns; n terms of a rounding each */
+        assert_true(fabs(left - right) <= (double)(n + m) * 0x1p-52 * norm * length(&p));
+        free(x);
+        free(Ax);
+        free(Aty);
+        csrec_operator_destroy(A);
+        problem_drop(&p);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tree_equals_levels),
+        cmocka_unit_test(tree_equals_dense_for_every_subset_of_8),
+        cmocka_unit_test(tree_equals_dense_at_random),
+        cmocka_unit_test(distinct_lists_one_of_each),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(operator_is_its_adjoint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

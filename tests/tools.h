@@ -1,0 +1,187 @@
+/* tools.h - runs the tools in a folder of inputs made for the test. */
+#ifndef CSREC_TESTS_TOOLS_H
+#define CSREC_TESTS_TOOLS_H
+
+#include "check.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TOOL(name) "'" CSREC_TOOL_FOLDER "/" name "' "
+
+static char folder[] = "csrec-tools-XXXXXX";
+
+/* Runs a shell command in the test's folder; its output goes to the files out and err. $S, $R and
+ * $L are the tools. */
+static inline int run(const char *command) {
+    char line[2048];
+    snprintf(line, sizeof line,
+             "S=" TOOL("cssample") "; R=" TOOL("csrecover") "; L=" TOOL("cslearn") "; { %s ; } >out 2>err", command);
+    int status = system(line);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static char *read_text(const char *name) {
+    static char text[1 << 16];
+    FILE *file = fopen(name, "rb");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static inline void run_well(const char *command) {
+    int code = run(command);
+    if (code != 0) fail_msg("%s: exit code %d: %s", command, code, read_text("err"));
+}
+
+static inline int files_here(void) {
+    int count = 0;
+    DIR *here = opendir(".");
+    assert_non_null(here);
+    while (readdir(here)) count++;
+    closedir(here);
+    return count;
+}
+
+/* A command that must fail: one line on stderr, nothing on stdout, no file left behind. */
+static inline void check_refused(const char *command, int code) {
+    int before = files_here();
+    int got = run(command);
+    const char *text = read_text("err");
+    const char *newline = strchr(text, '\n');
+    if (got != code) fail_msg("%s: exit code %d, not %d: %s", command, got, code, text);
+    if (!newline || newline[1] || strncmp(text, "cs", 2) != 0)
+        fail_msg("%s: not one line: %s", command, text);
+    if (*read_text("out")) fail_msg("%s: wrote to stdout", command);
+    if (files_here() != before) fail_msg("%s: left a file", command);
+}
+
+/* The same, in words that name the mistake. */
+static inline void expect_mistake(const char *command, int code, const char *words) {
+    check_refused(command, code);
+    if (!strstr(read_text("err"), words))
+        fail_msg("%s: '%s' is not in: %s", command, words, read_text("err"));
+}
+
+typedef struct mistake {
+    const char *options, *words;
+    int code;
+} mistake;
+
+/* `tool` followed by the options of each. */
+static inline void expect_mistakes(const char *tool, const mistake *wrong, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "%s %s", tool, wrong[i].options);
+        expect_mistake(command, wrong[i].code, wrong[i].words);
+    }
+}
+
+/* ------------------------------------------------------------------ inputs ------------------ */
+
+static inline int64_t count_of(csrec_shape shape) {
+    int64_t count = 0;
+    assert_ok(csrec_shape_count(&shape, &count));
+    return count;
+}
+
+/* A smooth ramp with a step, different in every channel: 0 .. 1. */
+static inline double pattern_value(csrec_shape shape, int64_t flat, int64_t channel) {
+    double sum = 0, inside = 1;
+    for (int d = shape.dims - 1; d >= 0; d--) {
+        double u = (double)(flat % shape.dim[d]) / (double)shape.dim[d];
+        sum += u / shape.dims;
+        inside *= u > 0.3 && u < 0.7;
+        flat /= shape.dim[d];
+    }
+    return 0.2 + 0.5 * (channel % 2 ? 1 - sum : sum) + (inside > 0 ? 0.25 : 0.0);
+}
+
+static inline void make_picture(const char *name, int64_t height, int64_t width, int64_t channels,
+                                int bits, bool transparent) {
+    csrec_shape plane = {2, {height, width}}, shape = {3, {height, width, channels}};
+    csrec_image image = {.bits = bits};
+    assert_ok(csrec_array_create(bits == 16 ? CSREC_U16 : CSREC_U8, &shape, &image.pixels));
+    if (transparent) assert_non_null(image.alpha = calloc((size_t)(height * width), 1));
+    for (int64_t i = 0; i < image.pixels.count; i++) {
+        double white = bits == 16 ? 65535 : 255;
+        double value = round(white * pattern_value(plane, i / channels, i % channels));
+        if (bits == 16)
+            ((uint16_t *)image.pixels.data)[i] = (uint16_t)value;
+        else
+            ((uint8_t *)image.pixels.data)[i] = (uint8_t)value;
+        if (transparent) image.alpha[i / channels] = i / channels % 3 != 0;
+    }
+    assert_ok(csrec_image_write(name, &image, NULL));
+    csrec_image_clear(&image);
+}
+
+static inline void make_array(const char *name, csrec_shape shape, csrec_dtype dtype) {
+    csrec_array array = {0};
+    assert_ok(csrec_array_create(dtype, &shape, &array));
+    for (int64_t i = 0; i < array.count; i++) {
+        double value = pattern_value(shape, i, 0);
+        if (dtype == CSREC_F32)
+            ((float *)array.data)[i] = (float)value;
+        else
+            ((int32_t *)array.data)[i] = (int32_t)(1000 * value);
+    }
+    assert_ok(csrec_array_write(name, &array, NULL));
+    csrec_array_clear(&array);
+}
+
+static inline csrec_array read_values(const char *name) {
+    csrec_array array = {0};
+    csrec_image image = {0};
+    if (strstr(name, ".npy")) {
+        assert_ok(csrec_array_read(name, &array, NULL));
+        return array;
+    }
+    assert_ok(csrec_image_read(name, &image, NULL));
+    free(image.alpha);
+    return image.pixels;
+}
+
+/* Mean squared difference of two files' values, and the variance of the first's. */
+static inline void compare(const char *a, const char *b, double *difference, double *variance) {
+    csrec_array x = read_values(a), y = read_values(b);
+    double sum = 0, squares = 0;
+    assert_int_equal(x.count, y.count);
+    *difference = 0;
+    for (int64_t i = 0; i < x.count; i++) {
+        double u = csrec_array_value(&x, i), v = csrec_array_value(&y, i);
+        *difference += (u - v) * (u - v) / (double)x.count;
+        sum += u;
+        squares += u * u;
+    }
+    double n = (double)x.count;
+    *variance = squares / n - sum / n * (sum / n);
+    csrec_array_clear(&x);
+    csrec_array_clear(&y);
+}
+
+static inline int make_inputs(void **state) {
+    (void)state;
+    if (!mkdtemp(folder) || chdir(folder) != 0) return -1;
+    make_picture("gray.png", 61, 83, 1, 8, false);
+    make_picture("rgb.png", 40, 50, 3, 8, false);
+    make_picture("deep.png", 40, 50, 1, 16, false);
+    make_picture("holes.png", 40, 50, 3, 8, true);
+    make_array("line.npy", (csrec_shape){1, {3000}}, CSREC_I32);
+    make_array("volume.npy", (csrec_shape){3, {17, 12, 20}}, CSREC_F32);
+    make_array("planes.npy", (csrec_shape){3, {40, 50, 2}}, CSREC_F32);
+    return 0;
+}
+
+static inline int remove_inputs(void **state) {
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return chdir("..") || system(command);
+}
+
+#endif
