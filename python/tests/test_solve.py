@@ -72,7 +72,7 @@ def test_haar_solutions_satisfy_their_operator(rng):
 
 
 def test_many_right_hand_sides_are_each_alone(rng):
-    A, x, y = problem(rng, 60, 128, 5, count=9)
+    A, _, y = problem(rng, 60, 128, 5, count=9)
     D = cs.Dense(A)
     for solver, params in (("omp", {"atoms": 5}), ("htp", {"k": 5}), ("mp", {"atoms": 30})):
         found = cs.solve(D, y, solver, **params)
@@ -88,17 +88,22 @@ def test_many_right_hand_sides_are_each_alone(rng):
         for k in range(9):
             alone = cs.solve(D, y[:, k], solver, **params)
             np.testing.assert_allclose(told.history[k], alone.history, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(cs.solve(D, y, atoms=5).x, x, rtol=0, atol=1e-9)
+    # Not x: some 1 in 300 of such problems mislead even the textbook's picks.
+    wanted = np.stack([plain_omp(A, column, 5) for column in y.T], axis=1)
+    np.testing.assert_allclose(cs.solve(D, y, atoms=5).x, wanted, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(cs.solve(D, np.asfortranarray(y), atoms=5).x,
                                   cs.solve(D, y, atoms=5).x)
 
 
 def test_float32_stays(rng):
-    A, x, y = problem(rng, 50, 90, 3)
-    found = cs.solve(A.astype(np.float32), y.astype(np.float32), atoms=3)
+    A, _, y = problem(rng, 50, 90, 3)
+    A, y = A.astype(np.float32), y.astype(np.float32)
+    found = cs.solve(A, y, atoms=3)
     assert found.x.dtype == np.float32 and found.r.dtype == np.float32
-    np.testing.assert_allclose(found.x, x, rtol=0, atol=1e-5)
-    assert cs.solve(A, np.rint(10 * y).astype(np.int16), atoms=3).x.dtype == np.float64
+    # The same numbers in double; then x, of size 1 to 4, is rounded to float32.
+    np.testing.assert_allclose(found.x, plain_omp(A.astype(float), y.astype(float), 3), rtol=0,
+                               atol=4 * 2.0 ** -24)
+    assert cs.solve(A.astype(float), np.rint(10 * y).astype(np.int16), atoms=3).x.dtype == np.float64
 
 
 def test_stops(rng):
