@@ -87,6 +87,7 @@ lines omp       # many right-hand sides: kernels/omp.cu
 lines statistics
 lines conv2d
 lines gaussian # solver gaussian, start and rounds: kernels/shrink.cu, kernels/gaussian*.cu
+lines calls     # from host to host: what backend auto chooses between
 lines reference "$here/bench/cuda_reference.py" # cuBLAS and cuDNN on the shapes of those two
 run bench_cuda_batch 60 "$built/bench_cuda_batch" --quick --json "$parts/batch.json"
 run bench_cuda_recover 60 "$built/bench_cuda_recover" --json "$parts/recover.json"
@@ -126,7 +127,7 @@ fi
 {
     echo '{"created": "'"$(date -u +%Y-%m-%dT%H:%M:%SZ)"'",'
     echo '"device": "'"$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"'"'
-    for part in transform threshold operators omp statistics conv2d gaussian reference batch recover loop tool; do
+    for part in transform threshold operators omp statistics conv2d gaussian calls reference batch recover loop tool; do
         [ -s "$parts/$part.json" ] || continue
         echo ",\"$part\":"
         cat "$parts/$part.json"

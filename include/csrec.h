@@ -680,8 +680,9 @@ CSREC_API csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn
 
 /* ------------------------------------------------------------------ statistics elsewhere ---- */
 
-/* csrec_mean, csrec_center and csrec_covariance on a backend: "cpu", "cuda", or "auto" (NULL), now
- * the CPU. On a device numbers are multiplied as two halves each (kernels/covariance.cu): relative
+/* csrec_mean, csrec_center and csrec_covariance on a backend: "cpu", "cuda", or "auto" (NULL): the
+ * CPU, but for covariances that a device has sooner, its first use of 0.2 s and transfers counted.
+ * On a device numbers are multiplied as two halves each (kernels/covariance.cu): relative
  * errors below 1e-6 as well, but not the CPU's bits; what does not fit goes up in chunks. Means
  * differ by the order of a sum in double. CSREC_DEVICE: no usable device; CSREC_MEMORY: C does not
  * fit. Values whose squares overflow a float are no error there. */

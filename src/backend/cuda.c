@@ -12,7 +12,9 @@
 #include "kernels/transform.h"
 
 static bool pays(const csrec_measurement *measurement, const csrec_recover_options *options) {
-    return csrec_cuda_pays(measurement, options) || csrec_cuda_threshold_pays(measurement, options);
+    return csrec_cuda_pays(measurement, options) ||
+           csrec_cuda_threshold_pays(measurement, options) ||
+           csrec_cuda_products_pay(measurement, options);
 }
 
 const csrec_backend csrec_backend_cuda = {.name = "cuda",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "conv/conv.h"
+#include "core/threads.h"
 #include "kernels/conv2d.h"
 #include "kernels/device.h"
 #include "kernels/pipe.h"
@@ -292,4 +293,14 @@ static csrec_status backward(const csrec_conv2d *conv, const int64_t out[2], con
     return status;
 }
 
-const csrec_conv2d_device csrec_cuda_conv2d = {forward, backward, NULL};
+/* Seconds, as for a covariance (bench/cuda_calls.c): a thread of the CPU multiplies 2e10 times a
+ * second, X and Y go one way or the other at 5e9 bytes a second, the first use takes 0.2 s. */
+static bool pays(const csrec_conv2d *c, const int64_t out[2]) {
+    const double in = (double)c->channels_in * (double)(c->size[0] * c->size[1]);
+    const double made = (double)c->channels_out * (double)(out[0] * out[1]);
+    const double products = made * (double)c->channels_in * (double)(c->kernel[0] * c->kernel[1]);
+    return (double)c->batch * products / (2e10 * csrec_threads(c->threads)) >
+           0.2 + (double)c->batch * 4.0 * (in + made) / 5e9;
+}
+
+const csrec_conv2d_device csrec_cuda_conv2d = {forward, backward, pays};

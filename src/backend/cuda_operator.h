@@ -10,6 +10,10 @@
 csrec_status csrec_cuda_take_operator(csrec_operator *A, csrec_error *error);
 void csrec_cuda_release_operator(csrec_operator *A);
 
+/* Whether a recovery by products of an operator is sooner done where a device computes them. */
+bool csrec_cuda_products_pay(const csrec_measurement *measurement,
+                             const csrec_recover_options *options);
+
 /* As csrec_backend's omp. */
 csrec_status csrec_cuda_omp(const csrec_omp_job *job, const csrec_omp_result *result);
 

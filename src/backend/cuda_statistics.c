@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "core/threads.h"
 #include "kernels/device.h"
 #include "kernels/pipe.h"
 #include "kernels/statistics.h"
@@ -159,4 +160,13 @@ static csrec_status covariance(int64_t m, int64_t n, const float *X, const doubl
     return status ? status : check_finite(n, C, n + 1, "X: column %lld is not finite", error);
 }
 
-const csrec_statistics_device csrec_cuda_statistics_functions = {mean, center, covariance};
+/* Seconds, measured from host memory to host memory (bench/cuda_calls.c): a thread of the CPU takes
+ * 7e10 products a second, rows go up at 10e9 bytes a second, and a process's first use of a device
+ * takes 0.2 s. */
+static bool covariance_pays(int64_t m, int64_t n, int threads) {
+    const double entries = (double)m * (double)n;
+    return entries * (double)n / (7e10 * csrec_threads(threads)) > 0.2 + 4.0 * entries / 10e9;
+}
+
+const csrec_statistics_device csrec_cuda_statistics_functions = {mean, center, covariance,
+                                                                 covariance_pays};

@@ -5,15 +5,28 @@
 
 #include "backend/backend.h"
 
-/* *device: NULL for the CPU, which auto always takes: whether a device pays is not measured. */
+static bool is_automatic(const char *backend) {
+    return !backend || strcmp(backend, "auto") == 0;
+}
+
+/* *device: NULL for the CPU, which auto takes. */
 static csrec_status choose(const char *backend, const csrec_statistics_device **device,
                            csrec_error *error) {
     *device = NULL;
-    if (!backend || strcmp(backend, "auto") == 0) return CSREC_OK;
+    if (is_automatic(backend)) return CSREC_OK;
     const csrec_backend *chosen;
     csrec_status status = csrec_backend_choose(backend, &chosen, error);
     if (!status) *device = chosen->statistics;
     return status;
+}
+
+/* Under auto: the device's where that pays and works; what it refuses is the CPU's to do, or to
+ * refuse in its own words. */
+static bool try_covariance(int64_t m, int64_t n, const float *X, const double *weights,
+                           const double *mean, int threads, double *C) {
+    const csrec_statistics_device *device = csrec_backend_cuda.statistics;
+    return device && device->covariance_pays(m, n, threads) && !csrec_backend_cuda.usable(NULL) &&
+           !device->covariance(m, n, X, weights, mean, C, NULL);
 }
 
 csrec_status csrec_mean_on(const char *backend, int64_t m, int64_t n, const float *X,
@@ -37,6 +50,8 @@ csrec_status csrec_center_on(const char *backend, int64_t m, int64_t n, float *X
 csrec_status csrec_covariance_on(const char *backend, int64_t m, int64_t n, const float *X,
                                  const double *weights, const double *mean, int threads, double *C,
                                  csrec_error *error) {
+    if (is_automatic(backend) && try_covariance(m, n, X, weights, mean, threads, C))
+        return CSREC_OK;
     const csrec_statistics_device *device;
     csrec_status status = choose(backend, &device, error);
     if (status) return status;

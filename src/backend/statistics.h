@@ -11,6 +11,9 @@ typedef struct csrec_statistics_device {
     csrec_status (*center)(int64_t m, int64_t n, float *X, const double *mean, csrec_error *error);
     csrec_status (*covariance)(int64_t m, int64_t n, const float *X, const double *weights,
                                const double *mean, double *C, csrec_error *error);
+    /* Whether auto should take the device for a covariance, transfers counted. A mean or a centring
+     * alone never pays: the CPU has read the rows before they are there. */
+    bool (*covariance_pays)(int64_t m, int64_t n, int threads);
 } csrec_statistics_device;
 
 #endif

@@ -123,6 +123,7 @@ static csrec_status set_filters(job *j, csrec_error *error) {
     const csrec_array *amplitudes = csrec_model_array(j->options->model, "amplitudes");
     int threads = csrec_threads(j->options->threads);
     int64_t K = filters->shape.dim[0], size = filters->count / K;
+    free(j->filters);
     j->filters = malloc((size_t)filters->count * sizeof *j->filters);
     if (!j->filters) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < filters->count; i++)
@@ -308,6 +309,19 @@ static csrec_status run_somewhere(const csrec_backend *backend, job *j, csrec_er
     return run_all(j, error);
 }
 
+/* Again where a device that auto chose refused one. */
+static csrec_status make_operators(job *j, int basis, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    set_frames(j, basis);
+    if (j->options->model) status = set_filters(j, error);
+    for (int f = 0; f < j->frames && !status; f++) {
+        csrec_operator_destroy(j->A[f]);
+        j->A[f] = NULL;
+        status = csrec_operator_create(&j->spec[f], &j->A[f], error);
+    }
+    return status;
+}
+
 static csrec_status set_up(job *j, const csrec_backend *backend, csrec_error *error) {
     int basis = find_basis(j->options->basis);
     if (basis < 0)
@@ -318,12 +332,15 @@ static csrec_status set_up(job *j, const csrec_backend *backend, csrec_error *er
                           "basis conv needs a model of filters; learn one with cslearn conv");
     csrec_status status = sort_settings(j, basis, error);
     if (status) return status;
-    if (backend != &csrec_backend_cpu && is_named(j) && !for_device(j, backend))
+    /* Thresholding by products alone pays nowhere. */
+    bool products = is_named(j) || strcmp(j->solve.solver, "threshold") != 0;
+    if (backend != &csrec_backend_cpu && !for_device(j, backend) && products)
         j->products = backend->name;
-    set_frames(j, basis);
-    if (j->options->model) status = set_filters(j, error);
-    for (int f = 0; f < j->frames && !status; f++)
-        status = csrec_operator_create(&j->spec[f], &j->A[f], error);
+    status = make_operators(j, basis, error);
+    if (status && j->products && !is_named(j)) {
+        j->products = NULL;
+        status = make_operators(j, basis, error);
+    }
     if (status) return status;
     csrec_shape_count(&j->measurement->shape, &j->entries);
     j->tasks = j->measurement->channels * j->frames;
