@@ -93,9 +93,9 @@ typedef struct layer {
 static void run_forward(const char *backend, void *with) {
     layer *l = with;
     l->conv.backend = backend;
-    bench_check(csrec_conv2d_forward(&l->conv, l->X, l->W, NULL, NULL, l->Y, l->space, l->forward,
-                                     NULL),
-                "forward");
+    bench_check(
+        csrec_conv2d_forward(&l->conv, l->X, l->W, NULL, NULL, l->Y, l->space, l->forward, NULL),
+        "forward");
 }
 
 static void run_backward(const char *backend, void *with) {

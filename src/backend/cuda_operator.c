@@ -112,8 +112,8 @@ void csrec_cuda_release_operator(csrec_operator *A) {
     A->type = A->row;
 }
 
-/* Solvers that do little between products; 40 iterations, 16 threads, milliseconds with the products
- * on the CPU and on the device (bench/cuda_calls.c), whose first use takes 200:
+/* For solvers that do little between products. Milliseconds of 40 iterations, products on 16
+ * threads of the CPU and on the device (bench/cuda_calls.c), whose first use takes 200:
  *
  *                     dct, fista   dct, iht   wavelet, fista   wavelet, iht
  *     128 x 128          112, 42    157, 53           29, 20         76, 64

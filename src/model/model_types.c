@@ -91,14 +91,11 @@ static const csrec_model_type types[] = {
                 VECTORS},
      .check = check_gmm},
     {.name = "conv",
-     .fields = {{.name = "filters", .axes = "Khw", .dtype = CSREC_F64},
-                {.name = "amplitudes",
-                 .axes = "K",
-                 .dtype = CSREC_F64,
-                 .optional = true,
-                 .sign = true},
-                {.name = "objective", .axes = "r", .dtype = CSREC_F64, .optional = true},
-                {.name = "scale", .axes = "2", .dtype = CSREC_F64, .optional = true}}},
+     .fields =
+         {{.name = "filters", .axes = "Khw", .dtype = CSREC_F64},
+          {.name = "amplitudes", .axes = "K", .dtype = CSREC_F64, .optional = true, .sign = true},
+          {.name = "objective", .axes = "r", .dtype = CSREC_F64, .optional = true},
+          {.name = "scale", .axes = "2", .dtype = CSREC_F64, .optional = true}}},
 };
 
 enum { TYPES = sizeof types / sizeof *types };

@@ -23,16 +23,16 @@ typedef struct search {
     const csrec_conv_dictionary *d;
     const csrec_conv_simd *simd;
     bool reference;
-    bool *sampled;      /* [entries] */
-    double *r;          /* [entries], 0 where not sampled */
-    double *filters;    /* [size][K] */
-    double *c, *weight; /* [places][K] correlations; 1 / norm, 0 for no column */
-    double *best;       /* [places] largest |c| weight */
-    int64_t leaves;     /* a power of two */
-    int64_t *tree;      /* [2 leaves] place of the largest below; -1: none */
-    double *x;          /* [n], as A has it */
-    change *changes;    /* [size] */
-    double *dense;      /* [n] reference: correlations as A has them */
+    bool *sampled;        /* [entries] */
+    double *r;            /* [entries], 0 where not sampled */
+    double *filters;      /* [size][K] */
+    double *c, *weight;   /* [places][K] correlations; 1 / norm, 0 for no column */
+    double *best;         /* [places] largest |c| weight */
+    int64_t leaves;       /* a power of two */
+    int64_t *tree;        /* [2 leaves] place of the largest below; -1: none */
+    double *x;            /* [n], as A has it */
+    change *changes;      /* [size] */
+    double *dense;        /* [n] reference: correlations as A has them */
     double energy, exact; /* ||r||^2, and when it was last summed up */
     int64_t taken;
 } search;

@@ -11,8 +11,7 @@ bool csrec_basis_wanted(const csrec_recover_options *options);
  * backend: where to do what it offers. What it does not, the CPU does, unless the options name the
  * backend: then CSREC_UNSUPPORTED. report->backend says which. */
 csrec_status csrec_recover_basis(const csrec_measurement *measurement,
-                                 const csrec_recover_options *options,
-                                 const csrec_backend *backend, double *signal,
-                                 csrec_recover_report *report, csrec_error *error);
+                                 const csrec_recover_options *options, const csrec_backend *backend,
+                                 double *signal, csrec_recover_report *report, csrec_error *error);
 
 #endif
