@@ -92,15 +92,19 @@ def test_channels_and_axes(rng):
 
 
 def test_better_than_delaunay(rng):
+    """By the mean of four pictures. Of one, 96 x 96, it was better by 2.3 dB with a standard
+    deviation of 0.8 over 60 of them, so that the mean of four is six of its own above 0."""
     interpolate = pytest.importorskip("scipy.interpolate")
-    truth, mask = sampled(rng, 0.25, 96)
-    at = np.argwhere(mask)
-    plain = interpolate.griddata(at, truth[mask], tuple(np.mgrid[:96, :96]), "linear")
-    plain = np.where(np.isnan(plain), interpolate.griddata(at, truth[mask],
-                                                           tuple(np.mgrid[:96, :96]), "nearest"),
-                     plain)
-    assert cs.psnr(cs.recover(truth[mask], mask=mask, quality="best"), truth, 255) > \
-        cs.psnr(plain, truth, 255)
+    gains = []
+    for _ in range(4):
+        truth, mask = sampled(rng, 0.25, 96)
+        at, everywhere = np.argwhere(mask), tuple(np.mgrid[:96, :96])
+        linear, nearest = (interpolate.griddata(at, truth[mask], everywhere, kind)
+                           for kind in ("linear", "nearest"))
+        plain = np.where(np.isnan(linear), nearest, linear)
+        found = cs.recover(truth[mask], mask=mask, quality="best")
+        gains.append(cs.psnr(found, truth, 255) - cs.psnr(plain, truth, 255))
+    assert np.mean(gains) > 0
 
 
 def test_noise_is_told_by_sigma(rng):
