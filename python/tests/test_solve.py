@@ -103,7 +103,8 @@ def test_float32_stays(rng):
     # The same numbers in double; then x, of size 1 to 4, is rounded to float32.
     np.testing.assert_allclose(found.x, plain_omp(A.astype(float), y.astype(float), 3), rtol=0,
                                atol=4 * 2.0 ** -24)
-    assert cs.solve(A.astype(float), np.rint(10 * y).astype(np.int16), atoms=3).x.dtype == np.float64
+    whole = np.rint(10 * y).astype(np.int16)
+    assert cs.solve(A.astype(float), whole, atoms=3).x.dtype == np.float64
 
 
 def test_stops(rng):
