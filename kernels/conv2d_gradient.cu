@@ -4,8 +4,9 @@
  * inner dimension is the positions, on tensor cores as conv2d_multiply.cu explains. A thread block:
  * 64 rows by 64 taps, over a part of the positions, 32 a stage; both operands are laid out in
  * shared memory, a lane a position. Parts are added in double by a second kernel, in their order;
- * their number depends on the geometry alone. */
-#include "kernels/conv2d_state.cuh"
+ * their number depends on the geometry alone. Positions that advance by one are
+ * conv2d_correlate.cu's, if its tiles fit. */
+#include "kernels/conv2d_window.cuh"
 
 enum {
     TILE = 64,
@@ -17,6 +18,9 @@ enum {
     SPREAD = 512, /* thread blocks, about */
     PARTS = 32    /* of a channel's sum */
 };
+
+/* By windows so many times the multiplications take the same time (measured on an H200). */
+static const double GAIN = 1.75;
 
 /* ---- kernels */
 
@@ -167,6 +171,8 @@ __global__ void add_rows(int64_t rows, const double *parts, float *db) {
 /* ---- launchers */
 
 typedef struct plan {
+    bool windows; /* by conv2d_correlate.cu */
+    double work;  /* multiplications, those of conv2d_correlate.cu at what they cost here */
     int64_t count, padded, across, tiles, stages, splits;
     csrec_conv_tap *taps;
     float *parts;
@@ -183,6 +189,15 @@ static plan plan_for(const csrec_cuda_conv_sum *s, char *scratch) {
     p.stages = csrec_conv_whole(s->batch * s->axis[0].count * s->axis[1].count, LONG);
     p.splits = p.tiles ? csrec_conv_whole(SPREAD, p.tiles) : 1;
     if (p.splits > p.stages) p.splits = p.stages;
+    p.work = (double)p.tiles * (TILE * TILE) * (double)p.stages * LONG;
+    const double work = csrec_conv_window_correlate_work(s) / GAIN;
+    p.windows = csrec_conv_window_correlates(s) && work < p.work;
+    if (p.windows) {
+        p.work = work;
+        p.parts = (float *)csrec_cuda_block_take(&block, csrec_conv_window_parts(s), sizeof(float));
+        p.bytes = block.used;
+        return p;
+    }
     p.taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, p.padded, sizeof *p.taps);
     p.parts =
         (float *)csrec_cuda_block_take(&block, p.splits * p.tiles * TILE * TILE, sizeof(float));
@@ -195,8 +210,7 @@ size_t csrec_cuda_conv_gradient_room(const csrec_cuda_conv_sum *sum) {
 }
 
 double csrec_cuda_conv_gradient_work(const csrec_cuda_conv_sum *sum) {
-    const plan p = plan_for(sum, NULL);
-    return (double)p.tiles * (TILE * TILE) * (double)p.stages * LONG;
+    return plan_for(sum, NULL).work;
 }
 
 csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, const float *in,
@@ -204,6 +218,7 @@ csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, const floa
                                       csrec_error *error) {
     const plan p = plan_for(sum, (char *)scratch);
     if (p.count == 0 || p.stages == 0) return CSREC_OK;
+    if (p.windows) return csrec_conv_window_correlate(sum, in, out, dw, p.parts, error);
     const int shared = STAGES * 2 * OPERAND * (int)sizeof(float);
     const csrec_conv_place place = csrec_conv_place_of(sum);
     csrec_status status = csrec_conv_list_taps(sum, p.padded, p.taps, error);

@@ -8,18 +8,18 @@
  * An accumulator starts from zero for every 8 taps and is added outside: tensor cores cut sums off
  * where floats would be rounded.
  *
- * A thread block: 64 (or 16) rows by 256 positions, 16 taps a stage. A thread lays out the inputs
+ * Sums whose positions advance by one are conv2d_window.cu's, if tiles fit them; the rest, here: a
+ * thread block has 64 (or 16) rows by 256 positions, 16 taps a stage. A thread lays out the inputs
  * of its own position, tap by tap: threads of a warp read along a line. Weights are split and laid
  * out as fragments once, before. */
-#include "kernels/conv2d_state.cuh"
+#include "kernels/conv2d_window.cuh"
 
 enum {
     WIDE = 256,
     THREADS = 256,
     DEEP = 16,
     STAGES = 3,
-    PITCH = WIDE + 8, /* rows 8 banks apart: fragments' 4 rows by 8 columns fall on all banks */
-    LINE = 36         /* of a warp's results, on their way to whole lines */
+    PITCH = WIDE + 8 /* rows 8 banks apart: fragments' 4 rows by 8 columns fall on all banks */
 };
 
 /* The weights' matrix of fragments. */
@@ -91,25 +91,6 @@ __device__ __forceinline__ void multiply_stage(const float *a, const float *b,
     }
 }
 
-/* Results of a tile of 16 rows, turned so that a warp writes 32 positions of a row at once. */
-__device__ __forceinline__ void write_rows(const csrec_conv_place *g, int first,
-                                           const float (&sum)[4][4], const float *bias, int64_t at,
-                                           bool there, float *line, float *out) {
-    const int lane = threadIdx.x % 32;
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-        float *to = line + lane / 4 * LINE + lane % 4 * 2 + 8 * j;
-        *(float2 *)to = make_float2(sum[j][0], sum[j][1]);
-        *(float2 *)(to + 8 * LINE) = make_float2(sum[j][2], sum[j][3]);
-    }
-    __syncwarp();
-    if (!there) return;
-    for (int r = 0; r < 16 && first + r < g->rows; r++)
-        out[at + (first + r) * g->out_plane] =
-            line[r * LINE + lane] + (bias ? bias[first + r] : 0.0f);
-}
-
 __device__ __forceinline__ csrec_conv_position own_position(const csrec_conv_place *g) {
     const int64_t number = (int64_t)blockIdx.x * WIDE + threadIdx.x;
     const int64_t plane = (int64_t)g->count[0] * g->count[1], within = number % plane;
@@ -149,10 +130,11 @@ __global__ void __launch_bounds__(THREADS, 2)
     }
     csrec_async_wait<0>();
     __syncthreads();
-    float *line = shared + threadIdx.x / 32 * (16 * LINE);
+    float *line = shared + threadIdx.x / 32 * CSREC_CONV_TURN;
 #pragma unroll
     for (int i = 0; i < MT; i++)
-        write_rows(&g, (blockIdx.y * MT + i) * 16, sum[i], bias, p.out, p.there, line, out);
+        csrec_conv_write_rows(&g, (blockIdx.y * MT + i) * 16, sum[i], bias, p.out, p.there, line,
+                              out);
 }
 
 /* Products of every tap's row with the inputs of a band of lines, added up where they belong. */
@@ -188,6 +170,7 @@ __global__ void gather_taps(const __grid_constant__ csrec_conv_place g,
 /* What a product takes, and where in scratch. */
 typedef struct plan {
     bool scatter;                  /* by taps' rows: for few rows, whose tiles would be padding */
+    bool windows;                  /* by conv2d_window.cu, the products if scatter */
     int64_t images, lines, height; /* at once, if so */
     int64_t padded;                /* taps of the matrix */
     packing k;
@@ -196,12 +179,8 @@ typedef struct plan {
     size_t bytes;
 } plan;
 
-static int tiles_for(int64_t rows) {
-    return rows <= 16 ? 1 : rows <= 32 ? 2 : 4;
-}
-
 static int64_t padded_rows(int64_t rows) {
-    const int64_t unit = 16 * tiles_for(rows);
+    const int64_t unit = 16 * csrec_conv_tiles_for(rows);
     return csrec_conv_whole(rows, unit) * unit;
 }
 
@@ -234,20 +213,36 @@ static void choose_band(const csrec_cuda_conv_sum *s, plan *p) {
     if (p->height > a->in) p->height = a->in;
 }
 
+/* The same sum with one tap, where the input is: its results are products of the taps' rows. */
+static csrec_cuda_conv_sum product_sum(const csrec_cuda_conv_sum *s) {
+    csrec_cuda_conv_sum one = *s;
+    one.rows = s->rows * csrec_conv_taps_of(s);
+    for (int a = 0; a < 2; a++) {
+        csrec_cuda_conv_axis axis = {};
+        axis.in = axis.out = axis.count = s->axis[a].in;
+        axis.apart = axis.taps = axis.step = axis.kernel_step = 1;
+        one.axis[a] = axis;
+    }
+    return one;
+}
+
 static plan plan_for(const csrec_cuda_conv_sum *s, char *scratch) {
     plan p = {};
     csrec_cuda_block block = {scratch, 0};
     p.scatter = scatters(s);
+    const csrec_cuda_conv_sum inner = p.scatter ? product_sum(s) : *s;
     const int64_t taps = csrec_conv_taps_of(s);
+    p.windows = csrec_conv_windowed(&inner);
     p.k.per_row = p.scatter ? taps : 1;
     p.k.rows = s->rows * p.k.per_row;
     p.k.row_step = s->row_step;
-    p.k.tiles = tiles_for(p.k.rows);
+    p.k.tiles = csrec_conv_tiles_for(p.k.rows);
     p.padded = csrec_conv_whole(s->channels * (p.scatter ? 1 : taps), DEEP) * DEEP;
     p.k.steps = p.padded / 8;
     p.k.count = csrec_conv_whole(p.k.rows, 16 * p.k.tiles) * p.k.tiles * p.k.steps * 128;
     p.taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, p.padded, sizeof *p.taps);
-    p.packed = (float *)csrec_cuda_block_take(&block, 2 * p.k.count, sizeof(float));
+    p.packed = (float *)csrec_cuda_block_take(
+        &block, p.windows ? csrec_conv_window_packed(&inner) : 2 * p.k.count, sizeof(float));
     if (p.scatter) {
         choose_band(s, &p);
         p.row_taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, taps, sizeof *p.taps);
@@ -262,26 +257,14 @@ size_t csrec_cuda_conv_multiply_room(const csrec_cuda_conv_sum *sum) {
     return plan_for(sum, NULL).bytes;
 }
 
-/* The same sum with one tap, where the input is: its results are products of the taps' rows. */
-static csrec_cuda_conv_sum product_sum(const csrec_cuda_conv_sum *s) {
-    csrec_cuda_conv_sum one = *s;
-    one.rows = s->rows * csrec_conv_taps_of(s);
-    for (int a = 0; a < 2; a++) {
-        csrec_cuda_conv_axis axis = {};
-        axis.in = axis.out = axis.count = s->axis[a].in;
-        axis.apart = axis.taps = axis.step = axis.kernel_step = 1;
-        one.axis[a] = axis;
-    }
-    return one;
-}
-
 static csrec_status pack(const csrec_cuda_conv_sum *s, const plan *p, const float *w,
                          csrec_error *error) {
     csrec_cuda_conv_sum inner = p->scatter ? product_sum(s) : *s, taps = *s;
     taps.channels = 1;
-    csrec_status status = csrec_conv_list_taps(&inner, p->padded, p->taps, error);
-    if (!status && p->scatter)
-        status = csrec_conv_list_taps(&taps, csrec_conv_taps_of(s), p->row_taps, error);
+    csrec_status status = CSREC_OK;
+    if (p->scatter) status = csrec_conv_list_taps(&taps, csrec_conv_taps_of(s), p->row_taps, error);
+    if (!status && p->windows) return csrec_conv_window_pack(s, p->k.per_row, w, p->packed, error);
+    if (!status) status = csrec_conv_list_taps(&inner, p->padded, p->taps, error);
     if (status || !p->k.count) return status;
     pack_weights<<<csrec_cuda_blocks(p->k.count, 256), 256>>>(p->k, p->taps, p->row_taps, w,
                                                               p->packed);
@@ -303,11 +286,14 @@ static csrec_status launch(const csrec_conv_place *g, const plan *p, const float
     return csrec_cuda_launched("multiply", error);
 }
 
-static csrec_status launch_any(const csrec_conv_place *g, const plan *p, const float *in,
+/* s: of the products if scatter */
+static csrec_status launch_any(const csrec_cuda_conv_sum *s, const plan *p, const float *in,
                                const float *bias, float *out, csrec_error *error) {
-    if (p->k.tiles == 1) return launch<1>(g, p, in, bias, out, error);
-    if (p->k.tiles == 2) return launch<2>(g, p, in, bias, out, error);
-    return launch<4>(g, p, in, bias, out, error);
+    if (p->windows) return csrec_conv_window_multiply(s, p->packed, in, bias, out, error);
+    const csrec_conv_place g = csrec_conv_place_of(s);
+    if (p->k.tiles == 1) return launch<1>(&g, p, in, bias, out, error);
+    if (p->k.tiles == 2) return launch<2>(&g, p, in, bias, out, error);
+    return launch<4>(&g, p, in, bias, out, error);
 }
 
 /* Inputs' lines that lines line .. line + lines - 1 of the results take. */
@@ -330,9 +316,8 @@ static csrec_status scatter_band(const csrec_cuda_conv_sum *s, const plan *p, co
     inner.axis[0].base = b->first;
     csrec_status status = CSREC_OK;
     if (b->height) {
-        const csrec_conv_place place = csrec_conv_place_of(&inner);
         const float *from = in + b->image * s->channels * s->axis[0].in * s->axis[1].in;
-        status = launch_any(&place, p, from, NULL, p->products, error);
+        status = launch_any(&inner, p, from, NULL, p->products, error);
     }
     if (status) return status;
     const csrec_conv_place place = csrec_conv_place_of(s);
@@ -363,11 +348,10 @@ static csrec_status scatter(const csrec_cuda_conv_sum *s, const plan *p, const f
 csrec_status csrec_cuda_conv_multiply(const csrec_cuda_conv_sum *sum, const float *w,
                                       const float *in, const float *bias, float *out, void *scratch,
                                       csrec_error *error) {
-    const csrec_conv_place place = csrec_conv_place_of(sum);
-    if (place.positions == 0) return CSREC_OK;
+    if (sum->batch == 0 || sum->axis[0].count == 0 || sum->axis[1].count == 0) return CSREC_OK;
     const plan p = plan_for(sum, (char *)scratch);
     csrec_status status = pack(sum, &p, w, error);
     if (status) return status;
     return p.scatter ? scatter(sum, &p, in, bias, out, error)
-                     : launch_any(&place, &p, in, bias, out, error);
+                     : launch_any(sum, &p, in, bias, out, error);
 }

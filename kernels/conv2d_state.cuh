@@ -67,10 +67,40 @@ __device__ __forceinline__ void csrec_conv_fetch(const csrec_conv_place *g,
     csrec_async_4(to, in + (there ? p->in + tap->offset : 0), there);
 }
 
-/* x = big + small, 11 bits each. */
+/* x = big + small, 11 bits each: big rounded, ties away from zero, of the 12 bits left over the
+ * last cut off. (cvt.rna.tf32 takes three instructions on sm_90; tensor cores do not read what the
+ * masks take away, so that these cost none.) */
 __device__ __forceinline__ void csrec_conv_split(float x, uint32_t *big, uint32_t *small) {
-    *big = csrec_to_tf32(x);
-    *small = csrec_to_tf32(x - __uint_as_float(*big));
+    *big = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+    *small = __float_as_uint(x - __uint_as_float(*big)) & 0xffffe000u;
+}
+
+/* Results of 16 rows and a warp's 32 positions, turned so that it writes those of a row at once;
+ * line: room of CSREC_CONV_TURN floats a warp. */
+enum { CSREC_CONV_LINE = 36, CSREC_CONV_TURN = 16 * CSREC_CONV_LINE };
+
+__device__ __forceinline__ void csrec_conv_write_rows(const csrec_conv_place *g, int first,
+                                                      const float (&sum)[4][4], const float *bias,
+                                                      int64_t at, bool there, float *line,
+                                                      float *out) {
+    const int lane = threadIdx.x % 32;
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        float *to = line + lane / 4 * CSREC_CONV_LINE + lane % 4 * 2 + 8 * j;
+        *(float2 *)to = make_float2(sum[j][0], sum[j][1]);
+        *(float2 *)(to + 8 * CSREC_CONV_LINE) = make_float2(sum[j][2], sum[j][3]);
+    }
+    __syncwarp();
+    if (!there) return;
+    for (int r = 0; r < 16 && first + r < g->rows; r++)
+        out[at + (first + r) * g->out_plane] =
+            line[r * CSREC_CONV_LINE + lane] + (bias ? bias[first + r] : 0.0f);
+}
+
+/* Tiles of 16 rows that a thread block of a product takes. */
+static inline int csrec_conv_tiles_for(int64_t rows) {
+    return rows <= 16 ? 1 : rows <= 32 ? 2 : 4;
 }
 
 #endif

@@ -54,7 +54,14 @@ __device__ __forceinline__ void csrec_async_16(void *shared, const void *global)
                  : "memory");
 }
 
-/* Zero if it is not there: global is not read then. */
+/* Zeros if they are not there: global is not read then. */
+__device__ __forceinline__ void csrec_async_16(void *shared, const void *global, bool there) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(there ? 16 : 0)
+                 : "memory");
+}
+
 __device__ __forceinline__ void csrec_async_4(void *shared, const void *global, bool there) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(
                      (uint32_t)__cvta_generic_to_shared(shared)),

@@ -87,22 +87,43 @@ static void complete(drawn *d) {
 }
 
 /* Now and then many channels, long lines or a step: tiles' edges. */
+static void draw_shape(csrec_conv2d *c, bool steps) {
+    bool deep = check_below(&seed, 4) == 0, wide = !deep && check_below(&seed, 3) == 0;
+    *c = (csrec_conv2d){.batch = 1 + check_below(&seed, 3),
+                        .channels_in = 1 + check_below(&seed, deep ? 80 : 4),
+                        .channels_out = 1 + check_below(&seed, deep ? 80 : 6)};
+    for (int a = 0; a < 2; a++) {
+        c->size[a] = 1 + check_below(&seed, a == 1 && wide ? 300 : 12);
+        c->kernel[a] = 1 + check_below(&seed, deep ? 3 : 6);
+        c->stride[a] = steps ? 1 + check_below(&seed, 3) : 1;
+        c->dilation[a] = steps ? 1 + check_below(&seed, 3) : 1;
+        c->padding[a] = check_below(&seed, 5);
+    }
+}
+
+/* Pictures of several tiles of windows, and channels that fill theirs. */
+static void draw_windows(csrec_conv2d *c, bool steps) {
+    *c = (csrec_conv2d){.batch = 1 + check_below(&seed, 2),
+                        .channels_in = 6 + check_below(&seed, 14),
+                        .channels_out = 6 + check_below(&seed, 34)};
+    for (int a = 0; a < 2; a++) {
+        c->size[a] = (a == 1 ? 28 : 6) + check_below(&seed, a == 1 ? 50 : 14);
+        c->kernel[a] = 1 + check_below(&seed, 4);
+        c->stride[a] = steps ? 1 + check_below(&seed, 2) : 1;
+        c->dilation[a] = steps ? 1 + check_below(&seed, 3) : 1;
+        c->padding[a] = check_below(&seed, 4);
+    }
+}
+
 static drawn draw(void) {
     drawn d = {0};
-    bool deep = check_below(&seed, 4) == 0, wide = !deep && check_below(&seed, 3) == 0;
-    bool steps = check_below(&seed, 2) == 0;
+    bool windows = check_below(&seed, 4) == 0, steps = check_below(&seed, 2) == 0;
     csrec_error error;
     do {
-        d.conv = (csrec_conv2d){.batch = 1 + check_below(&seed, 3),
-                                .channels_in = 1 + check_below(&seed, deep ? 80 : 4),
-                                .channels_out = 1 + check_below(&seed, deep ? 80 : 6)};
-        for (int a = 0; a < 2; a++) {
-            d.conv.size[a] = 1 + check_below(&seed, a == 1 && wide ? 300 : 12);
-            d.conv.kernel[a] = 1 + check_below(&seed, deep ? 3 : 6);
-            d.conv.stride[a] = steps ? 1 + check_below(&seed, 3) : 1;
-            d.conv.dilation[a] = steps ? 1 + check_below(&seed, 3) : 1;
-            d.conv.padding[a] = check_below(&seed, 5);
-        }
+        if (windows)
+            draw_windows(&d.conv, steps);
+        else
+            draw_shape(&d.conv, steps);
     } while (csrec_conv2d_output(&d.conv, d.out, &error));
     complete(&d);
     return d;
@@ -181,12 +202,15 @@ static void any_geometry(void **state) {
 }
 
 /* Small pictures of the shapes that the bench measures: few rows and many taps, whose rows are
- * taken by taps; one channel and many rows; the same channels on both sides. */
+ * taken by taps; one channel and many rows; the same channels on both sides. Then windows: more
+ * rows than a thread block's, more taps, taps that do not fill a stage, one tap. */
 static void known_shapes(void **state) {
     (void)state;
     if (no_device()) skip();
-    const int64_t shapes[][6] = {{1, 64, 1, 20, 8, 4}, {1, 1, 64, 20, 8, 4}, {2, 64, 64, 9, 3, 1},
-                                 {2, 3, 3, 17, 5, 2},  {3, 24, 2, 11, 4, 0}, {1, 65, 33, 6, 1, 0}};
+    const int64_t shapes[][6] = {{1, 64, 1, 20, 8, 4}, {1, 1, 64, 20, 8, 4},  {2, 64, 64, 9, 3, 1},
+                                 {2, 3, 3, 17, 5, 2},  {3, 24, 2, 11, 4, 0},  {1, 65, 33, 6, 1, 0},
+                                 {1, 9, 80, 29, 3, 1}, {1, 16, 20, 29, 5, 2}, {2, 9, 17, 30, 2, 0},
+                                 {2, 20, 12, 31, 1, 0}};
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         const int64_t *s = shapes[k];
         drawn d = {.conv = {.batch = s[0],
