@@ -133,7 +133,7 @@ csrec_status csrec_cuda_statistics_get_mean(const csrec_cuda_statistics *s, doub
 
 csrec_status csrec_cuda_statistics_center(const csrec_cuda_statistics *s, int64_t m, float *X,
                                           csrec_error *error) {
-    return csrec_cuda_rows_center(&s->groups, m, X, s->mean, error);
+    return csrec_cuda_rows_center(s->n, m, X, s->mean, error);
 }
 
 csrec_status csrec_cuda_statistics_add_covariance(csrec_cuda_statistics *s, int64_t m,

@@ -7,7 +7,15 @@
  * multiple of 16 bytes; the columns' results of a group are folded in the end. */
 #include "kernels/statistics_state.h"
 
-enum { THREADS = 128, BLOCKS = 4096, PARTS = 1024, ACROSS = 32, DOWN = 8, FLIGHT = 8 };
+enum {
+    THREADS = 128,
+    BLOCKS = 4096,
+    PARTS = 1024,
+    ACROSS = 32,
+    DOWN = 32,
+    FLIGHT = 8,
+    CENTERERS = 256
+};
 
 csrec_cuda_groups csrec_cuda_groups_of(int64_t n) {
     csrec_cuda_groups g = {n, 4 * ((THREADS + n - 1) / n), 0};
@@ -72,21 +80,23 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Sums of the parts of a column, and of the rows that fill no group, in a fixed order. */
-__global__ void fold_sums(csrec_cuda_groups g, int64_t count, int parts_of, int64_t m,
-                          const float *X, const double *weights, const double *parts,
-                          const float *ends, double *sum, float *low, float *high) {
+/* Sums of the parts of a column, and of the rows that fill no group, in a fixed order. A part is
+ * `group` rows of sums: successive rows of one matrix. */
+__global__ void __launch_bounds__(ACROSS *DOWN)
+    fold_sums(csrec_cuda_groups g, int64_t count, int64_t parts_of, int64_t m, const float *X,
+              const double *weights, const double *parts, const float *ends, double *sum,
+              float *low, float *high) {
     __shared__ double sums[DOWN][ACROSS];
     __shared__ float lows[DOWN][ACROSS], highs[DOWN][ACROSS];
-    const int64_t j = (int64_t)blockIdx.x * ACROSS + threadIdx.x, stride = 4 * g.quads;
+    const int64_t j = (int64_t)blockIdx.x * ACROSS + threadIdx.x, rows = parts_of * g.group;
     double s = 0.0;
     float a = INFINITY, b = -INFINITY;
     if (j < g.n) {
-        for (int64_t q = threadIdx.y; q < parts_of * g.group; q += DOWN) {
-            int64_t at = q / g.group * stride + q % g.group * g.n + j;
-            s += parts[at];
-            a = fminf(a, ends[at]);
-            b = fmaxf(b, ends[parts_of * stride + at]);
+#pragma unroll 4
+        for (int64_t q = threadIdx.y; q < rows; q += DOWN) {
+            s += parts[q * g.n + j];
+            a = fminf(a, ends[q * g.n + j]);
+            b = fmaxf(b, ends[(rows + q) * g.n + j]);
         }
         for (int64_t i = count * g.group + threadIdx.y; i < m; i += DOWN) {
             float x = X[i * g.n + j];
@@ -137,38 +147,53 @@ __global__ void __launch_bounds__(THREADS)
     for (int c = 0; c < 4; c++) ends[blockIdx.y * 4 * g.quads + 4 * quad + c] = peak[c];
 }
 
-__global__ void fold_peaks(csrec_cuda_groups g, int64_t count, int parts_of, int64_t m,
-                           const float *X, const double *weights, const double *mean,
-                           const float *ends, float *peak) {
-    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (j >= g.n) return;
+__global__ void __launch_bounds__(ACROSS *DOWN)
+    fold_peaks(csrec_cuda_groups g, int64_t count, int64_t parts_of, int64_t m, const float *X,
+               const double *weights, const double *mean, const float *ends, float *peak) {
+    __shared__ float peaks[DOWN][ACROSS];
+    const int64_t j = (int64_t)blockIdx.x * ACROSS + threadIdx.x, rows = parts_of * g.group;
     float most = 0.0f;
-    for (int64_t q = 0; q < parts_of * g.group; q++)
-        most = fmaxf(most, ends[q / g.group * 4 * g.quads + q % g.group * g.n + j]);
-    for (int64_t i = count * g.group; i < m; i++)
-        most = fmaxf(most, distance(X[i * g.n + j], mean[j], weights ? weights + i : NULL));
+    if (j < g.n) {
+#pragma unroll 4
+        for (int64_t q = threadIdx.y; q < rows; q += DOWN) most = fmaxf(most, ends[q * g.n + j]);
+        for (int64_t i = count * g.group + threadIdx.y; i < m; i += DOWN)
+            most = fmaxf(most, distance(X[i * g.n + j], mean[j], weights ? weights + i : NULL));
+    }
+    peaks[threadIdx.y][threadIdx.x] = most;
+    __syncthreads();
+    if (threadIdx.y > 0 || j >= g.n) return;
+    for (int y = 1; y < DOWN; y++) most = fmaxf(most, peaks[y][threadIdx.x]);
     peak[j] = most;
 }
 
-__global__ void __launch_bounds__(THREADS)
-    center_groups(csrec_cuda_groups g, int64_t count, float *X, const double *mean) {
-    const int64_t quad = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (quad >= g.quads) return;
-    double middle[4];
-    for (int c = 0; c < 4; c++) middle[c] = mean[(4 * quad + c) % g.n];
-    float4 *to = (float4 *)X + quad;
-    walk(&g, count, X, quad, [&](int64_t k, float4 x) {
-        x.x = (float)((double)x.x - middle[0]);
-        x.y = (float)((double)x.y - middle[1]);
-        x.z = (float)((double)x.z - middle[2]);
-        x.w = (float)((double)x.w - middle[3]);
-        __stcs(to + k * g.quads, x);
-    });
-}
-
-__global__ void center_rest(int64_t n, int64_t first, int64_t last, float *X, const double *mean) {
-    const int64_t at = first * n + (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (at < last * n) X[at] = (float)((double)X[at] - mean[at % n]);
+/* Flat, four vectors a thread: the mean is small enough to come from the cache. step: so many
+ * columns is the next vector of a thread further on. */
+__global__ void __launch_bounds__(CENTERERS)
+    center_quads(int64_t count, int64_t n, int64_t step, float *X, const double *mean) {
+    enum { MANY = 4 };
+    const int64_t quads = count / 4;
+    const int64_t first = (int64_t)blockIdx.x * (CENTERERS * MANY) + threadIdx.x;
+    float4 x[MANY], *to = (float4 *)X + first;
+#pragma unroll
+    for (int i = 0; i < MANY; i++)
+        if (first + i * CENTERERS < quads) x[i] = __ldcs(to + i * CENTERERS);
+    int64_t j = 4 * first % n;
+#pragma unroll
+    for (int i = 0; i < MANY; i++) {
+        if (first + i * CENTERERS >= quads) break;
+        float *v = &x[i].x;
+        int64_t column = j;
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            v[e] = (float)((double)v[e] - mean[column]);
+            if (++column == n) column = 0;
+        }
+        __stcs(to + i * CENTERERS, x[i]);
+        j += step;
+        if (j >= n) j -= n;
+    }
+    const int64_t rest = 4 * quads + threadIdx.x;
+    if (blockIdx.x == 0 && rest < count) X[rest] = (float)((double)X[rest] - mean[rest % n]);
 }
 
 /* ---- launchers */
@@ -194,7 +219,7 @@ csrec_status csrec_cuda_rows_sum(const csrec_cuda_groups *g, int64_t m, const fl
     if (count) status = csrec_cuda_launched("sum_groups", error);
     if (status) return status;
     fold_sums<<<csrec_cuda_blocks(g->n, ACROSS), dim3(ACROSS, DOWN)>>>(
-        *g, count, count ? (int)grid.y : 0, m, X, weights, parts, ends, sum, low, high);
+        *g, count, count ? grid.y : 0, m, X, weights, parts, ends, sum, low, high);
     return csrec_cuda_launched("fold_sums", error);
 }
 
@@ -209,20 +234,14 @@ csrec_status csrec_cuda_rows_peak(const csrec_cuda_groups *g, int64_t m, const f
         status = csrec_cuda_launched("peak_groups", error);
     }
     if (status) return status;
-    fold_peaks<<<csrec_cuda_blocks(g->n, THREADS), THREADS>>>(*g, count, count ? (int)grid.y : 0, m,
-                                                              X, weights, mean, ends, peak);
+    fold_peaks<<<csrec_cuda_blocks(g->n, ACROSS), dim3(ACROSS, DOWN)>>>(
+        *g, count, count ? grid.y : 0, m, X, weights, mean, ends, peak);
     return csrec_cuda_launched("fold_peaks", error);
 }
 
-csrec_status csrec_cuda_rows_center(const csrec_cuda_groups *g, int64_t m, float *X,
-                                    const double *mean, csrec_error *error) {
-    const int64_t count = m / g->group, first = count * g->group;
-    csrec_status status = CSREC_OK;
-    if (count) {
-        center_groups<<<spread(g, count), THREADS>>>(*g, count, X, mean);
-        status = csrec_cuda_launched("center_groups", error);
-    }
-    if (status || first == m) return status;
-    center_rest<<<csrec_cuda_blocks((m - first) * g->n, 256), 256>>>(g->n, first, m, X, mean);
-    return csrec_cuda_launched("center_rest", error);
+csrec_status csrec_cuda_rows_center(int64_t n, int64_t m, float *X, const double *mean,
+                                    csrec_error *error) {
+    const unsigned blocks = csrec_cuda_blocks(m * n, 16 * CENTERERS);
+    center_quads<<<blocks, CENTERERS>>>(m * n, n, 4 * CENTERERS % n, X, mean);
+    return csrec_cuda_launched("center_quads", error);
 }

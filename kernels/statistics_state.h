@@ -25,8 +25,8 @@ csrec_status csrec_cuda_rows_sum(const csrec_cuda_groups *groups, int64_t m, con
 csrec_status csrec_cuda_rows_peak(const csrec_cuda_groups *groups, int64_t m, const float *X,
                                   const double *weights, const double *mean, float *ends,
                                   float *peak, csrec_error *error);
-csrec_status csrec_cuda_rows_center(const csrec_cuda_groups *groups, int64_t m, float *X,
-                                    const double *mean, csrec_error *error);
+csrec_status csrec_cuda_rows_center(int64_t n, int64_t m, float *X, const double *mean,
+                                    csrec_error *error);
 
 /* Columns in blocks of 128, rows in blocks of 64: the shape of a product's operands. */
 enum {
@@ -53,6 +53,11 @@ void csrec_cuda_covariance_take(csrec_cuda_covariance *c, csrec_cuda_block *bloc
 csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, const float *X,
                                        const double *weights, const double *mean, const float *peak,
                                        csrec_error *error);
+/* Tiles of so many slices of `slice` stages of 64 rows each, `steps` stages in all, into
+ * c->partial: covariance_90a.cu, only for devices of compute capability 9.0. */
+csrec_status csrec_cuda_covariance_multiply_90a(const csrec_cuda_covariance *c, int64_t slices,
+                                                int64_t slice, int64_t steps,
+                                                const unsigned short *packed, csrec_error *error);
 csrec_status csrec_cuda_covariance_divide(csrec_cuda_covariance *c, double weight,
                                           csrec_error *error);
 
