@@ -16,19 +16,22 @@
  *
  * Tensor cores align the 16 products and the accumulator to the largest exponent and cut what lies
  * below 2 bits beyond a float's last: a bias towards zero, 2^-22 of the accumulator a step. So an
- * accumulator starts from 0 for every 16 rows, the small products first, and is added outside,
- * rounded to nearest, to a float that sums at most 16 sqrt(m) rows (a slice); slices are added in
- * double. A step's bias is then about 1e-7 at most, and the roundings of a slice, m / 16 in all,
- * average to about 2^-25 sqrt(m / 48) / slices = 6e-8 at m = 202,599.
+ * accumulator starts from 0 for every 16 rows (32 in covariance_90a.cu), the small products first,
+ * and is added outside, rounded to nearest, to a float that sums at most 16 sqrt(m) rows (a slice);
+ * slices are added in double. The bias is then about 1e-7 at most (1.5e-7: after the first 16 rows
+ * of 32 the accumulator has half its size), and the roundings of a slice, m / 16 in all, average to
+ * about 2^-25 sqrt(m / 48) / slices = 6e-8 at m = 202,599.
  *
  * The work is n (n + 1) m / 2 multiplications three times over, 3.7 Tflop for 202,599 x 2,475 (4.2
  * with the tiles' edges). Both operands have rows as their inner dimension, so they are packed
- * once, transposed and swizzled as ldmatrix reads them without bank conflicts: a tile's step is two
- * copies of 32 KiB that lie in one piece. */
+ * once, transposed and swizzled as ldmatrix and wgmma read them without bank conflicts: a tile's
+ * step is two copies of 32 KiB that lie in one piece. The tiles of this file run on any device;
+ * where there is compute capability 9.0, those of covariance_90a.cu take half the time. */
 #include <math.h>
 
 #include "kernels/mma.cuh"
 #include "kernels/statistics_state.h"
+#include "kernels/triangle.cuh"
 
 enum {
     BLOCK = CSREC_COVARIANCE_BLOCK,
@@ -39,6 +42,8 @@ enum {
     CHUNKS = ROWS / 8,   /* of 16 bytes, in a packed column */
     OPERAND = 4 * PIECE, /* bytes: both pieces of a block */
     STAGE = 2 * OPERAND, /* of both blocks */
+    AHEAD = 16,
+    PACKERS = 4,
     ACROSS = 32,
     DOWN = 8
 };
@@ -60,63 +65,66 @@ __device__ __forceinline__ int chunk_at(int c, int q) {
     return c * CHUNKS + (q ^ (c & (CHUNKS - 1)));
 }
 
-__device__ __forceinline__ uint32_t two_halves(float a, float b) {
-    return __half_as_ushort(__float2half_rn(a)) | (uint32_t)__half_as_ushort(__float2half_rn(b))
-                                                      << 16;
+/* The first pieces of two numbers, and the second. */
+__device__ __forceinline__ void cut_two(const float *a, uint32_t *high, uint32_t *low) {
+    const __half2 h = __floats2half2_rn(a[0], a[1]);
+    const float2 back = __half22float2(h);
+    const __half2 l = __floats2half2_rn(a[0] - back.x, a[1] - back.y);
+    *high = *(const uint32_t *)&h;
+    *low = *(const uint32_t *)&l;
 }
 
-__device__ __forceinline__ float rest(float a) {
-    return a - __half2float(__float2half_rn(a));
+__device__ __forceinline__ void cut_eight(const float *a, uint4 *high, uint4 *low) {
+    uint4 h, l;
+    cut_two(a, &h.x, &l.x);
+    cut_two(a + 2, &h.y, &l.y);
+    cut_two(a + 4, &h.z, &l.z);
+    cut_two(a + 6, &h.w, &l.w);
+    *high = h;
+    *low = l;
 }
 
-/* A block of 64 rows and 128 columns, cut into halves; zeros beyond the matrix. */
-__global__ void __launch_bounds__(THREADS)
-    pack_rows(int64_t n, int64_t blocks, int64_t m, const float *X, const double *weights,
+/* A block of 64 rows and 128 columns, cut into halves; zeros beyond the matrix. A thread takes half
+ * a column, AHEAD loads at a time. Scales are powers of two, so mean and numbers may be scaled
+ * before the difference is rounded. */
+template <bool WEIGHTED>
+__global__ void __launch_bounds__(THREADS, PACKERS)
+    pack_rows(int64_t n, unsigned blocks, int64_t m, const float *X, const double *weights,
               const double *mean, const double *scale, uint4 *packed) {
-    __shared__ uint4 high[BLOCK * CHUNKS], low[BLOCK * CHUNKS];
+    __shared__ uint4 pieces[2 * BLOCK * CHUNKS];
     __shared__ double root[ROWS];
-    const int64_t first = blockIdx.x / blocks * ROWS;
-    if (threadIdx.x < ROWS) {
+    const int64_t first = (int64_t)(blockIdx.x / blocks) * ROWS;
+    if (WEIGHTED && threadIdx.x < ROWS) {
         const int64_t i = first + threadIdx.x;
-        root[threadIdx.x] = weights && i < m ? sqrt(weights[i]) : 1.0;
+        root[threadIdx.x] = i < m ? sqrt(weights[i]) : 0.0;
     }
-    __syncthreads();
-    const int c = threadIdx.x % BLOCK;
-    const int64_t j = blockIdx.x % blocks * BLOCK + c;
-    const double middle = j < n ? mean[j] : 0.0, factor = j < n ? scale[j] : 0.0;
-    for (int q = threadIdx.x / BLOCK; q < CHUNKS; q += THREADS / BLOCK) {
-        float a[8];
+    if (WEIGHTED) __syncthreads();
+    const int c = threadIdx.x % BLOCK, top = threadIdx.x / BLOCK * (ROWS / 2);
+    const int64_t j = (int64_t)(blockIdx.x % blocks) * BLOCK + c;
+    const int rows = j < n ? (int)(m - first < ROWS ? m - first : ROWS) : 0;
+    const double factor = j < n ? scale[j] : 0.0, middle = j < n ? mean[j] * factor : 0.0;
+    const float *from = X + (first + top) * n + j;
 #pragma unroll
-        for (int r = 0; r < 8; r++) {
-            const int64_t i = first + 8 * q + r;
-            a[r] = i < m && j < n ? X[i * n + j] : 0.0f;
+    for (int r = top; r < top + ROWS / 2; r += AHEAD) {
+        float a[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++, from += n) a[k] = r + k < rows ? __ldcs(from) : 0.0f;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            double centred = fma((double)a[k], factor, -middle);
+            if (WEIGHTED) centred *= root[r + k];
+            a[k] = r + k < rows ? (float)centred : 0.0f;
         }
 #pragma unroll
-        for (int r = 0; r < 8; r++) {
-            const bool there = first + 8 * q + r < m;
-            const double centred = root[8 * q + r] * ((double)a[r] - middle);
-            a[r] = there ? (float)(centred * factor) : 0.0f;
+        for (int k = 0; k < AHEAD; k += 8) {
+            uint4 *to = pieces + chunk_at(c, (r + k) / 8);
+            cut_eight(a + k, to, to + BLOCK * CHUNKS);
         }
-        high[chunk_at(c, q)] = make_uint4(two_halves(a[0], a[1]), two_halves(a[2], a[3]),
-                                          two_halves(a[4], a[5]), two_halves(a[6], a[7]));
-        low[chunk_at(c, q)] =
-            make_uint4(two_halves(rest(a[0]), rest(a[1])), two_halves(rest(a[2]), rest(a[3])),
-                       two_halves(rest(a[4]), rest(a[5])), two_halves(rest(a[6]), rest(a[7])));
     }
     __syncthreads();
-    uint4 *to = packed + (int64_t)blockIdx.x * (OPERAND / 16);
-    for (int k = threadIdx.x; k < BLOCK * CHUNKS; k += THREADS) {
-        to[k] = high[k];
-        to[BLOCK * CHUNKS + k] = low[k];
-    }
-}
-
-__device__ __forceinline__ void find_tile(int64_t tile, int64_t *i, int64_t *j) {
-    int64_t row = (int64_t)((sqrt(8.0 * (double)tile + 1.0) - 1.0) * 0.5);
-    while ((row + 1) * (row + 2) / 2 <= tile) row++;
-    while (row * (row + 1) / 2 > tile) row--;
-    *i = row;
-    *j = tile - row * (row + 1) / 2;
+    uint4 *to = packed + (int64_t)blockIdx.x * (OPERAND / 16) + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < 2 * BLOCK * CHUNKS; k += THREADS) to[k] = pieces[k + threadIdx.x];
 }
 
 /* A warp's 64 x 32 entries: 4 by 4 products of 16 x 8. */
@@ -188,7 +196,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                    float *partial) {
     extern __shared__ __align__(1024) uint4 stage[];
     int64_t i, j;
-    find_tile(blockIdx.x % tiles, &i, &j);
+    csrec_triangle_find(blockIdx.x % tiles, &i, &j);
     const int64_t first = blockIdx.x / tiles * slice;
     const int64_t count = first + slice < steps ? slice : steps - first;
     const int64_t stride = blocks * (OPERAND / 16);
@@ -231,7 +239,7 @@ __global__ void __launch_bounds__(ACROSS *DOWN)
     const int part = blockIdx.x % (PARTS * PARTS);
     const int down = part / PARTS * ACROSS, right = part % PARTS * ACROSS;
     int64_t I, J;
-    find_tile(tile, &I, &J);
+    csrec_triangle_find(tile, &I, &J);
     if (I == J && right > down) return;
     const int64_t j = J * BLOCK + right + threadIdx.x;
     for (int y = threadIdx.y; y < ACROSS; y += DOWN) {
@@ -240,6 +248,7 @@ __global__ void __launch_bounds__(ACROSS *DOWN)
         const double unit = unscale[i] * unscale[j];
         const float *from = partial + tile * TILE + (down + y) * BLOCK + right;
         double sum = C[i * n + j];
+#pragma unroll 8
         for (int64_t s = 0; s < slices; s++)
             sum += (double)from[s * tiles * TILE + threadIdx.x] * unit;
         C[i * n + j] = sum;
@@ -301,34 +310,36 @@ void csrec_cuda_covariance_take(csrec_cuda_covariance *c, csrec_cuda_block *bloc
     c->C = (double *)csrec_cuda_block_take(block, c->n * c->n, sizeof(double));
 }
 
-/* More stages hide more latency; three fit from compute capability 9.0 on. */
+template <int STAGES>
+static csrec_status multiply_staged(const csrec_cuda_covariance *c, int64_t slices, int64_t slice,
+                                    int64_t steps, const uint4 *packed, csrec_error *error) {
+    const int shared = STAGES * STAGE;
+    csrec_status status =
+        csrec_cuda_check(cudaFuncSetAttribute(multiply_tiles<STAGES>,
+                                              cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+                         "multiply_tiles", error);
+    if (status) return status;
+    multiply_tiles<STAGES><<<(unsigned)(slices * c->tiles), THREADS, shared>>>(
+        c->tiles, c->blocks, slice, steps, packed, c->partial);
+    return csrec_cuda_launched("multiply_tiles", error);
+}
+
+/* Three stages hide more latency, where they fit. */
 static csrec_status multiply(const csrec_cuda_covariance *c, int64_t slices, int64_t slice,
-                             int64_t steps, const uint4 *packed, csrec_error *error) {
+                             int64_t steps, const unsigned short *packed, csrec_error *error) {
     csrec_cuda_size size;
     csrec_status status = csrec_cuda_measure(&size, error);
     if (status) return status;
+    if (size.major == 9)
+        return csrec_cuda_covariance_multiply_90a(c, slices, slice, steps, packed, error);
     if (size.shared < 2 * STAGE)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: a covariance takes %d bytes of shared memory a block, the device "
                           "has %d; use --backend cpu",
                           2 * STAGE, size.shared);
-    const bool three = size.shared >= 3 * STAGE;
-    const int shared = (three ? 3 : 2) * STAGE;
-    const unsigned count = (unsigned)(slices * c->tiles);
-    status = csrec_cuda_check(
-        three ? cudaFuncSetAttribute(multiply_tiles<3>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     shared)
-              : cudaFuncSetAttribute(multiply_tiles<2>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     shared),
-        "multiply_tiles", error);
-    if (status) return status;
-    if (three)
-        multiply_tiles<3>
-            <<<count, THREADS, shared>>>(c->tiles, c->blocks, slice, steps, packed, c->partial);
-    else
-        multiply_tiles<2>
-            <<<count, THREADS, shared>>>(c->tiles, c->blocks, slice, steps, packed, c->partial);
-    return csrec_cuda_launched("multiply_tiles", error);
+    return (size.shared < 3 * STAGE
+                ? multiply_staged<2>
+                : multiply_staged<3>)(c, slices, slice, steps, (const uint4 *)packed, error);
 }
 
 /* Rows that are packed: as many slices at once as have room. */
@@ -339,7 +350,7 @@ static csrec_status add_packed(const csrec_cuda_covariance *c, int64_t rows, int
     csrec_status status = CSREC_OK;
     for (int64_t s = 0; s < all && !status; s += c->slices) {
         const int64_t slices = all - s < c->slices ? all - s : c->slices;
-        const uint4 *from = (const uint4 *)c->packed + s * per_slice * c->blocks * (OPERAND / 16);
+        const unsigned short *from = c->packed + s * per_slice * c->blocks * (OPERAND / 2);
         status = multiply(c, slices, per_slice, steps - s * per_slice, from, error);
         if (status) return status;
         const unsigned parts = (unsigned)c->tiles * (TILE / (ACROSS * ACROSS));
@@ -360,9 +371,9 @@ csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, cons
     for (int64_t i = 0; i < m && !status; i += whole) {
         const int64_t rows = m - i < whole ? m - i : whole;
         const unsigned blocks = csrec_cuda_blocks(rows, ROWS) * (unsigned)c->blocks;
-        pack_rows<<<blocks, THREADS>>>(c->n, c->blocks, rows, X + i * c->n,
-                                       weights ? weights + i : NULL, mean, c->scale,
-                                       (uint4 *)c->packed);
+        auto pack = weights ? pack_rows<true> : pack_rows<false>;
+        pack<<<blocks, THREADS>>>(c->n, (unsigned)c->blocks, rows, X + i * c->n,
+                                  weights ? weights + i : NULL, mean, c->scale, (uint4 *)c->packed);
         status = csrec_cuda_launched("pack_rows", error);
         if (!status) status = add_packed(c, rows, slice, error);
     }

@@ -54,6 +54,26 @@ static void centring_takes_the_mean(void **state) {
     }
 }
 
+/* Blocks of 128 columns in odd and even numbers, the last of any width: pairs of tiles, and tiles
+ * without a neighbour. */
+static void many_columns_are_covered(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    for (int64_t blocks = 2; blocks <= 5; blocks++) {
+        int64_t columns = 128 * blocks + 1 + check_below(&seed, 128);
+        data d = draw(1 + check_below(&seed, 400), columns, 100.0, blocks % 2);
+        double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
+        double *mean = malloc((size_t)d.n * sizeof *mean);
+        solve_directly(&d);
+        assert_ok(csrec_mean_on("cuda", d.m, d.n, d.X, d.weights, 0, mean, NULL));
+        assert_ok(csrec_covariance_on("cuda", d.m, d.n, d.X, d.weights, NULL, 0, C, NULL));
+        check_close(&d, mean, C);
+        free(mean);
+        free(C);
+        clear(&d);
+    }
+}
+
 static void fill(csrec_cuda_statistics *s, const data *d, const float *X, const double *weights,
                  int64_t chunk, bool second) {
     for (int64_t i = 0; i < d->m; i += chunk) {
@@ -156,9 +176,9 @@ static void mistakes_are_refused(void **state) {
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_direct_sums),  cmocka_unit_test(centring_takes_the_mean),
-        cmocka_unit_test(chunks_add_up),        cmocka_unit_test(any_numbers_are_accurate),
-        cmocka_unit_test(mistakes_are_refused),
+        cmocka_unit_test(follows_direct_sums),      cmocka_unit_test(centring_takes_the_mean),
+        cmocka_unit_test(many_columns_are_covered), cmocka_unit_test(chunks_add_up),
+        cmocka_unit_test(any_numbers_are_accurate), cmocka_unit_test(mistakes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
