@@ -7,9 +7,11 @@
  * multiple of 16 bytes; the columns' results of a group are folded in the end. */
 #include "kernels/statistics_state.h"
 
+/* BLOCKS: as many as an H200 has room for at once, 5 a multiprocessor with the registers of
+ * peak_groups; a second wave would end with most of them idle, and more parts are more to fold. */
 enum {
     THREADS = 128,
-    BLOCKS = 4096,
+    BLOCKS = 660,
     PARTS = 1024,
     ACROSS = 32,
     DOWN = 32,
@@ -40,7 +42,7 @@ __device__ __forceinline__ void walk(const csrec_cuda_groups *g, int64_t count, 
     for (; k + FLIGHT <= end; k += FLIGHT) {
         float4 x[FLIGHT];
 #pragma unroll
-        for (int i = 0; i < FLIGHT; i++) x[i] = __ldcs(from + (k + i) * g->quads);
+        for (int i = 0; i < FLIGHT; i++) x[i] = from[(k + i) * g->quads];
 #pragma unroll
         for (int i = 0; i < FLIGHT; i++) step(k + i, x[i]);
     }
