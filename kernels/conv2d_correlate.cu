@@ -115,6 +115,29 @@ __device__ __forceinline__ void fetch_results(const csrec_conv_place *g, const w
     }
 }
 
+/* A warp lays out a channel's window, whose first entry is in[origin] at line down, column right;
+ * zeros outside of the picture, and where the channel is not there. */
+__device__ __forceinline__ void fetch_window(const csrec_conv_place *g, const csrec_conv_window *v,
+                                             int64_t origin, int down, int right, bool channel,
+                                             const float *in, float *to) {
+    int at = threadIdx.x % 32;
+    const int entries = v->height * v->width, end = right + v->width;
+    const float *from = in + origin + at;
+    right += at;
+    for (; at < entries; at += 32) {
+        const bool there =
+            channel && (unsigned)down < (unsigned)g->in[0] && (unsigned)right < (unsigned)g->in[1];
+        csrec_async_4(to + at, there ? from : in, there);
+        from += 32;
+        right += 32;
+        if (right >= end) { /* once at most: lines are 32 long or longer */
+            right -= v->width;
+            from += g->in[1] - v->width;
+            down++;
+        }
+    }
+}
+
 /* The sum of the four warps that have the same rows. */
 __device__ __forceinline__ void write_part(const sums &sum, float *shared, float *to) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -154,8 +177,8 @@ __global__ void __launch_bounds__(THREADS, 2)
             const int down = w.line + v.before[0], right = w.column + v.before[1];
             const int64_t origin =
                 (w.n * g.channels + channel) * g.in_plane + (int64_t)down * g.in[1] + right;
-            csrec_conv_fetch_window(&g, &v, origin, down, right, channel < g.channels, in,
-                                    a + OUTS + warp * v.pitch);
+            fetch_window(&g, &v, origin, down, right, channel < g.channels, in,
+                         a + OUTS + warp * v.pitch);
             walk(&v, &w);
         }
         csrec_async_commit();

@@ -7,7 +7,14 @@
  * weights, packed as fragments in this order, and the window of a chunk that begins in it. */
 #include "kernels/conv2d_window.cuh"
 
-enum { LINES = 8, THREADS = 32 * LINES, STAGES = 3, BANK = 8, DEEP = CSREC_WINDOW_CHANNELS };
+enum {
+    LINES = 8,
+    THREADS = 32 * LINES,
+    STAGES = 3,
+    UNIT = 128,
+    BANK = 8,
+    DEEP = CSREC_WINDOW_CHANNELS
+};
 
 /* Which weight an entry of the matrix of fragments is. */
 typedef struct packing {
@@ -97,6 +104,42 @@ __device__ __forceinline__ tile own_tile(const csrec_conv_window *v) {
             (int)(blockIdx.x % across) * CSREC_WINDOW_ACROSS};
 }
 
+/* Where in a channel the entries of the tile's window are, the same for all channels. */
+constexpr unsigned OUTSIDE = 1u << 31;
+
+__device__ __forceinline__ void list_places(const csrec_conv_place *g, const csrec_conv_window *v,
+                                            const tile *t, unsigned *places) {
+    for (int k = threadIdx.x; k < v->pitch - BANK; k += THREADS) {
+        const int down = t->line + v->before[0] + k / v->width;
+        const int right = t->column + v->before[1] + k % v->width;
+        const bool there = k < v->height * v->width && (unsigned)down < (unsigned)g->in[0] &&
+                           (unsigned)right < (unsigned)g->in[1];
+        places[k] = there ? (unsigned)(down * g->in[1] + right) : OUTSIDE;
+    }
+}
+
+/* A warp's channel of a window; zeros where it is not there. Shared memory is read before it is
+ * written, four times 32 entries at once. */
+template <int N>
+__device__ __forceinline__ void fetch_entries(const unsigned *places, bool channel,
+                                              const float *from, float *to) {
+    unsigned place[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) place[i] = places[32 * i];
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        csrec_async_4(to + 32 * i, from + (place[i] & ~OUTSIDE), channel && place[i] < OUTSIDE);
+}
+
+__device__ __forceinline__ void fetch_window(int entries, const unsigned *places, bool channel,
+                                             const float *from, float *to) {
+    int k = threadIdx.x % 32;
+#pragma unroll 1
+    for (; k + 3 * 32 < entries; k += 4 * 32) fetch_entries<4>(places + k, channel, from, to + k);
+#pragma unroll 1
+    for (; k < entries; k += 32) fetch_entries<1>(places + k, channel, from, to + k);
+}
+
 template <int MT, int GROUP>
 __global__ void __launch_bounds__(THREADS, 2)
     multiply_windows(const __grid_constant__ csrec_conv_place g,
@@ -105,28 +148,36 @@ __global__ void __launch_bounds__(THREADS, 2)
     enum { STEP = MT * 256, A = GROUP * STEP };
     extern __shared__ __align__(16) float shared[];
     float *a = shared, *b = shared + STAGES * A;
+    unsigned *places = (unsigned *)(b + STAGES * DEEP * v.pitch);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int taps = v.taps[0] * v.taps[1];
     const tile t = own_tile(&v);
-    const int down = t.line + v.before[0], right = t.column + v.before[1];
-    const int64_t origin = t.n * g.channels * g.in_plane + (int64_t)down * g.in[1] + right;
+    in += t.n * g.channels * g.in_plane;
     packed += (int64_t)blockIdx.y * stages * A;
+    int next = 0; /* chunk that is not fetched yet */
     auto fetch = [&](int stage) {
         if (stage < stages) {
-            float *to = a + stage % STAGES * A;
-            for (int k = threadIdx.x; k < A / 4; k += THREADS)
-                csrec_async_16(to + 4 * k, packed + (int64_t)stage * A + 4 * k);
-            const int chunk = (stage * GROUP + GROUP - 1) / taps, channel = chunk * DEEP + warp;
-            if (chunk < chunks && chunk * taps >= stage * GROUP)
-                csrec_conv_fetch_window(&g, &v, origin + channel * g.in_plane, down, right,
-                                        channel < g.channels, in,
-                                        b + (chunk % STAGES * DEEP + warp) * v.pitch);
+            float *to = a + stage % STAGES * A + 4 * threadIdx.x;
+            const float *from = packed + (int64_t)stage * A + 4 * threadIdx.x;
+#pragma unroll
+            for (int k = 0; k < A; k += 4 * THREADS)
+                if (A - k >= 4 * THREADS || k + 4 * (int)threadIdx.x < A)
+                    csrec_async_16(to + k, from + k);
+            if (next < chunks && next * taps < (stage + 1) * GROUP) {
+                const int channel = next * DEEP + warp;
+                const bool there = channel < g.channels;
+                fetch_window(v.pitch - BANK, places, there, in + (there ? channel * g.in_plane : 0),
+                             b + (next % STAGES * DEEP + warp) * v.pitch);
+                next++;
+            }
         }
         csrec_async_commit();
     };
     float sum[MT][4][4] = {};
     walker w = {0, 0, 0, v.start};
     const float *own = b + lane % 4 * v.pitch + warp * v.width + lane / 4;
+    list_places(&g, &v, &t, places);
+    __syncthreads();
     for (int s = 0; s < STAGES - 1; s++) fetch(s);
     for (int stage = 0; stage < stages; stage++) {
         csrec_async_wait<STAGES - 2>();
@@ -182,9 +233,9 @@ static packing packing_for(const csrec_cuda_conv_sum *s, int64_t per_row) {
 static int64_t shared_bytes(const csrec_cuda_conv_sum *s) {
     const int64_t group = group_for(csrec_conv_taps_of(s));
     const int64_t weights = group * csrec_conv_tiles_for(s->rows) * 256;
-    const int64_t windows = DEEP * csrec_conv_window_pitch(s, LINES, BANK);
-    const int64_t turn = LINES * CSREC_CONV_TURN, stages = STAGES * (weights + windows);
-    return (stages > turn ? stages : turn) * (int64_t)sizeof(float);
+    const int64_t pitch = csrec_conv_window_pitch(s, LINES, BANK);
+    const int64_t turn = LINES * CSREC_CONV_TURN, all = STAGES * (weights + DEEP * pitch) + pitch;
+    return (all > turn ? all : turn) * (int64_t)sizeof(float);
 }
 
 /* Padding of tiles and of channels is worth up to 2.25 times the work (measured on an H200). */

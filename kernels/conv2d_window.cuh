@@ -8,7 +8,7 @@
 enum {
     CSREC_WINDOW_ACROSS = 32,    /* positions of a tile's line, one a lane */
     CSREC_WINDOW_CHANNELS = 8,   /* a chunk: a warp's each, and the inner extent of a product */
-    CSREC_WINDOW_MOST = 96 << 10 /* bytes of shared memory, that all devices from sm_80 on have */
+    CSREC_WINDOW_MOST = 99 << 10 /* bytes of shared memory, that all devices from sm_80 on have */
 };
 
 /* A tile's window: height lines of width inputs, pitch floats from channel to channel. Tap (i, j)
@@ -23,7 +23,7 @@ static inline int64_t csrec_conv_chunks(const csrec_cuda_conv_sum *s) {
     return csrec_conv_whole(s->channels, CSREC_WINDOW_CHANNELS);
 }
 
-/* Entries of a channel's window; bank: pitch = bank modulo 32. */
+/* Entries of a channel's window, whole lines of 32, and `bank` more. */
 static inline int64_t csrec_conv_window_pitch(const csrec_cuda_conv_sum *s, int lines, int bank) {
     int64_t extent[2];
     for (int a = 0; a < 2; a++) {
@@ -32,7 +32,7 @@ static inline int64_t csrec_conv_window_pitch(const csrec_cuda_conv_sum *s, int 
                     (advance < 0 ? -advance : advance) * (s->axis[a].taps - 1);
         if (extent[a] > CSREC_WINDOW_MOST) extent[a] = CSREC_WINDOW_MOST; /* too many anyhow */
     }
-    return csrec_conv_whole(extent[0] * extent[1] - bank, 32) * 32 + bank;
+    return csrec_conv_whole(extent[0] * extent[1], 32) * 32 + bank;
 }
 
 static inline csrec_conv_window csrec_conv_window_of(const csrec_cuda_conv_sum *s, int lines,
@@ -52,30 +52,6 @@ static inline csrec_conv_window csrec_conv_window_of(const csrec_cuda_conv_sum *
     v.start = behind[0] * v.width + behind[1];
     v.pitch = (int)csrec_conv_window_pitch(s, lines, bank);
     return v;
-}
-
-/* A warp lays out a channel's window, whose first entry is in[origin] at line down, column right;
- * zeros outside of the picture, and where the channel is not there. */
-__device__ __forceinline__ void csrec_conv_fetch_window(const csrec_conv_place *g,
-                                                        const csrec_conv_window *v, int64_t origin,
-                                                        int down, int right, bool channel,
-                                                        const float *in, float *to) {
-    int at = threadIdx.x % 32;
-    const int entries = v->height * v->width, end = right + v->width;
-    const float *from = in + origin + at;
-    right += at;
-    for (; at < entries; at += 32) {
-        const bool there =
-            channel && (unsigned)down < (unsigned)g->in[0] && (unsigned)right < (unsigned)g->in[1];
-        csrec_async_4(to + at, there ? from : in, there);
-        from += 32;
-        right += 32;
-        if (right >= end) { /* once at most: lines are 32 long or longer */
-            right -= v->width;
-            from += g->in[1] - v->width;
-            down++;
-        }
-    }
 }
 
 /* Whether the sum's positions advance by one. */
