@@ -7,14 +7,7 @@
  * weights, packed as fragments in this order, and the window of a chunk that begins in it. */
 #include "kernels/conv2d_window.cuh"
 
-enum {
-    LINES = 8,
-    THREADS = 32 * LINES,
-    STAGES = 3,
-    UNIT = 128,
-    BANK = 8,
-    DEEP = CSREC_WINDOW_CHANNELS
-};
+enum { LINES = 8, THREADS = 32 * LINES, STAGES = 3, BANK = 8, DEEP = CSREC_WINDOW_CHANNELS };
 
 /* Which weight an entry of the matrix of fragments is. */
 typedef struct packing {
