@@ -1,12 +1,13 @@
 /* cuda_gaussian.c - recoveries by Gaussian groups (solver gaussian) with backend cuda and on the
  * CPU in the same run, both efforts, on a picture sampled at 25 %. A JSON object a line.
  *
- *     bench_cuda_gaussian
+ *     bench_cuda_gaussian [SIDE]
+ *
+ * SIDE: pictures of this edge alone, on the device alone.
  *
  * ms: all of csrec_recover, the least of some calls after a first one, which makes the device
- * ready; of these grids_ms before the thresholding (effort 1: adaptive grids, on the CPU with any
- * backend), threshold_ms for the rest of the start, rounds_ms from the picture on the device to the
- * delivery. */
+ * ready; of these grids_ms before the thresholding (effort 1: adaptive grids), threshold_ms for the
+ * rest of the start, rounds_ms from the picture on the device to the delivery. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,14 +88,15 @@ static void measure(scene *s, int64_t side, double effort, const char *backend, 
     fflush(stdout);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     if (bench_no_device()) return 0;
-    const int64_t sides[] = {256, 512, 1024};
-    for (int k = 0; k < 3; k++) {
+    int64_t sides[] = {256, 512, 1024}, only = argc > 1 ? atoll(argv[1]) : 0;
+    if (only > 0) sides[0] = only;
+    for (int k = 0; k < (only > 0 ? 1 : 3); k++) {
         scene s = scene_create(sides[k]);
         for (int effort = 0; effort < 2; effort++) {
             measure(&s, sides[k], effort, "cuda", k < 2 ? 5 : 2);
-            if (k < 2) measure(&s, sides[k], effort, "cpu", 1);
+            if (k < 2 && only == 0) measure(&s, sides[k], effort, "cpu", 1);
         }
         csrec_measurement_clear(&s.m);
         free(s.truth);

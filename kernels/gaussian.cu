@@ -14,6 +14,12 @@ struct csrec_cuda_gaussian {
     int rows, columns, radius; /* of the candidates; rows 0: none */
 };
 
+/* Where there is no sample y is NaN. */
+__global__ void mark_unknown(csrec_gaussian_device g) {
+    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < g.area * g.channels && !g.mask[at % g.area]) g.y[at] = __int_as_float(0x7fffffff);
+}
+
 static void lay_out(csrec_cuda_gaussian *s) {
     csrec_gaussian_device *g = &s->g;
     csrec_cuda_block *block = &s->memory;
@@ -78,7 +84,9 @@ static csrec_status fill(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_spec 
     for (int c = 0; c < spec->channels && !status; c++)
         status = csrec_cuda_copy(s->g.y + c * s->g.area, spec->y[c],
                                  (size_t)s->g.area * sizeof(float), error);
-    return status;
+    if (status) return status;
+    mark_unknown<<<csrec_cuda_blocks(s->g.area * s->g.channels, 256), 256>>>(s->g);
+    return csrec_cuda_launched("mark_unknown", error);
 }
 
 csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,

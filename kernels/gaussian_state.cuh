@@ -11,7 +11,7 @@ typedef struct csrec_gaussian_device {
     int64_t area;
     bool keep;
     unsigned char *mask;
-    float *y, *u, *variance, *guide; /* [channels][area], guide [area] */
+    float *y, *u, *variance, *guide; /* [channels][area], guide [area]; y: NaN but at samples */
     unsigned long long *sums;        /* [3][channels][area]: w, w x, w v in units of 2^-32 */
     int *row, *column;               /* of the references */
     int2 *match;                     /* [references][group] corners: x down, y right */

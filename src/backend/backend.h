@@ -37,6 +37,8 @@ typedef struct csrec_backend {
     const csrec_statistics_device *statistics;
     const struct csrec_conv2d_device *conv2d;     /* of conv/conv2d.h; NULL: not offered */
     const struct csrec_gaussian_device *gaussian; /* of recover/gaussian.h; NULL: not offered */
+    /* Of recover/adaptive_device.h; NULL: not offered. */
+    const struct csrec_adaptive_device *adaptive;
 } csrec_backend;
 
 extern const csrec_backend csrec_backend_cpu;

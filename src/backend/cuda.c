@@ -2,6 +2,7 @@
 #include "backend/backend.h"
 
 #ifdef CSREC_HAS_CUDA
+#include "backend/cuda_adaptive.h"
 #include "backend/cuda_conv2d.h"
 #include "backend/cuda_gaussian.h"
 #include "backend/cuda_grids.h"
@@ -29,7 +30,8 @@ const csrec_backend csrec_backend_cuda = {.name = "cuda",
                                           .omp = csrec_cuda_omp,
                                           .statistics = &csrec_cuda_statistics_functions,
                                           .conv2d = &csrec_cuda_conv2d,
-                                          .gaussian = &csrec_cuda_gaussian_rounds};
+                                          .gaussian = &csrec_cuda_gaussian_rounds,
+                                          .adaptive = &csrec_cuda_adaptive_passes};
 #else
 #include <stdio.h>
 

@@ -15,44 +15,16 @@
 #include <string.h>
 
 #include "core/threads.h"
-#include "recover/adaptive_picture.h"
+#include "recover/adaptive_device.h"
+#include "recover/adaptive_recipe.h"
 #include "recover/history.h"
 #include "recover/recover.h"
 
-static const struct {
-    float aspect;
-    int angles, grids;
-} classes[] = {{1, 1, 4}, {3, 6, 2}, {5, 10, 2}, {8, 14, 2}};
-
-static const float class_alpha[] = {0.0f, 0.5f};
-
-typedef struct feature_pass {
-    float alpha, scale, position;
-    int projections, radius;
-    double width;
-} feature_pass;
-
-static const feature_pass feature_passes[] = {{0.2f, 0.1f, 0.40f, 4, 3, 2.0},
-                                              {0.3f, 0.2f, 0.30f, 4, 3, 2.0},
-                                              {0.4f, 0.3f, 0.25f, 4, 2, 1.5},
-                                              {0.4f, 0.4f, 0.20f, 5, 2, 1.5},
-                                              {0.4f, 0.4f, 0.20f, 5, 2, 1.5}};
-
-enum {
-    CLASS_KINDS = sizeof classes / sizeof *classes,
-    CLASS_PASSES = sizeof class_alpha / sizeof *class_alpha,
-    FEATURE_PASSES = sizeof feature_passes / sizeof *feature_passes,
-    FEATURE_GRIDS = 28, /* at most 31: 31 * 2^26 < 2^31 */
-    AVERAGED = 2,       /* last passes whose mean is the result */
-    MOST_THREADS = 31   /* classes; each thread has its own sums */
-};
-
-/* Streams of the grids' draws, away from those of core/random.h. */
-static const uint64_t first_stream = UINT64_C(1) << 32;
+enum { MOST_THREADS = 31 /* classes; each thread has its own sums */ };
 
 /* ------------------------------------------------------------------ one grid */
 
-/* z is below 4 times the largest sample; sums of FEATURE_GRIDS values stay below 2^31. */
+/* z is below 4 times the largest sample; sums of CSREC_FEATURE_GRIDS values stay below 2^31. */
 static float units_of(const csrec_picture *p) {
     float largest = 0.0f, units = 0x1p24f;
     int64_t values = (int64_t)p->samples * p->channels;
@@ -103,43 +75,7 @@ static bool is_stopped(csrec_picture *p) {
     return stopped;
 }
 
-/* After each pass: the residual of the recovery itself, and the signal as it would be delivered. */
-static csrec_status take_down(csrec_picture *p) {
-    const csrec_measurement *m = p->measurement;
-    p->passes++;
-    if (!p->record) return CSREC_OK;
-    double *signal = malloc((size_t)p->sites * (size_t)p->channels * sizeof *signal);
-    if (!signal) return CSREC_MEMORY;
-    double energy = 0.0, whole = 0.0;
-    for (int64_t k = 0; k < (int64_t)p->samples * p->channels; k++) {
-        double r = p->unit * ((double)p->y[k] - (double)p->u[k]);
-        energy += r * r;
-        whole += m->y[k] * m->y[k];
-    }
-    csrec_picture_deliver(p, m, p->u, signal);
-    csrec_record_add(p->record, p->passes, energy, whole, csrec_record_error(p->record, signal));
-    free(signal);
-    return CSREC_OK;
-}
-
 /* ------------------------------------------------------------------ class passes */
-
-typedef struct class_place {
-    int kind, angle;
-    uint64_t first_grid;
-} class_place;
-
-static int list_classes(class_place *list, int64_t *grids) {
-    int count = 0;
-    *grids = 0;
-    for (int kind = 0; kind < CLASS_KINDS; kind++)
-        for (int angle = 0; angle < classes[kind].angles; angle++) {
-            if (list) list[count] = (class_place){kind, angle, (uint64_t)*grids};
-            *grids += classes[kind].grids;
-            count++;
-        }
-    return count;
-}
 
 /* Mean of squared errors over channels; in doubles, where equal channels leave the bits of one. */
 static void square_errors(const csrec_picture *p, csrec_adaptive_thread *t, float scale) {
@@ -153,21 +89,17 @@ static void square_errors(const csrec_picture *p, csrec_adaptive_thread *t, floa
     }
 }
 
-static void run_class(csrec_picture *p, csrec_adaptive_thread *t, const class_place *class,
-                      uint64_t stream, float units) {
-    int grids = classes[class->kind].grids;
-    csrec_class_draw draw = {.aspect = classes[class->kind].aspect,
-                             .angles = classes[class->kind].angles,
-                             .number = class->angle};
+static void run_class(csrec_picture *p, csrec_adaptive_thread *t, const csrec_grid_class *class,
+                      int pass, float units) {
     memset(t->sum, 0, (size_t)p->sites * (size_t)p->channels * sizeof *t->sum);
-    for (int g = 0; g < grids && !is_stopped(p); g++) {
-        csrec_axes_draw_class(&draw, &p->base, p->samples, p->options->seed,
-                              stream + class->first_grid + (uint64_t)g, t->axes);
+    for (int g = 0; g < class->grids && !is_stopped(p); g++) {
+        csrec_recipe_class(class, pass, g, p->options->seed, t->axes);
+        csrec_axes_complete(t->axes, &p->base, p->samples);
         add_grid(p, t, units);
-        if (stream + class->first_grid + (uint64_t)g == first_stream) p->levels = t->axes->bits;
+        if (pass == 0 && class->first + g == 0) p->levels = t->axes->bits;
         count_grid(p, "class grids");
     }
-    square_errors(p, t, 1.0f / ((float)grids * units));
+    square_errors(p, t, 1.0f / ((float)class->grids * units));
     csrec_error_map_smooth(&p->map, p->samples, p->pixel, t->square,
                            t->cells + (int64_t)p->map.h * p->map.w, t->cells);
 }
@@ -201,13 +133,13 @@ static void combine_line(const csrec_picture *p, const csrec_adaptive_thread *fr
 }
 
 /* Classes of a batch, one a thread, are added in their order. */
-static void combine(csrec_picture *p, const class_place *class, int count, bool first,
+static void combine(csrec_picture *p, const csrec_grid_class *class, int count, bool first,
                     float units) {
     for (int k = 0; k < count; k++) weigh_cells(p, p->thread[k].cells, first && k == 0);
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t y = 0; y < p->height; y++)
         for (int k = 0; k < count; k++) {
-            float scale = 1.0f / ((float)classes[class[k].kind].grids * units);
+            float scale = 1.0f / ((float)class[k].grids * units);
             combine_line(p, &p->thread[k], y, scale, p->thread[omp_get_thread_num()].line);
         }
 }
@@ -221,63 +153,54 @@ static void add_to_recovery(csrec_picture *p, float alpha) {
 }
 
 /* Stopped in the first pass, what there is counts; later, the pass does not. */
-static void class_pass(csrec_picture *p, int pass, const class_place *list, int count,
-                       int64_t grids, float units) {
-    float alpha = class_alpha[pass];
-    uint64_t stream = first_stream + (uint64_t)(pass * grids);
+static void class_pass(csrec_picture *p, int pass, const csrec_grid_class *list, float units) {
+    float alpha = csrec_class_alpha[pass];
     int done = 0;
     csrec_picture_residual(p, alpha);
     memset(p->weighted, 0, (size_t)p->sites * (size_t)p->channels * sizeof *p->weighted);
     memset(p->weights, 0, (size_t)p->sites * sizeof *p->weights);
-    while (done < count && !p->stopped) {
-        int batch = count - done < p->threads ? count - done : p->threads;
+    while (done < CSREC_CLASSES && !p->stopped) {
+        int left = CSREC_CLASSES - done, batch = left < p->threads ? left : p->threads;
 #pragma omp parallel for schedule(static, 1) num_threads(p->threads)
-        for (int k = 0; k < batch; k++) run_class(p, &p->thread[k], &list[done + k], stream, units);
+        for (int k = 0; k < batch; k++) run_class(p, &p->thread[k], &list[done + k], pass, units);
         if (p->stopped) break;
         combine(p, list + done, batch, done == 0, units);
         done += batch;
     }
-    if (done == count || (pass == 0 && done > 0)) add_to_recovery(p, alpha);
+    if (done == CSREC_CLASSES || (pass == 0 && done > 0)) add_to_recovery(p, alpha);
 }
 
-static csrec_status class_stage(csrec_picture *p, float units, uint64_t *next_stream) {
-    int64_t grids;
-    int count = list_classes(NULL, &grids);
-    class_place *list = malloc((size_t)count * sizeof *list);
-    if (!list) return CSREC_MEMORY;
-    list_classes(list, &grids);
+static csrec_status class_stage(csrec_picture *p, float units) {
+    csrec_grid_class list[CSREC_CLASSES];
+    csrec_classes_list(list);
     p->grids_done = 0;
-    p->grids = grids * CLASS_PASSES;
+    p->grids = CSREC_CLASS_GRIDS * CSREC_CLASS_PASSES;
     csrec_status status = CSREC_OK;
-    for (int pass = 0; pass < CLASS_PASSES && !p->stopped && !status; pass++) {
-        class_pass(p, pass, list, count, grids, units);
-        status = take_down(p);
+    for (int pass = 0; pass < CSREC_CLASS_PASSES && !p->stopped && !status; pass++) {
+        class_pass(p, pass, list, units);
+        status = csrec_picture_take_down(p);
     }
-    free(list);
-    *next_stream = first_stream + (uint64_t)p->grids;
     return status;
 }
 
 /* ------------------------------------------------------------------ feature passes */
 
-static void feature_grids(csrec_picture *p, const feature_pass *pass, uint64_t stream,
-                          float units) {
-    csrec_feature_draw draw = {pass->scale, pass->position, pass->projections};
+static void feature_grids(csrec_picture *p, int pass, float units) {
     size_t bytes = (size_t)p->sites * (size_t)p->channels * sizeof(int32_t);
     for (int t = 0; t < p->threads; t++) memset(p->thread[t].sum, 0, bytes);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads)
-    for (int g = 0; g < FEATURE_GRIDS; g++) {
+    for (int g = 0; g < CSREC_FEATURE_GRIDS; g++) {
         csrec_adaptive_thread *t = &p->thread[omp_get_thread_num()];
         if (is_stopped(p)) continue;
-        csrec_axes_draw_feature(&draw, &p->base, p->samples, p->options->seed, stream + (uint64_t)g,
-                                t->axes);
+        csrec_recipe_feature(pass, g, p->options->seed, t->axes);
+        csrec_axes_complete(t->axes, &p->base, p->samples);
         add_grid(p, t, units);
         count_grid(p, "feature grids");
     }
 }
 
 static void add_mean_of_grids(csrec_picture *p, float alpha, float units) {
-    float scale = 1.0f / ((float)FEATURE_GRIDS * units);
+    float scale = 1.0f / ((float)CSREC_FEATURE_GRIDS * units);
     int64_t values = (int64_t)p->sites * p->channels;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < values; k++) {
@@ -288,35 +211,40 @@ static void add_mean_of_grids(csrec_picture *p, float alpha, float units) {
 }
 
 /* p->weighted takes the recovery before the last pass. */
-static csrec_status feature_stage(csrec_picture *p, float units, uint64_t stream, int *passes) {
+static csrec_status feature_stage(csrec_picture *p, float units, int *passes) {
     int64_t values = (int64_t)p->sites * p->channels;
     csrec_status status = CSREC_OK;
     int pass = 0;
     p->grids_done = 0;
-    p->grids = FEATURE_GRIDS * FEATURE_PASSES;
-    for (; pass < FEATURE_PASSES && !p->stopped && !status; pass++) {
-        const feature_pass *with = &feature_passes[pass];
+    p->grids = CSREC_FEATURE_GRIDS * CSREC_FEATURE_PASSES;
+    for (; pass < CSREC_FEATURE_PASSES && !p->stopped && !status; pass++) {
+        const csrec_feature_pass *with = &csrec_feature_passes[pass];
         csrec_picture_features(p, with->radius, with->width);
         csrec_picture_residual(p, with->alpha);
-        feature_grids(p, with, stream + (uint64_t)(pass * FEATURE_GRIDS), units);
+        feature_grids(p, pass, units);
         if (p->stopped) break;
         memcpy(p->weighted, p->u, (size_t)values * sizeof *p->u);
         add_mean_of_grids(p, with->alpha, units);
-        status = take_down(p);
+        status = csrec_picture_take_down(p);
     }
     *passes = pass;
     return status;
 }
 
-static csrec_status run(csrec_picture *p) {
+static csrec_status run_here(csrec_picture *p, float units, int *passes, csrec_error *error) {
+    csrec_status status = class_stage(p, units);
+    if (!status) status = feature_stage(p, units, passes);
+    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
+}
+
+static csrec_status run(csrec_picture *p, const csrec_adaptive_device *device, csrec_error *error) {
     float units = units_of(p);
-    uint64_t stream;
-    csrec_status status = class_stage(p, units, &stream);
     int passes = 0;
-    if (!status) status = feature_stage(p, units, stream, &passes);
+    csrec_status status = device ? csrec_adaptive_run(device, p, units, &passes, error)
+                                 : run_here(p, units, &passes, error);
     if (status) return status;
     int64_t values = (int64_t)p->sites * p->channels;
-    for (int64_t k = 0; passes >= AVERAGED && k < values; k++)
+    for (int64_t k = 0; passes >= CSREC_PASSES_AVERAGED && k < values; k++)
         p->u[k] = 0.5f * (p->u[k] + p->weighted[k]);
     return CSREC_OK;
 }
@@ -324,7 +252,9 @@ static csrec_status run(csrec_picture *p) {
 static void fill_report(const csrec_picture *p, double seconds, csrec_recover_report *report) {
     *report = (csrec_recover_report){.outcome = p->stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED,
                                      .levels = p->levels,
-                                     .seconds_pursuit = seconds};
+                                     .seconds_pursuit = seconds,
+                                     .pursuits = p->grids_fitted * p->channels,
+                                     .iterations = p->leaves * p->channels};
     for (int t = 0; t < p->threads; t++) {
         report->pursuits += p->thread[t].grids * p->channels;
         report->iterations += p->thread[t].leaves * p->channels;
@@ -359,9 +289,6 @@ static csrec_status check(const csrec_measurement *measurement,
         return csrec_fail(error, CSREC_ARGUMENT,
                           "solver, stopping rules, columns and order are of pursuits on plain "
                           "grids; give --shifts 64 with them");
-    if (options->backend && strcmp(options->backend, "cuda") == 0)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "adaptive grids run on the CPU; use --backend cpu, or --shifts 64");
     return CSREC_OK;
 }
 
@@ -371,21 +298,20 @@ static int threads_of(const csrec_recover_options *options) {
 }
 
 csrec_status csrec_recover_adaptive(const csrec_measurement *measurement,
-                                    const csrec_recover_options *options, double *signal,
+                                    const csrec_recover_options *options,
+                                    const csrec_adaptive_device *device, double *signal,
                                     csrec_recover_report *report, csrec_error *error) {
     csrec_picture picture;
     csrec_status status = check(measurement, options, error);
-    if (!status)
-        status = csrec_picture_create(measurement, options, threads_of(options), &picture, error);
+    int threads = device ? 0 : threads_of(options);
+    if (!status) status = csrec_picture_create(measurement, options, threads, &picture, error);
     if (status) return status;
     double start = csrec_seconds();
     picture.measurement = measurement;
     picture.record =
         csrec_history_record(options->history, 0, "passes over adaptive grids", "pass", -1);
-    status = run(&picture);
-    if (status) {
-        csrec_fail(error, status, "out of memory");
-    } else {
+    status = run(&picture, device, error);
+    if (!status) {
         csrec_picture_deliver(&picture, measurement, picture.u, signal);
         fill_report(&picture, csrec_seconds() - start, report);
     }

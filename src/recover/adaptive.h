@@ -4,13 +4,16 @@
 
 #include "core/error.h"
 
+struct csrec_adaptive_device; /* of adaptive_device.h */
+
 /* Whether it takes the measurement: a shape of two axes, of at most 2^30 pixels. */
 bool csrec_adaptive_suits(const csrec_measurement *measurement);
 
 /* CSREC_ARGUMENT if options of the pursuit on plain grids are set. Uses seed, threads and progress
- * of the options. */
+ * of the options. device: NULL, or does the passes. */
 csrec_status csrec_recover_adaptive(const csrec_measurement *measurement,
-                                    const csrec_recover_options *options, double *signal,
+                                    const csrec_recover_options *options,
+                                    const struct csrec_adaptive_device *device, double *signal,
                                     csrec_recover_report *report, csrec_error *error);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recover/history.h"
+
 /* ------------------------------------------------------------------ memory */
 
 static void clear_thread(csrec_adaptive_thread *thread) {
@@ -62,7 +64,7 @@ static csrec_status allocate(csrec_picture *p) {
         malloc(((size_t)p->height + border) * ((size_t)p->width + border) * sizeof *p->padded);
     p->weighted = malloc(sites * channels * sizeof *p->weighted);
     p->weights = malloc(sites * sizeof *p->weights);
-    p->thread = calloc((size_t)p->threads, sizeof *p->thread);
+    p->thread = calloc((size_t)p->threads + 1, sizeof *p->thread);
     bool ok = p->middle && p->pixel && p->site && p->y && p->z && p->u && p->bases && p->padded &&
               p->weighted && p->weights && p->thread;
     return ok ? CSREC_OK : CSREC_MEMORY;
@@ -207,4 +209,22 @@ void csrec_picture_deliver(const csrec_picture *p, const csrec_measurement *m, c
             double *at = signal + m->index[i] * p->channels + c, y = m->y[i * p->channels + c];
             *at = share < 1.0 ? *at + share * (y - *at) : y;
         }
+}
+
+csrec_status csrec_picture_take_down(csrec_picture *p) {
+    const csrec_measurement *m = p->measurement;
+    p->passes++;
+    if (!p->record) return CSREC_OK;
+    double *signal = malloc((size_t)p->sites * (size_t)p->channels * sizeof *signal);
+    if (!signal) return CSREC_MEMORY;
+    double energy = 0.0, whole = 0.0;
+    for (int64_t k = 0; k < (int64_t)p->samples * p->channels; k++) {
+        double r = p->unit * ((double)p->y[k] - (double)p->u[k]);
+        energy += r * r;
+        whole += m->y[k] * m->y[k];
+    }
+    csrec_picture_deliver(p, m, p->u, signal);
+    csrec_record_add(p->record, p->passes, energy, whole, csrec_record_error(p->record, signal));
+    free(signal);
+    return CSREC_OK;
 }

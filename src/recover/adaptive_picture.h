@@ -40,13 +40,15 @@ typedef struct csrec_picture {
     int threads;
     csrec_adaptive_thread *thread;
     bool stopped;
-    int64_t grids_done, grids; /* of the stage */
-    int levels;                /* of the first grid */
+    int64_t grids_done, grids;    /* of the stage */
+    int64_t grids_fitted, leaves; /* on a device: done, and of all of them */
+    int levels;                   /* of the first grid */
     const csrec_measurement *measurement;
     struct csrec_record *record; /* of the passes, or NULL */
     int64_t passes;              /* done */
 } csrec_picture;
 
+/* threads: 0 where a device does the passes. */
 csrec_status csrec_picture_create(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, int threads,
                                   csrec_picture *picture, csrec_error *error);
@@ -57,6 +59,9 @@ void csrec_picture_residual(csrec_picture *picture, float alpha);
 
 /* The bases after x and y, from u with the samples in place. */
 void csrec_picture_features(csrec_picture *picture, int radius, double width);
+
+/* After each pass: the residual of the recovery itself, and the signal as it would be delivered. */
+csrec_status csrec_picture_take_down(csrec_picture *picture);
 
 /* u to values, samples put back. */
 void csrec_picture_deliver(const csrec_picture *picture, const csrec_measurement *measurement,

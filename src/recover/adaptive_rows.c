@@ -30,7 +30,8 @@ static void project(const csrec_axis *axis, const csrec_bases *bases, int64_t si
     }
 }
 
-static void sample_range(csrec_axis *axis, const csrec_bases *bases, int32_t n) {
+static void reach(csrec_axis *axis, const csrec_bases *bases, int32_t n) {
+    axis->offset = 0.0f;
     axis->least = INFINITY;
     axis->most = -INFINITY;
     for (int32_t i = 0; i < n; i += BLOCK) {
@@ -44,14 +45,12 @@ static void sample_range(csrec_axis *axis, const csrec_bases *bases, int32_t n) 
     }
 }
 
-/* Puts the samples at offset .. offset + their range. */
-static void place(csrec_axis *axis, const csrec_bases *bases, int32_t n, double offset) {
-    axis->offset = 0.0f;
-    sample_range(axis, bases, n);
+/* Puts the samples at begin .. begin + their range. */
+static void place(csrec_axis *axis) {
     float range = axis->most - axis->least;
-    axis->offset = (float)offset - axis->least;
-    axis->least = (float)offset;
-    axis->most = (float)offset + range;
+    axis->offset = axis->begin - axis->least;
+    axis->least = axis->begin;
+    axis->most = axis->begin + range;
 }
 
 /* Bits in which coordinates of the axis differ; those above are the same for all. */
@@ -86,27 +85,39 @@ static void permute(draws *d, int count, int *order) {
     }
 }
 
-static void spread_bit(csrec_axis *axis, int bit, int place) {
-    uint64_t *part = bit < 8 ? axis->low : axis->high;
-    for (int v = 0; v < 256; v++)
-        if (v >> (bit & 7) & 1) part[v] |= UINT64_C(1) << place;
-}
-
 /* Axes too fine for 62 bits are halved together; bits are interleaved from the finest level up,
  * so that a level's cells are as long along each axis. */
-static void interleave(draws *d, csrec_axes *axes) {
+static void interleave(csrec_axes *axes) {
     while (!fits(axes))
         for (int a = 0; a < axes->count; a++) scale_axis(&axes->axis[a], 0.5f);
-    int order[CSREC_AXES_MAX];
-    permute(d, axes->count, order);
-    for (int a = 0; a < axes->count; a++)
-        for (int v = 0; v < 256; v++) axes->axis[a].low[v] = axes->axis[a].high[v] = 0;
     axes->bits = 0;
     for (int bit = 0; bit < CSREC_AXIS_BITS; bit++)
         for (int a = 0; a < axes->count; a++) {
-            csrec_axis *axis = &axes->axis[order[a]];
-            if (bit < live_bits(axis)) spread_bit(axis, bit, axes->bits++);
+            csrec_axis *axis = &axes->axis[axes->order[a]];
+            axis->place[bit] =
+                bit < live_bits(axis) ? (uint8_t)axes->bits++ : (uint8_t)CSREC_AXIS_NONE;
         }
+}
+
+void csrec_axes_place(csrec_axes *axes) {
+    for (int a = 0; a < axes->count; a++) place(&axes->axis[a]);
+    interleave(axes);
+}
+
+static void fill_tables(csrec_axis *axis) {
+    for (int v = 0; v < 256; v++) axis->low[v] = axis->high[v] = 0;
+    for (int bit = 0; bit < CSREC_AXIS_BITS; bit++) {
+        uint64_t *part = bit < 8 ? axis->low : axis->high;
+        if (axis->place[bit] == CSREC_AXIS_NONE) continue;
+        for (int v = 0; v < 256; v++)
+            if (v >> (bit & 7) & 1) part[v] |= UINT64_C(1) << axis->place[bit];
+    }
+}
+
+void csrec_axes_complete(csrec_axes *axes, const csrec_bases *bases, int32_t n) {
+    for (int a = 0; a < axes->count; a++) reach(&axes->axis[a], bases, n);
+    csrec_axes_place(axes);
+    for (int a = 0; a < axes->count; a++) fill_tables(&axes->axis[a]);
 }
 
 /* Rotated position, axes scaled by sx and sy. */
@@ -120,16 +131,21 @@ static void rotate(csrec_axes *axes, double angle, double sx, double sy) {
     axes->axis[1].coefficient[1] = (float)(sy * c);
 }
 
-void csrec_axes_draw_class(const csrec_class_draw *draw, const csrec_bases *bases, int32_t n,
-                           uint64_t seed, uint64_t stream, csrec_axes *axes) {
+/* The last draws of a grid. */
+static void begin(draws *d, double span, csrec_axes *axes) {
+    for (int a = 0; a < axes->count; a++) axes->axis[a].begin = (float)(uniform(d) * span);
+    permute(d, axes->count, axes->order);
+}
+
+void csrec_axes_draw_class(const csrec_class_draw *draw, uint64_t seed, uint64_t stream,
+                           csrec_axes *axes) {
     const double fine = 1.0, span = 700.0;
     draws d = {seed, stream, 0};
     double angle = pi * (draw->number + uniform(&d) - 0.5) / draw->angles;
     double scale = exp2(uniform(&d)) * fine, stretch = sqrt(draw->aspect);
     axes->count = 2;
     rotate(axes, angle, scale * stretch, scale / stretch);
-    for (int a = 0; a < 2; a++) place(&axes->axis[a], bases, n, uniform(&d) * span * fine);
-    interleave(&d, axes);
+    begin(&d, span * fine, axes);
 }
 
 /* A random direction of length `length` in the space of the features. */
@@ -144,8 +160,8 @@ static void draw_direction(draws *d, double length, csrec_axis *axis) {
         axis->coefficient[i] = (float)(v[i] * length / sqrt(square));
 }
 
-void csrec_axes_draw_feature(const csrec_feature_draw *draw, const csrec_bases *bases, int32_t n,
-                             uint64_t seed, uint64_t stream, csrec_axes *axes) {
+void csrec_axes_draw_feature(const csrec_feature_draw *draw, uint64_t seed, uint64_t stream,
+                             csrec_axes *axes) {
     const double fine = 0.25, span = 128.0;
     draws d = {seed, stream, 0};
     axes->count = 2 + draw->projections;
@@ -153,9 +169,7 @@ void csrec_axes_draw_feature(const csrec_feature_draw *draw, const csrec_bases *
     rotate(axes, angle, scale, scale);
     for (int a = 2; a < axes->count; a++)
         draw_direction(&d, draw->scale * exp2(uniform(&d)) * fine, &axes->axis[a]);
-    for (int a = 0; a < axes->count; a++)
-        place(&axes->axis[a], bases, n, uniform(&d) * span * fine);
-    interleave(&d, axes);
+    begin(&d, span * fine, axes);
 }
 
 static void add_axis(const csrec_axis *axis, const csrec_bases *bases, int64_t site, int count,

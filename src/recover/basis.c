@@ -136,8 +136,13 @@ static csrec_status set_filters(job *j, csrec_error *error) {
     return CSREC_OK;
 }
 
-/* The picture from adaptive grids, by their own defaults. */
-static csrec_status make_adaptive(job *j, csrec_error *error) {
+static bool is_named(const job *j) {
+    return j->options->backend && strcmp(j->options->backend, "auto") != 0;
+}
+
+/* The picture from adaptive grids, by their own defaults. What a device cannot do is left to the
+ * CPU, unless it is named. */
+static csrec_status make_adaptive(job *j, const csrec_backend *backend, csrec_error *error) {
     csrec_recover_options options;
     csrec_recover_report report;
     csrec_recover_defaults(j->measurement, &options);
@@ -147,7 +152,13 @@ static csrec_status make_adaptive(job *j, csrec_error *error) {
     options.solve.context = j->options->solve.context;
     j->adaptive = malloc((size_t)(j->entries * j->measurement->channels) * sizeof *j->adaptive);
     if (!j->adaptive) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    return csrec_recover_adaptive(j->measurement, &options, j->adaptive, &report, error);
+    if (backend->adaptive) {
+        csrec_status status =
+            csrec_recover_adaptive(j->measurement, &options, backend->adaptive, j->adaptive,
+                                   &report, is_named(j) ? error : NULL);
+        if (!status || is_named(j)) return status;
+    }
+    return csrec_recover_adaptive(j->measurement, &options, NULL, j->adaptive, &report, error);
 }
 
 /* Every task reports through here, one at a time; a request to stop reaches them all. */
@@ -291,10 +302,6 @@ static csrec_status run_device(const csrec_backend *backend, job *j, csrec_error
     return status;
 }
 
-static bool is_named(const job *j) {
-    return j->options->backend && strcmp(j->options->backend, "auto") != 0;
-}
-
 /* What a device cannot do auto leaves to the CPU. Where a device is named but has no way of its own
  * for the whole iteration, the operators compute their products there. */
 static csrec_status run_somewhere(const csrec_backend *backend, job *j, csrec_error *error) {
@@ -347,7 +354,7 @@ static csrec_status set_up(job *j, const csrec_backend *backend, csrec_error *er
     j->result = malloc((size_t)(j->tasks * j->entries) * sizeof *j->result);
     j->reports = calloc((size_t)j->tasks, sizeof *j->reports);
     if (j->options->mean && csrec_adaptive_suits(j->measurement)) {
-        status = make_adaptive(j, error);
+        status = make_adaptive(j, backend, error);
         if (status) return status;
     }
     return j->result && j->reports ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");

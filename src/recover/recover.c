@@ -52,6 +52,20 @@ static csrec_status on_grids(const csrec_measurement *measurement,
     return status;
 }
 
+/* auto leaves them to the CPU: a process's first use of a device takes longer than most pictures.
+ */
+static csrec_status on_adaptive_grids(const csrec_measurement *measurement,
+                                      const csrec_recover_options *options,
+                                      const csrec_backend *backend, double *signal,
+                                      csrec_recover_report *report, csrec_error *error) {
+    bool named = options->backend && strcmp(options->backend, backend->name) == 0;
+    const csrec_backend *on = named && backend->adaptive ? backend : &csrec_backend_cpu;
+    csrec_status status =
+        csrec_recover_adaptive(measurement, options, on->adaptive, signal, report, error);
+    report->backend = on->name;
+    return status;
+}
+
 csrec_status csrec_recover(const csrec_measurement *measurement,
                            const csrec_recover_options *options, double *signal, csrec_atoms *atoms,
                            csrec_recover_report *report, csrec_error *error) {
@@ -80,8 +94,7 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
                                     "coefficients are written for the haar basis only")
                        : csrec_recover_basis(measurement, options, backend, signal, &own, error);
     } else if (options->shifts == 0) {
-        status = csrec_recover_adaptive(measurement, options, signal, &own, error);
-        own.backend = csrec_backend_cpu.name;
+        status = on_adaptive_grids(measurement, options, backend, signal, &own, error);
     } else {
         status = on_grids(measurement, options, backend, signal, atoms, &own, error);
     }

@@ -1,0 +1,11 @@
+/* cuda_adaptive.h - passes over adaptive grids on a CUDA device. */
+#ifndef CSREC_BACKEND_CUDA_ADAPTIVE_H
+#define CSREC_BACKEND_CUDA_ADAPTIVE_H
+
+#include "recover/adaptive_device.h"
+
+/* The CPU's bits, but where a mean of errors over the whole picture is rounded to a float and lies
+ * within the rounding of a double between two. CSREC_MEMORY: it does not fit. */
+extern const csrec_adaptive_device csrec_cuda_adaptive_passes;
+
+#endif
