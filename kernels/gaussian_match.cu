@@ -1,15 +1,25 @@
-/* gaussian_match.cu - the patches most like each reference patch, within a window.
+/* gaussian_match.cu - the patches most like each reference patch, within a
+ * window.
  *
- * A thread block a reference: the window's guide in shared memory, all distances as keys, the key
- * of the last one wanted by counting eight bits at a time, and a warp that lists what is below it
- * in the order of the window. The best are kept as candidates of the next round, and the group is
- * chosen from them in the same way. Bits of floats that are not negative are in the order of their
- * values. */
+ * A thread block a reference: the window's guide in shared memory, all
+ * distances as keys, those of four places side by side by a thread, the key of
+ * the last one wanted by counting eight bits at a time, and a list of what is
+ * below it in the order of the window. The best are kept as candidates of the
+ * next round, and the group is chosen from them in the same way. Bits of floats
+ * that are not negative are in the order of their values. */
 #include <math.h>
 
 #include "kernels/gaussian_state.cuh"
 
-enum { THREADS = 256, BINS = 256, KEPT = CSREC_CUDA_GAUSSIAN_KEPT };
+enum {
+    THREADS = 256,
+    WARPS = THREADS / 32,
+    BINS = 256,
+    KEPT = CSREC_CUDA_GAUSSIAN_KEPT,
+    ABREAST = 4,   /* places of a thread */
+    LARGEST = 256, /* pixels of a patch with its margin, for that */
+    OVER = 16      /* floats after the window that it reads and leaves */
+};
 
 /* ---- kernels */
 
@@ -63,7 +73,8 @@ __device__ __forceinline__ void find_bin(selection *s) {
     s->rank = left;
 }
 
-/* Leaves key number s->rank, from 0, of n in s->prefix, its number among equal ones in s->rank. */
+/* Leaves key number s->rank, from 0, of n in s->prefix, its number among equal
+ * ones in s->rank. */
 __device__ __forceinline__ void select_key(const unsigned *key, int n, selection *s) {
     for (int shift = 24; shift >= 0; shift -= 8) {
         for (int b = threadIdx.x; b < BINS; b += THREADS) s->count[b] = 0;
@@ -78,24 +89,47 @@ __device__ __forceinline__ void select_key(const unsigned *key, int n, selection
     }
 }
 
-/* Numbers of keys below the limit, and of those equal to it the first ones. One warp. */
+/* Numbers of keys below the limit, and of those equal to it the first ones:
+ * each warp counts its part of the keys, and then lists it after those before.
+ */
 __device__ __forceinline__ void list_keys(const unsigned *key, int n, unsigned limit, int equal,
                                           unsigned short *chosen) {
-    const int lane = threadIdx.x;
-    int listed = 0;
-    for (int first = 0; first < n; first += 32) {
+    __shared__ int below[WARPS], ties[WARPS];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int part = (n + THREADS - 1) / THREADS * 32, begin = warp * part;
+    const int end = begin + part < n ? begin + part : n;
+    int lower = 0, same = 0;
+    for (int i = begin + lane; i < end; i += 32) {
+        lower += key[i] < limit;
+        same += key[i] == limit;
+    }
+    lower = __reduce_add_sync(~0u, lower);
+    same = __reduce_add_sync(~0u, same);
+    if (lane == 0) {
+        below[warp] = lower;
+        ties[warp] = same;
+    }
+    __syncthreads();
+    int listed = 0, met = 0; /* before this warp's */
+    for (int w = 0; w < warp; w++) {
+        listed += below[w];
+        met += ties[w];
+    }
+    listed += met < equal ? met : equal;
+    for (int first = begin; first < end; first += 32) {
         const int i = first + lane;
-        const unsigned own = i < n ? key[i] : ~0u, lower = (1u << lane) - 1;
-        const unsigned ties = __ballot_sync(~0u, own == limit);
-        const bool taken = own < limit || (own == limit && __popc(ties & lower) < equal);
+        const unsigned own = i < end ? key[i] : ~0u, before = (1u << lane) - 1;
+        const unsigned tied = __ballot_sync(~0u, own == limit);
+        const bool taken = own < limit || (own == limit && met + __popc(tied & before) < equal);
         const unsigned all = __ballot_sync(~0u, taken);
-        if (taken) chosen[listed + __popc(all & lower)] = (unsigned short)i;
+        if (taken) chosen[listed + __popc(all & before)] = (unsigned short)i;
         listed += __popc(all);
-        equal -= __popc(ties);
+        met += __popc(tied);
     }
 }
 
-/* Numbers of the least finite ones of n keys, at most `wanted`, in their order. */
+/* Numbers of the least finite ones of n keys, at most `wanted`, in their order.
+ */
 __device__ __forceinline__ int pick(const unsigned *key, int n, int wanted, selection *s,
                                     unsigned short *chosen) {
     if (threadIdx.x == 0) s->finite = 0;
@@ -112,12 +146,13 @@ __device__ __forceinline__ int pick(const unsigned *key, int n, int wanted, sele
     __syncthreads();
     if (wanted == 0) return 0; /* an estimate that is not finite */
     select_key(key, n, s);
-    if (threadIdx.x < 32) list_keys(key, n, s->prefix, s->rank + 1, chosen);
+    list_keys(key, n, s->prefix, s->rank + 1, chosen);
     __syncthreads();
     return wanted;
 }
 
-/* Where many patches are equal to it a reference may be left out: it takes the last place. */
+/* Where many patches are equal to it a reference may be left out: it takes the
+ * last place. */
 __device__ __forceinline__ void include_reference(unsigned short *shift, int n, int middle) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -128,7 +163,8 @@ __device__ __forceinline__ void include_reference(unsigned short *shift, int n, 
     __syncthreads();
 }
 
-/* The guide around a reference, its pixels at the edge repeated beyond the picture. */
+/* The guide around a reference, its pixels at the edge repeated beyond the
+ * picture. Rows are of multiples of four. */
 typedef struct view {
     float *window;
     int wide, high, radius, height, width; /* of a patch and its margin */
@@ -136,11 +172,15 @@ typedef struct view {
 
 __device__ __forceinline__ void look(const csrec_gaussian_device *g, int y, int x, int margin,
                                      const view *v) {
-    for (int k = threadIdx.x; k < v->wide * v->high; k += THREADS) {
-        int i = y - margin - v->radius + k / v->wide, j = x - margin - v->radius + k % v->wide;
+    for (int row = threadIdx.x / 32; row < v->high; row += WARPS) {
+        int i = y - margin - v->radius + row;
         i = i < 0 ? 0 : i < g->height ? i : g->height - 1;
-        j = j < 0 ? 0 : j < g->width ? j : g->width - 1;
-        v->window[k] = g->guide[(int64_t)i * g->width + j];
+        const float *from = g->guide + (int64_t)i * g->width;
+        for (int column = threadIdx.x % 32; column < v->wide; column += 32) {
+            int j = x - margin - v->radius + column;
+            j = j < 0 ? 0 : j < g->width ? j : g->width - 1;
+            v->window[row * v->wide + column] = from[j];
+        }
     }
     __syncthreads();
 }
@@ -156,6 +196,67 @@ __device__ __forceinline__ unsigned key_of(const csrec_gaussian_device *g, const
                                     v->window + i * v->wide + j, v->wide, v->height, v->width));
 }
 
+/* Keys of all places for patches WIDTH wide with their margin: four distances
+ * side by side, row after row, from pixels in registers. */
+template <int WIDTH>
+__device__ __forceinline__ void find_keys(const csrec_gaussian_device *g, const view *v, int y,
+                                          int x, float *patch, unsigned *key) {
+    enum { PATCH = (WIDTH + 3) / 4 * 4, OTHER = (WIDTH + ABREAST + 2) / 4 * 4 };
+    const int side = 2 * v->radius + 1, across = (side + ABREAST - 1) / ABREAST;
+    for (int k = threadIdx.x; k < v->height * PATCH; k += THREADS)
+        patch[k] = v->window[(v->radius + k / PATCH) * v->wide + v->radius + k % PATCH];
+    __syncthreads();
+    for (int item = threadIdx.x; item < side * across; item += THREADS) {
+        const int i = item / across, j = item % across * ABREAST;
+        float sum[ABREAST] = {};
+        for (int r = 0; r < v->height; r++) {
+            __align__(16) float own[PATCH];
+            __align__(16) float other[OTHER];
+#pragma unroll
+            for (int c = 0; c < PATCH; c += 4)
+                *(float4 *)(own + c) = *(const float4 *)(patch + r * PATCH + c);
+#pragma unroll
+            for (int c = 0; c < OTHER; c += 4)
+                *(float4 *)(other + c) = *(const float4 *)(v->window + (i + r) * v->wide + j + c);
+#pragma unroll
+            for (int c = 0; c < WIDTH; c++)
+#pragma unroll
+                for (int s = 0; s < ABREAST; s++) {
+                    const float e = own[c] - other[c + s];
+                    sum[s] = __fmaf_rn(e, e, sum[s]);
+                }
+        }
+        const int top = y + i - v->radius, left = x + j - v->radius;
+        const bool there = top >= 0 && top + g->patch_height <= g->height;
+#pragma unroll
+        for (int s = 0; s < ABREAST; s++) {
+            if (j + s >= side) break;
+            const bool whole = there && left + s >= 0 && left + s + g->patch_width <= g->width;
+            key[i * side + j + s] = whole ? __float_as_uint(sum[s]) : 0x7f800000u; /* infinity */
+        }
+    }
+    __syncthreads();
+}
+
+/* The widths that the rounds of recover/gaussian.c have, with and without a
+ * margin. */
+__device__ __forceinline__ void find_all_keys(const csrec_gaussian_device *g, const view *v, int y,
+                                              int x, unsigned *key) {
+    __shared__ __align__(16) float patch[LARGEST];
+    const bool fits = v->height * ((v->width + 3) / 4 * 4) <= LARGEST;
+    if (fits && v->width == 8)
+        find_keys<8>(g, v, y, x, patch, key);
+    else if (fits && v->width == 10)
+        find_keys<10>(g, v, y, x, patch, key);
+    else if (fits && v->width == 14)
+        find_keys<14>(g, v, y, x, patch, key);
+    else if (fits && v->width == 16)
+        find_keys<16>(g, v, y, x, patch, key);
+    else
+        for (int k = threadIdx.x; k < (2 * v->radius + 1) * (2 * v->radius + 1); k += THREADS)
+            key[k] = key_of(g, v, y, x, k);
+}
+
 __global__ void __launch_bounds__(THREADS)
     match_patches(const __grid_constant__ csrec_gaussian_device g, int columns, int radius,
                   int margin, bool again) {
@@ -165,14 +266,15 @@ __global__ void __launch_bounds__(THREADS)
     __shared__ unsigned kept_key[KEPT];
     const int side = 2 * radius + 1, shifts = side * side;
     const int height = g.patch_height + 2 * margin, width = g.patch_width + 2 * margin;
-    const view v = {window, 2 * radius + width, 2 * radius + height, radius, height, width};
+    const view v = {window, (2 * radius + width + 3) / 4 * 4, 2 * radius + height, radius, height,
+                    width};
     const int y = g.row[blockIdx.x / columns], x = g.column[blockIdx.x % columns];
     unsigned short *candidates = g.shift + (int64_t)blockIdx.x * KEPT;
     int count = again ? g.count[blockIdx.x] : 0;
     look(&g, y, x, margin, &v);
     if (!again) {
-        unsigned *key = (unsigned *)window + v.wide * v.high;
-        for (int k = threadIdx.x; k < shifts; k += THREADS) key[k] = key_of(&g, &v, y, x, k);
+        unsigned *key = (unsigned *)window + v.wide * v.high + OVER;
+        find_all_keys(&g, &v, y, x, key);
         count = pick(key, shifts, KEPT, &s, kept);
         if (count) include_reference(kept, count, shifts / 2);
         for (int k = threadIdx.x; k < count; k += THREADS) {
@@ -199,10 +301,10 @@ __global__ void __launch_bounds__(THREADS)
 csrec_status csrec_gaussian_match(const csrec_gaussian_device *g,
                                   const csrec_cuda_gaussian_round *round, int shared,
                                   csrec_error *error) {
-    enum { OWN = 3072 }; /* static shared memory, about */
+    enum { OWN = 4608 }; /* static shared memory, about */
     const int64_t side = 2 * (int64_t)round->radius + 1, edge = side - 1 + 2 * round->margin;
-    const int64_t window = (edge + g->patch_width) * (edge + g->patch_height);
-    const int64_t all = window + (round->again ? 0 : side * side);
+    const int64_t wide = (edge + g->patch_width + 3) / 4 * 4;
+    const int64_t all = wide * (edge + g->patch_height) + (round->again ? 0 : side * side + OVER);
     const int64_t bytes = all * (int64_t)sizeof(float);
     if (bytes + OWN > shared || side * side > 65535)
         return csrec_fail(error, CSREC_UNSUPPORTED,
