@@ -225,8 +225,8 @@ static void measure(bench_json *json, const scene *s, const options *o, int64_t 
     gpu_line(json, s, 1, 192, o->warps, two, atoms);
     gpu_line(json, s, 1, 1000, o->warps, two, atoms);
     if (o->quick) return;
-    for (int w = 1; w <= 8; w *= 2) gpu_line(json, s, 64, 3, w, two, atoms);
-    for (int w = 1; w <= 8; w *= 2) gpu_line(json, s, 1, 1000, w, two, atoms);
+    for (int w = 1; w <= 16; w *= 2) gpu_line(json, s, 64, 3, w, two, atoms);
+    for (int w = 1; w <= 16; w *= 2) gpu_line(json, s, 1, 1000, w, two, atoms);
     gpu_line(json, s, 1, 4224, 1, two, atoms);
     gpu_line(json, s, 64, 3, 0, CSREC_COLUMNS_PAPER, atoms);
 }

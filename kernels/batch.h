@@ -70,7 +70,7 @@ csrec_status csrec_cuda_batch_start(csrec_cuda_batch *batch, int64_t s, const do
 /* Sets whole of all signals that have been started; waits. */
 csrec_status csrec_cuda_batch_norms(csrec_cuda_batch *batch, csrec_error *error);
 
-/* Runs all signals; warps a signal 1, 2, 4 or 8; 0: as many as keep all resident. seen(context)
+/* Runs all signals; warps a signal 1, 2, 4, 8 or 16; 0: as many as keep all resident. seen(context)
  * is called about every 10 ms with the iterations done, and stops the run when it returns true. */
 csrec_status csrec_cuda_batch_run(csrec_cuda_batch *batch, int warps,
                                   bool (*seen)(int64_t iterations, void *context), void *context,

@@ -15,7 +15,7 @@ struct path {
 #define NO_ENTRY 0xffffffffu
 
 __device__ static inline path load_path(const state &s, uint32_t entry, bool on) {
-    path p = {NO_ENTRY, {0.0, 0.0}, {0, 0}, {0, 0, 0, 0}};
+    path p = {NO_ENTRY, {0.0, 0.0}, {0, 0}, {0, 0, CSREC_UNIT_NONE, 0}}; /* key 0 */
     if (!on) return p;
     p.entry = entry;
     const csrec_cuda_record *record = s.record + (entry >> 2);
@@ -25,24 +25,19 @@ __device__ static inline path load_path(const state &s, uint32_t entry, bool on)
     return p;
 }
 
-/* Sums below the path change, and `below` is the largest key there now; returns the largest with
- * the path's own tops and their other parts, and in own this lane's. */
-__device__ static inline best change_path(path &p, double change, best below, best &own) {
-    own = {0, CSREC_UNIT_NONE};
-    if (p.entry != NO_ENTRY) {
-        const bool side = p.entry & 1;
-        p.low.x += p.entry & 2 ? -change : change;
-        own = {key_of(p.low.x, __hiloint2double((int)p.top.y, (int)p.top.x), p.top.w & 63),
-               p.top.z};
-        best other = {side ? __double_as_longlong(p.low.y) : p.high.x,
-                      (uint32_t)(side ? p.high.y : (int64_t)((uint64_t)p.high.y >> 32))};
-        if (other.key > own.key) own = other;
-    }
-    return better(below, largest(own));
+/* Sums below the path change; returns the largest key of this lane's top and its other part. */
+__device__ static inline best change_path(path &p, double change) {
+    const bool side = p.entry & 1;
+    p.low.x += p.entry & 2 ? -change : change;
+    best own = {key_of(p.low.x, __hiloint2double((int)p.top.y, (int)p.top.x), p.top.w & 63),
+                p.top.z};
+    best other = {side ? __double_as_longlong(p.low.y) : p.high.x,
+                  (uint32_t)(side ? p.high.y : (int64_t)((uint64_t)p.high.y >> 32))};
+    return other.key > own.key ? other : own;
 }
 
 /* Each top remembers the largest key in the part where the change was: a running maximum over the
- * tops below it. own as change_path left it. */
+ * tops below it. own: what change_path returned; below: the largest key below the path. */
 __device__ static inline void remember_path(const state &s, const path &p, best below, best own) {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
@@ -75,21 +70,12 @@ __device__ static __noinline__ best change_parts(state &s, const uint32_t *row, 
         int at = part * WARP + lane - HEAD;
         const bool on = at >= 0 && at < depth;
         path p = load_path(s, on ? __ldg(row + HEAD + at) : 0, on);
-        best own, overall = change_path(p, change, below, own);
+        best own = change_path(p, change);
         remember_path(s, p, below, own);
-        below = overall;
+        below = better(below, largest(own));
     }
     return below;
 }
-
-/* What the picks so far have done. The last step's gain is still to be settled: later, in the
- * shadow of loads. */
-struct ledger {
-    uint64_t energy_low;
-    int64_t energy_high;
-    double total;
-    double d, factor; /* gain = factor d, factor = 2 v - d size */
-};
 
 __device__ static inline void settle(ledger &l) {
     int64_t step = (int64_t)l.d, factor = (int64_t)l.factor;
@@ -116,6 +102,17 @@ __device__ static inline bool settle_stalls(ledger &l, const state &s) {
     return energy_of(l, s) > s.keep * before;
 }
 
+/* 1 / size, correctly rounded for integers below 2^53: from an estimate within an ulp a step of
+ * Newton's with the exact remainder rounds to the nearest (Markstein). Without the call that a
+ * division has for what is not normal, around which nothing stays in registers. */
+__device__ static inline double inverse_of(double size) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(size));
+#pragma unroll
+    for (int k = 0; k < 3; k++) y = __fma_rn(y, __fma_rn(-size, y, 1.0), y);
+    return y;
+}
+
 /* The step for block sum v over size samples; false: nothing gained. All terms are integers below
  * 2^53, so the sign of the product is exact. */
 __device__ static inline bool spend(ledger &l, double v, double size, double inverse) {
@@ -140,8 +137,21 @@ __device__ static inline void add_to(double *x, double d) {
                  : "memory");
 }
 
-__device__ static inline const uint32_t *unit_path(const state &s, uint32_t unit) {
-    return s.tree.path + (unit == CSREC_UNIT_NONE ? 0 : (size_t)unit * s.tree.stride);
+__device__ static inline const uint32_t *unit_path(const uint32_t *paths, int stride,
+                                                   uint32_t unit) {
+    return paths + (size_t)(unit == CSREC_UNIT_NONE ? 0 : unit) * (uint32_t)stride;
+}
+
+/* Settles the last step's gain before pick number `iterations`: how that ended the pursuit, or
+ * GO_ON. */
+__device__ static inline int32_t settle_up(ledger &l, const state &s, int64_t iterations) {
+    if (settle_stalls(l, s)) return CSREC_STALLED;
+    if (reached(l, s)) return CSREC_CONVERGED;
+    return iterations >= s.limit ? CSREC_ATOM_LIMIT : GO_ON;
+}
+
+__device__ static inline bool all_is_next(const ledger &l, const state &s, int64_t key) {
+    return key_of(l.total, s.all_scale, 63) >= key;
 }
 
 #endif

@@ -3,18 +3,16 @@
 #ifndef CSREC_KERNELS_BATCH_SHIFT_CUH
 #define CSREC_KERNELS_BATCH_SHIFT_CUH
 
-#include "kernels/batch_state.cuh"
+#include "kernels/batch_pair.cuh"
 
 /* Moves the buckets of the job, a warp takes up to 32 in a row, FAN of them at a time for their
- * loads to overlap. Their maxima go to the tops right above. */
+ * loads to overlap. Their maxima go to the tops right above: see store_best. */
 template <int FAN>
-__device__ static __noinline__ void move_buckets(state &s, bool here, int thread, int threads) {
+__device__ static __noinline__ void move_buckets(state &s, uint32_t top, int thread, int threads) {
     const uint32_t lane = thread % WARP, warps = threads / WARP;
     const uint32_t begin = s.job.bucket, mid = s.job.bucket_mid, end = s.job.bucket_end;
     const double before = s.job.before, after = s.job.after;
     const csrec_cuda_bucket *buckets = s.tree.bucket;
-    const uint32_t *slots = s.tree.slot;
-    double *value = s.value;
     const uint32_t share = (end - begin + warps - 1) / warps, part = share < WARP ? share : WARP;
     for (uint32_t base = begin + thread / WARP * part; base < end; base += warps * part) {
         const uint32_t count = end - base < part ? end - base : part;
@@ -22,30 +20,22 @@ __device__ static __noinline__ void move_buckets(state &s, bool here, int thread
         if (lane < count) bucket = __ldg((const uint4 *)(buckets + base + lane));
         int64_t mine = 0;
         for (uint32_t first = 0; first < count; first += FAN) {
-            double v[FAN];
-            uint32_t slot[FAN], at[FAN];
+            lot a[FAN];
+            uint32_t item[FAN];
 #pragma unroll
             for (int f = 0; f < FAN; f++) {
-                at[f] = __shfl_sync(ALL_LANES, bucket.x, first + f) + lane;
-                slot[f] = 0;
-                v[f] = 0.0;
-                if (lane < __shfl_sync(ALL_LANES, bucket.y, first + f)) {
-                    slot[f] = __ldg(slots + at[f]);
-                    v[f] = value[at[f]];
-                }
+                item[f] = __shfl_sync(ALL_LANES, bucket.x, first + f);
+                a[f] = load_lot(lane, s.value, s.tree.slot, item[f],
+                                __shfl_sync(ALL_LANES, bucket.y, first + f));
             }
 #pragma unroll
             for (int f = 0; f < FAN; f++) {
                 double t = base + first + f < mid ? before : after;
-                v[f] += t * slot_weight(slot[f]);
-                if (t != 0.0 && slot[f]) value[at[f]] = v[f];
-                int64_t key =
-                    slot[f] ? key_of(v[f], s.size[slot_size(slot[f])].x, slot_level(slot[f])) : 0;
-                key = largest_key(key);
+                int64_t key = largest_key(move_lot(s, a[f], item[f], t));
                 if (lane == first + f) mine = key;
             }
         }
-        if (lane < count) store_best(s, here, bucket.z, {mine, bucket.w});
+        if (lane < count) store_best(s, top, bucket.z, {mine, bucket.w});
     }
 }
 
@@ -56,39 +46,47 @@ template <bool BLOCK> __device__ static inline void join(void) {
         __syncwarp();
 }
 
-/* A job with a thread for each of its tops: values move in registers, maxima climb height by
- * height through shared memory, then all records are written. */
-template <bool BLOCK, int FAN>
+/* Maxima climb height by height through shared memory, a thread for each of the tops from `first`
+ * on; all records are written. on: the thread has a top, t, with value v. */
+template <bool BLOCK>
+__device__ static inline void climb(state &s, uint32_t first, uint32_t last, bool on, uint32_t t,
+                                    const csrec_cuda_top &top, double v) {
+    const parts &mine = kids[t - first];
+    for (uint32_t height = 0; height <= last; height++) {
+        if (on && top.height == height) {
+            best b = {key_of(v, top.scale, top.level), top.unit};
+            for (int side = 0; side < 2; side++) {
+                if (!(top.has >> side & 1)) kids[t - first].key[side] = 0;
+                b = better(b, {mine.key[side], mine.unit[side]});
+            }
+            store_best(s, first, t == first ? CSREC_UNIT_NONE : top.parent, b);
+            csrec_cuda_record *record = s.record + t;
+            record->value = v;
+            record->key[0] = mine.key[0];
+            record->key[1] = mine.key[1];
+            record->unit[0] = mine.unit[0];
+            record->unit[1] = mine.unit[1];
+        }
+        join<BLOCK>();
+    }
+}
+
+/* A job with a thread for each of its tops: values move in registers. */
+template <bool BLOCK>
 __device__ static __noinline__ void run_small(state &s, int thread, int threads) {
     const uint32_t t = s.job.top + thread, last = s.job.height;
     const bool on = t < s.job.top_end;
     csrec_cuda_top top;
     double v = 0.0;
-    csrec_cuda_record *record = s.record + t;
     if (on) {
-        top = s.tree.top[t];
-        v = record->value;
+        top = load_top(s, t);
+        v = s.record[t].value;
         if (thread > 0 || s.job.own)
             v += (t < s.job.top_mid ? s.job.before : s.job.after) * (double)top.weight;
     }
-    move_buckets<FAN / 2>(s, true, thread, threads);
+    move_buckets<1>(s, s.job.top, thread, threads);
     join<BLOCK>();
-    for (uint32_t height = 0; height <= last; height++) {
-        if (on && top.height == height) {
-            best b = {key_of(v, top.scale, top.level), top.unit};
-            for (int side = 0; side < 2; side++) {
-                if (!(top.has >> side & 1)) kids[thread].key[side] = 0;
-                b = better(b, {kids[thread].key[side], kids[thread].unit[side]});
-            }
-            store_best(s, true, thread == 0 ? CSREC_UNIT_NONE : top.parent, b);
-            record->value = v;
-            record->key[0] = kids[thread].key[0];
-            record->key[1] = kids[thread].key[1];
-            record->unit[0] = kids[thread].unit[0];
-            record->unit[1] = kids[thread].unit[1];
-        }
-        join<BLOCK>();
-    }
+    climb<BLOCK>(s, s.job.top, last, on, t, top, v);
 }
 
 /* Tops of one height within tops begin .. end - 1 are one range of the list by height. */
@@ -105,15 +103,14 @@ __device__ static inline uint32_t find_top(const state &s, uint32_t low, uint32_
 }
 
 __device__ static inline void lift(state &s, uint32_t t, bool highest) {
-    const csrec_cuda_top top = s.tree.top[t];
+    const csrec_cuda_top top = load_top(s, t);
     const csrec_cuda_record r = s.record[t];
     best b = {key_of(r.value, top.scale, top.level), top.unit};
     b = better(b, better({r.key[0], r.unit[0]}, {r.key[1], r.unit[1]}));
-    store_best(s, false, highest ? CSREC_UNIT_NONE : top.parent, b);
+    store_best(s, CSREC_UNIT_NONE, highest ? CSREC_UNIT_NONE : top.parent, b);
 }
 
 /* A job with more tops than threads. */
-template <int FAN>
 __device__ static __noinline__ void run_large(state &s, int thread, int threads) {
     const uint32_t begin = s.job.top, mid = s.job.top_mid, end = s.job.top_end;
     const uint32_t last = s.job.height;
@@ -125,7 +122,7 @@ __device__ static __noinline__ void run_large(state &s, int thread, int threads)
         s.range[0][h] = find_top(s, low, high, begin);
         s.range[1][h] = find_top(s, s.range[0][h], high, end);
     }
-    move_buckets<FAN>(s, false, thread, threads);
+    move_buckets<2>(s, CSREC_UNIT_NONE, thread, threads);
     __syncthreads();
     for (uint32_t height = 0; height <= last; height++) {
         uint32_t stop = s.range[1][height];
@@ -141,30 +138,46 @@ __device__ static inline bool is_large(const state &s, int threads) {
     return s.job.top_end - s.job.top > (uint32_t)threads;
 }
 
+/* All warps come together. The second of a pair waits elsewhere, where the first fetches it. */
+__device__ static inline void gather(state &s) {
+    if (s.paired && threadIdx.x < WARP) {
+        if (threadIdx.x == 0) s.together = false;
+        meet();
+    }
+    __syncthreads();
+}
+
 /* The other warps wait for jobs. */
-template <int FAN> __device__ static void help(state &s) {
+__device__ static void help(state &s) {
+    const bool second = s.paired && threadIdx.x / WARP == 1;
     for (;;) {
+        if (second) {
+            meet();
+            if (s.together) {
+                follow_picks(s);
+                continue;
+            }
+        }
         __syncthreads();
         if (s.quit) return;
         if (is_large(s, blockDim.x))
-            run_large<FAN>(s, threadIdx.x, blockDim.x);
+            run_large(s, threadIdx.x, blockDim.x);
         else
-            run_small<true, FAN>(s, threadIdx.x, blockDim.x);
+            run_small<true>(s, threadIdx.x, blockDim.x);
     }
 }
 
 /* The largest key in the block of s.job, which lane 0 has set. Called by the first warp. */
-template <int FAN> __device__ static best run_shift(state &s) {
+__device__ static best run_shift(state &s) {
     __syncwarp();
-    if (!is_large(s, WARP) &&
-        (blockDim.x == WARP || s.job.bucket_end - s.job.bucket <= SOLO_BUCKETS)) {
-        run_small<false, FAN>(s, threadIdx.x, WARP);
+    if (blockDim.x == WARP && !is_large(s, WARP)) {
+        run_small<false>(s, threadIdx.x, WARP);
     } else {
-        __syncthreads();
+        gather(s);
         if (is_large(s, blockDim.x))
-            run_large<FAN>(s, threadIdx.x, blockDim.x);
+            run_large(s, threadIdx.x, blockDim.x);
         else
-            run_small<true, FAN>(s, threadIdx.x, blockDim.x);
+            run_small<true>(s, threadIdx.x, blockDim.x);
     }
     __syncwarp();
     best found = s.found;
@@ -172,14 +185,73 @@ template <int FAN> __device__ static best run_shift(state &s) {
     return found;
 }
 
+/* A pick that one warp moves by itself: at most FEW buckets, and a lane for each top. All is loaded
+ * at once, before the step is known. */
+enum { FEW = 2 };
+struct few {
+    uint4 bucket;
+    csrec_cuda_top top;
+    double v;
+    lot a[FEW];
+};
+
+__device__ static inline bool is_few(const uint4 &head, const uint4 &rest) {
+    return rest.x - head.z <= WARP && rest.w - rest.y <= FEW;
+}
+
+__device__ static __forceinline__ few load_few(const state &s, const uint4 &head,
+                                               const uint4 &rest) {
+    const uint32_t lane = threadIdx.x, t = head.z + lane;
+    few m;
+    m.bucket = make_uint4(0, 0, CSREC_UNIT_NONE, 0);
+    if (lane < rest.w - rest.y) m.bucket = __ldg((const uint4 *)(s.tree.bucket + rest.y + lane));
+    m.top = {};
+    m.v = 0.0;
+    if (t < rest.x) {
+        m.top = load_top(s, t);
+        m.v = s.record[t].value;
+    }
+#pragma unroll
+    for (int f = 0; f < FEW; f++)
+        m.a[f] = load_lot(lane, s.value, s.tree.slot, __shfl_sync(ALL_LANES, m.bucket.x, f),
+                          __shfl_sync(ALL_LANES, m.bucket.y, f));
+    return m;
+}
+
+/* The first top has its step already: its value is v. */
+__device__ static __forceinline__ void move_few(state &s, few &m, const uint4 &head,
+                                                const uint4 &rest, double v, double before,
+                                                double after) {
+    const uint32_t lane = threadIdx.x, t = head.z + lane;
+    if (t < rest.x) m.v = lane ? m.v + (t < head.w ? before : after) * (double)m.top.weight : v;
+    int64_t mine = 0;
+#pragma unroll
+    for (uint32_t f = 0; f < FEW; f++) {
+        const uint32_t item = __shfl_sync(ALL_LANES, m.bucket.x, f);
+        int64_t key = largest_key(move_lot(s, m.a[f], item, rest.y + f < rest.z ? before : after));
+        if (lane == f) mine = key;
+    }
+    if (lane < rest.w - rest.y) store_best(s, head.z, m.bucket.z, {mine, m.bucket.w});
+    __syncwarp();
+}
+
+__device__ static __forceinline__ best climb_few(state &s, const few &m, const uint4 &head,
+                                                 const uint4 &rest, uint32_t height) {
+    const uint32_t t = head.z + threadIdx.x;
+    climb<false>(s, head.z, height, t < rest.x, t, m.top, m.v);
+    best found = s.found;
+    __syncwarp();
+    return found;
+}
+
 /* The whole tree moves by t. */
-template <int FAN> __device__ static best shift_all(state &s, double t) {
+__device__ static best shift_all(state &s, double t) {
     if (threadIdx.x == 0) {
         uint32_t tops = (uint32_t)s.tree.tops, buckets = (uint32_t)s.tree.buckets;
         s.job = {0, tops, tops, 0, buckets, buckets, tops ? s.tree.top[0].height : 0, true, t, t};
         s.found = {0, CSREC_UNIT_NONE}; /* stays if there is no item */
     }
-    return run_shift<FAN>(s);
+    return run_shift(s);
 }
 
 #endif

@@ -17,8 +17,8 @@
 
 #include "kernels/device.h"
 
-/* One warp, one item a lane. */
-enum { CSREC_CUDA_BUCKET = 32, CSREC_CUDA_HEIGHTS = 128, CSREC_CUDA_SAMPLES_MAX = 1 << 27 };
+/* One warp, two items a lane. */
+enum { CSREC_CUDA_BUCKET = 64, CSREC_CUDA_HEIGHTS = 128, CSREC_CUDA_SAMPLES_MAX = 1 << 27 };
 
 /* Words at the start of a unit's path. */
 enum {
@@ -71,8 +71,9 @@ typedef struct csrec_cuda_tree {
     void *memory;                    /* what destroy frees */
 } csrec_cuda_tree;
 
-/* Item of a bucket in one word: size | left << 7 | level << 14 | mid << 20 | last << 26, where mid
- * and last are lanes: the first of the right part, and the last of all. */
+/* Item of a bucket in one word: size | left << 7 | level << 14 | before << 20 | last << 26, where
+ * before and last count from the bucket's first item: the last one before the right part, and the
+ * last of all. */
 
 #ifdef __cplusplus
 extern "C" {

@@ -341,8 +341,8 @@ CSREC_EACH void build_slot(const csrec_tree_build &b, int64_t i) {
         uint32_t start = b.bucket[build_buckets(b, item + 1) - 1].item;
         uint64_t shape = b.shape[item];
         uint32_t size = (uint32_t)(shape & 0x7f), left = (uint32_t)(shape >> 28 & 0x7f);
-        uint32_t mid = (b.mid[item] - start) & 63, last = b.end[item] - 1 - start;
-        slot = size | left << 7 | (uint32_t)(shape >> 56) << 14 | mid << 20 | last << 26;
+        uint32_t before = b.mid[item] - 1 - start, last = b.end[item] - 1 - start;
+        slot = size | left << 7 | (uint32_t)(shape >> 56) << 14 | before << 20 | last << 26;
     }
     b.slot[item] = slot;
 }
