@@ -2,7 +2,9 @@
  * finds the best of them, and hands on what reaches out of the tile.
  *
  * Columns of the two-sided kind have their places; the one-sided are packed, so a tile must know
- * how many the tiles before it have. One warp of the block finds that out while the others search.
+ * how many the tiles before it have. It writes the two-sided before it asks. Loads and arithmetic
+ * of two gaps at a time are under way without a branch between them: the pass waits for latency
+ * more than for bandwidth.
  */
 #ifndef CSREC_KERNELS_TRANSFORM_PASS_CUH
 #define CSREC_KERNELS_TRANSFORM_PASS_CUH
@@ -13,7 +15,7 @@
  * whether they are of one tile or of all tiles up to it. */
 constexpr int GAPS_SHIFT = 34;
 constexpr uint64_t ONE_TILE = uint64_t(1) << 62, ALL_TILES = uint64_t(2) << 62;
-constexpr uint64_t COUNTS = ONE_TILE - 1;
+constexpr uint64_t COUNTS = ONE_TILE - 1, COLUMNS = (uint64_t(1) << GAPS_SHIFT) - 1;
 
 /* Counts before this tile, from the tiles before it, 32 at a time, back to one that knows all
  * (Merrill and Garland 2016). Tiles are started in order, so those before this one are at work.
@@ -22,11 +24,14 @@ static __device__ uint64_t look_back(const volatile uint64_t *state, int64_t til
     uint64_t before = 0;
     for (int64_t at = tile - 1 - (int)(threadIdx.x % 32);; at -= 32) {
         uint64_t seen = at < 0 ? ALL_TILES : state[at];
-        while (__any_sync(ALL, !seen)) {
+        unsigned whole, missing;
+        for (;;) { /* those after the first that knows all do not matter */
+            whole = __ballot_sync(ALL, (seen & ALL_TILES) != 0);
+            missing = __ballot_sync(ALL, !seen);
+            if (!(missing & (whole ? (whole & -whole) - 1 : ALL))) break;
             __nanosleep(100);
             if (!seen) seen = state[at];
         }
-        const unsigned whole = __ballot_sync(ALL, (seen & ALL_TILES) != 0);
         const int last = whole ? __ffs((int)whole) - 1 : 31;
         uint64_t part = (int)(threadIdx.x % 32) <= last ? seen & COUNTS : 0;
         for (int d = 16; d; d /= 2) part += __shfl_xor_sync(ALL, part, d);
@@ -39,26 +44,34 @@ static __device__ void improve(csrec_cuda_best &best, int64_t key, uint64_t colu
     if (key > best.key || (key == best.key && column < best.column)) best = {key, column};
 }
 
-/* A thread's best product, and what the warp has seen: most products are not worth a comparison. */
-struct best_so_far {
-    csrec_cuda_best best;
-    unsigned threshold; /* upper half of a |value| */
-};
-
 struct product {
     uint64_t column;
     double value;
     bool there;
 };
 
-static __device__ unsigned upper_half(const product &p) {
-    return p.there ? (unsigned)__double2hiint(p.value) & 0x7fffffff : 0;
+/* code: the level, or COLUMN_0. */
+static __device__ void compare(const product &p, int code, csrec_cuda_best &best) {
+    if (p.there)
+        improve(best, (__double_as_longlong(fabs(p.value)) & ~INT64_C(63)) | code, p.column);
 }
 
-/* code: the level, or COLUMN_0. */
-static __device__ void compare(const product &p, int code, best_so_far &so_far) {
-    if (p.there)
-        improve(so_far.best, (__double_as_longlong(fabs(p.value)) & ~INT64_C(63)) | code, p.column);
+static __device__ unsigned upper_half(double value) {
+    return (unsigned)__double2hiint(value) & 0x7fffffff;
+}
+
+/* Without a branch, as the compiler would make one of it: then nothing of the next product could
+ * begin before these stores. The results are not read again (.cs). */
+static __device__ void store_if(bool there, uint64_t *column, uint64_t c, double *value, double v) {
+#ifdef __CUDACC__
+    asm volatile("{\n\t.reg .pred there;\n\t"
+                 "setp.ne.u32 there, %4, 0;\n\t"
+                 "@there st.global.cs.u64 [%0], %1;\n\t"
+                 "@there st.global.cs.f64 [%2], %3;\n\t}" ::"l"(column),
+                 "l"(c), "l"(value), "d"(v), "r"((unsigned)there));
+#else
+    if (there) *column = c, *value = v;
+#endif
 }
 
 /* Where a warp's products go, from the first of them on. */
@@ -83,10 +96,8 @@ static __device__ product_list from(const pass_output &out, int64_t first) {
 template <bool COUNTED>
 static __device__ void write(const product_list &list, unsigned at, const product &p,
                              uint32_t count) {
-    if (!p.there) return;
-    list.column[at] = p.column;
-    list.value[at] = p.value;
-    if (COUNTED) list.count[at] = count;
+    store_if(p.there, list.column + at, p.column, list.value + at, p.value);
+    if (COUNTED && p.there) list.count[at] = count;
 }
 
 /* Packs the products of a warp's lanes behind `length` others; returns the new length. */
@@ -118,37 +129,25 @@ static __device__ csrec_cuda_best best_of_warp(csrec_cuda_best best) {
     return {(int64_t)((uint64_t)upper << 32 | lower), (uint64_t)above << 32 | below};
 }
 
-/* The best of the block's threads. */
-static __device__ void reduce_best(tile_memory &tile, csrec_cuda_best best,
-                                   const pass_output &out) {
+/* The best of the block's threads, to thread 0. */
+static __device__ csrec_cuda_best best_of_block(tile_memory &tile, csrec_cuda_best best) {
     best = best_of_warp(best);
-    if (threadIdx.x % 32 == 0 && threadIdx.x < WORKERS) tile.best[threadIdx.x / 32] = best;
     __syncthreads();
-    if (threadIdx.x > 0) return;
-    for (int w = 1; w < WARPS; w++) improve(best, tile.best[w].key, tile.best[w].column);
-    out.best[blockIdx.x] = best;
-    if (out.last)
-        *out.threshold = 0;
-    else
-        atomicMax(out.threshold, (unsigned)(best.key >> 32));
-}
-
-/* This block's share of the pass before: states to be cleared, bests to be compared. */
-static __device__ void inherit(const pass_input &in, csrec_cuda_best &best) {
-    for (int64_t at = blockIdx.x + (int64_t)gridDim.x * threadIdx.x; at < in.tiles;
-         at += (int64_t)gridDim.x * WORKERS) {
-        in.state[at] = 0;
-        improve(best, in.best[at].key, in.best[at].column);
-    }
+    if (threadIdx.x % 32 == 0) tile.best[threadIdx.x / 32] = best;
+    __syncthreads();
+    for (int w = 0; w < WARPS && threadIdx.x == 0; w++)
+        improve(best, tile.best[w].key, tile.best[w].column);
+    return best;
 }
 
 /* What the functions below know of the tile. */
 template <bool LEAVES> struct tile_view {
     const pass_input &in;
     const pass_output &out;
-    const tile_memory &tile;
+    tile_memory &tile;
     const uint32_t *position; /* samples before an item, where items are gaps handed on */
     const uint64_t *rows;     /* of this tile */
+    uint64_t M;
     int64_t base;
 
     __device__ uint32_t size(int first, int end) const {
@@ -160,67 +159,101 @@ template <bool LEAVES> struct tile_view {
     }
 };
 
-/* The columns of each closed node and, on the leaves, of single samples: the two-sided in their
- * places, this warp's one-sided from slot on. */
-template <bool LEAVES, bool COUNTED>
-static __device__ void deliver(const tile_view<LEAVES> &view, int64_t slot, int top,
-                               best_so_far &so_far) {
-    const tile_memory &tile = view.tile;
+/* A gap, its node and the prefix sums at the node's ends and its middle. */
+template <bool LEAVES> struct gap_view {
+    unsigned node;
+    int level;
+    uint64_t row; /* | M */
+    uint32_t size;
+    double before, middle, after, scale;
+
+    __device__ gap_view() {}
+    __device__ gap_view(const tile_view<LEAVES> &view, const uint64_t *rows, int own, int i) {
+        const int k = own + 32 * i;
+        node = view.tile.node[k];
+        level = level_at(view.tile, k);
+        row = (level ? read<LEAVES>(rows + 32 * i) : 0) | view.M;
+        const int first = node_first(node), end = node_end(node);
+        before = view.sum_before(first);
+        middle = view.sum_before(k + 1);
+        after = view.sum_before(end);
+        size = view.size(first, end);
+        scale = view.scale(size);
+    }
+    /* The two-sided column: 0 if not there. */
+    __device__ product both() const {
+        return {row >> level, ((middle - before) - (after - middle)) * scale, node < NO_NODE};
+    }
+    __device__ double edge_value() const { return (after - before) * scale; }
+};
+
+/* The one-sided column next to a node, whose value but for the sign is known, and that of the
+ * single sample left of a gap of the leaves. */
+static __device__ product edge_of(unsigned node, uint64_t row, double value) {
+    return make_edge(row, node_parent(node), value, (node & EDGE) != 0);
+}
+template <bool LEAVES>
+static __device__ product single_of(const tile_view<LEAVES> &view, int k, int level, uint64_t row,
+                                    int *lower) {
+    *lower = min(level_at(view.tile, k - 1), level);
+    return make_edge(row, *lower, view.sum_before(k + 1) - view.sum_before(k), has_edge(*lower, 0));
+}
+
+/* Writes the products of this thread's gaps: the two-sided in their places, this warp's one-sided
+ * packed from slot on. Returns the upper half of the largest |value|. */
+template <bool LEAVES, bool TWO_SIDED, bool ONE_SIDED, bool COUNTED>
+static __device__ unsigned deliver(const tile_view<LEAVES> &view, int64_t slot) {
+    constexpr int batch = LEAVES ? 2 : 4; /* gaps whose loads are under way at a time */
     const int own = threadIdx.x / 32 * WARP_GAPS + threadIdx.x % 32;
     const product_list two_sided = from(view.out, LEAVES ? view.base + own : 0);
     const product_list one_sided = from(view.out, slot);
     const uint64_t *rows = kept(view.rows + own);
-    unsigned length = 0;
+    unsigned length = 0, upper = 0;
+#pragma unroll 1
+    for (int i = 0; i < GAPS; i += batch) {
+        gap_view<LEAVES> gap[batch];
 #pragma unroll
-    for (int i = 0; i < GAPS; i++) {
-        const int k = own + 32 * i, level = level_at(tile, k);
-        const unsigned node = tile.node[k];
-        const int first = node_first(node), end = node_end(node), parent = node_parent(node);
-        const uint64_t row = (level ? __ldg(rows + 32 * i) : 0) | view.in.M;
-        const double before = view.sum_before(first), middle = view.sum_before(k + 1),
-                     after = view.sum_before(end);
-        const uint32_t size = view.size(first, end);
-        const double scale = view.scale(size);
-        const product both = {row >> level, ((middle - before) - (after - middle)) * scale,
-                              node < NO_NODE};
-        const product edge =
-            make_edge(row, parent, (after - before) * scale, has_edge(parent, level, top));
-        product single = {0, 0.0, false};
-        write<COUNTED>(two_sided, LEAVES ? 32 * i : view.position[k + 1] - 1, both, size);
-        length = write_packed<COUNTED>(one_sided, length, edge, size);
-        const int lower = LEAVES ? min(level_at(tile, k - 1), level) : 0;
-        if (LEAVES) {
-            single = make_edge(row, lower, middle - view.sum_before(k), has_edge(lower, 0, top));
+        for (int b = 0; b < batch; b++) gap[b] = gap_view<LEAVES>(view, rows, own, i + b);
+#pragma unroll
+        for (int b = 0; b < batch; b++) {
+            const int k = own + 32 * (i + b);
+            if (TWO_SIDED) {
+                const product both = gap[b].both();
+                write<COUNTED>(two_sided, LEAVES ? 32 * (i + b) : view.position[k + 1] - 1, both,
+                               gap[b].size);
+                upper = max(upper, upper_half(both.value));
+            }
+            if (!ONE_SIDED) continue;
+            const product edge = edge_of(gap[b].node, gap[b].row, gap[b].edge_value());
+            length = write_packed<COUNTED>(one_sided, length, edge, gap[b].size);
+            upper = max(upper, edge.there ? upper_half(edge.value) : 0);
+            if (!LEAVES) continue;
+            int lower;
+            const product single = single_of(view, k, gap[b].level, gap[b].row, &lower);
             length = write_packed<COUNTED>(one_sided, length, single, 1);
-        }
-        const unsigned upper = max(max(upper_half(both), upper_half(edge)), upper_half(single));
-        if (__any_sync(ALL, upper >= so_far.threshold)) {
-            compare(both, level, so_far);
-            compare(edge, parent - 1, so_far);
-            compare(single, lower - 1, so_far);
-            so_far.threshold = max(so_far.threshold, __reduce_max_sync(ALL, upper));
+            upper = max(upper, single.there ? upper_half(single.value) : 0);
         }
     }
+    return upper;
 }
 
 /* Hands on this warp's open gaps, from slot on; what is open in the only tile is column 0. */
 template <bool LEAVES, bool COUNTED>
-static __device__ void hand_on(const tile_view<LEAVES> &view, int64_t slot, bool first, bool only,
-                               best_so_far &so_far) {
+static __device__ void hand_on(const tile_view<LEAVES> &view, int64_t n, int64_t slot, bool first,
+                               bool only, csrec_cuda_best &best) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, opened = view.tile.opened[warp];
     const pass_output &out = view.out;
-    const double scale = only ? 1.0 / sqrt((double)view.in.n) : 0.0;
     for (int at = lane; at < opened; at += 32) {
         const int k = view.tile.list[warp][at];
         const double sum = view.sum_before(k + 1);
         if (only) {
-            const product p = {0, sum * scale, true};
-            write<COUNTED>(from(out, view.in.n - 1), 0, p, (uint32_t)view.in.n);
-            compare(p, COLUMN_0, so_far);
+            const product p = {0, sum * (1.0 / sqrt((double)n)), true};
+            write<COUNTED>(from(out, n - 1), 0, p, (uint32_t)n);
+            compare(p, COLUMN_0, best);
             continue;
         }
         const uint64_t sample = LEAVES ? (uint64_t)(view.base + k) : view.position[k + 1] - 1;
-        out.rows[slot + at] = view.rows[k];
+        out.rows[slot + at] = read<LEAVES>(view.rows + k);
         out.place[slot + at] =
             sample << 8 | (first && at == 0 ? 128u : 0u) | (uint64_t)level_at(view.tile, k);
         out.sum[slot + at] = sum;
@@ -228,95 +261,128 @@ static __device__ void hand_on(const tile_view<LEAVES> &view, int64_t slot, bool
 }
 
 /* This tile's counts in the form of a state. */
-static __device__ uint64_t counts_of(unsigned arrived, int64_t tiles) {
-    return (arrived & 0xffff) | (tiles == 1 ? 0 : (uint64_t)(arrived >> 16 & 0xfff) << GAPS_SHIFT);
+static __device__ uint64_t counts_of(unsigned arrived, bool only) {
+    return (arrived & 0xffff) | (only ? 0 : (uint64_t)(arrived >> 16 & 0xfff) << GAPS_SHIFT);
 }
 
 /* Counts of this warp; the last warp publishes those of the tile. */
-static __device__ void count_columns(tile_memory &tile, const pass_output &out, int64_t tiles,
-                                     int columns, int opened) {
+static __device__ void count_columns(tile_memory &tile, uint64_t *state, bool only, int columns,
+                                     int opened) {
     const int warp = threadIdx.x / 32, listed = __reduce_add_sync(ALL, columns);
     if (threadIdx.x % 32 > 0) return;
     tile.listed[warp] = listed;
     tile.opened[warp] = opened;
     const unsigned own = 1u << 28 | (unsigned)opened << 16 | (unsigned)listed;
     const unsigned arrived = atomicAdd(&tile.arrived, own) + own;
-    if (arrived >> 28 == WARPS)
-        *(volatile uint64_t *)(out.state + blockIdx.x) = ONE_TILE | counts_of(arrived, tiles);
+    if (arrived >> 28 == WARPS) *(volatile uint64_t *)state = ONE_TILE | counts_of(arrived, only);
 }
 
-/* What the workers do: resolve the tile. */
-template <bool LEAVES>
-static __device__ void resolve(const pass_input &in, const pass_output &out, int64_t count,
+/* Finds the tile's nodes, counts its columns and sums up r. */
+template <bool LEAVES, bool ONE_SIDED>
+static __device__ void resolve(const pass_input &in, const pass_output &out, tile_place place,
                                tile_memory &tile, uint32_t *position) {
-    const int64_t base = (int64_t)blockIdx.x * TILE, tiles = (count + TILE - 1) / TILE;
-    const int top = in.one_sided ? END : 0;
-    int level[GAPS], columns = 0;
-    if (count - base > TILE)
-        load<LEAVES, true>(in, base, TILE, level, tile, position);
+    const int64_t base = place.base();
+    int columns = 0;
+    if (place.count - base > TILE)
+        load<LEAVES, true>(in, base, TILE, tile, position);
     else
-        load<LEAVES, false>(in, base, (int)(count - base), level, tile, position);
+        load<LEAVES, false>(in, base, (int)(place.count - base), tile, position);
     __syncwarp();
     const double before = scan(tile);
     make_table(tile);
     __syncwarp();
-    const int listed = look_inside(tile, level, top, &columns);
-    __barrier_sync_count(1, WORKERS);
-    const int opened = look_outside(tile, listed, top, &columns);
-    if (LEAVES && in.one_sided) columns += count_single(tile);
-    count_columns(tile, out, tiles, columns, opened);
+    const int listed = list_outside(tile, look_inside<ONE_SIDED>(tile, &columns));
+    __syncthreads();
+    const int opened = look_outside<ONE_SIDED>(tile, listed, place.index == 0, &columns);
+    if (LEAVES && ONE_SIDED) columns += count_single(tile);
+    count_columns(tile, out.state + place.index, place.tiles() == 1, columns, opened);
     sum_up(tile, before);
 }
 
-template <bool LEAVES, bool COUNTED>
-static __global__ void __launch_bounds__(THREADS, 4)
-    transform_tile(const pass_input in, const pass_output out) {
-    __shared__ tile_memory tile;
-    __shared__ uint32_t position[LEAVES ? 1 : TILE + 1];
-    constexpr uint64_t columns_mask = (uint64_t(1) << GAPS_SHIFT) - 1;
-#if __CUDA_ARCH__ >= 900
-    cudaTriggerProgrammaticLaunchCompletion();
-    if (!LEAVES) cudaGridDependencySynchronize();
-#endif
-    const int64_t count = LEAVES ? in.n : (int64_t)((*in.counts & COUNTS) >> GAPS_SHIFT);
-    const int64_t base = (int64_t)blockIdx.x * TILE, tiles = (count + TILE - 1) / TILE;
+/* What waits for the counts before this tile. columns: one-sided of the passes before. Returns as
+ * deliver. */
+template <bool LEAVES, bool ONE_SIDED, bool COUNTED>
+static __device__ unsigned finish(const tile_view<LEAVES> &view, int64_t n, int64_t columns,
+                                  bool only, csrec_cuda_best &best) {
+    const tile_memory &tile = view.tile;
     const int warp = threadIdx.x / 32;
-    best_so_far so_far = {{0, ~UINT64_C(0)}, *(volatile unsigned *)out.threshold};
-    if (!LEAVES && warp < WARPS) inherit(in, so_far.best);
-    if (blockIdx.x >= tiles) { /* the last of the passes' counts stand for those to come */
-        if (count == 0 && blockIdx.x == 0 && threadIdx.x == 0) *out.counts = *in.counts;
-        reduce_best(tile, so_far.best, out);
-        return;
+    int64_t slot = n + columns + (int64_t)(tile.offset & COLUMNS);
+    int64_t handed = (int64_t)(tile.offset >> GAPS_SHIFT);
+    int listed = 0, opened = 0;
+#pragma unroll
+    for (int w = 0; w < WARPS - 1; w++) {
+        listed += w < warp ? tile.listed[w] : 0;
+        opened += w < warp ? tile.opened[w] : 0;
     }
-    if (warp < WARPS) {
-        resolve<LEAVES>(in, out, count, tile, position);
-    } else {
-        const uint64_t before = look_back(out.state, blockIdx.x);
-        if (threadIdx.x == WORKERS) tile.offset = before;
+    unsigned upper = 0;
+    if (ONE_SIDED) upper = deliver<LEAVES, false, true, COUNTED>(view, slot + listed);
+    hand_on<LEAVES, COUNTED>(view, n, handed + opened, opened == 0, only, best);
+    return upper;
+}
+
+/* `best` improved by the products of this thread's gaps. */
+template <bool LEAVES, bool ONE_SIDED>
+static __device__ void compare_all(const tile_view<LEAVES> &view, csrec_cuda_best &best) {
+    const int own = threadIdx.x / 32 * WARP_GAPS + threadIdx.x % 32;
+#pragma unroll 1
+    for (int i = 0; i < GAPS; i++) {
+        const gap_view<LEAVES> gap(view, view.rows + own, own, i);
+        compare(gap.both(), gap.level, best);
+        if (!ONE_SIDED) continue;
+        const product edge = edge_of(gap.node, gap.row, gap.edge_value());
+        compare(edge, node_parent(gap.node) - 1, best);
+        if (!LEAVES) continue;
+        int lower;
+        const product single = single_of(view, own + 32 * i, gap.level, gap.row, &lower);
+        compare(single, lower - 1, best);
+    }
+}
+
+/* Most tiles have no product that comes near the best seen so far; only of the others are the
+ * products compared. Returns whether this was one of those. */
+template <bool LEAVES, bool ONE_SIDED>
+static __device__ bool find_best(const tile_view<LEAVES> &view, unsigned upper,
+                                 csrec_cuda_best &best) {
+    tile_memory &tile = view.tile;
+    const int warp = threadIdx.x / 32;
+    const unsigned own = __reduce_max_sync(ALL, upper);
+    if (threadIdx.x % 32 == 0) tile.upper[warp] = own;
+    __syncthreads();
+    unsigned most = 0;
+    for (int w = 0; w < WARPS; w++) most = max(most, tile.upper[w]);
+    if (most < tile.threshold) return false;
+    if (own == most) compare_all<LEAVES, ONE_SIDED>(view, best);
+    if (threadIdx.x == 0) atomicMax(view.out.threshold, most);
+    return true;
+}
+
+/* A tile, by all threads of a block. columns: one-sided of the passes before. Returns as
+ * find_best. The tiles before this one have counted theirs by the time its two-sided products are
+ * written: so those come first. */
+template <bool LEAVES, bool ONE_SIDED, bool COUNTED>
+static __device__ bool run_tile(const pass_input &in, const pass_output &out, tile_place place,
+                                uint64_t M, int64_t n, int64_t columns, tile_memory &tile,
+                                uint32_t *position, csrec_cuda_best &best) {
+    const tile_view<LEAVES> view = {in, out,         tile, position, in.rows + place.base(),
+                                    M,  place.base()};
+    const bool only = place.tiles() == 1;
+    resolve<LEAVES, ONE_SIDED>(in, out, place, tile, position);
+    __syncthreads();
+    unsigned upper = deliver<LEAVES, true, false, COUNTED>(view, 0);
+    if (threadIdx.x >= THREADS - 32) {
+        const unsigned threshold = *(volatile unsigned *)out.threshold;
+        const uint64_t before = look_back(out.state, place.index);
+        if (threadIdx.x == THREADS - 1) {
+            const uint64_t counts = before + counts_of(tile.arrived, only);
+            tile.threshold = threshold;
+            tile.offset = before;
+            *(volatile uint64_t *)(out.state + place.index) = ALL_TILES | counts;
+            if (place.index == place.tiles() - 1) *out.counts = counts + columns;
+        }
     }
     __syncthreads();
-
-    if (threadIdx.x == WORKERS) {
-        const uint64_t counts = tile.offset + counts_of(tile.arrived, tiles);
-        *(volatile uint64_t *)(out.state + blockIdx.x) = ALL_TILES | counts;
-        if (blockIdx.x == tiles - 1)
-            *out.counts = counts + (LEAVES ? 0 : *in.counts & columns_mask);
-    }
-    if (warp < WARPS) {
-        const tile_view<LEAVES> view = {in, out, tile, position, in.rows + base, base};
-        int64_t slot = in.n + (int64_t)(tile.offset & columns_mask);
-        int64_t handed = (int64_t)(tile.offset >> GAPS_SHIFT);
-        if (!LEAVES) slot += (int64_t)(*in.counts & columns_mask);
-        bool first = true;
-        for (int w = 0; w < warp; w++) {
-            slot += tile.listed[w];
-            handed += tile.opened[w];
-            first = first && tile.opened[w] == 0;
-        }
-        deliver<LEAVES, COUNTED>(view, slot, in.one_sided ? END : 0, so_far);
-        hand_on<LEAVES, COUNTED>(view, handed, first, tiles == 1, so_far);
-    }
-    reduce_best(tile, so_far.best, out);
+    upper = max(upper, finish<LEAVES, ONE_SIDED, COUNTED>(view, n, columns, only, best));
+    return find_best<LEAVES, ONE_SIDED>(view, upper, best);
 }
 
 #endif

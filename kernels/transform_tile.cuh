@@ -25,45 +25,46 @@ enum {
     GAPS = 8,  /* a thread's, and those of a group: bytes of a word */
     WARPS = 8, /* a block's: likewise */
     WARP_GAPS = 32 * GAPS,
-    WORKERS = 32 * WARPS,
-    THREADS = WORKERS + 32, /* one more warp, which looks back */
+    THREADS = 32 * WARPS,
     TILE = WARPS * WARP_GAPS,
     PADDED = TILE + TILE / 8 + 1,
-    END = 64,        /* level of the gap after the last sample and before the first */
+    END = 63,        /* level of the gap after the last sample and before the first */
     COLUMN_0 = 63,   /* its code in keys */
     HANDED_ON = 125, /* a tile: open blocks have distinct levels, 62 and END on each side */
-    OUTSIDE = 4095,  /* an end of a node that lies outside the warp, or the tile */
+    OUTSIDE = 4095,  /* an end of a node that lies outside the tile */
     PASSES = 8
 };
 
 constexpr unsigned ALL = 0xffffffffu;
 constexpr unsigned BYTES = 0x01010101u;
 constexpr unsigned NO_NODE = 1u << 31; /* open, or no gap here */
+constexpr unsigned EDGE = 1u << 30;    /* a one-sided column above the node */
+
+/* A tile and its pass: `count` items are in all. */
+struct tile_place {
+    int64_t index, count;
+
+    __device__ int64_t base() const { return index * TILE; }
+    __device__ int64_t tiles() const { return (count + TILE - 1) / TILE; }
+};
 
 /* What a pass works on. LEAVES: gaps between samples; else gaps handed on by the pass before. */
 struct pass_input {
     uint64_t M; /* 2^levels */
     int64_t n;
-    const uint64_t *counts; /* of the pass before */
-    const uint64_t *rows;   /* [n] or [gaps]: a row left of the gap */
-    const double *r;        /* [n], or [gaps] sum up to here inside the tile that handed on */
+    const uint64_t *rows;  /* [n] or [gaps]: a row left of the gap */
+    const double *r;       /* [n], or [gaps] sum up to here inside the tile that handed on */
     const uint64_t *place; /* [gaps] sample left of the gap << 8 | first of its tile << 7 | level */
-    const double *scale;   /* 1 / sqrt(#) up to # = TILE */
-    uint64_t *state;       /* of the pass before, to be cleared for the next run */
-    const csrec_cuda_best *best; /* of the pass before */
-    int64_t tiles;               /* of both: the pass before may have had fewer */
-    bool one_sided;
+    const double *scale;   /* 1 / sqrt(#) up to # = TILE; 0 for # = 0 */
 };
 
 struct pass_output {
     uint64_t *column;
     double *value;
-    uint32_t *count;       /* may be NULL */
-    bool last;             /* pass */
-    unsigned *threshold;   /* upper half of a |value| that some block has seen; 0 between runs */
-    csrec_cuda_best *best; /* [tiles], of this pass and those before */
-    uint64_t *state;       /* [tiles] counts for the tiles to come */
-    uint64_t *counts;      /* of this pass and those before: columns past n, gaps handed on */
+    uint32_t *count;     /* may be NULL */
+    unsigned *threshold; /* upper half of a |value| that some block has seen; 0 between runs */
+    uint64_t *state;     /* [tiles] counts for the tiles to come; 0 between runs */
+    uint64_t *counts;    /* of this pass and those before: columns past n, gaps handed on */
     uint64_t *rows, *place;
     double *sum;
 };
@@ -71,7 +72,7 @@ struct pass_output {
 struct tile_memory {
     double prefix[PADDED];          /* sum of r before item k of the tile, at padded(k) */
     uint2 group[TILE / GAPS + 1];   /* levels + 128 (group_bytes); [0] ends with the gap before */
-    uint8_t level[GAPS + TILE];     /* of gap k at GAPS + k */
+    uint8_t level[GAPS + TILE];     /* of gap k at GAPS + k; [GAPS - 1]: before the tile */
     unsigned node[TILE];            /* of each gap: pack_node, or NO_NODE */
     unsigned above[WARPS][END + 1]; /* the groups of a warp that rise above a level, a bit each */
     uint16_t list[WARPS][128];      /* gaps whose nodes reach out of the warp; then, of the tile */
@@ -79,6 +80,7 @@ struct tile_memory {
     double warp_sum[WARPS];
     int listed[WARPS], opened[WARPS]; /* one-sided columns; gaps to be handed on */
     unsigned arrived;                 /* sums of these, 16 and 12 bits, and of warps */
+    unsigned threshold, upper[WARPS]; /* upper half of |value|: others' best, and the warps' */
     uint64_t offset;                  /* counts before this tile */
     csrec_cuda_best best[WARPS];
 };
@@ -99,7 +101,7 @@ static __device__ int node_end(unsigned node) {
     return node >> 12 & 4095;
 }
 static __device__ int node_parent(unsigned node) {
-    return node >> 24;
+    return node >> 24 & 63;
 }
 
 static __device__ int level_at(const tile_memory &tile, int gap) {
@@ -133,22 +135,19 @@ static __device__ int first_gap(unsigned bits) {
 }
 
 /* Nearest gap of a warp that is above the level: in the group, where `here` are such gaps, or in
- * the last, or first, of other groups. Negative if there is none. */
+ * the last, or first, of other groups. Negative if there is none: groups[-1] is there to be read.
+ * No branches, so that the searches for several gaps overlap. */
 static __device__ int nearest_before(const uint2 *warp, unsigned here, int group, unsigned groups,
                                      unsigned bound) {
-    if (!here) {
-        group = 31 - __clz((int)groups);
-        here = gaps_above(warp[max(group, 0)], bound);
-    }
-    return group * GAPS + last_gap(here);
+    const int other = 31 - __clz((int)groups);
+    const unsigned there = gaps_above(warp[other], bound);
+    return (here ? group : other) * GAPS + last_gap(here ? here : there);
 }
 static __device__ int nearest_after(const uint2 *warp, unsigned here, int group, unsigned groups,
                                     unsigned bound) {
-    if (!here) {
-        group = __ffs((int)groups) - 1;
-        here = gaps_above(warp[max(group, 0)], bound);
-    }
-    return group * GAPS + first_gap(here);
+    const int other = __ffs((int)groups) - 1;
+    const unsigned there = gaps_above(warp[other], bound);
+    return (here ? group : other) * GAPS + first_gap(here ? here : there);
 }
 
 /* Lanes below this one. */
@@ -169,11 +168,16 @@ static __device__ int gap_level(uint64_t row, uint64_t next) {
     return (upper ? 64 : 32) - __clz((int)(upper ? upper : lower));
 }
 
-/* The tile's items: r to shared memory, levels there and to this thread, item i of which is
- * k = own + 32 i. WHOLE: the tile is full and not the last. */
+/* What an earlier kernel wrote, or other blocks of this one did. */
+template <bool LEAVES, typename T> static __device__ T read(const T *from) {
+    return LEAVES ? __ldg(from) : __ldcg(from);
+}
+
+/* The tile's items: r and levels to shared memory; item i of this thread is k = own + 32 i. WHOLE:
+ * the tile is full and not the last. */
 template <bool LEAVES, bool WHOLE>
-static __device__ void load(const pass_input &in, int64_t base, int count, int *own_level,
-                            tile_memory &tile, uint32_t *position) {
+static __device__ void load(const pass_input &in, int64_t base, int count, tile_memory &tile,
+                            uint32_t *position) {
     const int lane = threadIdx.x % 32, own = threadIdx.x / 32 * WARP_GAPS + lane;
     const uint64_t *rows = (LEAVES ? in.rows : in.place) + base + own;
     const double *sums = in.r + base + own;
@@ -182,28 +186,30 @@ static __device__ void load(const pass_input &in, int64_t base, int count, int *
     double *prefix = tile.prefix + padded(own); /* padded(own + 32 i) = padded(own) + 36 i */
     uint64_t row[GAPS + 1];                     /* of the last, what lane 31 needs */
     double r[GAPS];
+    double earlier[GAPS]; /* the sum before, where items are gaps handed on */
     for (int i = 0; i < GAPS; i++) {
         const bool there = WHOLE || own + 32 * i < count;
-        row[i] = there ? __ldg(rows + 32 * i) : 0;
-        r[i] = there ? __ldcs(sums + 32 * i) : 0.0;
+        if (!LEAVES) earlier[i] = there && base + own + i > 0 ? __ldcg(sums + 32 * i - 1) : 0.0;
+        row[i] = there ? read<LEAVES>(rows + 32 * i) : 0;
+        r[i] = !there ? 0.0 : LEAVES ? __ldcs(sums + 32 * i) : __ldcg(sums + 32 * i);
     }
-    row[GAPS] = LEAVES && lane == 31 && (WHOLE || own + 225 < count) ? rows[225] : 0;
+    row[GAPS] = LEAVES && lane == 31 && (WHOLE || own + 225 < count) ? __ldg(rows + 225) : 0;
     uint64_t next = __shfl_sync(ALL, row[0], lane + 1); /* of lane 31: lane 0's */
     for (int i = 0; i < GAPS; i++) {
         const int k = own + 32 * i;
+        int own_level = (int)row[i] & 127;
         if (LEAVES) {
             const uint64_t later =
                 i + 1 < GAPS ? __shfl_sync(ALL, row[i + 1], lane + 1) : row[GAPS];
-            own_level[i] = gap_level(row[i], lane == 31 ? later : next);
+            own_level = gap_level(row[i], lane == 31 ? later : next);
             next = later;
-            if (!WHOLE && k + 1 >= count) own_level[i] = k + 1 == count ? END : 0;
+            if (!WHOLE && k + 1 >= count) own_level = k + 1 == count ? END : 0;
         } else {
-            if ((WHOLE || k < count) && !(row[i] & 128)) r[i] -= sums[32 * i - 1];
-            own_level[i] = (int)row[i] & 127;
+            if ((WHOLE || k < count) && !(row[i] & 128)) r[i] -= earlier[i];
             position[k + 1] = (uint32_t)(row[i] >> 8) + 1;
         }
-        level[32 * i] = (uint8_t)own_level[i];
-        grouped[32 * i] = (uint8_t)(own_level[i] + 128);
+        level[32 * i] = (uint8_t)own_level;
+        grouped[32 * i] = (uint8_t)(own_level + 128);
         prefix[36 * i] = r[i];
     }
     if (threadIdx.x > 0) return;
@@ -250,60 +256,59 @@ static __device__ void make_table(tile_memory &tile) {
     const int bits = 32 - __clz((int)warp_top);
     tile.above[warp][lane] = lanes_above(top, bits, lane);
     tile.above[warp][lane + 32] = bits < 6 ? 0 : lanes_above(top, bits, lane + 32);
-    if (lane > 0) return;
-    tile.above[warp][END] = 0;
-    reinterpret_cast<uint8_t *>(&tile.warp_top)[group_byte(warp)] = (uint8_t)(warp_top + 128);
+    if (lane == 0)
+        reinterpret_cast<uint8_t *>(&tile.warp_top)[group_byte(warp)] = (uint8_t)(warp_top + 128);
 }
 
-/* Is there room between a block's level and its parent's for a one-sided column? top is END, or 0
- * if none are wanted. */
-static __device__ bool has_edge(int parent, int level, int top) {
-    return parent > level + 1 && parent < top;
+/* Is there room between a block's level and its parent's for a one-sided column? */
+static __device__ bool has_edge(int parent, int level) {
+    return parent > level + 1 && parent < END;
 }
 
-/* The level of the smallest block around samples first .. end - 1 and others. */
-static __device__ int parent_level(const tile_memory &tile, int first, int end) {
-    return min(level_at(tile, first - 1), level_at(tile, end - 1));
-}
-
-/* Nodes that end inside the warp, and how many of this thread's have a one-sided column; the
- * others to the list, whose length is returned. */
-static __device__ int look_inside(tile_memory &tile, const int *level, int top, int *columns) {
+/* The nodes of this thread's gaps as they end inside the warp, and how many have a one-sided
+ * column. Bit i of what is returned: the node of gap i reaches out of the warp. */
+template <bool ONE_SIDED> static __device__ unsigned look_inside(tile_memory &tile, int *columns) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, base = warp * WARP_GAPS;
     const uint2 *groups = tile.group + 1 + base / GAPS;
     const uint8_t *levels = tile.level + GAPS + base;
     const unsigned before = bits_before(lane % GAPS), after = bits_after(lane % GAPS);
+    unsigned outside = 0;
+#pragma unroll 2
+    for (int i = 0; i < GAPS; i++) {
+        const int group = 4 * i + lane / GAPS, level = levels[lane + 32 * i];
+        const unsigned above = tile.above[warp][level], below = (1u << group) - 1;
+        const unsigned bound = BYTES * (unsigned)(level + 1);
+        const unsigned here = gaps_above(groups[group], bound);
+        const int left =
+            max(nearest_before(groups, here & before, group, above & below, bound), -1);
+        const int right =
+            max(nearest_after(groups, here & after, group, above & ~(2 * below + 1), bound), -1);
+        const int parent = ONE_SIDED ? min(levels[left], levels[right]) : 0;
+        const bool closed = (left | right) >= 0, edge = ONE_SIDED && has_edge(parent, level);
+        unsigned node = pack_node(base + left + 1, base + right + 1, parent) | (edge ? EDGE : 0);
+        if (level == 0) node = NO_NODE;
+        if (!closed && level > 0) outside |= 1u << i;
+        if (ONE_SIDED) *columns += closed && edge && level > 0;
+        tile.node[base + lane + 32 * i] = node;
+    }
+    return outside;
+}
+
+/* The gaps of this warp that look_inside returned, in order; how many. */
+static __device__ int list_outside(tile_memory &tile, unsigned outside) {
+    const int warp = threadIdx.x / 32, own = warp * WARP_GAPS + threadIdx.x % 32;
     int listed = 0;
 #pragma unroll
-    for (int i = 0; i < GAPS; i++) {
-        const int group = 4 * i + lane / GAPS;
-        const unsigned above = tile.above[warp][level[i]], below = (1u << group) - 1;
-        const unsigned bound = BYTES * (unsigned)(level[i] + 1);
-        const unsigned here = gaps_above(groups[group], bound);
-        const int left = nearest_before(groups, here & before, group, above & below, bound);
-        const int right =
-            nearest_after(groups, here & after, group, above & ~(2 * below + 1), bound);
-        const bool wanted = level[i] > 0 && (left | right) < 0;
-        const int parent = min(levels[max(left, 0)], levels[max(right, 0)]);
-        if (!wanted && level[i] > 0) *columns += has_edge(parent, level[i], top);
-        tile.node[base + lane + 32 * i] =
-            level[i] > 0 ? pack_node(base + left + 1, base + right + 1, parent) : NO_NODE;
-        if (__any_sync(ALL, wanted)) {
-            listed = append(tile.list[warp], listed, wanted, base + lane + 32 * i);
-            if (wanted)
-                tile.node[base + lane + 32 * i] =
-                    pack_node(left < 0 ? OUTSIDE : base + left + 1,
-                              right < 0 ? OUTSIDE : base + right + 1, 0);
-        }
-    }
+    for (int i = 0; i < GAPS; i++)
+        listed = append(tile.list[warp], listed, outside >> i & 1, own + 32 * i);
     return listed;
 }
 
-/* The end of a node that lies outside the warp; OUTSIDE again if outside the tile. */
-static __device__ int search_before(const tile_memory &tile, int warp, int level) {
+/* The end of a node that lies outside the warp; OUTSIDE if outside the tile. */
+static __device__ int search_before(const tile_memory &tile, int warp, int level, bool first) {
     const unsigned bound = BYTES * (unsigned)(level + 1);
     const unsigned warps = gaps_above(tile.warp_top, bound) & bits_before(warp);
-    if (!warps) return blockIdx.x == 0 ? 0 : (int)OUTSIDE;
+    if (!warps) return first ? 0 : (int)OUTSIDE;
     warp = last_gap(warps);
     return warp * WARP_GAPS + 1 +
            nearest_before(tile.group + 1 + warp * 32, 0, 0, tile.above[warp][level], bound);
@@ -317,38 +322,48 @@ static __device__ int search_after(const tile_memory &tile, int warp, int level)
            nearest_after(tile.group + 1 + warp * 32, 0, 0, tile.above[warp][level], bound);
 }
 
+/* A listed node: ends that look_inside did not find are where the warp begins. */
+template <bool ONE_SIDED>
+static __device__ unsigned find_node(const tile_memory &tile, int k, bool first_tile) {
+    const int warp = threadIdx.x / 32, base = warp * WARP_GAPS, level = level_at(tile, k);
+    int first = node_first(tile.node[k]), end = node_end(tile.node[k]);
+    if (first == base) first = search_before(tile, warp, level, first_tile);
+    if (end == base) end = search_after(tile, warp, level);
+    if (first == OUTSIDE || end == OUTSIDE) return NO_NODE;
+    const int parent = min(level_at(tile, first - 1), level_at(tile, end - 1));
+    return pack_node(first, end, parent) | (ONE_SIDED && has_edge(parent, level) ? EDGE : 0);
+}
+
 /* The listed nodes; those that reach out of the tile stay on the list, whose length is returned. */
-static __device__ int look_outside(tile_memory &tile, int listed, int top, int *columns) {
+template <bool ONE_SIDED>
+static __device__ int look_outside(tile_memory &tile, int listed, bool first_tile, int *columns) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int opened = 0;
     for (int begin = 0; begin < listed; begin += 32) {
         const int at = begin + lane, k = at < listed ? tile.list[warp][at] : 0;
-        bool open = false;
+        unsigned node = 0;
         __syncwarp();
         if (at < listed) {
-            const int level = level_at(tile, k);
-            int first = node_first(tile.node[k]), end = node_end(tile.node[k]);
-            if (first == OUTSIDE) first = search_before(tile, warp, level);
-            if (end == OUTSIDE) end = search_after(tile, warp, level);
-            open = first == OUTSIDE || end == OUTSIDE;
-            const int parent = open ? 0 : min(level_at(tile, first - 1), level_at(tile, end - 1));
-            *columns += has_edge(parent, level, top);
-            tile.node[k] = open ? NO_NODE : pack_node(first, end, parent);
+            node = find_node<ONE_SIDED>(tile, k, first_tile);
+            tile.node[k] = node;
+            *columns += (node & EDGE) != 0;
         }
-        opened = append(tile.list[warp], opened, open, k);
+        opened = append(tile.list[warp], opened, node == NO_NODE, k);
     }
     return opened;
 }
 
 /* Prefix sums, of the tile, of this thread's 8 samples; `before` are those of the warp. */
 static __device__ void sum_up(tile_memory &tile, double before) {
-    for (int w = 0; w < (int)threadIdx.x / 32; w++) before += tile.warp_sum[w];
+#pragma unroll
+    for (int w = 0; w < WARPS - 1; w++)
+        before += w < (int)threadIdx.x / 32 ? tile.warp_sum[w] : 0.0;
     for (int i = 0; i < GAPS; i++) {
         double r = tile.prefix[9 * threadIdx.x + i];
         tile.prefix[9 * threadIdx.x + i] = before;
         before += r;
     }
-    if (threadIdx.x == WORKERS - 1) tile.prefix[PADDED - 1] = before;
+    if (threadIdx.x == THREADS - 1) tile.prefix[PADDED - 1] = before;
 }
 
 /* Bits of this thread's 8 samples: are the gaps on both sides above the level? */
