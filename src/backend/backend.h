@@ -2,6 +2,7 @@
 #ifndef CSREC_BACKEND_BACKEND_H
 #define CSREC_BACKEND_BACKEND_H
 
+#include "backend/learn.h"
 #include "backend/omp.h"
 #include "backend/statistics.h"
 #include "backend/threshold.h"
@@ -35,6 +36,8 @@ typedef struct csrec_backend {
     csrec_status (*omp)(const csrec_omp_job *job, const csrec_omp_result *result);
     /* Mean and covariance; NULL: those of csrec.h. */
     const csrec_statistics_device *statistics;
+    csrec_stream_fn stream;          /* of backend/learn.h; NULL: csrec_statistics_stream */
+    const csrec_eigen_device *eigen; /* likewise; NULL: LAPACK */
     const struct csrec_conv2d_device *conv2d;     /* of conv/conv2d.h; NULL: not offered */
     const struct csrec_gaussian_device *gaussian; /* of recover/gaussian.h; NULL: not offered */
     /* Of recover/adaptive_device.h; NULL: not offered. */

@@ -6,6 +6,7 @@
 #include "backend/cuda_conv2d.h"
 #include "backend/cuda_gaussian.h"
 #include "backend/cuda_grids.h"
+#include "backend/cuda_learn.h"
 #include "backend/cuda_operator.h"
 #include "backend/cuda_statistics.h"
 #include "backend/cuda_threshold.h"
@@ -29,6 +30,8 @@ const csrec_backend csrec_backend_cuda = {.name = "cuda",
                                           .release_operator = csrec_cuda_release_operator,
                                           .omp = csrec_cuda_omp,
                                           .statistics = &csrec_cuda_statistics_functions,
+                                          .stream = csrec_cuda_stream,
+                                          .eigen = &csrec_cuda_eigen,
                                           .conv2d = &csrec_cuda_conv2d,
                                           .gaussian = &csrec_cuda_gaussian_rounds,
                                           .adaptive = &csrec_cuda_adaptive_passes};

@@ -5,8 +5,9 @@
 
 #include "core/error.h"
 
-/* The `count` largest eigenvalues of the symmetric A [n][n] (destroyed), largest first, and their
- * unit vectors as rows of V [count][n], the largest entry of each positive. n <= 2^15. */
+/* The `count` largest eigenvalues of the symmetric A [n][n], largest first, and their unit
+ * vectors as rows of V [count][n], the largest entry of each positive. Of A the lower triangle is
+ * read; it is destroyed. n <= 2^15. */
 csrec_status csrec_eigen_largest(int n, double *A, int count, double *values, double *V,
                                  csrec_error *error);
 

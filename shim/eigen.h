@@ -1,0 +1,26 @@
+/* eigen.h - the symmetric eigenproblem on the device (cuSOLVER), behind a C ABI.
+ *
+ * cuSOLVER and what it needs are a gigabyte. Nobody is to have it who does not ask for this: it is
+ * loaded at the first use, and where it is missing only this fails. */
+#ifndef CSREC_SHIM_EIGEN_H
+#define CSREC_SHIM_EIGEN_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "core/error.h"
+
+/* Whether the library can be loaded: CSREC_OK, or CSREC_DEVICE with the remedy. */
+csrec_status csrec_shim_eigen_usable(csrec_error *error);
+
+/* The `count` largest eigenvalues of the symmetric A [n][n], of which the lower triangle is read,
+ * ascending, and their unit vectors as rows of V [count][n]. All arrays are in host memory.
+ * CSREC_MEMORY names the bytes needed and had; CSREC_DATA: not found. */
+csrec_status csrec_shim_eigen(int64_t n, const double *A, int64_t count, double *values, double *V,
+                              csrec_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
