@@ -1,7 +1,7 @@
 #!/bin/sh
 # cuda.sh [--built DIR] [--out DIR] [--image FILE.png] [--check] - builds, checks and times the CUDA
 # part on a machine with a GPU, in under five minutes; the results go to bench/results/cuda.json.
-#   --built DIR  programs are there already (test_cuda_*, test_operators, test_solvers*,
+#   --built DIR  programs are there already (test_cuda_*, test_operators, test_solvers*, test_pca,
 #                bench_cuda_*, csrecover, cssample): nothing is built
 #   --check      compute-sanitizer, memcheck and racecheck, over brief tests as well; built with one
 #                team a block (kernels/speculate.cu), as racecheck overlooks named barriers
@@ -39,6 +39,7 @@ if [ -z "$built" ]; then
     mkdir -p "$built"
     for program in "$here"/build-cuda/tests/test_cuda_* "$here"/build-cuda/bench/bench_cuda_* \
         "$here/build-cuda/tests/test_operators" "$here"/build-cuda/tests/test_solvers* \
+        "$here/build-cuda/tests/test_pca" \
         "$here/build-cuda/csrecover" "$here/build-cuda/cssample"; do
         [ -x "$program" ] && [ -f "$program" ] && ln -sf "$program" "$built/"
     done
@@ -59,7 +60,7 @@ run() {
 }
 
 # The last ones run their tests on every backend.
-for test in "$built"/test_cuda_* "$built/test_operators" "$built"/test_solvers*; do
+for test in "$built"/test_cuda_* "$built/test_operators" "$built"/test_solvers* "$built/test_pca"; do
     run "$(basename "$test")" 90 "$test"
 done
 

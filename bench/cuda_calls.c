@@ -4,11 +4,13 @@
  *     bench_cuda_calls
  *
  * The least of some calls, after one that makes the device ready. work: what the choice counts,
- * multiplications of a covariance or a convolution, pixels of a recovery, whose solver runs 40
- * iterations. */
+ * multiplications of a covariance or a convolution, n^3 of the eigenvectors of n x n, pixels of a
+ * recovery, whose solver runs 40 iterations. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "backend/learn.h"
 #include "bench.h"
 #include "device.h"
 #include "problem.h"
@@ -79,6 +81,56 @@ static void measure_statistics(int64_t m, int64_t n) {
     free(d.X);
     free(d.mean);
     free(d.C);
+}
+
+/* ---- learning */
+
+typedef struct matrix {
+    int n;
+    double *A, *copy, *values, *V; /* [n][n]; [n][n]; [n]; [n][n] */
+} matrix;
+
+static void run_eigen(const char *backend, void *with) {
+    matrix *x = with;
+    const char *used;
+    memcpy(x->copy, x->A, (size_t)x->n * (size_t)x->n * sizeof *x->A);
+    bench_check(csrec_eigen_largest_on(backend, x->n, x->copy, x->n, x->values, x->V, &used, NULL),
+                "eigenvectors");
+}
+
+static csrec_status read_data(void *context, int64_t first, int64_t count, float *X,
+                              csrec_error *error) {
+    const data *d = context;
+    (void)error;
+    memcpy(X, d->X + first * d->n, (size_t)(count * d->n) * sizeof *X);
+    return CSREC_OK;
+}
+
+static void run_pca(const char *backend, void *with) {
+    data *d = with;
+    csrec_data all = {d->m, d->n, read_data, d};
+    csrec_learn_options options = {.components = 200, .backend = backend};
+    csrec_model *model = NULL;
+    csrec_error error;
+    if (csrec_pca_learn(&all, &options, &model, NULL, &error)) bench_fail(backend, error.text);
+    csrec_model_destroy(model);
+}
+
+/* The components of m rows of n, and all eigenvectors of their covariance. */
+static void measure_learning(int64_t m, int n) {
+    const size_t bytes = (size_t)n * (size_t)n * sizeof(double);
+    data d = {.m = m, .n = n, .X = numbers(m * n)};
+    matrix x = {n, malloc(bytes), malloc(bytes), malloc((size_t)n * sizeof(double)), malloc(bytes)};
+    if (!x.A || !x.copy || !x.values || !x.V) bench_fail("memory", "out of memory");
+    bench_check(csrec_covariance_on("cuda", m, n, d.X, NULL, NULL, 0, x.A, NULL), "covariance");
+    char what[64];
+    snprintf(what, sizeof what, "%d x %d", n, n);
+    measure(&(call){"eigenvectors", pow(n, 3.0), run_eigen, &x}, what);
+    snprintf(what, sizeof what, "%lld x %d", (long long)m, n);
+    measure(&(call){"pca", (double)m * n * n, run_pca, &d}, what);
+    double *arrays[] = {x.A, x.copy, x.values, x.V};
+    for (int k = 0; k < 4; k++) free(arrays[k]);
+    free(d.X);
 }
 
 /* ---- convolution */
@@ -177,6 +229,8 @@ int main(void) {
     measure_statistics(4000, 256);
     measure_statistics(20000, 1024);
     measure_statistics(40000, 2475);
+    for (int n = 256; n <= 2048; n *= 2) measure_learning(4096, n);
+    measure_learning(40000, 2475);
     measure_conv2d(1, 16, 16, 128, 3);
     measure_conv2d(8, 64, 64, 128, 3);
     measure_conv2d(1, 64, 1, 512, 8);

@@ -591,8 +591,8 @@ CSREC_API void csrec_rows_close(csrec_rows *rows);
  * pca and gmm also: shape [D] (axes of a vector without channels), channels (fastest; shape x
  * channels = n or d), optional scale [2] (values of black and white).
  * On disk a NumPy .npz: array `kind` (text), an array a name, and the texts `source`, `settings`,
- * `version`, `note`. Other arrays in the file are left alone. An object is read-only but for
- * csrec_model_set_text, so threads may share it. */
+ * `backend` (where it was computed), `version`, `note`. Other arrays in the file are left alone. An
+ * object is read-only but for csrec_model_set_text, so threads may share it. */
 typedef struct csrec_model csrec_model;
 
 /* Arrays are copied and converted. CSREC_ARGUMENT: unknown kind or array; CSREC_DATA, naming the
@@ -641,11 +641,16 @@ typedef struct csrec_learn_options {
      * returns but CSREC_OK ends the work. */
     csrec_status (*round_done)(const csrec_model *model, void *round_context, csrec_error *error);
     void *round_context;
+    const char *backend; /* "cpu", "cuda" or, where it pays, "auto" (NULL); gmm: on the CPU alone */
 } csrec_learn_options;
 
 /* Principal components of the rows of the data: the eigenvectors of the covariance with the largest
  * eigenvalues, from the covariance (m >= n) or, in memory, the Gram matrix (m < n); the smaller of
  * both is at most 32768. Components whose eigenvalue is below 1e-10 of the largest are left out.
+ * On a device the covariance is that of csrec_covariance_on and the eigenvectors are cuSOLVER's, a
+ * library that is loaded then: variances agree to 2e-6 of their sum. The Gram matrix is always the
+ * CPU's. The model's text `backend` names what was taken. CSREC_DEVICE: cuda is not built, has no
+ * device, or no cuSOLVER; CSREC_MEMORY: it does not fit there.
  * stopped (may be NULL where progress is): true when progress asked to stop; *model is then left
  * alone. CSREC_DATA: no two rows differ. */
 CSREC_API csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *options,

@@ -1,4 +1,5 @@
-/* test_pca.c - principal components against the covariance from direct sums. */
+/* test_pca.c - principal components against the covariance from direct sums, on every backend. */
+#include "backends.h"
 #include "rows.h"
 
 static uint64_t seed;
@@ -78,21 +79,38 @@ static csrec_model *learn(int64_t m, int64_t n, const float *X, csrec_learn_opti
     return model;
 }
 
+/* Skips, with the reason, where the backend cannot learn: no device, or no cuSOLVER. */
+static const char *learning_backend(void **state) {
+    csrec_error error;
+    if (!csrec_learn_usable(*state, &error)) return *state;
+    print_message("SKIPPED: %s\n", error.text);
+    skip();
+    return NULL;
+}
+
+static void check_backend_text(const csrec_model *model, const char *backend, bool gram) {
+    bool both = gram && strcmp(backend, "cuda") == 0;
+    assert_string_equal(csrec_model_text(model, "backend"),
+                        both ? "covariance cpu, eigenvectors cuda" : backend);
+}
+
 static void eigenvectors_of_the_covariance(void **state) {
-    (void)state;
+    const char *backend = learning_backend(state);
     const int64_t rows[] = {2, 3, 17, 40, 41, 200}, columns[] = {2, 7, 40, 67};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
             int64_t m = rows[r], n = columns[c];
             float *X = draw(m, n, 5, 0.3);
             double mean[67], *C = covariance(m, n, X, mean);
-            csrec_learn_options all = {.energy = 1.0, .threads = 2}, few = {.components = 3};
+            csrec_learn_options all = {.energy = 1.0, .threads = 2, .backend = backend};
+            csrec_learn_options few = {.components = 3, .backend = backend};
             csrec_model *model = learn(m, n, X, all);
             check_model(model, n, mean, C);
             csrec_model_destroy(model);
             model = learn(m, n, X, few);
             check_model(model, n, mean, C);
             assert_true(csrec_model_array(model, "variances")->count <= 3);
+            check_backend_text(model, backend, m < n);
             csrec_model_destroy(model);
             free(X);
             free(C);
@@ -100,12 +118,12 @@ static void eigenvectors_of_the_covariance(void **state) {
 }
 
 static void energy_is_the_share_kept(void **state) {
-    (void)state;
+    const char *backend = learning_backend(state);
     for (int way = 0; way < 2; way++) {
         int64_t m = way ? 30 : 300, n = 60;
         float *X = draw(m, n, 6, 0.5);
         for (double energy = 0.3; energy < 1.0; energy += 0.15) {
-            csrec_learn_options o = {.energy = energy};
+            csrec_learn_options o = {.energy = energy, .backend = backend};
             csrec_model *model = learn(m, n, X, o);
             const csrec_array *v = csrec_model_array(model, "variances");
             const double *l = v->data;
@@ -136,19 +154,54 @@ static void threads_do_not_matter(void **state) {
     }
 }
 
+/* Rows in many pieces, which fill the device's room for them more than once. Each covariance is off
+ * by E, |E_jk| <= 1e-6 sqrt(C_jj C_kk) (csrec.h), so |E|_2 <= 1e-6 trace C, and eigenvalues by as
+ * much (Weyl). */
+static void backends_agree(void **state) {
+    learning_backend(state);
+    int64_t m = 20000 + check_below(&seed, 5000), n = 900 + check_below(&seed, 100);
+    float *X = draw(m, n, 8, 1.0);
+    double trace = 0.0;
+    csrec_learn_options cuda = {.energy = 1.0, .backend = *state}, cpu = cuda;
+    cpu.backend = "cpu";
+    csrec_model *a = learn(m, n, X, cpu), *b = learn(m, n, X, cuda), *c = learn(m, n, X, cuda);
+    const double *l = csrec_model_array(a, "variances")->data;
+    const double *k = csrec_model_array(b, "variances")->data;
+    const double *v = csrec_model_array(a, "components")->data;
+    const double *w = csrec_model_array(b, "components")->data;
+    assert_int_equal(csrec_model_array(a, "variances")->count, n);
+    assert_int_equal(csrec_model_array(b, "variances")->count, n);
+    assert_memory_equal(w, csrec_model_array(c, "components")->data, (size_t)(n * n) * sizeof *w);
+    for (int64_t i = 0; i < n; i++) trace += l[i];
+    for (int64_t i = 0; i < n; i++) assert_true(fabs(l[i] - k[i]) <= 2e-6 * trace);
+    for (int64_t i = 0; i < 8; i++) { /* sin of the angle between <= |E| / gap (Davis and Kahan) */
+        double dot = 0.0, gap = fmin(i ? l[i - 1] - l[i] : INFINITY, l[i] - l[i + 1]);
+        for (int64_t j = 0; j < n; j++) dot += v[i * n + j] * w[i * n + j];
+        double sine = 2e-6 * trace / (gap - 2e-6 * trace);
+        if (gap > 1e-3 * trace) assert_true(1.0 - fabs(dot) <= sine * sine + 1e-12);
+    }
+    csrec_model_destroy(a);
+    csrec_model_destroy(b);
+    csrec_model_destroy(c);
+    free(X);
+}
+
 static bool stop(const csrec_progress *now, void *context) {
     (void)now;
     return --*(int *)context < 0;
 }
 
 static void mistakes_and_stops(void **state) {
-    (void)state;
+    const char *backend = learning_backend(state);
     float X[12] = {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3};
     source s = {.X = X, .m = 4, .n = 3};
     csrec_data data = {4, 3, read_source, &s};
-    csrec_learn_options o = {.threads = 1};
+    csrec_learn_options o = {.threads = 1, .backend = "gpu"};
     csrec_model *model = NULL;
     csrec_error error;
+    assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_ARGUMENT);
+    assert_int_equal(s.calls, 0);
+    o.backend = backend;
     assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "the same"));
     X[4] = NAN;
@@ -175,9 +228,15 @@ static void mistakes_and_stops(void **state) {
 
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(eigenvectors_of_the_covariance),
-                                       cmocka_unit_test(energy_is_the_share_kept),
-                                       cmocka_unit_test(threads_do_not_matter),
-                                       cmocka_unit_test(mistakes_and_stops)};
+    const struct CMUnitTest tests[] = {
+        CHECK_ON("cpu", eigenvectors_of_the_covariance),
+        CHECK_ON("cuda", eigenvectors_of_the_covariance),
+        CHECK_ON("cpu", energy_is_the_share_kept),
+        CHECK_ON("cuda", energy_is_the_share_kept),
+        CHECK_ON("cuda", backends_agree),
+        cmocka_unit_test(threads_do_not_matter),
+        CHECK_ON("cpu", mistakes_and_stops),
+        CHECK_ON("cuda", mistakes_and_stops),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

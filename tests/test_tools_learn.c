@@ -59,6 +59,31 @@ static void pca_of_folders_arrays_and_patches(void **state) {
                          0);
 }
 
+/* Where a device and cuSOLVER are, on both backends; else cuda is refused in one line. */
+static void backends_are_named(void **state) {
+    (void)state;
+    run_well("$L pca family -o b.npz -q -p 8 --backend cpu && $L pca family -o m.npz --json -p 8");
+    assert_non_null(strstr(read_text("out"), "\"backend\": \"cpu\"")); /* too few to pay */
+    assert_int_equal(run("cmp b.npz m.npz"), 0);
+    run_well("$L info b.npz");
+    assert_non_null(strstr(read_text("out"), "backend: cpu"));
+    int code = run("$L pca family -o d.npz -q -p 8 --backend cuda && $L info d.npz");
+    if (code) {
+        print_message("SKIPPED: %s", read_text("err"));
+        check_refused("$L pca family -o d.npz -p 8 --backend cuda", 1);
+        assert_non_null(strstr(read_text("err"), "--backend cpu"));
+        skip();
+    }
+    assert_non_null(strstr(read_text("out"), "backend: cuda"));
+    csrec_model *cpu = read_model("b.npz"), *cuda = read_model("d.npz");
+    const double *l = csrec_model_array(cpu, "variances")->data;
+    const double *k = csrec_model_array(cuda, "variances")->data;
+    /* |E|_2 <= 1e-6 trace of both covariances, and the trace is at most 64 of the largest. */
+    for (int i = 0; i < 5; i++) assert_true(fabs(l[i] - k[i]) <= 2e-6 * 64 * l[0]);
+    csrec_model_destroy(cpu);
+    csrec_model_destroy(cuda);
+}
+
 /* The mean of patches from the definition. */
 static void patches_are_those_of_the_picture(void **state) {
     (void)state;
@@ -188,6 +213,7 @@ static void mistakes_are_one_line(void **state) {
         {"pca gray.png -o wrong.npz", "one row", 1},
         {"pca line.npy -o wrong.npz --patch 4", "patches are cut", 1},
         {"pca family -o none/wrong.npz", "none/wrong.npz", 1},
+        {"pca family -o wrong.npz --backend gpu", "auto cpu cuda", 2},
         {"gmm family", "-o MODEL.npz", 2},
         {"gmm gray.png -o wrong.npz -p 8 --start magic", "kmeans", 2},
         {"gmm rgb.png -o wrong.npz -p 8 --start edges", "2-D patches of one channel", 1},
@@ -208,6 +234,7 @@ static int make_more(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pca_of_folders_arrays_and_patches),
+        cmocka_unit_test(backends_are_named),
         cmocka_unit_test(patches_are_those_of_the_picture),
         cmocka_unit_test(models_are_described),
         cmocka_unit_test(a_model_recovers_its_family),

@@ -12,7 +12,7 @@ from ._library import (NULL, Callback, Watch, as_tuple, check, copied, ffi, lib,
                        new_shape, path_bytes, pointer, real, text, whole)
 from ._measurement import _DTYPES, _NUMBERS
 
-TEXTS = ("source", "settings", "version", "note")
+TEXTS = ("source", "settings", "backend", "version", "note")
 
 
 class Model(Mapping[str, np.ndarray]):
@@ -75,7 +75,7 @@ class Model(Mapping[str, np.ndarray]):
         return len(self._arrays)
 
     def text(self, name: str) -> str:
-        """'source', 'settings', 'version' or 'note'; '' where not set."""
+        """One of 'source', 'settings', 'backend', 'version' and 'note'; '' where not set."""
         return text(lib.csrec_model_text(self._handle, name.encode()))
 
     def set_text(self, name: str, value: str) -> None:
@@ -157,7 +157,7 @@ def _learn(function: Any, data: Any, shape: Any, channels: int,
 
 def learn_pca(data: Any, *, components: Optional[int] = None, energy: Optional[float] = None,
               shape: Any = None, channels: int = 1, scale: Optional[tuple[float, float]] = None,
-              callback: Optional[Callback] = None, threads: int = 0) -> Model:
+              callback: Optional[Callback] = None, threads: int = 0, backend: str = "auto") -> Model:
     """Principal components of the rows of data.
 
     data
@@ -173,10 +173,13 @@ def learn_pca(data: Any, *, components: Optional[int] = None, energy: Optional[f
         values of black and white
     callback
         called with a :class:`Progress`; a true result raises :class:`Stopped`
+    backend
+        'auto', 'cpu' or 'cuda'; ``model.text("backend")`` says what was taken
 
     The covariance is divided by m, not m - 1. Returns a :class:`Model` of kind 'pca'.
     """
-    return _learn(lib.csrec_pca_learn, data, shape, channels, scale, callback, threads,
+    keep = ffi.new("char[]", backend.encode())
+    return _learn(lib.csrec_pca_learn, data, shape, channels, scale, callback, threads, backend=keep,
                   components=0 if components is None else whole(components, "components"),
                   energy=0.0 if energy is None else float(energy))
 

@@ -160,6 +160,13 @@ def test_data_may_be_a_memory_map(rng, tmp_path):
     assert list(one["shape"]) == [4, 6]
 
 
+def test_the_backend_is_named(rng):
+    model = cs.learn_pca(rows(rng), components=2, backend="cpu")
+    assert model.text("backend") == "cpu"
+    with pytest.raises(cs.ArgumentError, match="auto, cpu or cuda"):
+        cs.learn_pca(rows(rng), backend="gpu")
+
+
 def test_models_go_to_files_and_back(rng, tmp_path):
     model = cs.learn_pca(rows(rng), components=2)
     model.set_text("note", "made by a test")

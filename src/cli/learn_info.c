@@ -29,7 +29,7 @@ static const cli_tool tool = {.name = "cslearn info",
                               .n_options = sizeof options / sizeof *options,
                               .operand = offsetof(arguments, input)};
 
-static const char *const texts[] = {"source", "settings", "version", "note"};
+static const char *const texts[] = {"source", "settings", "backend", "version", "note"};
 
 enum { TEXTS = sizeof texts / sizeof *texts };
 

@@ -14,6 +14,7 @@ typedef struct {
     const char *output, *plot;
     int64_t components, threads;
     double energy;
+    int backend;
     bool json, quiet;
 } arguments;
 
@@ -28,6 +29,7 @@ static const cli_option options[] = {
      AT(energy), .low = 1e-6, .high = 1.0},
     {"plot", 0, CLI_TEXT, "FILE", "Draw the mean and the components into this PNG.", AT(plot)},
     CLI_THREADS(arguments),
+    CLI_BACKEND(arguments),
     CLI_JSON(arguments),
     CLI_QUIET(arguments),
     CLI_STANDARD};
@@ -42,6 +44,8 @@ static const cli_tool tool = {
         "pictures are taken, and a .npy may also be one picture. Data are read twice in pieces: "
         "files may be larger than memory, unless there are fewer rows than pixels. Values of PNG "
         "are put on the scale 0 to 255, which the model tells csrecover.\n"
+        "With --backend cuda covariance and eigenvectors are found on a GPU, the latter by "
+        "cuSOLVER; auto does so where it is sooner done. The model says what was taken.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (nothing is written).",
     .examples = "cslearn pca faces/ -o faces.npz --components 200\n"
                 "cslearn pca faces.npy -o faces.npz --energy 0.98 --plot faces.png\n"
@@ -84,6 +88,7 @@ static int report(const arguments *a, const cli_data *d, const csrec_model *mode
     cli_json_open(&json, stdout);
     cli_json_text(&json, "output", a->output);
     cli_json_text(&json, "kind", "pca");
+    cli_json_text(&json, "backend", csrec_model_text(model, "backend"));
     cli_json_integer(&json, "rows", d->data.m);
     cli_json_integer(&json, "entries", d->data.n);
     cli_json_integer(&json, "components", k);
@@ -106,6 +111,7 @@ static int learn(const arguments *a, cli_data *d) {
                              .energy = a->energy,
                              .seed = a->in.seed,
                              .threads = (int)a->threads,
+                             .backend = cli_backend_name(a->backend),
                              .progress = cli_progress_report,
                              .context = &progress};
     csrec_model *model = NULL;
@@ -126,7 +132,7 @@ static int learn(const arguments *a, cli_data *d) {
 }
 
 static int run(int argc, char **argv) {
-    arguments a = {.in = {.seed = 1}};
+    arguments a = {.in = {.seed = 1}, .backend = -1};
     cli_data data = {.held = -1};
     int code = cli_parse(&tool, argc, argv, &a);
     if (code == CLI_CONTINUE) code = cli_model_check(&tool, a.output, a.plot);

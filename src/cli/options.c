@@ -50,6 +50,11 @@ static int wrong_value(const cli_tool *tool, const cli_option *option, const cha
     return cli_usage(tool, "--%s: '%s' is not %s", option->name, value, remedy);
 }
 
+const char *cli_backend_name(int i) {
+    static const char *const names[] = {"auto", "cpu", "cuda"};
+    return i >= 0 && i < 3 ? names[i] : NULL;
+}
+
 static void list_devices(void) {
     const char *backend;
     char device[256];

@@ -57,6 +57,8 @@ typedef struct cli_option {
 
 /* bash, zsh, fish (completion.c). */
 const char *cli_shell_name(int i);
+/* auto, cpu, cuda; NULL past the end, and for -1. */
+const char *cli_backend_name(int i);
 
 /* The last rows of every table. */
 #define CLI_STANDARD                                                                               \
@@ -80,6 +82,13 @@ const char *cli_shell_name(int i);
         .name = "threads", .letter = 't', .type = CLI_INTEGER, .argument = "T",                    \
         .help = "Threads, 0 for all cores (default). The result does not depend on it.",           \
         .offset = offsetof(struct_, threads), .low = 0, .high = 4096                               \
+    }
+/* An int, -1 where it is not given. */
+#define CLI_BACKEND(struct_)                                                                       \
+    {                                                                                              \
+        .name = "backend", .letter = 'b', .type = CLI_CHOICE, .argument = "NAME",                  \
+        .help = "Where to compute.", .offset = offsetof(struct_, backend),                         \
+        .choice = cli_backend_name                                                                 \
     }
 #define CLI_JSON(struct_)                                                                          \
     {                                                                                              \

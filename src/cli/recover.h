@@ -61,7 +61,6 @@ const char *cli_format_name(int i);
 const char *cli_solver_name(int i);
 const char *cli_columns_name(int i);
 const char *cli_order_name(int i);
-const char *cli_backend_name(int i);
 const char *cli_quality_name(int i);
 
 /* Fills the rest of a request whose tool and arguments are set. This and every function below that

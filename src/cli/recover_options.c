@@ -20,11 +20,6 @@ const char *cli_order_name(int i) {
     return i < 3 ? csrec_order_name((csrec_order)i) : NULL;
 }
 
-const char *cli_backend_name(int i) {
-    static const char *const names[] = {"auto", "cpu", "cuda"};
-    return i < 3 ? names[i] : NULL;
-}
-
 const char *cli_quality_name(int i) {
     return csrec_recover_preset(i, NULL, NULL);
 }

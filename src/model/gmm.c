@@ -49,6 +49,10 @@ static csrec_status check(const csrec_data *data, const csrec_learn_options *o,
     if (edges && (o->shape.dims != 2 || o->channels > 1))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "start edges is for 2-D patches of one channel; take kmeans");
+    if (o->backend && strcmp(o->backend, "auto") != 0 && strcmp(o->backend, "cpu") != 0)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "backend '%.40s': mixtures are learned on the CPU; use auto or cpu",
+                          o->backend);
     return CSREC_OK;
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-enum { CSREC_MODEL_FIELDS = 12, CSREC_MODEL_TEXTS = 4, CSREC_MODEL_TEXT_ROOM = 1024 };
+enum { CSREC_MODEL_FIELDS = 12, CSREC_MODEL_TEXTS = 5, CSREC_MODEL_TEXT_ROOM = 1024 };
 
 /* An array of a kind. axes: a character an axis; a letter is the same extent in every array of the
  * model, a digit is that extent; "" is a scalar. */

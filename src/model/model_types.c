@@ -100,8 +100,8 @@ static const csrec_model_type types[] = {
 
 enum { TYPES = sizeof types / sizeof *types };
 
-const char *const csrec_model_text_names[CSREC_MODEL_TEXTS] = {"source", "settings", "version",
-                                                               "note"};
+const char *const csrec_model_text_names[CSREC_MODEL_TEXTS] = {"source", "settings", "backend",
+                                                               "version", "note"};
 
 const csrec_model_type *csrec_model_type_find(const char *kind) {
     for (int i = 0; kind && i < TYPES; i++)

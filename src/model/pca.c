@@ -5,9 +5,11 @@
  * Xc^T u / sqrt(m l) is a unit eigenvector of C (Turk and Pentland 1991, section 2). */
 #include <cblas.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/learn.h"
 #include "core/error.h"
 #include "io/memory.h"
 #include "model/build.h"
@@ -29,6 +31,7 @@ typedef struct job {
     double *components;    /* [k][n] */
     double *part;          /* [m][COLUMNS] */
     double trace;
+    const char *matrix_on, *vectors_on; /* the backends that did it */
 } job;
 
 static void clear(job *j) {
@@ -80,6 +83,7 @@ static int take_columns(job *j, int64_t first) {
 
 static csrec_status make_gram(job *j, csrec_error *error) {
     int m = (int)j->m;
+    j->matrix_on = "cpu";
     csrec_status status = load(j, error);
     if (status || *j->stopped) return status;
     memset(j->A, 0, (size_t)(j->m * j->m) * sizeof *j->A);
@@ -94,8 +98,8 @@ static csrec_status make_gram(job *j, csrec_error *error) {
 static csrec_status make_matrix(job *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     csrec_status status =
-        j->size == j->n ? csrec_statistics_stream(j->data, NULL, o->threads, o->progress,
-                                                  o->context, j->mean, j->A, j->stopped, error)
+        j->size == j->n ? csrec_stream_on(o->backend, j->data, o->threads, o->progress, o->context,
+                                          j->mean, j->A, j->stopped, &j->matrix_on, error)
                         : make_gram(j, error);
     for (int64_t i = 0; i < j->size && !status && !*j->stopped; i++)
         j->trace += j->A[i * (j->size + 1)];
@@ -142,11 +146,19 @@ static csrec_status solve(job *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     if (o->progress && o->progress(&now, o->context)) *j->stopped = true;
     if (*j->stopped) return CSREC_OK;
-    csrec_status status =
-        csrec_eigen_largest((int)j->size, j->A, (int)j->k, j->values, j->V, error);
+    csrec_status status = csrec_eigen_largest_on(o->backend, (int)j->size, j->A, (int)j->k,
+                                                 j->values, j->V, &j->vectors_on, error);
     if (status) return status;
     choose(j);
     return spread_vectors(j, error);
+}
+
+/* Out of memory leaves a model that does not say it, which is still whole. */
+static void name_backends(const job *j, csrec_model *model) {
+    char text[64];
+    snprintf(text, sizeof text, "covariance %s, eigenvectors %s", j->matrix_on, j->vectors_on);
+    bool same = strcmp(j->matrix_on, j->vectors_on) == 0;
+    (void)csrec_model_set_text(model, "backend", same ? j->matrix_on : text);
 }
 
 static csrec_status deliver(const job *j, csrec_model **model, csrec_error *error) {
@@ -159,7 +171,9 @@ static csrec_status deliver(const job *j, csrec_model **model, csrec_error *erro
     csrec_model_add(&parts, "components", (csrec_shape){2, {j->k, j->n}}, j->components);
     csrec_model_add(&parts, "variances", (csrec_shape){1, {j->k}}, j->values);
     csrec_model_add(&parts, "noise", (csrec_shape){0}, &noise);
-    return csrec_model_build("pca", &parts, j->options, j->n, model, error);
+    csrec_status status = csrec_model_build("pca", &parts, j->options, j->n, model, error);
+    if (!status) name_backends(j, *model);
+    return status;
 }
 
 /* ------------------------------------------------------------------ */
@@ -195,6 +209,7 @@ csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *
     *j.stopped = false;
     csrec_status status = csrec_data_check(data, error);
     if (!status) status = csrec_learn_check(options, data->n, error);
+    if (!status) status = csrec_learn_usable(options->backend, error);
     if (status) return status;
     j.m = data->m;
     j.n = data->n;
