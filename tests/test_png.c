@@ -2,8 +2,6 @@
  */
 #include "io_png.h"
 
-#include <omp.h>
-
 #include "io/image.h"
 
 static uint64_t seed;
@@ -220,38 +218,6 @@ static void written_pictures_come_back(void **state) {
     io_empty_folder();
 }
 
-/* Several parts that are compressed by themselves, the same by one thread as by several; ramps and
- * noise, so that all filters occur. */
-static void large_pictures_come_back(void **state) {
-    (void)state;
-    for (int trial = 0; trial < 6; trial++) {
-        int64_t h = 200 + check_below(&seed, 300), w = 200 + check_below(&seed, 300);
-        bool deep = trial & 1;
-        csrec_image in, out = random_image(deep ? CSREC_U16 : CSREC_U8, h, w, 3, trial & 2);
-        size_t bytes = (size_t)out.pixels.count * (deep ? 2 : 1);
-        uint8_t *pixels = out.pixels.data;
-        for (size_t i = 0; i < bytes; i++) /* a band of noise, one of ramps, one of one value */
-            if (i % 50000 > 15000) pixels[i] = i % 50000 > 30000 ? 77 : (uint8_t)(i / 7);
-        assert_ok(csrec_image_write(io_path("l.png"), &out, NULL));
-        int threads = omp_get_max_threads();
-        omp_set_num_threads(1);
-        assert_ok(csrec_image_write(io_path("one.png"), &out, NULL));
-        omp_set_num_threads(threads);
-        io_bytes a = io_load(io_path("l.png")), b = io_load(io_path("one.png"));
-        assert_int_equal(a.size, b.size);
-        assert_memory_equal(a.data, b.data, a.size);
-        io_free(&a);
-        io_free(&b);
-        assert_ok(csrec_image_read(io_path("l.png"), &in, NULL));
-        assert_int_equal(in.pixels.count, out.pixels.count);
-        assert_memory_equal(in.pixels.data, pixels, bytes);
-        if (out.alpha) assert_memory_equal(in.alpha, out.alpha, (size_t)(h * w));
-        csrec_image_clear(&in);
-        csrec_image_clear(&out);
-    }
-    io_empty_folder();
-}
-
 static bool write_fails(const char *path) {
     csrec_image image = random_image(CSREC_U8, 100, 100, 3, true);
     csrec_error error = {""};
@@ -314,7 +280,6 @@ int main(void) {
         cmocka_unit_test(refuses_what_memory_cannot_hold),
         cmocka_unit_test(refuses_every_truncation_and_survives_every_flip),
         cmocka_unit_test(written_pictures_come_back),
-        cmocka_unit_test(large_pictures_come_back),
         cmocka_unit_test(full_disk_leaves_nothing),
         cmocka_unit_test(refuses_what_is_no_picture),
         cmocka_unit_test(stdin_and_stdout_work)};

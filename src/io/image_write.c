@@ -1,14 +1,11 @@
-/* image_write.c - samples to PNG: chunks by libpng, what is in them by image_pack.c. */
+/* image_write.c - samples to PNG, by libpng. */
 #include <errno.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
-#include "io/image_pack.h"
 #include "io/output.h"
-
-enum { CHUNK = 1 << 20 };
 
 /* As in image_read.c: what must survive a longjmp lives behind a pointer. */
 typedef struct {
@@ -18,8 +15,7 @@ typedef struct {
     png_structp png;
     png_infop info;
     const csrec_image *image;
-    uint8_t *stream; /* the pixels, compressed */
-    size_t size;
+    uint8_t *row; /* one row with its alpha */
     uint32_t width, height;
     int channels;
     size_t bytes;
@@ -48,27 +44,17 @@ static void on_flush(png_structp png) {
     (void)png;
 }
 
-/* Row y as a PNG has it: big-endian, the alpha plane woven in. */
-static void fill_row(const void *context, size_t y, uint8_t *row) {
-    const encoder *e = context;
-    size_t values = (size_t)e->width * (size_t)e->channels;
-    const void *pixels = e->image->pixels.data;
-    const uint8_t *alpha = e->image->alpha ? e->image->alpha + y * e->width : NULL;
-    for (size_t k = 0; k < values; k++) {
-        unsigned value = e->bytes == 2 ? ((const uint16_t *)pixels)[y * values + k]
-                                       : ((const uint8_t *)pixels)[y * values + k];
-        if (e->bytes == 2) *row++ = (uint8_t)(value >> 8);
-        *row++ = (uint8_t)value;
-        if (!alpha || (k + 1) % (size_t)e->channels) continue;
-        memset(row, *alpha++ ? 255 : 0, e->bytes);
-        row += e->bytes;
+/* Row y with the alpha plane woven in. */
+static void weave(encoder *e, size_t y) {
+    size_t pixel = (size_t)e->channels * e->bytes;
+    const uint8_t *from = (const uint8_t *)e->image->pixels.data + y * e->width * pixel;
+    const uint8_t *alpha = e->image->alpha + y * e->width;
+    uint8_t *to = e->row;
+    for (size_t x = 0; x < e->width; x++) {
+        memcpy(to, from + x * pixel, pixel);
+        memset(to + pixel, alpha[x] ? 255 : 0, e->bytes);
+        to += pixel + e->bytes;
     }
-}
-
-static csrec_status pack(encoder *e) {
-    size_t pixel = (size_t)(e->channels + (e->image->alpha != NULL)) * e->bytes;
-    csrec_image_rows rows = {e->height, e->width * pixel, pixel, fill_row, e};
-    return csrec_image_pack(&rows, &e->stream, &e->size);
 }
 
 static csrec_status encode(encoder *e) {
@@ -80,10 +66,14 @@ static csrec_status encode(encoder *e) {
     png_set_IHDR(e->png, e->info, e->width, e->height, (int)e->bytes * 8, color, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(e->png, e->info);
-    for (size_t at = 0; at < e->size; at += CHUNK)
-        png_write_chunk(e->png, (png_const_bytep) "IDAT", e->stream + at,
-                        e->size - at < CHUNK ? e->size - at : CHUNK);
-    png_write_chunk(e->png, (png_const_bytep) "IEND", NULL, 0);
+    if (e->bytes == 2 && *(const uint8_t *)&(uint16_t){1}) png_set_swap(e->png);
+    size_t stride = (size_t)e->width * (size_t)e->channels * e->bytes;
+    for (size_t y = 0; y < e->height; y++) {
+        if (e->image->alpha) weave(e, y);
+        png_write_row(
+            e->png, e->image->alpha ? e->row : (png_const_bytep)e->image->pixels.data + y * stride);
+    }
+    png_write_end(e->png, NULL);
     return CSREC_OK;
 }
 
@@ -109,15 +99,17 @@ static csrec_status check_picture(const char *path, const csrec_image *image, cs
 }
 
 static csrec_status encode_picture(encoder *e) {
+    size_t row = (size_t)e->width * (size_t)(e->channels + 1) * e->bytes;
     csrec_status status = CSREC_MEMORY;
     e->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, e, on_error, on_warning);
     if (e->png) e->info = png_create_info_struct(e->png);
-    if (e->info && pack(e) == CSREC_OK)
+    e->row = malloc(row);
+    if (e->info && e->row)
         status = encode(e);
     else
         csrec_fail(e->error, status, "%s: out of memory", e->output.name);
     png_destroy_write_struct(&e->png, &e->info);
-    free(e->stream);
+    free(e->row);
     return status;
 }
 
