@@ -16,7 +16,8 @@
 static bool pays(const csrec_measurement *measurement, const csrec_recover_options *options) {
     return csrec_cuda_pays(measurement, options) ||
            csrec_cuda_threshold_pays(measurement, options) ||
-           csrec_cuda_products_pay(measurement, options);
+           csrec_cuda_products_pay(measurement, options) ||
+           csrec_cuda_adaptive_pays(measurement, options);
 }
 
 const csrec_backend csrec_backend_cuda = {.name = "cuda",

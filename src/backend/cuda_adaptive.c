@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "core/threads.h"
 #include "kernels/adaptive.h"
+#include "recover/basis.h"
+#include "recover/gaussian.h"
 
 static csrec_status create(const csrec_picture *p, float units, int *sums, void **state,
                            csrec_error *error) {
@@ -101,3 +104,33 @@ static csrec_status get(const void *state, float *u, float *before, int64_t *lea
 
 const csrec_adaptive_device csrec_cuda_adaptive_passes = {
     create, destroy, residual, features, add, combine, weighted, mean, get};
+
+/* Cost of a picture's entry, that of adaptive grids being 1; 0: neither they nor Gaussian groups.
+ */
+static int weight(const csrec_recover_options *options) {
+    enum { BEST = 4 };
+    const csrec_solve_options *solve = &options->solve;
+    if (options->model) return 0;
+    if (csrec_gaussian_wanted(options))
+        return solve->n_settings > 0 && solve->settings[0].value == 0.0 ? 1 : BEST;
+    bool plain = !solve->solver || strcmp(solve->solver, "mp") == 0;
+    return plain && options->shifts == 0 && !csrec_basis_wanted(options);
+}
+
+/* Milliseconds of 16 threads and of the device, H200 (bench/cuda_gaussian.c), whose first use takes
+ * 200:
+ *
+ *                                256 x 256   512 x 512
+ *     adaptive grids                96, 6     437, 18
+ *     gaussian, effort 0           103, 5     396, 22
+ *     gaussian, effort 1          668, 22    2745, 76
+ *
+ * One thread takes 4.5 times as long as 16. */
+bool csrec_cuda_adaptive_pays(const csrec_measurement *m, const csrec_recover_options *options) {
+    enum { ENTRIES = 1 << 15, THREADS = 4 };
+    int64_t entries;
+    if (m->shape.dims != 2 || csrec_shape_count(&m->shape, &entries)) return false;
+    int64_t threads = csrec_threads(options->threads);
+    if (threads > THREADS) threads = THREADS;
+    return weight(options) * m->channels * (entries / threads) >= ENTRIES;
+}

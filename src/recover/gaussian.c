@@ -275,14 +275,6 @@ static void deliver(const job *j, double *signal) {
                (size_t)m->channels * sizeof *signal);
 }
 
-/* A device that was asked for by name takes start and rounds of pictures; auto leaves them
- * here, unmeasured as they are there. */
-static const csrec_backend *backend_of(const job *j) {
-    const char *name = j->options->backend;
-    bool cuda = !is_volume(j) && name && strcmp(name, csrec_backend_cuda.name) == 0;
-    return cuda && csrec_backend_cuda.gaussian ? &csrec_backend_cuda : &csrec_backend_cpu;
-}
-
 static csrec_status run_round(job *j, const csrec_gaussian_round *round, csrec_error *error) {
     if (j->device) {
         j->stopped = watch(0, 1, j);
@@ -322,7 +314,8 @@ static csrec_status run(job *j, double *signal, csrec_error *error) {
 }
 
 csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
-                                    const csrec_recover_options *options, double *signal,
+                                    const csrec_recover_options *options,
+                                    const csrec_backend *backend, double *signal,
                                     csrec_recover_report *report, csrec_error *error) {
     double effort, began = csrec_seconds();
     csrec_status status = check(measurement, options, &effort, error);
@@ -334,7 +327,7 @@ csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
     if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
     csrec_shape_count(&measurement->shape, &j.entries);
     choose_rounds(&j, effort);
-    j.backend = backend_of(&j);
+    j.backend = backend->gaussian && !is_volume(&j) ? backend : &csrec_backend_cpu;
     status = check_memory(&j, error);
     if (status) return status;
     status = set_up(&j);

@@ -83,8 +83,12 @@ bool csrec_gaussian_suits(const csrec_measurement *measurement);
 
 bool csrec_gaussian_wanted(const csrec_recover_options *options);
 
+struct csrec_backend;
+
+/* On `backend` where it offers that, pictures only, else on the CPU. */
 csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
-                                    const csrec_recover_options *options, double *signal,
+                                    const csrec_recover_options *options,
+                                    const struct csrec_backend *backend, double *signal,
                                     csrec_recover_report *report, csrec_error *error);
 
 #endif

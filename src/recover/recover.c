@@ -33,37 +33,58 @@ static csrec_status check(const csrec_recover_options *options, bool atoms, csre
     return CSREC_OK;
 }
 
-/* What a device cannot do, auto leaves to the CPU. */
+/* One way of recovering; whatever needs a backend for it is offered one. */
+typedef csrec_status (*way)(const csrec_measurement *measurement,
+                            const csrec_recover_options *options, const csrec_backend *backend,
+                            double *signal, csrec_atoms *atoms, csrec_recover_report *report,
+                            csrec_error *error);
+
 static csrec_status on_grids(const csrec_measurement *measurement,
                              const csrec_recover_options *options, const csrec_backend *backend,
                              double *signal, csrec_atoms *atoms, csrec_recover_report *report,
                              csrec_error *error) {
-    bool only = backend == &csrec_backend_cpu ||
-                (options->backend && strcmp(options->backend, "auto") != 0);
     csrec_status status =
-        backend->recover_grids(measurement, options, signal, atoms, report, only ? error : NULL);
-    if (status && !only) {
-        backend = &csrec_backend_cpu;
-        *report = (csrec_recover_report){0};
-        csrec_history_begin(options->history, measurement);
-        status = backend->recover_grids(measurement, options, signal, atoms, report, error);
-    }
+        backend->recover_grids(measurement, options, signal, atoms, report, error);
     report->backend = backend->name;
     return status;
 }
 
-/* auto leaves them to the CPU: a process's first use of a device takes longer than most pictures.
- */
 static csrec_status on_adaptive_grids(const csrec_measurement *measurement,
                                       const csrec_recover_options *options,
                                       const csrec_backend *backend, double *signal,
-                                      csrec_recover_report *report, csrec_error *error) {
-    bool named = options->backend && strcmp(options->backend, backend->name) == 0;
-    const csrec_backend *on = named && backend->adaptive ? backend : &csrec_backend_cpu;
+                                      csrec_atoms *atoms, csrec_recover_report *report,
+                                      csrec_error *error) {
+    (void)atoms; /* refused before: they need one plain grid */
+    const csrec_backend *on = backend->adaptive ? backend : &csrec_backend_cpu;
     csrec_status status =
         csrec_recover_adaptive(measurement, options, on->adaptive, signal, report, error);
     report->backend = on->name;
     return status;
+}
+
+static csrec_status by_groups(const csrec_measurement *measurement,
+                              const csrec_recover_options *options, const csrec_backend *backend,
+                              double *signal, csrec_atoms *atoms, csrec_recover_report *report,
+                              csrec_error *error) {
+    if (atoms)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "solver gaussian has no coefficients; use another solver");
+    return csrec_recover_gaussian(measurement, options, backend, signal, report, error);
+}
+
+/* What a device cannot do, auto leaves to the CPU. */
+static csrec_status run_somewhere(way recover, const csrec_measurement *measurement,
+                                  const csrec_recover_options *options,
+                                  const csrec_backend *backend, double *signal, csrec_atoms *atoms,
+                                  csrec_recover_report *report, csrec_error *error) {
+    bool only = backend == &csrec_backend_cpu ||
+                (options->backend && strcmp(options->backend, "auto") != 0);
+    csrec_status status =
+        recover(measurement, options, backend, signal, atoms, report, only ? error : NULL);
+    if (!status || only) return status;
+    *report = (csrec_recover_report){0};
+    csrec_history_begin(options->history, measurement);
+    return recover(measurement, options, &csrec_backend_cpu, signal, atoms, report, error);
 }
 
 csrec_status csrec_recover(const csrec_measurement *measurement,
@@ -86,17 +107,17 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
                        : csrec_recover_gmm(measurement, options, signal, &own, error);
         own.backend = csrec_backend_cpu.name;
     } else if (csrec_gaussian_wanted(options)) {
-        status = atoms ? csrec_fail(error, CSREC_UNSUPPORTED,
-                                    "solver gaussian has no coefficients; use another solver")
-                       : csrec_recover_gaussian(measurement, options, signal, &own, error);
+        status =
+            run_somewhere(by_groups, measurement, options, backend, signal, atoms, &own, error);
     } else if (csrec_basis_wanted(options)) {
         status = atoms ? csrec_fail(error, CSREC_UNSUPPORTED,
                                     "coefficients are written for the haar basis only")
                        : csrec_recover_basis(measurement, options, backend, signal, &own, error);
     } else if (options->shifts == 0) {
-        status = on_adaptive_grids(measurement, options, backend, signal, &own, error);
+        status = run_somewhere(on_adaptive_grids, measurement, options, backend, signal, atoms,
+                               &own, error);
     } else {
-        status = on_grids(measurement, options, backend, signal, atoms, &own, error);
+        status = run_somewhere(on_grids, measurement, options, backend, signal, atoms, &own, error);
     }
     own.seconds_total = csrec_seconds() - start;
     if (!status) status = csrec_history_end(options->history, signal, &own, error);
