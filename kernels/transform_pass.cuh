@@ -66,8 +66,8 @@ static __device__ void store_if(bool there, uint64_t *column, uint64_t c, double
 #ifdef __CUDACC__
     asm volatile("{\n\t.reg .pred there;\n\t"
                  "setp.ne.u32 there, %4, 0;\n\t"
-                 "@there st.global.cs.u64 [%0], %1;\n\t"
-                 "@there st.global.cs.f64 [%2], %3;\n\t}" ::"l"(column),
+                 "@there st.global.u64 [%0], %1;\n\t"
+                 "@there st.global.f64 [%2], %3;\n\t}" ::"l"(column),
                  "l"(c), "l"(value), "d"(v), "r"((unsigned)there));
 #else
     if (there) *column = c, *value = v;
@@ -203,7 +203,7 @@ static __device__ product single_of(const tile_view<LEAVES> &view, int k, int le
  * packed from slot on. Returns the upper half of the largest |value|. */
 template <bool LEAVES, bool TWO_SIDED, bool ONE_SIDED, bool COUNTED>
 static __device__ unsigned deliver(const tile_view<LEAVES> &view, int64_t slot) {
-    constexpr int batch = LEAVES ? 2 : 4; /* gaps whose loads are under way at a time */
+    constexpr int batch = LEAVES ? 1 : 4; /* gaps whose loads are under way at a time */
     const int own = threadIdx.x / 32 * WARP_GAPS + threadIdx.x % 32;
     const product_list two_sided = from(view.out, LEAVES ? view.base + own : 0);
     const product_list one_sided = from(view.out, slot);

@@ -27,7 +27,7 @@ struct transform_run {
 };
 
 template <bool ONE_SIDED, bool COUNTED>
-static __global__ void __launch_bounds__(THREADS, 4)
+static __global__ void __launch_bounds__(THREADS, 5)
     transform_samples(const __grid_constant__ transform_run run) {
     __shared__ tile_memory tile;
 #if __CUDA_ARCH__ >= 900
