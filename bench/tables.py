@@ -209,10 +209,60 @@ def manies(data):
                    f"{100 * r['same_picks']:.1f} % with the same picks")
 
 
+def groups(data):
+    """The best mode on pictures, effort 0 and 1."""
+    rows = data.get("gaussian", [])
+    for r in (r for r in rows if r["backend"] == "cuda"):
+        cpu = next((c for c in rows if c["backend"] == "cpu"
+                    and (c["side"], c["effort"]) == (r["side"], r["effort"])), None)
+        beside = (f"{cpu['cpu_threads']} CPU threads {cpu['ms']:,.0f} ms, {cpu['psnr']:.2f} dB"
+                  if cpu else "")
+        yield (f"{r['side']} x {r['side']} at 25 %, Gaussian groups, effort {r['effort']:g}",
+               f"{r['ms']:,.0f} ms, {r['psnr']:.2f} dB", beside)
+
+
+def moments(data):
+    """Mean, centring and covariance beside a copy and cuBLAS."""
+    rows = {r["bench"]: r for r in data.get("statistics", [])}
+    blas = {r["bench"]: r for r in data.get("reference", []) if "rows" in r}
+    for name in ("mean", "center"):
+        if name in rows:
+            yield (f"{'centring' if name == 'center' else name} of 202,599 x 2,475 floats",
+                   f"{rows[name]['ms']:.2f} ms", f"{100 * rows[name]['of_copy']:.0f} % of a copy")
+    if "covariance" in rows:
+        r = rows["covariance"]
+        syrk = blas.get("ssyrk, fp32")
+        yield ("covariance of the same", f"{r['ms']:.2f} ms, largest error {r['largest_error']:.1e}",
+               f"{syrk['ms'] / r['ms']:.1f} times cuBLAS ssyrk ({syrk['ms']:.1f} ms)"
+               if syrk else "")
+
+
+def shape(r):
+    return (f"x ({', '.join(map(str, r['x']))}), W ({', '.join(map(str, r['w']))}), "
+            f"pad {r['pad']}")
+
+
+def convolutions(data):
+    cudnn = {shape(r): r for r in data.get("reference", []) if "x" in r}
+    for r in data.get("conv2d", []):
+        beside = cudnn.get(shape(r))
+        yield (f"conv2d {shape(r)}: forward, backward",
+               f"{r['forward_ms']:.3f}, {r['backward_ms']:.3f} ms",
+               f"cuDNN {beside['forward_ms']:.3f}, {beside['backward_ms']:.3f} ms"
+               if beside else "")
+
+
+def calls(data):
+    """Whole calls between arrays of the host: what auto chooses between."""
+    for r in data.get("calls", []):
+        yield (f"{r['call']}, {r['what']}, from host to host",
+               f"{r['cuda_ms']:,.1f} ms", f"{r['cpu_threads']} CPU threads {r['cpu_ms']:,.1f} ms")
+
+
 def cuda(results):
     data = results("cuda")
-    rows = [row for part in (copies, loops, batches, volumes, thresholds, products,
-                                         manies, wholes) for row in part(data)]
+    rows = [row for part in (copies, loops, batches, volumes, thresholds, groups, moments,
+                             convolutions, products, manies, calls, wholes) for row in part(data)]
     same = (all(r["equal_to_cpu"] for r in data["loop"]["pursuits"] + data["recover"]["choice"])
             and data["recover"]["picture_64_grids"]["equal_to_cpu"])
     machine = data["recover"]["machine"]
