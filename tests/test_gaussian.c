@@ -106,6 +106,8 @@ static void samples_are_kept_and_threads_do_not_matter(void **state) {
     int64_t edge = (int64_t)check_below(&seed, 8);
     picture p = sample(45 + (int64_t)check_below(&seed, 20), 50, 2, 0.3, 0.0);
     check_threads(&p, 1);
+    p = sample(40, 45 + edge, 3, 0.1 + 0.2 * check_uniform(&seed), 0.0);
+    check_threads(&p, (double)check_below(&seed, 2));
     p = sample_shape((csrec_shape){3, {19, 14 + edge, 22 - edge}}, 1, 0.3, 0.0);
     check_threads(&p, 0);
     p = sample_shape((csrec_shape){3, {3, 9, 11}}, 2, 0.3, 0.0);
@@ -136,7 +138,7 @@ static void rounds_gain_and_stop(void **state) {
     (void)state;
     double before = 0.0, after = 0.0;
     for (int k = 0; k < 3; k++) {
-        picture p = sample(64, 64, 1, 0.25, 0.0);
+        picture p = sample(64, 64, k == 2 ? 3 : 1, 0.25, 0.0);
         int64_t at_once = 0, later = 2;
         csrec_recover_report report;
         double *start = recover(&p, 2, &at_once, &report);
@@ -156,9 +158,9 @@ static void rounds_gain_and_stop(void **state) {
 /* Noise of variance 12^2 / 3 at every entry: knowing it must remove more than half. */
 static void known_noise_is_removed(void **state) {
     (void)state;
-    const csrec_shape shapes[] = {{2, {40, 40}}, {3, {8, 10, 12}}};
-    for (int k = 0; k < 2; k++) {
-        picture p = sample_shape(shapes[k], 1, 1.0, 12.0);
+    const csrec_shape shapes[] = {{2, {40, 40}}, {3, {8, 10, 12}}, {2, {30, 30}}};
+    for (int k = 0; k < 3; k++) {
+        picture p = sample_shape(shapes[k], k == 2 ? 3 : 1, 1.0, 12.0);
         p.m.sigma = 12.0 / sqrt(3.0);
         double *signal = recover(&p, 2, NULL, NULL);
         assert_true(error_of(&p, signal) < 0.5 * 48.0);
@@ -175,13 +177,14 @@ static void any_shape_is_taken(void **state) {
     const double rates[] = {0.0, 0.1, 0.5, 1.0};
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
         for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
-            picture p = sample_shape(shapes[k], 1, rates[r], 0.0);
+            picture p = sample_shape(shapes[k], check_below(&seed, 2) ? 3 : 1, rates[r], 0.0);
             if (r == 1) p.m.sigma = 5.0;
             if (r == 2)
-                for (int64_t i = 0; i < p.m.n; i++) p.m.y[i] = (p.m.y[i] - 100.0) * 1e304;
+                for (int64_t i = 0; i < p.m.n * p.m.channels; i++)
+                    p.m.y[i] = (p.m.y[i] - 100.0) * 1e304;
             double *signal =
                 recover_by(&p, (double)check_below(&seed, 2), 1 + (int)(k % 3), NULL, NULL);
-            for (int64_t i = 0; i < p.entries; i++) assert_true(isfinite(signal[i]));
+            for (int64_t i = 0; i < p.entries * p.m.channels; i++) assert_true(isfinite(signal[i]));
             free(signal);
             clear(&p);
         }

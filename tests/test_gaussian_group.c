@@ -17,11 +17,12 @@ enum { SETS = 3 };
 /* Squares of differences of patches at a and b, of integers: exact below 2^24. */
 static float distance_of(const csrec_group_search *s, const int a[3], const int b[3]) {
     float sum = 0.0f;
-    for (int i = 0; i < s->patch_depth; i++)
+    for (int i = 0; i < s->guides * s->patch_depth; i++)
         for (int j = 0; j < s->patch_height; j++)
             for (int k = 0; k < s->patch_width; k++) {
-                int p = ((a[0] + i) * s->height + a[1] + j) * s->width + a[2] + k;
-                int q = ((b[0] + i) * s->height + b[1] + j) * s->width + b[2] + k;
+                int z = i / s->patch_depth * s->depth + i % s->patch_depth;
+                int p = ((a[0] + z) * s->height + a[1] + j) * s->width + a[2] + k;
+                int q = ((b[0] + z) * s->height + b[1] + j) * s->width + b[2] + k;
                 sum += (s->guide[p] - s->guide[q]) * (s->guide[p] - s->guide[q]);
             }
     return sum;
@@ -56,15 +57,16 @@ static void distances_are_sums_of_squares(void **state) {
     (void)state;
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
-    static float guide[6 * 32 * 32], distance[8 * 5 * 13 * 13];
+    static float guide[3 * 6 * 32 * 32], distance[8 * 5 * 13 * 13];
     for (int k = 0; k < 40; k++) {
         int l = k % 2 ? 1 : 1 + (int)check_below(&seed, 6), pl = 1 + (int)check_below(&seed, l);
         int h = 12 + (int)check_below(&seed, 20), w = 12 + (int)check_below(&seed, 20);
         int ph = 1 + (int)check_below(&seed, 12), pw = 1 + (int)check_below(&seed, 12);
         int z[2] = {0, l - pl}, y[2] = {0, h - ph}, x[2] = {(w - pw) / 2, w - pw};
         float column[64];
-        for (int i = 0; i < l * h * w; i++) guide[i] = (float)check_below(&seed, 192);
+        for (int i = 0; i < 3 * l * h * w; i++) guide[i] = (float)check_below(&seed, 110);
         csrec_group_search s = {.guide = guide,
+                                .guides = 1 + k % 3,
                                 .depth = l,
                                 .height = h,
                                 .width = w,
@@ -81,7 +83,7 @@ static void distances_are_sums_of_squares(void **state) {
                                 .columns = 2,
                                 .distance = distance,
                                 .column = column};
-        if (pl > 3) s.patch_depth = 3; /* 3 * 144 squares below 192^2 */
+        if (pl > 3) s.patch_depth = 3; /* 3 guides, 3 * 144 squares below 110^2 */
         for (int set = 0; set < count; set++) check_search(sets[set], &s);
     }
 }
@@ -137,6 +139,7 @@ static void nearest_are_chosen_and_kept(void **state) {
         int y = (int)check_below(&seed, SIDE - 5), x = (int)check_below(&seed, SIDE - 6);
         int z = volume ? (int)check_below(&seed, SLICES - 2) : 0;
         csrec_group_search s = {.guide = guide,
+                                .guides = 1,
                                 .depth = volume ? SLICES : 1,
                                 .height = SIDE,
                                 .width = SIDE,
@@ -320,7 +323,8 @@ static void groups_follow_the_dense_formulas(void **state) {
                                       .evenness = 5};
         float sigma = k % 2 ? 3.0f : 0.0f, *u = g.u, *y = g.y, *variance = g.variance;
         dense_estimate(&g, &round, sigma > 0.0f ? 9.0 : 1.0);
-        csrec_gaussian_picture p = {g.depth, H, W, 1, g.mask, &y, &u, g.u, &variance, sigma};
+        csrec_gaussian_picture p = {g.depth, H,   W,         1,     g.mask, &y,
+                                    &u,      g.u, &variance, sigma, false,  0};
         const int patch[3] = {g.pl, g.ph, g.pw};
         for (int set = 0; set < count; set++) {
             csrec_group_work work;
@@ -383,8 +387,8 @@ static box turn(const box *from, const int axis[3]) {
 
 static void run_round(box *b) {
     float *y = b->y, *u = b->u, *variance = b->variance;
-    csrec_gaussian_picture p = {b->extent[0], b->extent[1], b->extent[2], 1,         b->mask,
-                                &y,           &u,           b->u,         &variance, 0.0f};
+    csrec_gaussian_picture p = {b->extent[0], b->extent[1], b->extent[2], 1,    b->mask, &y,
+                                &u,           b->u,         &variance,    0.0f, false,   0};
     csrec_gaussian_round round = {.patch = 3,
                                   .step = 1,
                                   .group = 128,

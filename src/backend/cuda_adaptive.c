@@ -111,6 +111,7 @@ static int weight(const csrec_recover_options *options) {
     enum { BEST = 4 };
     const csrec_solve_options *solve = &options->solve;
     if (options->model) return 0;
+    if (csrec_gaussian_wanted(options) && channels == COLOURS) return 0;
     if (csrec_gaussian_wanted(options))
         return solve->n_settings > 0 && solve->settings[0].value == 0.0 ? 1 : BEST;
     bool plain = !solve->solver || strcmp(solve->solver, "mp") == 0;
@@ -132,5 +133,5 @@ bool csrec_cuda_adaptive_pays(const csrec_measurement *m, const csrec_recover_op
     if (m->shape.dims != 2 || csrec_shape_count(&m->shape, &entries)) return false;
     int64_t threads = csrec_threads(options->threads);
     if (threads > THREADS) threads = THREADS;
-    return weight(options) * m->channels * (entries / threads) >= ENTRIES;
+    return weight(options, m->channels) * m->channels * (entries / threads) >= ENTRIES;
 }

@@ -9,6 +9,7 @@
 #include "core/threads.h"
 #include "io/memory.h"
 #include "recover/basis.h"
+#include "recover/gaussian_colour.h"
 #include "recover/history.h"
 #include "recover/recover.h"
 #include "solver/solver.h"
@@ -17,7 +18,8 @@
 #define ROUND(p, s, k, r, e, a)                                                                    \
     {                                                                                              \
         .patch = p, .step = s, .group = k, .radius = r, .diagonal = 2, .trust = 0.5f, .noise = 1,  \
-        .em = e, .em_diagonal = 0.2f, .evenness = 5, .every = 3, .again = a, .deep_radius = 4      \
+        .em = e, .em_diagonal = 0.2f, .evenness = 5, .every = 3, .again = a, .deep_radius = 4,     \
+        .floor = 10                                                                                \
     }
 static const csrec_gaussian_round quick_rounds[] = {ROUND(8, 6, 40, 24, 1, false),
                                                     ROUND(8, 6, 40, 24, 1, true)};
@@ -28,6 +30,13 @@ static const csrec_gaussian_round best_rounds[] = {
 static const csrec_gaussian_round quick_cubes[] = {ROUND(4, 2, 48, 4, 1, false)};
 static const csrec_gaussian_round best_cubes[] = {
     ROUND(4, 2, 80, 8, 1, false), ROUND(4, 2, 80, 8, 1, true), ROUND(5, 3, 96, 8, 1, false)};
+
+/* Of pictures whose channels are pooled: as much data from fewer patches. */
+static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false),
+                                                    ROUND(8, 6, 24, 24, 1, true)};
+static const csrec_gaussian_round best_pooled[] = {
+    ROUND(8, 4, 24, 48, 2, false), ROUND(8, 4, 24, 48, 2, true), ROUND(10, 5, 32, 48, 1, false),
+    ROUND(10, 5, 32, 48, 1, true)};
 
 static const csrec_setting small_blocks[] = {{"block", 8}};
 
@@ -54,13 +63,14 @@ typedef struct job {
     int64_t entries;
     double *middle, unit; /* value = middle[c] + unit * scaled value */
     float *values;        /* [channels][3][entries] samples, estimate, variance */
-    float *guide;         /* [entries]; with one channel its estimate */
+    float *guide;         /* [entries], or of each channel; of one its estimate */
     unsigned char *mask;
     csrec_gaussian_picture picture;
+    csrec_gaussian_axes axes; /* that y and u are along */
     csrec_gaussian_matches matches;
     const csrec_backend *backend;
     void *device; /* the picture there, or NULL */
-    bool stopped;
+    bool best, stopped;
 } job;
 
 bool csrec_gaussian_suits(const csrec_measurement *measurement) {
@@ -120,9 +130,11 @@ static csrec_status check(const csrec_measurement *m, const csrec_recover_option
 }
 
 static void choose_rounds(job *j, double effort) {
-    bool quick = effort < 1.0;
+    bool quick = effort < 1.0, pooled = j->picture.pooled;
+    j->best = !quick;
     j->rounds = is_volume(j) ? quick ? quick_cubes : best_cubes
-                : quick      ? quick_rounds
+                : quick      ? pooled ? quick_pooled : quick_rounds
+                : pooled     ? best_pooled
                              : best_rounds;
     j->count = is_volume(j) ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST;
 }
@@ -160,7 +172,8 @@ static csrec_status allocate(job *j) {
     for (size_t i = 0; i < 3 * channels; i++) rows[i] = j->values + i * entries;
     j->picture.u = rows + channels;
     j->picture.variance = rows + 2 * channels;
-    j->guide = channels > 1 ? malloc(entries * sizeof *j->guide) : j->picture.u[0];
+    size_t guides = j->picture.guides > 0 ? channels : 1;
+    j->guide = channels > 1 ? malloc(guides * entries * sizeof *j->guide) : j->picture.u[0];
     return j->guide ? CSREC_OK : CSREC_MEMORY;
 }
 
@@ -227,7 +240,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     csrec_recover_defaults(&scaled, &options);
     options.basis = "dct";
     options.solve.solver = "threshold";
-    options.mean = j->rounds == best_rounds;
+    options.mean = j->best && !is_volume(j);
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
         options.solve.n_settings = 1;
@@ -248,9 +261,12 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     return CSREC_OK;
 }
 
-/* Patches are alike if they are in all channels. */
+/* Patches are alike if they are in all channels: in their mean, or in each. */
 static void set_guide(job *j) {
     int64_t channels = j->m->channels;
+    for (int64_t c = 0; j->picture.guides > 0 && c < channels; c++)
+        memcpy(j->guide + c * j->entries, j->picture.u[c], (size_t)j->entries * sizeof *j->guide);
+    if (j->picture.guides > 0) return;
     for (int64_t i = 0; channels > 1 && i < j->entries; i++) {
         float sum = 0.0f;
         for (int64_t c = 0; c < channels; c++) sum += j->picture.u[c][i];
@@ -269,10 +285,26 @@ static void deliver(const job *j, double *signal) {
     const csrec_measurement *m = j->m;
     for (int64_t i = 0; i < j->entries; i++)
         for (int64_t c = 0; c < m->channels; c++)
-            signal[i * m->channels + c] = j->middle[c] + j->unit * (double)j->picture.u[c][i];
+            signal[i * m->channels + c] =
+                j->middle[c] + j->unit * csrec_gaussian_axes_back(&j->axes, j->picture.u, c, i);
     for (int64_t i = 0; i < m->n && !(m->sigma > 0.0); i++)
         memcpy(signal + m->index[i] * m->channels, m->y + i * m->channels,
                (size_t)m->channels * sizeof *signal);
+}
+
+/* Three channels are colours. Without noise they share one covariance; with it, which weak channels
+ * lose more to, each principal colour has its own. Devices know neither. */
+static void choose_colours(job *j) {
+    enum { COLOURS = 3 };
+    if (j->m->channels != COLOURS || is_volume(j) || j->backend->gaussian) return;
+    j->picture.guides = COLOURS;
+    j->picture.pooled = !(j->m->sigma > 0.0);
+}
+
+static void turn_colours(job *j) {
+    if (j->picture.guides == 0 || j->picture.pooled) return;
+    csrec_gaussian_axes_find(&j->picture, &j->axes);
+    csrec_gaussian_axes_turn(&j->axes, &j->picture);
 }
 
 static csrec_status run_round(job *j, const csrec_gaussian_round *round, csrec_error *error) {
@@ -326,8 +358,9 @@ csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
              .threads = csrec_threads(options->threads)};
     if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
     csrec_shape_count(&measurement->shape, &j.entries);
-    choose_rounds(&j, effort);
     j.backend = backend->gaussian && !is_volume(&j) ? backend : &csrec_backend_cpu;
+    choose_colours(&j);
+    choose_rounds(&j, effort);
     status = check_memory(&j, error);
     if (status) return status;
     status = set_up(&j);
@@ -335,6 +368,7 @@ csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
     if (!status) status = start(&j, signal, report, error);
     if (!status) {
         deliver(&j, signal);
+        turn_colours(&j);
         status = run(&j, signal, error);
     }
     if (!status) deliver(&j, signal);

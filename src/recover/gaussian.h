@@ -20,6 +20,7 @@ typedef struct csrec_gaussian_round {
     int margin;        /* patches are compared with as many pixels around them */
     int every;         /* posterior covariances are averaged over every so many patches; 0: all */
     bool again;        /* candidates of the round before, which had equal patches and steps */
+    float floor;       /* added to the channels' variances where they are pooled */
     /* Along the first axis of a volume; 0: as along the others. */
     int deep, deep_step, deep_radius;
 } csrec_gaussian_round;
@@ -31,9 +32,11 @@ typedef struct csrec_gaussian_picture {
     const unsigned char *mask;          /* 1 at samples */
     float **y;                          /* [channels] samples in place, anything elsewhere */
     float **u;        /* [channels] the estimate; samples in place where sigma = 0 */
-    float *guide;     /* what patches are matched on */
+    float *guide;     /* [guides] what patches are matched on */
     float **variance; /* [channels] posterior, of the round before */
     float sigma;
+    bool pooled; /* the channels of a group share one covariance of its pixels */
+    int guides;  /* 0: one */
 } csrec_gaussian_picture;
 
 /* The best candidates of every reference patch, kept from one round for the next. */
@@ -60,7 +63,11 @@ typedef struct csrec_gaussian_device {
     csrec_status (*get)(const void *state, csrec_gaussian_picture *picture, csrec_error *error);
 } csrec_gaussian_device;
 
-enum { CSREC_GAUSSIAN_KEPT = 128, CSREC_GAUSSIAN_RADIUS = 127 };
+enum {
+    CSREC_GAUSSIAN_KEPT = 128,
+    CSREC_GAUSSIAN_RADIUS = 127,
+    CSREC_GAUSSIAN_POOLED = 3 /* channels that are, at most */
+};
 
 /* Corners of reference patches along an axis into at [size]: `step` apart, moved by less than that
  * at random, and both ends. Returns their number. */

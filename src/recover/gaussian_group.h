@@ -7,8 +7,9 @@
 enum {
     CSREC_GROUP_PIXELS = 192, /* most pixels of a patch, times channels */
     CSREC_GROUP_MOST = 128,   /* most patches of a group */
-    CSREC_GROUP_LANES = 16,   /* rows of matrices are padded to a multiple of it */
-    CSREC_GROUP_ROWS = 256    /* rows of V kept before they are squared */
+    CSREC_GROUP_CHANNELS = CSREC_GAUSSIAN_POOLED,
+    CSREC_GROUP_LANES = 16, /* rows of matrices are padded to a multiple of it */
+    CSREC_GROUP_ROWS = 256  /* rows of V kept before they are squared */
 };
 
 /* A box of the picture with sums over the estimates of patches inside. */
@@ -26,8 +27,9 @@ typedef struct csrec_group_work {
     int32_t front[CSREC_GROUP_MOST]; /* their corners */
     int32_t top[CSREC_GROUP_MOST];
     int32_t left[CSREC_GROUP_MOST];
-    float *mean, *C, *gram; /* [stride], [stride * stride] twice */
-    float *X;               /* [CSREC_GROUP_MOST * stride] patches */
+    int channels;           /* that are pooled, else 1 */
+    float *mean, *C, *gram; /* [channels * stride], [stride * stride] twice */
+    float *X;               /* [channels][CSREC_GROUP_MOST * stride] patches */
     float *V;               /* [(CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride] */
     float *posterior;       /* [stride] variances */
     float *column;          /* [width of a tile] sums of squares of columns */
@@ -35,8 +37,8 @@ typedef struct csrec_group_work {
 
 /* Distances between patches: references at slices z[], rows y[], columns x[] of the tile. */
 typedef struct csrec_group_search {
-    const float *guide;
-    int depth, height, width, patch_depth, patch_height, patch_width;
+    const float *guide; /* [guides][depth * height * width] */
+    int guides, depth, height, width, patch_depth, patch_height, patch_width;
     int deep, radius; /* of the window: +-deep slices, +-radius rows and columns */
     const int *z, *y, *x;
     int slices, rows, columns;
@@ -63,6 +65,10 @@ typedef struct csrec_group_simd {
     void (*estimate)(const csrec_gaussian_picture *picture, int channel,
                      const csrec_gaussian_round *round, csrec_group_work *work,
                      csrec_group_sums *sums);
+    /* Of all channels; sums [channels]. */
+    void (*estimate_pooled)(const csrec_gaussian_picture *picture,
+                            const csrec_gaussian_round *round, csrec_group_work *work,
+                            csrec_group_sums *sums);
 } csrec_group_simd;
 
 /* What one thread finds matches with. */

@@ -30,7 +30,7 @@ typedef struct round_state {
     csrec_group_work *work;     /* [threads] */
     csrec_group_finder *finder; /* [threads] */
     csrec_gaussian_matches *matches;
-    float *framed;                    /* the guide with `margin` pixels around it, or NULL */
+    float *framed;                    /* the guides with `margin` pixels around them, or NULL */
     csrec_group_sums *sums;           /* [WAVE][channels] */
     float *weight, *value, *variance; /* [channels][depth * height * width] */
     csrec_gaussian_watch watch;
@@ -81,13 +81,15 @@ csrec_status csrec_group_work_create(const csrec_gaussian_picture *p, const int 
                             .patch_width = patch[2],
                             .d = d,
                             .stride = (int)stride,
-                            .rows = patch[0] * patch[1]};
+                            .rows = patch[0] * patch[1],
+                            .channels = p->pooled ? p->channels : 1};
     for (int i = 0; i < w->rows; i++)
         w->row[i] = (i / patch[1] * p->height + i % patch[1]) * p->width;
-    w->mean = malloc(stride * sizeof *w->mean);
+    size_t channels = (size_t)w->channels;
+    w->mean = malloc(channels * stride * sizeof *w->mean);
     w->C = malloc(stride * stride * sizeof *w->C);
     w->gram = malloc(stride * stride * sizeof *w->gram);
-    w->X = malloc(CSREC_GROUP_MOST * stride * sizeof *w->X);
+    w->X = malloc(channels * CSREC_GROUP_MOST * stride * sizeof *w->X);
     w->V = malloc((CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride * sizeof *w->V);
     w->posterior = malloc(stride * sizeof *w->posterior);
     w->column = malloc(2 * (2 * TILE + 3 * MARGIN) * sizeof *w->column);
@@ -114,6 +116,10 @@ static void clear(round_state *s) {
 
 static int64_t entries_of(const csrec_gaussian_picture *p) {
     return (int64_t)p->depth * p->height * p->width;
+}
+
+static int guides_of(const csrec_gaussian_picture *p) {
+    return p->guides > 0 ? p->guides : 1;
 }
 
 static int64_t tiles_of(const round_state *s) {
@@ -154,21 +160,27 @@ static int margin_of_slices(const round_state *s) {
 }
 
 /* Beyond the picture its nearest pixels are repeated. */
-static csrec_status frame_guide(round_state *s) {
-    const csrec_gaussian_picture *p = s->p;
-    int m = s->round->margin, front = margin_of_slices(s);
-    int width = p->width + 2 * m, height = p->height + 2 * m, depth = p->depth + 2 * front;
-    if (m == 0) return CSREC_OK;
-    float *to = malloc((size_t)depth * (size_t)height * (size_t)width * sizeof *to);
-    s->framed = to;
-    if (!to) return CSREC_MEMORY;
-    for (int z = 0; z < depth; z++)
-        for (int y = 0; y < height; y++) {
+static void frame_one(const csrec_gaussian_picture *p, const float *guide, int front, int m,
+                      float *to) {
+    for (int z = 0; z < p->depth + 2 * front; z++)
+        for (int y = 0; y < p->height + 2 * m; y++) {
             int64_t slice = z < front ? 0 : smaller(z - front, p->depth - 1);
             int64_t row = slice * p->height + (y < m ? 0 : smaller(y - m, p->height - 1));
-            for (int x = 0; x < width; x++)
-                *to++ = p->guide[row * p->width + (x < m ? 0 : smaller(x - m, p->width - 1))];
+            for (int x = 0; x < p->width + 2 * m; x++)
+                *to++ = guide[row * p->width + (x < m ? 0 : smaller(x - m, p->width - 1))];
         }
+}
+
+static csrec_status frame_guides(round_state *s) {
+    const csrec_gaussian_picture *p = s->p;
+    int m = s->round->margin, front = margin_of_slices(s), guides = guides_of(p);
+    size_t width = (size_t)(p->width + 2 * m), height = (size_t)(p->height + 2 * m);
+    size_t entries = (size_t)(p->depth + 2 * front) * height * width;
+    if (m == 0) return CSREC_OK;
+    s->framed = malloc((size_t)guides * entries * sizeof *s->framed);
+    if (!s->framed) return CSREC_MEMORY;
+    for (int g = 0; g < guides; g++)
+        frame_one(p, p->guide + g * entries_of(p), front, m, s->framed + (size_t)g * entries);
     return CSREC_OK;
 }
 
@@ -219,7 +231,7 @@ static csrec_status create(round_state *s, uint64_t seed) {
     csrec_status status = create_lines(s, seed);
     if (!status) status = create_threads(s);
     if (!status) status = create_sums(s);
-    if (!status) status = frame_guide(s);
+    if (!status) status = frame_guides(s);
     if (!status)
         status = csrec_group_matches_prepare(s->matches, s->slices.count * s->rows.count,
                                              s->columns.count, s->radius, s->round->again);
@@ -263,6 +275,7 @@ static csrec_group_search search_of(const round_state *s, int64_t tile, int thre
     const csrec_gaussian_picture *p = s->p;
     int frame = 2 * s->round->margin, front = 2 * margin_of_slices(s);
     csrec_group_search search = {.guide = s->framed ? s->framed : p->guide,
+                                 .guides = guides_of(p),
                                  .depth = p->depth + front,
                                  .height = p->height + frame,
                                  .width = p->width + frame,
@@ -295,7 +308,8 @@ static void run_tile(round_state *s, int64_t tile, int thread, csrec_group_sums 
         csrec_group_choose(s->simd, &search, at, row * s->columns.count + first[2] + c,
                            s->round->again ? NULL : search.distance + i * shifts, s->group,
                            s->matches, &s->finder[thread], w);
-        for (int channel = 0; channel < s->p->channels; channel++)
+        if (s->p->pooled) s->simd->estimate_pooled(s->p, s->round, w, sums);
+        for (int channel = 0; !s->p->pooled && channel < s->p->channels; channel++)
             s->simd->estimate(s->p, channel, s->round, w, &sums[channel]);
     }
 }

@@ -22,30 +22,32 @@ INLINE vec spread(float v) {
 
 /* ------------------------------------------------------------------ distances */
 
-/* column[x] = sum over the rows of a patch at a of (a[x] - a[x + shift])^2, n of them. The last
- * register ends at the end and may repeat what the one before it has done. */
+/* column[x] = sum over the rows of a patch at a, in all guides, of (a[x] - a[x + shift])^2, n of
+ * them. The last register ends at the end and may repeat what the one before it has done. */
 static void square_columns(const csrec_group_search *s, const float *a, int64_t shift, int n) {
     const float *b = a + shift;
-    int64_t slice = (int64_t)s->height * s->width;
+    int64_t slice = (int64_t)s->height * s->width, whole = s->depth * slice;
     for (int x = 0; n >= LANES && x < n; x += LANES) {
         int at = x + LANES <= n ? x : n - LANES;
         vec sum = {0};
-        for (int k = 0; k < s->patch_depth; k++)
-            for (int i = 0; i < s->patch_height; i++) {
-                int64_t row = k * slice + (int64_t)i * s->width + at;
-                vec e = load(a + row) - load(b + row);
-                sum += e * e;
-            }
+        for (int64_t g = 0; g < s->guides * whole; g += whole)
+            for (int k = 0; k < s->patch_depth; k++)
+                for (int i = 0; i < s->patch_height; i++) {
+                    int64_t row = g + k * slice + (int64_t)i * s->width + at;
+                    vec e = load(a + row) - load(b + row);
+                    sum += e * e;
+                }
         store(s->column + at, sum);
     }
     for (int x = 0; n < LANES && x < n; x++) {
         float sum = 0.0f;
-        for (int k = 0; k < s->patch_depth; k++)
-            for (int i = 0; i < s->patch_height; i++) {
-                int64_t at = k * slice + (int64_t)i * s->width + x;
-                float e = a[at] - b[at];
-                sum += e * e;
-            }
+        for (int64_t g = 0; g < s->guides * whole; g += whole)
+            for (int k = 0; k < s->patch_depth; k++)
+                for (int i = 0; i < s->patch_height; i++) {
+                    int64_t at = g + k * slice + (int64_t)i * s->width + x;
+                    float e = a[at] - b[at];
+                    sum += e * e;
+                }
         s->column[x] = sum;
     }
 }
@@ -96,14 +98,16 @@ static void search(const csrec_group_search *s) {
 
 static void rank(const csrec_group_search *s, const int at[3], int n, const uint16_t *shift,
                  float *out) {
+    int rows = s->patch_depth * s->patch_height;
     const float *a = s->guide + ((int64_t)at[0] * s->height + at[1]) * s->width + at[2];
     for (int k = 0; k < n; k++) {
         int by[3];
         csrec_group_shift(s, shift[k], by);
         const float *b = a + ((int64_t)by[0] * s->height + by[1]) * s->width + by[2];
         float sum[16] = {0}, whole = 0.0f;
-        for (int i = 0; i < s->patch_depth * s->patch_height; i++) {
-            int64_t row = (int64_t)(i / s->patch_height) * s->height + i % s->patch_height;
+        for (int i = 0; i < s->guides * rows; i++) {
+            int64_t slice = (int64_t)(i / rows) * s->depth + i % rows / s->patch_height;
+            int64_t row = slice * s->height + i % s->patch_height;
             const float *p = a + row * s->width, *q = b + row * s->width;
             int j = 0;
             for (; j + 8 <= s->patch_width; j += 8)
@@ -357,4 +361,6 @@ static void estimate(const csrec_gaussian_picture *p, int channel,
     }
 }
 
-const csrec_group_simd SIMD_TABLE = {search, rank, estimate};
+#include "recover/gaussian_pooled_simd.h"
+
+const csrec_group_simd SIMD_TABLE = {search, rank, estimate, estimate_pooled};
