@@ -105,10 +105,10 @@ static csrec_status get(const void *state, float *u, float *before, int64_t *lea
 const csrec_adaptive_device csrec_cuda_adaptive_passes = {
     create, destroy, residual, features, add, combine, weighted, mean, get};
 
-/* Cost of a picture's entry, that of adaptive grids being 1; 0: neither they nor Gaussian groups.
- */
-static int weight(const csrec_recover_options *options) {
-    enum { BEST = 4 };
+/* Cost of a picture's entry, that of adaptive grids being 1; 0: neither they nor Gaussian groups,
+ * or groups of colours, of which the CPU makes more (docs/gaussian.md). */
+static int weight(const csrec_recover_options *options, int64_t channels) {
+    enum { BEST = 4, COLOURS = 3 };
     const csrec_solve_options *solve = &options->solve;
     if (options->model) return 0;
     if (csrec_gaussian_wanted(options) && channels == COLOURS) return 0;
