@@ -39,6 +39,6 @@ sort -u "$work/libraries" | while read -r library; do
 done
 strip "$root"/bin/* "$root"/lib/* 2>/dev/null || true
 mkdir -p "$(dirname "$archive")"
-tar -C "$work" -cf - csrec-cuda | xz -T0 -6 >"$archive.part"
+tar -C "$work" -cf - csrec-cuda | xz --lzma2=preset=4,dict=256MiB >"$archive.part"
 mv "$archive.part" "$archive"
 ls -l "$archive"

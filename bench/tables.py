@@ -267,7 +267,7 @@ def cuda(results):
             and data["recover"]["picture_64_grids"]["equal_to_cpu"])
     machine = data["recover"]["machine"]
     return table(("on the device", "measured", "against"), rows) + (
-        f"\n\nResults are {'equal' if same else 'NOT EQUAL'} to the CPU's to the bit. "
+        f"\n\nPursuits are {'equal' if same else 'NOT EQUAL'} to the CPU's to the bit. "
         f"{data['device']}; {named(machine)}; bench/cuda.sh.")
 
 

@@ -135,7 +135,8 @@ static __device__ int first_gap(unsigned bits) {
 }
 
 /* Nearest gap of a warp that is above the level: in the group, where `here` are such gaps, or in
- * the last, or first, of other groups. Negative if there is none: groups[-1] is there to be read.
+ * the last, or first, of other groups. Negative if there is none: groups[-1] is there to be read,
+ * and negative is what any value makes of it, also one that another warp is about to write.
  * No branches, so that the searches for several gaps overlap. */
 static __device__ int nearest_before(const uint2 *warp, unsigned here, int group, unsigned groups,
                                      unsigned bound) {
