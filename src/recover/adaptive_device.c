@@ -34,13 +34,13 @@ static csrec_status take_down(course *c) {
 }
 
 /* As many classes as have sums of their own at a time. */
-static csrec_status run_classes(course *c, const csrec_grid_class *class, int pass, int count,
+static csrec_status run_classes(course *c, const csrec_grid_class *list, int pass, int count,
                                 bool first) {
     int to[CSREC_CLASS_GRIDS], of[CSREC_CLASSES], grids = 0;
     for (int k = 0; k < count; k++) {
-        of[k] = class[k].grids;
+        of[k] = list[k].grids;
         for (int g = 0; g < of[k]; g++) {
-            csrec_recipe_class(&class[k], pass, g, c -> p -> options -> seed, &c -> axes[grids]);
+            csrec_recipe_class(&list[k], pass, g, c->p->options->seed, &c->axes[grids]);
             to[grids++] = k;
         }
     }
