@@ -8,6 +8,10 @@ static const csrec_backend *const backends[] = {&csrec_backend_cuda, &csrec_back
 
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
+bool csrec_backend_automatic(const char *name) {
+    return !name || strcmp(name, "auto") == 0;
+}
+
 static bool passed_over(const csrec_backend *candidate, const csrec_measurement *measurement,
                         const csrec_recover_options *options) {
     return measurement && candidate->pays && !candidate->pays(measurement, options);
@@ -18,7 +22,7 @@ static bool passed_over(const csrec_backend *candidate, const csrec_measurement 
 static csrec_status choose(const char *name, const csrec_measurement *measurement,
                            const csrec_recover_options *options, const csrec_backend **backend,
                            csrec_error *error) {
-    bool automatic = !name || strcmp(name, "auto") == 0;
+    bool automatic = csrec_backend_automatic(name);
     for (int i = 0; i < BACKENDS; i++) {
         const csrec_backend *candidate = backends[i];
         if (!automatic && strcmp(name, candidate->name) != 0) continue;
@@ -47,9 +51,9 @@ csrec_status csrec_backend_choose_for(const csrec_measurement *measurement,
 }
 
 csrec_status csrec_backend_take_operator(const char *name, csrec_operator *A, csrec_error *error) {
-    bool automatic = !name || strcmp(name, "auto") == 0;
     const csrec_backend *backend = NULL;
-    csrec_status status = csrec_backend_choose(automatic ? "cpu" : name, &backend, error);
+    csrec_status status =
+        csrec_backend_choose(csrec_backend_automatic(name) ? "cpu" : name, &backend, error);
     if (status) return status;
     A->backend = backend;
     if (backend == &csrec_backend_cpu) return CSREC_OK;

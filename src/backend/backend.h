@@ -47,6 +47,9 @@ typedef struct csrec_backend {
 extern const csrec_backend csrec_backend_cpu;
 extern const csrec_backend csrec_backend_cuda;
 
+/* Whether the choice is left to us: "auto", or NULL. */
+bool csrec_backend_automatic(const char *name);
+
 /* name: "auto" (or NULL), "cpu" or "cuda". auto takes cuda where it is usable and offers
  * recovery, else cpu. CSREC_ARGUMENT: unknown name; CSREC_DEVICE: cuda is not built or has no
  * usable device. */

@@ -111,9 +111,10 @@ static int weight(const csrec_recover_options *options, int64_t channels) {
     enum { BEST = 4, COLOURS = 3 };
     const csrec_solve_options *solve = &options->solve;
     if (options->model) return 0;
-    if (csrec_gaussian_wanted(options) && channels == COLOURS) return 0;
-    if (csrec_gaussian_wanted(options))
-        return solve->n_settings > 0 && solve->settings[0].value == 0.0 ? 1 : BEST;
+    if (csrec_gaussian_wanted(options)) {
+        bool quick = solve->n_settings > 0 && solve->settings[0].value == 0.0;
+        return channels == COLOURS ? 0 : quick ? 1 : BEST;
+    }
     bool plain = !solve->solver || strcmp(solve->solver, "mp") == 0;
     return plain && options->shifts == 0 && !csrec_basis_wanted(options);
 }

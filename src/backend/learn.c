@@ -2,19 +2,13 @@
  */
 #include "backend/learn.h"
 
-#include <string.h>
-
 #include "backend/backend.h"
 #include "model/lapack.h"
-
-static bool is_automatic(const char *backend) {
-    return !backend || strcmp(backend, "auto") == 0;
-}
 
 /* auto does not even ask whether what does not pay is usable. */
 static csrec_status choose(const char *name, bool pays, const csrec_backend **backend,
                            csrec_error *error) {
-    if (!is_automatic(name)) return csrec_backend_choose(name, backend, error);
+    if (!csrec_backend_automatic(name)) return csrec_backend_choose(name, backend, error);
     *backend = pays && !csrec_backend_cuda.usable(NULL) ? &csrec_backend_cuda : &csrec_backend_cpu;
     return CSREC_OK;
 }
@@ -22,13 +16,13 @@ static csrec_status choose(const char *name, bool pays, const csrec_backend **ba
 /* Whether the CPU is to try after a device: not where the user named the device, nor where the data
  * are at fault. */
 static bool goes_on(const char *name, csrec_status status) {
-    return is_automatic(name) &&
+    return csrec_backend_automatic(name) &&
            (status == CSREC_MEMORY || status == CSREC_DEVICE || status == CSREC_UNSUPPORTED);
 }
 
 csrec_status csrec_learn_usable(const char *name, csrec_error *error) {
     const csrec_backend *backend;
-    if (is_automatic(name)) return CSREC_OK;
+    if (csrec_backend_automatic(name)) return CSREC_OK;
     csrec_status status = csrec_backend_choose(name, &backend, error);
     return status || !backend->eigen ? status : backend->eigen->usable(error);
 }

@@ -1,19 +1,13 @@
 /* statistics.c - mean, centring and covariance where a backend's name says. */
 #include "backend/statistics.h"
 
-#include <string.h>
-
 #include "backend/backend.h"
-
-static bool is_automatic(const char *backend) {
-    return !backend || strcmp(backend, "auto") == 0;
-}
 
 /* *device: NULL for the CPU, which auto takes. */
 static csrec_status choose(const char *backend, const csrec_statistics_device **device,
                            csrec_error *error) {
     *device = NULL;
-    if (is_automatic(backend)) return CSREC_OK;
+    if (csrec_backend_automatic(backend)) return CSREC_OK;
     const csrec_backend *chosen;
     csrec_status status = csrec_backend_choose(backend, &chosen, error);
     if (!status) *device = chosen->statistics;
@@ -50,7 +44,7 @@ csrec_status csrec_center_on(const char *backend, int64_t m, int64_t n, float *X
 csrec_status csrec_covariance_on(const char *backend, int64_t m, int64_t n, const float *X,
                                  const double *weights, const double *mean, int threads, double *C,
                                  csrec_error *error) {
-    if (is_automatic(backend) && try_covariance(m, n, X, weights, mean, threads, C))
+    if (csrec_backend_automatic(backend) && try_covariance(m, n, X, weights, mean, threads, C))
         return CSREC_OK;
     const csrec_statistics_device *device;
     csrec_status status = choose(backend, &device, error);

@@ -7,9 +7,8 @@
 csrec_status csrec_conv2d_choose(const csrec_conv2d *conv, const int64_t out[2],
                                  const csrec_conv2d_device **device, csrec_error *error) {
     const csrec_conv2d_device *cuda = csrec_backend_cuda.conv2d;
-    bool automatic = !conv->backend || strcmp(conv->backend, "auto") == 0;
     *device = NULL;
-    if (automatic) {
+    if (csrec_backend_automatic(conv->backend)) {
         bool pays = cuda && cuda->pays && cuda->pays(conv, out);
         if (pays && !csrec_backend_cuda.usable(NULL)) *device = cuda;
         return CSREC_OK;

@@ -137,7 +137,7 @@ static csrec_status set_filters(job *j, csrec_error *error) {
 }
 
 static bool is_named(const job *j) {
-    return j->options->backend && strcmp(j->options->backend, "auto") != 0;
+    return !csrec_backend_automatic(j->options->backend);
 }
 
 /* The picture from adaptive grids, by their own defaults. What a device cannot do is left to the

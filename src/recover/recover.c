@@ -77,8 +77,7 @@ static csrec_status run_somewhere(way recover, const csrec_measurement *measurem
                                   const csrec_recover_options *options,
                                   const csrec_backend *backend, double *signal, csrec_atoms *atoms,
                                   csrec_recover_report *report, csrec_error *error) {
-    bool only = backend == &csrec_backend_cpu ||
-                (options->backend && strcmp(options->backend, "auto") != 0);
+    bool only = backend == &csrec_backend_cpu || !csrec_backend_automatic(options->backend);
     csrec_status status =
         recover(measurement, options, backend, signal, atoms, report, only ? error : NULL);
     if (!status || only) return status;
