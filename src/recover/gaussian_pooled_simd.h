@@ -80,8 +80,7 @@ static void fit_pooled(const csrec_gaussian_picture *p, const csrec_gaussian_rou
     diagonal = round->diagonal + round->trust * diagonal / (float)w->channels;
     memset(w->C, 0, (size_t)w->stride * (size_t)w->stride * sizeof *w->C);
     add_covariance(w, round->floor, 1.0f, w->C);
-    mirror(w->C, w->stride);
-    for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += diagonal;
+    close_covariance(w, diagonal);
 }
 
 /* As condition, of all channels: x [channels] rows `apart` floats from each other. */
@@ -114,19 +113,15 @@ static int condition_pooled(const csrec_gaussian_picture *p, const csrec_group_w
 /* As step_em: the posterior covariance is that of one channel. */
 static void step_em_pooled(const csrec_gaussian_picture *p, const csrec_gaussian_round *round,
                            float noise, csrec_group_work *w) {
-    size_t squares = (size_t)w->stride * (size_t)w->stride;
     float prior[CSREC_GROUP_PIXELS];
-    int kept = 0, every = round->every > 0 ? round->every : 1, averaged = 0;
-    for (int k = 0; k < w->size; k += every) averaged++;
-    memset(w->gram, 0, squares * sizeof *w->gram);
+    int kept = 0;
+    memset(w->gram, 0, (size_t)w->stride * (size_t)w->stride * sizeof *w->gram);
     for (int k = 0; k < w->size; k++) {
         int n =
             condition_pooled(p, w, k, noise, w->V + (int64_t)kept * w->stride,
                              w->X + (int64_t)k * w->stride, CSREC_GROUP_MOST * (int64_t)w->stride);
-        if (k % every == 0) kept += n;
-        if (kept < CSREC_GROUP_ROWS && k + 1 < w->size) continue;
-        add_gram(w->V, kept, w->stride, 1.0f / (float)averaged, w->gram);
-        kept = 0;
+        if (k % every_of(round) == 0) kept += n;
+        kept = average_rows(w, round, kept, k + 1 == w->size);
     }
     for (int c = 0; c < w->channels; c++) {
         csrec_group_work one = channel_of(w, c);
@@ -135,9 +130,7 @@ static void step_em_pooled(const csrec_gaussian_picture *p, const csrec_gaussian
         for (int i = 0; i < w->stride; i++) one.mean[i] += prior[i];
     }
     add_covariance(w, round->floor, -1.0f, w->gram);
-    for (size_t i = 0; i < squares; i++) w->C[i] -= w->gram[i];
-    mirror(w->C, w->stride);
-    for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += round->em_diagonal;
+    take_off_gram(w, round->em_diagonal);
 }
 
 static void estimate_pooled(const csrec_gaussian_picture *p, const csrec_gaussian_round *round,

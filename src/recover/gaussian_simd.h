@@ -279,6 +279,12 @@ static float mean_variance(const csrec_gaussian_picture *p, int channel,
     return sum / (float)(w->size * w->d);
 }
 
+/* C was summed up below its diagonal. */
+static void close_covariance(csrec_group_work *w, float diagonal) {
+    mirror(w->C, w->stride);
+    for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += diagonal;
+}
+
 static void fit(const csrec_gaussian_picture *p, int channel, const csrec_gaussian_round *round,
                 csrec_group_work *w) {
     size_t squares = (size_t)w->stride * (size_t)w->stride;
@@ -288,33 +294,47 @@ static void fit(const csrec_gaussian_picture *p, int channel, const csrec_gaussi
     centre(w);
     memset(w->C, 0, squares * sizeof *w->C);
     add_gram(w->X, w->size, w->stride, 1.0f / (float)w->size, w->C);
-    mirror(w->C, w->stride);
-    for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += diagonal;
+    close_covariance(w, diagonal);
+}
+
+/* Every how many patches' posterior covariances are averaged. */
+static int every_of(const csrec_gaussian_round *round) {
+    return round->every > 0 ? round->every : 1;
+}
+
+/* Adds the `kept` rows of V to their mean product once they fill it, or after the last patch;
+ * returns how many still wait. */
+static int average_rows(csrec_group_work *w, const csrec_gaussian_round *round, int kept,
+                        bool last) {
+    int every = every_of(round), averaged = (w->size + every - 1) / every;
+    if (kept < CSREC_GROUP_ROWS && !last) return kept;
+    add_gram(w->V, kept, w->stride, 1.0f / (float)averaged, w->gram);
+    return 0;
+}
+
+/* C becomes the covariance less what was summed up against it. */
+static void take_off_gram(csrec_group_work *w, float diagonal) {
+    for (int64_t i = 0; i < (int64_t)w->stride * w->stride; i++) w->C[i] -= w->gram[i];
+    close_covariance(w, diagonal);
 }
 
 /* C becomes the covariance of the posterior means and the mean of the posterior covariances. */
 static void step_em(const csrec_gaussian_picture *p, int channel, const csrec_gaussian_round *round,
                     float noise, csrec_group_work *w) {
-    size_t squares = (size_t)w->stride * (size_t)w->stride;
     float prior[CSREC_GROUP_PIXELS];
-    int kept = 0, every = round->every > 0 ? round->every : 1, averaged = 0;
-    for (int k = 0; k < w->size; k += every) averaged++;
-    memset(w->gram, 0, squares * sizeof *w->gram);
+    int kept = 0;
+    memset(w->gram, 0, (size_t)w->stride * (size_t)w->stride * sizeof *w->gram);
     for (int k = 0; k < w->size; k++) {
         int n = condition(p, channel, w, k, noise, w->V + (int64_t)kept * w->stride,
                           w->X + (int64_t)k * w->stride);
-        if (k % every == 0) kept += n;
-        if (kept < CSREC_GROUP_ROWS && k + 1 < w->size) continue;
-        add_gram(w->V, kept, w->stride, 1.0f / (float)averaged, w->gram);
-        kept = 0;
+        if (k % every_of(round) == 0) kept += n;
+        kept = average_rows(w, round, kept, k + 1 == w->size);
     }
     memcpy(prior, w->mean, (size_t)w->stride * sizeof *prior);
     centre(w);
     for (int c = 0; c < w->stride; c++) w->mean[c] += prior[c];
     add_gram(w->X, w->size, w->stride, -1.0f / (float)w->size, w->gram);
-    for (size_t i = 0; i < squares; i++) w->C[i] -= w->gram[i];
-    mirror(w->C, w->stride);
-    for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += round->em_diagonal;
+    take_off_gram(w, round->em_diagonal);
 }
 
 /* ------------------------------------------------------------------ aggregation */
