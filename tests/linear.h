@@ -5,33 +5,42 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Rows a and b of v [][n] change places. */
-static inline void swap_rows(int64_t n, double *v, int64_t a, int64_t b) {
+/* The first n entries of rows a and b of v, whose rows are `stride` apart, change places. */
+static inline void swap_rows(int64_t n, double *v, int64_t stride, int64_t a, int64_t b) {
     for (int64_t j = 0; j < n; j++) {
-        double held = v[a * n + j];
-        v[a * n + j] = v[b * n + j];
-        v[b * n + j] = held;
+        double held = v[a * stride + j];
+        v[a * stride + j] = v[b * stride + j];
+        v[b * stride + j] = held;
     }
 }
 
-/* Solves A x = b in place, A [k][k], b [k], by elimination with pivots; x is left in b. */
-static inline void eliminate(int64_t k, double *A, double *b) {
+/* Solves A X = B in place, A [k][k], B [k][columns], by elimination with pivots; X is left in B.
+ * Rows are A_stride and B_stride apart. */
+static inline void eliminate_many(int64_t k, double *A, int64_t A_stride, int64_t columns,
+                                  double *B, int64_t B_stride) {
     for (int64_t c = 0; c < k; c++) {
         int64_t pivot = c;
         for (int64_t i = c + 1; i < k; i++)
-            if (fabs(A[i * k + c]) > fabs(A[pivot * k + c])) pivot = i;
-        swap_rows(k, A, c, pivot);
-        swap_rows(1, b, c, pivot);
+            if (fabs(A[i * A_stride + c]) > fabs(A[pivot * A_stride + c])) pivot = i;
+        swap_rows(k, A, A_stride, c, pivot);
+        swap_rows(columns, B, B_stride, c, pivot);
         for (int64_t i = c + 1; i < k; i++) {
-            double f = A[i * k + c] / A[c * k + c];
-            for (int64_t j = c; j < k; j++) A[i * k + j] -= f * A[c * k + j];
-            b[i] -= f * b[c];
+            double f = A[i * A_stride + c] / A[c * A_stride + c];
+            for (int64_t j = c; j < k; j++) A[i * A_stride + j] -= f * A[c * A_stride + j];
+            for (int64_t j = 0; j < columns; j++) B[i * B_stride + j] -= f * B[c * B_stride + j];
         }
     }
-    for (int64_t i = k - 1; i >= 0; i--) {
-        for (int64_t j = i + 1; j < k; j++) b[i] -= A[i * k + j] * b[j];
-        b[i] /= A[i * k + i];
-    }
+    for (int64_t i = k - 1; i >= 0; i--)
+        for (int64_t c = 0; c < columns; c++) {
+            double *x = B + i * B_stride + c;
+            for (int64_t j = i + 1; j < k; j++) *x -= A[i * A_stride + j] * B[j * B_stride + c];
+            *x /= A[i * A_stride + i];
+        }
+}
+
+/* The same for one b [k], rows of A side by side. */
+static inline void eliminate(int64_t k, double *A, double *b) {
+    eliminate_many(k, A, k, 1, b, 1);
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "recover/gaussian_colour.h"
 #include "recover/gaussian_group.h"
+#include "linear.h"
 #include "simd.h"
 
 static uint64_t seed;
@@ -51,31 +52,6 @@ static int pixel_of(const group *g, int k, int i) {
     return (g->top[k] + i / g->pw) * W + g->left[k] + i % g->pw;
 }
 
-/* B [n][columns] becomes A^-1 B, by elimination with pivoting; A is destroyed. */
-static void solve(int n, double A[D][D], int columns, double B[D][D + C]) {
-    for (int k = 0; k < n; k++) {
-        int p = k;
-        for (int i = k; i < n; i++) p = fabs(A[i][k]) > fabs(A[p][k]) ? i : p;
-        for (int j = 0; j < n; j++) {
-            double held = A[k][j];
-            A[k][j] = A[p][j];
-            A[p][j] = held;
-        }
-        for (int j = 0; j < columns; j++) {
-            double held = B[k][j];
-            B[k][j] = B[p][j];
-            B[p][j] = held;
-        }
-        for (int i = 0; i < n; i++) {
-            double f = i == k ? 0.0 : A[i][k] / A[k][k];
-            for (int j = k; j < n; j++) A[i][j] -= f * A[k][j];
-            for (int j = 0; j < columns; j++) B[i][j] -= f * B[k][j];
-        }
-    }
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < columns; j++) B[i][j] /= A[i][i];
-}
-
 /* Mean products of two channels' deviations over patches and pixels. */
 static double between(const group *g, int a, int b) {
     double sum = 0.0;
@@ -101,7 +77,7 @@ static void moments(group *g, double floor) {
             inverse[a][b] = a == b;
             scale += a == b ? A[a][b] / n : 0.0;
         }
-    solve(n, A, n, inverse);
+    eliminate_many(n, A[0], D, n, inverse[0], D + C);
     memset(g->cov, 0, sizeof g->cov);
     for (int a = 0; a < n; a++)
         for (int b = 0; b < n; b++)
@@ -125,7 +101,7 @@ static void condition(group *g, int k, double noise, double P[D][D]) {
         for (int c = 0; c < g->channels; c++)
             B[i][g->d + c] = g->y[c][pixel_of(g, k, o[i])] - g->mean[c][o[i]];
     }
-    solve(n, A, g->d + g->channels, B);
+    eliminate_many(n, A[0], D, g->d + g->channels, B[0], D + C);
     for (int i = 0; i < g->d; i++) {
         for (int c = 0; c < g->channels; c++) {
             g->x[c][k][i] = g->mean[c][i];

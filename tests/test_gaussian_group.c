@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "recover/gaussian_group.h"
+#include "linear.h"
 #include "simd.h"
 
 static uint64_t seed;
@@ -217,31 +218,6 @@ static void dense_moments(group *g, double x[K][D]) {
         }
 }
 
-/* Solves A X = B in place, A n x n, B n x columns, by elimination with pivoting. */
-static void dense_solve(int n, double A[D][D], int columns, double B[D][D + 1]) {
-    for (int k = 0; k < n; k++) {
-        int p = k;
-        for (int i = k; i < n; i++) p = fabs(A[i][k]) > fabs(A[p][k]) ? i : p;
-        for (int j = 0; j < n; j++) {
-            double held = A[k][j];
-            A[k][j] = A[p][j];
-            A[p][j] = held;
-        }
-        for (int j = 0; j < columns; j++) {
-            double held = B[k][j];
-            B[k][j] = B[p][j];
-            B[p][j] = held;
-        }
-        for (int i = 0; i < n; i++) {
-            double f = i == k ? 0.0 : A[i][k] / A[k][k];
-            for (int j = k; j < n && f != 0.0; j++) A[i][j] -= f * A[k][j];
-            for (int j = 0; j < columns && f != 0.0; j++) B[i][j] -= f * B[k][j];
-        }
-    }
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < columns; j++) B[i][j] /= A[i][i];
-}
-
 /* Posterior of patch k: mean + C_o^T (C_oo + noise I)^-1 (y - mean_o), C - C_o^T (...)^-1 C_o. */
 static void dense_condition(const group *g, int k, double noise, double *x, double P[D][D]) {
     static double A[D][D], B[D][D + 1];
@@ -253,7 +229,7 @@ static void dense_condition(const group *g, int k, double noise, double *x, doub
         for (int j = 0; j < g->d; j++) B[i][j] = g->C[o[i]][j];
         B[i][g->d] = g->y[pixel_of(g, k, o[i])] - g->mean[o[i]];
     }
-    dense_solve(n, A, g->d + 1, B);
+    eliminate_many(n, A[0], D, g->d + 1, B[0], D + 1);
     for (int i = 0; i < g->d; i++) {
         x[i] = g->mean[i];
         for (int a = 0; a < n; a++) x[i] += g->C[o[a]][i] * B[a][g->d];
