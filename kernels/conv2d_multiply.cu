@@ -62,33 +62,9 @@ __device__ __forceinline__ void multiply_stage(const float *a, const float *b,
                                                float (&sum)[MT][4][4]) {
     const int lane = threadIdx.x % 32, column = threadIdx.x / 32 * 32 + lane / 4;
 #pragma unroll
-    for (int step = 0; step < DEEP / 8; step++) {
-        uint32_t big[4][2], small[4][2];
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-#pragma unroll
-            for (int k = 0; k < 2; k++)
-                csrec_conv_split(b[(8 * step + lane % 4 + 4 * k) * PITCH + column + 8 * j],
-                                 &big[j][k], &small[j][k]);
-#pragma unroll
-        for (int i = 0; i < MT; i++) {
-            const uint4 *from = (const uint4 *)a + (step * MT + i) * 64 + lane;
-            const uint4 first = from[0], second = from[32];
-            const uint32_t high[4] = {first.x, first.y, first.z, first.w};
-            const uint32_t low[4] = {second.x, second.y, second.z, second.w};
-            float c[4][4] = {};
-#pragma unroll
-            for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], low, big[j], c[j]);
-#pragma unroll
-            for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], high, small[j], c[j]);
-#pragma unroll
-            for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], high, big[j], c[j]);
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-#pragma unroll
-                for (int k = 0; k < 4; k++) sum[i][j][k] += c[j][k];
-        }
-    }
+    for (int step = 0; step < DEEP / 8; step++)
+        csrec_conv_step<MT>((const uint4 *)a + step * MT * 64 + lane,
+                            b + (8 * step + lane % 4) * PITCH + column, PITCH, sum);
 }
 
 __device__ __forceinline__ csrec_conv_position own_position(const csrec_conv_place *g) {

@@ -75,6 +75,36 @@ __device__ __forceinline__ void csrec_conv_split(float x, uint32_t *big, uint32_
     *small = __float_as_uint(x - __uint_as_float(*big)) & 0xffffe000u;
 }
 
+/* Eight products deep: a warp's 16 MT rows by 32 positions. a: this lane's fragments of the first
+ * rows, big pieces before small; b: its first input, `pitch` floats to the next of the eight. */
+template <int MT>
+__device__ __forceinline__ void csrec_conv_step(const uint4 *a, const float *b, int pitch,
+                                                float (&sum)[MT][4][4]) {
+    uint32_t big[4][2], small[4][2];
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            csrec_conv_split(b[4 * k * pitch + 8 * j], &big[j][k], &small[j][k]);
+#pragma unroll
+    for (int i = 0; i < MT; i++) {
+        const uint4 first = a[64 * i], second = a[64 * i + 32];
+        const uint32_t high[4] = {first.x, first.y, first.z, first.w};
+        const uint32_t low[4] = {second.x, second.y, second.z, second.w};
+        float c[4][4] = {};
+#pragma unroll
+        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], low, big[j], c[j]);
+#pragma unroll
+        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], high, small[j], c[j]);
+#pragma unroll
+        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], high, big[j], c[j]);
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) sum[i][j][k] += c[j][k];
+    }
+}
+
 /* Results of 16 rows and a warp's 32 positions, turned so that it writes those of a row at once;
  * line: room of CSREC_CONV_TURN floats a warp. */
 enum { CSREC_CONV_LINE = 36, CSREC_CONV_TURN = 16 * CSREC_CONV_LINE };

@@ -41,35 +41,6 @@ __global__ void pack_window(packing k, const float *w, float *packed) {
     to[128] = __uint_as_float(small);
 }
 
-/* A step: a warp's 16 MT rows by 32 positions. */
-template <int MT>
-__device__ __forceinline__ void multiply_step(const uint4 *a, const float *b, int pitch,
-                                              float (&sum)[MT][4][4]) {
-    uint32_t big[4][2], small[4][2];
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-#pragma unroll
-        for (int k = 0; k < 2; k++)
-            csrec_conv_split(b[4 * k * pitch + 8 * j], &big[j][k], &small[j][k]);
-#pragma unroll
-    for (int i = 0; i < MT; i++) {
-        const uint4 first = a[64 * i], second = a[64 * i + 32];
-        const uint32_t high[4] = {first.x, first.y, first.z, first.w};
-        const uint32_t low[4] = {second.x, second.y, second.z, second.w};
-        float c[4][4] = {};
-#pragma unroll
-        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], low, big[j], c[j]);
-#pragma unroll
-        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], high, small[j], c[j]);
-#pragma unroll
-        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], high, big[j], c[j]);
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-#pragma unroll
-            for (int k = 0; k < 4; k++) sum[i][j][k] += c[j][k];
-    }
-}
-
 /* The place of the next step's inputs: tap by tap, then the next chunk's window. */
 typedef struct walker {
     int i, j, chunk, offset;
@@ -179,7 +150,7 @@ __global__ void __launch_bounds__(THREADS, 2)
         const uint4 *weights = (const uint4 *)(a + stage % STAGES * A) + lane;
 #pragma unroll 1
         for (int k = 0; k < GROUP; k++) {
-            multiply_step<MT>(weights + k * (STEP / 4), own + w.offset, v.pitch, sum);
+            csrec_conv_step<MT>(weights + k * (STEP / 4), own + w.offset, v.pitch, sum);
             walk(&v, chunks, &w);
         }
     }

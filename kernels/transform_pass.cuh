@@ -2,9 +2,9 @@
  * finds the best of them, and hands on what reaches out of the tile.
  *
  * Columns of the two-sided kind have their places; the one-sided are packed, so a tile must know
- * how many the tiles before it have. It writes the two-sided before it asks. Loads and arithmetic
- * of two gaps at a time are under way without a branch between them: the pass waits for latency
- * more than for bandwidth.
+ * how many the tiles before it have. It writes the two-sided before it asks. There is no branch
+ * between the loads, the arithmetic and the stores of a gap, so that they overlap those of the
+ * next: the pass waits for latency more than for bandwidth.
  */
 #ifndef CSREC_KERNELS_TRANSFORM_PASS_CUH
 #define CSREC_KERNELS_TRANSFORM_PASS_CUH
@@ -61,7 +61,7 @@ static __device__ unsigned upper_half(double value) {
 }
 
 /* Without a branch, as the compiler would make one of it: then nothing of the next product could
- * begin before these stores. The results are not read again (.cs). */
+ * begin before these stores. */
 static __device__ void store_if(bool there, uint64_t *column, uint64_t c, double *value, double v) {
 #ifdef __CUDACC__
     asm volatile("{\n\t.reg .pred there;\n\t"
