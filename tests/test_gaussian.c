@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "io/memory.h"
+#include "core/memory.h"
 #include "recover/gaussian.h"
 
 static uint64_t seed;

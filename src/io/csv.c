@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "core/error.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "io/measurement.h"
 
 typedef struct {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "io/memory.h"
+#include "core/memory.h"
 
 /* Deflate expands at most 1032 times: a file that declares more pixels is truncated or a bomb. */
 enum { EXPANSION_MAX = 1032 };

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/error.h"
-#include "io/memory.h"
+#include "core/memory.h"
 
 static csrec_status read_failed(const char *name, csrec_error *error) {
     return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); check the file and its disk",

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "io/csv.h"
-#include "io/memory.h"
+#include "core/memory.h"
 
 csrec_status csrec_measurement_allocate(csrec_measurement *m, const char *name,
                                         csrec_error *error) {

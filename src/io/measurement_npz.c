@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "io/measurement.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "io/npz.h"
 
 /* Poisson-disc sampling delivers fewer positions than asked; a file that asks for more than this

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "io/measurement.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "io/npz.h"
 
 /* Returns the first value that the type cannot hold, or -1. Integers must be met exactly: rounding

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "io/output.h"
 
 csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "io/npy.h"
 
 /* Elements converted at a time: a buffer that stays in the first-level cache. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "core/error.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "io/npz.h"
 
 /* Deflate cannot expand by more than 1032 (a match of 258 bytes from 2 bits); other methods can,

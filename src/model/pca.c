@@ -11,7 +11,7 @@
 
 #include "backend/learn.h"
 #include "core/error.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "model/build.h"
 #include "model/data.h"
 #include "model/lapack.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "model/data.h"
 
 int64_t csrec_data_piece(const csrec_data *data) {

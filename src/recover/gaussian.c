@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/threads.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "recover/basis.h"
 #include "recover/gaussian_colour.h"
 #include "recover/history.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/cpu.h"
-#include "io/memory.h"
+#include "core/memory.h"
 #include "model/whiten.h"
 #include "recover/gmm_patch.h"
 

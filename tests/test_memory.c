@@ -1,0 +1,207 @@
+/* Memory that may still be taken: the machine, control groups of both versions, limits of the
+ * process. Crafted folders stand in for /proc and the mounted groups. */
+#include "check.h"
+
+#include <inttypes.h>
+
+#include "core/memory.h"
+#include "io_file.h"
+
+static uint64_t seed;
+
+static void put_text(const char *path, const char *text) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s%s", io_folder, path);
+    for (char *slash = name + strlen(io_folder) + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        mkdir(name, 0700);
+        *slash = '/';
+    }
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_file(const char *folder, const char *name, const char *text) {
+    char path[2048];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    put_text(path, text);
+}
+
+static void put_number(const char *folder, const char *name, uint64_t number) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64 "\n", number);
+    put_file(folder, name, number == UINT64_MAX ? "max\n" : text);
+}
+
+static void put_machine(uint64_t available) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "MemTotal:       99999999 kB\nMemFree:        1 kB\nMemAvailable:   %" PRIu64
+             " kB\nBuffers:        5 kB\n",
+             available / 1024);
+    put_text("/proc/meminfo", text);
+}
+
+static void put_groups(const char *cgroup, const char *mounts) {
+    put_text("/proc/self/cgroup", cgroup);
+    put_text("/proc/self/mountinfo", mounts);
+}
+
+static void remove_tree(const char *path) {
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        char name[4096];
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) remove_tree(name);
+    }
+    if (folder) closedir(folder);
+    remove(path);
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    remove_tree(io_folder);
+    return 0;
+}
+
+static uint64_t available(void) {
+    return csrec_memory_available_in(io_folder);
+}
+
+static uint64_t random_bytes(uint64_t *state) {
+    return (1 + (uint64_t)check_below(state, 1 << 20)) << 20;
+}
+
+static const char unified[] =
+    "22 1 0:20 / /proc rw shared:12 - proc proc rw\n"
+    "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,memory_recursiveprot\n";
+
+/* The least along the path counts, whichever group or the machine sets it; caches do not. */
+static void unified_limits_are_walked_up(void **state) {
+    (void)state;
+    static const char *const folders[] = {"/sys/fs/cgroup/a.slice/b.scope/c",
+                                          "/sys/fs/cgroup/a.slice/b.scope",
+                                          "/sys/fs/cgroup/a.slice"};
+    uint64_t random = seed;
+    put_groups("0::/a.slice/b.scope/c\n", unified);
+    for (int round = 0; round < 50; round++) {
+        uint64_t least = random_bytes(&random);
+        put_machine(least);
+        for (int i = 0; i < 3; i++) {
+            uint64_t left = random_bytes(&random), used = random_bytes(&random),
+                     cache = random_bytes(&random), high = check_below(&random, 2) ? 0 : left / 2;
+            char text[256];
+            snprintf(text, sizeof text,
+                     "anon %" PRIu64 "\nfile 77\ninactive_file %" PRIu64 "\nactive_file %" PRIu64
+                     "\nslab_reclaimable 4096\nslab 99999\n",
+                     used, cache / 2, cache - cache / 2 - 4096);
+            put_number(folders[i], "memory.max", left + used);
+            put_number(folders[i], "memory.current", used + cache);
+            put_number(folders[i], "memory.high", high ? high + used : UINT64_MAX);
+            put_file(folders[i], "memory.stat", text);
+            if (high) left = high;
+            if (left < least) least = left;
+        }
+        assert_int_equal(available(), least);
+    }
+}
+
+static void no_limit_leaves_the_machine(void **state) {
+    (void)state;
+    put_machine(UINT64_C(5) << 30);
+    assert_int_equal(available(), UINT64_C(5) << 30); /* no groups at all */
+    put_groups("0::/x\n", unified);
+    assert_int_equal(available(), UINT64_C(5) << 30); /* no files there */
+    put_text("/sys/fs/cgroup/x/memory.max", "max\n");
+    put_number("/sys/fs/cgroup/x", "memory.current", 12345);
+    assert_int_equal(available(), UINT64_C(5) << 30);
+    put_groups("nothing of use\n:\n::\n\n", "neither\n - \n1 2 3\n");
+    assert_int_equal(available(), UINT64_C(5) << 30);
+}
+
+/* More used than a lowered limit allows: nothing is left, not 2^64 less something. */
+static void beyond_the_limit_nothing_is_left(void **state) {
+    (void)state;
+    put_machine(UINT64_C(5) << 30);
+    put_groups("0::/\n", unified);
+    put_number("/sys/fs/cgroup", "memory.max", 1 << 20);
+    put_number("/sys/fs/cgroup", "memory.current", 1 << 21);
+    assert_int_equal(available(), 0);
+}
+
+/* Version 1: a hierarchy a controller; and a container that sees the path of the host. */
+static void version_1_limits_are_seen(void **state) {
+    (void)state;
+    uint64_t random = seed ^ 1, gib = UINT64_C(1) << 30;
+    uint64_t left = random_bytes(&random) % gib + 4096;
+    put_machine(64 * gib);
+    put_groups("9:name=systemd:/\n5:cpu,cpuacct:/\n4:memory:/user/me\n0::/\n",
+               "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n"
+               "34 31 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+               "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    put_number("/sys/fs/cgroup/memory/user/me", "memory.limit_in_bytes", 9223372036854771712u);
+    put_number("/sys/fs/cgroup/memory/user/me", "memory.usage_in_bytes", 3 * gib);
+    put_number("/sys/fs/cgroup/memory/user", "memory.limit_in_bytes", 2 * gib + left);
+    put_number("/sys/fs/cgroup/memory/user", "memory.usage_in_bytes", 3 * gib);
+    put_text("/sys/fs/cgroup/memory/user/memory.stat",
+             "inactive_file 1\ntotal_inactive_file 1000000000\ntotal_active_file 73741824\n");
+    assert_int_equal(available(), left);
+    put_groups("4:memory:/docker/abc\n",
+               "35 31 0:32 /docker/abc /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    put_number("/sys/fs/cgroup/memory", "memory.limit_in_bytes", gib + left);
+    put_number("/sys/fs/cgroup/memory", "memory.usage_in_bytes", gib);
+    assert_int_equal(available(), left);
+}
+
+/* Bytes of field `field` of /proc/self/statm. */
+static uint64_t in_use(int field) {
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    for (int i = 0; file && i <= field; i++)
+        if (fscanf(file, "%llu", &pages) != 1) pages = 0;
+    if (file) fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* In a child, whose end takes the limit away. */
+static bool limit_counts(int resource, int field) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        uint64_t spare = UINT64_C(64) << 20, slack = 1 << 20;
+        struct rlimit limit;
+        bool good = csrec_memory_available() > spare && getrlimit(resource, &limit) == 0;
+        limit.rlim_cur = in_use(field) + spare;
+        good &= setrlimit(resource, &limit) == 0;
+        uint64_t left = csrec_memory_available();
+        good &= left <= spare && left >= spare - slack;
+        limit.rlim_cur = 0;
+        good &= setrlimit(resource, &limit) == 0 && csrec_memory_available() == 0;
+        _exit(good ? 0 : 1);
+    }
+    int code;
+    assert_int_equal(waitpid(child, &code, 0), child);
+    return WIFEXITED(code) && WEXITSTATUS(code) == 0;
+}
+
+static void limits_of_the_process_count(void **state) {
+    (void)state;
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow exceeds every limit on address space */
+    assert_true(limit_counts(RLIMIT_AS, 0));
+    assert_true(limit_counts(RLIMIT_DATA, 5));
+#endif
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(unified_limits_are_walked_up, io_setup, remove_folder),
+        cmocka_unit_test_setup_teardown(no_limit_leaves_the_machine, io_setup, remove_folder),
+        cmocka_unit_test_setup_teardown(beyond_the_limit_nothing_is_left, io_setup, remove_folder),
+        cmocka_unit_test_setup_teardown(version_1_limits_are_seen, io_setup, remove_folder),
+        cmocka_unit_test(limits_of_the_process_count)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
