@@ -116,8 +116,8 @@ CSREC_API void csrec_array_clear(csrec_array *array);
 CSREC_API double csrec_array_value(const csrec_array *array, int64_t i);
 
 /* Reads and writes NumPy .npy (versions 1 to 3). path "-" is stdin / stdout. Fortran order is
- * transposed while reading, big-endian data are swapped. Writing goes to a temporary name first,
- * renamed at the end. */
+ * transposed while reading, big-endian data are swapped. Writing, here and below, goes to a
+ * temporary name first, renamed at the end (csrec_files). */
 CSREC_API csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error *error);
 CSREC_API csrec_status csrec_array_write(const char *path, const csrec_array *array,
                                          csrec_error *error);
@@ -864,6 +864,56 @@ typedef struct csrec_conv_learn_options {
 CSREC_API csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
                                         const csrec_conv_learn_options *options,
                                         csrec_model **model, bool *stopped, csrec_error *error);
+
+/* ------------------------------------------------------------------ files that belong together */
+
+/* Files that appear together, each whole, or not at all. Adding one writes it, flushed and
+ * synchronised, beside its final name as .csrec-PID-NUMBER.tmp; csrec_files_commit then renames
+ * all. Until then every file of that name is as it was, and csrec_files_destroy removes what was
+ * added. A link is followed: the file it leads to is replaced, the link stays. Path "-" is stdout;
+ * that, devices and pipes are written while they are added. The functions csrec_..._write are
+ * these with one file. One object is of one thread at a time. */
+typedef struct csrec_files csrec_files;
+
+/* Zero-initialised fields mean the defaults. */
+typedef struct csrec_files_options {
+    bool no_sync; /* leaves fsync out, of files and folders: a power cut may then lose or empty what
+                     was just written; a killed process may not */
+    bool dated;   /* the files get `date` as the time of their last change, not now */
+    int64_t date; /* seconds since 1970-01-01 UTC */
+} csrec_files_options;
+
+/* options NULL: the defaults. CSREC_MEMORY. */
+CSREC_API csrec_status csrec_files_create(const csrec_files_options *options, csrec_files **files,
+                                          csrec_error *error);
+
+/* Each writes what csrec_array_write, csrec_npz_write, csrec_image_write, csrec_measurement_write
+ * and csrec_model_write would, with their errors, or n bytes as they are. */
+CSREC_API csrec_status csrec_files_add_array(csrec_files *files, const char *path,
+                                             const csrec_array *array, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_npz(csrec_files *files, const char *path, int count,
+                                           const char *const *names,
+                                           const csrec_array *const *arrays, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_image(csrec_files *files, const char *path,
+                                             const csrec_image *image, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
+                                                   const csrec_measurement *measurement,
+                                                   bool procedural, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_model(csrec_files *files, const char *path,
+                                             const csrec_model *model, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_bytes(csrec_files *files, const char *path,
+                                             const void *bytes, size_t n, csrec_error *error);
+
+/* Renames all, in the order in which they were added, and synchronises their folders before and
+ * after. CSREC_FILE: before the first rename nothing is changed; between two of them, which only a
+ * folder that changes meanwhile can cause, the line names those that are replaced. The object is
+ * empty afterwards in any case. */
+CSREC_API csrec_status csrec_files_commit(csrec_files *files, csrec_error *error);
+CSREC_API void csrec_files_destroy(csrec_files *files);
+
+/* Removes temporaries from the folder of the file `path` that no process holds: those of killed
+ * runs. A live writer holds its own with flock. Returns how many were removed. */
+CSREC_API int csrec_files_sweep(const char *path);
 
 #ifdef __cplusplus
 }

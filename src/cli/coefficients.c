@@ -39,15 +39,17 @@ static bool gather(int levels, int64_t channels, const csrec_atoms *atoms,
     return true;
 }
 
-csrec_status cli_coefficients_write(const char *path, int levels, int64_t channels,
-                                    const csrec_atoms *atoms, csrec_error *error) {
+csrec_status cli_coefficients_write(csrec_files *files, const char *path, int levels,
+                                    int64_t channels, const csrec_atoms *atoms,
+                                    csrec_error *error) {
     csrec_array arrays[ARRAYS] = {{0}};
     const csrec_array *list[ARRAYS];
     for (int i = 0; i < ARRAYS; i++) list[i] = &arrays[i];
     csrec_status status = CSREC_MEMORY;
     snprintf(error->text, sizeof error->text, "%s: out of memory", path);
     if (gather(levels, channels, atoms, arrays))
-        status = csrec_npz_write(path, channels > 1 ? ARRAYS : CHANNEL, names, list, error);
+        status =
+            csrec_files_add_npz(files, path, channels > 1 ? ARRAYS : CHANNEL, names, list, error);
     for (int i = 0; i < ARRAYS; i++) free(arrays[i].data);
     return status;
 }

@@ -87,6 +87,7 @@ static const cli_option options[] = {
      "model.",
      AT(resume)},
     {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", AT(info)},
+    CLI_NO_SYNC(cli_recover_arguments),
     CLI_JSON(cli_recover_arguments),
     {"verbose", 'v', CLI_FLAG, NULL, "Report iterations, residual and times on stderr.",
      AT(verbose)},

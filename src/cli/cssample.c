@@ -18,7 +18,7 @@ typedef struct {
     double rate, noise;
     int64_t count;
     uint64_t seed;
-    bool channels_last, procedural, json, verbose, quiet;
+    bool channels_last, procedural, no_sync, json, verbose, quiet;
 } arguments;
 
 static const char *pattern_name(int i) {
@@ -48,6 +48,7 @@ static const cli_option options[] = {
     {"procedural", 0, CLI_FLAG, NULL,
      "Store pattern, seed and count instead of the positions; readers draw them again.",
      AT(procedural)},
+    CLI_NO_SYNC(arguments),
     {"json", 'j', CLI_FLAG, NULL, "Describe what was written as JSON on stdout.", AT(json)},
     {"verbose", 'v', CLI_FLAG, NULL, "Describe what was written on stderr.", AT(verbose)},
     CLI_QUIET(arguments),
@@ -221,28 +222,36 @@ static int measure(const arguments *a, const cli_signal *signal, csrec_measureme
     return code;
 }
 
-static int write_mask(const arguments *a, const csrec_measurement *measurement) {
-    if (!a->mask_out) return CLI_CONTINUE;
+static csrec_status add_mask(const arguments *a, const csrec_measurement *measurement,
+                             csrec_files *files, csrec_error *error) {
     bool picture = cli_format_of(a->mask_out) == CLI_PNG;
     csrec_image image = {.bits = 8};
-    csrec_error error;
-    if (csrec_array_create(picture ? CSREC_U8 : CSREC_BOOL, &measurement->shape, &image.pixels))
-        return cli_failure(&tool, "%s: out of memory", a->mask_out);
+    csrec_status status =
+        csrec_array_create(picture ? CSREC_U8 : CSREC_BOOL, &measurement->shape, &image.pixels);
+    if (status) {
+        snprintf(error->text, sizeof error->text, "%s: out of memory", a->mask_out);
+        return status;
+    }
     uint8_t *mask = image.pixels.data;
     for (int64_t i = 0; i < measurement->n; i++) mask[measurement->index[i]] = picture ? 255 : 1;
-    csrec_status status = picture ? csrec_image_write(a->mask_out, &image, &error)
-                                  : csrec_array_write(a->mask_out, &image.pixels, &error);
+    status = picture ? csrec_files_add_image(files, a->mask_out, &image, error)
+                     : csrec_files_add_array(files, a->mask_out, &image.pixels, error);
     csrec_image_clear(&image);
-    return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
+    return status;
 }
 
+/* Both files, or none. */
 static int write_all(const arguments *a, const csrec_measurement *measurement) {
     csrec_error error;
-    int code = write_mask(a, measurement);
-    if (code != CLI_CONTINUE || !a->output) return code;
-    if (!csrec_measurement_write(a->output, measurement, a->procedural, &error)) return code;
-    cli_output_remove(a->mask_out); /* all or nothing */
-    return cli_failure(&tool, "%s", error.text);
+    csrec_files *files = NULL;
+    csrec_status status =
+        csrec_files_create(&(csrec_files_options){.no_sync = a->no_sync}, &files, &error);
+    if (!status && a->mask_out) status = add_mask(a, measurement, files, &error);
+    if (!status && a->output)
+        status = csrec_files_add_measurement(files, a->output, measurement, a->procedural, &error);
+    if (!status) status = csrec_files_commit(files, &error);
+    csrec_files_destroy(files);
+    return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
 }
 
 static int report_json(const arguments *a, const cli_signal *signal,

@@ -1,4 +1,4 @@
-/* html.h - text, bytes and files of the report page. */
+/* html.h - text and bytes of the report page. */
 #ifndef CSREC_CLI_HTML_H
 #define CSREC_CLI_HTML_H
 
@@ -15,8 +15,5 @@ void cli_html_png(FILE *file, const uint8_t *bytes, size_t n);
 
 /* Length of the UTF-8 sequence that s starts with, 0 if it is none (report.c). */
 int cli_utf8_length(const unsigned char *s);
-
-/* Writes bytes to a file that appears whole or not at all. */
-csrec_status cli_bytes_write(const char *path, const char *bytes, size_t n, csrec_error *error);
 
 #endif

@@ -20,11 +20,17 @@ typedef struct cli_learner {
 /* Whether both files can be made; plot may be NULL. CLI_CONTINUE, or the exit code after a line. */
 int cli_model_check(const cli_tool *tool, const char *output, const char *plot);
 
-/* Draws the plot, if one is asked for, and writes the model: both, or neither. As above. */
-int cli_model_deliver(const cli_tool *tool, const csrec_model *model, const char *output,
-                      const char *plot,
-                      csrec_status (*draw)(const char *path, const csrec_model *model,
-                                           csrec_error *error));
+/* Where a model goes. */
+typedef struct cli_model_files {
+    const char *output, *plot; /* plot NULL: none */
+    csrec_status (*draw)(csrec_files *files, const char *path, const csrec_model *model,
+                         csrec_error *error); /* adds the plot */
+    bool no_sync;
+} cli_model_files;
+
+/* Writes the model and the plot: both, or neither. */
+csrec_status cli_model_save(const csrec_model *model, const cli_model_files *to,
+                            csrec_error *error);
 
 extern const cli_learner cli_learn_conv, cli_learn_gmm, cli_learn_info, cli_learn_pca;
 

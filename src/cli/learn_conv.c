@@ -17,7 +17,7 @@ typedef struct {
     int64_t filters, iterations, codings, crop, threads;
     double lambda, base;
     uint64_t seed;
-    bool json, quiet;
+    bool no_sync, json, quiet;
 } arguments;
 
 #define AT(member) .offset = offsetof(arguments, member)
@@ -44,6 +44,7 @@ static const cli_option options[] = {
     {"plot", 0, CLI_TEXT, "FILE", "Draw the filters into this PNG.", AT(plot)},
     {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", AT(seed)},
     CLI_THREADS(arguments),
+    CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     CLI_QUIET(arguments),
     CLI_STANDARD};
@@ -270,7 +271,10 @@ static void set_texts(job *j) {
 
 static int write_files(job *j) {
     set_texts(j);
-    return cli_model_deliver(&tool, j->model, j->a.output, j->a.plot, cli_plot_filters);
+    csrec_error error;
+    const cli_model_files to = {j->a.output, j->a.plot, cli_plot_filters, j->a.no_sync};
+    return cli_model_save(j->model, &to, &error) ? cli_failure(&tool, "%s", error.text)
+                                                 : CLI_CONTINUE;
 }
 
 static int report(const job *j) {

@@ -17,7 +17,7 @@ typedef struct {
     int64_t components, rounds, threads;
     int start;
     double tolerance, least;
-    bool fresh, json, verbose, quiet;
+    bool fresh, no_sync, json, verbose, quiet;
 } arguments;
 
 static const char *start_name(int i) {
@@ -45,6 +45,7 @@ static const cli_option options[] = {
      AT(least), .low = 1e-300, .high = 1e300},
     {"fresh", 'f', CLI_FLAG, NULL, "Start over, whatever an interrupted run has left.", AT(fresh)},
     CLI_THREADS(arguments),
+    CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     {"verbose", 'v', CLI_FLAG, NULL, "Tell the log-likelihood of each round on stderr.",
      AT(verbose)},
@@ -105,7 +106,8 @@ static csrec_status keep_round(const csrec_model *model, void *context, csrec_er
     csrec_status status = csrec_model_create("gmm", n, names, arrays, &copy, error);
     if (status) return status;
     set_texts(j, copy);
-    status = csrec_model_write(j->state, copy, error);
+    status = cli_model_save(copy, &(cli_model_files){.output = j->state, .no_sync = j->a->no_sync},
+                            error);
     csrec_model_destroy(copy);
     if (j->a->verbose) {
         cli_progress_finish(&j->progress);
@@ -167,8 +169,9 @@ static int report(const job *j, const csrec_model *model) {
 static int deliver(const job *j, csrec_model *model) {
     csrec_error error;
     set_texts(j, model);
-    if (csrec_model_write(j->a->output, model, &error)) return cli_failure(&tool, "%s", error.text);
-    cli_output_remove(j->state);
+    const cli_model_files to = {.output = j->a->output, .no_sync = j->a->no_sync};
+    if (cli_model_save(model, &to, &error)) return cli_failure(&tool, "%s", error.text);
+    remove(j->state);
     return report(j, model);
 }
 

@@ -12,13 +12,14 @@ int cli_model_check(const cli_tool *tool, const char *output, const char *plot) 
     return code == CLI_CONTINUE && plot ? cli_output_check(tool, plot) : code;
 }
 
-int cli_model_deliver(const cli_tool *tool, const csrec_model *model, const char *output,
-                      const char *plot,
-                      csrec_status (*draw)(const char *path, const csrec_model *model,
-                                           csrec_error *error)) {
-    csrec_error error;
-    if (plot && draw(plot, model, &error)) return cli_failure(tool, "%s", error.text);
-    if (!csrec_model_write(output, model, &error)) return CLI_CONTINUE;
-    cli_output_remove(plot);
-    return cli_failure(tool, "%s", error.text);
+csrec_status cli_model_save(const csrec_model *model, const cli_model_files *to,
+                            csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_status status =
+        csrec_files_create(&(csrec_files_options){.no_sync = to->no_sync}, &files, error);
+    if (!status && to->plot) status = to->draw(files, to->plot, model, error);
+    if (!status) status = csrec_files_add_model(files, to->output, model, error);
+    if (!status) status = csrec_files_commit(files, error);
+    csrec_files_destroy(files);
+    return status;
 }

@@ -15,7 +15,7 @@ typedef struct {
     int64_t components, threads;
     double energy;
     int backend;
-    bool json, quiet;
+    bool no_sync, json, quiet;
 } arguments;
 
 #define AT(member) .offset = offsetof(arguments, member)
@@ -30,6 +30,7 @@ static const cli_option options[] = {
     {"plot", 0, CLI_TEXT, "FILE", "Draw the mean and the components into this PNG.", AT(plot)},
     CLI_THREADS(arguments),
     CLI_BACKEND(arguments),
+    CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     CLI_QUIET(arguments),
     CLI_STANDARD};
@@ -99,7 +100,9 @@ static int report(const arguments *a, const cli_data *d, const csrec_model *mode
 
 static int write_files(const arguments *a, const cli_data *d, csrec_model *model) {
     set_texts(d, model);
-    return cli_model_deliver(&tool, model, a->output, a->plot, cli_plot_components);
+    csrec_error error;
+    const cli_model_files to = {a->output, a->plot, cli_plot_components, a->no_sync};
+    return cli_model_save(model, &to, &error) ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
 }
 
 static int learn(const arguments *a, cli_data *d) {

@@ -61,13 +61,15 @@ static csrec_status open_sheet(sheet *s, int64_t count, const char *path, csrec_
     return status;
 }
 
-static csrec_status write_sheet(sheet *s, const char *path, csrec_error *error) {
-    csrec_status status = csrec_image_write(path, &s->image, error);
+static csrec_status write_sheet(csrec_files *files, sheet *s, const char *path,
+                                csrec_error *error) {
+    csrec_status status = csrec_files_add_image(files, path, &s->image, error);
     csrec_image_clear(&s->image);
     return status;
 }
 
-csrec_status cli_plot_components(const char *path, const csrec_model *model, csrec_error *error) {
+csrec_status cli_plot_components(csrec_files *files, const char *path, const csrec_model *model,
+                                 csrec_error *error) {
     const csrec_array *extents = csrec_model_array(model, "shape");
     int64_t channels = (int64_t)csrec_array_value(csrec_model_array(model, "channels"), 0);
     if (extents->count != 2 || (channels != 1 && channels != 3)) {
@@ -82,10 +84,11 @@ csrec_status cli_plot_components(const char *path, const csrec_model *model, csr
     csrec_status status = open_sheet(&s, count, path, error);
     if (status) return status;
     draw_all(&s, model, count);
-    return write_sheet(&s, path, error);
+    return write_sheet(files, &s, path, error);
 }
 
-csrec_status cli_plot_filters(const char *path, const csrec_model *model, csrec_error *error) {
+csrec_status cli_plot_filters(csrec_files *files, const char *path, const csrec_model *model,
+                              csrec_error *error) {
     const csrec_array *filters = csrec_model_array(model, "filters");
     int64_t count = filters->shape.dim[0], n = filters->count / count;
     const double *values = filters->data;
@@ -96,5 +99,5 @@ csrec_status cli_plot_filters(const char *path, const csrec_model *model, csrec_
         for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(values[k * n + i]));
         draw(&s, k, values + k * n, -most, most);
     }
-    return status ? status : write_sheet(&s, path, error);
+    return status ? status : write_sheet(files, &s, path, error);
 }

@@ -6,9 +6,11 @@
 
 /* The mean and the first components of a pca model of 2-D vectors with 1 or 3 channels, in rows
  * from the left; a component is gray where it is 0. */
-csrec_status cli_plot_components(const char *path, const csrec_model *model, csrec_error *error);
+csrec_status cli_plot_components(csrec_files *files, const char *path, const csrec_model *model,
+                                 csrec_error *error);
 
 /* The filters of a conv model, in rows from the left; gray where one is 0. */
-csrec_status cli_plot_filters(const char *path, const csrec_model *model, csrec_error *error);
+csrec_status cli_plot_filters(csrec_files *files, const char *path, const csrec_model *model,
+                              csrec_error *error);
 
 #endif

@@ -95,6 +95,13 @@ const char *cli_backend_name(int i);
         .name = "json", .letter = 'j', .type = CLI_FLAG, .help = "Report as JSON on stdout.",      \
         .offset = offsetof(struct_, json)                                                          \
     }
+#define CLI_NO_SYNC(struct_)                                                                       \
+    {                                                                                              \
+        .name = "no-sync", .type = CLI_FLAG,                                                       \
+        .help = "Do not wait until files are on the disk (fsync): sooner done, but a power cut "   \
+                "may lose what was just written.",                                                 \
+        .offset = offsetof(struct_, no_sync)                                                       \
+    }
 #define CLI_QUIET(struct_)                                                                         \
     {                                                                                              \
         .name = "quiet", .letter = 'q', .type = CLI_FLAG, .help = "No progress bar and no notes.", \

@@ -40,11 +40,6 @@ int cli_output_check(const cli_tool *tool, const char *path) {
     return code;
 }
 
-void cli_output_remove(const char *path) {
-    struct stat info;
-    if (path && !cli_is_dash(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode)) remove(path);
-}
-
 /* Largest value of an integer type that pictures use; 0: no picture type. */
 static double type_white(csrec_dtype dtype) {
     return dtype == CSREC_U8 ? 255.0 : dtype == CSREC_U16 ? 65535.0 : dtype == CSREC_BOOL ? 1.0 : 0;
@@ -79,7 +74,7 @@ static double tone(const cli_tones *tones, double value) {
     return round(fmin(fmax(share, 0.0), 1.0) * white);
 }
 
-static csrec_status write_png(const char *path, const cli_tones *tones,
+static csrec_status write_png(csrec_files *files, const char *path, const cli_tones *tones,
                               const csrec_measurement *measurement, const double *signal,
                               csrec_error *error) {
     csrec_image image = {.bits = tones->bits};
@@ -94,7 +89,7 @@ static csrec_status write_png(const char *path, const cli_tones *tones,
         else
             ((uint8_t *)image.pixels.data)[i] = (uint8_t)value;
     }
-    csrec_status status = csrec_image_write(path, &image, error);
+    csrec_status status = csrec_files_add_image(files, path, &image, error);
     csrec_image_clear(&image);
     return status;
 }
@@ -104,8 +99,9 @@ static csrec_dtype array_type(csrec_dtype samples) {
     return csrec_dtype_size(samples) <= 2 || samples == CSREC_F32 ? CSREC_F32 : CSREC_F64;
 }
 
-static csrec_status write_npy(const char *path, const csrec_measurement *measurement,
-                              const double *signal, csrec_error *error) {
+static csrec_status write_npy(csrec_files *files, const char *path,
+                              const csrec_measurement *measurement, const double *signal,
+                              csrec_error *error) {
     csrec_array array = {0};
     csrec_shape shape = measurement->shape;
     if (measurement->channels > 1) shape.dim[shape.dims++] = measurement->channels;
@@ -117,14 +113,14 @@ static csrec_status write_npy(const char *path, const csrec_measurement *measure
         else
             ((double *)array.data)[i] = signal[i];
     }
-    csrec_status status = csrec_array_write(path, &array, error);
+    csrec_status status = csrec_files_add_array(files, path, &array, error);
     csrec_array_clear(&array);
     return status;
 }
 
-csrec_status cli_signal_write(const char *path, cli_format format, const cli_tones *tones,
-                              const csrec_measurement *measurement, const double *signal,
-                              csrec_error *error) {
-    return format == CLI_PNG ? write_png(path, tones, measurement, signal, error)
-                             : write_npy(path, measurement, signal, error);
+csrec_status cli_signal_write(csrec_files *files, const char *path, cli_format format,
+                              const cli_tones *tones, const csrec_measurement *measurement,
+                              const double *signal, csrec_error *error) {
+    return format == CLI_PNG ? write_png(files, path, tones, measurement, signal, error)
+                             : write_npy(files, path, measurement, signal, error);
 }

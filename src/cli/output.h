@@ -17,9 +17,6 @@ bool cli_is_dash(const char *path);
  * before any work. */
 int cli_output_check(const cli_tool *tool, const char *path);
 
-/* Removes a file that a later failure made half of a result; NULL and "-" do nothing. */
-void cli_output_remove(const char *path);
-
 /* How values become a picture: black and white, and bits a sample. */
 typedef struct cli_tones {
     double scale[2]; /* equal: not known */
@@ -35,8 +32,8 @@ const char *cli_picture_refusal(const csrec_measurement *measurement, const cli_
 
 /* Writes the recovered signal [entries * channels]. Values outside the scale are clamped in a PNG;
  * a .npy holds them as they are, float32 if the samples were float32 or of at most 16 bits. */
-csrec_status cli_signal_write(const char *path, cli_format format, const cli_tones *tones,
-                              const csrec_measurement *measurement, const double *signal,
-                              csrec_error *error);
+csrec_status cli_signal_write(csrec_files *files, const char *path, cli_format format,
+                              const cli_tones *tones, const csrec_measurement *measurement,
+                              const double *signal, csrec_error *error);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct cli_recover_arguments {
     int64_t bits, atoms, shifts, threads;
     double epsilon, min_coefficient;
     uint64_t seed;
-    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history;
+    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync;
 } cli_recover_arguments;
 
 /* The arguments, checked: the same for every input. */
@@ -101,9 +101,6 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 /* Once the measurement is known: where the signal goes and what it is compared with. */
 int cli_job_paths(cli_job *job);
 
-/* Dates an output back before its input: it is there, but not done, for --resume and for make. */
-void cli_job_date_back(const cli_job *job);
-
 /* Reads --model, if given, and lets the recovery rest on it (recover_model.c). */
 int cli_job_model(cli_job *job);
 
@@ -120,11 +117,8 @@ int cli_jobs_recover(cli_job *const *jobs, int n);
  * channels: the same samples' places, and a method that treats channels by themselves. */
 bool cli_jobs_share(const cli_job *a, const cli_job *b);
 
-/* All files or none. */
+/* All files that are asked for, or none. */
 int cli_job_write(cli_job *job);
-
-/* What --report and --plot ask for. */
-int cli_job_illustrate(cli_job *job);
 
 /* What there is to say on stderr; and as members of an object. */
 void cli_job_tell(const cli_job *job);

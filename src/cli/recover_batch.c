@@ -120,12 +120,10 @@ static cli_job *load_next(batch *b) {
 static void finish(batch *b, cli_job *job) {
     bool interrupted = job->report.outcome == CSREC_INTERRUPTED;
     int code = job->failure[0] ? CLI_FAILURE : cli_job_write(job);
-    if (code == CLI_CONTINUE) code = cli_job_illustrate(job); /* without it the result stays */
     if (code != CLI_CONTINUE) {
         fail(b, job, code);
         return;
     }
-    if (interrupted) cli_job_date_back(job);
     b->interrupted = b->interrupted || interrupted;
     b->done++;
     cli_job_tell(job);

@@ -135,7 +135,7 @@ int cli_job_charts(const cli_job *job, cli_chart charts[CLI_JOB_CHARTS]) {
 
 /* ------------------------------------------------------------------ --plot ------------------ */
 
-static csrec_status write_png(const char *path, const cli_chart *charts, int n,
+static csrec_status write_png(csrec_files *files, const char *path, const cli_chart *charts, int n,
                               csrec_error *error) {
     cli_raster raster;
     if (cli_raster_open(&raster, cli_chart_width, n * cli_chart_height)) {
@@ -144,13 +144,13 @@ static csrec_status write_png(const char *path, const cli_chart *charts, int n,
     }
     for (int i = 0; i < n; i++)
         cli_chart_draw(&charts[i], &raster.canvas, 0.0, i * cli_chart_height);
-    csrec_status status = csrec_image_write(path, &raster.image, error);
+    csrec_status status = csrec_files_add_image(files, path, &raster.image, error);
     csrec_image_clear(&raster.image);
     return status;
 }
 
-static csrec_status write_svg(const char *path, const char *title, const cli_chart *charts, int n,
-                              csrec_error *error) {
+static csrec_status write_svg(csrec_files *files, const char *path, const char *title,
+                              const cli_chart *charts, int n, csrec_error *error) {
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
@@ -162,12 +162,13 @@ static csrec_status write_svg(const char *path, const char *title, const cli_cha
     for (int i = 0; i < n; i++) cli_chart_draw(&charts[i], &svg.canvas, 0.0, i * cli_chart_height);
     cli_svg_end(&svg);
     csrec_status status =
-        fclose(file) == 0 ? cli_bytes_write(path, text, size, error) : CSREC_MEMORY;
+        fclose(file) == 0 ? csrec_files_add_bytes(files, path, text, size, error) : CSREC_MEMORY;
     free(text);
     return status;
 }
 
-csrec_status cli_job_plot(const cli_job *job, const char *path, csrec_error *error) {
+csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error) {
+    const char *path = job->plot;
     cli_chart charts[CLI_JOB_CHARTS];
     int n = cli_job_charts(job, charts);
     if (n < 0) {
@@ -175,8 +176,8 @@ csrec_status cli_job_plot(const cli_job *job, const char *path, csrec_error *err
         return CSREC_MEMORY;
     }
     csrec_status status = cli_format_of(path) == CLI_PNG
-                              ? write_png(path, charts, n, error)
-                              : write_svg(path, job->input, charts, n, error);
+                              ? write_png(files, path, charts, n, error)
+                              : write_svg(files, path, job->input, charts, n, error);
     while (n > 0) cli_chart_clear(&charts[--n]);
     return status;
 }

@@ -11,7 +11,7 @@ enum { CLI_JOB_CHARTS = 3 };
  * each with cli_chart_clear. */
 int cli_job_charts(const cli_job *job, cli_chart charts[CLI_JOB_CHARTS]);
 
-/* All of them below each other as .png or .svg. */
-csrec_status cli_job_plot(const cli_job *job, const char *path, csrec_error *error);
+/* Adds job->plot, all of them below each other as .png or .svg. */
+csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error);
 
 #endif

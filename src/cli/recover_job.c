@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "coefficients.h"
 #include "recover_chart.h"
@@ -94,26 +95,41 @@ int cli_job_load(cli_job *job) {
     return code;
 }
 
-int cli_job_illustrate(cli_job *job) {
-    csrec_error error;
-    if (job->page && cli_job_page(job, job->page, &error))
-        return cli_job_fail(job, "%s", error.text);
-    if (job->plot && cli_job_plot(job, job->plot, &error))
-        return cli_job_fail(job, "%s", error.text);
-    return CLI_CONTINUE;
+/* The signal comes last: it may go to a pipe, which takes nothing back. */
+static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_error *error) {
+    const cli_recover_arguments *a = job->a;
+    csrec_status status = CSREC_OK;
+    if (job->page) status = cli_job_page(job, files, error);
+    if (!status && job->plot) status = cli_job_plot(job, files, error);
+    if (!status && a->coefficients)
+        status = cli_coefficients_write(files, a->coefficients, job->report.levels,
+                                        job->measurement.channels, job->atoms, error);
+    if (!status && job->output)
+        status = cli_signal_write(files, job->output, job->format, &job->tones, &job->measurement,
+                                  job->signal, error);
+    return status;
+}
+
+/* Of an interrupted one the date is before that of its input: it is there, but not done, for make.
+ */
+static csrec_files_options files_options(const cli_job *job) {
+    struct stat from;
+    csrec_files_options options = {.no_sync = job->a->no_sync};
+    options.dated = job->report.outcome == CSREC_INTERRUPTED && stat(job->input, &from) == 0;
+    /* Some file systems count in steps of two seconds. */
+    if (options.dated) options.date = (int64_t)from.st_mtim.tv_sec - 2;
+    return options;
 }
 
 int cli_job_write(cli_job *job) {
-    const cli_recover_arguments *a = job->a;
     csrec_error error;
-    if (a->coefficients && cli_coefficients_write(a->coefficients, job->report.levels,
-                                                  job->measurement.channels, job->atoms, &error))
-        return cli_job_fail(job, "%s", error.text);
-    if (!job->output || !cli_signal_write(job->output, job->format, &job->tones, &job->measurement,
-                                          job->signal, &error))
-        return CLI_CONTINUE;
-    cli_output_remove(a->coefficients);
-    return cli_job_fail(job, "%s", error.text);
+    csrec_files *files = NULL;
+    csrec_files_options options = files_options(job);
+    csrec_status status = csrec_files_create(&options, &files, &error);
+    if (!status) status = add_files(job, files, &error);
+    if (!status) status = csrec_files_commit(files, &error);
+    csrec_files_destroy(files);
+    return status ? cli_job_fail(job, "%s", error.text) : CLI_CONTINUE;
 }
 
 void cli_job_clear(cli_job *job) {

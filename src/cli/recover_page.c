@@ -361,7 +361,8 @@ static csrec_status put_page(const page *p) {
     return status;
 }
 
-csrec_status cli_job_page(const cli_job *job, const char *path, csrec_error *error) {
+csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
+    const char *path = job->page;
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
@@ -369,7 +370,7 @@ csrec_status cli_job_page(const cli_job *job, const char *path, csrec_error *err
     if (!file) return CSREC_MEMORY;
     csrec_status status = put_page(&(page){job, file, error});
     if (fclose(file) != 0 && !status) status = CSREC_MEMORY;
-    if (!status) status = cli_bytes_write(path, text, size, error);
+    if (!status) status = csrec_files_add_bytes(files, path, text, size, error);
     free(text);
     return status;
 }

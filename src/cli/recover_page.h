@@ -4,7 +4,7 @@
 
 #include "recover.h"
 
-/* Writes one HTML page that holds all it shows; it is well-formed XML too. */
-csrec_status cli_job_page(const cli_job *job, const char *path, csrec_error *error);
+/* Adds one HTML page, job->page, that holds all it shows; it is well-formed XML too. */
+csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error);
 
 #endif

@@ -1,6 +1,5 @@
 /* recover_paths.c - where the results of several inputs go, and which are there already. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,16 +120,6 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
         free(path);
     }
     return done;
-}
-
-void cli_job_date_back(const cli_job *job) {
-    struct stat from, to;
-    if (!job->output || cli_is_dash(job->output) || stat(job->input, &from) != 0 ||
-        stat(job->output, &to) != 0 || !S_ISREG(to.st_mode))
-        return;
-    struct timespec times[2] = {to.st_atim, from.st_mtim};
-    times[1].tv_sec -= 2; /* some file systems count in steps of two seconds */
-    utimensat(AT_FDCWD, job->output, times, 0);
 }
 
 /* ------------------------------------------------------------------ of one job -------------- */

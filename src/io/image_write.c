@@ -123,14 +123,22 @@ static encoder encoder_of(const csrec_image *image, csrec_error *error) {
                      .bytes = image->bits == 16 ? 2 : 1};
 }
 
-csrec_status csrec_image_write(const char *path, const csrec_image *image, csrec_error *error) {
+csrec_status csrec_files_add_image(csrec_files *files, const char *path, const csrec_image *image,
+                                   csrec_error *error) {
     csrec_status status = check_picture(path, image, error);
     if (status != CSREC_OK) return status;
     encoder e = encoder_of(image, error);
-    status = csrec_output_open(path, CSREC_OUTPUT_STREAM, &e.output, error);
+    status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &e.output, error);
     if (status != CSREC_OK) return status;
     status = encode_picture(&e);
     return csrec_output_close(&e.output, status, error);
+}
+
+csrec_status csrec_image_write(const char *path, const csrec_image *image, csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_status status = csrec_files_create(NULL, &files, error);
+    if (!status) status = csrec_files_add_image(files, path, image, error);
+    return csrec_files_finish(files, status, error);
 }
 
 csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_t *n,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -87,9 +88,8 @@ size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
         memcpy(head, input->bytes, count);
         return count;
     }
-    size_t got = fread(head, 1, count, input->file);
-    rewind(input->file);
-    return got;
+    ssize_t got = pread(fileno(input->file), head, count, 0); /* leaves the position alone */
+    return got > 0 ? (size_t)got : 0;
 }
 
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {

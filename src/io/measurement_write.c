@@ -91,8 +91,8 @@ static void add(field_list *list, const char *name, const char *descr, csrec_sha
     list->field[list->count++] = (csrec_npz_field){name, descr, shape, data, bytes};
 }
 
-static csrec_status write_fields(const char *path, const csrec_measurement *m, const void *y,
-                                 bool procedural, csrec_error *error) {
+static csrec_status write_fields(csrec_files *files, const char *path, const csrec_measurement *m,
+                                 const void *y, bool procedural, csrec_error *error) {
     field_list list = {.count = 0};
     csrec_shape scalar = {0}, pair = {1, {2}};
     char text_type[16];
@@ -116,11 +116,12 @@ static csrec_status write_fields(const char *path, const csrec_measurement *m, c
     }
     if (m->sigma > 0) add(&list, "sigma", "f8", scalar, &m->sigma, 8);
     if (m->scale[0] != m->scale[1]) add(&list, "scale", "f8", pair, m->scale, 16);
-    return csrec_npz_save(path, list.count, list.field, false, error);
+    return csrec_npz_add(files, path, list.count, list.field, false, error);
 }
 
-csrec_status csrec_measurement_write(const char *path, const csrec_measurement *measurement,
-                                     bool procedural, csrec_error *error) {
+csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
+                                         const csrec_measurement *measurement, bool procedural,
+                                         csrec_error *error) {
     const csrec_measurement *m = measurement;
     void *y = NULL;
     procedural = procedural && m->pattern != CSREC_PATTERN_NONE;
@@ -128,7 +129,15 @@ csrec_status csrec_measurement_write(const char *path, const csrec_measurement *
     if (status == CSREC_OK && procedural)
         status = verify_pattern(m, m->count ? m->count : m->n, path, error);
     if (status == CSREC_OK) status = convert_y(m, path, &y, error);
-    if (status == CSREC_OK) status = write_fields(path, m, y, procedural, error);
+    if (status == CSREC_OK) status = write_fields(files, path, m, y, procedural, error);
     free(y);
     return status;
+}
+
+csrec_status csrec_measurement_write(const char *path, const csrec_measurement *measurement,
+                                     bool procedural, csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_status status = csrec_files_create(NULL, &files, error);
+    if (!status) status = csrec_files_add_measurement(files, path, measurement, procedural, error);
+    return csrec_files_finish(files, status, error);
 }

@@ -53,17 +53,25 @@ csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error 
     return status;
 }
 
-csrec_status csrec_array_write(const char *path, const csrec_array *array, csrec_error *error) {
+csrec_status csrec_files_add_array(csrec_files *files, const char *path, const csrec_array *array,
+                                   csrec_error *error) {
     char header[CSREC_NPY_HEADER_MAX];
     csrec_output output;
     size_t bytes = csrec_dtype_size(array->dtype);
     if (bytes == 0 || array->shape.dims < 0 || array->shape.dims > CSREC_DIMS_MAX || !array->data)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
-    csrec_status status = csrec_output_open(path, CSREC_OUTPUT_STREAM, &output, error);
+    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (status != CSREC_OK) return status;
     size_t head = csrec_npy_header_write(csrec_dtype_code(array->dtype), &array->shape, header);
     status = csrec_output_write(&output, header, head, error);
     if (status == CSREC_OK)
         status = csrec_output_write(&output, array->data, (uint64_t)array->count * bytes, error);
     return csrec_output_close(&output, status, error);
+}
+
+csrec_status csrec_array_write(const char *path, const csrec_array *array, csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_status status = csrec_files_create(NULL, &files, error);
+    if (!status) status = csrec_files_add_array(files, path, array, error);
+    return csrec_files_finish(files, status, error);
 }

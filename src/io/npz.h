@@ -49,6 +49,9 @@ typedef struct csrec_npz_field {
 enum { CSREC_NPZ_FIELDS_MAX = 64 };
 
 /* Writes the archive; `stored` leaves the members uncompressed. */
+csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
+                           const csrec_npz_field *fields, bool stored, csrec_error *error);
+/* The same as a file by itself. */
 csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *fields, bool stored,
                             csrec_error *error);
 

@@ -35,6 +35,12 @@ static zip_int64_t sink_seek(zip_sink *sink, void *data, zip_uint64_t bytes) {
     return 0;
 }
 
+static zip_int64_t sink_tell(zip_sink *sink) {
+    errno = 0;
+    off_t at = ftello(sink->output->file);
+    return at >= 0 ? (zip_int64_t)at : refuse(sink, ZIP_ER_TELL, errno);
+}
+
 /* An empty file, which libzip takes as an archive to begin. */
 static zip_int64_t sink_stat(zip_stat_t *info, zip_uint64_t bytes) {
     if (bytes < sizeof *info) return -1;
@@ -64,7 +70,7 @@ static zip_int64_t sink_command(void *context, void *data, zip_uint64_t bytes,
     case ZIP_SOURCE_SEEK_WRITE:
         return sink_seek(sink, data, bytes);
     case ZIP_SOURCE_TELL_WRITE:
-        return (zip_int64_t)ftello(sink->output->file);
+        return sink_tell(sink);
     case ZIP_SOURCE_COMMIT_WRITE:
         return sink_flush(sink);
     case ZIP_SOURCE_OPEN:
@@ -129,7 +135,7 @@ static csrec_status write_zip(zip_sink *sink, int count, const csrec_npz_field *
     if (!good) {
         errno = sink->reason;
         const char *text = zip_error_strerror(zip ? zip_get_error(zip) : &reason);
-        status = sink->reason ? csrec_output_failed(sink->output, error)
+        status = sink->reason ? csrec_output_failed(sink->output->name, error)
                               : csrec_fail(error, CSREC_FILE, "%s: cannot be written (%s)",
                                            sink->output->name, text);
         if (zip) zip_discard(zip);
@@ -145,13 +151,13 @@ static csrec_status check_count(const char *path, int count, csrec_error *error)
     return CSREC_OK;
 }
 
-csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *fields, bool stored,
-                            csrec_error *error) {
+csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
+                           const csrec_npz_field *fields, bool stored, csrec_error *error) {
     csrec_output output;
     zip_sink sink = {.output = &output};
     csrec_status status = check_count(path, count, error);
     if (status != CSREC_OK) return status;
-    status = csrec_output_open(path, CSREC_OUTPUT_SEEK, &output, error);
+    status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
     if (status != CSREC_OK) return status;
     zip_error_init(&sink.error);
     status = write_zip(&sink, count, fields, stored, error);
@@ -159,8 +165,9 @@ csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *
     return csrec_output_close(&output, status, error);
 }
 
-csrec_status csrec_npz_write(const char *path, int count, const char *const *names,
-                             const csrec_array *const *arrays, csrec_error *error) {
+csrec_status csrec_files_add_npz(csrec_files *files, const char *path, int count,
+                                 const char *const *names, const csrec_array *const *arrays,
+                                 csrec_error *error) {
     csrec_npz_field fields[CSREC_NPZ_FIELDS_MAX];
     csrec_status status = check_count(path, count, error);
     for (int i = 0; status == CSREC_OK && i < count; i++) {
@@ -176,5 +183,21 @@ csrec_status csrec_npz_write(const char *path, int count, const char *const *nam
                                       .data = a->data,
                                       .bytes = (uint64_t)a->count * bytes};
     }
-    return status == CSREC_OK ? csrec_npz_save(path, count, fields, false, error) : status;
+    return status == CSREC_OK ? csrec_npz_add(files, path, count, fields, false, error) : status;
+}
+
+csrec_status csrec_npz_write(const char *path, int count, const char *const *names,
+                             const csrec_array *const *arrays, csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_status status = csrec_files_create(NULL, &files, error);
+    if (!status) status = csrec_files_add_npz(files, path, count, names, arrays, error);
+    return csrec_files_finish(files, status, error);
+}
+
+csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *fields, bool stored,
+                            csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_status status = csrec_files_create(NULL, &files, error);
+    if (!status) status = csrec_npz_add(files, path, count, fields, stored, error);
+    return csrec_files_finish(files, status, error);
 }

@@ -1,4 +1,4 @@
-/* output.c - writing to a temporary name, renamed when everything is on the disk. */
+/* output.c - one file, written under a temporary name until the commit of its files. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "io/output.h"
 
@@ -11,50 +11,41 @@
 
 #include "core/error.h"
 
-csrec_status csrec_output_failed(const csrec_output *output, csrec_error *error) {
+csrec_status csrec_output_failed(const char *name, csrec_error *error) {
     return csrec_fail(error, CSREC_FILE,
-                      "%s: cannot be written (%s); check the folder and the disk", output->name,
+                      "%s: cannot be written (%s); check the folder and the disk", name,
                       strerror(errno ? errno : EIO));
 }
 
-static char *copy_text(const char *text) {
-    char *copy = malloc(strlen(text) + 1);
-    if (copy) strcpy(copy, text);
-    return copy;
-}
-
-/* A name in the target's folder: rename is atomic within one file system only. It does not contain
- * the target's name, which may be as long as names can be. */
-static char *temporary_name(const char *target, int attempt) {
-    const char *slash = strrchr(target, '/');
-    int folder = slash ? (int)(slash - target) + 1 : 0;
-    size_t room = (size_t)folder + 64;
-    char *name = malloc(room);
-    if (name)
-        snprintf(name, room, "%.*s.csrec-%ld-%d.tmp", folder, target, (long)getpid(), attempt);
-    return name;
-}
-
 static bool open_temporary(csrec_output *output, mode_t mode) {
-    for (int attempt = 0; attempt < 10000; attempt++) {
-        output->temporary = temporary_name(output->target, attempt);
-        if (!output->temporary) return false;
-        /* 0666 less the umask, as any new file; a replaced file keeps its own permissions. */
-        int fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            if (mode) (void)!fchmod(fd, mode);
-            output->file = fdopen(fd, "w+b");
-            if (output->file) return true;
-            close(fd);
-            remove(output->temporary);
-        }
-        int reason = errno;
-        free(output->temporary);
-        output->temporary = NULL;
-        errno = reason;
-        if (reason != EEXIST) return false;
-    }
+    int fd = csrec_temporary_open(output->target, &output->temporary);
+    if (fd < 0) return false;
+    if (mode) (void)!fchmod(fd, mode);
+    output->file = fdopen(fd, "w+b");
+    if (output->file) return true;
+    int reason = errno;
+    close(fd);
+    errno = reason;
     return false;
+}
+
+/* The file that a link leads to, there or not yet: the link stays. NULL: errno. */
+static char *follow(const char *path) {
+    char *target = realpath(path, NULL), *next = NULL;
+    if (target || errno != ENOENT) return target;
+    struct stat info;
+    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode)) return strdup(path);
+    size_t folder = strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) + 1 : 0;
+    size_t room = folder + (size_t)info.st_size + 2;
+    char *text = malloc(room);
+    ssize_t length = text ? readlink(path, text + folder, room - folder - 1) : -1;
+    if (length > 0) {
+        text[folder + (size_t)length] = '\0';
+        if (text[folder] != '/') memcpy(text, path, folder);
+        next = follow(text[folder] == '/' ? text + folder : text);
+    }
+    free(text);
+    return next;
 }
 
 static bool open_target(const char *path, csrec_output *output) {
@@ -68,7 +59,7 @@ static bool open_target(const char *path, csrec_output *output) {
     /* Renaming would also replace a file that may not be written, and a link instead of its file.
      */
     if (exists && access(path, W_OK) != 0) return false;
-    output->target = exists ? realpath(path, NULL) : copy_text(path);
+    output->target = follow(path);
     return output->target && open_temporary(output, exists ? info.st_mode & 0777 : 0);
 }
 
@@ -76,13 +67,13 @@ static void forget(csrec_output *output) {
     if (output->temporary) remove(output->temporary);
     free(output->temporary);
     free(output->target);
-    *output = (csrec_output){.name = output->name};
+    *output = (csrec_output){.files = output->files, .name = output->name};
 }
 
-csrec_status csrec_output_open(const char *path, csrec_output_mode mode, csrec_output *output,
-                               csrec_error *error) {
+csrec_status csrec_output_open(csrec_files *files, const char *path, csrec_output_mode mode,
+                               csrec_output *output, csrec_error *error) {
     bool to_stdout = strcmp(path, "-") == 0;
-    *output = (csrec_output){.name = to_stdout ? "standard output" : path};
+    *output = (csrec_output){.files = files, .name = to_stdout ? "standard output" : path};
     errno = 0;
     bool opened = true;
     if (to_stdout)
@@ -95,7 +86,7 @@ csrec_status csrec_output_open(const char *path, csrec_output_mode mode, csrec_o
         opened = output->file != NULL;
     }
     if (opened) return CSREC_OK;
-    csrec_status status = csrec_output_failed(output, error);
+    csrec_status status = csrec_output_failed(output->name, error);
     if (output->sink && output->sink != stdout) fclose(output->sink);
     forget(output);
     return status;
@@ -105,17 +96,26 @@ csrec_status csrec_output_write(csrec_output *output, const void *data, uint64_t
                                 csrec_error *error) {
     errno = 0;
     if (fwrite(data, 1, (size_t)bytes, output->file) == bytes) return CSREC_OK;
-    return csrec_output_failed(output, error);
+    return csrec_output_failed(output->name, error);
 }
 
 static bool copy_spool(FILE *from, FILE *to) {
     char buffer[1 << 14];
     size_t got;
-    if (fflush(from) != 0) return false;
-    rewind(from);
+    if (fflush(from) != 0 || fseeko(from, 0, SEEK_SET) != 0) return false;
     while ((got = fread(buffer, 1, sizeof buffer, from)) > 0)
         if (fwrite(buffer, 1, got, to) != got) return false;
     return !ferror(from);
+}
+
+/* The date comes before the sync and the name: a file under its final name is never without. */
+static bool settle(const csrec_output *output) {
+    const csrec_files_options *asked = csrec_files_asked(output->files);
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)asked->date}};
+    int fd = fileno(output->file);
+    if (fflush(output->file) != 0 || ferror(output->file)) return false;
+    if (asked->dated && futimens(fd, times) != 0) return false;
+    return asked->no_sync || fsync(fd) == 0;
 }
 
 /* Errors of buffered writes may show only here, so the flush and the close count. */
@@ -129,21 +129,40 @@ static bool finish(FILE *file) {
     return good && closed;
 }
 
-csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec_error *error) {
-    errno = 0;
+/* Closing tells errors that nothing before it does, but the lock must last until the rename. */
+static csrec_status stage(csrec_output *output, csrec_error *error) {
+    csrec_staged staged = {.target = output->target, .temporary = output->temporary, .folder = -1};
+    bool good = settle(output);
+    int reason = errno;
+    staged.lock = good ? fcntl(fileno(output->file), F_DUPFD_CLOEXEC, 0) : -1;
+    if (good && staged.lock < 0) reason = errno;
+    bool closed = finish(output->file);
+    if (staged.lock < 0) errno = reason;
+    csrec_status status = CSREC_OK;
+    if (staged.lock < 0 || !closed) status = csrec_output_failed(output->name, error);
+    staged.name = (char *)(uintptr_t)output->name;
+    if (!status) status = csrec_files_stage(output->files, &staged, error);
+    if (status && staged.lock >= 0) close(staged.lock);
+    if (!status) output->target = output->temporary = NULL; /* now of the files */
+    return status;
+}
+
+static csrec_status finish_plain(csrec_output *output, csrec_status status, csrec_error *error) {
     bool good = status == CSREC_OK;
     if (good && output->sink) good = copy_spool(output->file, output->sink);
     int reason = errno;
     bool finished = finish(output->file);
     if (!finish(output->sink)) finished = false;
     if (status == CSREC_OK && !good) errno = reason;
-    good = good && finished;
-    if (good && output->temporary) good = rename(output->temporary, output->target) == 0;
-    if (status == CSREC_OK && !good) status = csrec_output_failed(output, error);
-    if (good) {
-        free(output->temporary); /* has its final name: nothing to remove */
-        output->temporary = NULL;
-    }
+    if (status == CSREC_OK && !(good && finished))
+        status = csrec_output_failed(output->name, error);
+    return status;
+}
+
+csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec_error *error) {
+    errno = 0;
+    status = status == CSREC_OK && output->temporary ? stage(output, error)
+                                                     : finish_plain(output, status, error);
     forget(output);
     return status;
 }

@@ -1,4 +1,4 @@
-/* output.h - files that appear whole or not at all. */
+/* output.h - one file on its way to its final name. */
 #ifndef CSREC_IO_OUTPUT_H
 #define CSREC_IO_OUTPUT_H
 
@@ -12,24 +12,45 @@ typedef enum csrec_output_mode {
 } csrec_output_mode;
 
 typedef struct csrec_output {
-    const char *name; /* for messages */
-    FILE *file;       /* write here */
-    FILE *sink;       /* where a spool goes in the end, or NULL */
-    char *target;     /* final name, or NULL for stdout and devices */
-    char *temporary;  /* the name until then */
+    csrec_files *files; /* renames it */
+    const char *name;   /* for messages */
+    FILE *file;         /* write here */
+    FILE *sink;         /* where a spool goes in the end, or NULL */
+    char *target;       /* final name, or NULL for stdout and devices */
+    char *temporary;    /* the name until then */
 } csrec_output;
 
 /* path "-" is stdout. A regular file is written under a temporary name in the same folder; devices
  * and pipes are written as they are, for renaming over /dev/null would replace it. */
-csrec_status csrec_output_open(const char *path, csrec_output_mode mode, csrec_output *output,
-                               csrec_error *error);
+csrec_status csrec_output_open(csrec_files *files, const char *path, csrec_output_mode mode,
+                               csrec_output *output, csrec_error *error);
 csrec_status csrec_output_write(csrec_output *output, const void *data, uint64_t bytes,
                                 csrec_error *error);
-/* With status CSREC_OK moves the file to its final name; else, or if that fails, removes it.
- * Returns status or the failure. */
+/* With status CSREC_OK leaves the file, on the disk and closed, to the commit of `files`; else, or
+ * if that fails, removes it. Returns status or the failure. */
 csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec_error *error);
 
-/* The line for a failed write, from errno. */
-csrec_status csrec_output_failed(const csrec_output *output, csrec_error *error);
+/* The line for a failed write of what is called name, from errno. */
+csrec_status csrec_output_failed(const char *name, csrec_error *error);
+
+/* A file for the commit: takes over target and temporary, and the descriptor `lock`, which holds
+ * the temporary (files.c). */
+typedef struct csrec_staged {
+    char *name; /* for messages: as the caller wrote it */
+    char *target, *temporary;
+    int lock, folder; /* descriptors; folder -1 until the commit */
+} csrec_staged;
+
+const csrec_files_options *csrec_files_asked(const csrec_files *files);
+csrec_status csrec_files_stage(csrec_files *files, const csrec_staged *staged, csrec_error *error);
+
+/* Commits with status CSREC_OK, and frees in any case; for a single file. */
+csrec_status csrec_files_finish(csrec_files *files, csrec_status status, csrec_error *error);
+
+/* Temporaries: .csrec-PID-NUMBER.tmp (temporary.c). Their writer holds a lock on them (flock), so
+ * that those of a killed run are known by nobody holding them. */
+
+/* Makes one beside target, open and locked; its name goes to *name, to be freed. -1: errno. */
+int csrec_temporary_open(const char *target, char **name);
 
 #endif

@@ -114,7 +114,8 @@ static csrec_npz_field field_of_text(const char *name, const char *text, text_fi
         .name = name, .descr = room->descr, .data = room->letters, .bytes = 4 * length};
 }
 
-csrec_status csrec_model_write(const char *path, const csrec_model *model, csrec_error *error) {
+csrec_status csrec_files_add_model(csrec_files *files, const char *path, const csrec_model *model,
+                                   csrec_error *error) {
     csrec_npz_field fields[1 + CSREC_MODEL_TEXTS + CSREC_MODEL_FIELDS];
     text_field *rooms = calloc(1 + CSREC_MODEL_TEXTS, sizeof *rooms);
     if (!rooms) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
@@ -132,7 +133,14 @@ csrec_status csrec_model_write(const char *path, const csrec_model *model, csrec
                               .shape = array->shape,
                               .data = array->data,
                               .bytes = (uint64_t)array->count * csrec_dtype_size(array->dtype)};
-    csrec_status status = csrec_npz_save(path, count, fields, false, error);
+    csrec_status status = csrec_npz_add(files, path, count, fields, false, error);
     free(rooms);
     return status;
+}
+
+csrec_status csrec_model_write(const char *path, const csrec_model *model, csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_status status = csrec_files_create(NULL, &files, error);
+    if (!status) status = csrec_files_add_model(files, path, model, error);
+    return csrec_files_finish(files, status, error);
 }

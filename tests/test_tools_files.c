@@ -1,0 +1,77 @@
+/* Files of the tools: all of a call or none, links followed, temporaries of killed runs removed. */
+#include "tools.h"
+
+#include <sys/stat.h>
+
+/* What a failing command must leave: the bytes of every file, and no others. */
+static void check_untouched(const char *command, int code, const char *words) {
+    run_well(
+        "ls -A . out.d 2>&1 | grep -v '^out$\\|^err$\\|^sums' > sums-names; "
+        "find . -type f ! -name out ! -name err ! -name 'sums*' -exec cksum {} + | sort > sums");
+    int got = run(command);
+    char text[1024];
+    snprintf(text, sizeof text, "%.1000s", read_text("err"));
+    if (got != code || !strstr(text, words)) fail_msg("%s: exit code %d: %s", command, got, text);
+    const char *newline = strchr(text, '\n');
+    if (!newline || newline[1]) fail_msg("%s: not one line: %s", command, text);
+    if (run("ls -A . out.d 2>&1 | grep -v '^out$\\|^err$\\|^sums' | cmp - sums-names && "
+            "find . -type f ! -name out ! -name err ! -name 'sums*' -exec cksum {} + | sort | "
+            "cmp - sums"))
+        fail_msg("%s: files have changed", command);
+}
+
+/* A limit on the size of files is a disk that is full for all but the small ones. */
+static void a_failure_keeps_what_was_there(void **state) {
+    (void)state;
+    run_well("mkdir out.d && $S volume.npy -o v.npz -r 0.5 --mask-out v.npy && "
+             "$S gray.png -o g.npz -r 0.5 --mask-out g.png && "
+             "$R g.npz -s 1 -o r.npy -C atoms.npz --report r.html --plot r.svg && "
+             "$L pca planes.npy -o p.npz --plot p.png");
+    check_untouched("ulimit -f 4; $S gray.png -o g.npz -r 0.9 --mask-out g.png", 1, "g.npz: ");
+    check_untouched("ulimit -f 16; $S volume.npy -o v.npz -r 0.9 --mask-out v.npy", 1, "v.npz: ");
+    check_untouched("ulimit -f 24; $R g.npz -s 1 -k 5 -o r.npy -C atoms.npz --report r.html "
+                    "--plot r.svg",
+                    1, "r.html: ");
+    check_untouched("ulimit -f 16; $R g.npz -s 1 -k 5 -o r.npy -C atoms.npz", 1, "r.npy: ");
+    check_untouched("$R g.npz -s 1 -o r.npy -C atoms.npz --report nowhere/r.html", 1,
+                    "nowhere/r.html: ");
+    check_untouched("ulimit -f 2; $L pca planes.npy -o p.npz --plot p.png -k 2", 1, "p.");
+}
+
+static void a_failure_of_stdout_keeps_the_page(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    run_well("$S gray.png -o f.npz -r 0.5 && echo old > f.html");
+    assert_int_equal(run("$R f.npz -s 1 -o - --report f.html > /dev/full"), 1);
+    run_well("echo old | cmp - f.html");
+}
+
+static void every_output_follows_links(void **state) {
+    (void)state;
+    run_well("mkdir far && for f in l.npz l.png l.npy c.npz l.html l.svg m.npz m.png; do "
+             "ln -s far/$f $f; done");
+    for (int i = 0; i < 2; i++) { /* to names that are not there, and to files */
+        run_well("$S gray.png -o l.npz -r 0.5 --mask-out l.png && "
+                 "$R l.npz -s 1 -o l.npy -C c.npz --report l.html --plot l.svg && "
+                 "$L pca planes.npy -o m.npz --plot m.png");
+        run_well("for f in l.npz l.png l.npy c.npz l.html l.svg m.npz m.png; do "
+                 "test -L $f && test -s far/$f || exit 1; done");
+    }
+    run_well("test $(ls -A far | wc -l) = 8");
+}
+
+static void no_sync_gives_the_same_files(void **state) {
+    (void)state;
+    run_well("$S gray.png -o s.npz -r 0.5 && $S gray.png -o n.npz -r 0.5 --no-sync && "
+             "cmp s.npz n.npz && $R s.npz -s 1 -o s.png && $R s.npz -s 1 -o n.png --no-sync && "
+             "cmp s.png n.png && $L pca planes.npy -o s.m.npz && "
+             "$L pca planes.npy -o n.m.npz --no-sync && cmp s.m.npz n.m.npz");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_failure_keeps_what_was_there),
+                                       cmocka_unit_test(a_failure_of_stdout_keeps_the_page),
+                                       cmocka_unit_test(every_output_follows_links),
+                                       cmocka_unit_test(no_sync_gives_the_same_files)};
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}
