@@ -1,10 +1,9 @@
 /* fuzz_seeds.c - writes valid small files of every kind, from which the fuzzers start:
- * fuzz_seeds FOLDER, which has the sub-folders npz, png and csv. */
+ * fuzz_seeds FOLDER, which has a sub-folder a target. */
 #include <png.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "io/npz.h"
 
 static char path_text[4096];
@@ -34,45 +33,6 @@ static bool write_bytes(const char *name, const void *data, size_t size) {
     if (!file) return false;
     bool good = fwrite(data, 1, size, file) == size;
     return fclose(file) == 0 && good;
-}
-
-/* A list of members as fuzz_npz.c describes it: field number, length, .npy bytes. */
-static size_t add_member(uint8_t *list, size_t at, int field, const char *descr, csrec_shape shape,
-                         const void *data, size_t bytes) {
-    char header[CSREC_NPY_HEADER_MAX];
-    size_t head = csrec_npy_header_write(descr, &shape, header);
-    list[at] = (uint8_t)field;
-    list[at + 1] = (uint8_t)((head + bytes) & 255);
-    list[at + 2] = (uint8_t)((head + bytes) >> 8);
-    memcpy(list + at + 3, header, head);
-    memcpy(list + at + 3 + head, data, bytes);
-    return at + 3 + head + bytes;
-}
-
-static bool write_lists(const char *folder) {
-    static const float y[3] = {1, 2, 3};
-    static const int64_t extents[2] = {2, 3}, index[3] = {5, 0, 2}, one = 3;
-    static const uint8_t mask[6] = {1, 0, 0, 1, 1, 0};
-    static const double scale[2] = {0, 255};
-    bool good = true;
-    for (int kind = 0; kind < 5; kind++) {
-        uint8_t list[4096] = {'F'};
-        const csrec_shape scalar = {0}, three = {1, {3}}, two = {1, {2}};
-        size_t at = add_member(list, 1, 0, "f4", three, y, sizeof y);
-        if (kind != 1) at = add_member(list, at, 1, "i8", two, extents, sizeof extents);
-        if (kind == 0) at = add_member(list, at, 2, "i8", three, index, sizeof index);
-        if (kind == 1) at = add_member(list, at, 3, "b1", (csrec_shape){2, {2, 3}}, mask, 6);
-        if (kind >= 2) {
-            at = add_member(list, at, 4, "i8", scalar, &one, 8);
-            at = add_member(list, at, 5, "S7", scalar,
-                            csrec_pattern_name((csrec_pattern)(kind - 1)), 7);
-            at = add_member(list, at, 6, "i8", scalar, &one, 8);
-        }
-        at = add_member(list, at, 7, "f8", scalar, scale, 8);
-        at = add_member(list, at, 8, "f8", two, scale, 16);
-        good &= write_bytes(path(folder, "npz/list", kind), list, at);
-    }
-    return good;
 }
 
 /* Stored, so that changed bytes reach the arrays (their checksum still guards the file's end). */
@@ -157,14 +117,167 @@ static bool write_texts(const char *folder) {
     return good;
 }
 
+/* ------------------------------------------------------------------ archives with options */
+
+static void add(fuzz_archive *archive, const char *name, csrec_dtype dtype, csrec_shape shape,
+                const void *values) {
+    fuzz_member *member = &archive->member[archive->n++];
+    *member = (fuzz_member){.data = NULL};
+    snprintf(member->name, sizeof member->name, "%s.npy", name);
+    fuzz_member_array(member, dtype, shape, values);
+}
+
+static bool write_archive(fuzz_archive *archive, const uint8_t *options, size_t n,
+                          const char *name) {
+    static uint8_t bytes[1 << 16];
+    fuzz_member *member = &archive->member[archive->n++];
+    *member = (fuzz_member){.name = "options"};
+    fuzz_member_set(member, options, n);
+    size_t size = fuzz_archive_write(archive, bytes, sizeof bytes);
+    fuzz_archive_clear(archive);
+    return size && write_bytes(name, bytes, size);
+}
+
+/* A wave, sampled at two entries of three. */
+static void make_signal(fuzz_archive *archive, csrec_shape shape, int64_t channels) {
+    static double y[4096];
+    static int64_t index[4096];
+    static const double scale[2] = {0, 255};
+    int64_t entries = 0, n = 0;
+    csrec_shape_count(&shape, &entries);
+    archive->n = 0;
+    for (int64_t i = 0; i < entries; i++)
+        if (i % 3 != 1) index[n++] = i;
+    for (int64_t i = 0; i < n * channels; i++) y[i] = 60.0 + (double)(i * i % 131);
+    add(archive, "y", CSREC_F64, (csrec_shape){2, {n, channels}}, y);
+    add(archive, "shape", CSREC_I64, (csrec_shape){1, {shape.dims}}, shape.dim);
+    add(archive, "index", CSREC_I64, (csrec_shape){1, {n}}, index);
+    add(archive, "scale", CSREC_F64, (csrec_shape){1, {2}}, scale);
+}
+
+/* Every preset, and every basis with every solver, numbered as fuzz_choose counts them. */
+static bool write_recoveries(const char *folder) {
+    static const csrec_shape shapes[] = {{1, {40}},         {2, {11, 13}},
+                                         {2, {8, 9}},       {3, {5, 6, 4}},
+                                         {4, {3, 4, 2, 3}}, {8, {2, 2, 2, 2, 2, 2, 2, 2}}};
+    const char *name, *brief, *source;
+    bool good = true;
+    int files = 0;
+    fuzz_archive archive;
+    for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
+        int64_t channels = s == 2 ? 3 : 1;
+        for (int preset = 1; csrec_recover_preset(preset - 1, NULL, NULL); preset++) {
+            make_signal(&archive, shapes[s], channels);
+            good &= write_archive(&archive, (uint8_t[]){(uint8_t)preset}, 1,
+                                  path(folder, "recover/preset", files++));
+        }
+        for (int basis = 0; !basis || csrec_operator_info(basis - 1, &name, &brief); basis++)
+            for (int solver = 0; !solver || csrec_solver_info(solver - 1, &name, &brief, &source);
+                 solver++) {
+                make_signal(&archive, shapes[s], channels);
+                good &= write_archive(&archive, (uint8_t[]){0, (uint8_t)basis, (uint8_t)solver, 0},
+                                      4, path(folder, "recover/method", files++));
+            }
+    }
+    return good;
+}
+
+static bool write_systems(const char *folder) {
+    const char *name, *brief, *source;
+    double A[48], y[12];
+    bool good = true;
+    fuzz_archive archive;
+    for (int i = 0; i < 48; i++) A[i] = (double)(i * i * 7 % 23) - 11.0;
+    for (int i = 0; i < 12; i++) y[i] = A[i * 4] - 0.5 * A[i * 3 + 1];
+    for (int solver = 1; csrec_solver_info(solver - 1, &name, &brief, &source); solver++) {
+        archive.n = 0;
+        add(&archive, "A", CSREC_F64, (csrec_shape){2, {6, 8}}, A);
+        add(&archive, "y", CSREC_F64, (csrec_shape){2, {2, 6}}, y);
+        good &= write_archive(&archive, (uint8_t[]){0, 0, (uint8_t)solver}, 3,
+                              path(folder, "solve/system", solver));
+    }
+    return good;
+}
+
+/* ------------------------------------------------------------------ models */
+
+/* An array of a model: values are `first`, first + step, ... */
+typedef struct part {
+    const char *name;
+    csrec_shape shape;
+    double first, step;
+} part;
+
+enum { PARTS = 8 };
+
+/* The model as csrec_model_write has it, then with options for three kinds of measurements. */
+static bool write_model(const char *folder, const char *kind, const part *parts, int number) {
+    const char *names[PARTS];
+    const csrec_array *arrays[PARTS];
+    csrec_array made[PARTS] = {{0}};
+    csrec_model *model = NULL;
+    int n = 0;
+    for (; n < PARTS && parts[n].name; n++) {
+        names[n] = parts[n].name;
+        arrays[n] = &made[n];
+        if (csrec_array_create(CSREC_F64, &parts[n].shape, &made[n])) return false;
+        for (int64_t i = 0; i < made[n].count; i++)
+            ((double *)made[n].data)[i] = parts[n].first + parts[n].step * (double)i;
+        /* Whole numbers are int64; a covariance is a diagonal. */
+        bool whole = strcmp(names[n], "shape") == 0 || strcmp(names[n], "channels") == 0;
+        for (int64_t i = 0; whole && i < made[n].count; i++)
+            ((int64_t *)made[n].data)[i] = (int64_t)((double *)made[n].data)[i];
+        if (whole) made[n].dtype = CSREC_I64;
+        int64_t d = parts[n].shape.dim[2];
+        for (int64_t i = 0; strcmp(names[n], "covariances") == 0 && i < made[n].count; i++)
+            ((double *)made[n].data)[i] = i % (d * d) % (d + 1) ? 0.0 : parts[n].first;
+    }
+    csrec_error error;
+    const char *name = path(folder, "model/model", number);
+    bool good = csrec_model_create(kind, n, names, arrays, &model, &error) == CSREC_OK &&
+                csrec_model_write(name, model, &error) == CSREC_OK;
+    if (!good) fprintf(stderr, "%s\n", error.text);
+    csrec_model_destroy(model);
+    for (int i = 0; i < n; i++) csrec_array_clear(&made[i]);
+    return good;
+}
+
+static bool write_models(const char *folder) {
+    static const part models[][PARTS] = {{{"mean", {1, {6}}, 100, 10},
+                                          {"components", {2, {1, 6}}, 0.40824829046386302, 0},
+                                          {"variances", {1, {1}}, 900, 0},
+                                          {"noise", {0}, 4, 0},
+                                          {"shape", {1, {2}}, 2, 1},
+                                          {"channels", {0}, 1, 0},
+                                          {"scale", {1, {2}}, 0, 255}},
+                                         {{"weights", {1, {2}}, 0.5, 0},
+                                          {"means", {2, {2, 4}}, 90, 5},
+                                          {"covariances", {3, {2, 4, 4}}, 400, 0},
+                                          {"shape", {1, {2}}, 2, 0},
+                                          {"channels", {0}, 1, 0}},
+                                         {{"weights", {1, {1}}, 1, 0},
+                                          {"means", {2, {1, 12}}, 90, 5},
+                                          {"covariances", {3, {1, 12, 12}}, 400, 0},
+                                          {"shape", {1, {2}}, 2, 0},
+                                          {"channels", {0}, 3, 0},
+                                          {"scale", {1, {2}}, 0, 255}},
+                                         {{"filters", {3, {3, 3, 3}}, -0.3, 0.02},
+                                          {"amplitudes", {1, {3}}, 1, -0.25},
+                                          {"scale", {1, {2}}, 0, 255}}};
+    static const char *const kinds[] = {"pca", "gmm", "gmm", "conv"};
+    bool good = true;
+    for (int i = 0; i < 4; i++) good &= write_model(folder, kinds[i], models[i], i);
+    return good;
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: fuzz_seeds FOLDER\n");
         return 2;
     }
-    bool good = write_arrays(argv[1]) && write_masked(argv[1]) && write_lists(argv[1]) &&
-                write_measurements(argv[1]) && write_pictures(argv[1]) && write_palettes(argv[1]) &&
-                write_texts(argv[1]);
+    bool good = write_arrays(argv[1]) && write_masked(argv[1]) && write_measurements(argv[1]) &&
+                write_pictures(argv[1]) && write_palettes(argv[1]) && write_texts(argv[1]) &&
+                write_recoveries(argv[1]) && write_systems(argv[1]) && write_models(argv[1]);
     if (!good) fprintf(stderr, "%s: seeds cannot be written\n", argv[1]);
     return good ? 0 : 1;
 }

@@ -1,36 +1,71 @@
-#!/bin/sh
-# Builds the fuzz targets (clang) and runs each of them for SECONDS (default 60) from SEED (default:
+#!/bin/bash
+# Builds the fuzz targets (clang) and runs them, SECONDS in all (default 240), from SEED (default:
 # another one each time; a fixed one makes a run that can be repeated).
 #   fuzz/run.sh [SECONDS [SEED]]
-# Any finding ends it with a failure; the input that did it is left in build-fuzz/findings.
-set -eu
-seconds=${1:-60}
+#   fuzz/run.sh --long [SECONDS [SEED [TARGET...]]]
+# Any finding ends the first form with a failure. The second goes on to the end of its time, appends
+# a line a target to fuzz/log.csv, and then fails if there was one. The inputs that did it are left
+# in build-fuzz/findings; what the targets need of them is kept by moving it to fuzz/crashers.
+set -euo pipefail
+long=
+if [ "${1:-}" = --long ]; then
+    long=1
+    shift
+fi
+seconds=${1:-240}
 seed=${2:-0}
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 build=$root/build-fuzz
 cd "$root"
+# Name, format of the inputs, parts of the time.
+all="recover npz 6
+model npz 3
+solve npz 2
+npz npz 2
+png png 1
+csv csv 1"
+chosen=${3:+$(shift 2; for name in "$@"; do grep "^$name " <<<"$all"; done)}
+chosen=${chosen:-$all}
+parts=$(awk '{ sum += $3 } END { print sum }' <<<"$chosen")
+
 cmake --preset fuzz >/dev/null
-cmake --build "$build" --target fuzz_npz fuzz_png fuzz_csv fuzz_seeds
-
-for kind in npz png csv; do
-    mkdir -p "$build/seeds/$kind" "$build/corpus/$kind" "$build/findings"
+cmake --build "$build" --target $(awk '{ print "fuzz_" $1 }' <<<"$all") fuzz_seeds
+for name in $(awk '{ print $1 }' <<<"$all"); do
+    mkdir -p "$build/seeds/$name" "$build/corpus/$name" "$build/findings" "fuzz/corpus/$name"
 done
-# Leaks are looked for in the fuzz targets; the writer of the seeds ends with a normal exit.
-find "$build" -maxdepth 4 -name fuzz_seeds -type f -exec {} "$build/seeds" \;
+"$build/fuzz/fuzz_seeds" "$build/seeds"
 
-# What a file can make the readers allocate is bounded by its size: 64 KiB of deflate is at most
-# 66 MB a member, so 1 GB of memory for the process and 256 MB for one allocation are far enough.
-for kind in npz png csv; do
-    echo "fuzz_$kind: $seconds s"
-    fuzzer=$(find "$build" -maxdepth 4 -name "fuzz_$kind" -type f)
-    log=$build/fuzz_$kind.log
-    if ! "$fuzzer" -max_total_time="$seconds" -seed="$seed" -max_len=65536 -rss_limit_mb=1024 \
-        -malloc_limit_mb=256 -timeout=10 -artifact_prefix="$build/findings/$kind-" \
-        -dict="$root/fuzz/$kind.dict" \
-        "$build/corpus/$kind" "$build/seeds/$kind" >"$log" 2>&1; then
+# What an input can make the library allocate is bounded by its size: 64 KiB of deflate is at most
+# 66 MB a member. Signals have at most 4096 values, and a recovery hears within a moment that it is
+# to stop, so that 10 s is far enough also on a machine with other work.
+limits="-max_len=65536 -rss_limit_mb=2048 -malloc_limit_mb=512 -timeout=10"
+export OMP_WAIT_POLICY=passive
+found=0
+while read -r name format part; do
+    share=$((seconds * part / parts))
+    log=$build/fuzz_$name.log
+    mode=
+    [ -z "$long" ] || mode="-fork=1 -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1"
+    echo "fuzz_$name: $share s"
+    before=$(ls "$build/findings" | grep -c "^$name-" || true)
+    TIMEFORMAT='%U %S'
+    code=0
+    { time "$build/fuzz/fuzz_$name" -max_total_time="$share" -seed="$seed" $limits $mode \
+        -artifact_prefix="$build/findings/$name-" -print_final_stats=1 \
+        -dict="fuzz/$format.dict" "$build/corpus/$name" "$build/seeds/$name" \
+        "fuzz/corpus/$name" >"$log" 2>&1; } 2>"$build/time" || code=$?
+    findings=$(($(ls "$build/findings" | grep -c "^$name-" || true) - before))
+    if [ "$code" -ne 0 ] && [ -z "$long" ]; then
         tail -n 40 "$log"
-        echo "fuzz_$kind: a finding, see build-fuzz/findings" >&2
+        echo "fuzz_$name: a finding, see build-fuzz/findings" >&2
         exit 1
     fi
-    grep -E '^Done|DONE' "$log" | tail -n 2
-done
+    found=$((found + findings))
+    progress=$(grep -aE '^#[0-9]+:? .*cov: ' "$log" | tail -n 1)
+    executions=$(sed -E 's/^#([0-9]+).*/\1/' <<<"$progress")
+    edges=$(sed -E 's/.*cov: ([0-9]+).*/\1/' <<<"$progress")
+    cpu=$(awk 'END { printf "%.0f", $1 + $2 }' "$build/time")
+    echo "fuzz_$name: $cpu CPU seconds, $executions executions, $edges edges, $findings findings"
+    [ -z "$long" ] || echo "$(date -u +%F),$(git describe --always --dirty),$name,$cpu,$executions,$edges,$findings" >>fuzz/log.csv
+done <<<"$chosen"
+[ "$found" -eq 0 ] || { echo "$found findings, see build-fuzz/findings" >&2; exit 1; }
