@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,13 @@ const char *cli_picture_refusal(const csrec_measurement *measurement, const cli_
     return NULL;
 }
 
+const char *cli_array_refusal(const csrec_measurement *measurement) {
+    bool fits = measurement->channels == 1 || measurement->shape.dims < CSREC_DIMS_MAX;
+    return fits ? NULL
+                : "a .npy has at most 8 axes, and channels would be one more; recover each channel "
+                  "by itself";
+}
+
 static csrec_status fail_memory(const char *path, csrec_error *error) {
     snprintf(error->text, sizeof error->text, "%s: no memory to write it", path);
     return CSREC_MEMORY;
@@ -94,9 +102,13 @@ static csrec_status write_png(csrec_files *files, const char *path, const cli_to
     return status;
 }
 
-/* 24 bits of significand are enough for values that come from 16-bit or float32 samples. */
-static csrec_dtype array_type(csrec_dtype samples) {
-    return csrec_dtype_size(samples) <= 2 || samples == CSREC_F32 ? CSREC_F32 : CSREC_F64;
+/* 24 bits of significand are enough for values that come from 16-bit or float32 samples, but a
+ * float32 cannot hold what overshoots its range. */
+static csrec_dtype array_type(csrec_dtype samples, int64_t n, const double *signal) {
+    if (csrec_dtype_size(samples) > 2 && samples != CSREC_F32) return CSREC_F64;
+    for (int64_t i = 0; i < n; i++)
+        if (fabs(signal[i]) > FLT_MAX) return CSREC_F64;
+    return CSREC_F32;
 }
 
 static csrec_status write_npy(csrec_files *files, const char *path,
@@ -104,9 +116,11 @@ static csrec_status write_npy(csrec_files *files, const char *path,
                               csrec_error *error) {
     csrec_array array = {0};
     csrec_shape shape = measurement->shape;
+    int64_t entries = 0;
+    csrec_shape_count(&shape, &entries);
+    csrec_dtype type = array_type(measurement->dtype, entries * measurement->channels, signal);
     if (measurement->channels > 1) shape.dim[shape.dims++] = measurement->channels;
-    if (csrec_array_create(array_type(measurement->dtype), &shape, &array))
-        return fail_memory(path, error);
+    if (csrec_array_create(type, &shape, &array)) return fail_memory(path, error);
     for (int64_t i = 0; i < array.count; i++) {
         if (array.dtype == CSREC_F32)
             ((float *)array.data)[i] = (float)signal[i];

@@ -30,8 +30,12 @@ cli_tones cli_tones_of(const csrec_measurement *measurement);
 /* NULL if signals of the measurement can be a PNG, else the reason and the remedy. */
 const char *cli_picture_refusal(const csrec_measurement *measurement, const cli_tones *tones);
 
-/* Writes the recovered signal [entries * channels]. Values outside the scale are clamped in a PNG;
- * a .npy holds them as they are, float32 if the samples were float32 or of at most 16 bits. */
+/* The same of a .npy. */
+const char *cli_array_refusal(const csrec_measurement *measurement);
+
+/* Writes the recovered signal [entries * channels], finite, to a format that does not refuse it.
+ * Values outside the scale are clamped in a PNG; a .npy holds them as they are, in float32 if the
+ * samples were float32 or of at most 16 bits and all values are in its range. */
 csrec_status cli_signal_write(csrec_files *files, const char *path, cli_format format,
                               const cli_tones *tones, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error);

@@ -63,8 +63,10 @@ static int allocate(cli_job *job) {
 
 /* Everything that can be refused before the pursuit is. */
 static int check_output(cli_job *job) {
-    const char *refusal = cli_picture_refusal(&job->measurement, &job->tones);
-    if (job->format == CLI_PNG && refusal)
+    const char *refusal = job->format == CLI_PNG
+                              ? cli_picture_refusal(&job->measurement, &job->tones)
+                              : cli_array_refusal(&job->measurement);
+    if (job->output && refusal)
         return cli_job_fail(job, "%s: %s", cli_is_dash(job->output) ? "stdout" : job->output,
                             refusal);
     return CLI_CONTINUE;

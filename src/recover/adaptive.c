@@ -10,6 +10,7 @@
  */
 #include "recover/adaptive.h"
 
+#include <float.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,7 @@ static float units_of(const csrec_picture *p) {
         float v = p->y[k] < 0.0f ? -p->y[k] : p->y[k];
         largest = v > largest ? v : largest;
     }
-    while (largest > 1.0f) {
-        largest *= 0.5f;
-        units *= 0.5f;
-    }
+    for (; largest > 1.0f && units > FLT_MIN; largest *= 0.5f) units *= 0.5f;
     return units;
 }
 

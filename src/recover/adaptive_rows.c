@@ -45,9 +45,11 @@ static void reach(csrec_axis *axis, const csrec_bases *bases, int32_t n) {
     }
 }
 
-/* Puts the samples at begin .. begin + their range. */
+/* Puts the samples at begin .. begin + their range. Where that is not finite, they are all put at
+ * its beginning: a coordinate becomes an index. */
 static void place(csrec_axis *axis) {
     float range = axis->most - axis->least;
+    if (!isfinite(range)) axis->least = range = 0.0f;
     axis->offset = axis->begin - axis->least;
     axis->least = axis->begin;
     axis->most = axis->begin + range;

@@ -80,6 +80,7 @@ static int pick(const float *distance, int n, int wanted, uint32_t *key, int32_t
     memcpy(key, distance, (size_t)n * sizeof *key);
     for (int i = 0; i < n; i++) finite += distance[i] < INFINITY;
     if (wanted > finite) wanted = finite;
+    if (wanted == 0) return 0; /* an estimate that is not finite */
     uint32_t bits = select_key(key, n, wanted - 1);
     float limit;
     memcpy(&limit, &bits, sizeof limit);
@@ -92,21 +93,24 @@ static int pick(const float *distance, int n, int wanted, uint32_t *key, int32_t
     return picked;
 }
 
-/* Where many patches are equal to it a reference may be left out: it takes the last place, so that
- * every pixel is in some group. Its place is the middle of the window. */
-static void include_reference(uint16_t *shift, int n, int middle) {
+/* Where many patches are equal to it a reference may be left out: it takes the last place, or the
+ * only one, so that every pixel is in some group. Its place is the middle of the window. Returns
+ * the number of patches, at least 1. */
+static int include_reference(uint16_t *shift, int n, int middle) {
     for (int i = 0; i < n; i++)
-        if (shift[i] == middle) return;
+        if (shift[i] == middle) return n;
+    if (n == 0) n = 1;
     shift[n - 1] = (uint16_t)middle;
+    return n;
 }
 
 /* The best of the whole window become the candidates. */
 static void keep_candidates(const csrec_group_search *search, const float *distance,
                             csrec_group_finder *f, int *count, uint16_t *shift) {
     int shifts = csrec_group_shifts(search);
-    *count = pick(distance, shifts, CSREC_GAUSSIAN_KEPT, f->key, f->chosen);
-    for (int i = 0; i < *count; i++) shift[i] = (uint16_t)f->chosen[i];
-    include_reference(shift, *count, shifts / 2);
+    int found = pick(distance, shifts, CSREC_GAUSSIAN_KEPT, f->key, f->chosen);
+    for (int i = 0; i < found; i++) shift[i] = (uint16_t)f->chosen[i];
+    *count = include_reference(shift, found, shifts / 2);
     for (int i = 0; i < *count; i++) f->ranked[i] = distance[shift[i]];
 }
 
@@ -123,7 +127,7 @@ void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *
     w->size = pick(f->ranked, *count, wanted, f->key, f->chosen);
     uint16_t group[CSREC_GROUP_MOST];
     for (int i = 0; i < w->size; i++) group[i] = shift[f->chosen[i]];
-    include_reference(group, w->size, csrec_group_shifts(search) / 2);
+    w->size = include_reference(group, w->size, csrec_group_shifts(search) / 2);
     for (int i = 0; i < w->size; i++) {
         int by[3];
         csrec_group_shift(search, group[i], by);

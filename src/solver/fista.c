@@ -15,6 +15,10 @@
 #include "solver/fista_active.h"
 #include "solver/sparse.h"
 
+/* Power iteration comes within a small factor of ||A||^2: where 1.5^100 times more does not do, the
+ * numbers have left the range of a double, and no step will. */
+enum { RAISES = 100 };
+
 typedef struct fista {
     csrec_support s;      /* first */
     csrec_active *active; /* or NULL */
@@ -138,7 +142,8 @@ static bool step(csrec_run *run, fista *o) {
     double at_z = squares(m, o->at_z);
     if (!run->fault) run->fault = run->A->type->adjoint(run->A, o->at_z, s->p);
     shrink(o, n);
-    while (!run->fault && !step_holds(o, at_z, &run->fault)) {
+    for (int tries = 0; !step_holds(o, at_z, &run->fault); tries++) {
+        if (run->fault || tries == RAISES) return false;
         o->L *= 1.5;
         shrink(o, n);
     }

@@ -93,7 +93,7 @@ static void select_first(const double *v, int64_t *list, int64_t n, int64_t k) {
 int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
     int64_t found = 0;
     for (int64_t j = 0; j < s->A->n; j++)
-        if (v[j] != 0.0) s->largest[found++] = j;
+        if (fabs(v[j]) > 0.0) s->largest[found++] = j; /* not a number has no size */
     if (found <= k) return found;
     if (k < 1) return 0;
     select_first(v, s->largest, found, k);
@@ -103,7 +103,7 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
     /* A pass over all is less work than a sort of the k. */
     found = 0;
     for (int64_t j = 0; j < s->A->n; j++)
-        if (v[j] != 0.0 && !before(v, last, j)) s->largest[found++] = j;
+        if (fabs(v[j]) > 0.0 && !before(v, last, j)) s->largest[found++] = j;
     return found;
 }
 

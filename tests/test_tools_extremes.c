@@ -1,0 +1,82 @@
+/* Files whose numbers are at the ends of the range of a double, or whose axes are as many as an
+ * array may have: recovered to finite values, or refused in one line. */
+#include <float.h>
+
+#include "tools.h"
+
+static uint64_t seed;
+
+/* Writes a measurement of a picture of 40 x 40, four of ten samples, with values times `scale`. */
+static void write_samples(const char *name, double scale, double sigma) {
+    enum { EDGE = 40 };
+    csrec_measurement m = {.shape = {2, {EDGE, EDGE}}, .channels = 1, .dtype = CSREC_F64};
+    m.index = malloc(EDGE * EDGE * sizeof *m.index);
+    m.y = malloc(EDGE * EDGE * sizeof *m.y);
+    assert_true(m.index && m.y);
+    for (int64_t i = 0; i < EDGE * EDGE; i++) {
+        if (check_below(&seed, 10) >= 4) continue;
+        m.index[m.n] = i;
+        m.y[m.n++] = scale * (2.0 * check_uniform(&seed) - 1.0);
+    }
+    m.sigma = sigma;
+    assert_ok(csrec_measurement_write(name, &m, false, NULL));
+    csrec_measurement_clear(&m);
+}
+
+/* Eight axes are what an array has here, and channels are one more. */
+static void axes_and_channels_fit_into_an_array(void **state) {
+    (void)state;
+    int64_t index[1] = {0};
+    double y[4] = {1.0, 2.0, 3.0, 4.0};
+    csrec_measurement m = {.shape = {8, {2, 2, 2, 2, 2, 2, 2, 2}}, .n = 1, .channels = 4};
+    m.index = index;
+    m.y = y;
+    m.dtype = CSREC_F64;
+    assert_ok(csrec_measurement_write("eight.npz", &m, false, NULL));
+    run_well("true"); /* out and err are there from now on */
+    expect_mistake("$R eight.npz --shifts 1 -o eight.npy", 1, "at most 8 axes");
+    m.channels = 1;
+    assert_ok(csrec_measurement_write("eight.npz", &m, false, NULL));
+    run_well("$R eight.npz --shifts 1 -o eight.npy");
+    csrec_array whole = read_values("eight.npy");
+    assert_int_equal(whole.shape.dims, 8);
+    csrec_array_clear(&whole);
+}
+
+/* Exit 0 with finite values, or exit 1 with one line. */
+static void recover(const char *input, const char *options) {
+    char command[256];
+    remove("x.npy");
+    snprintf(command, sizeof command, "$R %s %s -o x.npy", input, options);
+    int code = run(command);
+    if (code == 1) {
+        check_refused(command, 1);
+        return;
+    }
+    if (code != 0) fail_msg("%s: exit code %d: %s", command, code, read_text("err"));
+}
+
+static void numbers_at_the_ends_do_no_harm(void **state) {
+    (void)state;
+    const char *const ways[] = {"-Q fast", "-Q balanced", "-Q best", "-S gmm", "--shifts 1", ""};
+    const double scales[] = {1e-310, 1e-308, 1e308}, sigmas[] = {1e155, 1e308};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
+            write_samples("end.npz", scales[k], 0.0);
+            recover("end.npz", ways[w]);
+        }
+        for (size_t k = 0; k < sizeof sigmas / sizeof *sigmas; k++) {
+            write_samples("end.npz", 255.0, sigmas[k]);
+            recover("end.npz", ways[w]);
+        }
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(axes_and_channels_fit_into_an_array),
+        cmocka_unit_test(numbers_at_the_ends_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}
