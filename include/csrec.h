@@ -392,7 +392,9 @@ typedef struct csrec_progress {
     double residual;    /* ||r|| / ||y||, or a negative number where not known */
 } csrec_progress;
 
-/* Return true to stop; called from one thread at a time, at most about every 10 ms of work. */
+/* Return true to stop. Called on the thread that made the call, and only during the call, at most
+ * about every 10 ms of work. No lock is held meanwhile: it may call the library again, and other
+ * threads' calls go on. Calls inside of it may find one thread. */
 typedef bool (*csrec_progress_fn)(const csrec_progress *progress, void *context);
 
 /* When a solver stops. Zero-initialised fields mean: no such limit. */

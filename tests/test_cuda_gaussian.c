@@ -100,8 +100,10 @@ static double rms(const scene *a, const scene *b) {
 
 static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
                    csrec_gaussian_matches *matches) {
-    bool stopped = false;
-    assert_ok(csrec_gaussian_run(picture(s), round, number, 2, matches, NULL, NULL, &stopped));
+    csrec_team team;
+    csrec_team_begin(&team, NULL, NULL, (csrec_progress){0});
+    assert_ok(csrec_gaussian_run(picture(s), round, number, 2, matches, &team, 0, 1));
+    csrec_team_end(&team);
 }
 
 /* Rounds, and the picture as it was, on the device. */

@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional, Sequence
@@ -150,45 +148,6 @@ class Progress(NamedTuple):
 Callback = Callable[[Progress], Any]
 
 
-class _Interrupts:
-    """Says in any thread whether SIGINT has arrived. Python runs handlers in its main thread only,
-    which may wait for the library's other threads while one of them reports progress; but the byte
-    that Python writes for each signal can be read anywhere."""
-
-    def __init__(self) -> None:
-        self._read, self._write, self._before, self._seen = -1, -1, -1, b""
-
-    def start(self) -> None:
-        if os.name != "posix" or threading.current_thread() is not threading.main_thread():
-            return
-        self._read, self._write = os.pipe()
-        os.set_blocking(self._read, False)
-        os.set_blocking(self._write, False)
-        self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-
-    def arrived(self) -> bool:
-        if self._read >= 0:
-            try:
-                self._seen += os.read(self._read, 4096)
-            except BlockingIOError:
-                pass
-        return signal.SIGINT in self._seen
-
-    def stop(self) -> None:
-        if self._read < 0:
-            return
-        signal.set_wakeup_fd(self._before, warn_on_full_buffer=False)
-        self.arrived()
-        if self._before >= 0 and self._seen:  # whoever listened before hears of them too
-            try:
-                os.write(self._before, self._seen)
-            except OSError:
-                pass
-        os.close(self._read)
-        os.close(self._write)
-        self._read = -1
-
-
 class Watch:
     """A callback while a C function runs. Ctrl-C, or any exception of the callback, stops the
     function and is raised when the ``with`` block ends: the C code runs to its own end, so nothing
@@ -197,13 +156,13 @@ class Watch:
     def __init__(self, callback: Optional[Callback]) -> None:
         self._callback = callback
         self._error: Optional[BaseException] = None
-        self._interrupts = _Interrupts()
-        # Called even without a callback, to look for Ctrl-C.
+        # Called even without a callback, on the calling thread: where that is the main one, Python
+        # runs its signal handlers there, and KeyboardInterrupt is an exception like any other.
         self.function = ffi.callback("csrec_progress_fn", self._report, error=True,
                                      onerror=self._failed)
 
     def _report(self, progress: Any, _context: Any) -> bool:
-        if self._error is not None or self._interrupts.arrived():
+        if self._error is not None:
             return True
         if self._callback is None:
             return False
@@ -215,11 +174,9 @@ class Watch:
         self._error = self._error or error
 
     def __enter__(self) -> Watch:
-        self._interrupts.start()
         return self
 
     def __exit__(self, *_exception: Any) -> None:
-        self._interrupts.stop()
         if self._error is not None:
             raise self._error
 

@@ -1,7 +1,8 @@
 /* cuda_operator.c - operators whose products a CUDA device computes: the CPU's operator, its data
  * copied to the device once, and a type that calls there.
  *
- * The device's buffers serve one call at a time, whichever threads call. */
+ * The device's buffers serve one call at a time, whichever threads call: a chain uses those of its
+ * factors, and all products queue on one stream. No callback of a user runs under that lock. */
 #include "backend/cuda_operator.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/cpu.h"
+#include "core/team.h"
 #include "model/eigen.h"
 #include "model/lapack.h"
 #include "model/whiten.h"
@@ -154,19 +155,16 @@ static csrec_status prepare_one(csrec_mixture *m, int k, double least, csrec_err
 
 csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
                                    csrec_error *error) {
-    csrec_status worst = CSREC_OK;
+    csrec_team team;
+    csrec_team_begin(&team, NULL, NULL, (csrec_progress){0});
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int k = 0; k < mixture->K; k++) {
         csrec_error own;
         csrec_status status = prepare_one(mixture, k, least, &own);
-        if (!status) continue;
-#pragma omp critical(csrec_mixture)
-        {
-            if (!worst) csrec_fail(error, status, "%s", own.text);
-            worst = status;
-        }
+        if (status) csrec_team_fail(&team, k, status, own.text);
     }
-    return worst;
+    csrec_team_end(&team);
+    return team.status ? csrec_fail(error, team.status, "%s", team.error.text) : CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ posteriors */

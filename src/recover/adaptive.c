@@ -52,25 +52,13 @@ static void add_grid(const csrec_picture *p, csrec_adaptive_thread *t, float uni
     t->grids++;
 }
 
-/* After each grid. Only the calling thread calls back. */
+/* After each grid. */
 static void count_grid(csrec_picture *p, const char *stage) {
     int64_t done;
 #pragma omp atomic capture
     done = ++p->grids_done;
-    const csrec_solve_options *solve = &p->options->solve;
-    if (omp_get_thread_num() != 0 || !solve->progress) return;
     csrec_progress progress = {.stage = stage, .done = done, .total = p->grids, .residual = -1.0};
-    if (solve->progress(&progress, solve->context)) {
-#pragma omp atomic write
-        p->stopped = true;
-    }
-}
-
-static bool is_stopped(csrec_picture *p) {
-    bool stopped;
-#pragma omp atomic read
-    stopped = p->stopped;
-    return stopped;
+    csrec_team_report(&p->team, &progress);
 }
 
 /* ------------------------------------------------------------------ class passes */
@@ -90,7 +78,7 @@ static void square_errors(const csrec_picture *p, csrec_adaptive_thread *t, floa
 static void run_class(csrec_picture *p, csrec_adaptive_thread *t, const csrec_grid_class *class,
                       int pass, float units) {
     memset(t->sum, 0, (size_t)p->sites * (size_t)p->channels * sizeof *t->sum);
-    for (int g = 0; g < class->grids && !is_stopped(p); g++) {
+    for (int g = 0; g < class->grids && !csrec_team_stopped(&p->team); g++) {
         csrec_recipe_class(class, pass, g, p->options->seed, t->axes);
         csrec_axes_complete(t->axes, &p->base, p->samples);
         add_grid(p, t, units);
@@ -157,11 +145,16 @@ static void class_pass(csrec_picture *p, int pass, const csrec_grid_class *list,
     csrec_picture_residual(p, alpha);
     memset(p->weighted, 0, (size_t)p->sites * (size_t)p->channels * sizeof *p->weighted);
     memset(p->weights, 0, (size_t)p->sites * sizeof *p->weights);
-    while (done < CSREC_CLASSES && !p->stopped) {
+    while (done < CSREC_CLASSES && !csrec_team_stopped(&p->team)) {
         int left = CSREC_CLASSES - done, batch = left < p->threads ? left : p->threads;
-#pragma omp parallel for schedule(static, 1) num_threads(p->threads)
-        for (int k = 0; k < batch; k++) run_class(p, &p->thread[k], &list[done + k], pass, units);
-        if (p->stopped) break;
+#pragma omp parallel num_threads(p->threads)
+        {
+#pragma omp for schedule(static, 1) nowait
+            for (int k = 0; k < batch; k++)
+                run_class(p, &p->thread[k], &list[done + k], pass, units);
+            csrec_team_gather(&p->team);
+        }
+        if (csrec_team_stopped(&p->team)) break;
         combine(p, list + done, batch, done == 0, units);
         done += batch;
     }
@@ -174,7 +167,8 @@ static csrec_status class_stage(csrec_picture *p, float units) {
     p->grids_done = 0;
     p->grids = CSREC_CLASS_GRIDS * CSREC_CLASS_PASSES;
     csrec_status status = CSREC_OK;
-    for (int pass = 0; pass < CSREC_CLASS_PASSES && !p->stopped && !status; pass++) {
+    for (int pass = 0; pass < CSREC_CLASS_PASSES && !csrec_team_stopped(&p->team) && !status;
+         pass++) {
         class_pass(p, pass, list, units);
         status = csrec_picture_take_down(p);
     }
@@ -186,14 +180,18 @@ static csrec_status class_stage(csrec_picture *p, float units) {
 static void feature_grids(csrec_picture *p, int pass, float units) {
     size_t bytes = (size_t)p->sites * (size_t)p->channels * sizeof(int32_t);
     for (int t = 0; t < p->threads; t++) memset(p->thread[t].sum, 0, bytes);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads)
-    for (int g = 0; g < CSREC_FEATURE_GRIDS; g++) {
-        csrec_adaptive_thread *t = &p->thread[omp_get_thread_num()];
-        if (is_stopped(p)) continue;
-        csrec_recipe_feature(pass, g, p->options->seed, t->axes);
-        csrec_axes_complete(t->axes, &p->base, p->samples);
-        add_grid(p, t, units);
-        count_grid(p, "feature grids");
+#pragma omp parallel num_threads(p->threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int g = 0; g < CSREC_FEATURE_GRIDS; g++) {
+            csrec_adaptive_thread *t = &p->thread[omp_get_thread_num()];
+            if (csrec_team_stopped(&p->team)) continue;
+            csrec_recipe_feature(pass, g, p->options->seed, t->axes);
+            csrec_axes_complete(t->axes, &p->base, p->samples);
+            add_grid(p, t, units);
+            count_grid(p, "feature grids");
+        }
+        csrec_team_gather(&p->team);
     }
 }
 
@@ -215,12 +213,12 @@ static csrec_status feature_stage(csrec_picture *p, float units, int *passes) {
     int pass = 0;
     p->grids_done = 0;
     p->grids = CSREC_FEATURE_GRIDS * CSREC_FEATURE_PASSES;
-    for (; pass < CSREC_FEATURE_PASSES && !p->stopped && !status; pass++) {
+    for (; pass < CSREC_FEATURE_PASSES && !csrec_team_stopped(&p->team) && !status; pass++) {
         const csrec_feature_pass *with = &csrec_feature_passes[pass];
         csrec_picture_features(p, with->radius, with->width);
         csrec_picture_residual(p, with->alpha);
         feature_grids(p, pass, units);
-        if (p->stopped) break;
+        if (csrec_team_stopped(&p->team)) break;
         memcpy(p->weighted, p->u, (size_t)values * sizeof *p->u);
         add_mean_of_grids(p, with->alpha, units);
         status = csrec_picture_take_down(p);
@@ -247,8 +245,9 @@ static csrec_status run(csrec_picture *p, const csrec_adaptive_device *device, c
     return CSREC_OK;
 }
 
-static void fill_report(const csrec_picture *p, double seconds, csrec_recover_report *report) {
-    *report = (csrec_recover_report){.outcome = p->stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED,
+static void fill_report(csrec_picture *p, double seconds, csrec_recover_report *report) {
+    bool stopped = csrec_team_stopped(&p->team);
+    *report = (csrec_recover_report){.outcome = stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED,
                                      .levels = p->levels,
                                      .seconds_pursuit = seconds,
                                      .pursuits = p->grids_fitted * p->channels,
@@ -305,6 +304,8 @@ csrec_status csrec_recover_adaptive(const csrec_measurement *measurement,
     if (!status) status = csrec_picture_create(measurement, options, threads, &picture, error);
     if (status) return status;
     double start = csrec_seconds();
+    csrec_team_begin(&picture.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"class grids", 0, 0, -1.0});
     picture.measurement = measurement;
     picture.record =
         csrec_history_record(options->history, 0, "passes over adaptive grids", "pass", -1);
@@ -313,6 +314,7 @@ csrec_status csrec_recover_adaptive(const csrec_measurement *measurement,
         csrec_picture_deliver(&picture, measurement, picture.u, signal);
         fill_report(&picture, csrec_seconds() - start, report);
     }
+    csrec_team_end(&picture.team);
     csrec_picture_clear(&picture);
     return status;
 }

@@ -17,12 +17,11 @@ typedef struct course {
 
 static void count_grids(course *c, const char *stage, int grids) {
     csrec_picture *p = c->p;
-    const csrec_solve_options *solve = &p->options->solve;
     p->grids_done += grids;
     p->grids_fitted += grids;
     csrec_progress progress = {
         .stage = stage, .done = p->grids_done, .total = p->grids, .residual = -1.0};
-    if (solve->progress && solve->progress(&progress, solve->context)) p->stopped = true;
+    csrec_team_report(&p->team, &progress);
 }
 
 static csrec_status take_down(course *c) {
@@ -48,7 +47,9 @@ static csrec_status run_classes(course *c, const csrec_grid_class *list, int pas
     if (status) return status;
     if (pass == 0 && first) c->p->levels = c->axes[0].bits;
     count_grids(c, "class grids", grids);
-    return c->p->stopped ? CSREC_OK : c->device->combine(c->state, of, count, first, c->error);
+    return csrec_team_stopped(&c->p->team)
+               ? CSREC_OK
+               : c->device->combine(c->state, of, count, first, c->error);
 }
 
 /* Stopped in the first pass, what there is counts; later, the pass does not. */
@@ -57,10 +58,10 @@ static csrec_status class_pass(course *c, const csrec_grid_class *list, int pass
     float alpha = csrec_class_alpha[pass];
     int done = 0;
     csrec_status status = c->device->residual(c->state, alpha, c->error);
-    while (done < CSREC_CLASSES && !p->stopped && !status) {
+    while (done < CSREC_CLASSES && !csrec_team_stopped(&p->team) && !status) {
         int left = CSREC_CLASSES - done, count = left < c->sums ? left : c->sums;
         status = run_classes(c, list + done, pass, count, done == 0);
-        if (!p->stopped) done += count;
+        if (!csrec_team_stopped(&p->team)) done += count;
     }
     if (!status && (done == CSREC_CLASSES || (pass == 0 && done > 0)))
         status = c->device->weighted(c->state, alpha, c->error);
@@ -73,7 +74,8 @@ static csrec_status class_stage(course *c) {
     csrec_classes_list(list);
     c->p->grids_done = 0;
     c->p->grids = CSREC_CLASS_GRIDS * CSREC_CLASS_PASSES;
-    for (int pass = 0; pass < CSREC_CLASS_PASSES && !c->p->stopped && !status; pass++)
+    for (int pass = 0; pass < CSREC_CLASS_PASSES && !csrec_team_stopped(&c->p->team) && !status;
+         pass++)
         status = class_pass(c, list, pass);
     return status;
 }
@@ -88,7 +90,7 @@ static csrec_status feature_pass(course *c, int pass) {
     if (!status) status = c->device->add(c->state, c->axes, to, CSREC_FEATURE_GRIDS, 1, c->error);
     if (status) return status;
     count_grids(c, "feature grids", CSREC_FEATURE_GRIDS);
-    if (c->p->stopped) return CSREC_OK;
+    if (csrec_team_stopped(&c->p->team)) return CSREC_OK;
     status = c->device->mean(c->state, with->alpha, CSREC_FEATURE_GRIDS, c->error);
     return status ? status : take_down(c);
 }
@@ -97,9 +99,10 @@ static csrec_status feature_stage(course *c, int *passes) {
     csrec_status status = CSREC_OK;
     c->p->grids_done = 0;
     c->p->grids = CSREC_FEATURE_GRIDS * CSREC_FEATURE_PASSES;
-    for (int pass = 0; pass < CSREC_FEATURE_PASSES && !c->p->stopped && !status; pass++) {
+    for (int pass = 0; pass < CSREC_FEATURE_PASSES && !csrec_team_stopped(&c->p->team) && !status;
+         pass++) {
         status = feature_pass(c, pass);
-        if (!c->p->stopped) *passes = pass + 1;
+        if (!csrec_team_stopped(&c->p->team)) *passes = pass + 1;
     }
     return status;
 }

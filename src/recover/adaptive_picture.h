@@ -8,6 +8,7 @@
 #define CSREC_RECOVER_ADAPTIVE_PICTURE_H
 
 #include "core/error.h"
+#include "core/team.h"
 #include "recover/adaptive_features.h"
 #include "recover/adaptive_fit.h"
 
@@ -39,7 +40,7 @@ typedef struct csrec_picture {
     csrec_error_map map;
     int threads;
     csrec_adaptive_thread *thread;
-    bool stopped;
+    csrec_team team;
     int64_t grids_done, grids;    /* of the stage */
     int64_t grids_fitted, leaves; /* on a device: done, and of all of them */
     int levels;                   /* of the first grid */

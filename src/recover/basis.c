@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/team.h"
 #include "core/threads.h"
 #include "operator/mask.h"
 #include "recover/adaptive.h"
@@ -30,7 +31,8 @@ typedef struct job {
     double *adaptive; /* [entries * channels], or NULL */
     double *result;   /* [tasks][entries], task = channel * frames + frame */
     csrec_solve_report *reports;
-    bool stopped, joined; /* joined: the first frame has the mean of all */
+    csrec_team team;
+    bool joined;          /* the first frame has the mean of all */
     const char *backend;  /* where it ran */
     const char *products; /* backend of the operators, or NULL */
 } job;
@@ -156,29 +158,29 @@ static csrec_status make_adaptive(job *j, const csrec_backend *backend, csrec_er
         csrec_status status =
             csrec_recover_adaptive(j->measurement, &options, backend->adaptive, j->adaptive,
                                    &report, is_named(j) ? error : NULL);
+        if (!status && report.outcome == CSREC_INTERRUPTED) csrec_team_stop(&j->team);
         if (!status || is_named(j)) return status;
     }
-    return csrec_recover_adaptive(j->measurement, &options, NULL, j->adaptive, &report, error);
+    csrec_status status =
+        csrec_recover_adaptive(j->measurement, &options, NULL, j->adaptive, &report, error);
+    if (!status && report.outcome == CSREC_INTERRUPTED) csrec_team_stop(&j->team);
+    return status;
 }
 
-/* Every task reports through here, one at a time; a request to stop reaches them all. */
+/* Every task reports through here; a request to stop reaches them all. */
 static bool pass_progress(const csrec_progress *progress, void *context) {
     job *j = context;
-    bool stopped;
-#pragma omp critical(csrec_basis)
-    {
-        csrec_progress seen = *progress;
-        seen.stage = j->solve.solver;
-        /* A schedule is as long for every task; other solvers end when they end. */
-        bool planned = strcmp(j->solve.solver, "threshold") == 0;
-        int64_t each = j->tasks == 1 || planned ? progress->total : 1;
-        seen.total = j->tasks * each;
-        seen.done = j->tasks == 1 || planned ? j->done * each + progress->done : j->done;
-        if (j->options->solve.progress && !j->stopped)
-            j->stopped = j->options->solve.progress(&seen, j->options->solve.context);
-        stopped = j->stopped;
-    }
-    return stopped;
+    csrec_progress seen = *progress;
+    int64_t done;
+#pragma omp atomic read
+    done = j->done;
+    seen.stage = j->solve.solver;
+    /* A schedule is as long for every task; other solvers end when they end. */
+    bool planned = strcmp(j->solve.solver, "threshold") == 0;
+    int64_t each = j->tasks == 1 || planned ? progress->total : 1;
+    seen.total = j->tasks * each;
+    seen.done = j->tasks == 1 || planned ? done * each + progress->done : done;
+    return csrec_team_report(&j->team, &seen);
 }
 
 /* The frames of a size of block, or the basis, are a track. */
@@ -210,17 +212,17 @@ static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
 
 static csrec_status run_all(job *j, csrec_error *error) {
     int threads = csrec_threads(j->options->threads);
-    csrec_status status = CSREC_OK;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int64_t task = 0; task < j->tasks; task++) {
-        csrec_error text = {{0}};
-        csrec_status own = run_task(j, j->tasks - 1 - task, &text); /* large blocks first */
-        if (own) {
-#pragma omp critical(csrec_basis)
-            status = csrec_fail(error, own, "%s", text.text);
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t task = 0; task < j->tasks; task++) {
+            csrec_error text = {{0}};
+            csrec_status own = run_task(j, j->tasks - 1 - task, &text); /* large blocks first */
+            if (own) csrec_team_fail(&j->team, task, own, text.text);
         }
+        csrec_team_gather(&j->team);
     }
-    return status;
+    return j->team.status ? csrec_fail(error, j->team.status, "%s", j->team.error.text) : CSREC_OK;
 }
 
 /* ---- on a device: all frames of a channel at once, their mean comes back */
@@ -276,7 +278,7 @@ static csrec_status run_on(const csrec_backend *backend, job *j, int64_t channel
         work.step[f] = j->spec[f].step;
     }
     work.round = *rounds;
-    if (j->stopped)
+    if (csrec_team_stopped(&j->team))
         work.rounds = 0;
     else
         status = backend->threshold(&work, mean, energy, error);
@@ -384,6 +386,8 @@ csrec_status csrec_recover_basis(const csrec_measurement *measurement,
                                  double *signal, csrec_recover_report *report, csrec_error *error) {
     job j = {.measurement = measurement, .options = options};
     double start = csrec_seconds();
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"basis", 0, 0, -1.0});
     csrec_status status = set_up(&j, backend, error);
     double ready = csrec_seconds();
     if (!status) status = run_somewhere(backend, &j, error);
@@ -391,6 +395,7 @@ csrec_status csrec_recover_basis(const csrec_measurement *measurement,
     report->backend = j.backend;
     report->seconds_tree = ready - start;
     report->seconds_pursuit = csrec_seconds() - ready;
+    csrec_team_end(&j.team);
     for (int f = 0; f < FRAMES; f++) csrec_operator_destroy(j.A[f]);
     free(j.adaptive);
     free(j.filters);

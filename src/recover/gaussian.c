@@ -71,6 +71,7 @@ typedef struct job {
     const csrec_backend *backend;
     void *device; /* the picture there, or NULL */
     bool best, stopped;
+    csrec_team team;
 } job;
 
 bool csrec_gaussian_suits(const csrec_measurement *measurement) {
@@ -274,13 +275,6 @@ static void set_guide(job *j) {
     }
 }
 
-static bool watch(int64_t done, int64_t total, void *context) {
-    const job *j = context;
-    const csrec_solve_options *solve = &j->options->solve;
-    csrec_progress progress = {"gaussian", j->round * total + done, j->count * total, -1.0};
-    return solve->progress && solve->progress(&progress, solve->context);
-}
-
 static void deliver(const job *j, double *signal) {
     const csrec_measurement *m = j->m;
     for (int64_t i = 0; i < j->entries; i++)
@@ -309,13 +303,15 @@ static void turn_colours(job *j) {
 
 static csrec_status run_round(job *j, const csrec_gaussian_round *round, csrec_error *error) {
     if (j->device) {
-        j->stopped = watch(0, 1, j);
+        csrec_progress progress = {"gaussian", j->round, j->count, -1.0};
+        j->stopped = csrec_team_report(&j->team, &progress);
         return j->stopped ? CSREC_OK
                           : j->backend->gaussian->run(j->device, round, j->options->seed, error);
     }
     set_guide(j);
     csrec_status status = csrec_gaussian_run(&j->picture, round, j->options->seed, j->threads,
-                                             &j->matches, watch, j, &j->stopped);
+                                             &j->matches, &j->team, j->round, j->count);
+    j->stopped = csrec_team_stopped(&j->team);
     return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 
@@ -363,6 +359,8 @@ csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
     choose_rounds(&j, effort);
     status = check_memory(&j, error);
     if (status) return status;
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"gaussian", 0, j.count, -1.0});
     status = set_up(&j);
     if (status) csrec_fail(error, status, "out of memory");
     if (!status) status = start(&j, signal, report, error);
@@ -375,6 +373,7 @@ csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED;
     report->backend = j.backend->name;
     report->seconds_pursuit = csrec_seconds() - began;
+    csrec_team_end(&j.team);
     clear(&j);
     return status;
 }

@@ -4,6 +4,7 @@
 #define CSREC_RECOVER_GAUSSIAN_H
 
 #include "core/error.h"
+#include "core/team.h"
 
 /* One round: every group of patches matched on the estimate, fitted, conditioned, aggregated.
  * Constants are for values with a range of 255. */
@@ -75,15 +76,13 @@ int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at)
 
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
 
-/* Tells the share of the round that is done; true to stop. */
-typedef bool (*csrec_gaussian_watch)(int64_t done, int64_t total, void *context);
-
-/* u and variance become those of the next round, unless `stopped`. `seed` shifts the reference
- * patches. matches: zeroed before the first round; a round `again` needs the seed of the one
- * before. The result does not depend on the number of threads. */
+/* u and variance become those of the next round, unless the team is stopped, which is told that
+ * this is round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
+ * before the first round; a round `again` needs the seed of the one before. The result does not
+ * depend on the number of threads. */
 csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
-                                csrec_gaussian_watch watch, void *context, bool *stopped);
+                                csrec_team *team, int number, int count);
 
 /* Whether it takes the measurement: a shape of two or three axes, of at most 2^30 entries. */
 bool csrec_gaussian_suits(const csrec_measurement *measurement);

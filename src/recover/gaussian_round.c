@@ -33,10 +33,9 @@ typedef struct round_state {
     float *framed;                    /* the guides with `margin` pixels around them, or NULL */
     csrec_group_sums *sums;           /* [WAVE][channels] */
     float *weight, *value, *variance; /* [channels][depth * height * width] */
-    csrec_gaussian_watch watch;
-    void *context;
+    csrec_team *team;
+    int number, count; /* of the round among all */
     int64_t done, total;
-    bool stopped;
 } round_state;
 
 static const csrec_group_simd *choose_simd(void) {
@@ -315,14 +314,11 @@ static void run_tile(round_state *s, int64_t tile, int thread, csrec_group_sums 
 }
 
 static bool is_stopped(round_state *s) {
-    bool stopped;
-#pragma omp critical(csrec_gaussian)
-    {
-        if (!s->stopped && s->watch) s->stopped = s->watch(s->done, s->total, s->context);
-        s->done++;
-        stopped = s->stopped;
-    }
-    return stopped;
+    int64_t done;
+#pragma omp atomic capture
+    done = s->done++;
+    csrec_progress progress = {"gaussian", s->number * s->total + done, s->count * s->total, -1.0};
+    return csrec_team_report(s->team, &progress);
 }
 
 /* One row of the picture: what the tiles of the wave have there. */
@@ -343,11 +339,15 @@ static void add_row(round_state *s, int64_t row, int tiles) {
 }
 
 static void run_wave(round_state *s, int64_t first, int tiles) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
-    for (int i = 0; i < tiles; i++)
-        if (!is_stopped(s))
-            run_tile(s, first + i, omp_get_thread_num(), &s->sums[i * s->p->channels]);
-    if (s->stopped) return;
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int i = 0; i < tiles; i++)
+            if (!is_stopped(s))
+                run_tile(s, first + i, omp_get_thread_num(), &s->sums[i * s->p->channels]);
+        csrec_team_gather(s->team);
+    }
+    if (csrec_team_stopped(s->team)) return;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t row = 0; row < (int64_t)s->p->depth * s->p->height; row++) add_row(s, row, tiles);
 }
@@ -366,22 +366,23 @@ static void finish(round_state *s) {
 
 csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
-                                csrec_gaussian_watch watch, void *context, bool *stopped) {
+                                csrec_team *team, int number, int count) {
     round_state s = {.p = picture,
                      .round = round,
                      .simd = choose_simd(),
                      .threads = threads,
                      .matches = matches,
-                     .watch = watch,
-                     .context = context};
+                     .team = team,
+                     .number = number,
+                     .count = count};
     csrec_status status = create(&s, seed);
     s.total = tiles_of(&s);
-    for (int64_t first = 0; !status && first < s.total && !s.stopped; first += WAVE) {
+    for (int64_t first = 0; !status && first < s.total && !csrec_team_stopped(team);
+         first += WAVE) {
         int64_t left = s.total - first;
         run_wave(&s, first, (int)(left < WAVE ? left : WAVE));
     }
-    if (!status && !s.stopped) finish(&s);
-    *stopped = s.stopped;
+    if (!status && !csrec_team_stopped(team)) finish(&s);
     clear(&s);
     return status;
 }

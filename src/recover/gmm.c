@@ -38,6 +38,7 @@ typedef struct job {
     float *values; /* [2][entries * channels] samples, estimate */
     unsigned char *mask;
     bool stopped;
+    csrec_team team;
     csrec_record *record;
     double *signal; /* as delivered, where rounds are recorded */
 } job;
@@ -262,13 +263,6 @@ static csrec_status start_mixture(job *j, csrec_error *error) {
     return status;
 }
 
-static bool watch(int64_t done, int64_t total, void *context) {
-    const job *j = context;
-    const csrec_solve_options *solve = &j->options->solve;
-    csrec_progress progress = {"gmm", done, total, -1.0};
-    return solve->progress && solve->progress(&progress, solve->context);
-}
-
 static void deliver(const job *j, double *signal) {
     for (int64_t i = 0; i < j->entries * j->m->channels; i++)
         signal[i] = ((double)j->picture.u[i] - j->units.offset) / j->units.gain;
@@ -290,12 +284,12 @@ static void note_round(int round, double energy, void *context) {
 static csrec_status run(job *j, csrec_error *error) {
     csrec_status status = CSREC_OK;
     if (!j->options->model) status = start_mixture(j, error);
-    j->picture.watch = watch;
+    j->picture.team = &j->team;
     j->picture.round_done = j->record ? note_round : NULL;
     j->picture.context = j;
     if (!status && !j->stopped)
-        status = csrec_fit_run(&j->picture, &j->mixture, j->set.rounds, j->set.adapt, &j->stopped,
-                               error);
+        status = csrec_fit_run(&j->picture, &j->mixture, j->set.rounds, j->set.adapt, error);
+    j->stopped = j->stopped || csrec_team_stopped(&j->team);
     return status;
 }
 
@@ -310,6 +304,8 @@ csrec_status csrec_recover_gmm(const csrec_measurement *measurement,
     csrec_shape_count(&measurement->shape, &j.entries);
     j.picture.threads = csrec_threads(options->threads);
     if (j.picture.threads > THREADS_MOST) j.picture.threads = THREADS_MOST;
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"gmm", 0, 0, -1.0});
     status = set_up(&j, error);
     j.record = csrec_history_record(options->history, 0, "rounds of the mixture", "round", -1);
     j.signal = signal;
@@ -321,6 +317,7 @@ csrec_status csrec_recover_gmm(const csrec_measurement *measurement,
         report->residual = csrec_samples_residual(measurement, signal);
         report->seconds_pursuit = csrec_seconds() - began;
     }
+    csrec_team_end(&j.team);
     csrec_mixture_clear(&j.mixture);
     free(j.values);
     free(j.mask);

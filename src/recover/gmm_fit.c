@@ -33,7 +33,7 @@ typedef struct fit {
     double *work;                        /* [threads] */
     float *room;                         /* [threads][room_size] */
     size_t work_size, room_size;
-    bool stopped, adapt;
+    bool adapt;
     int round, rounds;
 } fit;
 
@@ -239,24 +239,20 @@ static void run_batch(fit *f, int64_t b) {
     }
 }
 
-static bool is_stopped(fit *f, int64_t batch) {
-    bool stopped;
-#pragma omp critical(csrec_gmm_fit)
-    {
-        const csrec_fit_picture *p = f->p;
-        if (!f->stopped && p->watch)
-            f->stopped =
-                p->watch(f->round * f->batches + batch, f->rounds * f->batches, p->context);
-        stopped = f->stopped;
-    }
-    return stopped;
+static bool is_stopped(const fit *f, int64_t batch) {
+    csrec_progress progress = {"gmm", f->round * f->batches + batch, f->rounds * f->batches, -1.0};
+    return csrec_team_report(f->p->team, &progress);
 }
 
 static void condition(fit *f) {
     set_floats(f);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(f->p->threads)
-    for (int64_t b = 0; b < f->batches; b++)
-        if (!is_stopped(f, b)) run_batch(f, b);
+#pragma omp parallel num_threads(f->p->threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t b = 0; b < f->batches; b++)
+            if (!is_stopped(f, b)) run_batch(f, b);
+        csrec_team_gather(f->p->team);
+    }
 }
 
 /* ------------------------------------------------------------------ the next estimate */
@@ -361,8 +357,10 @@ static csrec_status adapt_mixture(fit *f, csrec_error *error) {
         int64_t n = f->first[k + 1] - f->first[k];
         csrec_status status = n > 0 ? update(f, k) : CSREC_OK;
         m->weights[k] = ((double)n + 1.0) / (double)(f->count + m->K);
-#pragma omp critical(csrec_gmm_fit)
-        if (status) worst = status;
+        if (status) {
+#pragma omp atomic write
+            worst = status;
+        }
     }
     return worst ? csrec_fail(error, worst, "solver gmm: the covariance of patches failed")
                  : CSREC_OK;
@@ -371,7 +369,7 @@ static csrec_status adapt_mixture(fit *f, csrec_error *error) {
 /* ------------------------------------------------------------------ */
 
 csrec_status csrec_fit_run(csrec_fit_picture *picture, csrec_mixture *mixture, int rounds,
-                           bool adapt, bool *stopped, csrec_error *error) {
+                           bool adapt, csrec_error *error) {
     fit f = {.p = picture, .mixture = mixture, .rounds = rounds, .adapt = adapt};
     csrec_mixture wide = {0};
     csrec_status status = create(&f, error);
@@ -382,14 +380,13 @@ csrec_status csrec_fit_run(csrec_fit_picture *picture, csrec_mixture *mixture, i
         choose(&f, &wide);
         sort(&f);
         condition(&f);
-        if (f.stopped) break;
+        if (csrec_team_stopped(picture->team)) break;
         double energy;
         status = average(&f, &energy, error);
         if (!status && picture->round_done)
             picture->round_done(f.round + 1, energy, picture->context);
         if (!status && adapt && f.round + 1 < rounds) status = adapt_mixture(&f, error);
     }
-    *stopped = f.stopped;
     csrec_mixture_clear(&wide);
     clear(&f);
     return status;

@@ -2,10 +2,8 @@
 #ifndef CSREC_RECOVER_GMM_FIT_H
 #define CSREC_RECOVER_GMM_FIT_H
 
+#include "core/team.h"
 #include "model/mixture.h"
-
-/* Tells the share of the rounds that is done; true to stop. */
-typedef bool (*csrec_fit_watch)(int64_t done, int64_t total, void *context);
 
 /* Told after each round, the first being 1, with u as it is then, and the squared distance of the
  * patches' mean to the samples, which may have been put back since. */
@@ -22,7 +20,7 @@ typedef struct csrec_fit_picture {
     float noise, tone;         /* variance of a sample's noise; unit */
     bool keep;                 /* samples have no noise: they are put back */
     int threads;
-    csrec_fit_watch watch;
+    csrec_team *team;
     csrec_fit_round round_done; /* may be NULL */
     void *context;
 } csrec_fit_picture;
@@ -34,9 +32,10 @@ void csrec_fit_cut(const csrec_fit_picture *picture, int64_t i, float *to);
 /* Rounds: each patch is given to the component that suits its estimate best, conditioned on its
  * samples there, and patches are averaged by their posterior variance; with `adapt`, mean and
  * covariance of each component then become those of its patches, posterior covariances included
- * (the maximisation step with missing entries: Yu, Sapiro and Mallat 2012, section III). `stopped`:
- * u is that of the last whole round. The result does not depend on the number of threads. */
+ * (the maximisation step with missing entries: Yu, Sapiro and Mallat 2012, section III). Where
+ * the team is stopped, u is that of the last whole round. The result does not depend on the number
+ * of threads. */
 csrec_status csrec_fit_run(csrec_fit_picture *picture, csrec_mixture *mixture, int rounds,
-                           bool adapt, bool *stopped, csrec_error *error);
+                           bool adapt, csrec_error *error);
 
 #endif

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "core/sort.h"
+#include "core/team.h"
 #include "core/threads.h"
 #include "haar/atoms.h"
 #include "operator/haar.h"
@@ -33,7 +34,7 @@ typedef struct grid_run {
     int64_t *order;     /* [n] sample of each row, rows ascending */
     csrec_atoms *atoms; /* [channels] */
     csrec_solve_report *reports;
-    csrec_status status;
+    csrec_status status; /* of building it */
     csrec_error error;
 } grid_run;
 
@@ -44,7 +45,7 @@ typedef struct job {
     int64_t values;
     csrec_recover_report report;
     int threads;
-    bool stopped;
+    csrec_team team;
     int64_t added; /* grids in the signal */
     int64_t pursuits_done;
     csrec_record *mean; /* of the grids so far */
@@ -89,49 +90,41 @@ static csrec_status build_grid(const job *j, int64_t number, grid_run *run) {
     return status;
 }
 
-/* Every pursuit reports through here, one at a time; a request to stop reaches them all. */
+/* Every pursuit reports through here; a request to stop reaches them all. */
 static bool pass_progress(const csrec_progress *progress, void *context) {
     job *j = context;
     const csrec_recover_options *options = j->options;
-    bool stopped;
-#pragma omp critical(csrec_grids_progress)
-    {
-        csrec_progress seen = *progress;
-        if (options->shifts > 1) seen.stage = "grids";
-        if (options->shifts * j->measurement->channels > 1) {
-            seen.total = options->shifts * j->measurement->channels;
-            seen.done = j->pursuits_done;
-        }
-        if (options->solve.progress && !j->stopped)
-            j->stopped = options->solve.progress(&seen, options->solve.context);
-        stopped = j->stopped;
+    csrec_progress seen = *progress;
+    if (options->shifts > 1) seen.stage = "grids";
+    if (options->shifts * j->measurement->channels > 1) {
+        seen.total = options->shifts * j->measurement->channels;
+#pragma omp atomic read
+        seen.done = j->pursuits_done;
     }
-    return stopped;
+    return csrec_team_report(&j->team, &seen);
 }
 
-static csrec_status pursue(job *j, grid_run *run, int64_t channel) {
+static csrec_status pursue(job *j, grid_run *run, int64_t channel, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     double *y = malloc((size_t)m->n * sizeof *y);
-    if (!y) return CSREC_MEMORY;
+    if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t k = 0; k < m->n; k++) y[k] = m->y[run->order[k] * m->channels + channel];
     csrec_solve_options solve = j->options->solve;
     solve.progress = pass_progress;
     solve.context = j;
-    csrec_error error = {{0}};
     csrec_grid_record to = {NULL, &run->grid};
     if (j->options->shifts == 1)
         to.record = csrec_history_record(j->options->history, 0, "pursuit", "iteration", channel);
     const csrec_watch watch = {csrec_follow_grid, &to};
     csrec_status status = csrec_solve_watched(run->A, y, &solve, to.record ? &watch : NULL, NULL,
-                                              &run->atoms[channel], &run->reports[channel], &error);
+                                              &run->atoms[channel], &run->reports[channel], error);
     bool numbered = !solve.solver || strcmp(solve.solver, "mp") == 0;
-    if (!status && !numbered) status = csrec_haar_number(run->A, &run->atoms[channel]);
-    if (status) {
-#pragma omp critical(csrec_grids)
-        run->error = error;
+    if (!status && !numbered) {
+        status = csrec_haar_number(run->A, &run->atoms[channel]);
+        if (status) csrec_fail(error, status, "%s", csrec_status_text(status));
     }
     free(y);
-#pragma omp critical(csrec_grids_progress)
+#pragma omp atomic
     j->pursuits_done++;
     return status;
 }
@@ -164,7 +157,7 @@ static csrec_status add_grid(const job *j, const grid_run *run) {
             if (!own) own = add_block(j, run, (uint64_t)first, count, row, entry, value);
         }
         if (own) {
-#pragma omp critical(csrec_grids)
+#pragma omp atomic write
             status = own;
         }
         free(row);
@@ -221,16 +214,17 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *ru
     if (status) return status;
     double built = csrec_seconds();
     int64_t channels = j->measurement->channels;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(j->threads)
-    for (int64_t p = 0; p < count * channels; p++) {
-        grid_run *run = &runs[p / channels];
-        csrec_status own = pursue(j, run, p % channels);
-        if (own) {
-#pragma omp atomic write
-            run->status = own;
+#pragma omp parallel num_threads(j->threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t p = 0; p < count * channels; p++) {
+            csrec_error text = {{0}};
+            csrec_status own = pursue(j, &runs[p / channels], p % channels, &text);
+            if (own) csrec_team_fail(&j->team, p, own, text.text);
         }
+        csrec_team_gather(&j->team);
     }
-    status = first_failure(runs, count, error);
+    if (j->team.status) status = csrec_fail(error, j->team.status, "%s", j->team.error.text);
     double pursued = csrec_seconds();
     bool some = j->added > 0;
     for (int64_t g = 0; g < count && !some; g++) some = is_complete(&runs[g], channels);
@@ -252,7 +246,7 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     int64_t shifts = j->options->shifts, channels = j->measurement->channels, begun = 0;
     grid_run *runs = calloc(BATCH, sizeof *runs);
     csrec_status status = runs ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
-    while (begun < shifts && !status && !j->stopped) {
+    while (begun < shifts && !status && !csrec_team_stopped(&j->team)) {
         int64_t count = shifts - begun < BATCH ? shifts - begun : BATCH;
         status = run_batch(j, begun, count, runs, error);
         begun += count;
@@ -265,7 +259,7 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     free(runs);
     for (int64_t k = 0; j->signal && j->added > 1 && k < j->values; k++)
         j->signal[k] /= (double)j->added;
-    if (j->stopped) j->report.outcome = CSREC_INTERRUPTED;
+    if (csrec_team_stopped(&j->team)) j->report.outcome = CSREC_INTERRUPTED;
     return status;
 }
 
@@ -284,7 +278,10 @@ csrec_status csrec_recover_grids(const csrec_measurement *measurement,
     if (signal && options->shifts > 1)
         j.mean = csrec_history_record(options->history, 0, "mean over grids", "grid", -1);
     if (signal) memset(signal, 0, (size_t)j.values * sizeof *signal);
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"grids", 0, options->shifts, -1.0});
     status = run_all(&j, atoms, error);
+    csrec_team_end(&j.team);
     if (!status) *report = j.report;
     return status;
 }

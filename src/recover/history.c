@@ -2,6 +2,7 @@
 #include "recover/history.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ typedef struct track {
 } track;
 
 struct csrec_history {
+    pthread_mutex_t lock; /* of the list of records, which threads add to */
     const double *truth;
     double peak;
     const csrec_measurement *measurement; /* during the recovery */
@@ -48,6 +50,7 @@ struct csrec_history {
 csrec_status csrec_history_create(const double *truth, double peak, csrec_history **history) {
     csrec_history *h = calloc(1, sizeof *h);
     if (!h) return CSREC_MEMORY;
+    pthread_mutex_init(&h->lock, NULL);
     h->truth = truth;
     h->peak = peak;
     *history = h;
@@ -62,11 +65,22 @@ static void clear(csrec_history *h) {
     }
     free(h->tracks);
     free(h->records);
-    *h = (csrec_history){.truth = h->truth, .peak = h->peak};
+    h->measurement = NULL;
+    h->entries = 0;
+    h->layer = NULL;
+    h->records = NULL;
+    h->n_records = 0;
+    h->tracks = NULL;
+    h->n_tracks = 0;
+    h->levels = 0;
+    memset(h->level, 0, sizeof h->level);
+    h->short_of_memory = false;
 }
 
 void csrec_history_destroy(csrec_history *h) {
-    if (h) clear(h);
+    if (!h) return;
+    clear(h);
+    pthread_mutex_destroy(&h->lock);
     free(h);
 }
 
@@ -112,13 +126,13 @@ csrec_record *csrec_history_record(csrec_history *h, int number, const char *nam
         snprintf(record->name, sizeof record->name, "%s", name);
         snprintf(record->unit, sizeof record->unit, "%s", unit);
     }
-#pragma omp critical(csrec_history)
-    if (!record || !keep_record(h, record)) {
-        h->short_of_memory = true;
-        free(record);
-        record = NULL;
-    }
-    return record;
+    pthread_mutex_lock(&h->lock);
+    bool kept = record && keep_record(h, record);
+    if (!kept) h->short_of_memory = true;
+    pthread_mutex_unlock(&h->lock);
+    if (kept) return record;
+    free(record);
+    return NULL;
 }
 
 bool csrec_record_wants(const csrec_record *record, int64_t iteration) {
@@ -139,8 +153,9 @@ void csrec_record_add(csrec_record *record, int64_t iteration, double energy, do
         int64_t room = record->room ? 2 * record->room : 64;
         entry *more = realloc(record->entries, (size_t)room * sizeof *more);
         if (!more) {
-#pragma omp atomic write
+            pthread_mutex_lock(&record->history->lock);
             record->history->short_of_memory = true;
+            pthread_mutex_unlock(&record->history->lock);
             return;
         }
         record->entries = more;

@@ -56,8 +56,9 @@ static csrec_status deliver(const csrec_many *job, int64_t at, const csrec_omp_r
                             int64_t room, int64_t k) {
     int64_t m = job->A->m;
     csrec_atoms *atoms = job->atoms ? job->atoms + at : NULL;
+    const csrec_solve_options options = csrec_many_options(job, at);
     if (result->outcome[k] < 0)
-        return csrec_solve(job->A, job->y + at * m, job->options, atoms,
+        return csrec_solve(job->A, job->y + at * m, &options, atoms,
                            job->r ? job->r + at * m : NULL, job->reports ? job->reports + at : NULL,
                            NULL);
     if (job->reports)
@@ -75,13 +76,17 @@ static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t cou
     result->r = job->r ? job->r + start * m : NULL;
     csrec_status status = job->A->backend->omp(&part, result);
     if (status) return status;
-#pragma omp parallel for schedule(dynamic, 64) num_threads(job->threads)
-    for (int64_t k = 0; k < count; k++) {
-        csrec_status own = deliver(job, start + k, result, room, k);
-        if (own) {
-#pragma omp critical(csrec_omp_backend)
-            status = own;
+#pragma omp parallel num_threads(job->threads)
+    {
+#pragma omp for schedule(dynamic, 64) nowait
+        for (int64_t k = 0; k < count; k++) {
+            csrec_status own = deliver(job, start + k, result, room, k);
+            if (own) {
+#pragma omp atomic write
+                status = own;
+            }
         }
+        csrec_team_gather(job->team);
     }
     return status;
 }

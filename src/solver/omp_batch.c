@@ -14,7 +14,6 @@
 #include <cblas.h>
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +33,6 @@ typedef struct batch {
     float *U1, *G1; /* [padded][m], [n][padded]: rounded, zeros behind */
     float *Y1, *a1; /* [CHUNK][m], [CHUNK][padded] */
     int64_t done;   /* signals, all chunks */
-    double told;    /* when progress was */
-    bool stopped;   /* asked to: what is left gets x = 0 */
 } batch;
 
 /* Of one signal, owned by a thread. */
@@ -55,6 +52,8 @@ typedef struct signal {
     int64_t *close;       /* [padded] columns near the best */
     int64_t *pick, size;
     double energy; /* ||unit - U_I x||^2 */
+    csrec_ticker ticker;
+    int64_t steps_done; /* of all signals */
     bool fine;     /* r holds the residual */
 } signal;
 
@@ -102,7 +101,7 @@ static void signal_clear(signal *s) {
 
 static bool signal_allocate(const batch *b, signal *s) {
     size_t room = (size_t)b->room;
-    *s = (signal){.b = b};
+    *s = (signal){.b = b, .ticker = {.next = 1, .stride = 1}};
     s->c = aligned_alloc(64, (size_t)b->padded * sizeof *s->c);
     s->w = malloc(room * sizeof *s->w);
     s->close = malloc((size_t)b->padded * sizeof *s->close);
@@ -253,16 +252,15 @@ static void begin(signal *s, int64_t at, int64_t in_chunk) {
 /* The loop of solve.c for one signal. false: this signal is for omp itself. */
 static bool pursue(signal *s, csrec_solve_report *report) {
     const csrec_stop *stop = &s->b->job->options->stop;
+    csrec_team *team = s->b->job->team;
     double scale = s->scale, noise = stop->sigma * sqrt((double)s->b->m);
     double goal = fmax(stop->epsilon, scale > 0.0 ? noise / scale : 0.0);
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     for (report->iterations = 0;; report->iterations++) {
         double c = 0.0, a = 0.0, before = s->energy;
-        bool stopped;
-#pragma omp atomic read
-        stopped = s->b->stopped;
+        if (csrec_ticker_due(&s->ticker, s->steps_done++)) csrec_team_poll(team);
         report->outcome = CSREC_INTERRUPTED;
-        if (stopped) break;
+        if (csrec_team_stopped(team)) break;
         report->outcome = CSREC_CONVERGED;
         if (s->energy <= goal * goal) break;
         report->outcome = CSREC_ATOM_LIMIT;
@@ -322,36 +320,27 @@ static void multiply(batch *b, int64_t start, int64_t count) {
                 1.0f, b->U1, (int)b->m, b->Y1, (int)b->m, 0.0f, b->a1, (int)b->padded);
 }
 
-/* The first thread reports for all, about every 10 ms. */
-static void report_progress(batch *b) {
-    int64_t done;
-#pragma omp atomic capture
-    done = ++b->done;
-    double now = omp_get_wtime();
-    if (omp_get_thread_num() != 0 || now - b->told < 0.01) return;
-    b->told = now;
-    if (!csrec_many_stops(b->job, done)) return;
-#pragma omp atomic write
-    b->stopped = true;
-}
-
 static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
     csrec_status status = CSREC_OK;
-    if (!b->stopped) multiply(b, start, count);
+    if (!csrec_team_stopped(b->job->team)) multiply(b, start, count);
 #pragma omp parallel num_threads(b->job->threads)
     {
         signal s;
         csrec_status own = signal_allocate(b, &s) ? CSREC_OK : CSREC_MEMORY;
-#pragma omp for schedule(dynamic, 8)
+#pragma omp for schedule(dynamic, 8) nowait
         for (int64_t k = 0; k < count; k++) {
             if (!own) own = solve_one(&s, start + k, k);
-            report_progress(b);
+            int64_t done;
+#pragma omp atomic capture
+            done = ++b->done;
+            if (csrec_ticker_due(&s.ticker, s.steps_done++)) csrec_many_stops(b->job, done);
         }
         if (own) {
-#pragma omp critical(csrec_omp_batch)
+#pragma omp atomic write
             status = own;
         }
         signal_clear(&s);
+        csrec_team_gather(b->job->team);
     }
     return status;
 }
@@ -378,7 +367,7 @@ csrec_status csrec_omp_batch(const csrec_many *job) {
     for (int64_t at = 0; at < job->count && !status; at += CHUNK) {
         int64_t count = job->count - at < CHUNK ? job->count - at : CHUNK;
         status = solve_chunk(&b, at, count);
-        b.stopped = b.stopped || csrec_many_stops(job, at + count);
+        csrec_many_stops(job, at + count);
     }
     batch_clear(&b);
     return status;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/stop.h"
 #include "core/threads.h"
@@ -116,31 +115,6 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
     return status;
 }
 
-/* Reports at most every 10 ms. The clock is read after `stride` iterations, 1 to 256, as many as
- * take 1 ms or so: an iteration costs between 100 ns and seconds. */
-typedef struct ticker {
-    struct timespec told, read;
-    int64_t next, stride;
-} ticker;
-
-static double ms_between(struct timespec a, struct timespec b) {
-    return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
-}
-
-static bool due(ticker *t, int64_t iteration) {
-    if (iteration < t->next) return false;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double ms = ms_between(t->read, now);
-    if (ms < 1.0 && t->stride < 256) t->stride *= 2;
-    if (ms > 4.0 && t->stride > 1) t->stride /= 2;
-    t->read = now;
-    t->next = iteration + t->stride;
-    if (ms_between(t->told, now) < 10.0) return false;
-    t->told = now;
-    return true;
-}
-
 static bool asked_to_stop(const csrec_solve_options *options, int64_t iteration, int64_t limit,
                           double residual) {
     csrec_progress progress = {"pursuit", iteration, limit, residual};
@@ -181,7 +155,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     double noise = run->type->planned ? 0.0 : stop->sigma * stop->sigma * (double)run->A->m;
     double goal = fmax(stop->epsilon * stop->epsilon * whole, noise);
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
-    ticker t = {.next = 1, .stride = 1};
+    csrec_ticker t = {.next = 1, .stride = 1};
     report->iterations = 0;
     look_on(run, 0, false, energy, whole);
     while (!ended(run, energy, goal, limit, report)) {
@@ -196,7 +170,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
             report->outcome = CSREC_STALLED;
             break;
         }
-        if (options->progress && due(&t, report->iterations) &&
+        if (options->progress && csrec_ticker_due(&t, report->iterations) &&
             asked_to_stop(options, report->iterations, limit, residual)) {
             report->outcome = CSREC_INTERRUPTED;
             break;
@@ -268,32 +242,23 @@ csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
                  error);
 }
 
+/* Progress of one right-hand side: reports for all of them. */
+static bool hear_stop(const csrec_progress *progress, void *context) {
+    (void)progress;
+    return csrec_team_poll(context);
+}
+
 csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k) {
     csrec_solve_options options = *job->options;
     if (options.history) options.history += k * options.history_size;
+    if (options.progress) options.progress = hear_stop;
+    options.context = job->team;
     return options;
 }
 
 bool csrec_many_stops(const csrec_many *job, int64_t done) {
     csrec_progress progress = {"right-hand sides", done, job->count, -1.0};
-    return job->options->progress && job->options->progress(&progress, job->options->context);
-}
-
-/* What the threads that go one by one share. */
-typedef struct team {
-    const csrec_many *job;
-    int64_t done;
-    bool stopped;
-} team;
-
-/* Progress of one right-hand side: only hears that the others were stopped. */
-static bool heard_stop(const csrec_progress *progress, void *context) {
-    team *t = context;
-    bool stopped;
-    (void)progress;
-#pragma omp critical(csrec_solve_team)
-    stopped = t->stopped = t->stopped || csrec_many_stops(t->job, t->done);
-    return stopped;
+    return csrec_team_report(job->team, &progress);
 }
 
 /* x = 0, for what an interruption leaves out. */
@@ -304,40 +269,34 @@ static csrec_status leave_out(const csrec_many *job, int64_t k) {
     return job->atoms ? csrec_atoms_create(0, job->atoms + k) : CSREC_OK;
 }
 
-static csrec_status solve_in_team(team *t, int64_t k, csrec_error *error) {
-    const csrec_many *job = t->job;
+static csrec_status solve_in_team(const csrec_many *job, int64_t k, csrec_error *error) {
     csrec_solve_options options = csrec_many_options(job, k);
-    bool stopped;
-#pragma omp critical(csrec_solve_team)
-    stopped = t->stopped;
-    if (stopped) return leave_out(job, k);
-    options.context = t;
-    if (options.progress) options.progress = heard_stop;
-    csrec_status status = csrec_solve(
-        job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
-        job->r ? job->r + k * job->A->m : NULL, job->reports ? job->reports + k : NULL, error);
-#pragma omp critical(csrec_solve_team)
-    {
-        t->done++;
-        t->stopped = t->stopped || csrec_many_stops(job, t->done);
-    }
-    return status;
+    if (csrec_team_stopped(job->team)) return leave_out(job, k);
+    return csrec_solve(job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
+                       job->r ? job->r + k * job->A->m : NULL,
+                       job->reports ? job->reports + k : NULL, error);
 }
 
 static csrec_status one_by_one(const csrec_many *job, csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    team t = {.job = job};
-#pragma omp parallel for schedule(dynamic, 1) num_threads(job->threads)
-    for (int64_t k = 0; k < job->count; k++) {
-        csrec_error text = {"out of memory"};
-        csrec_status own = solve_in_team(&t, k, &text);
-        if (own) {
-#pragma omp critical(csrec_solve_many)
-            status =
-                csrec_fail(error, own, "right-hand side %lld: %.400s", (long long)k, text.text);
+    int64_t done = 0;
+#pragma omp parallel num_threads(job->threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t k = 0; k < job->count; k++) {
+            csrec_error text = {"out of memory"};
+            csrec_status own = solve_in_team(job, k, &text);
+            int64_t so_far;
+#pragma omp atomic capture
+            so_far = ++done;
+            if (own) csrec_team_fail(job->team, k, own, text.text);
+            csrec_many_stops(job, so_far);
         }
+        csrec_team_gather(job->team);
     }
-    return status;
+    const csrec_team *team = job->team;
+    return team->status ? csrec_fail(error, team->status, "right-hand side %lld: %.400s",
+                                     (long long)team->place, team->error.text)
+                        : CSREC_OK;
 }
 
 static csrec_status check_many(const csrec_solver_type *type, const csrec_many *job,
@@ -364,9 +323,12 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
     if (count < 1 || threads < 0)
         return csrec_fail(error, CSREC_ARGUMENT, "%lld right-hand sides, %d threads",
                           (long long)count, threads);
-    csrec_many job = {A, count, y, options, csrec_threads(threads), atoms, r, reports};
+    csrec_team team;
+    csrec_many job = {A, count, y, options, csrec_threads(threads), atoms, r, reports, &team};
     csrec_status status = check_many(type, &job, error);
     if (status) return status;
+    csrec_team_begin(&team, options->progress, options->context,
+                     (csrec_progress){"right-hand sides", 0, count, -1.0});
     if (atoms) memset(atoms, 0, (size_t)count * sizeof *atoms);
     status = type->many ? type->many(&job) : CSREC_UNSUPPORTED;
     if (status == CSREC_UNSUPPORTED)
@@ -374,6 +336,7 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
     else if (status)
         csrec_fail(error, status, "solver %s: %s, with %lld right-hand sides", type->name,
                    csrec_status_text(status), (long long)count);
+    csrec_team_end(&team);
     for (int64_t k = 0; status && atoms && k < count; k++) csrec_atoms_clear(atoms + k);
     return status;
 }

@@ -4,6 +4,7 @@
 #define CSREC_SOLVER_SOLVER_H
 
 #include "core/error.h"
+#include "core/team.h"
 #include "operator/operator.h"
 
 typedef struct csrec_solver_type csrec_solver_type;
@@ -39,6 +40,7 @@ typedef struct csrec_many {
     csrec_atoms *atoms;
     double *r;
     csrec_solve_report *reports;
+    csrec_team *team;
 } csrec_many;
 
 struct csrec_solver_type {
@@ -70,10 +72,11 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
                                const double *y, const csrec_solve_options *options,
                                csrec_error *error);
 
-/* The options of right-hand side k: the job's, with a history of its own. */
+/* The options of right-hand side k: the job's, with a history of its own, and a callback that only
+ * hears of a request to stop: any thread may run it. */
 csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
 
-/* Reports `done` right-hand sides; true: asked to stop. One thread at a time. */
+/* Reports `done` right-hand sides; true: asked to stop. Any thread of the job. */
 bool csrec_many_stops(const csrec_many *job, int64_t done);
 
 /* CSREC_ARGUMENT: the solver has no parameter of that name; the text lists those it has. */

@@ -1,0 +1,283 @@
+/* test_progress.c - callbacks come on the calling thread, may call the library, wait for no other
+ * call, and stop what they report. */
+#include "check.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static uint64_t seed;
+
+enum { EDGE = 48, SHARE = 3, THREADS = 4, COUNT = 60 };
+
+/* ------------------------------------------------------------------ what is run */
+
+typedef struct way {
+    const char *name, *solver, *basis;
+    int64_t shifts; /* -1: the default */
+    int64_t atoms;
+    bool mean;
+} way;
+
+static const way ways[] = {
+    {"plain grid", "mp", NULL, 1, 0, false},
+    {"mean over grids", "mp", NULL, 8, 0, false},
+    {"omp on grids", "omp", NULL, 3, 20, false},
+    {"adaptive grids", NULL, NULL, 0, 0, false},
+    {"dct, threshold", "threshold", "dct", -1, 0, false},
+    {"dct and adaptive grids", "threshold", "dct", -1, 0, true},
+    {"dct, fista", "fista", "dct", -1, 60, false},
+    {"wavelet, iht", "iht", "wavelet", -1, 60, false},
+    {"gaussian", "gaussian", NULL, -1, 0, false},
+    {"gmm", "gmm", NULL, -1, 0, false},
+};
+
+enum { WAYS = sizeof ways / sizeof *ways };
+
+typedef struct scene {
+    csrec_measurement m;
+    double *signal;
+} scene;
+
+static scene draw_scene(void) {
+    scene s = {.m = {.shape = {2, {EDGE, EDGE}},
+                     .n = EDGE * EDGE / SHARE,
+                     .channels = 2,
+                     .dtype = CSREC_F64,
+                     .scale = {0.0, 255.0}}};
+    csrec_sampling sampling;
+    assert_ok(csrec_sampling_create(&s.m.shape, CSREC_PATTERN_UNIFORM, s.m.n, check_next(&seed),
+                                    &sampling, NULL));
+    s.m.index = sampling.index;
+    s.m.y = malloc((size_t)(s.m.n * s.m.channels) * sizeof *s.m.y);
+    for (int64_t k = 0; k < s.m.n * s.m.channels; k++) {
+        int64_t at = s.m.index[k / s.m.channels], x = at % EDGE, y = at / EDGE;
+        s.m.y[k] = (x > y ? 90.0 : 180.0) + 20.0 * check_uniform(&seed);
+    }
+    s.signal = malloc((size_t)EDGE * EDGE * 2 * sizeof *s.signal);
+    return s;
+}
+
+static void drop_scene(scene *s) {
+    csrec_measurement_clear(&s->m);
+    free(s->signal);
+}
+
+static csrec_outcome run_threads(const scene *s, const way *w, int threads, double *signal,
+                                 csrec_progress_fn progress, void *context) {
+    csrec_recover_options o;
+    csrec_recover_report report;
+    csrec_error error;
+    csrec_recover_defaults(&s->m, &o);
+    o.solve.solver = w->solver;
+    o.basis = w->basis;
+    o.mean = w->mean;
+    if (w->shifts >= 0) o.shifts = w->shifts;
+    o.solve.stop.atoms = w->atoms;
+    o.threads = threads;
+    o.backend = "cpu";
+    o.solve.progress = progress;
+    o.solve.context = context;
+    if (csrec_recover(&s->m, &o, signal, NULL, &report, &error))
+        fail_msg("%s: %s", w->name, error.text);
+    return report.outcome;
+}
+
+static csrec_outcome run_way(const scene *s, const way *w, double *signal,
+                             csrec_progress_fn progress, void *context) {
+    return run_threads(s, w, THREADS, signal, progress, context);
+}
+
+/* ------------------------------------------------------------------ whose thread */
+
+typedef struct listener {
+    pthread_t caller;
+    int calls, inside;
+    bool foreign, crossed; /* on another thread; while another callback ran */
+    int stop_at;           /* asks to stop at this call; 0: never */
+    int calls_after;       /* it had asked to */
+} listener;
+
+static bool listen(const csrec_progress *progress, void *context) {
+    listener *l = context;
+    int inside;
+#pragma omp atomic capture
+    inside = ++l->inside;
+    if (inside > 1) l->crossed = true;
+    if (!pthread_equal(pthread_self(), l->caller)) l->foreign = true;
+    if (!progress->stage) l->foreign = true;
+    l->calls++;
+    bool stop = l->stop_at && l->calls >= l->stop_at;
+    if (l->stop_at && l->calls > l->stop_at) l->calls_after++;
+#pragma omp atomic
+    l->inside--;
+    return stop;
+}
+
+static void callbacks_come_on_the_calling_thread(void **state) {
+    (void)state;
+    scene s = draw_scene();
+    for (int w = 0; w < WAYS; w++) {
+        listener l = {.caller = pthread_self()};
+        run_way(&s, &ways[w], s.signal, listen, &l);
+        if (l.foreign || l.crossed || l.calls == 0)
+            fail_msg("%s: %d calls, on other threads: %d, at once: %d", ways[w].name, l.calls,
+                     l.foreign, l.crossed);
+    }
+    drop_scene(&s);
+}
+
+/* On several threads the others may have ended by the first call. */
+static void a_request_to_stop_is_heard(void **state) {
+    (void)state;
+    scene s = draw_scene();
+    for (int k = 0; k < 2 * WAYS; k++) {
+        const way *w = &ways[k / 2];
+        listener l = {.caller = pthread_self(), .stop_at = 1};
+        int threads = k % 2 ? THREADS : 1;
+        csrec_outcome outcome = run_threads(&s, w, threads, s.signal, listen, &l);
+        if ((threads == 1 && outcome != CSREC_INTERRUPTED) || l.calls_after > 0)
+            fail_msg("%s: outcome %d, %d more calls", w->name, (int)outcome, l.calls_after);
+        for (int64_t i = 0; i < EDGE * EDGE * 2; i++) assert_true(isfinite(s.signal[i]));
+    }
+    drop_scene(&s);
+}
+
+/* ------------------------------------------------------------------ calls within calls */
+
+typedef struct nested {
+    const scene *s;
+    const way *w;
+    double *signal;
+    bool done;
+} nested;
+
+static bool recover_within(const csrec_progress *progress, void *context) {
+    nested *n = context;
+    (void)progress;
+    if (n->done) return false;
+    n->done = true;
+    run_way(n->s, n->w, n->signal, NULL, NULL);
+    return false;
+}
+
+static void a_callback_may_recover(void **state) {
+    (void)state;
+    scene s = draw_scene();
+    size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
+    double *wanted = malloc(bytes), *within = malloc(bytes);
+    for (int w = 0; w < WAYS; w++) {
+        nested n = {.s = &s, .w = &ways[w], .signal = within};
+        run_way(&s, &ways[w], wanted, NULL, NULL);
+        run_way(&s, &ways[w], s.signal, recover_within, &n);
+        assert_true(n.done);
+        assert_memory_equal(s.signal, wanted, bytes);
+        assert_memory_equal(within, wanted, bytes);
+    }
+    free(wanted);
+    free(within);
+    drop_scene(&s);
+}
+
+/* ------------------------------------------------------------------ calls beside calls */
+
+typedef struct meeting {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    int present;
+    bool missed;
+} meeting;
+
+typedef struct visitor {
+    meeting *place;
+    const scene *s;
+    const way *w;
+    double *signal;
+    bool came;
+} visitor;
+
+/* Returns once both callers are in their callbacks: none waits for the other's. */
+static bool meet(const csrec_progress *progress, void *context) {
+    visitor *v = context;
+    struct timespec end;
+    (void)progress;
+    if (v->came) return false;
+    v->came = true;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 120;
+    pthread_mutex_lock(&v->place->lock);
+    v->place->present++;
+    pthread_cond_broadcast(&v->place->change);
+    while (v->place->present < 2 && !v->place->missed)
+        if (pthread_cond_timedwait(&v->place->change, &v->place->lock, &end))
+            v->place->missed = true;
+    pthread_mutex_unlock(&v->place->lock);
+    return false;
+}
+
+static void *visit(void *context) {
+    visitor *v = context;
+    run_way(v->s, v->w, v->signal, meet, v);
+    return NULL;
+}
+
+static void two_calls_report_at_once(void **state) {
+    (void)state;
+    scene s = draw_scene();
+    size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
+    double *other = malloc(bytes);
+    for (int w = 0; w < WAYS; w++) {
+        meeting place = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, false};
+        visitor a = {&place, &s, &ways[w], s.signal, false};
+        visitor b = {&place, &s, &ways[w], other, false};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, visit, &b), 0);
+        visit(&a);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        if (place.missed) fail_msg("%s: a callback waits for another call", ways[w].name);
+        assert_memory_equal(s.signal, other, bytes);
+    }
+    free(other);
+    drop_scene(&s);
+}
+
+/* ------------------------------------------------------------------ right-hand sides */
+
+/* Of the second solver's matrix some columns are nearly the same: those signals go one by one. */
+static void right_hand_sides_report_on_the_calling_thread(void **state) {
+    (void)state;
+    enum { M = 24, N = 48 };
+    double matrix[M * N], y[COUNT * M];
+    for (int i = 0; i < M * N; i++) matrix[i] = check_normal(&seed);
+    for (int i = 0; i < M; i++) matrix[i * N + 1] = matrix[i * N] * (1.0 + 1e-15 * (i % 2));
+    for (int i = 0; i < COUNT * M; i++) y[i] = check_normal(&seed);
+    csrec_operator_spec spec = {.name = "dense", .m = M, .n = N, .matrix = matrix};
+    csrec_operator *A;
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    static const char *const solvers[] = {"romp", "omp", "mp", "cosamp"};
+    for (int k = 0; k < 4; k++) {
+        csrec_solve_report reports[COUNT];
+        listener l = {.caller = pthread_self()};
+        csrec_solve_options o = {
+            .solver = solvers[k], .stop = {.atoms = 6}, .progress = listen, .context = &l};
+        assert_ok(csrec_solve_many(A, COUNT, y, &o, THREADS, NULL, NULL, reports, NULL));
+        assert_true(l.calls > 0 && !l.foreign && !l.crossed);
+        l.stop_at = 1;
+        l.calls = 0;
+        assert_ok(csrec_solve_many(A, COUNT, y, &o, THREADS, NULL, NULL, reports, NULL));
+        assert_true(!l.foreign && !l.crossed);
+        assert_int_equal(l.calls_after, 0);
+    }
+    csrec_operator_destroy(A);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(callbacks_come_on_the_calling_thread),
+        cmocka_unit_test(a_request_to_stop_is_heard),
+        cmocka_unit_test(a_callback_may_recover),
+        cmocka_unit_test(two_calls_report_at_once),
+        cmocka_unit_test(right_hand_sides_report_on_the_calling_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
