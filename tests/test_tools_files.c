@@ -68,10 +68,35 @@ static void no_sync_gives_the_same_files(void **state) {
              "$L pca planes.npy -o n.m.npz --no-sync && cmp s.m.npz n.m.npz");
 }
 
+/* The commands that once wrote over what they read. */
+static void no_output_replaces_an_input(void **state) {
+    (void)state;
+    run_well("$S gray.png -o q.npz -r 0.3 --mask-out q.png && cp q.npz copy.npz");
+    check_untouched("$R q.npz --shifts 1 -C q.npz", 2, "--coefficients q.npz and input q.npz");
+    check_untouched("$R q.npz -r gray.png -o ./gray.png", 2, "--output ./gray.png and --reference");
+    check_untouched("$R gray.png -m q.png -o q.png", 2, "--output q.png and --mask q.png");
+    check_untouched("$S gray.png -o n.npz -r 0.3 -m gray.png", 2, "--mask-out gray.png and input");
+    check_untouched("$L pca gray.png -o n.npz --plot gray.png", 2, "--plot gray.png and input");
+    check_untouched("$R q.npz -s 1 -o z.png --plot z.png", 2, "z.png");
+    run_well("$L conv gray.png -o own.npz -k 4 -i 1 -q && "
+             "$L conv gray.png -o own.npz --resume ./own.npz -i 1 -q");
+}
+
+static void temporaries_of_killed_runs_are_removed(void **state) {
+    (void)state;
+    run_well("$S gray.png -o t.npz -r 0.3 && mkdir t && touch .csrec-1-0.tmp t/.csrec-77-3.tmp "
+             "t/.csrec-mine.tmp");
+    run_well("$R t.npz -s 1 -o t/ && test ! -e t/.csrec-77-3.tmp && test -e t/.csrec-mine.tmp && "
+             "test -e .csrec-1-0.tmp");
+    run_well("$R t.npz -s 1 -o t.png && test ! -e .csrec-1-0.tmp");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_failure_keeps_what_was_there),
                                        cmocka_unit_test(a_failure_of_stdout_keeps_the_page),
                                        cmocka_unit_test(every_output_follows_links),
-                                       cmocka_unit_test(no_sync_gives_the_same_files)};
+                                       cmocka_unit_test(no_sync_gives_the_same_files),
+                                       cmocka_unit_test(no_output_replaces_an_input),
+                                       cmocka_unit_test(temporaries_of_killed_runs_are_removed)};
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
 }

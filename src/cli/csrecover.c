@@ -5,7 +5,7 @@
 
 #define AT(member) .offset = offsetof(cli_recover_arguments, member)
 static const cli_option options[] = {
-    {"output", 'o', CLI_TEXT, "FILE",
+    {"output", 'o', CLI_WRITE, "FILE",
      "The recovered signal: .png (2-D, 1 or 3 channels) or .npy, or - for stdout (npy unless "
      "--format png). A folder, or a name ending in /, which is made, takes the recovery of every "
      "INPUT by its name.",
@@ -18,11 +18,11 @@ static const cli_option options[] = {
      .low = 8, .high = 16},
     {"scale", 0, CLI_TEXT, "LOW,HIGH",
      "Values that are black and white in a PNG, instead of the file's scale.", AT(scale)},
-    {"coefficients", 'C', CLI_TEXT, "FILE",
+    {"coefficients", 'C', CLI_WRITE, "FILE",
      "Write the atoms as .npz: column, coefficient, count, levels, and channel if there are "
      "several. Needs a single grid, --shifts 1.",
      AT(coefficients)},
-    {"mask", 'm', CLI_TEXT, "FILE",
+    {"mask", 'm', CLI_READ, "FILE",
      "INPUT is a picture of which only the non-zero pixels of this PNG or .npy are samples.",
      AT(mask)},
     {"quality", 'Q', CLI_CHOICE, "NAME",
@@ -33,7 +33,7 @@ static const cli_option options[] = {
      .choice = cli_solver_name},
     {"basis", 'B', CLI_CHOICE, "NAME", "What the signal is sparse in (default haar).", AT(basis),
      .choice = cli_basis_name},
-    {"model", 'M', CLI_TEXT, "FILE",
+    {"model", 'M', CLI_READ, "FILE",
      "A model from cslearn that the recovery rests on: pca for aligned pictures of its size, gmm "
      "for patches of any picture.",
      AT(model)},
@@ -69,17 +69,17 @@ static const cli_option options[] = {
     {.name = "devices",
      .type = CLI_DEVICES,
      .help = "List the backends and their devices and exit."},
-    {"reference", 'r', CLI_TEXT, "FILE",
+    {"reference", 'r', CLI_READ, "FILE",
      "Compare with the truth, .png or .npy, or a folder with one of the name of each INPUT: PSNR "
      "over all channels and the mean SSIM of the "
      "channels, of values before they are rounded or clamped.",
      AT(reference)},
-    {"report", 0, CLI_TEXT, "FILE",
+    {"report", 0, CLI_WRITE, "FILE",
      "Write a page, .html, that needs no network: samples, recovery, reference and error, residual "
      "and PSNR over the iterations, levels of atoms, settings, the command, times and warnings. A "
      "folder takes the page of every INPUT.",
      AT(report)},
-    {"plot", 0, CLI_TEXT, "FILE", "Write the plots of the page alone, .svg or .png.", AT(plot)},
+    {"plot", 0, CLI_WRITE, "FILE", "Write the plots of the page alone, .svg or .png.", AT(plot)},
     {"history", 0, CLI_FLAG, NULL, "Report residual and PSNR over the iterations with --json, too.",
      AT(history)},
     {"resume", 0, CLI_FLAG, NULL,
@@ -122,7 +122,8 @@ static const cli_tool tool = {
     .listing = cli_methods_list,
     .n_options = sizeof options / sizeof *options,
     .operand = offsetof(cli_recover_arguments, inputs),
-    .many = true};
+    .many = true,
+    .paths = cli_recover_add_paths};
 
 int main(int argc, char **argv) {
     cli_request request = {.tool = &tool,

@@ -27,7 +27,7 @@ static const char *pattern_name(int i) {
 
 #define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
-    {"output", 'o', CLI_TEXT, "FILE", "Measurement file to write, .npz, or - for stdout.",
+    {"output", 'o', CLI_WRITE, "FILE", "Measurement file to write, .npz, or - for stdout.",
      AT(output)},
     {"pattern", 'p', CLI_CHOICE, "NAME",
      "How positions are drawn (default poisson for 2-D and 3-D, else jitter).", AT(pattern),
@@ -41,7 +41,7 @@ static const cli_option options[] = {
      "Add Gaussian noise of this standard deviation, in units of the data. It is stored as sigma; "
      "the samples become float32 (float64 stays).",
      AT(noise), .low = 0.0, .high = 1e300},
-    {"mask-out", 'm', CLI_TEXT, "FILE",
+    {"mask-out", 'm', CLI_WRITE, "FILE",
      "Write the mask too: .png (2-D; sampled pixels white) or .npy (bool).", AT(mask_out)},
     {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy holds channels, not space.",
      AT(channels_last)},

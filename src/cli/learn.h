@@ -13,7 +13,7 @@ typedef struct cli_learner {
 /* Of every learner: the model it writes. */
 #define CLI_MODEL_OUTPUT(struct_)                                                                  \
     {                                                                                              \
-        .name = "output", .letter = 'o', .type = CLI_TEXT, .argument = "FILE",                     \
+        .name = "output", .letter = 'o', .type = CLI_WRITE, .argument = "FILE",                     \
         .help = "Model file to write, .npz.", .offset = offsetof(struct_, output)                  \
     }
 

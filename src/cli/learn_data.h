@@ -68,6 +68,9 @@ typedef struct cli_data {
     int64_t patch[2], stride;
 } cli_data;
 
+/* Adds the files of the inputs that are folders. */
+void cli_data_add_paths(const cli_data_options *options, cli_paths *paths);
+
 /* Opens every input: PNG, folders of PNG and .npy, .npy. CLI_CONTINUE, or the exit code after a
  * line. cli_data_close after either. */
 int cli_data_open(const cli_tool *tool, const cli_data_options *options, cli_data *data);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "alias.h"
 #include "input.h"
 #include "output.h"
 
@@ -76,6 +77,19 @@ csrec_status cli_data_files_list(const cli_data_options *options, cli_data_file 
     *files = l.file;
     *count = l.n;
     return status;
+}
+
+/* A folder that cannot be listed has its own message when it is opened. */
+void cli_data_add_paths(const cli_data_options *options, cli_paths *paths) {
+    csrec_error error;
+    cli_data_file *files = NULL;
+    int n = 0;
+    (void)cli_data_files_list(options, &files, &n, &error);
+    for (int i = 0; i < n; i++) {
+        cli_paths_add(paths, &(cli_path){.path = files[i].path}); /* reading twice is no fault */
+        free(files[i].path);
+    }
+    free(files);
 }
 
 /* ------------------------------------------------------------------ opening */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alias.h"
 #include "learn.h"
 #include "learn_data.h"
 #include "output.h"
@@ -52,6 +53,23 @@ static const cli_option options[] = {
     CLI_QUIET(arguments),
     CLI_STANDARD};
 
+/* NULL: out of memory. */
+static char *state_name(const char *output) {
+    size_t room = strlen(output) + sizeof ".state";
+    char *name = malloc(room);
+    if (name) snprintf(name, room, "%s.state", output);
+    return name;
+}
+
+static void add_paths(const void *given, cli_paths *paths) {
+    const arguments *a = given;
+    char *state = a->output ? state_name(a->output) : NULL;
+    paths->failed = paths->failed || (a->output && !state);
+    cli_paths_add(paths, &(cli_path){.option = "output", .path = state, .written = true});
+    free(state);
+    cli_data_add_paths(&a->in, paths);
+}
+
 static const cli_tool tool = {
     .name = "cslearn gmm",
     .brief = "Learns a mixture of Gaussians of patches, pictures, or rows.",
@@ -69,23 +87,17 @@ static const cli_tool tool = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .operand = offsetof(arguments, in.inputs),
-    .many = true};
+    .many = true,
+    .paths = add_paths};
 
 /* A run: what every step needs. */
 typedef struct {
     const arguments *a;
     const cli_data *data;
     cli_progress progress;
-    char state[4096], settings[400];
+    char *state, settings[400];
     int64_t shown;
 } job;
-
-static int check_arguments(const arguments *a) {
-    int code = cli_model_check(&tool, a->output, NULL);
-    if (code == CLI_CONTINUE && strlen(a->output) > 4000)
-        return cli_usage(&tool, "--output: the name is too long");
-    return code;
-}
 
 /* ------------------------------------------------------------------ rounds */
 
@@ -215,12 +227,13 @@ static int run_job(const arguments *a, const cli_data *data) {
     if (!j) return cli_failure(&tool, "out of memory");
     j->a = a;
     j->data = data;
-    snprintf(j->state, sizeof j->state, "%s.state", a->output);
+    j->state = state_name(a->output);
     snprintf(j->settings, sizeof j->settings, "gmm, %s, %lld components, start %s, least %g",
              data->settings, (long long)a->components, start_name(a->start), a->least);
-    int code = find_state(j, &from);
+    int code = j->state ? find_state(j, &from) : cli_failure(&tool, "out of memory");
     if (code == CLI_CONTINUE) code = learn(j, from);
     csrec_model_destroy(from);
+    free(j->state);
     free(j);
     return code;
 }
@@ -229,7 +242,7 @@ static int run(int argc, char **argv) {
     arguments a = {.in = {.seed = 1, .most = 200000}, .components = 20};
     cli_data data = {.held = -1};
     int code = cli_parse(&tool, argc, argv, &a);
-    if (code == CLI_CONTINUE) code = check_arguments(&a);
+    if (code == CLI_CONTINUE) code = cli_model_check(&tool, a.output, NULL);
     if (code == CLI_CONTINUE) code = cli_data_open(&tool, &a.in, &data);
     if (code == CLI_CONTINUE) code = run_job(&a, &data);
     cli_data_close(&data);

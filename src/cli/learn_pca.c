@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alias.h"
 #include "learn.h"
 #include "learn_data.h"
 #include "learn_plot.h"
@@ -27,13 +28,17 @@ static const cli_option options[] = {
     {"energy", 'e', CLI_REAL, "E",
      "Keep the components that hold this share of the variance (default 0.99, or all K).",
      AT(energy), .low = 1e-6, .high = 1.0},
-    {"plot", 0, CLI_TEXT, "FILE", "Draw the mean and the components into this PNG.", AT(plot)},
+    {"plot", 0, CLI_WRITE, "FILE", "Draw the mean and the components into this PNG.", AT(plot)},
     CLI_THREADS(arguments),
     CLI_BACKEND(arguments),
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     CLI_QUIET(arguments),
     CLI_STANDARD};
+
+static void add_paths(const void *given, cli_paths *paths) {
+    cli_data_add_paths(&((const arguments *)given)->in, paths);
+}
 
 static const cli_tool tool = {
     .name = "cslearn pca",
@@ -55,7 +60,8 @@ static const cli_tool tool = {
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .operand = offsetof(arguments, in.inputs),
-    .many = true};
+    .many = true,
+    .paths = add_paths};
 
 static void set_texts(const cli_data *d, csrec_model *model) {
     char text[400];

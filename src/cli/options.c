@@ -1,5 +1,5 @@
 /* options.c - parses a command line by a tool's table. */
-#include "options.h"
+#include "alias.h"
 
 #include <errno.h>
 #include <math.h>
@@ -137,6 +137,8 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
         *(bool *)to = true;
         break;
     case CLI_TEXT:
+    case CLI_READ:
+    case CLI_WRITE:
         *(const char **)to = value;
         break;
     case CLI_INTEGER:
@@ -189,7 +191,8 @@ static int take(const cli_tool *tool, const cli_option *option, const char *atta
     if (!value)
         return cli_usage(tool, "--%s needs a value, %s; see %s --help", option->name,
                          option->argument, tool->name);
-    if (option->type == CLI_TEXT && !*value)
+    bool text = option->type == CLI_TEXT || option->type == CLI_READ || option->type == CLI_WRITE;
+    if (text && !*value)
         return cli_usage(tool, "--%s needs a value, %s, and was given an empty one", option->name,
                          option->argument);
     return store(tool, option, value, w->arguments);
@@ -264,5 +267,5 @@ int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments) {
     }
     if (code == CLI_CONTINUE && !has_operand(tool, arguments))
         return cli_usage(tool, "no input given; usage: %s %s", tool->name, tool->synopsis);
-    return code;
+    return code == CLI_CONTINUE ? cli_alias_check(tool, arguments) : code;
 }

@@ -14,6 +14,8 @@ enum { CLI_DONE = 0, CLI_FAILURE = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130, CLI_
 typedef enum cli_type {
     CLI_FLAG,    /* bool, set to true */
     CLI_TEXT,    /* const char *, points into argv */
+    CLI_READ,    /* the same: the path of what is read */
+    CLI_WRITE,   /* the same: of what is written; both are compared by cli_alias_check */
     CLI_INTEGER, /* int64_t, low .. high */
     CLI_SEED,    /* uint64_t, decimal or 0x */
     CLI_REAL,    /* double, finite, low .. high */
@@ -53,6 +55,7 @@ typedef struct cli_option {
     double low, high;             /* CLI_INTEGER, CLI_REAL: inclusive */
     const char *(*choice)(int i); /* CLI_CHOICE: name i, NULL past the end */
     const char *(*key)(int i);    /* of a KEY=VALUE: name i, NULL past the end */
+    const char *may_alias;        /* CLI_READ: the CLI_WRITE option that may replace the file */
 } cli_option;
 
 /* bash, zsh, fish (completion.c). */
@@ -108,6 +111,8 @@ const char *cli_backend_name(int i);
         .offset = offsetof(struct_, quiet)                                                         \
     }
 
+typedef struct cli_paths cli_paths; /* alias.h */
+
 typedef struct cli_tool {
     const char *name, *brief; /* a command of a program is named "program command" */
     const char *synopsis;     /* what follows the name */
@@ -118,6 +123,8 @@ typedef struct cli_tool {
     void (*listing)(FILE *out); /* of CLI_LISTING */
     size_t operand; /* offset of a const char *, the one operand; `many`: of cli_operands */
     bool many;      /* one operand or more */
+    /* Adds the paths that follow from the arguments but are not themselves given; NULL: none. */
+    void (*paths)(const void *arguments, cli_paths *paths);
 } cli_tool;
 
 /* Fills `arguments` (defaults set by the caller). CLI_CONTINUE, or the code to exit with: CLI_DONE

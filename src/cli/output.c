@@ -23,6 +23,12 @@ bool cli_is_dash(const char *path) {
     return path && strcmp(path, "-") == 0;
 }
 
+bool cli_is_folder(const char *path) {
+    struct stat info;
+    size_t length = strlen(path);
+    return path[length - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
 int cli_output_check(const cli_tool *tool, const char *path) {
     struct stat info;
     if (cli_is_dash(path)) return CLI_CONTINUE;
@@ -38,6 +44,7 @@ int cli_output_check(const cli_tool *tool, const char *path) {
         code = cli_failure(tool, "%s: its folder cannot be written: %s; choose another", path,
                            strerror(errno));
     free(folder);
+    if (code == CLI_CONTINUE) csrec_files_sweep(path);
     return code;
 }
 

@@ -13,8 +13,11 @@ cli_format cli_format_of(const char *path);
 /* path is "-"; NULL is not. */
 bool cli_is_dash(const char *path);
 
+/* A name that ends in / is a folder's, whether it is there or not. */
+bool cli_is_folder(const char *path);
+
 /* CLI_CONTINUE if a file can be made at path ("-": always), else CLI_FAILURE after its line. Asked
- * before any work. */
+ * before any work; what killed runs have left in its folder is removed. */
 int cli_output_check(const cli_tool *tool, const char *path);
 
 /* How values become a picture: black and white, and bits a sample. */

@@ -92,8 +92,8 @@ int cli_folders_make(const cli_request *request, cli_folders *made);
 /* Removes those of them that hold nothing. */
 void cli_folders_drop(const cli_folders *made);
 
-/* Two inputs that would write the same output are refused. */
-int cli_names_check(const cli_request *request);
+/* Adds what a folder of --output, --report, --plot or --reference holds for each input. */
+void cli_recover_add_paths(const void *arguments, cli_paths *paths);
 
 /* Whether the output is there, whole, and newer than the input, the mask and the model. */
 bool cli_input_is_done(const cli_request *request, const char *input);

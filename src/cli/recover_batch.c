@@ -231,8 +231,7 @@ int cli_request_run(const cli_request *request, cli_progress *progress) {
     batch b = {.request = request, .progress = progress, .code = CLI_DONE};
     double start = cli_seconds();
     cli_folders made = {.n = 0};
-    int code = cli_names_check(request);
-    if (code == CLI_CONTINUE) code = cli_folders_make(request, &made);
+    int code = cli_folders_make(request, &made);
     if (code == CLI_CONTINUE) {
         b.failed = malloc((size_t)request->a.inputs.n * sizeof *b.failed);
         if (!b.failed) code = cli_failure(request->tool, "out of memory");

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recover.h"
@@ -17,17 +16,10 @@ static int check_stdout(cli_request *request) {
     return CLI_CONTINUE;
 }
 
-/* A name that ends in / is a folder's, whether it is there or not. */
-static bool is_folder(const char *path) {
-    struct stat info;
-    size_t length = strlen(path);
-    return path[length - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
-}
-
 static int check_output_name(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     if (cli_is_dash(a->output)) return check_stdout(request);
-    request->folder = a->output && is_folder(a->output);
+    request->folder = a->output && cli_is_folder(a->output);
     if (request->folder) {
         if (a->format >= 0) request->format = a->format == 0 ? CLI_PNG : CLI_NPY;
         return CLI_CONTINUE;
@@ -47,7 +39,7 @@ static int check_illustration(const cli_request *request, const char *option, co
                               const char *endings[2], bool *folder) {
     const char *dot = path ? strrchr(path, '.') : NULL;
     if (!path) return CLI_CONTINUE;
-    *folder = is_folder(path);
+    *folder = cli_is_folder(path);
     if (*folder) return CLI_CONTINUE;
     if (request->a.inputs.n > 1)
         return cli_usage(request->tool, "%d inputs need a folder, %s FOLDER/, not %s",

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alias.h"
 #include "recover.h"
 
 int cli_input_name(const char *input, const char **name) {
@@ -24,6 +25,13 @@ static char *path_in(const char *folder, const char *input, const char *ending) 
     bool slash = folder[strlen(folder) - 1] == '/';
     if (path) snprintf(path, room, "%s%s%.*s%s", folder, slash ? "" : "/", length, name, ending);
     return path;
+}
+
+/* Temporaries that killed runs have left there. */
+static void sweep(const char *folder, const char *input) {
+    char *path = path_in(folder, input, "");
+    if (path) csrec_files_sweep(path);
+    free(path);
 }
 
 static int make_folder(const cli_tool *tool, const char *folder, cli_folders *made) {
@@ -45,7 +53,10 @@ int cli_folders_make(const cli_request *request, cli_folders *made) {
     int code = CLI_CONTINUE;
     made->n = 0;
     for (int i = 0; i < CLI_FOLDERS && code == CLI_CONTINUE; i++)
-        if (named[i]) code = make_folder(request->tool, named[i], made);
+        if (named[i]) {
+            code = make_folder(request->tool, named[i], made);
+            if (code == CLI_CONTINUE) sweep(named[i], a->inputs.text[0]);
+        }
     return code;
 }
 
@@ -53,30 +64,31 @@ void cli_folders_drop(const cli_folders *made) {
     for (int i = made->n - 1; i >= 0; i--) rmdir(made->folder[i]); /* fails where files are */
 }
 
-static int by_name(const void *a, const void *b) {
-    const char *x, *y;
-    int n = cli_input_name(*(const char *const *)a, &x);
-    int m = cli_input_name(*(const char *const *)b, &y);
-    int order = strncmp(x, y, (size_t)(n < m ? n : m));
-    return order ? order : n - m;
+/* FOLDER/NAME of each input with each ending. */
+static void add_folder(const cli_recover_arguments *a, const char *option, const char *folder,
+                       const char *const endings[2], cli_paths *paths) {
+    bool written = strcmp(option, "reference") != 0;
+    if (!folder || !cli_is_folder(folder)) return;
+    for (int i = 0; i < a->inputs.n; i++)
+        for (int e = 0; e < 2; e++) {
+            char *path = endings[e] ? path_in(folder, a->inputs.text[i], endings[e]) : NULL;
+            paths->failed = paths->failed || (endings[e] && !path);
+            cli_paths_add(paths, &(cli_path){.option = option,
+                                             .of = a->inputs.text[i],
+                                             .path = path,
+                                             .written = written});
+            free(path);
+        }
 }
 
-int cli_names_check(const cli_request *request) {
-    const cli_operands *inputs = &request->a.inputs;
-    if (!request->folder && !request->page_folder && !request->plot_folder) return CLI_CONTINUE;
-    const char **sorted = malloc((size_t)inputs->n * sizeof *sorted);
-    if (!sorted) return cli_failure(request->tool, "out of memory");
-    memcpy(sorted, inputs->text, (size_t)inputs->n * sizeof *sorted);
-    qsort(sorted, (size_t)inputs->n, sizeof *sorted, by_name);
-    int code = CLI_CONTINUE;
-    for (int i = 1; i < inputs->n && code == CLI_CONTINUE; i++)
-        if (by_name(&sorted[i - 1], &sorted[i]) == 0)
-            code =
-                cli_usage(request->tool,
-                          "%s and %s would be written to the same file of the folder; rename one",
-                          sorted[i - 1], sorted[i]);
-    free(sorted);
-    return code;
+void cli_recover_add_paths(const void *arguments, cli_paths *paths) {
+    const cli_recover_arguments *a = arguments;
+    bool png = a->format != 1, npy = a->format != 0; /* of cli_format_name; -1: as it fits */
+    add_folder(a, "output", a->output,
+               (const char *const[]){png ? ".png" : NULL, npy ? ".npy" : NULL}, paths);
+    add_folder(a, "report", a->report, (const char *const[]){".html", NULL}, paths);
+    add_folder(a, "plot", a->plot, (const char *const[]){".svg", NULL}, paths);
+    add_folder(a, "reference", a->reference, (const char *const[]){".png", ".npy"}, paths);
 }
 
 /* ------------------------------------------------------------------ done before ------------- */
@@ -124,11 +136,6 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
 
 /* ------------------------------------------------------------------ of one job -------------- */
 
-static bool is_same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static int set_output(cli_job *job) {
     const cli_request *request = job->request;
     job->format = request->format;
@@ -139,9 +146,6 @@ static int set_output(cli_job *job) {
                                             job->format == CLI_PNG ? ".png" : ".npy")
                                   : strdup(request->a.output);
     if (!job->output) return cli_job_fail(job, "%s: out of memory", job->input);
-    if (is_same_file(job->input, job->output))
-        return cli_job_fail(
-            job, "%s: would be overwritten by its own recovery; name another output", job->input);
     return CLI_CONTINUE;
 }
 

@@ -1,0 +1,201 @@
+/* alias.c - refuses a file that is to be written and is named elsewhere on the command line. */
+#include "alias.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where a path leads: a file, or the deepest folder that is there and what would be made in it. */
+typedef struct place {
+    dev_t device;
+    ino_t node;
+    char *rest; /* "" of a file that is there */
+    const cli_path *path;
+} place;
+
+enum { LINKS_MOST = 40 };
+
+void cli_paths_add(cli_paths *paths, const cli_path *path) {
+    size_t length = path->path ? strlen(path->path) : 0;
+    if (length == 0 || strcmp(path->path, "-") == 0 || path->path[length - 1] == '/') return;
+    if (paths->n == paths->room) {
+        int room = paths->room ? 2 * paths->room : 16;
+        cli_path *grown = realloc(paths->path, (size_t)room * sizeof *grown);
+        paths->failed = paths->failed || !grown;
+        if (!grown) return;
+        paths->path = grown;
+        paths->room = room;
+    }
+    char *copy = strdup(path->path);
+    paths->failed = paths->failed || !copy;
+    if (!copy) return;
+    paths->path[paths->n] = *path;
+    paths->path[paths->n++].path = copy;
+}
+
+/* ------------------------------------------------------------------ places ------------------ */
+
+/* Of a link that leads to nothing: the name it leads to. NULL: no link, or no memory. */
+static char *link_target(const char *path) {
+    struct stat info;
+    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode)) return NULL;
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0, room = (size_t)info.st_size + 1;
+    char *text = malloc(folder + room);
+    if (!text) return NULL;
+    ssize_t length = readlink(path, text + folder, room);
+    if (length <= 0 || (size_t)length >= room) {
+        free(text);
+        return NULL;
+    }
+    text[folder + (size_t)length] = '\0';
+    if (text[folder] == '/')
+        memmove(text, text + folder, (size_t)length + 1);
+    else
+        memcpy(text, path, folder);
+    return text;
+}
+
+/* Names of what is not there, without the parts that say nothing: "./a//b" is "a/b". */
+static void prepend(char *rest, const char *name) {
+    if (!*name || strcmp(name, ".") == 0) return;
+    size_t length = strlen(name);
+    memmove(rest + length + 1, rest, strlen(rest) + 1);
+    memcpy(rest, name, length);
+    rest[length] = '/';
+}
+
+/* Cuts names off until a folder is left that is there. */
+static bool locate_rest(char *path, place *to) {
+    struct stat info;
+    while (stat(*path ? path : ".", &info) != 0) {
+        char *slash = strrchr(path, '/');
+        if (*path == '\0' || (slash == path && path[1] == '\0')) return false;
+        prepend(to->rest, slash ? slash + 1 : path);
+        if (slash && slash > path)
+            *slash = '\0';
+        else
+            path[slash ? 1 : 0] = '\0';
+    }
+    to->device = info.st_dev;
+    to->node = info.st_ino;
+    return true;
+}
+
+/* false: out of memory. A place without rest and node is none. */
+static bool locate(const cli_path *path, place *to) {
+    struct stat info;
+    *to = (place){.path = path};
+    char *name = strdup(path->path);
+    for (int links = 0; name && links < LINKS_MOST && stat(name, &info) != 0; links++) {
+        char *next = link_target(name);
+        if (!next) break;
+        free(name);
+        name = next;
+    }
+    to->rest = name ? calloc(strlen(name) + 2, 1) : NULL;
+    if (to->rest && !(stat(name, &info) == 0 && !S_ISREG(info.st_mode)) && !locate_rest(name, to))
+        to->node = 0;
+    free(name);
+    return to->rest != NULL;
+}
+
+static int by_place(const void *a, const void *b) {
+    const place *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    if (x->node != y->node) return x->node < y->node ? -1 : 1;
+    int order = strcmp(x->rest, y->rest);
+    return order ? order : y->path->written - x->path->written; /* written ones first */
+}
+
+static bool is_same(const place *a, const place *b) {
+    return a->node == b->node && a->device == b->device && strcmp(a->rest, b->rest) == 0;
+}
+
+/* ------------------------------------------------------------------ the check --------------- */
+
+static bool may_alias(const cli_path *a, const cli_path *b) {
+    return a->may_alias && b->option && strcmp(a->may_alias, b->option) == 0;
+}
+
+static bool conflict(const cli_path *a, const cli_path *b) {
+    return a->written && !may_alias(b, a);
+}
+
+static void describe(const cli_path *path, char text[400]) {
+    snprintf(text, 400, "%s%s %.150s%s%.150s%s", path->option ? "--" : "",
+             path->option ? path->option : "input", path->path, path->of ? " (of " : "",
+             path->of ? path->of : "", path->of ? ")" : "");
+}
+
+static int refuse(const cli_tool *tool, const cli_path *a, const cli_path *b) {
+    char first[400], second[400];
+    if (a->written && b->written && a->of && b->of && strcmp(a->option, b->option) == 0)
+        return cli_usage(tool,
+                         "%.300s and %.300s would be written to the same file, %.300s; rename one",
+                         a->of, b->of, a->path);
+    describe(a, first);
+    describe(b, second);
+    return cli_usage(tool, "%s and %s are the same file; name another", first, second);
+}
+
+/* Those of one place are neighbours after the sort. */
+static int compare(const cli_tool *tool, const place *places, int n) {
+    for (int i = 0; i < n; i++)
+        for (int k = i + 1;
+             k < n && places[i].node && places[i].path->written && is_same(&places[i], &places[k]);
+             k++)
+            if (conflict(places[i].path, places[k].path))
+                return refuse(tool, places[i].path, places[k].path);
+    return CLI_CONTINUE;
+}
+
+static int check_paths(const cli_tool *tool, const cli_paths *paths) {
+    place *places = calloc((size_t)paths->n + 1, sizeof *places);
+    bool good = places && !paths->failed;
+    int n = 0;
+    for (; good && n < paths->n; n++) good = locate(&paths->path[n], &places[n]);
+    int code = CLI_CONTINUE;
+    if (good) {
+        qsort(places, (size_t)n, sizeof *places, by_place);
+        code = compare(tool, places, n);
+    } else {
+        code = cli_failure(tool, "out of memory");
+    }
+    while (n > 0) free(places[--n].rest);
+    free(places);
+    return code;
+}
+
+static const void *field(const void *arguments, size_t offset) {
+    return (const char *)arguments + offset;
+}
+
+static void add_operands(const cli_tool *tool, const void *arguments, cli_paths *paths) {
+    const void *operand = field(arguments, tool->operand);
+    const cli_operands one = {(const char **)(uintptr_t)operand, 1};
+    const cli_operands *all = tool->many ? operand : &one;
+    for (int i = 0; i < all->n; i++)
+        cli_paths_add(paths, &(cli_path){.path = (char *)(uintptr_t)all->text[i]});
+}
+
+int cli_alias_check(const cli_tool *tool, const void *arguments) {
+    cli_paths paths = {.n = 0};
+    for (int i = 0; i < tool->n_options; i++) {
+        const cli_option *o = &tool->options[i];
+        if (o->type != CLI_READ && o->type != CLI_WRITE) continue;
+        const char *path = *(const char *const *)field(arguments, o->offset);
+        cli_paths_add(&paths, &(cli_path){.option = o->name,
+                                          .may_alias = o->may_alias,
+                                          .path = (char *)(uintptr_t)path,
+                                          .written = o->type == CLI_WRITE});
+    }
+    add_operands(tool, arguments, &paths);
+    if (tool->paths) tool->paths(arguments, &paths);
+    int code = check_paths(tool, &paths);
+    while (paths.n > 0) free(paths.path[--paths.n].path);
+    free(paths.path);
+    return code;
+}
