@@ -232,51 +232,9 @@ static void wrong_input(void **state) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) check_refused(commands[i], 1);
 }
 
-/* ------------------------------------------------------------------ interruption ------------ */
-
-static pid_t start_long_job(void) {
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        if (freopen("err", "w", stderr) && freopen("out", "w", stdout))
-            execl(CSREC_TOOL_FOLDER "/csrecover", "csrecover", "long.npz", "-o", "long.npy",
-                  "--reference-pursuit", "--shifts", "1", (char *)NULL);
-        _exit(99);
-    }
-    return child;
-}
-
-/* A pursuit of minutes is interrupted after a while; a child that had not come to its handler yet
- * dies of the signal, one that still reads has nothing to keep, and the next one gets twice the
- * time. */
-static void interruption_keeps_the_best(void **state) {
-    (void)state;
-    int status = 0;
-    const csrec_shape shape = {1, {200000}};
-    make_array("long_truth.npy", shape, CSREC_F32);
-    run_well("$S long_truth.npy -o long.npz -r 0.5 --noise 1");
-    for (int tenths = 2; tenths < 300; tenths *= 2) {
-        const struct timespec wait = {tenths / 10, tenths % 10 * 100000000};
-        pid_t child = start_long_job();
-        nanosleep(&wait, NULL);
-        kill(child, SIGINT);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFSIGNALED(status) && !strstr(read_text("err"), "before it was begun")) break;
-    }
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 130);
-    assert_non_null(strstr(read_text("err"), "interrupted: the best so far"));
-    struct stat output, input;
-    assert_int_equal(stat("long.npy", &output) | stat("long.npz", &input), 0);
-    assert_true(output.st_mtime < input.st_mtime); /* so that --resume does it again */
-    csrec_array signal = read_values("long.npy");
-    assert_int_equal(signal.count, 200000);
-    csrec_array_clear(&signal);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reports), cmocka_unit_test(help),
-                                       cmocka_unit_test(wrong_usage), cmocka_unit_test(wrong_input),
-                                       cmocka_unit_test(interruption_keeps_the_best)};
+                                       cmocka_unit_test(wrong_usage),
+                                       cmocka_unit_test(wrong_input)};
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
 }

@@ -1,5 +1,6 @@
 /* cslearn.c - learns models from pictures and arrays: the table of learners. */
 #include "learn.h"
+#include "progress.h"
 
 static const cli_learner *const learners[] = {&cli_learn_pca, &cli_learn_gmm, &cli_learn_conv,
                                               &cli_learn_info};
@@ -13,5 +14,5 @@ int main(int argc, char **argv) {
                                  "Learns models from pictures and arrays, for csrecover --model.",
                                  commands, LEARNERS};
     int command, code = cli_program_parse(&program, argc, argv, &command);
-    return code == CLI_CONTINUE ? learners[command]->run(argc - 1, argv + 1) : code;
+    return code == CLI_CONTINUE ? cli_exit_code(learners[command]->run(argc - 1, argv + 1)) : code;
 }

@@ -107,10 +107,10 @@ static const cli_tool tool = {
         "Neighbours that were sampled at the same places, such as the frames of a sequence, are "
         "recovered together where the method treats channels by themselves, with the same "
         "result.\n"
-        "Ctrl-C stops the pursuit and writes the best so far, dated back before its input, so that "
-        "--resume and make do it again; a second one ends at once.\n"
-        "Exit code: 0 done, 1 failure of any input, 2 wrong usage, 130 interrupted, with the best "
-        "so far written.",
+        "Ctrl-C, or SIGTERM, stops the pursuit and writes the best so far, dated back before its "
+        "input, so that --resume and make do it again; a second one ends at once.\n"
+        "Exit code: 0 done, 1 failure of any input, 2 wrong usage, 130 interrupted (143 by "
+        "SIGTERM, 129 by SIGHUP), with the best so far written.",
     .examples = "csrecover scan.npz -o recovered.png\n"
                 "csrecover scan.npz -o recovered.png --reference truth.png --verbose\n"
                 "csrecover photo.png --mask mask.png -o - --format png > recovered.png\n"
@@ -143,5 +143,5 @@ int main(int argc, char **argv) {
     if (code == CLI_CONTINUE) code = cli_request_check(&request);
     if (code == CLI_CONTINUE) code = cli_request_run(&request, &progress);
     free(request.a.inputs.text);
-    return code;
+    return cli_exit_code(code);
 }

@@ -1,6 +1,5 @@
 /* cssample.c - samples a picture or array into a measurement file. */
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +73,7 @@ static const cli_tool tool = {
         "for (and --procedural, which cannot say so, is refused). Partial opacity is dropped. Both "
         "are noted on stderr.\n"
         "Ctrl-C stops and writes nothing.\n"
-        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted.",
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (143 by SIGTERM).",
     .examples = "cssample photo.png -o scan.npz --rate 0.25\n"
                 "cssample photo.png -o scan.npz --rate 0.1 --pattern uniform --seed 7 "
                 "--mask-out mask.png\n"
@@ -188,7 +187,6 @@ static int draw(const arguments *a, const csrec_shape *shape, csrec_pattern patt
     csrec_status status = csrec_sampling_create_watched(
         shape, pattern, count, a->seed, cli_progress_report, &progress, sampling, &error);
     cli_progress_finish(&progress);
-    signal(SIGINT, SIG_DFL); /* what follows is short, and leaves nothing half-written */
     if (!status) return CLI_CONTINUE;
     cli_failure(&tool, "%s: %s", a->input, error.text);
     return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
@@ -249,8 +247,10 @@ static int write_all(const arguments *a, const csrec_measurement *measurement) {
     if (!status && a->mask_out) status = add_mask(a, measurement, files, &error);
     if (!status && a->output)
         status = csrec_files_add_measurement(files, a->output, measurement, a->procedural, &error);
-    if (!status) status = csrec_files_commit(files, &error);
+    bool stopped = cli_interrupted();
+    if (!status && !stopped) status = csrec_files_commit(files, &error);
     csrec_files_destroy(files);
+    if (!status && stopped) return CLI_INTERRUPTED;
     return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
 }
 
@@ -314,5 +314,5 @@ int main(int argc, char **argv) {
     code = run(&a, &signal, &measurement);
     csrec_measurement_clear(&measurement);
     cli_signal_clear(&signal);
-    return code;
+    return cli_exit_code(code);
 }

@@ -61,7 +61,8 @@ static const cli_tool tool = {
         "Colour channels count as pictures of their own. The objective after each round is "
         "in the model as `objective` and never rises. Ctrl-C writes the filters so far; --resume "
         "goes on from them.\n"
-        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, with the filters so far "
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM, with the "
+        "filters so far "
         "written.",
     .examples = "cslearn conv photo1.png photo2.png -o filters.npz --plot filters.png\n"
                 "cslearn conv scan.npz -o own.npz --filters 48 --size 12 # from its samples alone\n"

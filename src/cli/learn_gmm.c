@@ -80,7 +80,8 @@ static const cli_tool tool = {
         "Each round is expectation maximisation over all of them; the log-likelihood never falls. "
         "After each the mixture so far is in MODEL.npz.state; a run that was interrupted goes on "
         "from there when the same command is given again, and comes to the same model.\n"
-        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (the state is kept).",
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM "
+        "(the state is kept).",
     .examples = "cslearn gmm photos/ -o photos.npz --patch 8x8 --gray\n"
                 "cslearn gmm photo.png -o photo.npz -p 8 --stride 1 -k 40 --seed 7 --verbose\n"
                 "csrecover scan.npz --model photos.npz -o photo.png",

@@ -52,7 +52,8 @@ static const cli_tool tool = {
         "are put on the scale 0 to 255, which the model tells csrecover.\n"
         "With --backend cuda covariance and eigenvectors are found on a GPU, the latter by "
         "cuSOLVER; auto does so where it is sooner done. The model says what was taken.\n"
-        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (nothing is written).",
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM "
+        "(nothing is written).",
     .examples = "cslearn pca faces/ -o faces.npz --components 200\n"
                 "cslearn pca faces.npy -o faces.npz --energy 0.98 --plot faces.png\n"
                 "cslearn pca photo.png -o patches.npz --patch 8x8 --stride 2\n"

@@ -1,7 +1,7 @@
 /* options.h - command lines: one table of options a tool, which parses and prints the help.
  *
  * Exit codes of every tool: 0 done, 1 failure (one line on stderr), 2 wrong usage (one line),
- * 130 interrupted, with the best so far written. */
+ * 130 interrupted, with the best so far written; 143 by SIGTERM, 129 by SIGHUP (cli_exit_code). */
 #ifndef CSREC_CLI_OPTIONS_H
 #define CSREC_CLI_OPTIONS_H
 

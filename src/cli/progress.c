@@ -11,16 +11,23 @@
 
 enum { BAR = 16, LINE = 256 };
 
-/* A signal handler can reach nothing but this. */
+/* A signal handler can reach nothing but this: the number of the first signal, or 0. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number) {
-    (void)number;
-    interrupted = 1;
+    if (interrupted) { /* as if nobody had taken the signal over, once this returns */
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    interrupted = number;
 }
 
 bool cli_interrupted(void) {
     return interrupted != 0;
+}
+
+int cli_exit_code(int code) {
+    return code == CLI_INTERRUPTED && interrupted ? 128 + interrupted : code;
 }
 
 double cli_seconds(void) {
@@ -29,13 +36,24 @@ double cli_seconds(void) {
     return (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
 }
 
-void cli_progress_start(cli_progress *progress, bool quiet) {
-    *progress = (cli_progress){.bar = !quiet && isatty(STDERR_FILENO)};
-    struct sigaction action;
+static void take_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action, before;
     memset(&action, 0, sizeof action);
     action.sa_handler = interrupt;
-    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
-    sigaction(SIGINT, &action, NULL);
+    action.sa_flags = SA_RESTART;
+    for (int i = 0; i < 3; i++) {
+        /* nohup stays what it is; a shell starts what runs in the background deaf to Ctrl-C. */
+        bool deaf = numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 &&
+                    before.sa_handler == SIG_IGN;
+        if (!deaf) sigaction(numbers[i], &action, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN); /* a failed write, which leaves no temporary behind */
+}
+
+void cli_progress_start(cli_progress *progress, bool quiet) {
+    *progress = (cli_progress){.bar = !quiet && isatty(STDERR_FILENO)};
+    take_signals();
 }
 
 void cli_progress_next(cli_progress *progress, const char *label, double goal) {

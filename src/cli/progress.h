@@ -1,8 +1,8 @@
-/* progress.h - a progress bar on a terminal, and Ctrl-C that keeps the best so far. */
+/* progress.h - a progress bar on a terminal, and signals that keep the best so far. */
 #ifndef CSREC_CLI_PROGRESS_H
 #define CSREC_CLI_PROGRESS_H
 
-#include "csrec.h"
+#include "options.h"
 
 typedef struct cli_progress {
     bool bar;       /* draw: stderr is a terminal and nobody asked for quiet */
@@ -15,7 +15,8 @@ typedef struct cli_progress {
     char label[64]; /* what is worked on, of several inputs */
 } cli_progress;
 
-/* Takes over SIGINT: the first one makes cli_progress_report ask to stop, a second one kills. */
+/* Takes over SIGINT, SIGTERM and SIGHUP: the first one makes cli_progress_report ask to stop, a
+ * second one kills. */
 void cli_progress_start(cli_progress *progress, bool quiet);
 
 /* The next piece of work: its name, empty if there is only one, and its goal. */
@@ -27,8 +28,11 @@ bool cli_progress_report(const csrec_progress *now, void *context);
 /* Takes the bar off the screen. */
 void cli_progress_finish(cli_progress *progress);
 
-/* Whether Ctrl-C was pressed. */
+/* Whether one of the signals came. */
 bool cli_interrupted(void);
+
+/* What to exit with: for CLI_INTERRUPTED 128 and the number of the signal. */
+int cli_exit_code(int code);
 
 /* Seconds of a monotonic clock. */
 double cli_seconds(void);
