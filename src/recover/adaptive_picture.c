@@ -1,13 +1,13 @@
 /* adaptive_picture.c - the state of an adaptive recovery. */
 #include "recover/adaptive_picture.h"
 
-#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "recover/history.h"
+#include "recover/tones.h"
 
 /* ------------------------------------------------------------------ memory */
 
@@ -87,33 +87,15 @@ static void number_sites(csrec_picture *p, const csrec_measurement *m) {
     for (int b = 0; b < CSREC_BASES; b++) p->base.at[b] = p->bases + (int64_t)b * p->sites;
 }
 
-/* Half the width of channel c's values, and their middle; halves first, so that nothing
- * overflows. */
-static double channel_half(const csrec_measurement *m, int64_t c, double *middle) {
-    double least = m->y[c], most = m->y[c];
-    for (int64_t i = 0; i < m->n; i++) {
-        double v = m->y[i * m->channels + c];
-        least = v < least ? v : least;
-        most = v > most ? v : most;
-    }
-    *middle = least == most ? least : least / 2 + most / 2;
-    return most / 2 - least / 2;
-}
-
-/* The scale of the measurement tells the range of the picture, unless values go far beyond. */
 static void scale_values(csrec_picture *p, const csrec_measurement *m) {
-    double half = 0.0, given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
-    for (int64_t c = 0; c < m->channels; c++) half = fmax(half, channel_half(m, c, &p->middle[c]));
-    if (isfinite(given) && given >= half / 8) half = given;
-    p->unit = half / 127.5;
-    if (!(p->unit > 0.0)) p->unit = 1.0;
+    p->unit = csrec_tones_unit(m, p->middle);
     for (int64_t i = 0; i < m->n; i++)
         for (int64_t c = 0; c < m->channels; c++) {
             double v = m->y[i * m->channels + c];
             int64_t site = p->site[m->index[i]];
             p->y[site * m->channels + c] = (float)((v - p->middle[c]) / p->unit);
         }
-    p->sigma = m->sigma > 0.0 ? (float)(m->sigma / p->unit) : 0.0f;
+    p->sigma = csrec_tones_sigma(m, p->unit);
     p->threshold = 3.0f * p->sigma;
 }
 
@@ -192,17 +174,12 @@ static double sample_share(const csrec_picture *p, const float *u) {
     return fit / (fit + noise);
 }
 
-/* Samples at the ends of the range of a double may be overshot. */
-static double finite(double v) {
-    return fmax(-DBL_MAX, fmin(DBL_MAX, v));
-}
-
 void csrec_picture_deliver(const csrec_picture *p, const csrec_measurement *m, const float *u,
                            double *signal) {
     for (int64_t k = 0; k < p->sites; k++)
         for (int64_t c = 0; c < p->channels; c++)
             signal[(int64_t)p->pixel[k] * p->channels + c] =
-                finite(p->middle[c] + p->unit * (double)u[k * p->channels + c]);
+                p->middle[c] + p->unit * (double)u[k * p->channels + c];
     double share = sample_share(p, u);
     for (int64_t i = 0; i < m->n; i++)
         for (int64_t c = 0; c < p->channels; c++) {

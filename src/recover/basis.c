@@ -12,7 +12,10 @@
 #include "operator/mask.h"
 #include "recover/adaptive.h"
 #include "recover/history.h"
+#include "recover/model.h"
+#include "recover/normal.h"
 #include "recover/recover.h"
+#include "recover/tones.h"
 #include "solver/solver.h"
 #include "solver/threshold.h"
 
@@ -381,9 +384,9 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
     }
 }
 
-csrec_status csrec_recover_basis(const csrec_measurement *measurement,
-                                 const csrec_recover_options *options, const csrec_backend *backend,
-                                 double *signal, csrec_recover_report *report, csrec_error *error) {
+static csrec_status recover(const csrec_measurement *measurement,
+                            const csrec_recover_options *options, const csrec_backend *backend,
+                            double *signal, csrec_recover_report *report, csrec_error *error) {
     job j = {.measurement = measurement, .options = options};
     double start = csrec_seconds();
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
@@ -402,4 +405,32 @@ csrec_status csrec_recover_basis(const csrec_measurement *measurement,
     free(j.result);
     free(j.reports);
     return status;
+}
+
+/* Thresholds cut at a value, in float: what rounding does to a value decides whether it stays. In
+ * tones the values are the same whatever units they come in, and so is what stays. */
+static csrec_status recover_in_tones(const csrec_measurement *measurement,
+                                     const csrec_recover_options *options, double unit,
+                                     const csrec_backend *backend, double *signal,
+                                     csrec_recover_report *report, csrec_error *error) {
+    csrec_normal normal;
+    csrec_status status = csrec_normal_create(measurement, options, unit, &normal, error);
+    csrec_history_unit(options->history, unit);
+    if (!status) status = recover(&normal.m, &normal.options, backend, signal, report, error);
+    if (!status) status = csrec_normal_deliver(&normal, signal, NULL, error);
+    if (!status && options->solve.stop.sigma == 0.0) csrec_samples_restore(measurement, signal);
+    csrec_history_unit(options->history, 1.0);
+    csrec_normal_clear(&normal);
+    return status;
+}
+
+csrec_status csrec_recover_basis(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, const csrec_backend *backend,
+                                 double *signal, csrec_recover_report *report, csrec_error *error) {
+    const char *solver = options->solve.solver;
+    bool threshold = !solver || strcmp(solver, "threshold") == 0;
+    double unit = threshold ? csrec_tones_unit(measurement, NULL) : 1.0;
+    return unit == 1.0
+               ? recover(measurement, options, backend, signal, report, error)
+               : recover_in_tones(measurement, options, unit, backend, signal, report, error);
 }

@@ -65,8 +65,9 @@ static csrec_status solve(const csrec_measurement *measurement,
 }
 
 csrec_status csrec_recover_conv(const csrec_measurement *measurement,
-                                const csrec_recover_options *options, double *signal,
+                                const csrec_recover_options *options, double unit, double *signal,
                                 csrec_recover_report *report, csrec_error *error) {
+    (void)unit; /* filters have none */
     const csrec_measurement *m = measurement;
     if (m->shape.dims != 2)
         return csrec_fail(error, CSREC_UNSUPPORTED,

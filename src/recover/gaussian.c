@@ -12,6 +12,7 @@
 #include "recover/gaussian_colour.h"
 #include "recover/history.h"
 #include "recover/recover.h"
+#include "recover/tones.h"
 #include "solver/solver.h"
 
 /* Measured: docs/gaussian.md. */
@@ -178,32 +179,11 @@ static csrec_status allocate(job *j) {
     return j->guide ? CSREC_OK : CSREC_MEMORY;
 }
 
-/* Halves first: differences of large values must not overflow. */
-static double half_range(const csrec_measurement *m, int64_t c, double *middle) {
-    double least = m->y[c], most = m->y[c];
-    for (int64_t i = 0; i < m->n; i++) {
-        least = fmin(least, m->y[i * m->channels + c]);
-        most = fmax(most, m->y[i * m->channels + c]);
-    }
-    *middle = least / 2 + most / 2;
-    return most / 2 - least / 2;
-}
-
-/* The scale of the measurement tells the range of the picture, unless values go far beyond. */
-static void set_scale(job *j) {
-    const csrec_measurement *m = j->m;
-    double half = 0.0, given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
-    for (int64_t c = 0; c < m->channels; c++) half = fmax(half, half_range(m, c, &j->middle[c]));
-    if (isfinite(given) && given >= half / 8) half = given;
-    j->unit = half / 127.5;
-    if (!(j->unit > 0.0)) j->unit = 1.0;
-}
-
 static csrec_status set_up(job *j) {
     const csrec_measurement *m = j->m;
     csrec_status status = allocate(j);
     if (status) return status;
-    set_scale(j);
+    j->unit = csrec_tones_unit(m, j->middle);
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
@@ -216,7 +196,7 @@ static csrec_status set_up(job *j) {
     j->picture.channels = (int)m->channels;
     j->picture.mask = j->mask;
     j->picture.guide = j->guide;
-    j->picture.sigma = m->sigma > 0.0 ? (float)(m->sigma / j->unit) : 0.0f;
+    j->picture.sigma = csrec_tones_sigma(m, j->unit);
     return CSREC_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "recover/history.h"
 #include "recover/model.h"
 #include "recover/recover.h"
+#include "recover/tones.h"
 #include "solver/solver.h"
 
 enum { THREADS_MOST = 256, LEARNING = 8 };
@@ -30,6 +31,7 @@ typedef struct settings {
 typedef struct job {
     const csrec_measurement *m;
     const csrec_recover_options *options;
+    double unit; /* of y, in the model's units */
     settings set;
     csrec_model_units units;
     csrec_fit_picture picture;
@@ -104,19 +106,18 @@ static csrec_status check_picture(const csrec_measurement *m, const csrec_recove
  * differences of large values must not overflow. */
 static void set_units(job *j) {
     const csrec_measurement *m = j->m;
-    double least = m->y[0], most = m->y[0], given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
+    double least = m->y[0], most = m->y[0];
     for (int64_t i = 0; i < m->n * m->channels; i++) {
         least = fmin(least, m->y[i]);
         most = fmax(most, m->y[i]);
     }
-    double half = most / 2 - least / 2, middle = least / 2 + most / 2;
-    if (isfinite(given) && given >= half / 8) half = given;
+    double half = csrec_tones_half(m, most / 2 - least / 2), middle = least / 2 + most / 2;
     if (!(half > 0.0)) half = 127.5;
     j->picture.tone = 1.0f;
     j->units = (csrec_model_units){127.5 / half, -middle * (127.5 / half)};
     if (!j->options->model) return;
     const csrec_array *scale = csrec_model_array(j->options->model, "scale");
-    j->units = csrec_model_units_of(j->options->model, m);
+    j->units = csrec_model_units_of(j->options->model, m, j->unit);
     double span = fabs(j->units.gain) * 2.0 * half;
     if (scale) span = fabs(csrec_array_value(scale, 1) - csrec_array_value(scale, 0));
     j->picture.tone = (float)(span / 255.0);
@@ -175,7 +176,8 @@ static csrec_status set_up(job *j, csrec_error *error) {
             j->values[m->index[i] * m->channels + c] =
                 (float)(j->units.gain * m->y[i * m->channels + c] + j->units.offset);
     }
-    double sigma = fmax(fabs(j->units.gain) * m->sigma, (double)p->tone);
+    double tone = (double)p->tone, sigma = fabs(j->units.gain) * m->sigma;
+    sigma = fmax(tone, fmin(sigma, CSREC_TONES_NOISE * tone));
     p->noise = (float)(sigma * sigma);
     p->keep = !(m->sigma > 0.0);
     p->mask = j->mask;
@@ -294,10 +296,10 @@ static csrec_status run(job *j, csrec_error *error) {
 }
 
 csrec_status csrec_recover_gmm(const csrec_measurement *measurement,
-                               const csrec_recover_options *options, double *signal,
+                               const csrec_recover_options *options, double unit, double *signal,
                                csrec_recover_report *report, csrec_error *error) {
     double began = csrec_seconds();
-    job j = {.m = measurement, .options = options};
+    job j = {.m = measurement, .options = options, .unit = unit};
     csrec_status status = check_picture(measurement, options, error);
     if (!status) status = read_settings(&j, error);
     if (status) return status;

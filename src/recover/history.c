@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/units.h"
+
 /* Early steps change most, and later ones are seen on a logarithmic axis. */
 enum { EVERY = 16, NAME = 40, TRACKS_RESULT = 1 << 20 };
 
@@ -20,6 +22,7 @@ struct csrec_record {
     int track;
     int64_t channel;
     char name[NAME], unit[NAME];
+    double scale; /* of its values, in the truth's */
     entry *entries;
     int64_t n, room;
     int64_t next; /* iteration to take down after the last */
@@ -36,6 +39,7 @@ struct csrec_history {
     const double *truth;
     double peak;
     const csrec_measurement *measurement; /* during the recovery */
+    double unit, scale; /* of the measurement's values and of those recorded now, in the truth's */
     int64_t entries;
     const double *layer;
     csrec_record **records; /* by track, then channel, once the recovery has ended */
@@ -100,11 +104,20 @@ int csrec_history_levels(const csrec_history *h, int64_t count[64]) {
     return h->levels;
 }
 
-void csrec_history_begin(csrec_history *h, const csrec_measurement *measurement) {
+void csrec_history_begin(csrec_history *h, const csrec_measurement *measurement, double unit) {
     if (!h) return;
     clear(h);
     h->measurement = measurement;
+    h->unit = h->scale = unit;
     csrec_shape_count(&measurement->shape, &h->entries);
+}
+
+void csrec_history_restart(csrec_history *h) {
+    if (h) csrec_history_begin(h, h->measurement, h->unit);
+}
+
+void csrec_history_unit(csrec_history *h, double unit) {
+    if (h) h->scale = h->unit * unit;
 }
 
 static bool keep_record(csrec_history *h, csrec_record *record) {
@@ -123,6 +136,7 @@ csrec_record *csrec_history_record(csrec_history *h, int number, const char *nam
         record->history = h;
         record->track = number;
         record->channel = channel;
+        record->scale = h->scale;
         snprintf(record->name, sizeof record->name, "%s", name);
         snprintf(record->unit, sizeof record->unit, "%s", unit);
     }
@@ -169,8 +183,10 @@ double csrec_record_error(const csrec_record *record, const double *signal) {
     const csrec_history *h = record->history;
     double error = 0.0;
     if (!h->truth) return NAN;
-    for (int64_t i = 0; i < h->entries * h->measurement->channels; i++)
-        error += (h->truth[i] - signal[i]) * (h->truth[i] - signal[i]);
+    for (int64_t i = 0; i < h->entries * h->measurement->channels; i++) {
+        double off = csrec_in_unit(h->truth[i], record->scale) - signal[i];
+        error += off * off;
+    }
     return error;
 }
 
@@ -198,7 +214,7 @@ bool csrec_record_has_truth(const csrec_record *record) {
 double csrec_record_truth(const csrec_record *record, int64_t place) {
     const csrec_history *h = record->history;
     int64_t at = place * h->measurement->channels + record->channel;
-    return h->truth[at] - (h->layer ? h->layer[at] : 0.0);
+    return csrec_in_unit(h->truth[at], record->scale) - (h->layer ? h->layer[at] : 0.0);
 }
 
 void csrec_history_layer(csrec_history *h, const double *layer) {
@@ -254,8 +270,9 @@ static csrec_history_step sum_up(const csrec_history *h, csrec_record *const *re
         error += e->error;
     }
     double values = (double)(h->entries * h->measurement->channels);
+    double peak = csrec_in_unit(h->peak, records[0]->scale);
     return (csrec_history_step){iteration, whole > 0.0 ? sqrt(energy / whole) : 0.0,
-                                10.0 * log10(h->peak * h->peak * values / error)};
+                                10.0 * log10(peak * peak * values / error)};
 }
 
 /* Whether it is known how far the channel was then: taken down, or ended before. */

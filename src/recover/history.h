@@ -10,8 +10,15 @@
 /* The steps of one channel (or of all at once) in one track. One thread at a time adds. */
 typedef struct csrec_record csrec_record;
 
-/* Forgets what is there, for a recovery of this measurement. */
-void csrec_history_begin(csrec_history *history, const csrec_measurement *measurement);
+/* Forgets what is there, for a recovery of this measurement, whose values are in `unit` of the
+ * truth's. */
+void csrec_history_begin(csrec_history *history, const csrec_measurement *measurement, double unit);
+
+/* The same recovery begins anew. */
+void csrec_history_restart(csrec_history *history);
+
+/* Records from now on are of values in another unit of the measurement's; 1: in its own. */
+void csrec_history_unit(csrec_history *history, double unit);
 
 /* A new record. track: order of the tracks; channel: -1 for one of all channels. name and unit are
  * copied. NULL if memory is short, which csrec_history_end reports. Thread-safe. */

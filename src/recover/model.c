@@ -8,8 +8,9 @@
 #include "recover/gmm.h"
 
 typedef csrec_status (*recover_fn)(const csrec_measurement *measurement,
-                                   const csrec_recover_options *options, double *signal,
-                                   csrec_recover_report *report, csrec_error *error);
+                                   const csrec_recover_options *options, double unit,
+                                   double *signal, csrec_recover_report *report,
+                                   csrec_error *error);
 
 static const struct {
     const char *kind, *solver; /* solver: the one name that options may give, NULL: none */
@@ -22,10 +23,10 @@ static const struct {
 enum { WAYS = sizeof ways / sizeof *ways };
 
 csrec_model_units csrec_model_units_of(const csrec_model *model,
-                                       const csrec_measurement *measurement) {
+                                       const csrec_measurement *measurement, double unit) {
     const csrec_array *scale = csrec_model_array(model, "scale");
     const double *from = measurement->scale, *to = scale ? scale->data : NULL;
-    if (!to || from[0] == from[1]) return (csrec_model_units){1.0, 0.0};
+    if (!to || from[0] == from[1]) return (csrec_model_units){unit, 0.0};
     double gain = (to[1] - to[0]) / (from[1] - from[0]);
     return (csrec_model_units){gain, to[0] - gain * from[0]};
 }
@@ -53,7 +54,7 @@ double csrec_samples_residual(const csrec_measurement *measurement, const double
 }
 
 csrec_status csrec_recover_model(const csrec_measurement *measurement,
-                                 const csrec_recover_options *options, double *signal,
+                                 const csrec_recover_options *options, double unit, double *signal,
                                  csrec_recover_report *report, csrec_error *error) {
     const char *kind = csrec_model_kind(options->model), *solver = options->solve.solver;
     if (!signal)
@@ -71,7 +72,7 @@ csrec_status csrec_recover_model(const csrec_measurement *measurement,
             return csrec_fail(error, CSREC_ARGUMENT,
                               "a model of kind %s is not for solver %s; leave one of both out",
                               kind, solver);
-        return ways[i].recover(measurement, options, signal, report, error);
+        return ways[i].recover(measurement, options, unit, signal, report, error);
     }
     return csrec_fail(error, CSREC_UNSUPPORTED, "there is no recovery with models of kind %s",
                       kind);

@@ -162,7 +162,7 @@ static void deliver(const job *j, double *signal) {
 }
 
 csrec_status csrec_recover_pca(const csrec_measurement *measurement,
-                               const csrec_recover_options *options, double *signal,
+                               const csrec_recover_options *options, double unit, double *signal,
                                csrec_recover_report *report, csrec_error *error) {
     const csrec_model *model = options->model;
     double began = csrec_seconds();
@@ -174,7 +174,7 @@ csrec_status csrec_recover_pca(const csrec_measurement *measurement,
                           options->solve.settings[0].name);
     const csrec_array *components = csrec_model_array(model, "components");
     job j = {.m = measurement,
-             .units = csrec_model_units_of(model, measurement),
+             .units = csrec_model_units_of(model, measurement, unit),
              .n = components->shape.dim[1],
              .k = components->shape.dim[0],
              .samples = measurement->n * measurement->channels,

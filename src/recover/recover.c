@@ -10,6 +10,7 @@
 #include "recover/gmm.h"
 #include "recover/history.h"
 #include "recover/model.h"
+#include "recover/normal.h"
 
 void csrec_recover_defaults(const csrec_measurement *measurement, csrec_recover_options *options) {
     *options = (csrec_recover_options){.columns = CSREC_COLUMNS_TWO_SIDED,
@@ -82,8 +83,50 @@ static csrec_status run_somewhere(way recover, const csrec_measurement *measurem
         recover(measurement, options, backend, signal, atoms, report, only ? error : NULL);
     if (!status || only) return status;
     *report = (csrec_recover_report){0};
-    csrec_history_begin(options->history, measurement);
+    csrec_history_restart(options->history);
     return recover(measurement, options, &csrec_backend_cpu, signal, atoms, report, error);
+}
+
+/* By what the options ask for. `unit`: of y, see normal.h. */
+static csrec_status run(const csrec_measurement *measurement, const csrec_recover_options *options,
+                        const csrec_backend *backend, double unit, double *signal,
+                        csrec_atoms *atoms, csrec_recover_report *report, csrec_error *error) {
+    bool model = options->model != NULL, gmm = csrec_gmm_wanted(options);
+    if (model || gmm) report->backend = csrec_backend_cpu.name;
+    if (model)
+        return csrec_recover_model(measurement, options, unit, atoms ? NULL : signal, report,
+                                   error);
+    if (atoms && gmm)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "solver gmm has no coefficients; use another solver");
+    if (gmm) return csrec_recover_gmm(measurement, options, unit, signal, report, error);
+    if (csrec_gaussian_wanted(options))
+        return run_somewhere(by_groups, measurement, options, backend, signal, atoms, report,
+                             error);
+    if (atoms && csrec_basis_wanted(options))
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "coefficients are written for the haar basis only");
+    if (csrec_basis_wanted(options))
+        return csrec_recover_basis(measurement, options, backend, signal, report, error);
+    return run_somewhere(options->shifts == 0 ? on_adaptive_grids : on_grids, measurement, options,
+                         backend, signal, atoms, report, error);
+}
+
+static csrec_status recover_normal(const csrec_normal *normal, const csrec_backend *backend,
+                                   double *signal, csrec_atoms *atoms, csrec_recover_report *report,
+                                   csrec_error *error) {
+    double start = csrec_seconds();
+    csrec_history *history = normal->options.history;
+    csrec_history_begin(history, &normal->m, normal->unit);
+    csrec_status status =
+        run(&normal->m, &normal->options, backend, normal->unit, signal, atoms, report, error);
+    report->seconds_total = csrec_seconds() - start;
+    if (status) return status;
+    status = csrec_history_end(history, signal, report, error);
+    if (!status) status = csrec_normal_deliver(normal, signal, atoms, error);
+    for (int64_t c = 0; status && atoms && c < normal->m.channels; c++)
+        csrec_atoms_clear(&atoms[c]);
+    return status;
 }
 
 csrec_status csrec_recover(const csrec_measurement *measurement,
@@ -94,32 +137,12 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
     const csrec_backend *backend;
     if (!status) status = csrec_backend_choose_for(measurement, options, &backend, error);
     if (status) return status;
-    double start = csrec_seconds();
+    double largest = csrec_largest(measurement->n * measurement->channels, measurement->y);
     csrec_recover_report own = {0};
-    csrec_history_begin(options->history, measurement);
-    if (options->model) {
-        status = csrec_recover_model(measurement, options, atoms ? NULL : signal, &own, error);
-        own.backend = csrec_backend_cpu.name;
-    } else if (csrec_gmm_wanted(options)) {
-        status = atoms ? csrec_fail(error, CSREC_UNSUPPORTED,
-                                    "solver gmm has no coefficients; use another solver")
-                       : csrec_recover_gmm(measurement, options, signal, &own, error);
-        own.backend = csrec_backend_cpu.name;
-    } else if (csrec_gaussian_wanted(options)) {
-        status =
-            run_somewhere(by_groups, measurement, options, backend, signal, atoms, &own, error);
-    } else if (csrec_basis_wanted(options)) {
-        status = atoms ? csrec_fail(error, CSREC_UNSUPPORTED,
-                                    "coefficients are written for the haar basis only")
-                       : csrec_recover_basis(measurement, options, backend, signal, &own, error);
-    } else if (options->shifts == 0) {
-        status = run_somewhere(on_adaptive_grids, measurement, options, backend, signal, atoms,
-                               &own, error);
-    } else {
-        status = run_somewhere(on_grids, measurement, options, backend, signal, atoms, &own, error);
-    }
-    own.seconds_total = csrec_seconds() - start;
-    if (!status) status = csrec_history_end(options->history, signal, &own, error);
+    csrec_normal normal;
+    status = csrec_normal_create(measurement, options, csrec_unit_of(largest), &normal, error);
+    if (!status) status = recover_normal(&normal, backend, signal, atoms, &own, error);
+    csrec_normal_clear(&normal);
     if (!status && report) *report = own;
     return status;
 }

@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "haar/atoms.h"
 #include "solver/solver.h"
+#include "solver/units.h"
 
 static const csrec_solver_type *const types[] = {
     &csrec_solver_mp,       &csrec_solver_omp, &csrec_solver_romp,  &csrec_solver_cosamp,
@@ -44,6 +45,15 @@ static const csrec_param *find_param(const csrec_solver_type *type, const char *
     for (const csrec_param *p = type->params; p && p->name; p++)
         if (strcmp(p->name, name) == 0) return p;
     return NULL;
+}
+
+bool csrec_solver_measures(const char *solver, const char *param) {
+    for (int i = 0; i < TYPES; i++) {
+        if (solver && strcmp(types[i]->name, solver) != 0) continue;
+        for (const char *const *name = types[i]->lengths; name && *name; name++)
+            if (strcmp(*name, param) == 0) return true;
+    }
+    return false;
 }
 
 double csrec_run_param(const csrec_run *run, const char *name) {
@@ -219,11 +229,55 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
     return status;
 }
 
+/* What came out in the unit, in the units of y. */
+static csrec_status bring_back(const csrec_run *run, double unit, csrec_atoms *atoms, double *r,
+                               const csrec_solve_report *report, csrec_error *error) {
+    bool finite = isfinite(report->residual) &&
+                  csrec_scale_back(atoms->n, unit, atoms->coefficient) < 0 &&
+                  (!r || csrec_scale_back(run->A->m, unit, r) < 0);
+    return finite ? CSREC_OK
+                  : csrec_fail(error, CSREC_DATA,
+                               "solver %s: the result is beyond the range of a double; bring the "
+                               "samples and the columns of the operator to ordinary size",
+                               run->type->name);
+}
+
+static csrec_status solve_in(double unit, csrec_run *run, csrec_atoms *atoms, double *r,
+                             csrec_solve_report *report, csrec_error *error) {
+    csrec_atoms own = {0};
+    csrec_solve_report reached;
+    csrec_status status = solve(run, &(delivery){.atoms = &own, .r = r}, &reached, error);
+    if (!status) status = bring_back(run, unit, &own, r, &reached, error);
+    if (!status && report) *report = reached;
+    if (!status && atoms)
+        *atoms = own;
+    else
+        csrec_atoms_clear(&own);
+    return status;
+}
+
 csrec_status csrec_solve(const csrec_operator *A, const double *y,
                          const csrec_solve_options *options, csrec_atoms *atoms, double *r,
                          csrec_solve_report *report, csrec_error *error) {
-    csrec_run run = {.A = A, .y = y, .options = options};
-    return solve(&run, &(delivery){.atoms = atoms, .r = r}, report, error);
+    double unit = csrec_unit_of(csrec_largest(A->m, y)), *scaled_y = NULL;
+    csrec_scaled scaled;
+    const csrec_solver_type *type = find_type(options->solver);
+    csrec_status status = CSREC_OK;
+    if (!type) return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", options->solver);
+    status = csrec_solve_check(type, A, y, options, error);
+    if (status) return status;
+    status = csrec_scaled_create(options, unit, &scaled);
+    if (unit != 1.0) scaled_y = malloc((size_t)A->m * sizeof *scaled_y);
+    if (status || (unit != 1.0 && !scaled_y)) {
+        status = csrec_fail(error, CSREC_MEMORY, "out of memory for %lld samples", (long long)A->m);
+    } else {
+        for (int64_t i = 0; scaled_y && i < A->m; i++) scaled_y[i] = y[i] / unit;
+        csrec_run run = {.A = A, .y = scaled_y ? scaled_y : y, .options = &scaled.solve};
+        status = solve_in(unit, &run, atoms, r, report, error);
+    }
+    csrec_scaled_clear(&scaled);
+    free(scaled_y);
+    return status;
 }
 
 csrec_status csrec_solve_signal(const csrec_operator *A, const double *y,
@@ -315,6 +369,13 @@ static csrec_status check_many(const csrec_solver_type *type, const csrec_many *
     return CSREC_OK;
 }
 
+/* Others need a unit of their own each. */
+static bool are_ordinary(const csrec_many *job) {
+    for (int64_t k = 0; k < job->count; k++)
+        if (csrec_unit_of(csrec_largest(job->A->m, job->y + k * job->A->m)) != 1.0) return false;
+    return true;
+}
+
 csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
                               const csrec_solve_options *options, int threads, csrec_atoms *atoms,
                               double *r, csrec_solve_report *reports, csrec_error *error) {
@@ -330,7 +391,7 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
     csrec_team_begin(&team, options->progress, options->context,
                      (csrec_progress){"right-hand sides", 0, count, -1.0});
     if (atoms) memset(atoms, 0, (size_t)count * sizeof *atoms);
-    status = type->many ? type->many(&job) : CSREC_UNSUPPORTED;
+    status = type->many && are_ordinary(&job) ? type->many(&job) : CSREC_UNSUPPORTED;
     if (status == CSREC_UNSUPPORTED)
         status = one_by_one(&job, error);
     else if (status)

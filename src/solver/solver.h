@@ -46,6 +46,7 @@ typedef struct csrec_many {
 struct csrec_solver_type {
     const char *name, *brief, *source; /* source: paper and equation */
     const csrec_param *params;         /* ends with a row without a name; NULL: none */
+    const char *const *lengths;        /* parameters in the units of y, then NULL; NULL: none */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
     void (*destroy)(csrec_run *run); /* also after a failed create */
     /* Looks for the next step: the size of the best coefficient, in the units of y. NULL: the
@@ -82,6 +83,9 @@ bool csrec_many_stops(const csrec_many *job, int64_t done);
 /* CSREC_ARGUMENT: the solver has no parameter of that name; the text lists those it has. */
 csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name,
                                  csrec_error *error);
+
+/* Whether a parameter of the solver, NULL: of any, is a length in the units of y. */
+bool csrec_solver_measures(const char *solver, const char *param);
 
 /* The value of a parameter: from the options, else its default. */
 double csrec_run_param(const csrec_run *run, const char *name);

@@ -26,7 +26,8 @@ void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *t) {
         least = fmin(least, run->y[k]);
         most = fmax(most, run->y[k]);
     }
-    double range = most > least ? most - least : 1.0;
+    double range = most > least ? most - least : fabs(most);
+    if (range == 0.0) range = 1.0; /* all samples are 0, and so is what is recovered */
     t->first = csrec_run_param(run, "first");
     t->last = csrec_run_param(run, "last");
     if (t->first == 0.0) t->first = 60.0 / 255.0 * range;
@@ -146,11 +147,14 @@ static const csrec_param params[] = {
     {"soft", 0, 0, 1, "1: coefficients that stay are moved towards 0 by the threshold"},
     {0}};
 
+static const char *const lengths[] = {"first", "last", NULL};
+
 const csrec_solver_type csrec_solver_threshold = {
     .name = "threshold",
     .brief = "falling threshold on a frame of pictures, samples put back each iteration",
     .source = "Guleryuz 2006, algorithm of section III; Elad, Starck, Querre and Donoho 2005",
     .params = params,
+    .lengths = lengths,
     .create = create,
     .destroy = destroy,
     .update = update,

@@ -1,0 +1,27 @@
+/* normal.h - a measurement and options in another unit of y, and results brought back from it. */
+#ifndef CSREC_RECOVER_NORMAL_H
+#define CSREC_RECOVER_NORMAL_H
+
+#include "solver/units.h"
+
+/* value = unit * value in it. Whatever points elsewhere points to what was given. */
+typedef struct csrec_normal {
+    csrec_measurement m;
+    csrec_recover_options options;
+    double unit;
+    double *y; /* owned, or NULL where unit is 1 */
+    csrec_scaled scaled;
+} csrec_normal;
+
+/* y, sigma, scale and the lengths among the options. CSREC_MEMORY; clear it even then. */
+csrec_status csrec_normal_create(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, double unit,
+                                 csrec_normal *normal, csrec_error *error);
+void csrec_normal_clear(csrec_normal *normal);
+
+/* signal and atoms, each may be NULL, in the units of y again. CSREC_DATA: one of them is not
+ * finite, or not finite in a double. */
+csrec_status csrec_normal_deliver(const csrec_normal *normal, double *signal, csrec_atoms *atoms,
+                                  csrec_error *error);
+
+#endif
