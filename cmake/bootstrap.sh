@@ -52,6 +52,7 @@ missing_packages() {
     cmake_reached || echo cmake
     have_program ninja || echo ninja-build
     have_program pkg-config || echo pkg-config
+    have_program python3 || echo python3
     missing_libraries
     [ "${1:-}" != fuzz ] || fuzzer_links || echo clang libclang-rt-dev
 }

@@ -118,16 +118,15 @@ static void draw_axes(const cli_chart *chart, cli_canvas *canvas, const axis *x,
 
 static void draw_curve(const cli_series *series, int ink, cli_canvas *canvas, const axis *x,
                        const axis *y) {
-    double(*at)[2] = malloc((size_t)(series->n > 0 ? series->n : 1) * sizeof *at);
-    for (int64_t i = 0; at && i < series->n; i++) {
+    double(*at)[2] = series->at;
+    for (int64_t i = 0; i < series->n; i++) {
         at[i][0] = place(x, series->x[i]);
         at[i][1] = place(y, series->y[i]);
     }
-    if (at && series->n > 1 && !series->dots)
+    if (series->n > 1 && !series->dots)
         canvas->curve(canvas, series->n, (const double(*)[2])at, ink);
-    for (int64_t i = 0; at && i < series->n && !series->plain; i++)
+    for (int64_t i = 0; i < series->n && !series->plain; i++)
         canvas->datum(canvas, at[i], NULL, ink, series->x[i], series->y[i]);
-    free(at);
 }
 
 /* A dashed line with its datum at the end. */
@@ -190,10 +189,22 @@ void cli_chart_draw(const cli_chart *chart, cli_canvas *canvas, double left, dou
     canvas->end(canvas);
 }
 
+bool cli_series_create(cli_series *series, int64_t n) {
+    size_t room = (size_t)(n > 0 ? n : 1);
+    series->x = malloc(room * sizeof *series->x);
+    series->y = malloc(room * sizeof *series->y);
+    series->at = malloc(room * sizeof *series->at);
+    return series->x && series->y && series->at;
+}
+
+void cli_series_clear(cli_series *series) {
+    free(series->x);
+    free(series->y);
+    free(series->at);
+    *series = (cli_series){0};
+}
+
 void cli_chart_clear(cli_chart *chart) {
-    for (int s = 0; s < chart->n_series; s++) {
-        free(chart->series[s].x);
-        free(chart->series[s].y);
-    }
+    for (int s = 0; s < chart->n_series; s++) cli_series_clear(&chart->series[s]);
     *chart = (cli_chart){0};
 }

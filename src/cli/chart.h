@@ -7,10 +7,11 @@
 typedef struct cli_series {
     char name[64];
     int64_t n;
-    double *x, *y; /* [n], finite; x ascending */
-    bool level;    /* n = 1: a dashed line at y */
-    bool dots;     /* no curve through them */
-    bool plain;    /* a curve without dots */
+    double *x, *y;   /* [n], finite; x ascending */
+    double (*at)[2]; /* [n], where they are drawn */
+    bool level;      /* n = 1: a dashed line at y */
+    bool dots;       /* no curve through them */
+    bool plain;      /* a curve without dots */
 } cli_series;
 
 enum { CLI_SERIES_MOST = 8 };
@@ -26,6 +27,10 @@ typedef struct cli_chart {
 
 /* Size of every chart. */
 extern const double cli_chart_width, cli_chart_height;
+
+/* Room for n points, none of them set yet. false: out of memory. cli_chart_clear frees it. */
+bool cli_series_create(cli_series *series, int64_t n);
+void cli_series_clear(cli_series *series);
 
 void cli_chart_draw(const cli_chart *chart, cli_canvas *canvas, double x, double y);
 void cli_chart_clear(cli_chart *chart);

@@ -85,9 +85,12 @@ csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tone
         double ssim = NAN;
         take_channel(truth, n, channels, c, a);
         take_channel(signal, n, channels, c, b);
-        if (measurement->shape.dims == 2 &&
-            csrec_ssim(measurement->shape.dim[0], measurement->shape.dim[1], a, b, sum.peak, &ssim))
-            ssim = NAN;
+        csrec_status known = CSREC_ARGUMENT;
+        if (measurement->shape.dims == 2)
+            known = csrec_ssim(measurement->shape.dim[0], measurement->shape.dim[1], a, b, sum.peak,
+                               &ssim);
+        if (known == CSREC_MEMORY) status = known;
+        if (known) ssim = NAN;
         sum.ssim += ssim / (double)channels;
     }
     if (!status) *quality = sum;

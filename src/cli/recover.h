@@ -39,6 +39,7 @@ typedef struct cli_job {
     const cli_recover_arguments *a; /* of the request */
     const char *input;
     char *output, *reference, *page, *plot; /* NULL: none */
+    char *command;                          /* the line that repeats this recovery */
     cli_format format;
     cli_tones tones;
     csrec_measurement measurement;

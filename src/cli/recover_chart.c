@@ -18,15 +18,9 @@ static double psnr_of(const csrec_history_step *step) {
     return step->psnr;
 }
 
-static bool allocate(cli_series *series, int64_t n) {
-    series->x = malloc((size_t)(n + 1) * sizeof *series->x);
-    series->y = malloc((size_t)(n + 1) * sizeof *series->y);
-    return series->x && series->y;
-}
-
 /* Steps whose value is not known or not finite are left out. */
 static bool fill(const csrec_history_step *steps, int64_t n, value_of value, cli_series *series) {
-    if (!allocate(series, n)) return false;
+    if (!cli_series_create(series, n)) return false;
     for (int64_t k = 0; k < n; k++) {
         if (!isfinite(value(&steps[k]))) continue;
         series->x[series->n] = (double)steps[k].iteration;
@@ -52,9 +46,7 @@ static bool add_tracks(const csrec_history *history, value_of value, cli_chart *
                      strcmp(unit, "pass") == 0 ? "es" : "s");
         if (series->n > 0) continue;
         chart->n_series--;
-        free(series->x);
-        free(series->y);
-        *series = (cli_series){0};
+        cli_series_clear(series);
     }
     return true;
 }
@@ -75,9 +67,7 @@ static void choose_axes(cli_chart *chart) {
 static void drop_zero_result(cli_chart *chart) {
     cli_series *last = &chart->series[chart->n_series - 1];
     if (chart->n_series < 2 || !last->level || last->y[0] > 0.0) return;
-    free(last->x);
-    free(last->y);
-    *last = (cli_series){0};
+    cli_series_clear(last);
     chart->n_series--;
 }
 
@@ -110,7 +100,7 @@ static bool make_levels(const csrec_history *history, cli_chart *chart) {
     snprintf(chart->x_label, sizeof chart->x_label, "k: blocks of 2^k, 0: the mean");
     snprintf(chart->y_label, sizeof chart->y_label, "atoms");
     snprintf(series->name, sizeof series->name, "atoms");
-    if (!allocate(series, levels)) return false;
+    if (!cli_series_create(series, levels + 1)) return false;
     for (int k = 0; k <= levels; k++) {
         series->x[series->n] = k;
         series->y[series->n++] = (double)count[k];

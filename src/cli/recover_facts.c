@@ -40,7 +40,8 @@ char *cli_job_command(const cli_job *job) {
     fputs(job->tool->name, file);
     for (int i = 1; i < job->request->n_words; i++)
         if (!is_other_input(job, job->request->words[i])) put_word(file, job->request->words[i]);
-    if (fclose(file) == 0) return text;
+    bool whole = !ferror(file);
+    if (fclose(file) == 0 && whole) return text;
     free(text);
     return NULL;
 }

@@ -7,6 +7,7 @@
 
 #include "coefficients.h"
 #include "recover_chart.h"
+#include "recover_facts.h"
 #include "recover_page.h"
 
 int cli_job_fail(cli_job *job, const char *format, ...) {
@@ -84,6 +85,8 @@ int cli_job_load(cli_job *job) {
     set_tones(job);
     if (job->a->info) return CLI_CONTINUE;
     int code = cli_job_paths(job);
+    if (code == CLI_CONTINUE && !(job->command = cli_job_command(job)))
+        code = cli_job_fail(job, "%s: out of memory", job->input);
     if (code == CLI_CONTINUE) code = check_output(job);
     if (code != CLI_CONTINUE) return code;
     if (job->reference &&
@@ -142,6 +145,7 @@ void cli_job_clear(cli_job *job) {
     free(job->reference);
     free(job->page);
     free(job->plot);
+    free(job->command);
     csrec_history_destroy(job->history);
     free(job->signal);
     free(job->truth);

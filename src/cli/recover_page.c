@@ -177,9 +177,7 @@ enum { POINTS = 400 };
 static bool add_line(cli_chart *chart, const char *name, int64_t n) {
     cli_series *series = &chart->series[chart->n_series++];
     snprintf(series->name, sizeof series->name, "%s", name);
-    series->x = malloc((size_t)(n + 1) * sizeof *series->x);
-    series->y = malloc((size_t)(n + 1) * sizeof *series->y);
-    return series->x && series->y;
+    return cli_series_create(series, n);
 }
 
 static void add_point(cli_chart *chart, double x, double y) {
@@ -325,16 +323,12 @@ static void put_stages(const page *p) {
     close_section(p);
 }
 
-static csrec_status put_command(const page *p) {
-    char *command = cli_job_command(p->job);
-    if (!command) return CSREC_MEMORY;
+static void put_command(const page *p) {
     open_section(p, "command", "The command that repeats this");
     fputs("<pre tabindex=\"0\" role=\"region\" aria-labelledby=\"command\"><code>", p->file);
-    cli_html_text(p->file, command);
+    cli_html_text(p->file, p->job->command);
     fputs("</code></pre>\n", p->file);
     close_section(p);
-    free(command);
-    return CSREC_OK;
 }
 
 static void put_foot(const page *p) {
@@ -356,7 +350,7 @@ static csrec_status put_page(const page *p) {
     put_facts(p, "measured", "What was measured", facts, cli_job_measured(p->job, facts));
     put_facts(p, "settings", "Settings", facts, cli_job_settings(p->job, facts));
     put_stages(p);
-    if (!status) status = put_command(p);
+    put_command(p);
     put_foot(p);
     return status;
 }

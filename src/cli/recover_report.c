@@ -1,7 +1,6 @@
 /* recover_report.c - what csrecover says about a recovery. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "recover_facts.h"
@@ -80,27 +79,27 @@ static void json_settings(cli_json *json, const cli_job *job) {
     cli_json_end(json);
 }
 
+static double iteration_at(int64_t k, const void *steps) {
+    return (double)((const csrec_history_step *)steps)[k].iteration;
+}
+
+static double residual_at(int64_t k, const void *steps) {
+    return ((const csrec_history_step *)steps)[k].residual;
+}
+
+static double psnr_at(int64_t k, const void *steps) {
+    return ((const csrec_history_step *)steps)[k].psnr;
+}
+
 static void json_track(cli_json *json, const char *name, const char *unit, int64_t n,
                        const csrec_history_step *steps) {
-    int64_t *iteration = malloc((size_t)(n + 1) * sizeof *iteration);
-    double *residual = malloc((size_t)(n + 1) * sizeof *residual);
-    double *psnr = malloc((size_t)(n + 1) * sizeof *psnr);
-    bool room = iteration && residual && psnr;
-    for (int64_t k = 0; room && k < n; k++) {
-        iteration[k] = steps[k].iteration;
-        residual[k] = steps[k].residual;
-        psnr[k] = steps[k].psnr;
-    }
     cli_json_begin_item(json);
     cli_json_text(json, "name", name);
     cli_json_text(json, "unit", unit);
-    cli_json_integers(json, "iteration", room ? (int)n : 0, iteration);
-    cli_json_reals(json, "residual", room ? (int)n : 0, residual);
-    cli_json_reals(json, "psnr", room ? (int)n : 0, psnr);
+    cli_json_numbers(json, "iteration", n, iteration_at, steps);
+    cli_json_numbers(json, "residual", n, residual_at, steps);
+    cli_json_numbers(json, "psnr", n, psnr_at, steps);
     cli_json_end(json);
-    free(iteration);
-    free(residual);
-    free(psnr);
 }
 
 static void json_history(cli_json *json, const cli_job *job) {
@@ -119,11 +118,9 @@ static void json_words(cli_json *json, const cli_job *job) {
     char text[CLI_WARNINGS_MOST][200];
     const char *warnings[CLI_WARNINGS_MOST];
     int n = cli_job_warnings(job, text);
-    char *command = cli_job_command(job);
     for (int i = 0; i < n; i++) warnings[i] = text[i];
     cli_json_texts(json, "warnings", n, warnings);
-    cli_json_text(json, "command", command);
-    free(command);
+    cli_json_text(json, "command", job->command);
 }
 
 void cli_job_json(const cli_job *job, cli_json *json) {

@@ -130,13 +130,22 @@ void cli_json_integers(cli_json *json, const char *key, int n, const int64_t *va
     fputs(n ? "]" : "[]", json->file);
 }
 
-void cli_json_reals(cli_json *json, const char *key, int n, const double *values) {
+void cli_json_numbers(cli_json *json, const char *key, int64_t n,
+                      double (*number)(int64_t k, const void *context), const void *context) {
     start_member(json, key);
-    for (int i = 0; i < n; i++) {
-        fputs(i ? ", " : "[", json->file);
-        put_real(json->file, values[i]);
+    for (int64_t k = 0; k < n; k++) {
+        fputs(k ? ", " : "[", json->file);
+        put_real(json->file, number(k, context));
     }
     fputs(n ? "]" : "[]", json->file);
+}
+
+static double real_at(int64_t k, const void *values) {
+    return ((const double *)values)[k];
+}
+
+void cli_json_reals(cli_json *json, const char *key, int n, const double *values) {
+    cli_json_numbers(json, key, n, real_at, values);
 }
 
 void cli_json_texts(cli_json *json, const char *key, int n, const char *const *texts) {

@@ -31,6 +31,9 @@ void cli_json_real(cli_json *json, const char *key, double value);
 void cli_json_flag(cli_json *json, const char *key, bool value);
 void cli_json_integers(cli_json *json, const char *key, int n, const int64_t *values);
 void cli_json_reals(cli_json *json, const char *key, int n, const double *values);
+/* number(k, context) of k = 0 .. n - 1. */
+void cli_json_numbers(cli_json *json, const char *key, int64_t n,
+                      double (*number)(int64_t k, const void *context), const void *context);
 void cli_json_texts(cli_json *json, const char *key, int n, const char *const *texts);
 
 #endif
