@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "roff.h"
+#include "text.h"
 
 /* Arrays of a measurement file, for FILES. tests/docs holds the handbook's table against it. */
 static const struct {
@@ -81,17 +82,17 @@ static void print_exit_codes(const char *text) {
     }
 }
 
-static void print_listing(const cli_tool *tool) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = tool->listing ? open_memstream(&text, &size) : NULL;
-    if (!memory) return;
-    tool->listing(memory);
-    if (fclose(memory) == 0) {
-        printf(".SH METHODS\n");
-        cli_roff_lines(text);
-    }
-    free(text);
+/* false: out of memory. */
+static bool print_listing(const cli_tool *tool) {
+    cli_text text;
+    if (!tool->listing) return true;
+    if (!cli_text_open(&text)) return false;
+    tool->listing(text.file);
+    if (!cli_text_close(&text)) return false;
+    printf(".SH METHODS\n");
+    cli_roff_lines(text.bytes);
+    free(text.bytes);
+    return true;
 }
 
 static void print_synopsis(const cli_tool *tool) {
@@ -101,7 +102,8 @@ static void print_synopsis(const cli_tool *tool) {
 }
 
 /* A program of one command describes that; else each command is a part of OPTIONS. */
-static void print_commands(const cli_program *program) {
+static bool print_commands(const cli_program *program) {
+    bool whole = true;
     bool single = cli_program_is_tool(program);
     printf(".SH DESCRIPTION\n");
     if (!single) cli_roff_paragraphs(program->brief);
@@ -116,7 +118,9 @@ static void print_commands(const cli_program *program) {
         if (!single) printf(".SS %s\n", tool->name);
         for (int i = 0; i < tool->n_options; i++) print_option(&tool->options[i]);
     }
-    for (int c = 0; c < program->n_commands; c++) print_listing(program->commands[c]);
+    for (int c = 0; c < program->n_commands && whole; c++)
+        whole = print_listing(program->commands[c]);
+    return whole;
 }
 
 static void print_files(void) {
@@ -137,7 +141,8 @@ static void print_see_also(const cli_program *program) {
     printf("the handbook in the folder docs of the sources, and the header csrec.h.\n");
 }
 
-void cli_man(const cli_program *program) {
+int cli_man(const cli_program *program) {
+    const cli_tool tool = {.name = program->name};
     size_t brief = strlen(program->brief);
     printf(".TH \"");
     print_upper(program->name);
@@ -147,11 +152,12 @@ void cli_man(const cli_program *program) {
     cli_roff_text(program->brief, brief - (brief && program->brief[brief - 1] == '.'), false);
     printf("\n.SH SYNOPSIS\n");
     for (int c = 0; c < program->n_commands; c++) print_synopsis(program->commands[c]);
-    print_commands(program);
+    if (!print_commands(program)) return cli_failure(&tool, "out of memory");
     printf(".SH EXAMPLES\n");
     for (int c = 0; c < program->n_commands; c++) cli_roff_lines(program->commands[c]->examples);
     printf(".SH EXIT STATUS\n");
     print_exit_codes(exit_codes(program));
     print_files();
     print_see_also(program);
+    return cli_told(&tool);
 }

@@ -169,8 +169,7 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
         printf("%s %s\n", tool->name, csrec_version());
         return cli_told(tool);
     case CLI_MAN:
-        cli_man(&(cli_program){tool->name, tool->brief, &tool, 1});
-        return cli_told(tool);
+        return cli_man(&(cli_program){tool->name, tool->brief, &tool, 1});
     case CLI_COMPLETION:
         return print_completion(tool, option, value);
     }

@@ -164,8 +164,9 @@ const char *cli_command_word(const cli_program *program, int command);
  * the code to exit with, after --help, --version, --man, --completion or one line on stderr. */
 int cli_program_parse(const cli_program *program, int argc, char **argv, int *command);
 
-/* On stdout: the manual page (man.c), and what a shell completes with (completion.c). */
-void cli_man(const cli_program *program);
+/* On stdout: the manual page (man.c), and what a shell completes with (completion.c). cli_man
+ * returns the code to exit with. */
+int cli_man(const cli_program *program);
 void cli_completion(const cli_program *program, int shell);
 
 #endif

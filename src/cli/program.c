@@ -61,7 +61,7 @@ int cli_program_parse(const cli_program *program, int argc, char **argv, int *co
     else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         printf("%s %s\n", program->name, csrec_version());
     else if (strcmp(word, "--man") == 0)
-        cli_man(program);
+        return cli_man(program);
     else if (strcmp(word, "--completion") == 0)
         return complete(program, argc > 2 ? argv[2] : NULL);
     else if (strncmp(word, "--completion=", 13) == 0)

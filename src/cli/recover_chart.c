@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "html.h"
+#include "text.h"
 
 typedef double (*value_of)(const csrec_history_step *step);
 
@@ -141,19 +142,17 @@ static csrec_status write_png(csrec_files *files, const char *path, const cli_ch
 
 static csrec_status write_svg(csrec_files *files, const char *path, const char *title,
                               const cli_chart *charts, int n, csrec_error *error) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
+    cli_text text;
     cli_svg svg;
     snprintf(error->text, sizeof error->text, "%s: out of memory", path);
-    if (!file) return CSREC_MEMORY;
-    cli_svg_open(&svg, file);
+    if (!cli_text_open(&text)) return CSREC_MEMORY;
+    cli_svg_open(&svg, text.file);
     cli_svg_begin(&svg, cli_chart_width, n * cli_chart_height, title, true);
     for (int i = 0; i < n; i++) cli_chart_draw(&charts[i], &svg.canvas, 0.0, i * cli_chart_height);
     cli_svg_end(&svg);
-    csrec_status status =
-        fclose(file) == 0 ? csrec_files_add_bytes(files, path, text, size, error) : CSREC_MEMORY;
-    free(text);
+    if (!cli_text_close(&text)) return CSREC_MEMORY;
+    csrec_status status = csrec_files_add_bytes(files, path, text.bytes, text.size, error);
+    free(text.bytes);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "input.h"
+#include "text.h"
 
 /* ------------------------------------------------------------------ command ----------------- */
 
@@ -33,17 +34,13 @@ static bool is_other_input(const cli_job *job, const char *word) {
 }
 
 char *cli_job_command(const cli_job *job) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    if (!file) return NULL;
-    fputs(job->tool->name, file);
+    cli_text text;
+    if (!cli_text_open(&text)) return NULL;
+    fputs(job->tool->name, text.file);
     for (int i = 1; i < job->request->n_words; i++)
-        if (!is_other_input(job, job->request->words[i])) put_word(file, job->request->words[i]);
-    bool whole = !ferror(file);
-    if (fclose(file) == 0 && whole) return text;
-    free(text);
-    return NULL;
+        if (!is_other_input(job, job->request->words[i]))
+            put_word(text.file, job->request->words[i]);
+    return cli_text_close(&text) ? text.bytes : NULL;
 }
 
 /* ------------------------------------------------------------------ facts ------------------- */

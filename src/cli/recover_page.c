@@ -11,6 +11,7 @@
 #include "recover_chart.h"
 #include "recover_facts.h"
 #include "recover_view.h"
+#include "text.h"
 
 static const char style[] =
     ":root{color-scheme:light dark;--paper:#fff;--text:#1a1a1a;--soft:#f2f2f2;--edge:#c8c8c8;"
@@ -357,14 +358,12 @@ static csrec_status put_page(const page *p) {
 
 csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
     const char *path = job->page;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
+    cli_text text;
     snprintf(error->text, sizeof error->text, "%s: no memory for the report", path);
-    if (!file) return CSREC_MEMORY;
-    csrec_status status = put_page(&(page){job, file, error});
-    if (fclose(file) != 0 && !status) status = CSREC_MEMORY;
-    if (!status) status = csrec_files_add_bytes(files, path, text, size, error);
-    free(text);
+    if (!cli_text_open(&text)) return CSREC_MEMORY;
+    csrec_status status = put_page(&(page){job, text.file, error});
+    if (!cli_text_close(&text)) return status ? status : CSREC_MEMORY;
+    if (!status) status = csrec_files_add_bytes(files, path, text.bytes, text.size, error);
+    free(text.bytes);
     return status;
 }

@@ -152,7 +152,8 @@ csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_
     e.output.file = open_memstream(&text, &size);
     if (!e.output.file) return csrec_fail(error, CSREC_MEMORY, "picture: out of memory");
     status = encode_picture(&e);
-    if (fclose(e.output.file) != 0 && status == CSREC_OK)
+    /* glibc's fclose succeeds without a text where it has no memory to cut it to its length. */
+    if ((fclose(e.output.file) != 0 || !text) && status == CSREC_OK)
         status = csrec_fail(error, CSREC_MEMORY, "picture: out of memory");
     if (status == CSREC_OK) {
         *bytes = (uint8_t *)text;

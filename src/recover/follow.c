@@ -19,7 +19,9 @@ static double signal_error(const csrec_run *run, const csrec_record *record) {
     if (!csrec_record_has_truth(record) || settles(run)) return sum;
     entries = csrec_record_entries(record);
     double *signal = malloc((size_t)entries * sizeof *signal);
-    if (signal && !csrec_run_signal(run, signal)) {
+    if (!signal || csrec_run_signal(run, signal)) {
+        csrec_record_fail(record);
+    } else {
         sum = 0.0;
         for (int64_t i = 0; i < entries; i++) {
             double e = signal[i] - csrec_record_truth(record, i);
@@ -68,7 +70,10 @@ static double grid_error(const csrec_run *run, const csrec_grid_record *to) {
     rows *r = malloc(sizeof *r);
     csrec_status status = r ? run->type->result(run, &atoms, NULL) : CSREC_MEMORY;
     if (!status && run->type != &csrec_solver_mp) status = csrec_haar_number(run->A, &atoms);
-    if (!status) sum = atoms_error(to, &atoms, r);
+    if (status)
+        csrec_record_fail(to->record);
+    else
+        sum = atoms_error(to, &atoms, r);
     csrec_atoms_clear(&atoms);
     free(r);
     return sum;

@@ -160,6 +160,12 @@ static int64_t step_after(int64_t iteration) {
     return iteration + (iteration < EVERY ? 1 : 2 * step);
 }
 
+void csrec_record_fail(const csrec_record *record) {
+    pthread_mutex_lock(&record->history->lock);
+    record->history->short_of_memory = true;
+    pthread_mutex_unlock(&record->history->lock);
+}
+
 void csrec_record_add(csrec_record *record, int64_t iteration, double energy, double whole,
                       double error) {
     if (!record) return;
@@ -167,9 +173,7 @@ void csrec_record_add(csrec_record *record, int64_t iteration, double energy, do
         int64_t room = record->room ? 2 * record->room : 64;
         entry *more = realloc(record->entries, (size_t)room * sizeof *more);
         if (!more) {
-            pthread_mutex_lock(&record->history->lock);
-            record->history->short_of_memory = true;
-            pthread_mutex_unlock(&record->history->lock);
+            csrec_record_fail(record);
             return;
         }
         record->entries = more;

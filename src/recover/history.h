@@ -33,6 +33,9 @@ bool csrec_record_wants(const csrec_record *record, int64_t iteration);
 void csrec_record_add(csrec_record *record, int64_t iteration, double energy, double whole,
                       double error);
 
+/* An error that could not be found, memory being short: csrec_history_end reports it. */
+void csrec_record_fail(const csrec_record *record);
+
 /* The same for a whole signal [entries * channels], the residual taken at the samples. */
 void csrec_record_signal(csrec_record *record, int64_t iteration, const double *signal);
 

@@ -141,6 +141,7 @@ static bool step(csrec_run *run, fista *o) {
     if (o->L == 0.0) run->fault = start(run, o);
     double at_z = squares(m, o->at_z);
     if (!run->fault) run->fault = run->A->type->adjoint(run->A, o->at_z, s->p);
+    if (run->fault) return false;
     shrink(o, n);
     for (int tries = 0; !step_holds(o, at_z, &run->fault); tries++) {
         if (run->fault || tries == RAISES) return false;
