@@ -13,6 +13,11 @@
  *     field and the remedy. It is written only on failure.
  *   - The library never prints, exits or aborts, and keeps no mutable global state: functions are
  *     thread-safe as long as two threads do not share an object that one of them changes.
+ *   - threads: 0 for all cores. Any number is taken and gives the same result; of more than 4 a
+ *     processor (64 where that is more) so many run, and fewer where the system starts fewer or has
+ *     no memory for them. One runs in a process made by fork (not followed by exec), where OpenMP's
+ *     threads do not exist, and in calls from within a parallel region. OpenBLAS is held to one
+ *     thread during calls that use it; a number the program sets is put back.
  *   - All memory is host memory. Arrays are in C order (last axis fastest).
  *   - destroy and clear functions accept NULL and already cleared objects.
  */

@@ -1,12 +1,12 @@
 /* cpu.c - the backend that is always there. */
-#include <omp.h>
 #include <stdio.h>
 
 #include "backend/backend.h"
+#include "core/threads.h"
 #include "recover/recover.h"
 
 static bool device(int i, char *text, size_t size) {
-    if (i == 0) snprintf(text, size, "%d threads", omp_get_max_threads());
+    if (i == 0) snprintf(text, size, "%d threads", csrec_threads_wanted(0));
     return i == 0;
 }
 

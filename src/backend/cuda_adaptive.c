@@ -132,7 +132,7 @@ bool csrec_cuda_adaptive_pays(const csrec_measurement *m, const csrec_recover_op
     enum { ENTRIES = 1 << 15, THREADS = 4 };
     int64_t entries;
     if (m->shape.dims != 2 || csrec_shape_count(&m->shape, &entries)) return false;
-    int64_t threads = csrec_threads(options->threads);
+    int64_t threads = csrec_threads_wanted(options->threads);
     if (threads > THREADS) threads = THREADS;
     return weight(options, m->channels) * m->channels * (entries / threads) >= ENTRIES;
 }

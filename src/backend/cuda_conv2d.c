@@ -299,7 +299,7 @@ static bool pays(const csrec_conv2d *c, const int64_t out[2]) {
     const double in = (double)c->channels_in * (double)(c->size[0] * c->size[1]);
     const double made = (double)c->channels_out * (double)(out[0] * out[1]);
     const double products = made * (double)c->channels_in * (double)(c->kernel[0] * c->kernel[1]);
-    return (double)c->batch * products / (2e10 * csrec_threads(c->threads)) >
+    return (double)c->batch * products / (2e10 * csrec_threads_wanted(c->threads)) >
            0.2 + (double)c->batch * 4.0 * (in + made) / 5e9;
 }
 

@@ -49,7 +49,7 @@ static bool supported(const csrec_recover_options *options) {
 bool csrec_cuda_pays(const csrec_measurement *m, const csrec_recover_options *options) {
     enum { SAMPLES = 1 << 19 };
     if (!supported(options)) return false;
-    int64_t threads = csrec_threads(options->threads);
+    int64_t threads = csrec_threads_wanted(options->threads);
     int64_t rounds = (options->shifts * m->channels + threads - 1) / threads;
     return rounds * m->n >= SAMPLES;
 }

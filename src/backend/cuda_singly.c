@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/threads.h"
 #include "haar/atoms.h"
 #include "kernels/fill.h"
 #include "kernels/loop.h"
@@ -61,7 +62,8 @@ static csrec_status pursue(run *r, int64_t channel, csrec_atoms *found) {
     const csrec_measurement *m = j->m;
     const double *y = m->y + channel;
     const int64_t n = m->n, channels = m->channels;
-#pragma omp parallel for schedule(static) if (n > 100000)
+#pragma omp parallel for schedule(static)                                                          \
+    num_threads(csrec_threads(j->options->threads)) if (n > 100000)
     for (int64_t k = 0; k < n; k++) r->y[k] = y[(int64_t)r->order[k] * channels];
     csrec_loop_problem problem = {j->report.levels, n, r->plane.rows, r->y, j->options->columns};
     csrec_loop_options options = {

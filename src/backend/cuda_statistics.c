@@ -165,7 +165,7 @@ static csrec_status covariance(int64_t m, int64_t n, const float *X, const doubl
  * takes 0.2 s. */
 static bool covariance_pays(int64_t m, int64_t n, int threads) {
     const double entries = (double)m * (double)n;
-    return entries * (double)n / (7e10 * csrec_threads(threads)) > 0.2 + 4.0 * entries / 10e9;
+    return entries * (double)n / (7e10 * csrec_threads_wanted(threads)) > 0.2 + 4.0 * entries / 10e9;
 }
 
 const csrec_statistics_device csrec_cuda_statistics_functions = {mean, center, covariance,

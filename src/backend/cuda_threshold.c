@@ -49,7 +49,7 @@ bool csrec_cuda_threshold_pays(const csrec_measurement *m, const csrec_recover_o
     const char *solver = options->solve.solver;
     if (!options->basis || strcmp(options->basis, "dct") != 0 || m->shape.dims != 2) return false;
     if (solver && strcmp(solver, "threshold") != 0) return false;
-    int64_t threads = csrec_threads(options->threads);
+    int64_t threads = csrec_threads_wanted(options->threads);
     int64_t rounds = (FRAMES * m->channels + threads - 1) / threads;
     return rounds * m->shape.dim[0] * m->shape.dim[1] >= PIXELS;
 }

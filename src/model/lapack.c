@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/blas.h"
+
 /* Relatively robust representations: LAPACK Users' Guide, 3rd edition, section 2.4.4. The lengths
  * of the texts follow hidden, as Fortran compilers have it. */
 extern void dsyevr_(const char *jobz, const char *range, const char *uplo, const int *n, double *A,
@@ -31,14 +33,17 @@ static void call(problem *p, double *work, int lwork, int *iwork, int liwork) {
 static csrec_status solve(problem *p, csrec_error *error) {
     double wanted;
     int iwanted;
+    if (!csrec_blas_begin(1))
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", p->n);
     call(p, &wanted, -1, &iwanted, -1);
     if (p->info == 0) {
         p->work = malloc((size_t)wanted * sizeof *p->work);
         p->iwork = malloc((size_t)iwanted * sizeof *p->iwork);
-        if (!p->work || !p->iwork)
-            return csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", p->n);
-        call(p, p->work, (int)wanted, p->iwork, iwanted);
+        if (p->work && p->iwork) call(p, p->work, (int)wanted, p->iwork, iwanted);
     }
+    csrec_blas_end(1);
+    if (p->info == 0 && (!p->work || !p->iwork))
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", p->n);
     if (p->info || p->found != p->last - p->first + 1)
         return csrec_fail(error, CSREC_DATA,
                           "the eigenvectors of %d x %d were not found; is the data finite?", p->n,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend/learn.h"
+#include "core/blas.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "model/build.h"
@@ -86,12 +87,14 @@ static csrec_status make_gram(job *j, csrec_error *error) {
     j->matrix_on = "cpu";
     csrec_status status = load(j, error);
     if (status || *j->stopped) return status;
+    if (!csrec_blas_begin(1)) return no_memory(error);
     memset(j->A, 0, (size_t)(j->m * j->m) * sizeof *j->A);
     for (int64_t first = 0; first < j->n; first += COLUMNS) {
         int columns = take_columns(j, first);
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, m, columns, 1.0 / (double)m, j->part,
                     columns, 1.0, j->A, m);
     }
+    csrec_blas_end(1);
     return CSREC_OK;
 }
 
@@ -127,7 +130,7 @@ static csrec_status spread_vectors(job *j, csrec_error *error) {
     j->components = j->V;
     if (j->size == j->n) return CSREC_OK;
     j->components = malloc((size_t)(j->k * j->n) * sizeof *j->components);
-    if (!j->components) return no_memory(error);
+    if (!j->components || !csrec_blas_begin(1)) return no_memory(error);
     for (int64_t first = 0; first < j->n; first += COLUMNS) {
         int columns = take_columns(j, first);
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)j->k, columns, (int)j->m, 1.0,
@@ -138,6 +141,7 @@ static csrec_status spread_vectors(job *j, csrec_error *error) {
                     1);
         csrec_eigen_sign(j->n, j->components + i * j->n);
     }
+    csrec_blas_end(1);
     return CSREC_OK;
 }
 

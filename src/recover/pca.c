@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/blas.h"
 #include "model/lapack.h"
 #include "model/model.h"
 #include "recover/model.h"
@@ -183,6 +184,8 @@ csrec_status csrec_recover_pca(const csrec_measurement *measurement,
              .variances = csrec_model_array(model, "variances")->data,
              .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
     status = allocate(&j);
+    bool begun = !status && csrec_blas_begin(1);
+    if (!status && !begun) status = CSREC_MEMORY;
     if (status) {
         csrec_fail(error, status, "out of memory for %lld components", (long long)j.k);
     } else {
@@ -197,6 +200,7 @@ csrec_status csrec_recover_pca(const csrec_measurement *measurement,
         report->residual = csrec_samples_residual(measurement, signal);
         report->seconds_pursuit = csrec_seconds() - began;
     }
+    if (begun) csrec_blas_end(1);
     clear(&j);
     return status;
 }

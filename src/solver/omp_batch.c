@@ -17,11 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/blas.h"
 #include "haar/atoms.h"
 #include "operator/dense.h"
 #include "solver/omp_backend.h"
 
-enum { CHUNK = 4096, LINE = 64 }; /* signals at once; floats of combine */
+enum { CHUNK = 4096, LINE = 64 };       /* signals at once; floats of combine */
+enum { PIECE = 256, MULTIPLIERS = 16 }; /* signals of a product; threads with buffers for it */
 
 /* Of the matrix, shared by all signals. */
 typedef struct batch {
@@ -54,7 +56,7 @@ typedef struct signal {
     double energy; /* ||unit - U_I x||^2 */
     csrec_ticker ticker;
     int64_t steps_done; /* of all signals */
-    bool fine;     /* r holds the residual */
+    bool fine;          /* r holds the residual */
 } signal;
 
 static void batch_clear(batch *b) {
@@ -77,8 +79,9 @@ static bool batch_allocate(batch *b) {
     return b->U && b->G && b->U1 && b->G1 && b->Y1 && b->a1;
 }
 
-static void batch_fill(batch *b) {
+static csrec_status batch_fill(batch *b) {
     int64_t m = b->m, n = b->n;
+    if (!csrec_blas_begin(1)) return CSREC_MEMORY;
     for (int64_t j = 0; j < n; j++) {
         double norm = b->dense->norms[j];
         for (int64_t i = 0; i < m; i++) {
@@ -88,9 +91,11 @@ static void batch_fill(batch *b) {
     }
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)n, (int)m, 1.0, b->U, (int)m,
                 b->U, (int)m, 0.0, b->G, (int)n);
+    csrec_blas_end(1);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < b->padded; i++)
             b->G1[j * b->padded + i] = i < n ? (float)b->G[j * n + i] : 0.0f;
+    return CSREC_OK;
 }
 
 static void signal_clear(signal *s) {
@@ -309,20 +314,30 @@ static csrec_status solve_one(signal *s, int64_t at, int64_t in_chunk) {
 }
 
 /* a1 = U1^T y for the chunk; y scaled to unit length first. */
-static void multiply(batch *b, int64_t start, int64_t count) {
+static csrec_status multiply(batch *b, int64_t start, int64_t count) {
     for (int64_t k = 0; k < count; k++) {
         const double *y = b->job->y + (start + k) * b->m;
         double length = cblas_dnrm2((int)b->m, y, 1);
         for (int64_t i = 0; i < b->m; i++)
             b->Y1[k * b->m + i] = length > 0.0 ? (float)(y[i] / length) : 0.0f;
     }
-    cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)b->padded, (int)count, (int)b->m,
-                1.0f, b->U1, (int)b->m, b->Y1, (int)b->m, 0.0f, b->a1, (int)b->padded);
+    int callers = b->job->threads < MULTIPLIERS ? b->job->threads : MULTIPLIERS;
+    callers = csrec_blas_begin(callers);
+    if (callers == 0) return CSREC_MEMORY;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(callers)
+    for (int64_t k = 0; k < count; k += PIECE) {
+        int64_t columns = count - k < PIECE ? count - k : PIECE;
+        cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)b->padded, (int)columns,
+                    (int)b->m, 1.0f, b->U1, (int)b->m, b->Y1 + k * b->m, (int)b->m, 0.0f,
+                    b->a1 + k * b->padded, (int)b->padded);
+    }
+    csrec_blas_end(callers);
+    return CSREC_OK;
 }
 
 static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
-    csrec_status status = CSREC_OK;
-    if (!csrec_team_stopped(b->job->team)) multiply(b, start, count);
+    csrec_status status = csrec_team_stopped(b->job->team) ? CSREC_OK : multiply(b, start, count);
+    if (status) return status;
 #pragma omp parallel num_threads(b->job->threads)
     {
         signal s;
@@ -363,7 +378,7 @@ csrec_status csrec_omp_batch(const csrec_many *job) {
     b.simd = csrec_dense_simd_choose();
     b.padded = (b.n + LINE - 1) / LINE * LINE;
     csrec_status status = batch_allocate(&b) ? CSREC_OK : CSREC_MEMORY;
-    if (!status) batch_fill(&b);
+    if (!status) status = batch_fill(&b);
     for (int64_t at = 0; at < job->count && !status; at += CHUNK) {
         int64_t count = job->count - at < CHUNK ? job->count - at : CHUNK;
         status = solve_chunk(&b, at, count);

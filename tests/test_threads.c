@@ -1,0 +1,236 @@
+/* test_threads.c - any number of threads is taken, whatever can be started, also in forked
+ * children, with the same bits. */
+#define _DEFAULT_SOURCE /* setresuid */
+#include "check.h"
+
+#include <cblas.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/threads.h"
+
+enum { EDGE = 48, ENTRIES = EDGE * EDGE, ROWS = 300, SHORT = 280, LONG = 700, SECONDS = 300 };
+
+/* ------------------------------------------------------------------ what is run */
+
+/* Gives the recoveries, a product of matrices and learned components, one after another. */
+typedef struct results {
+    double gaussian[ENTRIES], grids[ENTRIES], dct[ENTRIES], residual[40 * ROWS];
+    double covariance[4 * SHORT], gram[4 * LONG];
+} results;
+
+static void draw(uint64_t *seed, double *to, int64_t count) {
+    for (int64_t i = 0; i < count; i++) to[i] = check_normal(seed);
+}
+
+static void recover(uint64_t seed, const char *solver, const char *basis, int threads, double *to) {
+    csrec_shape shape = {2, {EDGE, EDGE}};
+    csrec_sampling s;
+    csrec_error error;
+    assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, ENTRIES / 3, seed, &s, NULL));
+    csrec_measurement m = {
+        .shape = shape, .n = s.n, .channels = 1, .index = s.index, .dtype = CSREC_F64};
+    m.scale[1] = 255.0;
+    m.y = malloc((size_t)m.n * sizeof *m.y);
+    for (int64_t k = 0; k < m.n; k++)
+        m.y[k] = 100.0 + (double)(m.index[k] % 7 * 9) + check_uniform(&seed);
+    csrec_recover_options o;
+    csrec_recover_defaults(&m, &o);
+    o.solve.solver = solver;
+    o.basis = basis;
+    o.threads = threads;
+    o.backend = "cpu";
+    if (!solver) o.shifts = 5;
+    if (csrec_recover(&m, &o, to, NULL, NULL, &error)) fail_msg("%s", error.text);
+    csrec_measurement_clear(&m);
+}
+
+static void solve_many(uint64_t seed, int threads, double *r) {
+    enum { N = 400, COUNT = 40 };
+    double *matrix = malloc(ROWS * N * sizeof *matrix), *y = malloc(COUNT * ROWS * sizeof *y);
+    draw(&seed, matrix, ROWS * N);
+    draw(&seed, y, COUNT * ROWS);
+    csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = N, .matrix = matrix};
+    csrec_operator *A;
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    csrec_solve_options o = {.solver = "omp", .stop = {.atoms = 60}};
+    assert_ok(csrec_solve_many(A, COUNT, y, &o, threads, NULL, r, NULL, NULL));
+    csrec_operator_destroy(A);
+    free(matrix);
+    free(y);
+}
+
+typedef struct table {
+    int64_t length;
+    float *X;
+} table;
+
+static csrec_status read_rows(void *context, int64_t first, int64_t count, float *X,
+                              csrec_error *error) {
+    const table *t = context;
+    (void)error;
+    memcpy(X, t->X + first * t->length, (size_t)(count * t->length) * sizeof *X);
+    return CSREC_OK;
+}
+
+/* From the covariance where rows are shorter than there are rows, else from the Gram matrix. */
+static void learn(uint64_t seed, int threads, int64_t length, double *components) {
+    table t = {length, malloc((size_t)(ROWS * length) * sizeof *t.X)};
+    for (int64_t i = 0; i < ROWS * length; i++) t.X[i] = (float)check_normal(&seed);
+    csrec_data data = {ROWS, length, read_rows, &t};
+    csrec_learn_options o = {.components = 4, .threads = threads, .backend = "cpu"};
+    csrec_model *model;
+    assert_ok(csrec_pca_learn(&data, &o, &model, NULL, NULL));
+    const csrec_array *found = csrec_model_array(model, "components");
+    for (int64_t i = 0; i < 4 * length; i++) components[i] = csrec_array_value(found, i);
+    csrec_model_destroy(model);
+    free(t.X);
+}
+
+static void run(uint64_t seed, int threads, results *to) {
+    recover(seed, "gaussian", NULL, threads, to->gaussian);
+    recover(seed, NULL, NULL, threads, to->grids);
+    recover(seed, "threshold", "dct", threads, to->dct);
+    solve_many(seed, threads, to->residual);
+    learn(seed, threads, SHORT, to->covariance);
+    learn(seed, threads, LONG, to->gram);
+}
+
+/* ------------------------------------------------------------------ numbers */
+
+static uint64_t seed;
+
+static void any_number_of_threads_gives_the_same_bits(void **state) {
+    (void)state;
+    static const int numbers[] = {0, 2, 3, 7, 10000};
+    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+    run(seed, 1, wanted);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        run(seed, numbers[k], found);
+        if (memcmp(wanted, found, sizeof *wanted)) fail_msg("%d threads differ", numbers[k]);
+    }
+    free(wanted);
+    free(found);
+}
+
+static void numbers_are_bounded(void **state) {
+    (void)state;
+    assert_int_equal(csrec_threads_wanted(1), 1);
+    assert_int_equal(csrec_threads_wanted(64), 64);
+    assert_true(csrec_threads_wanted(1 << 30) <= 4 * sysconf(_SC_NPROCESSORS_CONF) + 64);
+    assert_int_equal(csrec_threads(7), 7);
+    int inside = 0;
+#pragma omp parallel num_threads(2) reduction(max : inside)
+    inside = csrec_threads(7);
+    assert_int_equal(inside, 1);
+}
+
+/* Nor does the number that linear algebra has for itself, which stays as it was. */
+static void threads_of_openblas_do_not_matter(void **state) {
+    (void)state;
+    static const int numbers[] = {2, 3, 7};
+    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(1);
+    run(seed, 1, wanted);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        openblas_set_num_threads(numbers[k]);
+        run(seed, 2, found);
+        assert_int_equal(openblas_get_num_threads(), numbers[k]);
+        if (memcmp(wanted, found, sizeof *wanted)) fail_msg("%d threads differ", numbers[k]);
+    }
+    openblas_set_num_threads(before);
+    free(wanted);
+    free(found);
+}
+
+/* ------------------------------------------------------------------ children */
+
+static int finish(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* OpenMP's and the linear algebra's threads do not come along. */
+static void forked_children_work(void **state) {
+    (void)state;
+    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+    run(seed, 3, wanted);
+    for (int k = 0; k < 3; k++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(SECONDS);
+            run(seed, k, found);
+            _exit(memcmp(wanted, found, sizeof *wanted) ? 1 : csrec_threads(5) != 1);
+        }
+        assert_int_equal(finish(child), 0);
+    }
+    free(wanted);
+    free(found);
+}
+
+/* ------------------------------------------------------------------ limits */
+
+static const char *program;
+
+/* This program again, with less of a resource: exit code 0 if all that `run` runs succeeds. */
+static void limit(const char *resource, const char *amount) {
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        execl(program, program, resource, amount, text, (char *)NULL);
+        _exit(127);
+    }
+    int code = finish(child);
+    if (code) fail_msg("%s %s: exit code %d", resource, amount, code);
+}
+
+static int run_limited(char **argv) {
+    bool threads = strcmp(argv[1], "threads") == 0;
+    rlim_t most = strtoul(argv[2], NULL, 10);
+    struct rlimit to = {most, most};
+    results *found = malloc(sizeof *found);
+    alarm(SECONDS);
+    /* The limit on threads does not bind the superuser. */
+    if (threads && geteuid() == 0 && (setgid(65534) || setuid(65534))) return 77;
+    if (setrlimit(threads ? RLIMIT_NPROC : RLIMIT_AS, &to)) return 2;
+    run(strtoull(argv[3], NULL, 10), 10000, found);
+    run(strtoull(argv[3], NULL, 10), 0, found);
+    free(found);
+    return 0;
+}
+
+static void few_threads_to_be_had_are_enough(void **state) {
+    (void)state;
+    limit("threads", "1");
+    limit("threads", "20");
+}
+
+/* Bytes of address space: with stacks of 8 MiB some of the threads asked for fit, or none. */
+static void little_memory_is_enough(void **state) {
+    (void)state;
+    limit("memory", "600000000");
+    limit("memory", "1000000000");
+    limit("memory", "3000000000");
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4) return run_limited(argv);
+    program = argv[0];
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
+        cmocka_unit_test(numbers_are_bounded),
+        cmocka_unit_test(threads_of_openblas_do_not_matter),
+        cmocka_unit_test(forked_children_work),
+        cmocka_unit_test(few_threads_to_be_had_are_enough),
+        cmocka_unit_test(little_memory_is_enough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
