@@ -55,11 +55,10 @@ static inline void io_zip64_extra(io_bytes *b, uint64_t size, uint64_t packed) {
     io_put_le(b, packed, 8);
 }
 
-/* Adds a member and frees its bytes. */
-static inline void io_zip_add(io_zip *zip, const char *name, io_bytes member, io_zip_how how) {
-    io_bytes packed = how.deflate ? io_deflate(&member) : member;
-    uint32_t crc = (uint32_t)crc32(0, member.data, (uInt)member.size) ^ how.crc_flip;
-    uint64_t size = member.size + (uint64_t)how.lie, offset = zip->bytes.size;
+/* Adds a member of `size` bytes that is packed already. */
+static inline void io_zip_add_packed(io_zip *zip, const char *name, io_bytes packed, uint64_t size,
+                                     uint32_t crc, io_zip_how how) {
+    uint64_t offset = zip->bytes.size;
     size_t length = strlen(name), extra = how.zip64 ? 20 : 0;
 
     io_put(&zip->bytes, "PK\3\4", 4);
@@ -78,6 +77,13 @@ static inline void io_zip_add(io_zip *zip, const char *name, io_bytes member, io
     io_put(&zip->directory, name, length);
     if (how.zip64) io_zip64_extra(&zip->directory, size, packed.size);
     zip->members++;
+}
+
+/* Adds a member and frees its bytes. */
+static inline void io_zip_add(io_zip *zip, const char *name, io_bytes member, io_zip_how how) {
+    io_bytes packed = how.deflate ? io_deflate(&member) : member;
+    uint32_t crc = (uint32_t)crc32(0, member.data, (uInt)member.size) ^ how.crc_flip;
+    io_zip_add_packed(zip, name, packed, member.size + (uint64_t)how.lie, crc, how);
     if (how.deflate) io_free(&packed);
     io_free(&member);
 }

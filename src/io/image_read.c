@@ -28,6 +28,7 @@ typedef struct {
     size_t bytes;    /* of a sample: 1 or 2 */
     bool keyed;      /* tRNS names one colour as transparent */
     uint16_t key[3]; /* that colour */
+    bool peek;       /* only what comes before the pixels */
 } decoder;
 
 static void on_error(png_structp png, png_const_charp text) {
@@ -122,6 +123,7 @@ static csrec_status decode(decoder *d) {
     /* Times, texts, profiles: of no use here, and a way to make the library allocate. */
     png_set_keep_unknown_chunks(d->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     take_header(d);
+    if (d->peek) return CSREC_OK;
     take_pixels(d);
     if (d->reader.left)
         return csrec_fail(d->error, CSREC_FORMAT,
@@ -165,6 +167,12 @@ static void compare_key(decoder *d, size_t pixels) {
     }
 }
 
+static csrec_array describe(const decoder *d) {
+    return (csrec_array){.dtype = d->bytes == 2 ? CSREC_U16 : CSREC_U8,
+                         .shape = {3, {(int64_t)d->height, (int64_t)d->width, d->channels}},
+                         .count = (int64_t)d->height * (int64_t)d->width * d->channels};
+}
+
 static csrec_status arrange(decoder *d) {
     size_t pixels = (size_t)d->width * d->height;
     bool transparent = d->stored > d->channels;
@@ -180,33 +188,51 @@ static csrec_status arrange(decoder *d) {
         uint8_t *smaller = realloc(d->raw, pixels * (size_t)d->channels * d->bytes);
         if (smaller) d->raw = smaller;
     }
-    d->image.pixels =
-        (csrec_array){.dtype = d->bytes == 2 ? CSREC_U16 : CSREC_U8,
-                      .shape = {3, {(int64_t)d->height, (int64_t)d->width, d->channels}},
-                      .count = (int64_t)pixels * d->channels,
-                      .data = d->raw};
+    d->image.pixels = describe(d);
+    d->image.pixels.data = d->raw;
     d->raw = NULL;
     return CSREC_OK;
 }
 
-csrec_status csrec_image_decode(csrec_input *input, csrec_image *image, csrec_error *error) {
-    decoder d = {.name = input->name, .reader = csrec_input_reader(input), .error = error};
+/* Runs the decoder, which ends with everything that libpng allocated released. */
+static csrec_status run(decoder *d, csrec_input *input, csrec_error *error) {
+    d->name = input->name;
+    d->reader = csrec_input_reader(input);
+    d->error = error;
     if (csrec_input_format(input) != CSREC_FORMAT_PNG)
         return csrec_fail(error, CSREC_FORMAT, "%s: is not a PNG; convert the picture to PNG",
                           input->name);
-    d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, on_error, on_warning);
-    if (d.png) d.info = png_create_info_struct(d.png);
+    d->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, d, on_error, on_warning);
+    if (d->png) d->info = png_create_info_struct(d->png);
     csrec_status status = CSREC_MEMORY;
-    if (d.info)
-        status = decode(&d);
+    if (d->info)
+        status = decode(d);
     else
         csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
-    png_destroy_read_struct(&d.png, &d.info, NULL);
+    png_destroy_read_struct(&d->png, &d->info, NULL);
+    return status;
+}
+
+csrec_status csrec_image_decode(csrec_input *input, csrec_image *image, csrec_error *error) {
+    decoder d = {.peek = false};
+    csrec_status status = run(&d, input, error);
     if (status == CSREC_OK) status = arrange(&d);
     if (status == CSREC_OK) *image = d.image;
     if (status != CSREC_OK) free(d.image.alpha);
     free(d.raw);
     return status;
+}
+
+csrec_status csrec_image_peek(csrec_input *input, csrec_image *image, bool *transparent,
+                              csrec_error *error) {
+    decoder d = {.peek = true};
+    csrec_status status = run(&d, input, error);
+    if (input->file) rewind(input->file);
+    if (status != CSREC_OK) return status;
+    *image = d.image;
+    image->pixels = describe(&d);
+    *transparent = d.stored > d.channels || d.keyed;
+    return CSREC_OK;
 }
 
 csrec_status csrec_image_read(const char *path, csrec_image *image, csrec_error *error) {

@@ -18,6 +18,16 @@ csrec_status csrec_measurement_from_png(csrec_input *input, const char *mask_pat
 csrec_status csrec_measurement_allocate(csrec_measurement *measurement, const char *name,
                                         csrec_error *error);
 
+/* What can be told without index and y: shape, n and channels, n against the signal's entries,
+ * sigma and scale. */
+csrec_status csrec_measurement_check_frame(const csrec_measurement *measurement, const char *name,
+                                           int64_t *entries, csrec_error *error);
+
+/* Whether positions from .. from + count - 1 are in the signal and none equals the one before it:
+ * what can be told of them while they are read. */
+csrec_status csrec_measurement_check_next(const csrec_measurement *measurement, int64_t from,
+                                          int64_t count, const char *name, csrec_error *error);
+
 /* Whether positions are in 0 .. entries - 1 and distinct. CSREC_DATA: *fault is the first that is
  * not in range, or, where all are, the first equal to an earlier one. At most O(n) memory beside
  * the result, none where they ascend. CSREC_MEMORY. */

@@ -58,55 +58,7 @@ csrec_status csrec_positions_check(int64_t n, const int64_t *index, int64_t entr
     return status == CSREC_OK && *fault >= 0 ? CSREC_DATA : status;
 }
 
-static csrec_status check_sizes(const csrec_measurement *m, const char *name, int64_t *entries,
-                                csrec_error *error) {
-    if (m->shape.dims < 1 || m->shape.dims > CSREC_DIMS_MAX ||
-        csrec_shape_count(&m->shape, entries) != CSREC_OK)
-        return csrec_fail(error, CSREC_DATA,
-                          "%s: array 'shape': needs 1 to 8 extents >= 1 of at most 2^62 entries in "
-                          "all; save the shape of the signal",
-                          name);
-    if (m->n < 1 || m->channels < 1 || !m->index || !m->y)
-        return csrec_fail(error, CSREC_DATA, "%s: array 'y': holds no samples; save at least one",
-                          name);
-    if (m->n > *entries)
-        return csrec_fail(
-            error, CSREC_DATA,
-            "%s: array 'y': %lld samples of a signal with %lld entries; each entry can "
-            "be sampled once",
-            name, (long long)m->n, (long long)*entries);
-    if (m->n > INT64_MAX / 8 / m->channels)
-        return csrec_fail(error, CSREC_DATA, "%s: array 'y': too many values; save fewer", name);
-    return CSREC_OK;
-}
-
-static csrec_status check_positions(const csrec_measurement *m, const char *name, int64_t entries,
-                                    csrec_error *error) {
-    int64_t k;
-    csrec_status status = csrec_positions_check(m->n, m->index, entries, &k);
-    if (status == CSREC_MEMORY) return csrec_fail(error, status, "%s: out of memory", name);
-    if (status == CSREC_OK) return status;
-    if (m->index[k] < 0 || m->index[k] >= entries)
-        return csrec_fail(error, status,
-                          "%s: array 'index': element %lld is %lld, outside 0 to %lld; save flat "
-                          "C-order positions (numpy.ravel_multi_index)",
-                          name, (long long)k, (long long)m->index[k], (long long)entries - 1);
-    return csrec_fail(error, status,
-                      "%s: array 'index': element %lld repeats position %lld; keep one sample of "
-                      "each position (numpy.unique)",
-                      name, (long long)k, (long long)m->index[k]);
-}
-
-static csrec_status check_values(const csrec_measurement *m, const char *name, csrec_error *error) {
-    for (int64_t i = 0; i < m->n * m->channels; i++)
-        if (!isfinite(m->y[i]))
-            return csrec_fail(error, CSREC_DATA,
-                              "%s: array 'y': sample %lld is %s; leave out samples that are not "
-                              "finite (numpy.isfinite)",
-                              name, (long long)(i / m->channels),
-                              isnan(m->y[i]) ? "nan"
-                              : m->y[i] > 0  ? "infinite"
-                                             : "-infinite");
+static csrec_status check_tones(const csrec_measurement *m, const char *name, csrec_error *error) {
     if (!isfinite(m->sigma) || m->sigma < 0)
         return csrec_fail(error, CSREC_DATA,
                           "%s: array 'sigma': %g is no standard deviation; save a number >= 0",
@@ -119,10 +71,79 @@ static csrec_status check_values(const csrec_measurement *m, const char *name, c
     return CSREC_OK;
 }
 
+csrec_status csrec_measurement_check_frame(const csrec_measurement *m, const char *name,
+                                           int64_t *entries, csrec_error *error) {
+    if (m->shape.dims < 1 || m->shape.dims > CSREC_DIMS_MAX ||
+        csrec_shape_count(&m->shape, entries) != CSREC_OK)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'shape': needs 1 to 8 extents >= 1 of at most 2^62 entries in "
+                          "all; save the shape of the signal",
+                          name);
+    if (m->n < 1 || m->channels < 1)
+        return csrec_fail(error, CSREC_DATA, "%s: array 'y': holds no samples; save at least one",
+                          name);
+    if (m->n > *entries)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: array 'y': %lld samples of a signal with %lld entries; each entry can "
+            "be sampled once",
+            name, (long long)m->n, (long long)*entries);
+    if (m->n > INT64_MAX / 8 / m->channels)
+        return csrec_fail(error, CSREC_DATA, "%s: array 'y': too many values; save fewer", name);
+    return check_tones(m, name, error);
+}
+
+/* The line for element k, which is outside the signal or repeats a position. */
+static csrec_status fail_position(const csrec_measurement *m, int64_t k, int64_t entries,
+                                  const char *name, csrec_error *error) {
+    if (m->index[k] < 0 || m->index[k] >= entries)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'index': element %lld is %lld, outside 0 to %lld; save flat "
+                          "C-order positions (numpy.ravel_multi_index)",
+                          name, (long long)k, (long long)m->index[k], (long long)entries - 1);
+    return csrec_fail(error, CSREC_DATA,
+                      "%s: array 'index': element %lld repeats position %lld; keep one sample of "
+                      "each position (numpy.unique)",
+                      name, (long long)k, (long long)m->index[k]);
+}
+
+csrec_status csrec_measurement_check_next(const csrec_measurement *m, int64_t from, int64_t count,
+                                          const char *name, csrec_error *error) {
+    int64_t entries = 0;
+    csrec_status status = csrec_shape_count(&m->shape, &entries);
+    for (int64_t k = from; k < from + count && status == CSREC_OK; k++)
+        if (m->index[k] < 0 || m->index[k] >= entries || (k && m->index[k] == m->index[k - 1]))
+            status = fail_position(m, k, entries, name, error);
+    return status;
+}
+
+static csrec_status check_positions(const csrec_measurement *m, const char *name, int64_t entries,
+                                    csrec_error *error) {
+    int64_t k;
+    csrec_status status = csrec_positions_check(m->n, m->index, entries, &k);
+    if (status == CSREC_MEMORY) return csrec_fail(error, status, "%s: out of memory", name);
+    return status == CSREC_OK ? status : fail_position(m, k, entries, name, error);
+}
+
+static csrec_status check_values(const csrec_measurement *m, const char *name, csrec_error *error) {
+    for (int64_t i = 0; i < m->n * m->channels; i++)
+        if (!isfinite(m->y[i]))
+            return csrec_fail(error, CSREC_DATA,
+                              "%s: array 'y': sample %lld is %s; leave out samples that are not "
+                              "finite (numpy.isfinite)",
+                              name, (long long)(i / m->channels),
+                              isnan(m->y[i]) ? "nan"
+                              : m->y[i] > 0  ? "infinite"
+                                             : "-infinite");
+    return CSREC_OK;
+}
+
 csrec_status csrec_measurement_check(const csrec_measurement *measurement, const char *name,
                                      csrec_error *error) {
     int64_t entries = 0;
-    csrec_status status = check_sizes(measurement, name, &entries, error);
+    csrec_measurement sized = *measurement;
+    if (!sized.index || !sized.y) sized.n = 0;
+    csrec_status status = csrec_measurement_check_frame(&sized, name, &entries, error);
     if (status == CSREC_OK) status = check_values(measurement, name, error);
     if (status == CSREC_OK) status = check_positions(measurement, name, entries, error);
     return status;

@@ -48,26 +48,50 @@ static csrec_status read_integers(const csrec_npz *npz, const char *field, int r
     return csrec_npz_end(&member, status, error);
 }
 
-static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
-    csrec_npz_member member;
-    csrec_status status = csrec_npz_begin(npz, "y", &member, error);
+/* Opens y and takes down how many samples and channels there are. */
+static csrec_status begin_y(const csrec_npz *npz, csrec_measurement *m, csrec_npz_member *member,
+                            csrec_error *error) {
+    csrec_status status = csrec_npz_begin(npz, "y", member, error);
     if (status != CSREC_OK) return status;
-    const csrec_shape *shape = &member.header.shape;
-    m->n = member.header.count;
+    const csrec_shape *shape = &member->header.shape;
+    m->n = member->header.count;
     m->channels = 1;
-    m->dtype = member.header.dtype;
+    m->dtype = member->header.dtype;
     if (shape->dims == 2) {
         m->n = shape->dim[0];
         m->channels = shape->dim[1];
     }
-    if (shape->dims < 1 || shape->dims > 2)
-        status =
-            csrec_fail(error, CSREC_DATA, "%s: has %d axes; save samples as [N] or [N, channels]",
-                       member.name, shape->dims);
-    if (status == CSREC_OK) status = csrec_measurement_allocate(m, member.name, error);
-    if (status == CSREC_OK)
+    if (shape->dims >= 1 && shape->dims <= 2) return CSREC_OK;
+    status = csrec_fail(error, CSREC_DATA, "%s: has %d axes; save samples as [N] or [N, channels]",
+                        member->name, shape->dims);
+    return csrec_npz_end(member, status, error);
+}
+
+static csrec_status measure_y(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = begin_y(npz, m, &member, error);
+    if (status == CSREC_OK) csrec_npz_leave(&member);
+    return status;
+}
+
+static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_measurement again = {0};
+    csrec_status status = begin_y(npz, &again, &member, error);
+    if (status != CSREC_OK) return status;
+    /* There is room for what was measured. */
+    if (again.n != m->n || again.channels != m->channels)
+        status = csrec_npz_changed(&member, error);
+    else
         status = csrec_npy_values_f64(&member.reader, &member.header, member.name, m->y, error);
     return csrec_npz_end(&member, status, error);
+}
+
+/* Room for the samples, which can be no more than the signal has entries. */
+static csrec_status make_room(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    int64_t entries = 0;
+    csrec_status status = csrec_measurement_check_frame(m, npz->name, &entries, error);
+    return status == CSREC_OK ? csrec_measurement_allocate(m, npz->name, error) : status;
 }
 
 static csrec_status read_shape(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
@@ -83,6 +107,24 @@ static csrec_status read_shape(const csrec_npz *npz, csrec_measurement *m, csrec
             "save the shape of the signal",
             npz->name);
     return CSREC_OK;
+}
+
+/* Elements that are read and looked at before more are. */
+enum { PIECE = 1 << 16 };
+
+/* A position that is not in the signal, or that of the sample before, is found at once. Others that
+ * repeat are found when all are known (csrec_measurement_check). */
+static csrec_status read_places(const csrec_npz *npz, csrec_npz_member *member,
+                                csrec_measurement *m, csrec_error *error) {
+    csrec_npy_header part = member->header;
+    csrec_status status = CSREC_OK;
+    for (int64_t at = 0; at < m->n && status == CSREC_OK; at += part.count) {
+        part.count = m->n - at < PIECE ? m->n - at : PIECE;
+        status = csrec_npy_values_i64(&member->reader, &part, member->name, m->index + at, error);
+        if (status == CSREC_OK)
+            status = csrec_measurement_check_next(m, at, part.count, npz->name, error);
+    }
+    return status;
 }
 
 static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
@@ -101,25 +143,9 @@ static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec
                             "%s: %lld positions for %lld samples in 'y'; save one for each sample",
                             member.name, (long long)member.header.count, (long long)m->n);
     else
-        status = csrec_npy_values_i64(&member.reader, &member.header, member.name, m->index, error);
+        status = make_room(npz, m, error);
+    if (status == CSREC_OK) status = read_places(npz, &member, m, error);
     return csrec_npz_end(&member, status, error);
-}
-
-/* index = the mask's true entries, which must be as many as the samples. */
-static csrec_status collect_mask(const uint8_t *mask, int64_t entries, csrec_measurement *m,
-                                 const char *name, csrec_error *error) {
-    int64_t found = 0;
-    for (int64_t i = 0; i < entries; i++) {
-        if (!mask[i]) continue;
-        if (found < m->n) m->index[found] = i;
-        found++;
-    }
-    if (found == m->n) return CSREC_OK;
-    return csrec_fail(error, CSREC_DATA,
-                      found ? "%s: %lld true entries for %lld samples in 'y'; save y = signal[mask]"
-                            : "%s: no entry is true (%lld for %lld samples in 'y'); save y = "
-                              "signal[mask]",
-                      name, (long long)found, (long long)m->n);
 }
 
 /* A shape beside the mask must say the same. */
@@ -137,29 +163,56 @@ static csrec_status agree_shape(const csrec_npz *npz, const csrec_measurement *m
                       npz->name);
 }
 
+/* index = the mask's true entries, which must be as many as the samples. Pieces of the mask are
+ * read into `piece`, all of it where its axes are in Fortran order. */
+static csrec_status collect_mask(csrec_npz_member *member, int64_t size, uint8_t *piece,
+                                 csrec_measurement *m, csrec_error *error) {
+    csrec_npy_header part = member->header;
+    int64_t found = 0, entries = member->header.count;
+    for (int64_t at = 0; at < entries; at += part.count) {
+        part.count = entries - at < size ? entries - at : size;
+        csrec_status status = csrec_npy_values(&member->reader, &part, member->name, piece, error);
+        if (status != CSREC_OK) return status;
+        for (int64_t i = 0; i < part.count; i++) {
+            if (!piece[i]) continue;
+            if (found < m->n) m->index[found] = at + i;
+            found++;
+        }
+    }
+    if (found == m->n) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      found ? "%s: %lld true entries for %lld samples in 'y'; save y = signal[mask]"
+                            : "%s: no entry is true (%lld for %lld samples in 'y'); save y = "
+                              "signal[mask]",
+                      member->name, (long long)found, (long long)m->n);
+}
+
+static csrec_status check_mask(const csrec_npz *npz, const csrec_npz_member *member,
+                               csrec_measurement *m, csrec_error *error) {
+    bool bytes = member->header.kind == 'b' || member->header.kind == 'u';
+    m->shape = member->header.shape;
+    if (!bytes || member->header.bytes != 1)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: is neither bool nor uint8; save mask.astype(bool)", member->name);
+    if (m->shape.dims < 1)
+        return csrec_fail(error, CSREC_DATA, "%s: is a single value; save it in the signal's shape",
+                          member->name);
+    csrec_status status = agree_shape(npz, m, error);
+    return status == CSREC_OK ? make_room(npz, m, error) : status;
+}
+
 static csrec_status read_mask(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
-    uint8_t *mask = NULL;
+    uint8_t *piece = NULL;
     csrec_status status = csrec_npz_begin(npz, "mask", &member, error);
     if (status != CSREC_OK) return status;
-    m->shape = member.header.shape;
-    bool bytes = member.header.kind == 'b' || member.header.kind == 'u';
-    if (!bytes || member.header.bytes != 1)
-        status = csrec_fail(error, CSREC_DATA,
-                            "%s: is neither bool nor uint8; save mask.astype(bool)", member.name);
-    else if (m->shape.dims < 1)
-        status = csrec_fail(error, CSREC_DATA,
-                            "%s: is a single value; save it in the signal's shape", member.name);
-    else if (!(mask = malloc((size_t)member.header.count)))
+    int64_t size = member.header.fortran ? member.header.count : PIECE;
+    status = check_mask(npz, &member, m, error);
+    if (status == CSREC_OK && !(piece = malloc((size_t)size)))
         status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
-    else
-        status = csrec_npy_values(&member.reader, &member.header, member.name, mask, error);
-    int64_t entries = member.header.count;
-    status = csrec_npz_end(&member, status, error);
-    if (status == CSREC_OK) status = collect_mask(mask, entries, m, member.name, error);
-    if (status == CSREC_OK) status = agree_shape(npz, m, error);
-    free(mask);
-    return status;
+    if (status == CSREC_OK) status = collect_mask(&member, size, piece, m, error);
+    free(piece);
+    return csrec_npz_end(&member, status, error);
 }
 
 /* A name ('U' or 'S') or the enumeration's number. */
@@ -237,6 +290,7 @@ static csrec_status read_procedural(const csrec_npz *npz, csrec_measurement *m,
     if (status == CSREC_OK)
         status = read_integers(npz, "count", 1, false, &m->count, &count, error);
     m->seed = (uint64_t)seed;
+    if (status == CSREC_OK) status = make_room(npz, m, error);
     return status == CSREC_OK ? regenerate(npz, m, error) : status;
 }
 
@@ -277,9 +331,11 @@ csrec_status csrec_measurement_from_npz(csrec_input *input, csrec_measurement *m
     if (status != CSREC_OK) return status;
     npz.progress = input->progress;
     npz.context = input->context;
-    status = read_y(&npz, &m, error);
-    if (status == CSREC_OK) status = read_positions(&npz, &m, error);
+    /* Small arrays first, and y last: what is refused for them has not been unpacked. */
+    status = measure_y(&npz, &m, error);
     if (status == CSREC_OK) status = read_optional(&npz, &m, error);
+    if (status == CSREC_OK) status = read_positions(&npz, &m, error);
+    if (status == CSREC_OK) status = read_y(&npz, &m, error);
     csrec_npz_close(&npz);
     if (status == CSREC_OK)
         *measurement = m;

@@ -34,6 +34,10 @@ bool csrec_npz_has(const csrec_npz *npz, const char *field);
  * bytes can hold and against the memory that is free. After CSREC_OK call csrec_npz_end. */
 csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_member *member,
                              csrec_error *error);
+/* Closes the member without its values. */
+void csrec_npz_leave(csrec_npz_member *member);
+/* The line for a member that is not as large as when it was looked at before. */
+csrec_status csrec_npz_changed(const csrec_npz_member *member, csrec_error *error);
 /* Closes the member; with status CSREC_OK checks its end and its checksum first. */
 csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error);
 

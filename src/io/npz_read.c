@@ -104,6 +104,16 @@ csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_
     return status == CSREC_OK ? status : csrec_npz_end(member, status, error);
 }
 
+void csrec_npz_leave(csrec_npz_member *member) {
+    zip_fclose(member->file);
+    member->file = NULL;
+}
+
+csrec_status csrec_npz_changed(const csrec_npz_member *member, csrec_error *error) {
+    return csrec_fail(error, CSREC_FORMAT, "%s: changed while it was read; read the file again",
+                      member->name);
+}
+
 csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error) {
     char beyond;
     /* libzip compares the checksum when it meets the end, so the end must be read. */
@@ -111,8 +121,7 @@ csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_
         status = csrec_fail(error, CSREC_FORMAT,
                             "%s: the checksum or the length is wrong; write or copy the file again",
                             member->name);
-    zip_fclose(member->file);
-    member->file = NULL;
+    csrec_npz_leave(member);
     return status;
 }
 

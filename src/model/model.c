@@ -123,20 +123,25 @@ static csrec_status check_entries(const csrec_model_field *field, const csrec_ar
     return CSREC_OK;
 }
 
-csrec_status csrec_model_check(const csrec_model *model, const char *name, csrec_error *error) {
+csrec_status csrec_model_check_shapes(const csrec_model *model, const char *name,
+                                      csrec_error *error) {
     extents e = {{0}, {0}};
     csrec_status status = CSREC_OK;
     for (int f = 0; f < CSREC_MODEL_FIELDS && model->type->fields[f].name && !status; f++) {
         const csrec_model_field *field = &model->type->fields[f];
-        if (!model->arrays[f].data) {
-            if (!field->optional)
-                status = csrec_model_fail(name, field->name, error,
-                                          "is missing in a model of kind %s", model->type->name);
-            continue;
-        }
-        status = check_axes(field, &model->arrays[f], &e, name, error);
-        if (!status) status = check_entries(field, &model->arrays[f], name, error);
+        if (model->arrays[f].count > 0)
+            status = check_axes(field, &model->arrays[f], &e, name, error);
+        else if (!field->optional)
+            status = csrec_model_fail(name, field->name, error, "is missing in a model of kind %s",
+                                      model->type->name);
     }
+    return status;
+}
+
+csrec_status csrec_model_check(const csrec_model *model, const char *name, csrec_error *error) {
+    csrec_status status = csrec_model_check_shapes(model, name, error);
+    for (int f = 0; f < CSREC_MODEL_FIELDS && model->type->fields[f].name && !status; f++)
+        status = check_entries(&model->type->fields[f], &model->arrays[f], name, error);
     return status || !model->type->check ? status : model->type->check(model, name, error);
 }
 

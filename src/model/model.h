@@ -37,7 +37,11 @@ const char *csrec_model_kinds(char text[128]);
 /* -1: the kind has no such array. */
 int csrec_model_field_find(const csrec_model_type *type, const char *name);
 
-/* Shapes against each other, every entry, and the kind's own check. */
+/* That no array is missing, and shapes against each other; arrays need no data yet. */
+csrec_status csrec_model_check_shapes(const csrec_model *model, const char *name,
+                                      csrec_error *error);
+
+/* Shapes, every entry, and the kind's own check. */
 csrec_status csrec_model_check(const csrec_model *model, const char *name, csrec_error *error);
 
 /* The line that arrays or texts do not suit what the model is used for ends in the remedy. */

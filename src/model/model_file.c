@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "io/npz.h"
 #include "model/model.h"
 
@@ -38,15 +39,28 @@ static csrec_status read_kind(const csrec_npz *npz, csrec_model *model, csrec_er
     return CSREC_OK;
 }
 
+/* The array without its values. */
+static csrec_status measure_array(const csrec_npz *npz, const csrec_model_field *field,
+                                  csrec_array *array, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = csrec_npz_begin(npz, field->name, &member, error);
+    if (status) return status;
+    *array = (csrec_array){
+        .dtype = field->dtype, .shape = member.header.shape, .count = member.header.count};
+    /* np.array([x]) where a scalar is meant */
+    if (!field->axes && array->count == 1) array->shape.dims = 0;
+    csrec_npz_leave(&member);
+    return CSREC_OK;
+}
+
 static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *field,
                                csrec_array *array, csrec_error *error) {
     csrec_npz_member member;
     csrec_status status = csrec_npz_begin(npz, field->name, &member, error);
     if (status) return status;
-    csrec_shape shape = member.header.shape;
-    /* np.array([x]) where a scalar is meant */
-    if (!field->axes && member.header.count == 1) shape.dims = 0;
-    status = csrec_array_create(field->dtype, &shape, array);
+    if (member.header.count != array->count)
+        return csrec_npz_end(&member, csrec_npz_changed(&member, error), error);
+    status = csrec_array_create(field->dtype, &array->shape, array);
     if (status) csrec_fail(error, status, "%s: %s", member.name, csrec_status_text(status));
     if (!status)
         status = (field->dtype == CSREC_F64)
@@ -57,13 +71,28 @@ static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *fi
     return csrec_npz_end(&member, status, error);
 }
 
+/* All shapes are known to suit each other, and their arrays to fit, before one is unpacked. */
+static csrec_status read_arrays(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
+    const csrec_model_field *fields = model->type->fields;
+    csrec_status status = CSREC_OK;
+    uint64_t bytes = 0;
+    for (int f = 0; f < CSREC_MODEL_FIELDS && fields[f].name && !status; f++)
+        if (csrec_npz_has(npz, fields[f].name)) {
+            status = measure_array(npz, &fields[f], &model->arrays[f], error);
+            bytes += (uint64_t)model->arrays[f].count * csrec_dtype_size(fields[f].dtype);
+        }
+    if (!status) status = csrec_model_check_shapes(model, npz->name, error);
+    if (!status) status = csrec_memory_check(bytes, 1, npz->name, error);
+    for (int f = 0; f < CSREC_MODEL_FIELDS && fields[f].name && !status; f++)
+        if (model->arrays[f].count > 0)
+            status = read_array(npz, &fields[f], &model->arrays[f], error);
+    return status;
+}
+
 static csrec_status read_all(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
     char text[CSREC_MODEL_TEXT_ROOM];
     csrec_status status = read_kind(npz, model, error);
-    if (status) return status;
-    for (int f = 0; f < CSREC_MODEL_FIELDS && model->type->fields[f].name && !status; f++)
-        if (csrec_npz_has(npz, model->type->fields[f].name))
-            status = read_array(npz, &model->type->fields[f], &model->arrays[f], error);
+    if (!status) status = read_arrays(npz, model, error);
     for (int i = 0; i < CSREC_MODEL_TEXTS && !status; i++) {
         const char *name = csrec_model_text_names[i];
         if (!csrec_npz_has(npz, name)) continue;
