@@ -2,12 +2,14 @@
 #include "alias.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A message stays one line, whatever bytes a file name brings. */
 static void print_line(const cli_tool *tool, const char *format, va_list values) {
@@ -248,7 +250,15 @@ static bool has_operand(const cli_tool *tool, void *arguments) {
     return tool->many ? ((cli_operands *)operand)->n > 0 : *(const char **)operand != NULL;
 }
 
+/* A descriptor below 3 that came closed would be given to the next file that is opened, and take
+ * what is printed. One that fails both reading stdin and writing stdout stands in for it. */
+static void fill_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
+}
+
 int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments) {
+    fill_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a full quota is then a failed write, with its own message */
     words w = {argc, 1, argv, arguments};
     bool options = true;
