@@ -110,8 +110,8 @@ static void log_times(const long a[6], long result) {
                      times ? 2 * sizeof(struct timespec) : 0);
 }
 
-/* Calls with folder descriptors have their names one argument later; AT_FDCWD is taken for granted,
- * and a name under another folder would be missed, so it ends the process. */
+/* Calls with folder descriptors have their names one argument later. A record "at" before the call's
+ * own says that the name is under that folder. */
 static void log_name(int number, const long a[6], long result) {
     bool at = number != SYS_truncate;
 #ifdef SYS_open
@@ -121,7 +121,8 @@ static void log_name(int number, const long a[6], long result) {
 #endif
     const long *name = at ? a + 1 : a;
     const char *first = text_at(name[0]);
-    if (at && (int)a[0] != AT_FDCWD && first && first[0] != '/') __builtin_trap();
+    if (at && (int)a[0] != AT_FDCWD && first && first[0] != '/')
+        fault_log_record("at", 0, (int)a[0], 0, NULL, NULL, NULL, 0);
     fault_kind kind = kind_of(number, a);
     bool renamed = kind == FAULT_RENAME;
     const char *what = kind == FAULT_OPEN     ? "open"
