@@ -603,8 +603,8 @@ CSREC_API void csrec_rows_close(csrec_rows *rows);
 typedef struct csrec_model csrec_model;
 
 /* Arrays are copied and converted. CSREC_ARGUMENT: unknown kind or array; CSREC_DATA, naming the
- * array: one is missing, shapes disagree, an entry is not finite, a weight or variance is negative,
- * weights do not sum to 1, a covariance is not symmetric. */
+ * array: one is missing, shapes disagree, an entry is not finite or beyond 1e100, a weight or variance
+ * is negative, weights do not sum to 1, a covariance is not symmetric. */
 CSREC_API csrec_status csrec_model_create(const char *kind, int count, const char *const *names,
                                           const csrec_array *const *arrays, csrec_model **model,
                                           csrec_error *error);
@@ -766,7 +766,8 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
  *                               X[n][ci][ho sh - ph + kh dh][wo sw - pw + kw dw],
  * X being 0 outside. Every product has the order (ci, kh, kw), kw fastest. Computed by im2col in
  * tiles, so that memory does not grow with the picture. Results depend neither on the number of
- * threads nor on the workspace; sums are float, their error about 1e-7 of the sum of magnitudes. */
+ * threads nor on the workspace; sums are float, their error about 1e-7 of the sum of magnitudes. A
+ * result that is not finite is CSREC_DATA. */
 typedef struct csrec_conv2d {
     int64_t batch, channels_in, channels_out; /* each >= 1 */
     int64_t size[2], kernel[2];               /* height, width; each >= 1 */

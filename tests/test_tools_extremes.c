@@ -7,9 +7,9 @@
 static uint64_t seed;
 
 /* Writes a measurement of a picture of 40 x 40, four of ten samples, with values times `scale`. */
-static void write_samples(const char *name, double scale, double sigma) {
+static void write_samples(const char *name, double scale, double sigma, csrec_dtype dtype) {
     enum { EDGE = 40 };
-    csrec_measurement m = {.shape = {2, {EDGE, EDGE}}, .channels = 1, .dtype = CSREC_F64};
+    csrec_measurement m = {.shape = {2, {EDGE, EDGE}}, .channels = 1, .dtype = dtype};
     m.index = malloc(EDGE * EDGE * sizeof *m.index);
     m.y = malloc(EDGE * EDGE * sizeof *m.y);
     assert_true(m.index && m.y);
@@ -54,6 +54,10 @@ static void recover(const char *input, const char *options) {
         return;
     }
     if (code != 0) fail_msg("%s: exit code %d: %s", command, code, read_text("err"));
+    csrec_array whole = read_values("x.npy");
+    for (int64_t i = 0; i < whole.count; i++)
+        if (!isfinite(csrec_array_value(&whole, i))) fail_msg("%s: not finite", command);
+    csrec_array_clear(&whole);
 }
 
 static void numbers_at_the_ends_do_no_harm(void **state) {
@@ -62,13 +66,31 @@ static void numbers_at_the_ends_do_no_harm(void **state) {
     const double scales[] = {1e-310, 1e-308, 1e308}, sigmas[] = {1e155, 1e308};
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
-            write_samples("end.npz", scales[k], 0.0);
+            write_samples("end.npz", scales[k], 0.0, CSREC_F64);
             recover("end.npz", ways[w]);
         }
         for (size_t k = 0; k < sizeof sigmas / sizeof *sigmas; k++) {
-            write_samples("end.npz", 255.0, sigmas[k]);
+            write_samples("end.npz", 255.0, sigmas[k], CSREC_F64);
             recover("end.npz", ways[w]);
         }
+    }
+}
+
+/* What overshoots a float32 is written as float64, and what does not as before. */
+static void overshot_floats_are_written_as_doubles(void **state) {
+    (void)state;
+    const double float_scales[] = {1.0, 3.4e38};
+    for (int k = 0; k < 2; k++) {
+        write_samples("float.npz", float_scales[k], 0.0, CSREC_F32);
+        run_well("$R float.npz -B wavelet -S threshold -o x.npy");
+        csrec_array whole = read_values("x.npy");
+        double largest = 0.0;
+        for (int64_t i = 0; i < whole.count; i++)
+            largest = fmax(largest, fabs(csrec_array_value(&whole, i)));
+        assert_true(isfinite(largest));
+        assert_int_equal(whole.dtype, largest > FLT_MAX ? CSREC_F64 : CSREC_F32);
+        if (k == 0) assert_true(largest < 1e3);
+        csrec_array_clear(&whole);
     }
 }
 
@@ -77,6 +99,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_and_channels_fit_into_an_array),
         cmocka_unit_test(numbers_at_the_ends_do_no_harm),
+        cmocka_unit_test(overshot_floats_are_written_as_doubles),
     };
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
 }

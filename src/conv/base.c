@@ -41,7 +41,10 @@ csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int
     double *weight = calloc((size_t)(entries + longest + reach + 1), sizeof *weight);
     if (!weight) return CSREC_MEMORY;
     double *scratch = weight + entries, *kernel = scratch + longest;
-    for (int64_t j = 0; j <= reach; j++) kernel[j] = exp(-0.5 * (double)(j * j) / (sigma * sigma));
+    /* Below 0.025 the kernel is 1 and zeros, but the square of a tiny width would vanish. */
+    double spread = fmax(sigma, 1e-3);
+    for (int64_t j = 0; j <= reach; j++)
+        kernel[j] = exp(-0.5 * (double)(j * j) / (spread * spread));
     for (int64_t k = 0; k < m; k++) {
         base[index[k]] = y[k] - mean;
         weight[index[k]] = 1.0;

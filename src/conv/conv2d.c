@@ -1,6 +1,8 @@
 /* conv2d.c - the public convolution of pictures: checks, workspace, packed weights, passes. */
 #include "conv/conv2d.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,6 +238,19 @@ static csrec_conv2d plain(const csrec_conv2d *conv, const csrec_conv *g) {
     return p;
 }
 
+/* Values may be NULL. */
+static csrec_status check_finite(const char *name, int64_t n, const float *values,
+                                 csrec_error *error) {
+    bool finite = true;
+    for (int64_t i = 0; values && i < n; i++) finite &= fabsf(values[i]) <= FLT_MAX;
+    return finite
+               ? CSREC_OK
+               : csrec_fail(error, CSREC_DATA,
+                            "conv2d: %s is beyond the range of a float32; scale the arrays down, "
+                            "or leave out what is not finite in them",
+                            name);
+}
+
 csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, const float *W,
                                   const csrec_conv2d_weights *weights, const float *B, float *Y,
                                   void *workspace_memory, size_t workspace_bytes,
@@ -250,9 +265,13 @@ csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, cons
     if (status) return status;
     if (device) {
         csrec_conv2d p = plain(conv, &g);
-        return device->forward(&p, g.out + 1, X, weights ? weights->W : W, B, Y, error);
+        status = device->forward(&p, g.out + 1, X, weights ? weights->W : W, B, Y, error);
+    } else {
+        status =
+            apply(conv, &g, false, W, weights, X, B, Y, workspace_memory, workspace_bytes, error);
     }
-    return apply(conv, &g, false, W, weights, X, B, Y, workspace_memory, workspace_bytes, error);
+    int64_t outputs = g.batch * g.channels_out * g.out[1] * g.out[2];
+    return status ? status : check_finite("Y", outputs, Y, error);
 }
 
 /* In double; eight sums side by side, as one alone would wait for each addition. */
@@ -297,6 +316,17 @@ static csrec_status check_backward(const csrec_conv *g, const float *X, const fl
     return dX ? check_weights(g, W, weights, error) : CSREC_OK;
 }
 
+static csrec_status gradients_here(const csrec_conv2d *conv, const csrec_conv *g, const float *X,
+                                   const float *W, const csrec_conv2d_weights *weights,
+                                   const float *dY, float *dX, float *dW, float *dB, void *memory,
+                                   size_t bytes, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (dX) status = apply(conv, g, true, W, weights, dY, NULL, dX, memory, bytes, error);
+    if (dW && !status) status = gradient(conv, g, X, dY, dW, memory, bytes, error);
+    if (dB && !status) sum_bias(g, csrec_threads(conv->threads), dY, dB);
+    return status;
+}
+
 csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, const float *W,
                                    const csrec_conv2d_weights *weights, const float *dY, float *dX,
                                    float *dW, float *dB, void *workspace_memory,
@@ -309,13 +339,15 @@ csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, con
     if (status) return status;
     if (device) {
         csrec_conv2d p = plain(conv, &g);
-        return device->backward(&p, g.out + 1, X, weights ? weights->W : W, dY, dX, dW, dB, error);
+        status =
+            device->backward(&p, g.out + 1, X, weights ? weights->W : W, dY, dX, dW, dB, error);
+    } else {
+        status = gradients_here(conv, &g, X, W, weights, dY, dX, dW, dB, workspace_memory,
+                                workspace_bytes, error);
     }
-    if (dX)
-        status = apply(conv, &g, true, W, weights, dY, NULL, dX, workspace_memory, workspace_bytes,
-                       error);
-    if (dW && !status)
-        status = gradient(conv, &g, X, dY, dW, workspace_memory, workspace_bytes, error);
-    if (dB && !status) sum_bias(&g, csrec_threads(conv->threads), dY, dB);
-    return status;
+    int64_t inputs = g.batch * g.channels_in * g.size[1] * g.size[2];
+    int64_t taps = g.channels_out * g.channels_in * g.kernel[1] * g.kernel[2];
+    if (!status) status = check_finite("dX", inputs, dX, error);
+    if (!status) status = check_finite("dW", taps, dW, error);
+    return status ? status : check_finite("dB", g.channels_out, dB, error);
 }

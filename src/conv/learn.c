@@ -98,6 +98,13 @@ static csrec_status set_scale(job *j, int64_t count, const csrec_conv_picture *p
         return csrec_fail(error, CSREC_DATA, "no two samples of the pictures differ");
     j->low = scale[0] != scale[1] ? fmin(scale[0], scale[1]) : low;
     j->range = scale[0] != scale[1] ? fabs(scale[1] - scale[0]) : high - low;
+    /* Squares of what samples are above black, white being 1, are finite in a float. */
+    double most = fmax(fabs(high - j->low), fabs(low - j->low)) / j->range;
+    if (!isfinite(j->range) || !(most <= 1e15))
+        return csrec_fail(error, CSREC_DATA,
+                          "scale: samples of %g to %g are too far from black and white, %g and %g; "
+                          "give the values of black and white",
+                          low, high, j->low, j->low + j->range);
     return CSREC_OK;
 }
 

@@ -57,9 +57,9 @@ static csrec_status convert_y(const csrec_measurement *m, const char *path, void
     int64_t fault = convert(m->dtype, m->y, count, *y);
     if (fault < 0) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
-                      "%s: array 'y': sample %lld is %.9g, which %s cannot hold; write it as f4",
+                      "%s: array 'y': sample %lld is %.9g, which %s cannot hold; write it as %s",
                       path, (long long)(fault / m->channels), m->y[fault],
-                      csrec_dtype_code(m->dtype));
+                      csrec_dtype_code(m->dtype), m->dtype == CSREC_F32 ? "f8" : "f4");
 }
 
 /* Leaving the positions out is safe only if the pattern gives exactly these. */

@@ -109,6 +109,10 @@ static csrec_status check_axes(const csrec_model_field *field, const csrec_array
     return CSREC_OK;
 }
 
+/* Products of two entries and their squares are finite. Learned from float32, whose squares are
+ * below 1.2e77, no entry comes near. */
+static const double MOST = 1e100;
+
 static csrec_status check_entries(const csrec_model_field *field, const csrec_array *array,
                                   const char *name, csrec_error *error) {
     for (int64_t i = 0; i < array->count; i++) {
@@ -116,6 +120,9 @@ static csrec_status check_entries(const csrec_model_field *field, const csrec_ar
         if (!isfinite(value))
             return csrec_model_fail(name, field->name, error, "entry %lld is not finite",
                                     (long long)i);
+        if (fabs(value) > MOST)
+            return csrec_model_fail(name, field->name, error, "entry %lld is %g; must be within %g",
+                                    (long long)i, value, MOST);
         if (field->sign && value < 0.0)
             return csrec_model_fail(name, field->name, error, "entry %lld is %g; must be >= 0",
                                     (long long)i, value);

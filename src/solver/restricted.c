@@ -15,6 +15,7 @@
  */
 #include "solver/restricted.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,12 +92,14 @@ static void gradient(csrec_restricted *q, const double *v, double *c_v) {
  * largest entry of the diagonal. q->next, q->c_next are scratch. */
 static double estimate_norm(csrec_restricted *q) {
     size_t bytes = (size_t)q->size * sizeof(double);
-    double *v = q->next, *image = q->c_next, norm = 0.0, least = 0.0;
+    double *v = q->next, *image = q->c_next, norm = 0.0, least = 0.0, steepest = DBL_MIN;
     for (int64_t j = 0; j < q->size; j++) {
-        double own = q->G[j * q->stride + j];
-        least = fmax(least, own);
-        v[j] = own + fabs(q->c[j]);
+        least = fmax(least, q->G[j * q->stride + j]);
+        steepest = fmax(steepest, fabs(q->c[j]));
     }
+    /* Shares of both: they are in different units. */
+    for (int64_t j = 0; j < q->size; j++)
+        v[j] = q->G[j * q->stride + j] / fmax(least, DBL_MIN) + fabs(q->c[j]) / steepest;
     for (int i = 0; i < 8; i++) {
         double length = sqrt(q->simd->dot(q->size, v, v));
         if (!(length > 0.0)) break;

@@ -1,0 +1,217 @@
+/* boundary.h - small signals, models and ways of recovering for the tests of numbers at the ends of
+ * their range. */
+#ifndef CSREC_TESTS_BOUNDARY_H
+#define CSREC_TESTS_BOUNDARY_H
+
+#include <string.h>
+
+#include "check.h"
+
+static uint64_t seed;
+
+enum { SETTINGS = 2, NAME = 96 };
+
+/* One way: options but for what belongs to a measurement. */
+typedef struct way {
+    char name[2 * NAME];
+    const char *preset, *solver, *basis, *model; /* model: its kind */
+    int64_t shifts;                              /* below 0: as the defaults have it */
+    csrec_order order;
+    csrec_columns columns;
+    csrec_setting settings[SETTINGS];
+    int n_settings;
+} way;
+
+/* ------------------------------------------------------------------ signals */
+
+enum { ENTRIES_MOST = 96, CHANNELS_MOST = 4, VALUES_MOST = ENTRIES_MOST * CHANNELS_MOST };
+
+static const csrec_shape shapes[8] = {{1, {24}},
+                                      {2, {9, 10}},
+                                      {3, {4, 5, 4}},
+                                      {4, {3, 2, 3, 2}},
+                                      {5, {2, 2, 2, 2, 3}},
+                                      {6, {2, 1, 2, 2, 2, 2}},
+                                      {7, {2, 2, 1, 2, 1, 2, 2}},
+                                      {8, {2, 1, 2, 1, 2, 2, 1, 2}}};
+
+typedef struct problem {
+    csrec_measurement m;
+    int64_t entries, index[ENTRIES_MOST];
+    double y[VALUES_MOST]; /* 1 to 2 in size: units of a power of two leave them alone */
+    csrec_model *model;
+    bool model_scale;
+} problem;
+
+static void set_measurement(problem *p, int axes, int64_t channels) {
+    *p = (problem){.m = {.shape = shapes[axes - 1], .channels = channels, .dtype = CSREC_F64}};
+    assert_ok(csrec_shape_count(&p->m.shape, &p->entries));
+    for (int64_t i = 0; i < p->entries; i++)
+        if (i == 0 || check_below(&seed, 2)) p->index[p->m.n++] = i;
+    for (int64_t i = 0; i < p->m.n * channels; i++) {
+        p->y[i] = 1.0 - 2.0 * check_uniform(&seed) + 0.5 * sin((double)p->index[i / channels]);
+        p->y[i] = rint(0x1p16 * fmax(-1.9, fmin(1.9, p->y[i]))) / 0x1p16;
+    }
+    p->y[0] = 1.0 + rint(0x1p15 * check_uniform(&seed)) / 0x1p16; /* has the exponent of 1 */
+    p->m.index = p->index;
+    p->m.y = p->y;
+}
+
+/* Of arrays whose counts follow from their shapes. */
+static csrec_model *make(const char *kind, int count, const char *const *names,
+                         csrec_array *arrays) {
+    csrec_model *model = NULL;
+    csrec_error error = {{0}};
+    const csrec_array *list[8];
+    for (int i = 0; i < count; i++) {
+        arrays[i].count = 1;
+        for (int d = 0; d < arrays[i].shape.dims; d++) arrays[i].count *= arrays[i].shape.dim[d];
+        list[i] = &arrays[i];
+    }
+    if (csrec_model_create(kind, count, names, list, &model, &error)) fail_msg("%s", error.text);
+    return model;
+}
+
+static double scale_of_models[2] = {-1.5, 2.0};
+
+static csrec_model *make_pca(const problem *p, bool scale) {
+    enum { K = 2 };
+    static double mean[VALUES_MOST], components[K * VALUES_MOST], variances[K], noise, axes[8];
+    double channels = (double)p->m.channels;
+    int64_t n = p->entries * p->m.channels;
+    noise = 0.01;
+    for (int64_t i = 0; i < n; i++) {
+        mean[i] = 0.1 * check_normal(&seed);
+        for (int k = 0; k < K; k++) /* rows that do not meet have products of 0 */
+            components[k * n + i] = i % K == k ? sqrt((double)K / (double)(n + n % K)) : 0.0;
+    }
+    for (int k = 0; k < K; k++) variances[k] = 3.0 - k;
+    for (int d = 0; d < p->m.shape.dims; d++) axes[d] = (double)p->m.shape.dim[d];
+    const char *const names[] = {"mean",  "components", "variances", "noise",
+                                 "shape", "channels",   "scale"};
+    csrec_array arrays[] = {{CSREC_F64, {1, {n}}, 0, mean},
+                            {CSREC_F64, {2, {K, n}}, 0, components},
+                            {CSREC_F64, {1, {K}}, 0, variances},
+                            {CSREC_F64, {0}, 0, &noise},
+                            {CSREC_F64, {1, {p->m.shape.dims}}, 0, axes},
+                            {CSREC_F64, {0}, 0, &channels},
+                            {CSREC_F64, {1, {2}}, 0, scale_of_models}};
+    return make("pca", scale ? 7 : 6, names, arrays);
+}
+
+static csrec_model *make_gmm(bool scale) {
+    enum { K = 2, EDGE = 3, D = EDGE * EDGE };
+    static double weights[K], means[K * D], C[K * D * D], axes[2] = {EDGE, EDGE};
+    for (int k = 0; k < K; k++) {
+        weights[k] = 1.0 / K;
+        for (int i = 0; i < D; i++) means[k * D + i] = 0.3 * k;
+        for (int i = 0; i < D; i++)
+            for (int j = 0; j < D; j++)
+                C[(k * D + i) * D + j] = (1.0 + k) * exp(-0.5 * abs(i - j)) + (i == j);
+    }
+    double one = 1.0;
+    const char *const names[] = {"weights", "means", "covariances", "shape", "channels", "scale"};
+    csrec_array arrays[] = {
+        {CSREC_F64, {1, {K}}, 0, weights}, {CSREC_F64, {2, {K, D}}, 0, means},
+        {CSREC_F64, {3, {K, D, D}}, 0, C}, {CSREC_F64, {1, {2}}, 0, axes},
+        {CSREC_F64, {0}, 0, &one},         {CSREC_F64, {1, {2}}, 0, scale_of_models}};
+    return make("gmm", scale ? 6 : 5, names, arrays);
+}
+
+static csrec_model *make_conv(double amplitude) {
+    enum { K = 2, EDGE = 3 };
+    static double filters[K * EDGE * EDGE], amplitudes[K];
+    for (int i = 0; i < K * EDGE * EDGE; i++)
+        filters[i] = i < EDGE * EDGE ? 1.0 / 3.0 : (i % 2 ? -1.0 : 1.0) / 3.0;
+    for (int k = 0; k < K; k++) amplitudes[k] = amplitude / (1.0 + k);
+    const char *const names[] = {"filters", "amplitudes"};
+    csrec_array arrays[] = {{CSREC_F64, {3, {K, EDGE, EDGE}}, 0, filters},
+                            {CSREC_F64, {1, {K}}, 0, amplitudes}};
+    return make("conv", 2, names, arrays);
+}
+
+static csrec_model *make_model(const problem *p, const char *kind, bool scale) {
+    if (strcmp(kind, "pca") == 0) return make_pca(p, scale);
+    return strcmp(kind, "gmm") == 0 ? make_gmm(scale) : make_conv(1.0);
+}
+
+/* ------------------------------------------------------------------ runs */
+
+/* A measurement and all lengths among the options, times 2^exponent times `factor`. */
+typedef struct run {
+    int exponent;
+    double factor, sigma;
+    bool scale; /* black and white are given */
+    double signal[VALUES_MOST];
+    csrec_status status;
+    csrec_error error;
+} run;
+
+static double scaled(const run *r, double v) {
+    return ldexp(v * r->factor, r->exponent);
+}
+
+static void set_options(const way *w, const problem *p, const run *r, csrec_setting *settings,
+                        csrec_recover_options *o) {
+    csrec_recover_defaults(&p->m, o);
+    for (int i = 0; w->preset && csrec_recover_preset(i, NULL, NULL); i++)
+        if (strcmp(csrec_recover_preset(i, NULL, NULL), w->preset) == 0)
+            csrec_recover_preset(i, &p->m, o);
+    o->threads = 1;
+    o->model = p->model;
+    o->seed = 7;
+    if (w->preset) return;
+    o->order = w->order;
+    o->columns = w->columns;
+    o->basis = w->basis;
+    o->solve.solver = w->solver;
+    if (w->shifts >= 0) o->shifts = w->shifts;
+    for (int i = 0; i < w->n_settings; i++) {
+        settings[i] = w->settings[i];
+        bool length =
+            strcmp(settings[i].name, "first") == 0 || strcmp(settings[i].name, "last") == 0;
+        if (length) settings[i].value = scaled(r, settings[i].value);
+    }
+    o->solve.settings = settings;
+    o->solve.n_settings = w->n_settings;
+}
+
+static void recover(const way *w, const problem *p, run *r) {
+    csrec_recover_options o;
+    csrec_setting settings[SETTINGS];
+    static double y[VALUES_MOST];
+    csrec_measurement m = p->m;
+    for (int64_t i = 0; i < m.n * m.channels; i++) y[i] = scaled(r, p->y[i]);
+    m.y = y;
+    m.sigma = r->sigma;
+    if (r->scale) {
+        m.scale[0] = scaled(r, -1.5);
+        m.scale[1] = scaled(r, 1.75);
+    }
+    set_options(w, p, r, settings, &o);
+    for (int i = 0; i < VALUES_MOST; i++) r->signal[i] = NAN;
+    memset(&r->error, 0, sizeof r->error);
+    r->status = csrec_recover(&m, &o, r->signal, NULL, NULL, &r->error);
+}
+
+static void fail_run(const way *w, const problem *p, const run *r, const char *what) {
+    fail_msg("%s, %d axes, %d channels, 2^%d x %g, sigma %g%s: %s: %s", w->name, p->m.shape.dims,
+             (int)p->m.channels, r->exponent, r->factor, r->sigma, r->scale ? ", scale" : "", what,
+             r->error.text);
+}
+
+/* Whole and finite, or refused in a line. */
+static void check_sane(const way *w, const problem *p, const run *r) {
+    for (int64_t i = 0; !r->status && i < p->entries * p->m.channels; i++)
+        if (!isfinite(r->signal[i])) fail_run(w, p, r, "not finite");
+    if (!r->status) return;
+    bool known =
+        r->status == CSREC_ARGUMENT || r->status == CSREC_DATA || r->status == CSREC_UNSUPPORTED;
+    if (!known || strlen(r->error.text) < 10 || strchr(r->error.text, '\n'))
+        fail_run(w, p, r, "refused, but not in a line that helps");
+}
+
+static const double scales[] = {5e-324, 1e-308, 1e-30, 1.0, 1e30, 1e38, 1e154, 1e308};
+enum { SCALES = sizeof scales / sizeof *scales };
+
+#endif

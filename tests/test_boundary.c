@@ -1,0 +1,212 @@
+/* Values at the ends of the range of a double, on every way of recovering that the library's own
+ * tables list: what comes out is finite and right, or it is refused in one line.
+ *
+ * Right means: the recovery of values that are brought to ordinary size by a power of two, which
+ * rounds nothing, brought back by the same power: to the bit. For other factors: to rounding. */
+#include "boundary.h"
+
+enum { WAYS_MOST = 160 };
+
+static way ways[WAYS_MOST];
+static int n_ways;
+
+static way *add_way(const char *what, const char *detail) {
+    assert_true(n_ways < WAYS_MOST);
+    way *w = &ways[n_ways++];
+    *w = (way){.shifts = -1, .columns = CSREC_COLUMNS_TWO_SIDED};
+    snprintf(w->name, sizeof w->name, "%s %s", what, detail ? detail : "");
+    return w;
+}
+
+static void add_pursuits(void) {
+    for (int order = 0; order < 3; order++)
+        for (int columns = 0; columns < 2; columns++) {
+            way *w = add_way("grid, mp,", csrec_order_name((csrec_order)order));
+            w->order = (csrec_order)order;
+            w->columns = (csrec_columns)columns;
+            w->shifts = 1;
+        }
+    add_way("grids", "3")->shifts = 3;
+    add_way("adaptive", "grids")->shifts = 0;
+}
+
+/* Every solver on the Haar matrix and on every basis; conv alone needs a model. */
+static void add_solvers(void) {
+    const char *solver, *basis, *brief, *source;
+    for (int s = 0; csrec_solver_info(s, &solver, &brief, &source); s++) {
+        way *plain = add_way("grid,", solver);
+        plain->solver = solver;
+        plain->shifts = 1;
+        for (int b = 0; csrec_operator_info(b, &basis, &brief); b++) {
+            if (!csrec_operator_param(b, 0)) continue;
+            char name[NAME];
+            snprintf(name, sizeof name, "%s, %s", basis, solver);
+            way *w = add_way("basis", name);
+            w->solver = solver;
+            w->basis = basis;
+            if (strcmp(basis, "conv") == 0) w->model = "conv";
+        }
+    }
+}
+
+static void add_the_rest(void) {
+    const char *name;
+    for (int i = 0; (name = csrec_recover_preset(i, NULL, NULL)); i++)
+        add_way("preset", name)->preset = name;
+    for (int effort = 0; effort < 2; effort++) {
+        way *w = add_way("gaussian, effort", effort ? "1" : "0");
+        w->solver = "gaussian";
+        w->settings[0] = (csrec_setting){"effort", effort};
+        w->n_settings = 1;
+    }
+    way *gmm = add_way("gmm", "of few components");
+    gmm->solver = "gmm";
+    gmm->settings[0] = (csrec_setting){"components", 3};
+    gmm->settings[1] = (csrec_setting){"patch", 4};
+    gmm->n_settings = 2;
+    const char *const kinds[] = {"pca", "gmm", "conv"};
+    for (int k = 0; k < 3; k++) add_way("model", kinds[k])->model = kinds[k];
+    way *lengths = add_way("dct, threshold,", "thresholds given");
+    lengths->basis = "dct";
+    lengths->settings[0] = (csrec_setting){"first", 0.3125};
+    lengths->settings[1] = (csrec_setting){"last", 0.015625};
+    lengths->n_settings = 2;
+}
+
+/* r at 2^exponent against the same at ordinary size. */
+static void check_same(const way *w, const problem *p, const run *r, const run *base) {
+    bool fits = true;
+    int64_t values = p->entries * p->m.channels;
+    check_sane(w, p, r);
+    for (int64_t i = 0; !base->status && i < values; i++)
+        fits = fits && isfinite(ldexp(base->signal[i], r->exponent - base->exponent));
+    if (!fits && r->status) return; /* overshoots the range */
+    if (r->status != base->status) fail_run(w, p, r, "not as at ordinary size");
+    for (int64_t i = 0; !r->status && i < values; i++)
+        if (r->signal[i] != ldexp(base->signal[i], r->exponent - base->exponent))
+            fail_run(w, p, r, "other bits than at ordinary size");
+}
+
+static const double sigmas[] = {0.0, 1e-300, 1.0, 1e155, 1e308};
+enum { SIGMAS = sizeof sigmas / sizeof *sigmas };
+
+/* Values and noise of any size beside each other. The noise of ordinary size for the values, too.
+ */
+static void any_sizes(const way *w, const problem *p) {
+    for (int s = 0; s < SCALES; s++)
+        for (int k = 0; k < SIGMAS; k++) {
+            run r = {.factor = scales[s], .sigma = sigmas[k], .scale = check_below(&seed, 2)};
+            recover(w, p, &r);
+            check_sane(w, p, &r);
+        }
+}
+
+/* Exponents of the scales, and two within what is left as it is. */
+static void powers_of_two(const way *w, const problem *p) {
+    static const int exponents[] = {-1058, -1022, -100, -21, 20, 100, 126, 512, 1022};
+    for (int scale = 0; scale < 2; scale++)
+        for (int k = 0; k < 2; k++) {
+            double sigma = k ? 0.15625 : 0.0;
+            run base = {.factor = 1.0, .sigma = sigma, .scale = scale};
+            if (w->model && strcmp(w->model, "conv") != 0 && !scale)
+                continue; /* such models count in units of their own */
+            recover(w, p, &base);
+            check_sane(w, p, &base);
+            for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
+                run r = {.exponent = exponents[i], .factor = 1.0, .scale = scale};
+                r.sigma = ldexp(sigma, r.exponent);
+                recover(w, p, &r);
+                check_same(w, p, &r, &base);
+                if (base.status) break;
+            }
+        }
+}
+
+/* Solvers that pick columns take one of several that are equally good, and in samples of few levels
+ * or under a residual that they have made themselves, many are: rounding decides. */
+static bool picks_columns(const way *w, const problem *p) {
+    static const char *const solvers[] = {"mp", "omp", "romp", "cosamp", "iht", "htp"};
+    csrec_recover_options o;
+    csrec_setting settings[SETTINGS];
+    const run plain = {.factor = 1.0};
+    set_options(w, p, &plain, settings, &o);
+    bool picks = !o.solve.solver && !o.basis && !o.model && o.shifts > 0;
+    for (size_t i = 0; o.solve.solver && i < sizeof solvers / sizeof *solvers; i++)
+        picks = picks || strcmp(o.solve.solver, solvers[i]) == 0;
+    return picks;
+}
+
+/* Factors that round: small differences grow in iterations, but not to what shows. */
+static void other_factors(const way *w, const problem *p) {
+    const double factors[] = {1.0 / 255.0, 257.0, 1e-30, 1e38};
+    int64_t values = p->entries * p->m.channels;
+    for (int k = 0; k < 4; k++) {
+        bool scale = w->model && strcmp(w->model, "conv") != 0 ? true : k % 2;
+        double sigma = k < 2 ? 0.1 : 0.0;
+        run base = {.factor = 1.0, .sigma = sigma, .scale = scale}, r = base;
+        r.factor = factors[k];
+        r.sigma = sigma * r.factor;
+        recover(w, p, &base);
+        recover(w, p, &r);
+        check_sane(w, p, &r);
+        if (r.status != base.status) fail_run(w, p, &r, "not as at ordinary size");
+        for (int64_t i = 0; !r.status && i < values && !picks_columns(w, p); i++) {
+            double off = fabs(r.signal[i] / r.factor - base.signal[i]);
+            if (off > 1e-6) {
+                char text[64];
+                snprintf(text, sizeof text, "value %d off by %g", (int)i, off);
+                fail_run(w, p, &r, text);
+            }
+        }
+    }
+}
+
+/* Under sanitizers, which take ten times as long, one number of channels a shape. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { THINNED = 1 };
+#else
+enum { THINNED = 0 };
+#endif
+
+static void each_way(void (*check)(const way *, const problem *)) {
+    const int64_t channels[] = {1, 3, 4};
+    for (int i = 0; i < n_ways; i++)
+        for (int axes = 1; axes <= 8; axes++)
+            for (int c = 0; c < 3; c++) {
+                problem p;
+                if (THINNED && c != (i + axes) % 3) continue;
+                set_measurement(&p, axes, channels[c]);
+                if (ways[i].model)
+                    p.model = make_model(&p, ways[i].model, check == any_sizes ? c % 2 : true);
+                check(&ways[i], &p);
+                csrec_model_destroy(p.model);
+            }
+}
+
+static void values_and_noise_of_any_size(void **state) {
+    (void)state;
+    each_way(any_sizes);
+}
+
+static void powers_of_two_change_no_bit(void **state) {
+    (void)state;
+    each_way(powers_of_two);
+}
+
+static void any_factor_goes_through(void **state) {
+    (void)state;
+    each_way(other_factors);
+}
+
+int main(void) {
+    seed = check_seed();
+    add_pursuits();
+    add_solvers();
+    add_the_rest();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(powers_of_two_change_no_bit),
+        cmocka_unit_test(any_factor_goes_through),
+        cmocka_unit_test(values_and_noise_of_any_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

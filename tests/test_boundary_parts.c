@@ -1,0 +1,257 @@
+/* Numbers at the ends of their range in what is beside the recovery of a measurement: models, dense
+ * systems, learners, convolutions of networks. Results are finite, or refused in one line. */
+#include <float.h>
+
+#include "boundary.h"
+
+/* ------------------------------------------------------------------ models */
+
+/* One entry of an array is what no learner makes: refused, by the names of the array. */
+static void absurd_models_are_refused(void **state) {
+    (void)state;
+    const double wrong[] = {NAN, INFINITY, -INFINITY, 1.1e100, -1e153, 1e308};
+    const char *const kinds[] = {"pca", "gmm", "conv"};
+    problem p;
+    set_measurement(&p, 2, 1);
+    for (int k = 0; k < 3; k++) {
+        csrec_model *model = make_model(&p, kinds[k], true), *made = NULL;
+        const char *names[8], *name;
+        const csrec_array *arrays[8], *array;
+        int count = 0;
+        for (; csrec_model_info(model, count, &name, &array); count++) {
+            names[count] = name;
+            arrays[count] = array;
+        }
+        for (int a = 0; a < count; a++) {
+            if (arrays[a]->dtype != CSREC_F64) continue;
+            int64_t at = check_below(&seed, arrays[a]->count);
+            double *entry = (double *)arrays[a]->data + at, held = *entry;
+            for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+                csrec_error error = {{0}};
+                *entry = wrong[i];
+                assert_int_equal(csrec_model_create(kinds[k], count, names, arrays, &made, &error),
+                                 CSREC_DATA);
+                if (!strstr(error.text, names[a]) || !strstr(error.text, "entry"))
+                    fail_msg("%s, %s: %s", kinds[k], names[a], error.text);
+            }
+            *entry = held;
+        }
+        csrec_model_destroy(model);
+    }
+}
+
+/* Large and small entries that are let in end in a recovery that ends. */
+static void large_filters_end(void **state) {
+    (void)state;
+    const double amplitudes[] = {1e-100, 1e-50, 1e20, 1e100};
+    const char *solver, *brief, *source;
+    problem p;
+    set_measurement(&p, 2, 1);
+    for (int a = 0; a < 4; a++) {
+        p.model = make_conv(amplitudes[a]);
+        for (int s = 0; csrec_solver_info(s, &solver, &brief, &source); s++) {
+            way w = {.model = "conv", .solver = solver, .shifts = -1};
+            run r = {.factor = 1.0};
+            snprintf(w.name, sizeof w.name, "amplitudes %g, %s", amplitudes[a], solver);
+            recover(&w, &p, &r);
+            check_sane(&w, &p, &r);
+        }
+        csrec_model_destroy(p.model);
+    }
+}
+
+/* ------------------------------------------------------------------ dense systems */
+
+enum { ROWS = 12, COLUMNS = 20 };
+
+static void solve_scaled(const char *solver, double y_scale, double A_scale, const double *matrix,
+                         const double *y0, csrec_atoms *atoms, double *r, csrec_status *status) {
+    double entries[ROWS * COLUMNS], y[ROWS];
+    csrec_error error = {{0}};
+    for (int i = 0; i < ROWS * COLUMNS; i++) entries[i] = A_scale * matrix[i];
+    for (int i = 0; i < ROWS; i++) y[i] = y_scale * y0[i];
+    csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = entries};
+    csrec_operator *A = NULL;
+    csrec_solve_report report = {.residual = NAN};
+    csrec_solve_options options = {.solver = solver, .stop = {.epsilon = 1e-3, .atoms = 8}};
+    assert_ok(csrec_operator_create(&spec, &A, &error));
+    *atoms = (csrec_atoms){0};
+    *status = csrec_solve(A, y, &options, atoms, r, &report, &error);
+    for (int64_t i = 0; !*status && i < atoms->n; i++) assert_true(isfinite(atoms->coefficient[i]));
+    for (int i = 0; !*status && i < ROWS; i++) assert_true(isfinite(r[i]));
+    if (!*status) assert_true(isfinite(report.residual));
+    if (*status && (strlen(error.text) < 10 || strchr(error.text, '\n')))
+        fail_msg("solver %s, y %g, A %g: %s", solver, y_scale, A_scale, error.text);
+    csrec_operator_destroy(A);
+}
+
+/* y of any scale: what powers of two bring back to ordinary size is the same to the bit. */
+static void dense_systems(void **state) {
+    (void)state;
+    const double powers[] = {0x1p-1000, 0x1p-100, 0x1p-20, 0x1p100, 0x1p126, 0x1p512, 0x1p1000};
+    const double sizes[] = {1e-300, 1e-155, 1e-100, 1e100, 1e155, 1e300};
+    const char *solver, *brief, *source;
+    double matrix[ROWS * COLUMNS], y[ROWS], r[ROWS], r0[ROWS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
+    for (int i = 0; i < ROWS; i++)
+        y[i] = rint(0x1p20 * (2 * check_uniform(&seed) - 1)) / 0x1p20 + (i ? 0 : 2);
+    for (int s = 0; csrec_solver_info(s, &solver, &brief, &source); s++) {
+        csrec_atoms base, atoms;
+        csrec_status status, at_one;
+        solve_scaled(solver, 1.0, 1.0, matrix, y, &base, r0, &at_one);
+        for (size_t k = 0; k < sizeof powers / sizeof *powers; k++) {
+            solve_scaled(solver, powers[k], 1.0, matrix, y, &atoms, r, &status);
+            bool same = status == at_one && atoms.n == base.n;
+            if (!same) fail_msg("%s, y %g", solver, powers[k]);
+            for (int64_t i = 0; !status && i < atoms.n; i++) {
+                assert_int_equal(atoms.column[i], base.column[i]);
+                if (atoms.coefficient[i] != base.coefficient[i] * powers[k])
+                    fail_msg("%s, y %g: %.17g is not %.17g", solver, powers[k],
+                             atoms.coefficient[i], base.coefficient[i] * powers[k]);
+            }
+            for (int i = 0; !status && i < ROWS; i++) assert_true(r[i] == r0[i] * powers[k]);
+            csrec_atoms_clear(&atoms);
+        }
+        csrec_atoms_clear(&base);
+        for (int k = 0; k < SCALES; k++)
+            for (size_t a = 0; a < sizeof sizes / sizeof *sizes; a++) {
+                solve_scaled(solver, scales[k], sizes[a], matrix, y, &atoms, r, &status);
+                csrec_atoms_clear(&atoms);
+            }
+    }
+}
+
+/* Right-hand sides of any sizes together: each as by itself. */
+static void many_right_hand_sides(void **state) {
+    (void)state;
+    enum { COUNT = 16 };
+    const double sizes[] = {0x1p-1000, 0x1p-20, 1.0, 0x1p20, 0x1p1000};
+    static double matrix[ROWS * COLUMNS], y[COUNT * ROWS], r[COUNT * ROWS], own[ROWS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
+    csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = matrix};
+    csrec_solve_options options = {.solver = "omp", .stop = {.atoms = 4}};
+    csrec_operator *A = NULL;
+    csrec_error error;
+    assert_ok(csrec_operator_create(&spec, &A, &error));
+    for (int mixed = 0; mixed < 2; mixed++)
+        for (int s = 0; s < 5; s++) {
+            csrec_atoms atoms[COUNT], one;
+            for (int i = 0; i < COUNT * ROWS; i++)
+                y[i] = sizes[mixed ? (s + i / ROWS) % 5 : s] * (2.0 * check_uniform(&seed) - 1.0);
+            assert_ok(csrec_solve_many(A, COUNT, y, &options, 1, atoms, r, NULL, &error));
+            for (int k = 0; k < COUNT; k++) {
+                assert_ok(csrec_solve(A, y + k * ROWS, &options, &one, own, NULL, &error));
+                assert_int_equal(atoms[k].n, one.n);
+                for (int64_t i = 0; i < one.n; i++) {
+                    assert_int_equal(atoms[k].column[i], one.column[i]);
+                    double x = one.coefficient[i];
+                    assert_true(fabs(atoms[k].coefficient[i] - x) <= 1e-9 * fabs(x));
+                }
+                csrec_atoms_clear(&one);
+                csrec_atoms_clear(&atoms[k]);
+            }
+        }
+    csrec_operator_destroy(A);
+}
+
+/* ------------------------------------------------------------------ learning, convolution */
+
+static const float float_scales[] = {1e-45f, 1e-38f, 1e-20f, 1.0f, 1e18f, 1e25f, 3e38f};
+enum { FLOAT_SCALES = sizeof float_scales / sizeof *float_scales, DATA = 40, LENGTH = 9 };
+
+static csrec_status read_rows(void *context, int64_t first, int64_t count, float *X,
+                              csrec_error *error) {
+    (void)error;
+    memcpy(X, (const float *)context + first * LENGTH, (size_t)(count * LENGTH) * sizeof *X);
+    return CSREC_OK;
+}
+
+/* All arrays finite, or one line. */
+static void check_learned(const char *kind, double scale, csrec_status status, csrec_model *model,
+                          const csrec_error *error) {
+    const char *name;
+    const csrec_array *array;
+    if (status && (strlen(error->text) < 10 || strchr(error->text, '\n')))
+        fail_msg("%s of %g: %s", kind, scale, error->text);
+    for (int i = 0; !status && csrec_model_info(model, i, &name, &array); i++)
+        for (int64_t k = 0; k < array->count; k++)
+            if (!isfinite(csrec_array_value(array, k))) fail_msg("%s of %g: %s", kind, scale, name);
+    if (!status) csrec_model_destroy(model);
+}
+
+static void learners(void **state) {
+    (void)state;
+    float X[DATA * LENGTH], picture[16 * 16];
+    for (int k = 0; k < FLOAT_SCALES; k++) {
+        for (int i = 0; i < DATA * LENGTH; i++)
+            X[i] = float_scales[k] * (float)(2.0 * check_uniform(&seed) - 1.0);
+        for (int i = 0; i < 256; i++) picture[i] = float_scales[k] * (float)check_uniform(&seed);
+        csrec_data data = {DATA, LENGTH, read_rows, X};
+        csrec_learn_options o = {.components = 2, .rounds = 3, .threads = 1, .shape = {2, {3, 3}}};
+        csrec_model *model = NULL;
+        csrec_error error = {{0}};
+        csrec_status status = csrec_pca_learn(&data, &o, &model, NULL, &error);
+        check_learned("pca", float_scales[k], status, model, &error);
+        status = csrec_gmm_learn(&data, &o, &model, NULL, &error);
+        check_learned("gmm", float_scales[k], status, model, &error);
+        csrec_conv_picture one = {16, 16, picture, NULL};
+        const double ends[][2] = {{0, 0}, {0, 1e-300}, {-1e308, 1e308}, {0, 255}};
+        for (int e = 0; e < 4; e++) {
+            csrec_conv_learn_options c = {
+                .filters = 3, .size = {3, 3}, .iterations = 2, .threads = 1, .base = 1e-200};
+            memcpy(c.scale, ends[e], sizeof c.scale);
+            status = csrec_conv_learn(1, &one, &c, &model, NULL, &error);
+            check_learned("conv", float_scales[k], status, model, &error);
+        }
+    }
+}
+
+static void convolutions(void **state) {
+    (void)state;
+    enum { SIDE = 6, OUT = SIDE - 2, TAPS = 2 * 2 * 9 };
+    csrec_conv2d conv = {.batch = 1,
+                         .channels_in = 2,
+                         .channels_out = 2,
+                         .size = {SIDE, SIDE},
+                         .kernel = {3, 3},
+                         .threads = 1};
+    float X[2 * SIDE * SIDE], W[TAPS], Y[2 * OUT * OUT], dX[2 * SIDE * SIDE], dW[TAPS], dB[2];
+    size_t forward, backward;
+    assert_ok(csrec_conv2d_workspace(&conv, &forward, &backward, NULL));
+    void *memory = malloc(forward > backward ? forward : backward);
+    assert_non_null(memory);
+    int refused = 0;
+    for (int k = 0; k < FLOAT_SCALES; k++)
+        for (int l = 0; l < FLOAT_SCALES; l++) {
+            csrec_error error = {{0}};
+            for (int i = 0; i < 2 * SIDE * SIDE; i++) X[i] = float_scales[k];
+            for (int i = 0; i < TAPS; i++) W[i] = float_scales[l];
+            csrec_status status =
+                csrec_conv2d_forward(&conv, X, W, NULL, NULL, Y, memory, forward, &error);
+            /* The sum of 18 products. */
+            bool fits = 18.0 * (double)float_scales[k] * (double)float_scales[l] < FLT_MAX;
+            assert_int_equal(status, fits ? CSREC_OK : CSREC_DATA);
+            refused += !fits;
+            for (int i = 0; i < 2 * OUT * OUT; i++) Y[i] = float_scales[k];
+            status =
+                csrec_conv2d_backward(&conv, X, W, NULL, Y, dX, dW, dB, memory, backward, &error);
+            for (int i = 0; !status && i < TAPS; i++) assert_true(isfinite(dW[i]));
+            for (int i = 0; !status && i < 2 * SIDE * SIDE; i++) assert_true(isfinite(dX[i]));
+            if (status) assert_non_null(strstr(error.text, "float32"));
+        }
+    assert_true(refused > 0);
+    free(memory);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(absurd_models_are_refused),
+        cmocka_unit_test(large_filters_end),
+        cmocka_unit_test(dense_systems),
+        cmocka_unit_test(many_right_hand_sides),
+        cmocka_unit_test(learners),
+        cmocka_unit_test(convolutions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
