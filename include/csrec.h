@@ -889,7 +889,15 @@ typedef struct csrec_files_options {
                      was just written; a killed process may not */
     bool dated;   /* the files get `date` as the time of their last change, not now */
     int64_t date; /* seconds since 1970-01-01 UTC */
+    /* One line of ASCII, at most 60000 bytes, that tells what the files were made from, or NULL. It
+     * must last as long as the files. Each holds it as "csrec-fingerprint: LINE": a PNG as a tEXt
+     * chunk "Comment" at its end, an .npy as a second record behind the array (numpy.load reads the
+     * first), an .npz as an array `fingerprint`; bytes, and what goes to stdout, a device or a pipe,
+     * stay as they are. */
+    const char *fingerprint;
 } csrec_files_options;
+
+#define CSREC_FINGERPRINT "csrec-fingerprint: "
 
 /* options NULL: the defaults. CSREC_MEMORY. */
 CSREC_API csrec_status csrec_files_create(const csrec_files_options *options, csrec_files **files,
@@ -918,6 +926,16 @@ CSREC_API csrec_status csrec_files_add_bytes(csrec_files *files, const char *pat
  * empty afterwards in any case. */
 CSREC_API csrec_status csrec_files_commit(csrec_files *files, csrec_error *error);
 CSREC_API void csrec_files_destroy(csrec_files *files);
+
+/* The fingerprint of a file of any format, found near its end; "" if it has none, or one that `room`
+ * bytes cannot hold. CSREC_FILE: cannot be read. */
+CSREC_API csrec_status csrec_fingerprint_read(const char *path, char *text, size_t room,
+                                              csrec_error *error);
+
+/* Size and CRC-32 (that of zlib) of the bytes of a regular file. CSREC_UNSUPPORTED: "-", a pipe, a
+ * device, a folder; CSREC_FILE: cannot be read. */
+CSREC_API csrec_status csrec_file_checksum(const char *path, uint64_t *bytes, uint32_t *crc,
+                                           csrec_error *error);
 
 /* Removes temporaries from the folder of the file `path` that no process holds: those of killed
  * runs. A live writer holds its own with flock. Returns how many were removed. */

@@ -97,6 +97,12 @@ static inline page page_parse(char *bytes) {
             s++;
             continue;
         }
+        if (strncmp(s, "<!--", 4) == 0) {
+            char *end = strstr(s + 4, "--");
+            if (!end || end[2] != '>') page_fail(&p, s, "comment");
+            s = end + 3;
+            continue;
+        }
         char *tag = s++, name[32];
         if (*s == '/') {
             s = page_name(&p, s + 1, name);

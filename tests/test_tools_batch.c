@@ -45,25 +45,6 @@ static void several_are_one_json(void **state) {
     assert_non_null(strstr(read_text("out"), "\"status\": \"described\""));
 }
 
-static void resume_skips_what_is_done(void **state) {
-    (void)state;
-    make_scans();
-    run_well("$R a.npz c.npz v.npz -s 1 -o out3/ && touch -d '+1 minute' out3/*");
-    run_well("$R a.npz c.npz v.npz -s 1 -o out3/ --resume --json");
-    assert_non_null(strstr(read_text("out"), "\"recovered\": 0,\n  \"skipped\": 3,"));
-    run_well("head -c 300 out3/a.png > t && mv t out3/a.png && touch -d '+1 minute' out3/a.png && "
-             "cp v.npz v2.npz && touch -d '+2 minutes' v2.npz && mv v2.npz v.npz && "
-             "$R a.npz c.npz v.npz -s 1 -o out3/ --resume --json");
-    assert_non_null(strstr(read_text("out"), "\"recovered\": 2,\n  \"skipped\": 1,"));
-    run_well("$R a.npz -s 1 -o single.png && touch -d '+1 minute' single.png && "
-             "$R a.npz -s 1 -o single.png --resume --json && grep -q skipped out");
-    run_well(
-        "$S gray.png -o m.npz -r 0.2 --mask-out m.png && $R gray.png -m m.png -s 1 -o k.png && "
-        "touch -d '+1 minute' k.png && touch -d '+2 minutes' m.png && "
-        "$R gray.png -m m.png -s 1 -o k.png --resume --json");
-    assert_null(strstr(read_text("out"), "skipped"));
-}
-
 /* What is recovered together is what each by itself is, to the byte. */
 static void frames_share_what_they_can(void **state) {
     (void)state;
@@ -194,7 +175,6 @@ static void a_terminal_sees_a_bar_and_a_summary(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_bad_file_stops_nothing),
                                        cmocka_unit_test(several_are_one_json),
-                                       cmocka_unit_test(resume_skips_what_is_done),
                                        cmocka_unit_test(frames_share_what_they_can),
                                        cmocka_unit_test(a_folder_of_truths),
                                        cmocka_unit_test(what_would_be_ignored_is_refused),

@@ -83,8 +83,9 @@ static const cli_option options[] = {
     {"history", 0, CLI_FLAG, NULL, "Report residual and PSNR over the iterations with --json, too.",
      AT(history)},
     {"resume", 0, CLI_FLAG, NULL,
-     "Skip inputs whose output is there, whole, and newer than the input, the mask and the "
-     "model.",
+     "Skip inputs whose output is there, whole, and was made by the same version from the same "
+     "bytes of input, mask and model with the same settings, as its fingerprint tells (which "
+     "outputs of older versions lack), and whose page, plot and atoms are there if asked for.",
      AT(resume)},
     {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", AT(info)},
     CLI_NO_SYNC(cli_recover_arguments),

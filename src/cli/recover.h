@@ -40,6 +40,7 @@ typedef struct cli_job {
     const char *input;
     char *output, *reference, *page, *plot; /* NULL: none */
     char *command;                          /* the line that repeats this recovery */
+    char *fingerprint;                      /* of what was read (cli_recover_fingerprint) */
     cli_format format;
     cli_tones tones;
     csrec_measurement measurement;
@@ -96,7 +97,18 @@ void cli_folders_drop(const cli_folders *made);
 /* Adds what a folder of --output, --report, --plot or --reference holds for each input. */
 void cli_recover_add_paths(const void *arguments, cli_paths *paths);
 
-/* Whether the output is there, whole, and newer than the input, the mask and the model. */
+/* What the result of an input depends on, in one line: the contents of the input, the mask, the
+ * model and, under --report and --plot, the reference; all settings that change it; the version. To
+ * be freed; NULL: out of memory. *known false: it cannot be told, as of stdin
+ * (recover_fingerprint.c). */
+char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
+
+/* The truth of an input: --reference, or the file of the input's name in that folder. To be freed;
+ * NULL: none, or out of memory. */
+char *cli_reference_path(const cli_request *request, const char *input);
+
+/* Whether the signal, and page, plot and atoms if they are asked for, are there, whole, and have
+ * the fingerprint of this request. */
 bool cli_input_is_done(const cli_request *request, const char *input);
 
 /* Once the measurement is known: where the signal goes and what it is compared with. */

@@ -8,6 +8,7 @@
 
 #include "html.h"
 #include "text.h"
+#include "fingerprint.h"
 
 typedef double (*value_of)(const csrec_history_step *step);
 
@@ -140,16 +141,17 @@ static csrec_status write_png(csrec_files *files, const char *path, const cli_ch
     return status;
 }
 
-static csrec_status write_svg(csrec_files *files, const char *path, const char *title,
+static csrec_status write_svg(csrec_files *files, const char *path, const cli_job *job,
                               const cli_chart *charts, int n, csrec_error *error) {
     cli_text text;
     cli_svg svg;
     snprintf(error->text, sizeof error->text, "%s: out of memory", path);
     if (!cli_text_open(&text)) return CSREC_MEMORY;
     cli_svg_open(&svg, text.file);
-    cli_svg_begin(&svg, cli_chart_width, n * cli_chart_height, title, true);
+    cli_svg_begin(&svg, cli_chart_width, n * cli_chart_height, job->input, true);
     for (int i = 0; i < n; i++) cli_chart_draw(&charts[i], &svg.canvas, 0.0, i * cli_chart_height);
     cli_svg_end(&svg);
+    cli_fingerprint_comment(text.file, job->fingerprint);
     if (!cli_text_close(&text)) return CSREC_MEMORY;
     csrec_status status = csrec_files_add_bytes(files, path, text.bytes, text.size, error);
     free(text.bytes);
@@ -166,7 +168,7 @@ csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *e
     }
     csrec_status status = cli_format_of(path) == CLI_PNG
                               ? write_png(files, path, charts, n, error)
-                              : write_svg(files, path, job->input, charts, n, error);
+                              : write_svg(files, path, job, charts, n, error);
     while (n > 0) cli_chart_clear(&charts[--n]);
     return status;
 }

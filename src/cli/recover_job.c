@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "coefficients.h"
+#include "fingerprint.h"
 #include "recover_chart.h"
 #include "recover_facts.h"
 #include "recover_page.h"
@@ -73,9 +74,8 @@ static int check_output(cli_job *job) {
     return CLI_CONTINUE;
 }
 
-int cli_job_load(cli_job *job) {
+static int load(cli_job *job) {
     csrec_error error;
-    double start = cli_seconds();
     cli_progress_next(job->progress, "", 0.0);
     csrec_status status = csrec_measurement_read_watched(
         job->input, job->a->mask, cli_progress_report, job->progress, &job->measurement, &error);
@@ -93,8 +93,35 @@ int cli_job_load(cli_job *job) {
         cli_truth_read(job->reference, &job->measurement, &job->tones, &job->truth, &error))
         return cli_job_fail(job, "%s", error.text);
     cli_job_options(job);
-    code = cli_job_model(job);
-    if (code == CLI_CONTINUE) code = begin_history(job);
+    return cli_job_model(job);
+}
+
+/* The fingerprint is of the bytes that were read: what it is of must not have changed meanwhile. */
+static int load_unchanged(cli_job *job) {
+    bool known;
+    char *after = NULL;
+    if (job->a->info) return load(job);
+    job->fingerprint = cli_recover_fingerprint(job->request, job->input, &known);
+    if (!job->fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
+    int code = load(job);
+    if (code != CLI_CONTINUE) return code;
+    after = cli_recover_fingerprint(job->request, job->input, &known);
+    if (!after)
+        code = cli_job_fail(job, "%s: out of memory", job->input);
+    else if (strcmp(after, job->fingerprint) != 0)
+        code = cli_job_fail(job,
+                            "%s: it, or a file that goes with it, changed while it was read; run "
+                            "again when it is written",
+                            job->input);
+    free(after);
+    return code;
+}
+
+int cli_job_load(cli_job *job) {
+    double start = cli_seconds();
+    int code = load_unchanged(job);
+    if (code != CLI_CONTINUE || job->a->info) return code;
+    code = begin_history(job);
     if (code == CLI_CONTINUE) code = allocate(job);
     job->seconds_read = cli_seconds() - start;
     return code;
@@ -119,7 +146,7 @@ static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_erro
  */
 static csrec_files_options files_options(const cli_job *job) {
     struct stat from;
-    csrec_files_options options = {.no_sync = job->a->no_sync};
+    csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->fingerprint};
     options.dated = job->report.outcome == CSREC_INTERRUPTED && stat(job->input, &from) == 0;
     /* Some file systems count in steps of two seconds. */
     if (options.dated) options.date = (int64_t)from.st_mtim.tv_sec - 2;
@@ -130,6 +157,7 @@ int cli_job_write(cli_job *job) {
     csrec_error error;
     csrec_files *files = NULL;
     csrec_files_options options = files_options(job);
+    cli_fingerprint_set_whole(job->fingerprint, job->report.outcome != CSREC_INTERRUPTED);
     csrec_status status = csrec_files_create(&options, &files, &error);
     if (!status) status = add_files(job, files, &error);
     if (!status) status = csrec_files_commit(files, &error);
@@ -141,6 +169,7 @@ void cli_job_clear(cli_job *job) {
     for (int64_t c = 0; job->atoms && c < job->measurement.channels; c++)
         csrec_atoms_clear(&job->atoms[c]);
     free(job->atoms);
+    free(job->fingerprint);
     free(job->output);
     free(job->reference);
     free(job->page);

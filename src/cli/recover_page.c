@@ -12,6 +12,7 @@
 #include "recover_facts.h"
 #include "recover_view.h"
 #include "text.h"
+#include "fingerprint.h"
 
 static const char style[] =
     ":root{color-scheme:light dark;--paper:#fff;--text:#1a1a1a;--soft:#f2f2f2;--edge:#c8c8c8;"
@@ -339,6 +340,7 @@ static void put_foot(const page *p) {
     if (gmtime_r(&now, &utc)) strftime(date, sizeof date, ", %Y-%m-%d %H:%M UTC", &utc);
     fprintf(p->file, "</main>\n<footer><p>%s %s%s</p></footer>\n</body>\n</html>\n",
             p->job->tool->name, csrec_version(), date);
+    cli_fingerprint_comment(p->file, p->job->fingerprint);
 }
 
 static csrec_status put_page(const page *p) {

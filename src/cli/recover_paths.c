@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "alias.h"
+#include "fingerprint.h"
 #include "recover.h"
 
 int cli_input_name(const char *input, const char **name) {
@@ -93,44 +94,52 @@ void cli_recover_add_paths(const void *arguments, cli_paths *paths) {
 
 /* ------------------------------------------------------------------ done before ------------- */
 
-static bool is_newer(const struct stat *a, const struct stat *b) {
-    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
-                                                  : a->st_mtim.tv_nsec >= b->st_mtim.tv_nsec;
-}
-
-/* Readable to its end. */
+/* Readable to its end; of a page and an .svg that is where the fingerprint stands. */
 static bool is_whole(const char *path) {
     csrec_array array = {0};
     csrec_image image = {0};
-    bool png = cli_format_of(path) == CLI_PNG;
-    bool whole =
-        png ? !csrec_image_read(path, &image, NULL) : !csrec_array_read(path, &array, NULL);
+    cli_format format = cli_format_of(path);
+    bool whole = true;
+    if (format == CLI_PNG) whole = !csrec_image_read(path, &image, NULL);
+    if (format == CLI_NPY) whole = !csrec_array_read(path, &array, NULL);
+    if (format == CLI_NPZ) whole = !csrec_npz_read(path, "levels", &array, NULL);
     csrec_image_clear(&image);
     csrec_array_clear(&array);
     return whole;
 }
 
-static bool is_done(const cli_request *request, const char *input, const char *output) {
-    struct stat to, from;
-    if (!output || stat(output, &to) != 0 || !S_ISREG(to.st_mode)) return false;
-    if (stat(input, &from) != 0 || !is_newer(&to, &from)) return false;
-    const char *const besides[] = {request->a.mask, request->a.model};
-    for (int i = 0; i < 2; i++)
-        if (besides[i] && (stat(besides[i], &from) != 0 || !is_newer(&to, &from))) return false;
-    return is_whole(output);
+/* A name in a folder, or the path itself. */
+static char *path_of(const char *given, bool folder, const char *input, const char *ending) {
+    return folder ? path_in(given, input, ending) : strdup(given);
+}
+
+static bool is_done(const char *given, bool folder, const char *input, const char *ending,
+                    const char *fingerprint) {
+    char *path = path_of(given, folder, input, ending);
+    bool done = path && cli_fingerprint_is(path, fingerprint) && is_whole(path);
+    free(path);
+    return done;
+}
+
+/* In a folder the signal's format may not be known before it is read. */
+static bool signal_is_done(const cli_request *request, const char *input, const char *fingerprint) {
+    const char *output = request->a.output;
+    return (request->format != CLI_NPY &&
+            is_done(output, request->folder, input, ".png", fingerprint)) ||
+           (request->format != CLI_PNG &&
+            is_done(output, request->folder, input, ".npy", fingerprint));
 }
 
 bool cli_input_is_done(const cli_request *request, const char *input) {
-    if (!request->a.resume) return false;
-    if (!request->folder) return is_done(request, input, request->a.output);
-    const cli_format formats[] = {CLI_PNG, CLI_NPY};
-    bool done = false;
-    for (int i = 0; i < 2; i++) {
-        if (request->format != CLI_NO_FORMAT && request->format != formats[i]) continue;
-        char *path = path_in(request->a.output, input, formats[i] == CLI_PNG ? ".png" : ".npy");
-        done = done || is_done(request, input, path);
-        free(path);
-    }
+    const cli_recover_arguments *a = &request->a;
+    bool known = false;
+    if (!a->resume) return false;
+    char *line = cli_recover_fingerprint(request, input, &known);
+    bool done = known && signal_is_done(request, input, line) &&
+                (!a->report || is_done(a->report, request->page_folder, input, ".html", line)) &&
+                (!a->plot || is_done(a->plot, request->plot_folder, input, ".svg", line)) &&
+                (!a->coefficients || is_done(a->coefficients, false, input, "", line));
+    free(line);
     return done;
 }
 
@@ -149,38 +158,38 @@ static int set_output(cli_job *job) {
     return CLI_CONTINUE;
 }
 
-/* A folder holds a truth for each input, by its name. */
-static int set_reference(cli_job *job) {
-    const char *given = job->a->reference;
+static bool is_folder_there(const char *path) {
     struct stat info;
-    if (!given) return CLI_CONTINUE;
-    if (cli_is_dash(given) || stat(given, &info) != 0 || !S_ISDIR(info.st_mode)) {
-        job->reference = strdup(given);
-    } else {
-        job->reference = path_in(given, job->input, ".png");
-        if (job->reference && access(job->reference, F_OK) != 0) {
-            free(job->reference);
-            job->reference = path_in(given, job->input, ".npy");
-        }
-        if (job->reference && access(job->reference, F_OK) != 0)
-            return cli_job_fail(job,
-                                "%s: neither this file nor the .png beside it is there; name "
-                                "the truth after its input",
-                                job->reference);
-    }
-    return job->reference ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
+    return !cli_is_dash(path) && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* A file, or one of the input's name in a folder. */
-static char *illustration(const cli_job *job, const char *given, bool folder, const char *ending) {
-    return folder ? path_in(given, job->input, ending) : strdup(given);
+char *cli_reference_path(const cli_request *request, const char *input) {
+    const char *given = request->a.reference;
+    if (!given) return NULL;
+    bool folder = is_folder_there(given);
+    char *path = path_of(given, folder, input, ".png");
+    if (!folder || !path || access(path, F_OK) == 0) return path;
+    free(path);
+    return path_in(given, input, ".npy");
+}
+
+static int set_reference(cli_job *job) {
+    if (!job->a->reference) return CLI_CONTINUE;
+    job->reference = cli_reference_path(job->request, job->input);
+    if (!job->reference) return cli_job_fail(job, "%s: out of memory", job->input);
+    if (is_folder_there(job->a->reference) && access(job->reference, F_OK) != 0)
+        return cli_job_fail(job,
+                            "%s: neither this file nor the .png beside it is there; name "
+                            "the truth after its input",
+                            job->reference);
+    return CLI_CONTINUE;
 }
 
 static int set_illustrations(cli_job *job) {
     const cli_request *request = job->request;
     const char *page = request->a.report, *plot = request->a.plot;
-    if (page) job->page = illustration(job, page, request->page_folder, ".html");
-    if (plot) job->plot = illustration(job, plot, request->plot_folder, ".svg");
+    if (page) job->page = path_of(page, request->page_folder, job->input, ".html");
+    if (plot) job->plot = path_of(plot, request->plot_folder, job->input, ".svg");
     if ((page && !job->page) || (plot && !job->plot))
         return cli_job_fail(job, "%s: out of memory", job->input);
     return CLI_CONTINUE;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "io/fingerprint.h"
 #include "io/output.h"
 
 /* As in image_read.c: what must survive a longjmp lives behind a pointer. */
@@ -16,6 +17,7 @@ typedef struct {
     png_infop info;
     const csrec_image *image;
     uint8_t *row; /* one row with its alpha */
+    char *line;   /* of the fingerprint, or NULL */
     uint32_t width, height;
     int channels;
     size_t bytes;
@@ -58,6 +60,7 @@ static void weave(encoder *e, size_t y) {
 }
 
 static csrec_status encode(encoder *e) {
+    static char comment[] = "Comment";
     if (setjmp(png_jmpbuf(e->png))) return e->status;
     int color = (e->channels == 3 ? PNG_COLOR_MASK_COLOR : 0) |
                 (e->image->alpha ? PNG_COLOR_MASK_ALPHA : 0);
@@ -73,7 +76,11 @@ static csrec_status encode(encoder *e) {
         png_write_row(
             e->png, e->image->alpha ? e->row : (png_const_bytep)e->image->pixels.data + y * stride);
     }
-    png_write_end(e->png, NULL);
+    if (e->line) {
+        png_text text = {.compression = PNG_TEXT_COMPRESSION_NONE, .key = comment, .text = e->line};
+        png_set_text(e->png, e->info, &text, 1);
+    }
+    png_write_end(e->png, e->line ? e->info : NULL);
     return CSREC_OK;
 }
 
@@ -104,12 +111,15 @@ static csrec_status encode_picture(encoder *e) {
     e->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, e, on_error, on_warning);
     if (e->png) e->info = png_create_info_struct(e->png);
     e->row = malloc(row);
-    if (e->info && e->row)
+    const char *text = csrec_output_fingerprint(&e->output);
+    if (text) e->line = csrec_fingerprint_line(text, 1);
+    if (e->info && e->row && (e->line || !text))
         status = encode(e);
     else
         csrec_fail(e->error, status, "%s: out of memory", e->output.name);
     png_destroy_write_struct(&e->png, &e->info);
     free(e->row);
+    free(e->line);
     return status;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "io/fingerprint.h"
 
 static csrec_status read_failed(const char *name, csrec_error *error) {
     return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); check the file and its disk",
@@ -44,7 +45,7 @@ static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
     return CSREC_OK;
 }
 
-csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
+csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error) {
     *input = (csrec_input){.name = path};
     if (strcmp(path, "-") == 0) {
         input->name = "standard input";
@@ -67,6 +68,12 @@ csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error 
                               ? csrec_fail(error, CSREC_FILE, "%s: is a folder; name a file", path)
                               : slurp(file, input, error);
     fclose(file);
+    return status;
+}
+
+csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
+    csrec_status status = csrec_input_open_whole(path, input, error);
+    if (status == CSREC_OK) input->size -= csrec_fingerprint_record(input);
     return status;
 }
 

@@ -18,7 +18,9 @@ typedef struct csrec_input {
     void *context;
 } csrec_input;
 
-/* path "-" is stdin. */
+/* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with it.
+ */
+csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error);
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error);
 /* Bytes that the caller keeps alive. */
 csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);

@@ -1,11 +1,13 @@
 /* npy.c - whole arrays from and to .npy files. */
 #include "io/npy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/output.h"
+#include "io/fingerprint.h"
 
 csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
                              csrec_error *error) {
@@ -53,6 +55,22 @@ csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error 
     return status;
 }
 
+/* A record of its own behind the array. */
+static csrec_status write_fingerprint(csrec_output *output, csrec_error *error) {
+    char header[CSREC_NPY_HEADER_MAX], descr[32];
+    const csrec_shape scalar = {0};
+    const char *text = csrec_output_fingerprint(output);
+    if (!text) return CSREC_OK;
+    char *line = csrec_fingerprint_line(text, CSREC_FINGERPRINT_UNIT);
+    if (!line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    snprintf(descr, sizeof descr, "S%zu", strlen(line));
+    csrec_status status =
+        csrec_output_write(output, header, csrec_npy_header_write(descr, &scalar, header), error);
+    if (!status) status = csrec_output_write(output, line, strlen(line), error);
+    free(line);
+    return status;
+}
+
 csrec_status csrec_files_add_array(csrec_files *files, const char *path, const csrec_array *array,
                                    csrec_error *error) {
     char header[CSREC_NPY_HEADER_MAX];
@@ -66,6 +84,7 @@ csrec_status csrec_files_add_array(csrec_files *files, const char *path, const c
     status = csrec_output_write(&output, header, head, error);
     if (status == CSREC_OK)
         status = csrec_output_write(&output, array->data, (uint64_t)array->count * bytes, error);
+    if (status == CSREC_OK) status = write_fingerprint(&output, error);
     return csrec_output_close(&output, status, error);
 }
 

@@ -84,8 +84,8 @@ csrec_status csrec_npy_descr(const char *descr, const char *name, csrec_npy_head
 
 size_t csrec_npy_header_write(const char *descr, const csrec_shape *shape,
                               char text[CSREC_NPY_HEADER_MAX]) {
-    /* One-byte elements have no order: '|'. */
-    char order = strcmp(descr + 1, "1") == 0 ? '|' : host_order();
+    /* Elements of single bytes have no order: '|'. */
+    char order = strcmp(descr + 1, "1") == 0 || *descr == 'S' ? '|' : host_order();
     memcpy(text, "\x93NUMPY\x01\x00", 8);
     int at = 10, room = CSREC_NPY_HEADER_MAX;
     at += snprintf(text + at, (size_t)(room - at),

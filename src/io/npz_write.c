@@ -1,8 +1,10 @@
 /* npz_write.c - a zip archive of .npy members, written through csrec_output. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
+#include "io/fingerprint.h"
 #include "io/npz.h"
 
 /* libzip's view of a csrec_output: it writes local headers, then seeks back to complete them. */
@@ -91,7 +93,7 @@ enum { STORED = 0, FASTEST = 1, USUAL = 6 };
  * positions; the digits of large float members hardly shrink (about 10 %) at any level, and are
  * stored. */
 static zip_uint32_t level_for(const csrec_npz_field *field, bool stored) {
-    if (stored) return STORED;
+    if (stored || *field->descr == 'S') return STORED; /* a fingerprint can be read as it lies */
     if (field->bytes < UINT64_C(1) << 24) return USUAL;
     return *field->descr == 'f' ? STORED : FASTEST;
 }
@@ -118,7 +120,7 @@ static bool add_field(zip_t *zip, const csrec_npz_field *field, char *header, bo
 
 static csrec_status write_zip(zip_sink *sink, int count, const csrec_npz_field *fields, bool stored,
                               csrec_error *error) {
-    char headers[CSREC_NPZ_FIELDS_MAX][CSREC_NPY_HEADER_MAX];
+    char headers[CSREC_NPZ_FIELDS_MAX + 1][CSREC_NPY_HEADER_MAX];
     zip_error_t reason;
     zip_error_init(&reason);
     zip_source_t *source = zip_source_function_create(sink_command, sink, &reason);
@@ -151,17 +153,36 @@ static csrec_status check_count(const char *path, int count, csrec_error *error)
     return CSREC_OK;
 }
 
+/* Adds the fingerprint, whose text goes to *line, if one is asked for. */
+static csrec_status add_fingerprint(const csrec_output *output, csrec_npz_field *field,
+                                    char descr[32], int *count, char **line, csrec_error *error) {
+    const char *text = csrec_output_fingerprint(output);
+    if (!text) return CSREC_OK;
+    *line = csrec_fingerprint_line(text, 1);
+    if (!*line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    snprintf(descr, 32, "S%zu", strlen(*line));
+    *field = (csrec_npz_field){
+        .name = "fingerprint", .descr = descr, .data = *line, .bytes = strlen(*line)};
+    ++*count;
+    return CSREC_OK;
+}
+
 csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
                            const csrec_npz_field *fields, bool stored, csrec_error *error) {
     csrec_output output;
+    csrec_npz_field all[CSREC_NPZ_FIELDS_MAX + 1];
+    char descr[32], *line = NULL;
     zip_sink sink = {.output = &output};
     csrec_status status = check_count(path, count, error);
     if (status != CSREC_OK) return status;
+    memcpy(all, fields, (size_t)count * sizeof *fields);
     status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
     if (status != CSREC_OK) return status;
     zip_error_init(&sink.error);
-    status = write_zip(&sink, count, fields, stored, error);
+    status = add_fingerprint(&output, &all[count], descr, &count, &line, error);
+    if (status == CSREC_OK) status = write_zip(&sink, count, all, stored, error);
     zip_error_fini(&sink.error);
+    free(line);
     return csrec_output_close(&output, status, error);
 }
 

@@ -92,6 +92,10 @@ csrec_status csrec_output_open(csrec_files *files, const char *path, csrec_outpu
     return status;
 }
 
+const char *csrec_output_fingerprint(const csrec_output *output) {
+    return output->temporary ? csrec_files_asked(output->files)->fingerprint : NULL;
+}
+
 csrec_status csrec_output_write(csrec_output *output, const void *data, uint64_t bytes,
                                 csrec_error *error) {
     errno = 0;

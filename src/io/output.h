@@ -42,6 +42,9 @@ typedef struct csrec_staged {
 } csrec_staged;
 
 const csrec_files_options *csrec_files_asked(const csrec_files *files);
+
+/* What the file is to hold, or NULL: a stream has none, for nobody comes back to it. */
+const char *csrec_output_fingerprint(const csrec_output *output);
 csrec_status csrec_files_stage(csrec_files *files, const csrec_staged *staged, csrec_error *error);
 
 /* Commits with status CSREC_OK, and frees in any case; for a single file. */

@@ -1,0 +1,41 @@
+/* fingerprint.h - what a result was made from, in one line that the result holds. */
+#ifndef CSREC_CLI_FINGERPRINT_H
+#define CSREC_CLI_FINGERPRINT_H
+
+#include <stdio.h>
+
+#include "csrec.h"
+#include "text.h"
+
+/* A line begins with whether the result is whole: 1, or 0 of an interrupted one. */
+#define CLI_WHOLE "whole=1; "
+void cli_fingerprint_set_whole(char *text, bool whole);
+
+/* A line under construction. `known` turns false where contents cannot be told: of stdin, of pipes,
+ * and of what cannot be read; such a line equals no other. */
+typedef struct cli_fingerprint {
+    cli_text text;
+    bool known;
+} cli_fingerprint;
+
+/* program: "cslearn gmm". */
+void cli_fingerprint_begin(cli_fingerprint *line, const char *program);
+/* Numbers read back as they are. A text of NULL and a path of NULL add nothing. */
+void cli_fingerprint_text(cli_fingerprint *line, const char *name, const char *text);
+void cli_fingerprint_integer(cli_fingerprint *line, const char *name, int64_t value);
+void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value);
+/* The size of the file and the CRC-32 of its bytes. */
+void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *path);
+/* Number and sizes of several files, and a hash of their sizes and CRC-32 in this order. */
+void cli_fingerprint_files(cli_fingerprint *line, const char *name, int n,
+                           const char *const *paths);
+/* The line, to be freed; NULL: out of memory. */
+char *cli_fingerprint_end(cli_fingerprint *line);
+
+/* The line as a comment of HTML and SVG. */
+void cli_fingerprint_comment(FILE *file, const char *text);
+
+/* Whether the file at path is there and holds this line. */
+bool cli_fingerprint_is(const char *path, const char *text);
+
+#endif

@@ -1,0 +1,16 @@
+/* fingerprint.h - the line in a file that tells what it was made from. */
+#ifndef CSREC_IO_FINGERPRINT_H
+#define CSREC_IO_FINGERPRINT_H
+
+#include "io/input.h"
+
+/* The line as every format holds it, "csrec-fingerprint: TEXT\n", filled up with spaces before its
+ * end to a multiple of `unit` bytes. To be freed; NULL: out of memory. */
+char *csrec_fingerprint_line(const char *text, size_t unit);
+
+/* An .npy file of ours ends in a second record (as numpy.save twice into one file), which holds the
+ * line; its bytes, or 0 if there is none. numpy.load reads the first record alone. */
+enum { CSREC_FINGERPRINT_UNIT = 64 };
+uint64_t csrec_fingerprint_record(csrec_input *input);
+
+#endif
