@@ -132,9 +132,10 @@ static void a_change_while_it_is_read_is_refused(void **state) {
     (void)state;
     make_scans();
     run_well("cp gray.png in.png && mkfifo pipe && rm -f new.png");
-    assert_int_equal(run("{ exec 9>pipe; cp m1.png in.png; cat m2.png >&9; exec 9>&-; } & "
-                         "timeout 60 $R in.png -s 1 -o new.png -m pipe; code=$?; wait; exit $code"),
-                     1);
+    assert_int_equal(
+        run("{ exec 9>pipe; cp m1.png in.tmp; mv in.tmp in.png; cat m2.png >&9; exec 9>&-; } & "
+            "timeout 60 $R in.png -s 1 -o new.png -m pipe; code=$?; wait; exit $code"),
+        1);
     assert_non_null(strstr(read_text("err"), "changed while it was read"));
     assert_int_equal(access("new.png", F_OK), -1);
     remove("pipe");
