@@ -436,7 +436,8 @@ typedef struct csrec_solve_report {
  * NULL. Interruption is an outcome, not an error: the results so far are delivered.
  * atoms: mp on `haar` gives the columns' numbers in the Haar matrix and their counts, as
  * csrec_atoms_synthesize takes them; every other pair gives positions 0 to n - 1 among A's columns
- * and count 0. Coefficients belong to A's columns as they are.
+ * and count 0. Coefficients belong to A's columns as they are. y of any size, as csrec_recover takes
+ * it; what does not come out finite is CSREC_DATA.
  * MP: Mallat and Zhang 1993; Andrecut 2008, as method table 1 of Park 2015. */
 CSREC_API csrec_status csrec_solve(const csrec_operator *A, const double *y,
                                    const csrec_solve_options *options, csrec_atoms *atoms,
@@ -499,7 +500,13 @@ CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measu
 /* signal: [entries * channels], channels fastest, every entry of the shape; NULL where only the
  * atoms are wanted, of a signal too long to write out. atoms: NULL, or [channels]
  * (options->shifts must be 1 then). Interruption delivers the best so far and says so
- * in report->outcome. report may be NULL. */
+ * in report->outcome. report may be NULL.
+ * y of any size: beyond 2^-64 to 2^64 it is brought to 1 to 2 by a power of two, with sigma, scale
+ * and all lengths among the options (none above 2^300 of that unit), and the results are brought
+ * back. Delivered values are finite, else CSREC_DATA. For c > 0 the recovery of c y, with sigma,
+ * scale and lengths times c, is c times that of y: to the bit for powers of two, to rounding for
+ * others, unless columns are picked (mp, omp, romp, cosamp, iht, htp), where rounding chooses among
+ * equals. A model that shares no scale with the measurement has units of its own. */
 CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
                                      const csrec_recover_options *options, double *signal,
                                      csrec_atoms *atoms, csrec_recover_report *report,
@@ -526,7 +533,7 @@ CSREC_API bool csrec_backend_info(int i, const char **name, char *text, size_t s
 CSREC_API csrec_status csrec_mean(int64_t m, int64_t n, const float *X, const double *weights,
                                   int threads, double *mean, csrec_error *error);
 
-/* X_ij -= mean_j in place, one rounding each. */
+/* X_ij -= mean_j in place, one rounding each. CSREC_DATA: what comes out is not finite. */
 CSREC_API csrec_status csrec_center(int64_t m, int64_t n, float *X, const double *mean,
                                     int threads, csrec_error *error);
 
@@ -867,8 +874,8 @@ typedef struct csrec_conv_learn_options {
  * turn. Amplitudes a_k = 1 / (1 + f), as in pictures, by the frequency f, in half waves a filter, of the
  * cosine that filter k starts from.
  * Model of kind conv; its objective never rises from round to round. Memory: 12 bytes a filter and
- * pixel of the largest picture, 8 of each other. CSREC_DATA: a sample is not finite, or none
- * differ. stopped may be NULL. */
+ * pixel of the largest picture, 8 of each other. CSREC_DATA: a sample is not finite or
+ * beyond 1e15 of white less black, or none differ. stopped may be NULL. */
 CSREC_API csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
                                         const csrec_conv_learn_options *options,
                                         csrec_model **model, bool *stopped, csrec_error *error);

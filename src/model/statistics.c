@@ -3,6 +3,7 @@
  * Two passes: means are summed in double; the covariance sums products of rows less the mean, whose
  * size is that of the result, so nothing large cancels. Rows are collected until a fixed number is
  * there: the result depends neither on the chunks nor on the number of threads, to the bit. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,10 +259,19 @@ csrec_status csrec_center(int64_t m, int64_t n, float *X, const double *mean, in
     if (m < 1 || n < 1)
         return csrec_fail(error, CSREC_ARGUMENT, "m = %lld, n = %lld; must be at least 1",
                           (long long)m, (long long)n);
-#pragma omp parallel for schedule(static) num_threads(csrec_threads(threads))
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) X[i * n + j] = (float)((double)X[i * n + j] - mean[j]);
-    return CSREC_OK;
+    bool finite = true;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads(threads)) reduction(&& : finite)
+    for (int64_t i = 0; i < m; i++) {
+        bool row = true;
+        for (int64_t j = 0; j < n; j++) {
+            X[i * n + j] = (float)((double)X[i * n + j] - mean[j]);
+            row &= fabsf(X[i * n + j]) <= FLT_MAX;
+        }
+        finite = finite && row;
+    }
+    return finite ? CSREC_OK
+                  : csrec_fail(error, CSREC_DATA,
+                               "X less its mean is beyond the range of a float32; scale it");
 }
 
 csrec_status csrec_covariance(int64_t m, int64_t n, const float *X, const double *weights,
