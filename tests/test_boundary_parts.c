@@ -243,6 +243,25 @@ static void convolutions(void **state) {
     free(memory);
 }
 
+/* PSNR and SSIM have no unit. */
+static void metrics(void **state) {
+    (void)state;
+    enum { EDGE = 14, N = EDGE * EDGE };
+    const double powers[] = {0x1p-1000, 0x1p-100, 0x1p100, 0x1p512, 0x1p1000};
+    double a[N], b[N], u[N], v[N], ssim, same;
+    for (int i = 0; i < N; i++) {
+        a[i] = check_uniform(&seed);
+        b[i] = a[i] + 0.1 * check_normal(&seed);
+    }
+    assert_ok(csrec_ssim(EDGE, EDGE, a, b, 1.0, &ssim));
+    for (size_t k = 0; k < sizeof powers / sizeof *powers; k++) {
+        for (int i = 0; i < N; i++) u[i] = powers[k] * a[i], v[i] = powers[k] * b[i];
+        assert_true(csrec_psnr(N, u, v, powers[k]) == csrec_psnr(N, a, b, 1.0));
+        assert_ok(csrec_ssim(EDGE, EDGE, u, v, powers[k], &same));
+        assert_true(same == ssim);
+    }
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
@@ -252,6 +271,7 @@ int main(void) {
         cmocka_unit_test(many_right_hand_sides),
         cmocka_unit_test(learners),
         cmocka_unit_test(convolutions),
+        cmocka_unit_test(metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,24 @@
 /* metrics.c - how near a recovered picture is to the truth: PSNR and SSIM. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/unit.h"
 #include "csrec.h"
 
+/* By this values become such that their squares neither overflow nor vanish: a power of two, 1 for
+ * a peak of ordinary size, so that it rounds nothing. */
+static double factor_of(double peak) {
+    return 1 / fmax(csrec_unit_of(fabs(peak)), DBL_MIN);
+}
+
 double csrec_psnr(int64_t n, const double *a, const double *b, double peak) {
-    double sum = 0;
-    for (int64_t k = 0; k < n; k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
-    return sum > 0 ? 10 * log10(peak * peak / (sum / (double)n)) : INFINITY;
+    double sum = 0, factor = factor_of(peak), white = factor * peak;
+    for (int64_t k = 0; k < n; k++) {
+        double off = factor * a[k] - factor * b[k];
+        sum += off * off;
+    }
+    return sum > 0 ? 10 * log10(white * white / (sum / (double)n)) : INFINITY;
 }
 
 /* SSIM: Z. Wang, A. Bovik, H. Sheikh, E. Simoncelli, "Image quality assessment: from error
@@ -19,7 +30,7 @@ typedef struct {
     int64_t width; /* of the pictures; width - 2 RADIUS windows in a row */
     const double *a, *b;
     double weight[WINDOW];
-    double c1, c2;
+    double factor, c1, c2; /* c1, c2: of values times the factor */
 } similarity;
 
 static void gaussian(double sigma, double *weight) {
@@ -40,11 +51,12 @@ static void column_moments(const similarity *s, int64_t y, double *moment) {
         const double w = s->weight[i];
         const double *a = s->a + (y + i) * width, *b = s->b + (y + i) * width;
         for (int64_t x = 0; x < width; x++) {
-            moment[x] += w * a[x];
-            moment[width + x] += w * b[x];
-            moment[2 * width + x] += w * a[x] * a[x];
-            moment[3 * width + x] += w * b[x] * b[x];
-            moment[4 * width + x] += w * a[x] * b[x];
+            const double u = s->factor * a[x], v = s->factor * b[x];
+            moment[x] += w * u;
+            moment[width + x] += w * v;
+            moment[2 * width + x] += w * u * u;
+            moment[3 * width + x] += w * v * v;
+            moment[4 * width + x] += w * u * v;
         }
     }
 }
@@ -73,10 +85,11 @@ static double row_similarity(const similarity *s, int64_t y, double *moment) {
 csrec_status csrec_ssim(int64_t height, int64_t width, const double *a, const double *b,
                         double peak, double *ssim) {
     if (height < WINDOW || width < WINDOW || !(peak > 0)) return CSREC_ARGUMENT;
-    similarity s = {.width = width, .a = a, .b = b};
+    similarity s = {.width = width, .a = a, .b = b, .factor = factor_of(peak)};
+    const double white = s.factor * peak;
     gaussian(1.5, s.weight);
-    s.c1 = (0.01 * peak) * (0.01 * peak);
-    s.c2 = (0.03 * peak) * (0.03 * peak);
+    s.c1 = (0.01 * white) * (0.01 * white);
+    s.c2 = (0.03 * white) * (0.03 * white);
 
     const int64_t rows = height - 2 * RADIUS;
     double *row_sum = malloc((size_t)rows * sizeof *row_sum);

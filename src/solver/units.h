@@ -8,12 +8,7 @@
 #define CSREC_SOLVER_UNITS_H
 
 #include "core/error.h"
-
-/* max |v|, of finite ones. */
-double csrec_largest(int64_t n, const double *v);
-
-/* 1 where `largest` is 0 or 2^-64 to 2^64, else the largest power of two that is not above it. */
-double csrec_unit_of(double largest);
+#include "core/unit.h"
 
 /* A length in the units of y, in the new unit. At most 2^300 either way: longer than every sample
  * is as good as that, and its square is finite. */
