@@ -194,6 +194,45 @@ static void gmm_goes_on(void **state) {
     assert_int_equal(access("i.npz.state", F_OK), -1);
 }
 
+/* The state belongs to the bytes of the inputs and to the settings, not to names and dates. */
+static void gmm_goes_on_with_its_own_state_alone(void **state) {
+    (void)state;
+    run_well("mkdir two && cp rgb.png two/x.png && $L gmm two -o w.npz -p 4 -k 5 -r 6 -q");
+    assert_int_equal(
+        run("$L gmm two -o u.npz -p 4 -k 5 -e 1e-12 -r 100000 & p=$!; "
+            "while ! test -s u.npz.state; do sleep 0.02; done; kill -KILL $p; wait $p"),
+        137);
+    run_well("mkdir three && cp gray.png three/x.png && cp u.npz.state kept");
+    static const char *const others[] = {"three -p 4 -k 5",        "two -p 4 -k 6",
+                                         "two -p 4 -k 5 --gray",   "two -p 4 -k 5 --least 2",
+                                         "two -p 4 -k 5 --seed 3", "two -p 4 -k 5 -s 2"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "$L gmm %s -o u.npz -r 60", others[i]);
+        expect_mistake(command, 1, "is of other inputs or settings");
+        run_well("cmp u.npz.state kept");
+    }
+    /* The same name, another picture; then the same picture by another name. */
+    run_well("mv two/x.png y.png && cp gray.png two/x.png");
+    expect_mistake("$L gmm two -o u.npz -p 4 -k 5 -r 60", 1, "is of other inputs or settings");
+    run_well("$L gmm y.png -o u.npz -p 4 -k 5 -r 60 2>&1 | grep -q 'goes on after round' && "
+             "$L gmm y.png -o v.npz -p 4 -k 5 -r 60 -q && cmp u.npz v.npz");
+}
+
+static void models_tell_what_they_were_learned_from(void **state) {
+    (void)state;
+    char first[4096], second[4096];
+    run_well("$L conv gray.png -o one.npz -k 4 -i 1 -q && $L conv gray.png -o two.npz -k 4 -i 1 "
+             "--resume one.npz -q && $L pca planes.npy -o pca.npz -q");
+    assert_ok(csrec_fingerprint_read("one.npz", first, sizeof first, NULL));
+    assert_ok(csrec_fingerprint_read("two.npz", second, sizeof second, NULL));
+    assert_non_null(strstr(first, "whole=1; cslearn conv "));
+    assert_null(strstr(first, "resume="));
+    assert_non_null(strstr(second, "; resume="));
+    assert_ok(csrec_fingerprint_read("pca.npz", first, sizeof first, NULL));
+    assert_non_null(strstr(first, "; inputs=1 files "));
+}
+
 static void mistakes_are_one_line(void **state) {
     (void)state;
     static const mistake wrong[] = {
@@ -240,6 +279,8 @@ int main(void) {
         cmocka_unit_test(a_model_recovers_its_family),
         cmocka_unit_test(gmm_of_patches),
         cmocka_unit_test(gmm_goes_on),
+        cmocka_unit_test(gmm_goes_on_with_its_own_state_alone),
+        cmocka_unit_test(models_tell_what_they_were_learned_from),
         cmocka_unit_test(mistakes_are_one_line),
     };
     return cmocka_run_group_tests(tests, make_more, remove_inputs);

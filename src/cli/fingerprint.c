@@ -40,19 +40,20 @@ void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *p
     fprintf(line->text.file, "; %s=%" PRIu64 " bytes crc32 %08" PRIx32, name, bytes, crc);
 }
 
-void cli_fingerprint_files(cli_fingerprint *line, const char *name, int n,
-                           const char *const *paths) {
+void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]) {
     uint64_t bytes = 0, all = 0, hash = 0;
     uint32_t crc = 0;
-    for (int i = 0; i < n && line->known; i++, all += bytes) {
-        line->known = csrec_file_checksum(paths[i], &bytes, &crc, NULL) == CSREC_OK;
+    text[0] = '\0';
+    for (int i = 0; i < n; i++, all += bytes) {
+        if (csrec_file_checksum(paths[i], &bytes, &crc, NULL)) return;
         hash = csrec_random_u64(hash, bytes, crc);
     }
-    if (line->text.file && line->known)
-        fprintf(line->text.file, "; %s=%d files %" PRIu64 " bytes hash %016" PRIx64, name, n, all,
-                hash);
-    else if (line->text.file)
-        fprintf(line->text.file, "; %s=unknown", name);
+    snprintf(text, CLI_CONTENTS_ROOM, "%d files %" PRIu64 " bytes hash %016" PRIx64, n, all, hash);
+}
+
+void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const char *contents) {
+    line->known = line->known && *contents;
+    cli_fingerprint_text(line, name, *contents ? contents : "unknown");
 }
 
 char *cli_fingerprint_end(cli_fingerprint *line) {

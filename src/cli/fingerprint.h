@@ -18,6 +18,8 @@ typedef struct cli_fingerprint {
     bool known;
 } cli_fingerprint;
 
+enum { CLI_CONTENTS_ROOM = 96 };
+
 /* program: "cslearn gmm". */
 void cli_fingerprint_begin(cli_fingerprint *line, const char *program);
 /* Numbers read back as they are. A text of NULL and a path of NULL add nothing. */
@@ -26,9 +28,10 @@ void cli_fingerprint_integer(cli_fingerprint *line, const char *name, int64_t va
 void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value);
 /* The size of the file and the CRC-32 of its bytes. */
 void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *path);
-/* Number and sizes of several files, and a hash of their sizes and CRC-32 in this order. */
-void cli_fingerprint_files(cli_fingerprint *line, const char *name, int n,
-                           const char *const *paths);
+/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that is unknown. */
+void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]);
+/* What cli_contents_of gave. */
+void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const char *contents);
 /* The line, to be freed; NULL: out of memory. */
 char *cli_fingerprint_end(cli_fingerprint *line);
 

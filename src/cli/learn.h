@@ -13,7 +13,7 @@ typedef struct cli_learner {
 /* Of every learner: the model it writes. */
 #define CLI_MODEL_OUTPUT(struct_)                                                                  \
     {                                                                                              \
-        .name = "output", .letter = 'o', .type = CLI_WRITE, .argument = "FILE",                     \
+        .name = "output", .letter = 'o', .type = CLI_WRITE, .argument = "FILE",                    \
         .help = "Model file to write, .npz.", .offset = offsetof(struct_, output)                  \
     }
 
@@ -26,6 +26,7 @@ typedef struct cli_model_files {
     csrec_status (*draw)(csrec_files *files, const char *path, const csrec_model *model,
                          csrec_error *error); /* adds the plot */
     bool no_sync;
+    const char *fingerprint; /* of the inputs and settings, or NULL: out of memory */
 } cli_model_files;
 
 /* Writes the model and the plot: both, or neither. */

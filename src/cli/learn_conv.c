@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fingerprint.h"
 #include "input.h"
 #include "learn.h"
 #include "learn_plot.h"
@@ -82,6 +83,7 @@ typedef struct {
     csrec_model *start, *model;
     int64_t size[2];
     bool stopped;
+    char *fingerprint;
 } job;
 
 static int read_size(job *j) {
@@ -229,6 +231,42 @@ static int read_all(job *j) {
     return code;
 }
 
+static char *fingerprint_of(const job *j) {
+    const arguments *a = &j->a;
+    char contents[CLI_CONTENTS_ROOM];
+    cli_fingerprint line;
+    cli_contents_of(a->inputs.n, a->inputs.text, contents);
+    cli_fingerprint_begin(&line, tool.name);
+    cli_fingerprint_contents(&line, "inputs", contents);
+    cli_fingerprint_file(&line, "mask", a->mask);
+    cli_fingerprint_file(&line, "resume", a->resume);
+    cli_fingerprint_text(&line, "size", a->size);
+    cli_fingerprint_integer(&line, "filters", a->filters);
+    cli_fingerprint_real(&line, "lambda", a->lambda);
+    cli_fingerprint_real(&line, "base", a->base);
+    cli_fingerprint_integer(&line, "iterations", a->iterations);
+    cli_fingerprint_integer(&line, "codings", a->codings);
+    cli_fingerprint_integer(&line, "crop", a->crop);
+    cli_fingerprint_integer(&line, "seed", (int64_t)a->seed);
+    return cli_fingerprint_end(&line);
+}
+
+static int read_unchanged(job *j) {
+    j->fingerprint = fingerprint_of(j);
+    int code = read_all(j);
+    if (code != CLI_CONTINUE) return code;
+    char *after = fingerprint_of(j);
+    if (!j->fingerprint || !after)
+        code = cli_failure(&tool, "out of memory");
+    else if (strcmp(after, j->fingerprint) != 0)
+        code = cli_failure(&tool,
+                           "%s: it, or a file that goes with it, changed while it was read; "
+                           "run again when it is written",
+                           j->a.inputs.text[0]);
+    free(after);
+    return code;
+}
+
 /* ---- learning and writing */
 
 static int learn(job *j) {
@@ -274,8 +312,10 @@ static void set_texts(job *j) {
 
 static int write_files(job *j) {
     set_texts(j);
+    cli_fingerprint_set_whole(j->fingerprint, !j->stopped);
     csrec_error error;
-    const cli_model_files to = {j->a.output, j->a.plot, cli_plot_filters, j->a.no_sync};
+    const cli_model_files to = {j->a.output, j->a.plot, cli_plot_filters, j->a.no_sync,
+                                j->fingerprint};
     return cli_model_save(j->model, &to, &error) ? cli_failure(&tool, "%s", error.text)
                                                  : CLI_CONTINUE;
 }
@@ -312,7 +352,7 @@ static int run(int argc, char **argv) {
     job j = {.a = {.seed = 1, .crop = 256, .base = -1.0}};
     int code = cli_parse(&tool, argc, argv, &j.a);
     if (code == CLI_CONTINUE) code = check_arguments(&j);
-    if (code == CLI_CONTINUE) code = read_all(&j);
+    if (code == CLI_CONTINUE) code = read_unchanged(&j);
     if (code == CLI_CONTINUE) code = learn(&j);
     if (code == CLI_CONTINUE) code = write_files(&j);
     if (code == CLI_CONTINUE) code = report(&j);
@@ -322,6 +362,7 @@ static int run(int argc, char **argv) {
     }
     free(j.pictures);
     free(j.a.inputs.text);
+    free(j.fingerprint);
     csrec_model_destroy(j.start);
     csrec_model_destroy(j.model);
     return code;

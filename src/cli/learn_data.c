@@ -149,8 +149,32 @@ static csrec_status allocate(cli_data *d, csrec_error *error) {
     return status;
 }
 
+/* "" if they cannot be told. */
+static void take_contents(const cli_data *d, char text[CLI_CONTENTS_ROOM]) {
+    const char **paths = malloc(((size_t)d->n_files + 1) * sizeof *paths);
+    text[0] = '\0';
+    for (int i = 0; paths && i < d->n_files; i++) paths[i] = d->files[i].path;
+    if (paths) cli_contents_of(d->n_files, paths, text);
+    free(paths);
+}
+
+int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data) {
+    char now[CLI_CONTENTS_ROOM];
+    take_contents(data, now);
+    if (strcmp(now, data->contents) == 0) return CLI_CONTINUE;
+    return cli_failure(tool, "%s: changed while it was learned from; run again when it is written",
+                       data->source);
+}
+
+void cli_data_fingerprint(const cli_data *data, cli_fingerprint *line) {
+    cli_fingerprint_contents(line, "inputs", data->contents);
+    cli_fingerprint_text(line, "data", data->settings);
+    if (data->options->channels_last) cli_fingerprint_text(line, "channels", "last");
+}
+
 static csrec_status open_all(cli_data *d, csrec_error *error) {
     csrec_status status = cli_data_files_list(d->options, &d->files, &d->n_files, error);
+    if (!status) take_contents(d, d->contents);
     for (int i = 0; i < d->n_files && !status; i++) status = open_file(d, i, error);
     if (status) return status;
     d->channels = d->files->channels;

@@ -2,6 +2,7 @@
 #ifndef CSREC_CLI_LEARN_DATA_H
 #define CSREC_CLI_LEARN_DATA_H
 
+#include "fingerprint.h"
 #include "options.h"
 
 /* How a learner was told to cut its inputs; the fields of CLI_DATA_OPTIONS. */
@@ -59,6 +60,7 @@ typedef struct cli_data {
     int64_t channels, pictures, patches; /* patches: before --most */
     double scale[2];
     char source[1024], settings[256];
+    char contents[CLI_CONTENTS_ROOM]; /* of the files, before they were opened */
     struct cli_data_file *files;
     int n_files;
     const cli_data_options *options;
@@ -75,5 +77,12 @@ void cli_data_add_paths(const cli_data_options *options, cli_paths *paths);
  * line. cli_data_close after either. */
 int cli_data_open(const cli_tool *tool, const cli_data_options *options, cli_data *data);
 void cli_data_close(cli_data *data);
+
+/* After the work: CLI_CONTINUE if the files still hold what they held, else the exit code after a
+ * line. */
+int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data);
+
+/* What the data and the rows taken from them depend on. */
+void cli_data_fingerprint(const cli_data *data, cli_fingerprint *line);
 
 #endif

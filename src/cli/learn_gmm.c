@@ -96,8 +96,8 @@ typedef struct {
     const arguments *a;
     const cli_data *data;
     cli_progress progress;
-    char *state, settings[400];
-    int64_t shown;
+    char *state, *fingerprint, settings[400];
+    bool known; /* the contents of the inputs */
 } job;
 
 /* ------------------------------------------------------------------ rounds */
@@ -119,7 +119,10 @@ static csrec_status keep_round(const csrec_model *model, void *context, csrec_er
     csrec_status status = csrec_model_create("gmm", n, names, arrays, &copy, error);
     if (status) return status;
     set_texts(j, copy);
-    status = cli_model_save(copy, &(cli_model_files){.output = j->state, .no_sync = j->a->no_sync},
+    status = cli_model_save(copy,
+                            &(cli_model_files){.output = j->state,
+                                               .no_sync = j->a->no_sync,
+                                               .fingerprint = j->fingerprint},
                             error);
     csrec_model_destroy(copy);
     if (j->a->verbose) {
@@ -130,9 +133,18 @@ static csrec_status keep_round(const csrec_model *model, void *context, csrec_er
     return status;
 }
 
-static bool same_text(const csrec_model *model, const char *name, const char *wanted) {
-    const char *text = csrec_model_text(model, name);
-    return text && strcmp(text, wanted) == 0;
+/* What a round depends on: --rounds and --tolerance say only when it is the last. */
+static char *fingerprint_of(const arguments *a, const cli_data *data, bool *known) {
+    cli_fingerprint line;
+    cli_fingerprint_begin(&line, tool.name);
+    cli_data_fingerprint(data, &line);
+    cli_fingerprint_integer(&line, "components", a->components);
+    cli_fingerprint_text(&line, "start", start_name(a->start));
+    cli_fingerprint_real(&line, "least", a->least);
+    *known = line.known;
+    char *text = cli_fingerprint_end(&line);
+    cli_fingerprint_set_whole(text, false);
+    return text;
 }
 
 /* What an interrupted run has left, if it is of this one. */
@@ -142,7 +154,7 @@ static int find_state(const job *j, csrec_model **from) {
     if (j->a->fresh || access(j->state, F_OK) != 0) return CLI_CONTINUE;
     if (csrec_model_read(j->state, from, &error))
         return cli_failure(&tool, "%s; start over with --fresh", error.text);
-    if (same_text(*from, "source", j->data->source) && same_text(*from, "settings", j->settings)) {
+    if (j->known && cli_fingerprint_is(j->state, j->fingerprint)) {
         if (!j->a->quiet)
             cli_note(&tool, "%s: goes on after round %lld", j->state,
                      (long long)csrec_model_array(*from, "log_likelihood")->count);
@@ -181,8 +193,12 @@ static int report(const job *j, const csrec_model *model) {
 
 static int deliver(const job *j, csrec_model *model) {
     csrec_error error;
+    int code = cli_data_check_unchanged(&tool, j->data);
+    if (code != CLI_CONTINUE) return code;
     set_texts(j, model);
-    const cli_model_files to = {.output = j->a->output, .no_sync = j->a->no_sync};
+    cli_fingerprint_set_whole(j->fingerprint, true);
+    const cli_model_files to = {
+        .output = j->a->output, .no_sync = j->a->no_sync, .fingerprint = j->fingerprint};
     if (cli_model_save(model, &to, &error)) return cli_failure(&tool, "%s", error.text);
     remove(j->state);
     return report(j, model);
@@ -231,10 +247,13 @@ static int run_job(const arguments *a, const cli_data *data) {
     j->state = state_name(a->output);
     snprintf(j->settings, sizeof j->settings, "gmm, %s, %lld components, start %s, least %g",
              data->settings, (long long)a->components, start_name(a->start), a->least);
-    int code = j->state ? find_state(j, &from) : cli_failure(&tool, "out of memory");
+    j->fingerprint = fingerprint_of(a, data, &j->known);
+    int code =
+        j->state && j->fingerprint ? find_state(j, &from) : cli_failure(&tool, "out of memory");
     if (code == CLI_CONTINUE) code = learn(j, from);
     csrec_model_destroy(from);
     free(j->state);
+    free(j->fingerprint);
     free(j);
     return code;
 }

@@ -15,8 +15,8 @@ int cli_model_check(const cli_tool *tool, const char *output, const char *plot) 
 csrec_status cli_model_save(const csrec_model *model, const cli_model_files *to,
                             csrec_error *error) {
     csrec_files *files = NULL;
-    csrec_status status =
-        csrec_files_create(&(csrec_files_options){.no_sync = to->no_sync}, &files, error);
+    const csrec_files_options options = {.no_sync = to->no_sync, .fingerprint = to->fingerprint};
+    csrec_status status = csrec_files_create(&options, &files, error);
     if (!status && to->plot) status = to->draw(files, to->plot, model, error);
     if (!status) status = csrec_files_add_model(files, to->output, model, error);
     if (!status) status = csrec_files_commit(files, error);

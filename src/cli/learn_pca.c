@@ -105,11 +105,26 @@ static int report(const arguments *a, const cli_data *d, const csrec_model *mode
     return cli_json_close(&json) ? CLI_DONE : cli_lost(&tool);
 }
 
+static char *fingerprint_of(const arguments *a, const cli_data *d, const csrec_model *model) {
+    cli_fingerprint line;
+    cli_fingerprint_begin(&line, tool.name);
+    cli_data_fingerprint(d, &line);
+    cli_fingerprint_integer(&line, "components", a->components);
+    cli_fingerprint_real(&line, "energy", a->energy);
+    cli_fingerprint_text(&line, "backend", csrec_model_text(model, "backend"));
+    return cli_fingerprint_end(&line);
+}
+
 static int write_files(const arguments *a, const cli_data *d, csrec_model *model) {
+    int code = cli_data_check_unchanged(&tool, d);
+    if (code != CLI_CONTINUE) return code;
     set_texts(d, model);
     csrec_error error;
-    const cli_model_files to = {a->output, a->plot, cli_plot_components, a->no_sync};
-    return cli_model_save(model, &to, &error) ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
+    char *line = fingerprint_of(a, d, model);
+    const cli_model_files to = {a->output, a->plot, cli_plot_components, a->no_sync, line};
+    if (cli_model_save(model, &to, &error)) code = cli_failure(&tool, "%s", error.text);
+    free(line);
+    return code;
 }
 
 static int learn(const arguments *a, cli_data *d) {
