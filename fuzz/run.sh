@@ -13,10 +13,11 @@ if [ "${1:-}" = --long ]; then
     shift
 fi
 seconds=${1:-240}
-seed=${2:-0}
+seed=$((${2:-0} % 4294967296))
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 build=$root/build-fuzz
 cd "$root"
+commit=$(git describe --always --dirty --exclude "*")
 # Name, format of the inputs, parts of the time.
 all="recover npz 6
 model npz 3
@@ -66,6 +67,6 @@ while read -r name format part; do
     edges=$(sed -E 's/.*cov: ([0-9]+).*/\1/' <<<"$progress")
     cpu=$(awk 'END { printf "%.0f", $1 + $2 }' "$build/time")
     echo "fuzz_$name: $cpu CPU seconds, $executions executions, $edges edges, $findings findings"
-    [ -z "$long" ] || echo "$(date -u +%F),$(git describe --always --dirty),$name,$cpu,$executions,$edges,$findings" >>fuzz/log.csv
+    [ -z "$long" ] || echo "$(date -u +%F),$commit,$name,$cpu,$executions,$edges,$findings" >>fuzz/log.csv
 done <<<"$chosen"
 [ "$found" -eq 0 ] || { echo "$found findings, see build-fuzz/findings" >&2; exit 1; }
