@@ -21,10 +21,17 @@ static double channel_half(const csrec_measurement *m, int64_t c, double *middle
 }
 
 double csrec_tones_unit(const csrec_measurement *m, double *middle) {
-    double half = 0.0, own;
-    for (int64_t c = 0; c < m->channels; c++)
-        half = fmax(half, channel_half(m, c, middle ? &middle[c] : &own));
+    double half = 0.0, farthest = 0.0;
+    for (int64_t c = 0; c < m->channels; c++) {
+        double own;
+        half = fmax(half, channel_half(m, c, &own));
+        farthest = fmax(farthest, fabs(own));
+        if (middle) middle[c] = own;
+    }
     double unit = csrec_tones_half(m, half) / 127.5;
+    /* Equal samples may lie any number of tones from black; the number must be finite in a float,
+     * which tells no tones apart there. */
+    unit = fmax(unit, farthest * 0x1p-60);
     return unit > 0.0 ? unit : 1.0;
 }
 
