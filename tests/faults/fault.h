@@ -7,6 +7,7 @@
  * fault_kind, then the number of faults made; whole even if the process is killed
  *   FAULT_PLAN=KIND:N:ACTION[:ERRNO]  what happens at the N-th call of KIND, the first being 1
  *   FAULT_LOG=FILE      every change of a file, with its data (log.c)
+ *   FAULT_UNTIL_EXIT=1  leaves alone what happens after main, where coverage is written
  * Standard error is left alone: the line that tells a failure must be seen. */
 #ifndef CSREC_TESTS_FAULT_H
 #define CSREC_TESTS_FAULT_H

@@ -60,7 +60,8 @@ def effort():
 
 def environment(threads=1, **more):
     """The caller's, without what would make runs differ."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("FAULT_", "LD_PRELOAD"))}
+    env = {k: v for k, v in os.environ.items()
+           if k == "FAULT_UNTIL_EXIT" or not k.startswith(("FAULT_", "LD_PRELOAD"))}
     env.update(OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS="1", OMP_WAIT_POLICY="passive",
                LC_ALL="C", CUDA_VISIBLE_DEVICES="", **more)
     return env
