@@ -473,7 +473,20 @@ typedef struct csrec_recover_options {
     struct csrec_history *history; /* NULL, or takes down how the signal came about, see below */
     const struct csrec_model *model; /* NULL, or a learned model that the recovery rests on: of it,
                                         see "recovery with a model" below */
+    uint64_t memory; /* bytes that the recovery may take, see "estimates" below; 0: what is available */
 } csrec_recover_options;
+
+/* What a recovery takes, as far as that is known before: see csrec_recover_estimate. */
+typedef struct csrec_estimate {
+    const char *method; /* what it rests on: pca, conv, gmm, gaussian, basis, adaptive or grids;
+                           NULL: not estimated, as on a device */
+    uint64_t bytes;     /* of memory at the peak, the signal with it, the measurement without */
+    uint64_t memory;    /* that it may take: options->memory, or what is available */
+    double seconds;     /* on this machine, with `threads` */
+    int64_t tiles;      /* parts that are recovered one after the other; 1: the whole at once */
+    csrec_shape tile;   /* extents of the largest */
+    int threads;        /* at most those asked for: as many as fit */
+} csrec_estimate;
 
 typedef struct csrec_recover_report {
     csrec_outcome outcome; /* of the pursuit that stopped last in the enumeration's order */
@@ -483,6 +496,7 @@ typedef struct csrec_recover_report {
     int levels;            /* L of the (first) grid */
     const char *backend;   /* the one that ran */
     double seconds_tree, seconds_pursuit, seconds_synthesis, seconds_total;
+    csrec_estimate estimate; /* made before the recovery; its tiles were recovered */
 } csrec_recover_report;
 
 /* The defaults that suit the measurement's shape: for 2-D the best picture in about half a second
@@ -680,6 +694,29 @@ CSREC_API csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn
  * stopped as csrec_pca_learn. CSREC_DATA: values that are not finite, or all rows the same. */
 CSREC_API csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
                                        csrec_model **model, bool *stopped, csrec_error *error);
+
+/* ------------------------------------------------------------------ estimates --------------- */
+
+/* Memory and time that csrec_recover will take with these options, on the CPU. Bytes are counted
+ * from the allocations and within a fifth of what is measured beyond 64 MiB; seconds are counts of
+ * the work times rates of one machine (bench/estimate.c), within a factor of 3 for presets, adaptive
+ * grids, thresholding, Gaussian groups and mixtures on machines like it; of pursuits and sparse
+ * solvers the iterations are not known before, and they are a guess.
+ *
+ * What does not fit into memory is recovered in overlapping tiles, where its method allows it:
+ * adaptive grids, thresholded blocks, Gaussian groups and mixtures, of up to three axes. Memory is
+ * options->memory; 0: what the machine, control groups and limits of the process have left, of which
+ * whole signals take at most three quarters, and tiles the largest power of two below that. Tiles
+ * depend on the memory, the shape and the samples alone, not on threads: give `memory` for the same
+ * signal on every machine. What fits as a whole does not depend on it. Fewer threads run where their
+ * memory does not fit.
+ *
+ * CSREC_ARGUMENT, CSREC_DATA: as csrec_recover. bytes > memory: csrec_recover refuses with
+ * CSREC_MEMORY, before anything else. Thread-safe; up to some milliseconds, and a look at every
+ * sample for each cut. */
+CSREC_API csrec_status csrec_recover_estimate(const csrec_measurement *measurement,
+                                              const csrec_recover_options *options,
+                                              csrec_estimate *estimate, csrec_error *error);
 
 /* ------------------------------------------------------------------ recovery with a model --- */
 

@@ -18,6 +18,7 @@
 #include "core/threads.h"
 #include "recover/adaptive_device.h"
 #include "recover/adaptive_recipe.h"
+#include "recover/estimate.h"
 #include "recover/history.h"
 #include "recover/recover.h"
 
@@ -317,4 +318,17 @@ csrec_status csrec_recover_adaptive(const csrec_measurement *measurement,
     csrec_team_end(&picture.team);
     csrec_picture_clear(&picture);
     return status;
+}
+
+/* Every grid sorts the samples and looks up all sites. */
+csrec_need csrec_need_of_adaptive(const csrec_task *task) {
+    static const double per_site = 1.38e-8, per_sample = 4.9e-8; /* seconds a grid */
+    double sites = (double)task->entries, n = (double)task->n, channels = (double)task->channels;
+    const int grids =
+        CSREC_CLASS_PASSES * CSREC_CLASS_GRIDS + CSREC_FEATURE_PASSES * CSREC_FEATURE_GRIDS;
+    int threads = task->threads < MOST_THREADS ? task->threads : MOST_THREADS;
+    double work = grids * (per_site * sites + per_sample * n) * (0.75 + 0.25 * channels);
+    return (csrec_need){
+        csrec_picture_bytes(sites, n, channels, task->noisy, threads) + csrec_signal_bytes(task),
+        csrec_task_share(task, work, CSREC_CLASSES)};
 }

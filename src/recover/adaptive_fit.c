@@ -72,6 +72,16 @@ csrec_status csrec_fit_create(int32_t n, int32_t channels, bool threshold, csrec
     return CSREC_OK;
 }
 
+double csrec_fit_bytes(double n, double channels, bool threshold) {
+    double each = 2 * (sizeof(uint64_t) + sizeof(int32_t)) /* row, order */
+                  + 4 * sizeof(int32_t)                    /* first, sibling, stack, upward */
+                  + sizeof(csrec_fit_node) + 2 * channels * (sizeof(float) + sizeof(int32_t)) +
+                  (threshold ? 6 * sizeof(float) : 0);
+    double table = sizeof(int32_t) * ldexp(1.0, table_bits_for((int32_t)n));
+    /* Few rows are still searched after the table: a fork for about a quarter of the leaves. */
+    return n * each + table + n / 4 * (sizeof(csrec_fit_fork) + (sizeof(int32_t) << WAYS));
+}
+
 /* ------------------------------------------------------------------ tree */
 
 /* One counting pass over `digit` bits from `shift` on; stable. */

@@ -52,6 +52,9 @@ enum { CSREC_FIT_BLOCK = 256 };
 csrec_status csrec_fit_create(int32_t n, int32_t channels, bool threshold, csrec_fit *fit);
 void csrec_fit_clear(csrec_fit *fit);
 
+/* Bytes that a fit touches. */
+double csrec_fit_bytes(double n, double channels, bool threshold);
+
 /* Rows in fit->row[0], n of them, any order, below 2^bits, bits <= 62; z [n * channels]. Values are
  * kept as integers, round(value * units): sums of them do not depend on their order. |value| *
  * units is held below 2^26. */

@@ -70,6 +70,17 @@ static csrec_status allocate(csrec_picture *p) {
     return ok ? CSREC_OK : CSREC_MEMORY;
 }
 
+double csrec_picture_bytes(double sites, double n, double channels, bool threshold, int threads) {
+    double site = 2 * sizeof(int32_t) /* pixel, site */
+                  + (CSREC_BASES + 2) * sizeof(float) /* bases, padded, weights */
+                  + 2 * channels * sizeof(float);     /* u, weighted */
+    double cells = n < sites ? n : sites;             /* of the map of errors: csrec_error_map */
+    double thread = sites * channels * sizeof(int32_t) + (3 * cells + n) * sizeof(float) +
+                    csrec_fit_bytes(n, channels, threshold);
+    return sites * site + 2 * n * channels * sizeof(float) + 2 * cells * sizeof(float) +
+           threads * thread;
+}
+
 /* ------------------------------------------------------------------ setting up */
 
 /* Samples and then the other pixels, both in C order, whatever the order of the measurement. */

@@ -55,6 +55,9 @@ csrec_status csrec_picture_create(const csrec_measurement *measurement,
                                   csrec_picture *picture, csrec_error *error);
 void csrec_picture_clear(csrec_picture *picture);
 
+/* Bytes that a picture and its threads touch. */
+double csrec_picture_bytes(double sites, double n, double channels, bool threshold, int threads);
+
 /* z = y - alpha u at the samples. */
 void csrec_picture_residual(csrec_picture *picture, float alpha);
 

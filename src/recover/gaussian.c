@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/threads.h"
-#include "core/memory.h"
 #include "recover/basis.h"
 #include "recover/gaussian_colour.h"
 #include "recover/history.h"
@@ -131,26 +130,22 @@ static csrec_status check(const csrec_measurement *m, const csrec_recover_option
     return CSREC_OK;
 }
 
-static void choose_rounds(job *j, double effort) {
-    bool quick = effort < 1.0, pooled = j->picture.pooled;
-    j->best = !quick;
-    j->rounds = is_volume(j) ? quick ? quick_cubes : best_cubes
-                : quick      ? pooled ? quick_pooled : quick_rounds
-                : pooled     ? best_pooled
-                             : best_rounds;
-    j->count = is_volume(j) ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST;
+const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick,
+                                                  int *count) {
+    *count = volume ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST;
+    return volume   ? quick ? quick_cubes : best_cubes
+           : quick  ? pooled ? quick_pooled : quick_rounds
+           : pooled ? best_pooled
+                    : best_rounds;
 }
 
-/* Bytes an entry: the start's coefficients and signals, in double, of the channels that run side by
- * side, or the rounds' sums and matches of a reference every 2 entries; both beside the values. */
-static csrec_status check_memory(const job *j, csrec_error *error) {
-    int64_t channels = j->m->channels, abreast = channels < j->threads ? channels : j->threads;
-    int64_t start = 8 * 8 * abreast + 16 * channels + 24 * abreast;
-    int64_t rounds = 12 * channels + (2 * CSREC_GAUSSIAN_KEPT + 4) / 8 + 8;
-    int64_t bytes = 12 * channels + 5 + (start > rounds ? start : rounds);
-    if (!is_volume(j)) return CSREC_OK;
-    return csrec_memory_check((uint64_t)(bytes * j->entries), 1,
-                              "solver gaussian (recover parts of the volume)", error);
+int csrec_gaussian_margin(double n, double entries, bool volume) {
+    return n < SPARSE * entries ? volume ? MARGIN_3D : MARGIN : 0;
+}
+
+static void choose_rounds(job *j, double effort) {
+    j->best = effort >= 1.0;
+    j->rounds = csrec_gaussian_rounds(is_volume(j), j->picture.pooled, !j->best, &j->count);
 }
 
 static void clear(job *j) {
@@ -308,10 +303,10 @@ static csrec_status run(job *j, double *signal, csrec_error *error) {
     csrec_record *record = csrec_history_record(j->options->history, 0,
                                                 "rounds of groups, after the start", "round", -1);
     csrec_record_signal(record, 1, signal);
-    bool sparse = (double)j->m->n < SPARSE * (double)j->entries;
     for (j->round = 0; j->round < j->count && !j->stopped && !status; j->round++) {
         csrec_gaussian_round round = j->rounds[j->round];
-        round.margin = sparse ? (is_volume(j) ? MARGIN_3D : MARGIN) : 0;
+        round.margin =
+            csrec_gaussian_margin((double)j->m->n, (double)j->entries, is_volume(j));
         status = run_round(j, &round, error);
         if (!status && record) status = fetch(j, error);
         if (status || !record) continue;
@@ -337,8 +332,6 @@ csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
     j.backend = backend->gaussian && !is_volume(&j) ? backend : &csrec_backend_cpu;
     choose_colours(&j);
     choose_rounds(&j, effort);
-    status = check_memory(&j, error);
-    if (status) return status;
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){"gaussian", 0, j.count, -1.0});
     status = set_up(&j);

@@ -84,6 +84,15 @@ csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gau
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
                                 csrec_team *team, int number, int count);
 
+/* Bytes that such a round takes beside the picture. */
+double csrec_gaussian_round_bytes(const csrec_gaussian_picture *picture,
+                                  const csrec_gaussian_round *round, int threads);
+
+/* The rounds for a picture or volume, and whether they are sparse: groups are then matched with
+ * more around their patches. */
+const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, int *count);
+int csrec_gaussian_margin(double n, double entries, bool volume);
+
 /* Whether it takes the measurement: a shape of two or three axes, of at most 2^30 entries. */
 bool csrec_gaussian_suits(const csrec_measurement *measurement);
 

@@ -150,6 +150,28 @@ static csrec_status create_sums(round_state *s) {
     return CSREC_OK;
 }
 
+/* What csrec_gaussian_run and its matches touch. */
+double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
+                                  const csrec_gaussian_round *round, int threads) {
+    double entries = (double)entries_of(p), references = 1.0, shifts = 1.0, box = 1.0;
+    int steps[3] = {round->deep_step ? round->deep_step : round->step, round->step, round->step};
+    const int extents[3] = {p->depth, p->height, p->width};
+    int deep = round->deep_radius ? round->deep_radius : round->radius;
+    int edge = p->depth > 1 ? CUBE : TILE, inner = 1;
+    for (int a = 0; a < 3; a++) {
+        int radius = a == 0 ? deep : round->radius, most = edge + round->patch + 2 * radius;
+        if (extents[a] == 1) continue;
+        references *= (double)extents[a] / steps[a] + 1.0;
+        shifts *= 2.0 * radius + 1.0;
+        box *= extents[a] < most ? extents[a] : most;
+        inner *= edge / steps[a] > 0 ? edge / steps[a] : 1;
+    }
+    double kept = references * (CSREC_GAUSSIAN_KEPT * sizeof(uint16_t) + sizeof(int));
+    double framed = round->margin > 0 ? sizeof(float) * entries * guides_of(p) : 0.0;
+    double sums = 3.0 * sizeof(float) * p->channels * (entries + WAVE * box);
+    return kept + framed + sums + threads * shifts * (double)inner * sizeof(float);
+}
+
 static int smaller(int a, int b) {
     return a < b ? a : b;
 }

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "recover/adaptive.h"
 #include "recover/basis.h"
+#include "recover/estimate.h"
 #include "recover/gmm_fit.h"
 #include "recover/history.h"
 #include "recover/model.h"
@@ -324,4 +325,38 @@ csrec_status csrec_recover_gmm(const csrec_measurement *measurement,
     free(j.values);
     free(j.mask);
     return status;
+}
+
+/* Seconds of one thread, for an entry of a patch's covariance: each round of learning and of
+ * choosing, by component; each round of conditioning. */
+static const double PER_POSTERIOR = 1.2e-10, PER_CONDITION = 2.5e-10;
+
+csrec_need csrec_need_of_gmm(const csrec_task *task) {
+    const csrec_param *p = csrec_solver_gmm.params;
+    const csrec_model *model = task->options->model;
+    double value[4], joint = 1.0, channels = (double)task->channels;
+    for (int i = 0; i < 4; i++) value[i] = csrec_task_param(task, &p[i]);
+    double K = value[0], rounds = value[1], edge = value[2], d = edge * edge;
+    if (model) {
+        const csrec_array *means = csrec_model_array(model, "means");
+        int64_t each;
+        csrec_shape shape = csrec_model_shape(model, &each);
+        K = (double)means->shape.dim[0];
+        d = (double)means->shape.dim[1];
+        joint = (double)each;
+        edge = (double)(shape.dim[0] < shape.dim[1] ? shape.dim[0] : shape.dim[1]);
+    }
+    double step = fmin(value[3], edge), entries = (double)task->entries;
+    double count = entries / (step * step) * (channels / joint);
+    csrec_recover_options own = {.basis = "dct", .mean = true, .solve.solver = "threshold"};
+    csrec_task first = csrec_task_with(task, &own);
+    csrec_need start = csrec_need_of_basis(&first);
+    double values = (8.0 * channels + 1.0) * entries;
+    double learning = model ? 0.0 : LEARNING * count * K * d * d;
+    double work = PER_POSTERIOR * (learning + rounds * count * K * d * d) +
+                  PER_CONDITION * rounds * count * d * d * 2.0;
+    return (csrec_need){
+        values + fmax(start.bytes + 8.0 * (double)task->n * channels,
+                      csrec_signal_bytes(task) + csrec_fit_run_bytes(count, K, d, task->threads)),
+        start.seconds + csrec_task_share(task, work, THREADS_MOST)};
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/cpu.h"
-#include "core/memory.h"
 #include "model/whiten.h"
 #include "recover/gmm_patch.h"
 
@@ -83,6 +82,17 @@ static bool allocate(fit *f) {
            f->C && f->mean && f->G && f->work && f->room;
 }
 
+/* As allocate, with `place` of average. */
+double csrec_fit_run_bytes(double count, double K, double d, int threads) {
+    double stride = ceil(d / CSREC_PATCH_LANES) * CSREC_PATCH_LANES;
+    double patch = 2 * sizeof(int64_t) + sizeof(int) + 2 * d * sizeof(float);
+    double batches = count / BATCH + K;
+    double thread = ((d + CSREC_PATCH_ROWS + 3) * stride + 2 * d + ROWS * d) * sizeof(float) +
+                    ROWS * K * sizeof(double);
+    return count * patch + batches * stride * stride * sizeof(float) +
+           K * d * (stride * sizeof(float) + 3 * d * sizeof(double)) + threads * thread;
+}
+
 static csrec_status create(fit *f, csrec_error *error) {
     const csrec_fit_picture *p = f->p;
     f->simd = choose_simd();
@@ -93,11 +103,7 @@ static csrec_status create(fit *f, csrec_error *error) {
     f->across = patches_along(p->width, p->patch_width, p->step);
     f->count = csrec_fit_count(p);
     f->batches = f->count / BATCH + f->mixture->K;
-    uint64_t bytes = (uint64_t)f->count * (uint64_t)f->d * 2 * sizeof(float) +
-                     (uint64_t)f->batches * (uint64_t)(f->stride * f->stride) * sizeof(float);
-    csrec_status status = csrec_memory_check(bytes, 1, "solver gmm (set a larger step)", error);
-    if (!status && !allocate(f)) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
-    return status;
+    return allocate(f) ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 
 /* ------------------------------------------------------------------ patches */

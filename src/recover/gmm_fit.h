@@ -25,6 +25,9 @@ typedef struct csrec_fit_picture {
     void *context;
 } csrec_fit_picture;
 
+/* Bytes that csrec_fit_run takes beside the picture, for `count` patches of d entries. */
+double csrec_fit_run_bytes(double count, double K, double d, int threads);
+
 /* Patches of the picture, and the estimate of patch i [patch_height][patch_width][joint]. */
 int64_t csrec_fit_count(const csrec_fit_picture *picture);
 void csrec_fit_cut(const csrec_fit_picture *picture, int64_t i, float *to);

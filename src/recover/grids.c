@@ -15,6 +15,7 @@
 #include "core/threads.h"
 #include "haar/atoms.h"
 #include "operator/haar.h"
+#include "recover/estimate.h"
 #include "recover/grid.h"
 #include "recover/history.h"
 #include "recover/recover.h"
@@ -284,4 +285,19 @@ csrec_status csrec_recover_grids(const csrec_measurement *measurement,
     csrec_team_end(&j.team);
     if (!status) *report = j.report;
     return status;
+}
+
+/* Of each grid of a batch its samples' order, tree and atoms; of each pursuit that runs its state.
+ * Atoms depend on the data: these are of pictures. */
+csrec_need csrec_need_of_grids(const csrec_task *task) {
+    static const double per_row = 7e-8, per_sample = 3.5e-7; /* seconds */
+    const double tree = 41.0, pursuit = 26.0, atoms = 24.0; /* bytes a sample */
+    double n = (double)task->n, channels = (double)task->channels;
+    int64_t shifts = task->options->shifts, kept = shifts < BATCH ? shifts : BATCH;
+    int64_t runs = kept * task->channels;
+    double abreast = (double)(task->threads < runs ? task->threads : runs);
+    double work = (double)shifts * channels * (per_row * (double)task->entries + per_sample * n);
+    return (csrec_need){(double)kept * n * (tree + atoms * channels / 3.0) +
+                            abreast * n * pursuit + csrec_signal_bytes(task),
+                        csrec_task_share(task, work, shifts * task->channels)};
 }

@@ -13,6 +13,7 @@
 #include "core/blas.h"
 #include "model/lapack.h"
 #include "model/model.h"
+#include "recover/estimate.h"
 #include "recover/model.h"
 #include "recover/recover.h"
 
@@ -203,4 +204,15 @@ csrec_status csrec_recover_pca(const csrec_measurement *measurement,
     if (begun) csrec_blas_end(1);
     clear(&j);
     return status;
+}
+
+/* The samples' Gram matrix, its eigenvectors, and the coefficients of all entries. */
+csrec_need csrec_need_of_pca(const csrec_task *task) {
+    static const double per_product = 1.5e-10, per_eigen = 2.5e-9; /* seconds */
+    double k = (double)csrec_model_array(task->options->model, "components")->shape.dim[0];
+    double samples = (double)(task->n * task->channels);
+    double values = (double)(task->entries * task->channels);
+    return (csrec_need){csrec_signal_bytes(task) + 8.0 * (4.0 * k * k + ROWS * (k + 1.0)),
+                        per_product * (samples * k * (k + 8.0) + 4.0 * values * k) +
+                            per_eigen * k * k * k};
 }

@@ -11,6 +11,7 @@
 #include "recover/history.h"
 #include "recover/model.h"
 #include "recover/normal.h"
+#include "recover/plan.h"
 
 void csrec_recover_defaults(const csrec_measurement *measurement, csrec_recover_options *options) {
     *options = (csrec_recover_options){.columns = CSREC_COLUMNS_TWO_SIDED,
@@ -87,10 +88,10 @@ static csrec_status run_somewhere(way recover, const csrec_measurement *measurem
     return recover(measurement, options, &csrec_backend_cpu, signal, atoms, report, error);
 }
 
-/* By what the options ask for. `unit`: of y, see normal.h. */
-static csrec_status run(const csrec_measurement *measurement, const csrec_recover_options *options,
-                        const csrec_backend *backend, double unit, double *signal,
-                        csrec_atoms *atoms, csrec_recover_report *report, csrec_error *error) {
+csrec_status csrec_recover_whole(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, const csrec_backend *backend,
+                                 double unit, double *signal, csrec_atoms *atoms,
+                                 csrec_recover_report *report, csrec_error *error) {
     bool model = options->model != NULL, gmm = csrec_gmm_wanted(options);
     if (model || gmm) report->backend = csrec_backend_cpu.name;
     if (model)
@@ -112,14 +113,19 @@ static csrec_status run(const csrec_measurement *measurement, const csrec_recove
                          backend, signal, atoms, report, error);
 }
 
-static csrec_status recover_normal(const csrec_normal *normal, const csrec_backend *backend,
-                                   double *signal, csrec_atoms *atoms, csrec_recover_report *report,
-                                   csrec_error *error) {
+static csrec_status recover_normal(const csrec_normal *normal, const csrec_plan *plan,
+                                   const csrec_backend *backend, double *signal, csrec_atoms *atoms,
+                                   csrec_recover_report *report, csrec_error *error) {
     double start = csrec_seconds();
     csrec_history *history = normal->options.history;
     csrec_history_begin(history, &normal->m, normal->unit);
     csrec_status status =
-        run(&normal->m, &normal->options, backend, normal->unit, signal, atoms, report, error);
+        plan->estimate.tiles > 1
+            ? csrec_recover_tiles(&normal->m, &normal->options, backend, normal->unit,
+                                  &plan->tiling, signal, report, error)
+            : csrec_recover_whole(&normal->m, &normal->options, backend, normal->unit, signal,
+                                  atoms, report, error);
+    report->estimate = plan->estimate;
     report->seconds_total = csrec_seconds() - start;
     if (status) return status;
     status = csrec_history_end(history, signal, report, error);
@@ -139,9 +145,15 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
     if (status) return status;
     double largest = csrec_largest(measurement->n * measurement->channels, measurement->y);
     csrec_recover_report own = {0};
+    csrec_plan plan = {.options = *options};
+    if (backend == &csrec_backend_cpu)
+        status = csrec_plan_make(measurement, options, signal && !atoms, &plan, error);
+    if (!status) status = csrec_plan_check(&plan, error);
+    if (status) return status;
     csrec_normal normal;
-    status = csrec_normal_create(measurement, options, csrec_unit_of(largest), &normal, error);
-    if (!status) status = recover_normal(&normal, backend, signal, atoms, &own, error);
+    status =
+        csrec_normal_create(measurement, &plan.options, csrec_unit_of(largest), &normal, error);
+    if (!status) status = recover_normal(&normal, &plan, backend, signal, atoms, &own, error);
     csrec_normal_clear(&normal);
     if (!status && report) *report = own;
     return status;

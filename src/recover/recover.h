@@ -10,6 +10,15 @@
 /* Seconds of a monotonic clock. */
 double csrec_seconds(void);
 
+struct csrec_backend;
+
+/* What the options ask for, on all of the signal at once. `unit`: of y, see normal.h. */
+csrec_status csrec_recover_whole(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options,
+                                 const struct csrec_backend *backend, double unit, double *signal,
+                                 csrec_atoms *atoms, csrec_recover_report *report,
+                                 csrec_error *error);
+
 /* The mean over options->shifts dyadic grids of what a pursuit on each recovers. */
 csrec_status csrec_recover_grids(const csrec_measurement *measurement,
                                  const csrec_recover_options *options, double *signal,

@@ -71,12 +71,17 @@ static bool update(csrec_run *run) {
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
 
+static csrec_solver_need need(const csrec_solver_size *size) {
+    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (size->n + size->m), 200.0, 0.0};
+}
+
 const csrec_solver_type csrec_solver_cosamp = {
     .name = "cosamp",
     .brief = "CoSaMP: candidates join, all are fitted, the k largest stay",
     .source = "Needell and Tropp 2009, algorithm 2.1",
     .params = params,
     .create = create,
+    .need = need,
     .destroy = destroy,
     .update = update,
     .energy = csrec_support_energy,

@@ -195,12 +195,20 @@ static const csrec_param params[] = {
     {"debias", 0, 0, 1, "1: fit the columns found by least squares at the end"},
     {0}};
 
+/* With backtracking about three products a step. */
+static csrec_solver_need need(const csrec_solver_size *size) {
+    double steps = size->atoms > 0.0 ? size->atoms : 200.0;
+    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (2.0 * size->n + size->m),
+                               3.0 * steps, 0.0};
+}
+
 const csrec_solver_type csrec_solver_fista = {
     .name = "fista",
     .brief = "least squares with an l1 penalty, accelerated proximal gradient",
     .source = "Beck and Teboulle 2009, equations 4.1 to 4.3, with backtracking and restart",
     .params = params,
     .create = create,
+    .need = need,
     .destroy = destroy,
     .update = update,
     .energy = csrec_support_energy,

@@ -125,12 +125,17 @@ static bool htp_update(csrec_run *run) {
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
 
+static csrec_solver_need need(const csrec_solver_size *size) {
+    return (csrec_solver_need){csrec_support_bytes(size) + 16.0 * size->n, 300.0, 0.0};
+}
+
 const csrec_solver_type csrec_solver_iht = {
     .name = "iht",
     .brief = "Normalised Iterative Hard Thresholding: gradient step, the k largest stay",
     .source = "Blumensath and Davies 2010, algorithm of section III",
     .params = params,
     .create = create,
+    .need = need,
     .destroy = destroy,
     .update = iht_update,
     .energy = csrec_support_energy,
@@ -143,6 +148,7 @@ const csrec_solver_type csrec_solver_htp = {
     .params = params,
     .create = create,
     .destroy = destroy,
+    .need = need,
     .update = htp_update,
     .energy = csrec_support_energy,
     .result = csrec_support_result};

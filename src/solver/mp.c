@@ -36,11 +36,18 @@ static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) 
     return search_of(run)->result(run->state, atoms, r);
 }
 
+/* search.c: a column an iteration; as many as the samples, where no limit is given. */
+static csrec_solver_need need(const csrec_solver_size *size) {
+    double atoms = size->atoms > 0.0 ? size->atoms : size->m;
+    return (csrec_solver_need){8.0 * (3.0 * size->n + 2.0 * size->m), atoms, 0.0};
+}
+
 const csrec_solver_type csrec_solver_mp = {.name = "mp",
                                            .brief = "Matching Pursuit",
                                            .source = "Mallat and Zhang 1993; table 1 of Park 2015",
                                            .create = create,
-                                           .destroy = destroy,
+                                           .need = need,
+    .destroy = destroy,
                                            .select = select_atom,
                                            .update = update,
                                            .energy = energy,

@@ -134,11 +134,22 @@ static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) 
     return csrec_support_result(run, atoms, r);
 }
 
+/* Q and R of omp_basis.c grow with the picks, a third of the samples where no limit is given. */
+static csrec_solver_need need(const csrec_solver_size *size) {
+    const double per_product = 2.5e-10; /* seconds */
+    double most = size->m < size->n ? size->m : size->n;
+    double room = size->atoms > 0.0 ? size->atoms : most;
+    double picks = size->atoms > 0.0 ? size->atoms : most / 3.0;
+    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * picks * (size->m + room), picks,
+                               per_product * 4.0 * picks * picks * size->m};
+}
+
 const csrec_solver_type csrec_solver_omp = {
     .name = "omp",
     .brief = "Orthogonal Matching Pursuit: all picked columns fitted after each pick",
     .source = "Pati, Rezaiifar and Krishnaprasad 1993; Tropp and Gilbert 2007",
     .create = create,
+    .need = need,
     .destroy = destroy,
     .select = select_column,
     .update = update,

@@ -83,12 +83,18 @@ static bool update(csrec_run *run) {
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
 
+static csrec_solver_need need(const csrec_solver_size *size) {
+    double k = size->k > 0.0 ? size->k : size->m / 4.0;
+    return (csrec_solver_need){csrec_support_bytes(size) + sizeof(candidate) * k, 200.0, 0.0};
+}
+
 const csrec_solver_type csrec_solver_romp = {
     .name = "romp",
     .brief = "Regularised OMP: columns of comparable correlation a pick",
     .source = "Needell and Vershynin 2010; decoder of Sen and Darabi 2011",
     .params = params,
     .create = create,
+    .need = need,
     .destroy = destroy,
     .select = select_columns,
     .update = update,

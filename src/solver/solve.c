@@ -25,7 +25,7 @@ bool csrec_solver_info(int i, const char **name, const char **brief, const char 
     return true;
 }
 
-static const csrec_solver_type *find_type(const char *name) {
+const csrec_solver_type *csrec_solver_find(const char *name) {
     for (int i = 0; i < TYPES; i++)
         if (strcmp(types[i]->name, name ? name : "mp") == 0) return types[i];
     return NULL;
@@ -210,7 +210,7 @@ csrec_status csrec_run_signal(const csrec_run *run, double *signal) {
 
 static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report *report,
                           csrec_error *error) {
-    run->type = find_type(run->options->solver);
+    run->type = csrec_solver_find(run->options->solver);
     if (!run->type)
         return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", run->options->solver);
     csrec_status status = csrec_solve_check(run->type, run->A, run->y, run->options, error);
@@ -261,7 +261,7 @@ csrec_status csrec_solve(const csrec_operator *A, const double *y,
                          csrec_solve_report *report, csrec_error *error) {
     double unit = csrec_unit_of(csrec_largest(A->m, y)), *scaled_y = NULL;
     csrec_scaled scaled;
-    const csrec_solver_type *type = find_type(options->solver);
+    const csrec_solver_type *type = csrec_solver_find(options->solver);
     csrec_status status = CSREC_OK;
     if (!type) return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", options->solver);
     status = csrec_solve_check(type, A, y, options, error);
@@ -379,7 +379,7 @@ static bool are_ordinary(const csrec_many *job) {
 csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
                               const csrec_solve_options *options, int threads, csrec_atoms *atoms,
                               double *r, csrec_solve_report *reports, csrec_error *error) {
-    const csrec_solver_type *type = find_type(options->solver);
+    const csrec_solver_type *type = csrec_solver_find(options->solver);
     if (!type) return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", options->solver);
     if (count < 1 || threads < 0)
         return csrec_fail(error, CSREC_ARGUMENT, "%lld right-hand sides, %d threads",

@@ -43,6 +43,18 @@ typedef struct csrec_many {
     csrec_team *team;
 } csrec_many;
 
+/* What a solver's memory and time depend on; a matrix of m x n. atoms: csrec_stop, 0: none given; k:
+ * columns sought, 0: a quarter of the samples. */
+typedef struct csrec_solver_size {
+    double m, n, atoms, k;
+} csrec_solver_size;
+
+/* bytes at the peak; products with the operator, forward or adjoint, and seconds beside them. How
+ * many iterations data need is not known before: these are of pictures. */
+typedef struct csrec_solver_need {
+    double bytes, products, seconds;
+} csrec_solver_need;
+
 struct csrec_solver_type {
     const char *name, *brief, *source; /* source: paper and equation */
     const csrec_param *params;         /* ends with a row without a name; NULL: none */
@@ -66,7 +78,11 @@ struct csrec_solver_type {
     /* Optional: all right-hand sides at once, with the results of one by one. CSREC_UNSUPPORTED:
      * not here, go one by one. */
     csrec_status (*many)(const csrec_many *job);
+    csrec_solver_need (*need)(const csrec_solver_size *size); /* of one right-hand side */
 };
+
+/* NULL if no solver has the name. */
+const csrec_solver_type *csrec_solver_find(const char *name);
 
 /* Stopping rules, settings and samples as csrec_solve checks them. */
 csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operator *A,

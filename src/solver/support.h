@@ -19,6 +19,12 @@ typedef struct csrec_support {
     int64_t *largest;  /* [n] scratch of the selection */
 } csrec_support;
 
+/* Bytes of a support of n columns and m samples. */
+static inline double csrec_support_bytes(const csrec_solver_size *size) {
+    return size->n * (5 * sizeof(double) + sizeof(bool) + sizeof(int64_t)) +
+           size->m * 2 * sizeof(double);
+}
+
 /* x from the run's start or 0, all allocated. CSREC_MEMORY, CSREC_ARGUMENT. */
 csrec_status csrec_support_create(const csrec_run *run, csrec_support *s, csrec_error *error);
 void csrec_support_clear(csrec_support *s);

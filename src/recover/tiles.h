@@ -1,0 +1,48 @@
+/* tiles.h - recovery part by part, where the whole does not fit into memory. Tiles overlap: each is
+ * recovered with `pad` entries around it, and neighbours pass into each other over the middle half
+ * of what they share. */
+#ifndef CSREC_RECOVER_TILES_H
+#define CSREC_RECOVER_TILES_H
+
+#include "recover/estimate.h"
+
+enum { CSREC_TILE_AXES = 3 };
+
+/* Axes of the signal, preceded by axes of one entry. Cores are `stride` long but for the last ones
+ * and begin at multiples of it. */
+typedef struct csrec_tiling {
+    int64_t extent[CSREC_TILE_AXES], count[CSREC_TILE_AXES], stride[CSREC_TILE_AXES], pad, tiles;
+    csrec_shape shape; /* of the signal */
+} csrec_tiling;
+
+typedef struct csrec_tile {
+    int64_t core[CSREC_TILE_AXES][2]; /* first and end */
+    int64_t box[CSREC_TILE_AXES][2];  /* with what is around */
+} csrec_tile;
+
+/* One tile. pad by the distance of the samples. */
+csrec_tiling csrec_tiling_whole(const csrec_task *task);
+
+/* Cuts the axis along which tiles are longest; false: smaller tiles would be mostly overlap. */
+bool csrec_tiling_split(csrec_tiling *tiling);
+
+csrec_tile csrec_tiling_tile(const csrec_tiling *tiling, int64_t number);
+
+/* The extents of the largest tile. */
+csrec_shape csrec_tiling_largest(const csrec_tiling *tiling);
+
+/* The task of the tile with the most samples, of the extents of the largest. */
+csrec_status csrec_tiling_task(const csrec_tiling *tiling, const csrec_measurement *measurement,
+                               const csrec_task *whole, csrec_task *task);
+
+struct csrec_backend;
+
+/* Tile by tile with the same options. `unit`: of y, see normal.h. Where a tile has no sample it
+ * becomes the samples' mean. Stopped, the tiles that are left become a smooth guess. */
+csrec_status csrec_recover_tiles(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options,
+                                 const struct csrec_backend *backend, double unit,
+                                 const csrec_tiling *tiling, double *signal,
+                                 csrec_recover_report *report, csrec_error *error);
+
+#endif

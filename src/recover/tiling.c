@@ -1,0 +1,97 @@
+/* tiling.c - how a signal is cut into overlapping tiles. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "recover/tiles.h"
+
+/* Entries around a tile: the reach of the methods' windows, or of a few samples where they are far
+ * apart. */
+enum { PAD = 64, PAD_3D = 16, GAPS = 8, GAPS_3D = 4, LEAST = 4 };
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+csrec_tiling csrec_tiling_whole(const csrec_task *task) {
+    csrec_tiling t = {.shape = task->shape, .tiles = 1};
+    int empty = CSREC_TILE_AXES - task->shape.dims, axes = 0;
+    for (int a = 0; a < CSREC_TILE_AXES; a++) {
+        t.extent[a] = t.stride[a] = a < empty ? 1 : task->shape.dim[a - empty];
+        t.count[a] = 1;
+        axes += t.extent[a] > 1;
+    }
+    bool volume = axes > 2;
+    double gap = pow((double)task->entries / (double)task->n, 1.0 / fmax(axes, 1));
+    t.pad = larger(volume ? PAD_3D : PAD, (int64_t)(gap * (volume ? GAPS_3D : GAPS)));
+    t.pad += t.pad % 2;
+    return t;
+}
+
+bool csrec_tiling_split(csrec_tiling *t) {
+    int longest = 0;
+    for (int a = 1; a < CSREC_TILE_AXES; a++)
+        if (t->stride[a] > t->stride[longest]) longest = a;
+    int64_t count = t->count[longest] + 1, stride = (t->extent[longest] + count - 1) / count;
+    if (stride < LEAST * t->pad) return false;
+    t->stride[longest] = stride;
+    t->tiles = 1;
+    t->count[longest] = (t->extent[longest] + stride - 1) / stride;
+    for (int a = 0; a < CSREC_TILE_AXES; a++) t->tiles *= t->count[a];
+    return true;
+}
+
+csrec_tile csrec_tiling_tile(const csrec_tiling *t, int64_t number) {
+    csrec_tile tile;
+    for (int a = CSREC_TILE_AXES - 1; a >= 0; a--) {
+        int64_t i = number % t->count[a];
+        number /= t->count[a];
+        tile.core[a][0] = i * t->stride[a];
+        tile.core[a][1] = smaller((i + 1) * t->stride[a], t->extent[a]);
+        tile.box[a][0] = larger(tile.core[a][0] - t->pad, 0);
+        tile.box[a][1] = smaller(tile.core[a][1] + t->pad, t->extent[a]);
+    }
+    return tile;
+}
+
+csrec_shape csrec_tiling_largest(const csrec_tiling *t) {
+    csrec_shape shape = t->shape;
+    for (int a = 0; a < shape.dims; a++) {
+        int b = CSREC_TILE_AXES - shape.dims + a;
+        int64_t around = smaller(t->count[b] - 1, 2) * t->pad;
+        shape.dim[a] = smaller(t->stride[b] + around, t->extent[b]);
+    }
+    return shape;
+}
+
+/* Tiles along an axis whose box has a coordinate: first .. last. */
+static void owners(const csrec_tiling *t, int axis, int64_t at, int64_t *first, int64_t *last) {
+    int64_t before = at - t->pad;
+    *first = before < 0 ? 0 : smaller(before / t->stride[axis], t->count[axis] - 1);
+    *last = smaller((at + t->pad) / t->stride[axis], t->count[axis] - 1);
+}
+
+csrec_status csrec_tiling_task(const csrec_tiling *t, const csrec_measurement *measurement,
+                               const csrec_task *whole, csrec_task *task) {
+    int64_t *samples = calloc((size_t)t->tiles, sizeof *samples), most = 1;
+    if (!samples) return CSREC_MEMORY;
+    for (int64_t k = 0; k < measurement->n; k++) {
+        int64_t at = measurement->index[k], first[CSREC_TILE_AXES], last[CSREC_TILE_AXES];
+        for (int a = CSREC_TILE_AXES - 1; a >= 0; at /= t->extent[a], a--)
+            owners(t, a, at % t->extent[a], &first[a], &last[a]);
+        for (int64_t z = first[0]; z <= last[0]; z++)
+            for (int64_t y = first[1]; y <= last[1]; y++)
+                for (int64_t x = first[2]; x <= last[2]; x++) {
+                    int64_t tile = (z * t->count[1] + y) * t->count[2] + x;
+                    most = larger(most, ++samples[tile]);
+                }
+    }
+    free(samples);
+    *task = *whole;
+    task->shape = csrec_tiling_largest(t);
+    csrec_shape_count(&task->shape, &task->entries);
+    task->n = smaller(most, task->entries);
+    return CSREC_OK;
+}

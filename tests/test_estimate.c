@@ -1,0 +1,176 @@
+/* Estimates of memory and time: peaks against what the kernel saw, refusals before the work. */
+#include "check.h"
+
+#include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint64_t seed;
+
+/* A made-up picture or volume: waves and a disc. */
+static csrec_measurement make(const csrec_shape *shape, int64_t channels, double rate) {
+    csrec_measurement m = {.shape = *shape, .channels = channels, .dtype = CSREC_F64};
+    csrec_sampling sampling;
+    int64_t entries;
+    csrec_shape_count(shape, &entries);
+    m.n = (int64_t)(rate * (double)entries);
+    assert_ok(csrec_sampling_create(shape, CSREC_PATTERN_UNIFORM, m.n, seed, &sampling, NULL));
+    m.index = sampling.index;
+    m.y = malloc((size_t)(m.n * channels) * sizeof *m.y);
+    assert_non_null(m.y);
+    for (int64_t k = 0; k < m.n * channels; k++) {
+        int64_t at = m.index[k / channels], last = shape->dim[shape->dims - 1];
+        double x = (double)(at % last), y = (double)(at / last);
+        m.y[k] = 128.0 + 60.0 * sin(0.02 * x + 0.01 * y) + 30.0 * sin(0.005 * x * y / 100.0) +
+                 (fmod(x, 300.0) < 100.0 ? 40.0 : 0.0) + 5.0 * (double)(k % channels);
+    }
+    return m;
+}
+
+/* Bytes of a line of /proc/self/status. */
+static double status_bytes(const char *name) {
+    char line[256];
+    double kib = 0.0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, strlen(name)) == 0) sscanf(line + strlen(name), ": %lf", &kib);
+    if (file) fclose(file);
+    return kib * 1024.0;
+}
+
+typedef struct peak {
+    double estimated, measured, seconds, took;
+    csrec_status status;
+    int64_t tiles;
+} peak;
+
+typedef struct one_case {
+    const char *name;
+    csrec_shape shape;
+    int64_t channels;
+    double rate;
+    const char *solver, *basis;
+    csrec_setting setting;
+    int64_t shifts;
+    int threads;
+    int preset; /* number and 1, or 0 */
+    uint64_t memory;
+    bool first; /* stops after the first call of progress: what counts is the beginning */
+} one_case;
+
+static void set(const one_case *c, const csrec_measurement *m, csrec_recover_options *o) {
+    csrec_recover_defaults(m, o);
+    if (c->preset) csrec_recover_preset(c->preset - 1, m, o);
+    if (c->solver) o->solve.solver = c->solver;
+    if (c->basis) o->basis = c->basis;
+    if (c->setting.name) {
+        o->solve.settings = &c->setting;
+        o->solve.n_settings = 1;
+    }
+    if (c->shifts) o->shifts = c->shifts;
+    o->threads = c->threads;
+    o->memory = c->memory;
+}
+
+/* In a process of its own, whose peak is that of this recovery. */
+static peak measure(const one_case *c) {
+    int ends[2];
+    peak p = {0};
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+#ifdef __GLIBC__
+        mallopt(M_MMAP_THRESHOLD, 1 << 20); /* as the tools do: what is freed is given back */
+#endif
+        csrec_measurement m = make(&c->shape, c->channels, c->rate);
+        csrec_recover_options o;
+        csrec_estimate e;
+        csrec_recover_report report = {0};
+        int64_t entries;
+        csrec_shape_count(&c->shape, &entries);
+        set(c, &m, &o);
+        double before = status_bytes("VmRSS");
+        double *signal = malloc((size_t)(entries * c->channels) * sizeof *signal);
+        p.status = csrec_recover_estimate(&m, &o, &e, NULL);
+        if (!p.status) p.status = csrec_recover(&m, &o, signal, NULL, &report, NULL);
+        p.measured = status_bytes("VmHWM") - before;
+        p.estimated = (double)e.bytes;
+        p.seconds = e.seconds;
+        p.took = report.seconds_total;
+        p.tiles = report.estimate.tiles;
+        _exit(write(ends[1], &p, sizeof p) == sizeof p ? 0 : 1);
+    }
+    int code;
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    assert_int_equal(read(ends[0], &p, sizeof p), sizeof p);
+    close(ends[0]);
+    close(ends[1]);
+    return p;
+}
+
+#define SQUARE(n)                                                                                  \
+    {                                                                                              \
+        2, {                                                                                       \
+            n, n                                                                                   \
+        }                                                                                          \
+    }
+#define CUBE(n)                                                                                    \
+    {                                                                                              \
+        3, {                                                                                       \
+            n, n, n                                                                                \
+        }                                                                                          \
+    }
+
+static const one_case cases[] = {
+    {"adaptive 1024 1 %", SQUARE(1024), 1, 0.01, .threads = 1},
+    {"adaptive 1024 20 %, 2 threads", SQUARE(1024), 1, 0.2, .threads = 2},
+    {"adaptive 768 10 % colour", {2, {512, 768}}, 3, 0.1, .threads = 1},
+    {"fast 2048 5 %", SQUARE(2048), 1, 0.05, .preset = 1, .threads = 1},
+    {"balanced 1024 10 %, 1 thread", SQUARE(1024), 1, 0.1, .preset = 2, .threads = 1},
+    {"balanced 2048 2 %, 1 thread", SQUARE(2048), 1, 0.02, .preset = 2, .threads = 1},
+    {"balanced 1024 10 %, 3 threads", SQUARE(1024), 1, 0.1, .preset = 2, .threads = 3},
+    {"balanced 1024 10 % colour, 2 threads", SQUARE(1024), 3, 0.1, .preset = 2, .threads = 2},
+    {"gaussian quick 1024 1 %", SQUARE(1024), 1, 0.01, .solver = "gaussian",
+     .setting = {"effort", 0}, .threads = 2},
+    {"gaussian quick 768 colour", SQUARE(768), 3, 0.02, .solver = "gaussian",
+     .setting = {"effort", 0}, .threads = 1},
+    {"gaussian 96^3 quick", CUBE(96), 1, 0.02, .solver = "gaussian", .setting = {"effort", 0},
+     .threads = 2},
+    {"gmm 512 10 %", SQUARE(512), 1, 0.1, .solver = "gmm", .setting = {"rounds", 1}, .threads = 2},
+    {"wavelet threshold 1024", SQUARE(1024), 1, 0.1, .solver = "threshold", .basis = "wavelet",
+     .setting = {"steps", 5}, .threads = 1},
+    {"volume threshold 96", CUBE(96), 1, 0.05, .solver = "threshold", .basis = "dct",
+     .setting = {"steps", 2}, .threads = 1},
+    {"grids 1024, 8 of 20 %", SQUARE(1024), 1, 0.2, .shifts = 8, .threads = 2},
+    {"grid 2048 of 20 %", SQUARE(2048), 1, 0.2, .shifts = 1, .threads = 1},
+};
+
+/* Within a fifth beyond 64 MiB: what the process has besides does not count there. */
+static void peaks_are_foreseen(void **state) {
+    (void)state;
+    bool good = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        peak p = measure(&cases[i]);
+        assert_ok(p.status);
+        double ratio = p.measured / p.estimated;
+        bool counts = fmax(p.measured, p.estimated) > 64.0 * 1048576.0;
+        bool fits = !counts || (ratio < 1.2 && ratio > 1.0 / 1.2);
+        printf("%-38s estimated %7.1f MiB, measured %7.1f (%.2f); %6.2f s, took %6.2f%s\n",
+               cases[i].name, p.estimated / 1048576.0, p.measured / 1048576.0, ratio, p.seconds,
+               p.took, fits ? "" : "  <--");
+        good = good && fits;
+    }
+    assert_true(good);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(peaks_are_foreseen)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

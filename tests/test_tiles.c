@@ -1,0 +1,327 @@
+/* Recovery in tiles: as good as the whole, no seams, the same for any number of threads, within its
+ * memory; and stopped at any time. */
+#include "check.h"
+
+#include <string.h>
+
+static uint64_t seed;
+
+/* What a difference of 12 of 255 between two halves exceeds, and the noise of the measure does not.
+ */
+static const double SEAM = 1.3;
+
+typedef struct picture {
+    csrec_measurement m;
+    double *truth, *signal;
+    int64_t entries;
+} picture;
+
+/* Waves, discs with edges, and fine texture, the more of it the further down. */
+static double value_at(const double *disc, double x, double y, double z) {
+    double v = 120.0 + 50.0 * sin(0.021 * x + 0.013 * y + 0.02 * z) +
+               12.0 * sin(0.4 * x) * sin(0.31 * y + 0.3 * z);
+    for (int i = 0; i < 12; i++, disc += 5) {
+        double dx = x - disc[0], dy = y - disc[1], dz = z - disc[2];
+        if (dx * dx + dy * dy + dz * dz < disc[3] * disc[3]) v += disc[4];
+    }
+    return v;
+}
+
+static picture make(const csrec_shape *shape, int64_t channels, double rate, double sigma) {
+    picture p = {.m = {.shape = *shape, .channels = channels, .dtype = CSREC_F64, .sigma = sigma}};
+    uint64_t random = ++seed;
+    double disc[60];
+    int64_t width = shape->dim[shape->dims - 1], height = shape->dim[shape->dims - 2];
+    csrec_shape_count(shape, &p.entries);
+    for (int i = 0; i < 60; i += 5) {
+        disc[i] = check_uniform(&random) * (double)width;
+        disc[i + 1] = check_uniform(&random) * (double)height;
+        disc[i + 2] = shape->dims > 2 ? check_uniform(&random) * (double)shape->dim[0] : 0.0;
+        disc[i + 3] = (0.05 + 0.15 * check_uniform(&random)) * (double)width;
+        disc[i + 4] = 40.0 * check_normal(&random);
+    }
+    p.truth = malloc((size_t)(p.entries * channels) * sizeof *p.truth);
+    p.signal = malloc((size_t)(p.entries * channels) * sizeof *p.signal);
+    assert_true(p.truth && p.signal);
+    for (int64_t i = 0; i < p.entries * channels; i++) {
+        int64_t at = i / channels;
+        p.truth[i] = value_at(disc, (double)(at % width), (double)(at / width % height),
+                              (double)(at / width / height)) *
+                     (1.0 - 0.05 * (double)(i % channels));
+    }
+    csrec_sampling sampling;
+    p.m.n = (int64_t)(rate * (double)p.entries);
+    assert_ok(csrec_sampling_create(shape, CSREC_PATTERN_UNIFORM, p.m.n, random, &sampling, NULL));
+    p.m.index = sampling.index;
+    p.m.y = malloc((size_t)(p.m.n * channels) * sizeof *p.m.y);
+    assert_non_null(p.m.y);
+    for (int64_t i = 0; i < p.m.n * channels; i++)
+        p.m.y[i] = p.truth[p.m.index[i / channels] * channels + i % channels] +
+                   (sigma > 0.0 ? sigma * check_normal(&random) : 0.0);
+    return p;
+}
+
+static void clear(picture *p) {
+    csrec_measurement_clear(&p->m);
+    free(p->truth);
+    free(p->signal);
+}
+
+static double mean_square(const picture *p, const double *signal) {
+    double sum = 0.0;
+    int64_t count = p->entries * p->m.channels;
+    for (int64_t i = 0; i < count; i++)
+        sum += (signal[i] - p->truth[i]) * (signal[i] - p->truth[i]);
+    return sum / (double)count;
+}
+
+/* Memory that is too little for the whole, by the estimate: a share of it. */
+static uint64_t memory_for_tiles(const csrec_measurement *m, csrec_recover_options *o,
+                                 double share) {
+    csrec_estimate e;
+    o->memory = 0;
+    int threads = o->threads;
+    o->threads = 1;
+    assert_ok(csrec_recover_estimate(m, o, &e, NULL));
+    o->threads = threads;
+    return (uint64_t)(share * (double)e.bytes);
+}
+
+/* Mean of |second difference| along x beside column `at`, against that of all columns. A line there
+ * makes it larger. */
+static double line_at(const picture *p, const double *s, int64_t at, int64_t reach) {
+    int64_t width = p->m.shape.dim[p->m.shape.dims - 1], c = p->m.channels;
+    double near = 0.0, all = 0.0;
+    int64_t n_near = 0, n_all = 0;
+    for (int64_t i = 0; i < p->entries; i++) {
+        int64_t x = i % width;
+        if (x < 1 || x >= width - 1) continue;
+        double d = fabs(s[(i - 1) * c] - 2.0 * s[i * c] + s[(i + 1) * c]);
+        all += d;
+        n_all++;
+        if (llabs(x - at) > reach) continue;
+        near += d;
+        n_near++;
+    }
+    return near / (double)n_near / (all / (double)n_all);
+}
+
+typedef struct one_case {
+    const char *name;
+    csrec_shape shape;
+    int64_t channels;
+    double rate, sigma, share;
+    int preset; /* number and 1 */
+    const char *solver;
+    csrec_setting setting;
+    double decibels; /* that tiles may lose */
+} one_case;
+
+static const one_case cases[] = {
+    {"adaptive", {2, {640, 700}}, 1, 0.1, 0.0, 0.7, .decibels = 0.3},
+    {"balanced", {2, {640, 700}}, 1, 0.1, 0.0, 0.7, 2, .decibels = 0.2},
+    {"balanced, noise", {2, {600, 640}}, 1, 0.2, 8.0, 0.7, 2, .decibels = 0.2},
+    {"balanced, colour", {2, {560, 600}}, 3, 0.1, 0.0, 0.7, 2, .decibels = 0.2},
+    {"gaussian",
+     {2, {560, 600}},
+     1,
+     0.1,
+     0.0,
+     0.85,
+     .solver = "gaussian",
+     .setting = {"effort", 0},
+     .decibels = 0.2},
+    {"gmm",
+     {2, {300, 560}},
+     1,
+     0.15,
+     0.0,
+     0.9,
+     .solver = "gmm",
+     .setting = {"rounds", 2},
+     .decibels = 0.5},
+    {"volume",
+     {3, {70, 72, 160}},
+     1,
+     0.1,
+     0.0,
+     0.8,
+     .solver = "gaussian",
+     .setting = {"effort", 0},
+     .decibels = 0.3},
+};
+
+static void set(const one_case *c, const csrec_measurement *m, csrec_recover_options *o) {
+    csrec_recover_defaults(m, o);
+    if (c->preset) csrec_recover_preset(c->preset - 1, m, o);
+    if (c->solver) o->solve.solver = c->solver;
+    if (c->setting.name) {
+        o->solve.settings = &c->setting;
+        o->solve.n_settings = 1;
+    }
+    o->threads = 2;
+}
+
+static void check_case(const one_case *c) {
+    picture p = make(&c->shape, c->channels, c->rate, c->sigma);
+    csrec_recover_options o;
+    csrec_recover_report report;
+    size_t bytes = (size_t)(p.entries * c->channels) * sizeof(double);
+    double *tiled = malloc(bytes);
+    assert_non_null(tiled);
+    set(c, &p.m, &o);
+    assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
+    assert_int_equal(report.estimate.tiles, 1);
+    o.memory = memory_for_tiles(&p.m, &o, c->share);
+    csrec_error error = {{0}};
+    csrec_status status = csrec_recover(&p.m, &o, tiled, NULL, &report, &error);
+    if (status) print_error("%s: %s\n", c->name, error.text);
+    assert_ok(status);
+    const csrec_estimate *e = &report.estimate;
+    assert_true(e->tiles > 1 && e->bytes <= o.memory);
+    double lost = 10.0 * log10(mean_square(&p, tiled) / mean_square(&p, p.signal));
+    int64_t width = c->shape.dim[c->shape.dims - 1], middle = (width + 1) / 2;
+    double own = line_at(&p, p.signal, middle, 1), line = line_at(&p, tiled, middle, 1) / own;
+    printf("%-18s %lld tiles of %lld x %lld, lost %.3f dB, seams %.3f\n", c->name,
+           (long long)e->tiles, (long long)e->tile.dim[c->shape.dims - 2],
+           (long long)e->tile.dim[c->shape.dims - 1], lost, line);
+    assert_true(lost < c->decibels);
+    assert_true(line < SEAM);
+    for (int64_t i = 0; i < p.entries * c->channels; i++) /* as a seam would be that shows */
+        if (i / c->channels % width >= middle) p.signal[i] += 12.0;
+    assert_true(line_at(&p, p.signal, middle, 1) / own > SEAM);
+    free(tiled);
+    clear(&p);
+}
+
+static void tiles_are_as_good_as_the_whole(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(&cases[i]);
+}
+
+/* Two axes halved: thresholded blocks in 4 tiles. */
+static picture small_tiles(double rate, csrec_recover_options *o) {
+    picture p = make(&(csrec_shape){2, {560, 530}}, 1, rate, 0.0);
+    csrec_recover_defaults(&p.m, o);
+    csrec_recover_preset(1, &p.m, o);
+    o->memory = memory_for_tiles(&p.m, o, 0.7);
+    return p;
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    csrec_recover_options o;
+    picture p = small_tiles(0.05, &o);
+    double *other = malloc((size_t)p.entries * sizeof *other);
+    csrec_recover_report report;
+    assert_non_null(other);
+    o.threads = 1;
+    assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
+    int64_t tiles = report.estimate.tiles;
+    assert_true(tiles > 1);
+    for (o.threads = 2; o.threads < 9; o.threads += 3) {
+        assert_ok(csrec_recover(&p.m, &o, other, NULL, &report, NULL));
+        assert_int_equal(report.estimate.tiles, tiles);
+        assert_memory_equal(p.signal, other, (size_t)p.entries * sizeof *other);
+    }
+    for (int64_t k = 0; k < p.m.n; k++) /* samples without noise are kept */
+        assert_true(fabs(p.signal[p.m.index[k]] - p.m.y[k]) < 1e-4);
+    free(other);
+    clear(&p);
+}
+
+/* More memory than the whole needs changes nothing. */
+static void what_fits_is_one_tile(void **state) {
+    (void)state;
+    csrec_recover_options o;
+    picture p = small_tiles(0.05, &o);
+    double *other = malloc((size_t)p.entries * sizeof *other);
+    csrec_recover_report report;
+    assert_non_null(other);
+    o.memory = 0;
+    assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
+    o.memory = memory_for_tiles(&p.m, &o, 1.0) + 1;
+    o.threads = 7; /* of which not all fit */
+    assert_ok(csrec_recover(&p.m, &o, other, NULL, &report, NULL));
+    assert_int_equal(report.estimate.tiles, 1);
+    assert_memory_equal(p.signal, other, (size_t)p.entries * sizeof *other);
+    free(other);
+    clear(&p);
+}
+
+/* Samples in one corner alone: tiles without any take the samples' mean. */
+static void tiles_without_samples_are_filled(void **state) {
+    (void)state;
+    csrec_recover_options o;
+    picture p = small_tiles(0.5, &o);
+    int64_t n = 0;
+    double mean = 0.0;
+    for (int64_t k = 0; k < p.m.n; k++) {
+        int64_t at = p.m.index[k];
+        if (at % 530 > 100 || at / 530 > 100) continue;
+        p.m.index[n] = at;
+        p.m.y[n++] = p.m.y[k];
+        mean += p.m.y[k];
+    }
+    p.m.n = n;
+    csrec_recover_report report;
+    o.memory = memory_for_tiles(&p.m, &o, 0.7);
+    assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
+    assert_true(report.estimate.tiles > 1);
+    assert_true(fabs(p.signal[p.entries - 1] - mean / (double)n) < 1e-9);
+    for (int64_t i = 0; i < p.entries; i++) assert_true(isfinite(p.signal[i]));
+    clear(&p);
+}
+
+static bool stop_at(const csrec_progress *progress, void *context) {
+    int *left = context;
+    (void)progress;
+    return (*left)-- <= 0;
+}
+
+/* Whenever it is stopped there is a whole signal, and it says so. */
+static void stopping_delivers_what_there_is(void **state) {
+    (void)state;
+    csrec_recover_options o;
+    picture p = small_tiles(0.05, &o);
+    csrec_recover_report report;
+    for (int calls = 0; calls < 400; calls = 2 * calls + 1) {
+        int left = calls;
+        o.solve.progress = stop_at;
+        o.solve.context = &left;
+        assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
+        if (left >= 0) break;
+        assert_int_equal(report.outcome, CSREC_INTERRUPTED);
+        for (int64_t i = 0; i < p.entries; i++)
+            assert_true(p.signal[i] > -1000.0 && p.signal[i] < 1000.0);
+    }
+    clear(&p);
+}
+
+static void too_little_memory_is_refused(void **state) {
+    (void)state;
+    csrec_recover_options o;
+    picture p = small_tiles(0.05, &o);
+    csrec_error error;
+    p.signal[0] = 1.5;
+    o.memory = 1 << 20;
+    assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
+    assert_non_null(strstr(error.text, "where 1.0 MiB of memory may be used"));
+    assert_true(p.signal[0] == 1.5);
+    o.shifts = 1; /* which knows no tiles */
+    o.basis = NULL;
+    o.solve.solver = "mp";
+    assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
+    clear(&p);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_as_good_as_the_whole),
+                                       cmocka_unit_test(threads_do_not_matter),
+                                       cmocka_unit_test(what_fits_is_one_tile),
+                                       cmocka_unit_test(tiles_without_samples_are_filled),
+                                       cmocka_unit_test(stopping_delivers_what_there_is),
+                                       cmocka_unit_test(too_little_memory_is_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
