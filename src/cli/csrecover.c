@@ -1,5 +1,8 @@
 /* csrecover.c - recovers whole signals from measurement files. */
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "recover.h"
 
@@ -65,6 +68,11 @@ static const cli_option options[] = {
     {"seed", 0, CLI_SEED, "S", "Seed that draws the grids.", AT(seed),
      .given = offsetof(cli_recover_arguments, seed_given)},
     CLI_THREADS(cli_recover_arguments),
+    {"memory", 0, CLI_INTEGER, "MIB",
+     "Memory that the recovery may take, in MiB (default: what is available). What does not fit is "
+     "recovered in overlapping tiles, or refused; tiles depend on this, and --verbose and --json "
+     "tell them.",
+     AT(memory), .low = 1, .high = 0x1p40},
     CLI_BACKEND(cli_recover_arguments),
     {.name = "devices",
      .type = CLI_DEVICES,
@@ -138,6 +146,9 @@ int main(int argc, char **argv) {
                                  .epsilon = -1.0,
                                  .min_coefficient = -1.0}};
     cli_progress progress;
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 20); /* large blocks are given back once they are freed */
+#endif
     request.words = argv;
     request.n_words = argc;
     int code = cli_parse(&tool, argc, argv, &request.a);

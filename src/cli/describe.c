@@ -29,6 +29,13 @@ static const char *type_name(csrec_dtype dtype) {
     return names[dtype];
 }
 
+/* What preset i takes; NULL past the end. */
+static const char *preset_estimate(const csrec_measurement *m, int i, csrec_estimate *e) {
+    csrec_recover_options options;
+    const char *name = csrec_recover_preset(i, m, &options);
+    return name && !csrec_recover_estimate(m, &options, e, NULL) ? name : NULL;
+}
+
 void cli_describe_json(const csrec_measurement *m, cli_json *json) {
     summary s = summarize(m);
     bool drawn = m->pattern != CSREC_PATTERN_NONE;
@@ -45,6 +52,17 @@ void cli_describe_json(const csrec_measurement *m, cli_json *json) {
     cli_json_real(json, "mean", s.mean);
     cli_json_real(json, "sigma", m->sigma);
     if (m->scale[0] != m->scale[1]) cli_json_reals(json, "scale", 2, m->scale);
+    csrec_estimate e;
+    const char *name;
+    cli_json_begin(json, "estimates");
+    for (int i = 0; (name = preset_estimate(m, i, &e)); i++) {
+        cli_json_begin(json, name);
+        cli_json_unsigned(json, "bytes", e.bytes);
+        cli_json_real(json, "seconds", e.seconds);
+        cli_json_integer(json, "tiles", e.tiles);
+        cli_json_end(json);
+    }
+    cli_json_end(json);
 }
 
 bool cli_describe(const char *path, const csrec_measurement *m) {
@@ -69,5 +87,12 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
         printf("scale     %g to %g\n", m->scale[0], m->scale[1]);
     else
         printf("scale     not given\n");
+    csrec_estimate e;
+    const char *name;
+    for (int i = 0; (name = preset_estimate(m, i, &e)); i++)
+        printf("%-9s about %.3g s and %.1f MiB%s\n", name, e.seconds, (double)e.bytes / 1048576.0,
+               e.bytes > e.memory ? ", more than there is"
+               : e.tiles > 1      ? ", in tiles"
+                                  : "");
     return fflush(stdout) == 0 && !ferror(stdout);
 }

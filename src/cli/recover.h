@@ -13,7 +13,7 @@ typedef struct cli_recover_arguments {
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot;
     int format, solver, basis, quality, columns, order, backend; /* of names; -1: not given */
     cli_texts set;
-    int64_t bits, atoms, shifts, threads;
+    int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient;
     uint64_t seed;
     bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync;

@@ -55,6 +55,7 @@ void cli_job_options(cli_job *job) {
     if (o->shifts > 1 && cli_on_grids(o) && a->epsilon < 0.0) o->solve.stop.epsilon = 0.01;
     if (a->seed_given) o->seed = a->seed;
     o->threads = (int)a->threads;
+    o->memory = (uint64_t)a->memory << 20;
     o->solve.reference = a->reference_pursuit;
     o->solve.progress = cli_progress_report;
     o->solve.context = job->progress;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "recover_facts.h"
 
 /* At a terminal one line a recovery; with --verbose more, to wherever stderr goes. */
@@ -19,9 +20,19 @@ static void tell_summary(const cli_job *job) {
              residual, r->seconds_total, together);
 }
 
+static void tell_estimate(const cli_job *job) {
+    const csrec_estimate *e = &job->report.estimate;
+    char tile[192];
+    if (!e->method) return;
+    cli_note(job->tool, "estimated %.1f MiB and %.3g s, by %s with %d threads; %lld tile%s of %s",
+             (double)e->bytes / 1048576.0, e->seconds, e->method, e->threads, (long long)e->tiles,
+             e->tiles == 1 ? "" : "s", cli_shape_text(&e->tile, tile));
+}
+
 void cli_job_tell(const cli_job *job) {
     const csrec_recover_report *r = &job->report;
     if (job->a->verbose) {
+        tell_estimate(job);
         cli_note(job->tool, "%s: %lld samples, %d levels, %lld pursuits, %s, backend %s",
                  job->input, (long long)job->measurement.n, r->levels, (long long)r->pursuits,
                  cli_solver_of(&job->options), r->backend);
@@ -63,6 +74,22 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_real(json, "pursuit", r->seconds_pursuit);
     cli_json_real(json, "synthesis", r->seconds_synthesis);
     cli_json_real(json, "total", r->seconds_total);
+    cli_json_end(json);
+}
+
+/* null: none was made, as on a device. */
+static void json_estimate(cli_json *json, const csrec_estimate *e) {
+    if (!e->method) {
+        cli_json_text(json, "estimate", NULL);
+        return;
+    }
+    cli_json_begin(json, "estimate");
+    cli_json_text(json, "method", e->method);
+    cli_json_unsigned(json, "bytes", e->bytes);
+    cli_json_real(json, "seconds", e->seconds);
+    cli_json_integer(json, "threads", e->threads);
+    cli_json_integer(json, "tiles", e->tiles);
+    cli_json_integers(json, "tile", e->tile.dims, e->tile.dim);
     cli_json_end(json);
 }
 
@@ -129,6 +156,7 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_json_integer(json, "samples", job->measurement.n);
     if (job->shared > 1) cli_json_integer(json, "inputs_at_once", job->shared);
     json_recovery(json, job);
+    json_estimate(json, &job->report.estimate);
     json_settings(json, job);
     if (job->history) json_history(json, job);
     if (job->truth) {

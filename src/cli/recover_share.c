@@ -2,6 +2,7 @@
  * are sorted, and trees and operators made, once for all of them. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recover.h"
 
@@ -22,7 +23,7 @@ static bool same_places(const csrec_measurement *a, const csrec_measurement *b) 
 }
 
 bool cli_jobs_share(const cli_job *a, const cli_job *b) {
-    return !a->model && !a->atoms && !a->history && a->signal && b->signal &&
+    return !a->model && !a->options.memory && !a->atoms && !a->history && a->signal && b->signal &&
            by_channels(&a->options) && same_options(&a->options, &b->options) &&
            same_places(&a->measurement, &b->measurement);
 }
@@ -68,9 +69,21 @@ static int take_quality(cli_job *job) {
     return CLI_CONTINUE;
 }
 
+/* At a terminal, before work that will be long. */
+static void announce(const cli_job *job) {
+    enum { LONG = 10 };
+    csrec_estimate e;
+    if (job->a->quiet || !isatty(STDERR_FILENO)) return;
+    if (csrec_recover_estimate(&job->measurement, &job->options, &e, NULL)) return;
+    if (e.seconds < LONG || e.bytes > e.memory) return;
+    cli_note(job->tool, "%s: about %.0f s and %.0f MiB are expected%s", job->input, e.seconds,
+             (double)e.bytes / 1048576.0, e.tiles > 1 ? ", in tiles" : "");
+}
+
 int cli_jobs_recover(cli_job *const *jobs, int n) {
     csrec_error error;
     cli_job *one = jobs[0];
+    announce(one);
     csrec_recover_report report;
     csrec_status status = n > 1 ? recover_together(jobs, n, &report, &error)
                                 : csrec_recover(&one->measurement, &one->options, one->signal,

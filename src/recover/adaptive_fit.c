@@ -77,7 +77,7 @@ double csrec_fit_bytes(double n, double channels, bool threshold) {
                   + 4 * sizeof(int32_t)                    /* first, sibling, stack, upward */
                   + sizeof(csrec_fit_node) + 2 * channels * (sizeof(float) + sizeof(int32_t)) +
                   (threshold ? 6 * sizeof(float) : 0);
-    double table = sizeof(int32_t) * ldexp(1.0, table_bits_for((int32_t)n));
+    double table = sizeof(int32_t) * ldexp(1.0, table_bits_for((int32_t)fmin(n, INT32_MAX)));
     /* Few rows are still searched after the table: a fork for about a quarter of the leaves. */
     return n * each + table + n / 4 * (sizeof(csrec_fit_fork) + (sizeof(int32_t) << WAYS));
 }

@@ -76,7 +76,8 @@ static double basis_setting(const csrec_task *task, const char *name) {
 static int frames_of(const csrec_task *task, frame *f) {
     static const int blocks[FRAMES] = {8, 16, 32};
     const char *basis = task->options->basis;
-    if (strcmp(basis, "conv") == 0) {
+    const csrec_model *model = task->options->model; /* without filters conv is refused */
+    if (strcmp(basis, "conv") == 0 && model && csrec_model_array(model, "filters")) {
         f[0] = conv_frame(task);
         return 1;
     }

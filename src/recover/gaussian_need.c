@@ -1,4 +1,5 @@
 /* gaussian_need.c - memory and time of a recovery by Gaussian groups. */
+#include <limits.h>
 #include <math.h>
 
 #include "recover/estimate.h"
@@ -13,9 +14,9 @@ static const double PER_DISTANCE = 4.5e-10, PER_PLACE = 3e-9, PER_COVARIANCE = 5
 static csrec_gaussian_picture picture_of(const csrec_task *task) {
     csrec_gaussian_picture p = {.depth = 1, .height = 1, .width = 1};
     int *extents[] = {&p.width, &p.height, &p.depth}, used = 0;
-    for (int a = task->shape.dims - 1; a >= 0; a--)
+    for (int a = task->shape.dims - 1; a >= 0 && used < 3; a--)
         if (task->shape.dim[a] > 1 || task->shape.dims == 2)
-            *extents[used++] = (int)task->shape.dim[a];
+            *extents[used++] = task->shape.dim[a] < INT_MAX ? (int)task->shape.dim[a] : INT_MAX;
     p.channels = (int)task->channels;
     if (p.channels == CSREC_GAUSSIAN_POOLED && p.depth == 1) {
         p.guides = p.channels;
