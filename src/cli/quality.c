@@ -1,6 +1,7 @@
 /* quality.c - PSNR and SSIM of a recovered signal against a file. */
 #include "quality.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static double span_of(const double *values, int64_t n) {
 
 double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth) {
     double peak = fabs(tones->scale[1] - tones->scale[0]);
-    return peak > 0.0 ? peak : span_of(truth, n);
+    return fmin(peak > 0.0 ? peak : span_of(truth, n), DBL_MAX); /* of -1e308 to 1e308, too */
 }
 
 static void take_channel(const double *from, int64_t n, int64_t channels, int64_t channel,
