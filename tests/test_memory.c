@@ -192,6 +192,9 @@ static void limits_of_the_process_count(void **state) {
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow exceeds every limit on address space */
     assert_true(limit_counts(RLIMIT_AS, 0));
     assert_true(limit_counts(RLIMIT_DATA, 5));
+#else
+    (void)limit_counts;
+    skip();
 #endif
 }
 
