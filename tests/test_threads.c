@@ -11,6 +11,18 @@
 
 #include "core/threads.h"
 
+/* Sanitizers need much address space and threads of their own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 enum { EDGE = 48, ENTRIES = EDGE * EDGE, ROWS = 300, SHORT = 280, LONG = 700, SECONDS = 300 };
 
 /* ------------------------------------------------------------------ what is run */
@@ -208,6 +220,7 @@ static int run_limited(char **argv) {
 
 static void few_threads_to_be_had_are_enough(void **state) {
     (void)state;
+    if (SANITIZED) skip();
     limit("threads", "1");
     limit("threads", "20");
 }
@@ -215,6 +228,7 @@ static void few_threads_to_be_had_are_enough(void **state) {
 /* Bytes of address space: with stacks of 8 MiB some of the threads asked for fit, or none. */
 static void little_memory_is_enough(void **state) {
     (void)state;
+    if (SANITIZED) skip();
     limit("memory", "600000000");
     limit("memory", "1000000000");
     limit("memory", "3000000000");

@@ -194,8 +194,8 @@ static void wrong_input(void **state) {
         "$S good.npz -o x.npz -r 0.5",
         "$S - -o x.npz -r 0.5 < /dev/null",
         "$S - -o x.npz -r 0.5 < folder.npz",
-        "$S holes.png -o x.npz -n 3 --procedural --seed 8 && $S holes.png -o x.npz -r 1 "
-        "--procedural",
+        ("$S holes.png -o x.npz -n 3 --procedural --seed 8 && $S holes.png -o x.npz -r 1 "
+         "--procedural"),
         "$S gray.png -o folder.npz -r 0.5",
         "$S gray.png -o - -r 0.5 > /dev/full",
         "$R nothing.npz -o x.png",
