@@ -142,6 +142,37 @@ static void a_request_to_stop_is_heard(void **state) {
     drop_scene(&s);
 }
 
+/* Steps of many products report before each, not only when they end: more reports than steps, and a
+ * request to stop ends the step that hears it. */
+static void long_steps_report(void **state) {
+    (void)state;
+    enum { SIDE = 256, M = SIDE * SIDE / 3, STEPS = 2 };
+    csrec_shape shape = {2, {SIDE, SIDE}};
+    csrec_sampling s;
+    assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, M, check_next(&seed), &s, NULL));
+    double *y = malloc(M * sizeof *y);
+    for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
+    csrec_operator_spec spec = {
+        .name = "dct", .m = M, .shape = &shape, .index = s.index, .block = 16, .step = 8};
+    csrec_operator *A;
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    for (int stop_at = 0; stop_at < 2; stop_at++) {
+        csrec_solve_report report;
+        listener l = {.caller = pthread_self(), .stop_at = stop_at};
+        csrec_solve_options o = {
+            .solver = "cosamp", .stop = {.atoms = STEPS}, .progress = listen, .context = &l};
+        assert_ok(csrec_solve(A, y, &o, NULL, NULL, &report, NULL));
+        assert_true(l.calls > (stop_at ? 0 : STEPS));
+        if (!stop_at) continue;
+        assert_int_equal(report.outcome, CSREC_INTERRUPTED);
+        assert_true(report.iterations <= 1);
+        assert_int_equal(l.calls, 1);
+    }
+    csrec_operator_destroy(A);
+    csrec_sampling_clear(&s);
+    free(y);
+}
+
 /* ------------------------------------------------------------------ calls within calls */
 
 typedef struct nested {
@@ -275,6 +306,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(callbacks_come_on_the_calling_thread),
         cmocka_unit_test(a_request_to_stop_is_heard),
+        cmocka_unit_test(long_steps_report),
         cmocka_unit_test(a_callback_may_recover),
         cmocka_unit_test(two_calls_report_at_once),
         cmocka_unit_test(right_hand_sides_report_on_the_calling_thread),

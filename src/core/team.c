@@ -123,3 +123,9 @@ bool csrec_ticker_due(csrec_ticker *t, int64_t iteration) {
     t->told = now;
     return true;
 }
+
+void csrec_ticker_start(csrec_ticker *t) {
+    *t = (csrec_ticker){.next = 1, .stride = 1};
+    clock_gettime(CLOCK_MONOTONIC, &t->told);
+    t->read = t->told;
+}

@@ -60,4 +60,7 @@ typedef struct csrec_ticker {
 
 bool csrec_ticker_due(csrec_ticker *ticker, int64_t iteration);
 
+/* As if it had just reported: nothing is due in the first 10 ms. */
+void csrec_ticker_start(csrec_ticker *ticker);
+
 #endif

@@ -50,7 +50,7 @@ static csrec_status estimate_norm(fista *o) {
     csrec_support *s = &o->s;
     csrec_status status = CSREC_OK;
     for (int64_t j = 0; j < s->A->n; j++) s->g[j] = csrec_random_normal(1, 0, (uint64_t)j);
-    for (int i = 0; i < 12 && !status; i++) {
+    for (int i = 0; i < 12 && !status && !csrec_run_stops(s->run); i++) {
         double length = sqrt(squares(s->A->n, s->g));
         if (length == 0.0) break;
         for (int64_t j = 0; j < s->A->n; j++) s->g[j] /= length;
@@ -141,10 +141,10 @@ static bool step(csrec_run *run, fista *o) {
     if (o->L == 0.0) run->fault = start(run, o);
     double at_z = squares(m, o->at_z);
     if (!run->fault) run->fault = run->A->type->adjoint(run->A, o->at_z, s->p);
-    if (run->fault) return false;
+    if (run->fault || csrec_run_stops(run)) return false;
     shrink(o, n);
     for (int tries = 0; !step_holds(o, at_z, &run->fault); tries++) {
-        if (run->fault || tries == RAISES) return false;
+        if (run->fault || tries == RAISES || csrec_run_stops(run)) return false;
         o->L *= 1.5;
         shrink(o, n);
     }

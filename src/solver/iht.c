@@ -94,9 +94,10 @@ static bool take_step(csrec_run *run, iht *o) {
     if (s->size == 0) choose_largest(o, s->c);
     memcpy(o->before, s->chosen, (size_t)run->A->n * sizeof *o->before);
     double mu = run->fault ? 0.0 : step_length(s, &run->fault);
-    if (mu == 0.0) return false;
+    if (mu == 0.0 || csrec_run_stops(run)) return false;
     threshold(o, mu);
     for (int tries = 0; tries < 60 && support_changed(o) && !run->fault; tries++) {
+        if (csrec_run_stops(run)) return false;
         double longest = longest_step(o, &run->fault);
         if (mu <= 0.99 * longest) break;
         mu *= 0.5;

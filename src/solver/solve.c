@@ -125,10 +125,14 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
     return status;
 }
 
-static bool asked_to_stop(const csrec_solve_options *options, int64_t iteration, int64_t limit,
-                          double residual) {
-    csrec_progress progress = {"pursuit", iteration, limit, residual};
-    return options->progress(&progress, options->context);
+static bool asked_to_stop(const csrec_run *run) {
+    return run->options->progress(&run->now, run->options->context);
+}
+
+bool csrec_run_stops(csrec_run *run) {
+    if (run->options->progress && !run->stopped && csrec_ticker_due(&run->pace, ++run->polls))
+        run->stopped = asked_to_stop(run);
+    return run->stopped;
 }
 
 /* What ends the loop before the next iteration; false: go on. */
@@ -142,7 +146,7 @@ static bool ended(csrec_run *run, double energy, double goal, int64_t limit,
     else if (run->type->select && run->type->select(run) < stop->min_coefficient)
         report->outcome = CSREC_SMALL;
     else if (!run->type->update(run))
-        report->outcome = CSREC_STALLED;
+        report->outcome = run->stopped ? CSREC_INTERRUPTED : CSREC_STALLED;
     else
         return false;
     return true;
@@ -167,6 +171,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     csrec_ticker t = {.next = 1, .stride = 1};
     report->iterations = 0;
+    run->now = (csrec_progress){"pursuit", 0, limit, whole > 0.0 ? sqrt(energy / whole) : 0.0};
     look_on(run, 0, false, energy, whole);
     while (!ended(run, energy, goal, limit, report)) {
         double before = energy;
@@ -175,13 +180,15 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
         if (report->iterations < options->history_size)
             options->history[report->iterations] = residual;
         report->iterations++;
+        run->now.done = report->iterations;
+        run->now.residual = residual;
         look_on(run, report->iterations, false, energy, whole);
         if (stop->stagnation > 0.0 && energy > keep * before) {
             report->outcome = CSREC_STALLED;
             break;
         }
-        if (options->progress && csrec_ticker_due(&t, report->iterations) &&
-            asked_to_stop(options, report->iterations, limit, residual)) {
+        if (run->stopped ||
+            (options->progress && csrec_ticker_due(&t, report->iterations) && asked_to_stop(run))) {
             report->outcome = CSREC_INTERRUPTED;
             break;
         }
@@ -216,6 +223,8 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
     csrec_status status = csrec_solve_check(run->type, run->A, run->y, run->options, error);
     if (status) return status;
     csrec_solve_report own;
+    run->now = (csrec_progress){"pursuit", 0, 0, -1.0};
+    csrec_ticker_start(&run->pace);
     status = run->type->create(run, error);
     if (!status) {
         iterate(run, report ? report : &own);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-csrec_status csrec_support_create(const csrec_run *run, csrec_support *s, csrec_error *error) {
+csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error) {
     const csrec_operator *A = run->A;
-    *s = (csrec_support){.A = A, .y = run->y};
+    *s = (csrec_support){.run = run, .A = A, .y = run->y};
     double **columns[] = {&s->norms, &s->x, &s->c, &s->g, &s->p}, **rows[] = {&s->r, &s->q};
     bool complete = true;
     for (int i = 0; i < 5; i++)
@@ -131,6 +131,7 @@ static csrec_status conjugate_gradients(csrec_support *s) {
     /* Exact arithmetic needs `size` steps; rounding some more. */
     for (int64_t step = 0; step < 4 * s->size + 10 && !status; step++) {
         if (gamma <= 0x1p-104 * start) break; /* ||A_S^T r|| below rounding of ||y|| */
+        if (csrec_run_stops(s->run)) break;
         status = apply_scaled(s);
         double alpha = gamma / squares(m, s->q);
         if (!isfinite(alpha)) break;

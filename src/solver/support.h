@@ -6,6 +6,7 @@
 #include "solver/solver.h"
 
 typedef struct csrec_support {
+    csrec_run *run;
     const csrec_operator *A;
     const double *y;
     double *norms;     /* [n] column norms */
@@ -26,7 +27,7 @@ static inline double csrec_support_bytes(const csrec_solver_size *size) {
 }
 
 /* x from the run's start or 0, all allocated. CSREC_MEMORY, CSREC_ARGUMENT. */
-csrec_status csrec_support_create(const csrec_run *run, csrec_support *s, csrec_error *error);
+csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error);
 void csrec_support_clear(csrec_support *s);
 
 /* c, from r as it is. */
@@ -41,7 +42,7 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
 
 /* min ||y - A x|| over x that are 0 off the chosen columns, and r. An operator's own way (exact)
  * or conjugate gradients on the normal equations from the x at hand (CGLS, Bjorck 1996, 7.4.1) to
- * rounding. */
+ * rounding, or to where the run is stopped. */
 csrec_status csrec_support_fit(csrec_support *s);
 
 /* Shared table entries: csrec_support as the first member of run->state. */
