@@ -142,7 +142,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             seed: int = 1, order: Optional[str] = None, columns: Optional[str] = None,
             atoms: Optional[int] = None, epsilon: Optional[float] = None,
             min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
-            threads: int = 0, backend: str = "auto", coefficients: bool = False,
+            threads: int = 0, memory: int = 0, backend: str = "auto",
+            coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
             return_info: bool = False, **params: float) -> Any:
     """The whole picture, volume or signal from some of its entries.
@@ -174,6 +175,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         coefficient, in units of y, is below
     callback
         called with a :class:`Progress`; a true result stops, and the best so far is returned
+    memory
+        bytes that the recovery may take, 0 for what is available. What does not fit is recovered in
+        overlapping tiles, or :class:`MemoryError` is raised before the work
     threads
         0: all cores. The result does not depend on it
     backend
@@ -229,6 +233,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         given is not None for given in (solver, order, columns, epsilon, min_coefficient, atoms))
     _settle_grids(options, shifts, epsilon, steered, coefficients)
     options.seed, options.threads = seed, whole(threads, "threads")
+    options.memory = whole(memory, "memory")
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)

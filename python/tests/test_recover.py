@@ -248,3 +248,14 @@ def test_quality_measures(rng):
     assert cs.ssim(a, b, 1.0) == pytest.approx(theirs, abs=1e-9)
     assert cs.ssim(np.stack((a, a)), np.stack((b, a)), 1.0, channel_axis=0) == \
         pytest.approx((theirs + 1) / 2, abs=1e-9)
+
+
+def test_memory_makes_tiles_or_is_refused(rng):
+    """What does not fit is recovered in tiles, much like the whole, or refused."""
+    truth, mask = sampled(rng, rate=0.2, side=640)
+    whole = cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu")
+    tiled = cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", memory=12 << 20)
+    assert not np.array_equal(whole, tiled)
+    assert np.mean((tiled - truth) ** 2) < 1.1 * np.mean((whole - truth) ** 2)
+    with pytest.raises(MemoryError, match="memory may be used"):
+        cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", memory=1 << 20)
