@@ -292,6 +292,7 @@ static void stopping_delivers_what_there_is(void **state) {
         assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
         if (left >= 0) break;
         assert_int_equal(report.outcome, CSREC_INTERRUPTED);
+        assert_string_equal(report.backend, "cpu");
         for (int64_t i = 0; i < p.entries; i++)
             assert_true(p.signal[i] > -1000.0 && p.signal[i] < 1000.0);
     }

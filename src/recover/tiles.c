@@ -184,7 +184,7 @@ static void add_report(const csrec_recover_report *one, csrec_recover_report *al
     all->residual = fmax(all->residual, one->residual);
     if (one->outcome > all->outcome) all->outcome = one->outcome;
     all->levels = one->levels > all->levels ? one->levels : all->levels;
-    all->backend = one->backend;
+    if (one->backend) all->backend = one->backend; /* a guess has none */
     all->seconds_tree += one->seconds_tree;
     all->seconds_pursuit += one->seconds_pursuit;
     all->seconds_synthesis += one->seconds_synthesis;
@@ -267,6 +267,7 @@ csrec_status csrec_recover_tiles(const csrec_measurement *measurement,
     j.options.history = NULL; /* which has the whole signal alone */
     j.options.solve.progress = pass_progress;
     j.options.solve.context = &j;
+    report->backend = backend->name;
     csrec_status status = CSREC_OK;
     for (; j.done < tiling->tiles && !status; j.done++)
         status = run_tile(&j, j.done, report, error);
