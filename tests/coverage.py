@@ -18,7 +18,7 @@ PASSED_ON = re.compile(r"^\s*if \((status|code|!?\w+)\) return (status|code|fals
 
 def reports(build):
     """gcov's report of every object of the build."""
-    for counts in sorted(pathlib.Path(build).rglob("*.gcda")):
+    for counts in sorted(pathlib.Path(build).resolve().rglob("*.gcda")):
         with tempfile.TemporaryDirectory() as place:
             subprocess.run(["gcov", "--json-format", "--branch-probabilities", str(counts)],
                            cwd=place, capture_output=True, check=False)

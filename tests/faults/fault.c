@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "fault.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -196,11 +197,7 @@ static void open_counts(const char *path) {
     counts = table;
 }
 
-static void end(void) {
-    atomic_store(&counting, false);
-}
-
-__attribute__((constructor)) static void begin(void) {
+static void prepare(void) {
     const char *path = getenv("FAULT_COUNTS"), *text = getenv("FAULT_PLAN");
     const char *log = getenv("FAULT_LOG");
     if (!path && !text && !log) return;
@@ -209,7 +206,28 @@ __attribute__((constructor)) static void begin(void) {
     if (log) fault_log_open(log);
     dl_iterate_phdr(find_range, NULL);
     if (!fault_trap()) complain("this system refuses", "seccomp filters");
-    /* Called before a coverage build writes its counts, which is no part of the program. */
-    if (getenv("FAULT_UNTIL_EXIT")) atexit(end);
     atomic_store(&counting, true);
+}
+
+typedef int (*main_function)(int, char **, char **);
+
+static main_function program;
+
+/* What a coverage build writes after main is no part of the program. */
+static int watched_main(int argc, char **argv, char **environment) {
+    prepare();
+    int code = program(argc, argv, environment);
+    if (getenv("FAULT_UNTIL_EXIT")) atomic_store(&counting, false);
+    return code;
+}
+
+int __libc_start_main(main_function main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*loader)(void), void *stack);
+int __libc_start_main(main_function main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*loader)(void), void *stack) {
+    int (*start)(main_function, int, char **, void (*)(void), void (*)(void), void (*)(void),
+                 void *);
+    *(void **)&start = dlsym(RTLD_NEXT, "__libc_start_main");
+    program = main;
+    return start(watched_main, argc, argv, init, fini, loader, stack);
 }
