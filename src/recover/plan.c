@@ -36,7 +36,6 @@ static void set_estimate(csrec_plan *plan, double bytes, double seconds, int thr
     e->seconds = seconds;
     e->threads = threads;
     e->tiles = plan->tiling.tiles;
-    e->tile = csrec_tiling_largest(&plan->tiling);
 }
 
 static void plan_whole(const csrec_task *task, double memory, csrec_plan *plan) {
@@ -64,6 +63,7 @@ static csrec_status plan_tiles(const csrec_measurement *measurement, const csrec
     int threads = threads_within(&tile, beside, memory);
     csrec_need need = need_of(&tile, threads);
     set_estimate(plan, beside + need.bytes, (double)plan->tiling.tiles * need.seconds, threads);
+    plan->estimate.tile = csrec_tiling_largest(&plan->tiling);
     return CSREC_OK;
 }
 
