@@ -5,14 +5,8 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-skip() {
-    printf 'skipped: %s\n' "$*"
-    exit 77
-}
+. tests/sanitizer.sh
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
 # A race that must be found, beside loops whose barrier orders them, where none may be.
 cat >"$work/race.c" <<'END'
 #include <stdio.h>
@@ -43,8 +37,6 @@ export OMP_TOOL_LIBRARIES OMP_WAIT_POLICY
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1:die_after_fork=0"
 ARCHER_OPTIONS=verbose=1 "$work/race" 2>&1 | grep -q 'Archer detected' || skip "libomp has no Archer"
 "$work/race" || { echo "a barrier is taken for a race" && exit 1; }
-! "$work/race" racy >"$work/log" 2>&1 || { echo "a race is not found" && exit 1; }
+sanitizer_finds "$work/race" racy
 
-[ -f build-tsan/build.ninja ] || cmake --preset tsan
-cmake --build --preset tsan
-ctest --preset tsan -R '^test_' --timeout 3000
+sanitizer_tests tsan

@@ -1,0 +1,39 @@
+/* files.c - what is told of a file, for the memory sanitizer: it knows the names that these
+ * functions had before version 2.33 of the C library. */
+#define _GNU_SOURCE /* AT_EMPTY_PATH */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "known.h"
+
+int fstatat(int folder, const char *path, struct stat *info, int flags) {
+    int result = (int)syscall(SYS_newfstatat, folder, path, info, flags);
+    if (result == 0) WRITTEN(info, 1);
+    return result;
+}
+
+int stat(const char *path, struct stat *info) {
+    return fstatat(AT_FDCWD, path, info, 0);
+}
+
+int lstat(const char *path, struct stat *info) {
+    return fstatat(AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW);
+}
+
+int fstat(int file, struct stat *info) {
+    return fstatat(file, "", info, AT_EMPTY_PATH);
+}
+
+/* The sanitizer's own checks of the C library's arguments would also stop at what libzip and libpng
+ * pass, whose memory counts as never written: they are off, but for what this library writes. */
+__attribute__((constructor)) static void trust_arguments(void) {
+    __msan_scoped_disable_interceptor_checks();
+}
+
+KNOWN(size_t, fwrite, const void *data, size_t size, size_t count, FILE *file) {
+    CHECKED((const char *)data, size * count);
+    return fwrite(data, size, count, file);
+}

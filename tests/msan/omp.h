@@ -1,0 +1,27 @@
+/* omp.h - OpenMP's functions where its pragmas are ignored: one thread. */
+#ifndef CSREC_TESTS_MSAN_OMP_H
+#define CSREC_TESTS_MSAN_OMP_H
+
+static inline int omp_get_thread_num(void) {
+    return 0;
+}
+static inline int omp_get_num_threads(void) {
+    return 1;
+}
+static inline int omp_get_max_threads(void) {
+    return 1;
+}
+static inline int omp_get_num_procs(void) {
+    return 1;
+}
+static inline int omp_get_active_level(void) {
+    return 0;
+}
+static inline int omp_get_max_active_levels(void) {
+    return 1;
+}
+static inline void omp_set_num_threads(int threads) {
+    (void)threads;
+}
+
+#endif
