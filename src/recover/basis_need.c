@@ -20,7 +20,8 @@ typedef struct frame {
     double n, product;
     bool stored; /* coefficients are: csrec_threshold_plain */
     double step; /* seconds of an iteration that does not store them */
-    double own;  /* bytes of the operator and of what its iterations keep */
+    double own;  /* bytes of the operator */
+    double kept; /* and of what iterations that store no coefficients keep */
 } frame;
 
 static const char *solver_of(const csrec_task *task) {
@@ -44,7 +45,7 @@ static frame dct_frame(const csrec_task *task, int block, int step) {
     f.product = PER_PRODUCT * f.n * edges;
     f.step = planes * (PER_PIXEL + PER_PIXEL_EDGE * block);
     f.own = 8.0 * (double)task->n;
-    if (fast) f.own += 4.0 * planes * (4.0 + 1.0 / (step * step)) + 8.0 * (double)task->n;
+    if (fast) f.kept = 4.0 * planes * (4.0 + 1.0 / (step * step)) + 8.0 * (double)task->n;
     return f;
 }
 
@@ -100,7 +101,7 @@ static csrec_need threshold_need(const csrec_task *task, const frame *f) {
     double entries = (double)task->entries, steps = csrec_task_setting(task, "steps", 60.0);
     double cells = task->shape.dims == 3 ? 8.0 / 7.0 : task->shape.dims == 2 ? 4.0 / 3.0 : 2.0;
     double start = 8.0 * entries * (1.0 + 2.0 * cells);
-    double kept = f->own + 8.0 * entries; /* the guess is still there when they begin */
+    double kept = f->own + f->kept + 8.0 * entries; /* the guess is still there when they begin */
     if (f->stored) kept += 8.0 * (f->n + 2.0 * entries);
     return (csrec_need){8.0 * (double)task->n + fmax(start, kept),
                         steps * (f->stored ? 2.0 * f->product : f->step)};

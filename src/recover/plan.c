@@ -77,7 +77,7 @@ csrec_status csrec_plan_make(const csrec_measurement *measurement,
                              const csrec_recover_options *options, bool parts, csrec_plan *plan,
                              csrec_error *error) {
     csrec_task task = csrec_task_of(measurement, options);
-    *plan = (csrec_plan){.options = *options};
+    *plan = (csrec_plan){.options = *options, .parts = parts && has_parts(&task)};
     plan->estimate.method = csrec_method_of(options)->name;
     uint64_t given = options->memory;
     plan_whole(&task, INFINITY, plan);
@@ -88,7 +88,7 @@ csrec_status csrec_plan_make(const csrec_measurement *measurement,
     plan->estimate.memory = given ? given : plan->available;
     double memory = (double)plan->estimate.memory, most = given ? memory : 0.75 * memory;
     csrec_status status = CSREC_OK;
-    if (need_of(&task, 1).bytes <= most || !parts || !has_parts(&task))
+    if (need_of(&task, 1).bytes <= most || !plan->parts)
         plan_whole(&task, most, plan);
     else
         status = plan_tiles(measurement, &task, given ? most : exp2(floor(log2(fmax(most, 1.0)))),
@@ -97,14 +97,24 @@ csrec_status csrec_plan_make(const csrec_measurement *measurement,
     return status;
 }
 
+/* Fewer threads were tried before; tiles too, where the method has parts. */
+static const char *remedy(const csrec_plan *plan) {
+    bool more = plan->estimate.memory < plan->available;
+    if (!plan->parts && plan->estimate.tile.dims <= CSREC_TILE_AXES)
+        return more ? "give it more memory, or take a preset that works in tiles: fast, balanced, "
+                      "best"
+                    : "take a preset that works in tiles: fast, balanced, best";
+    return more ? "give it more memory, take a cheaper preset, or recover parts of the signal"
+                : "take a cheaper preset, or recover parts of the signal";
+}
+
 csrec_status csrec_plan_check(const csrec_plan *plan, csrec_error *error) {
     const csrec_estimate *e = &plan->estimate;
     uint64_t memory = e->memory < plan->available ? e->memory : plan->available;
     if (!e->method || e->bytes <= memory) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
-                      "recovery needs %.1f MiB where %.1f MiB of memory may be used; take a "
-                      "cheaper preset, fewer threads, or recover parts of the signal",
-                      (double)e->bytes / 1048576, (double)memory / 1048576);
+                      "recovery needs %.1f MiB where %.1f MiB of memory may be used; %s",
+                      (double)e->bytes / 1048576, (double)memory / 1048576, remedy(plan));
 }
 
 csrec_status csrec_recover_estimate(const csrec_measurement *measurement,

@@ -10,6 +10,7 @@ typedef struct csrec_plan {
     csrec_estimate estimate;
     csrec_tiling tiling;
     uint64_t available; /* to the process, whatever the options allow */
+    bool parts;         /* can be recovered in tiles */
 } csrec_plan;
 
 /* parts: the signal may be recovered in tiles. */

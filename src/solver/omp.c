@@ -140,7 +140,9 @@ static csrec_solver_need need(const csrec_solver_size *size) {
     double most = size->m < size->n ? size->m : size->n;
     double room = size->atoms > 0.0 ? size->atoms : most;
     double picks = size->atoms > 0.0 ? size->atoms : most / 3.0;
-    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * picks * (size->m + room), picks,
+    double columns = 8.0 * (3.0 * size->n + size->m); /* norms, x, c and r: no least squares */
+    double chosen = fmin(size->n, 4096.0 * picks);    /* in pages */
+    return (csrec_solver_need){columns + chosen + 8.0 * picks * (size->m + room), picks,
                                per_product * 4.0 * picks * picks * size->m};
 }
 
