@@ -701,8 +701,9 @@ CSREC_API csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn
  * from the allocations and within a fifth of what is measured beyond 64 MiB; seconds are counts of
  * the work times rates of one machine (bench/estimate.sh), within a factor of 3 for presets, adaptive
  * grids, thresholding, Gaussian groups and mixtures on machines like it; of pursuits and sparse
- * solvers the iterations are not known before, and they are a guess. The fifth holds where the C
- * library gives large blocks back to the system when they are freed. That of GNU raises the size
+ * solvers the iterations are not known before, and they are a guess. Threads that wait for a
+ * processor may take less than is counted. The fifth holds where the C library gives large blocks
+ * back to the system when they are freed. That of GNU raises the size
  * from which it does so, up to 32 MiB, with every block that is freed, and then keeps more than is
  * counted; csrecover calls mallopt(M_MMAP_THRESHOLD, 1 << 20) once at its start, which ends that.
  *

@@ -1,0 +1,94 @@
+/* csrecover --memory: tiles, what is told of them, refusals. */
+#include "tools.h"
+
+/* Large enough for tiles. */
+static int make_large(void **state) {
+    if (make_inputs(state)) return -1;
+    make_picture("large.png", 560, 530, 1, 8, false);
+    run_well("$S large.png -q -o m.npz -r 0.05");
+    return 0;
+}
+
+/* The number after "key": in the object that begins with "of": of the text. */
+static double number_of(const char *text, const char *of, const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": {", of);
+    const char *at = strstr(text, quoted);
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    if (at) at = strstr(at, quoted);
+    if (!at) fail_msg("no %s of %s in: %s", key, of, text);
+    return strtod(at + strlen(quoted), NULL);
+}
+
+static void little_memory_makes_tiles(void **state) {
+    (void)state;
+    char command[256];
+    double difference, variance;
+    run_well("$R m.npz -q -t 1 -Q balanced --json -o whole.png");
+    const char *text = read_text("out");
+    double bytes = number_of(text, "estimate", "bytes");
+    assert_true(number_of(text, "estimate", "tiles") == 1.0);
+    assert_true(number_of(text, "estimate", "seconds") > 0.0);
+    assert_true(number_of(text, "estimate", "threads") == 1.0);
+    assert_non_null(strstr(text, "\"method\": \"basis\""));
+    int given = (int)(0.8 * bytes / 1048576.0);
+    snprintf(command, sizeof command,
+             "$R m.npz -v -t 1 -Q balanced --memory %d --json -o tiles.png", given);
+    run_well(command);
+    text = read_text("out");
+    double tiles = number_of(text, "estimate", "tiles");
+    assert_true(tiles > 1.0 && number_of(text, "estimate", "bytes") <= given * 1048576.0);
+    snprintf(command, sizeof command, " threads; %.0f tiles of ", tiles);
+    text = read_text("err");
+    if (!strstr(text, command)) fail_msg("'%s' is not in: %s", command, text);
+    compare("large.png", "tiles.png", &difference, &variance);
+    assert_true(difference < 0.2 * variance);
+    compare("whole.png", "tiles.png", &difference, &variance);
+    assert_true(difference > 0.0 && difference < 0.02 * variance);
+    run_well("$R m.npz -q -t 1 -Q balanced --memory 4000 -o ample.png");
+    compare("whole.png", "ample.png", &difference, &variance);
+    assert_true(difference == 0.0);
+}
+
+static void presets_are_estimated(void **state) {
+    (void)state;
+    const char *name;
+    char line[64];
+    csrec_recover_options options;
+    csrec_measurement m = {.shape = {2, {1, 1}}, .n = 1, .channels = 1};
+    run_well("$R m.npz --info");
+    const char *text = read_text("out");
+    for (int i = 0; (name = csrec_recover_preset(i, &m, &options)); i++) {
+        snprintf(line, sizeof line, "\n%-9s about ", name);
+        const char *at = strstr(text, line);
+        double seconds = 0.0, mebibytes = 0.0;
+        if (!at || sscanf(at + strlen(line), "%lf s and %lf MiB", &seconds, &mebibytes) != 2)
+            fail_msg("no estimate of %s in: %s", name, text);
+        assert_true(seconds > 0.0 && mebibytes > 560 * 530 * 8 / 1048576.0);
+    }
+    run_well("$R m.npz --info --json");
+    text = read_text("out");
+    assert_non_null(strstr(text, "\"estimates\": {"));
+    for (int i = 0; (name = csrec_recover_preset(i, &m, NULL)); i++) {
+        assert_true(number_of(text, name, "bytes") > 560 * 530 * 8);
+        assert_true(number_of(text, name, "seconds") > 0.0);
+        assert_true(number_of(text, name, "tiles") >= 1.0);
+    }
+}
+
+static void too_little_is_refused(void **state) {
+    (void)state;
+    expect_mistake("$R m.npz -Q balanced --memory 2 -o no.png", 1,
+                   "where 2.0 MiB of memory may be used; give it more memory");
+    expect_mistake("$R m.npz --shifts 1 --memory 2 -o no.npy", 1,
+                   "take a preset that works in tiles: fast, balanced, best");
+    expect_mistake("$R m.npz --memory 0 -o no.png", 2, "--memory");
+    expect_mistake("$R m.npz --memory much -o no.png", 2, "--memory");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(little_memory_makes_tiles),
+                                       cmocka_unit_test(presets_are_estimated),
+                                       cmocka_unit_test(too_little_is_refused)};
+    return cmocka_run_group_tests(tests, make_large, remove_inputs);
+}
