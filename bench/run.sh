@@ -1,7 +1,7 @@
 #!/bin/sh
-# run.sh [speed|memory|pictures|solvers|learn|peers|sidebyside|all] [OPTION...] - builds the default preset and measures;
+# run.sh [speed|memory|estimate|silences|pictures|solvers|learn|peers|sidebyside|all] [OPTION...] - builds the default preset and measures;
 # results go to bench/results/<name>.json and a table to the terminal. Options go to the program:
-# speed: --quick, --image FILE.png; memory: --samples LOG2N; pictures: --images DIR, --quick;
+# speed: --quick, --image FILE.png; memory: --samples LOG2N; estimate: --quick; silences: EDGE SECONDS; pictures: --images DIR, --quick;
 # solvers: --trials T; peers, sidebyside: --images DIR, --quick.
 # Then bench/tables.py puts the results into README.md and docs.
 set -eu
@@ -14,6 +14,8 @@ results=bench/results
 
 speed() { build/bench/bench_pursuit --json "$results/pursuit.json" "$@"; }
 memory() { build/bench/bench_scale --json "$results/scale.json" "$@"; }
+estimate() { python3 bench/estimate.py --json "$results/estimate.json" "$@"; }
+silences() { build/bench/bench_silences --json "$results/silences.json" "$@"; }
 pictures() {
     if python3 -c 'import numpy' 2>/dev/null; then
         python3 bench/pictures.py --json "$results/pictures.json" "$@"
@@ -52,9 +54,9 @@ through_python() {
 }
 
 case $what in
-speed | memory | pictures | solvers | learn | peers | sidebyside | all) ;;
+speed | memory | estimate | silences | pictures | solvers | learn | peers | sidebyside | all) ;;
 *)
-    say "usage: bench/run.sh [speed|memory|pictures|solvers|learn|peers|sidebyside|all] [OPTION...]"
+    say "usage: bench/run.sh [speed|memory|estimate|silences|pictures|solvers|learn|peers|sidebyside|all] [OPTION...]"
     exit 2
     ;;
 esac
@@ -65,6 +67,8 @@ if [ "$what" = all ]; then
     speed
     pictures || say "pictures: left out"
     memory
+    estimate || say "estimate: left out"
+    silences
     solvers
     peers || say "peers: left out"
     sidebyside || say "sidebyside: left out"

@@ -1,4 +1,4 @@
-/* silences.c [EDGE [SECONDS [WAY]]] - the longest time between two reports of progress, the first
+/* silences.c [--json FILE] [EDGE [SECONDS [WAY]]] - the longest time between two reports of progress, the first
  * and last included, of each method on a picture of EDGE x EDGE (2048), one thread. After SECONDS
  * (60) the callback asks to stop: `stop` is the time from there to the return. */
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "csrec.h"
+#include "bench.h"
 
 typedef struct way {
     const char *name, *solver, *basis;
@@ -68,12 +68,23 @@ static listener begin(double seconds) {
     return (listener){.begun = t, .last = t, .limit = seconds, .stage = "start"};
 }
 
+/* NULL: no file. */
+static bench_json *json;
+
 static void end(listener *l, const char *name, int status) {
     double stop = l->asked > 0.0 ? now() - l->asked : 0.0;
     hear(l, "return", 0);
     printf("%-24s %8.1f %8lld %9.3f %9.3f  %s%s\n", name, now() - l->begun, (long long)l->calls,
            l->longest, stop, l->before, status ? " (failed)" : "");
     fflush(stdout);
+    if (!json || status) return;
+    bench_json_begin(json, NULL, '{');
+    bench_json_text(json, "way", name);
+    bench_json_number(json, "seconds", now() - l->begun);
+    bench_json_number(json, "longest", l->longest);
+    bench_json_number(json, "stop", stop);
+    bench_json_text(json, "where", l->before);
+    bench_json_end(json, '}');
 }
 
 static void recover(const csrec_measurement *m, const way *w, double seconds, double *signal) {
@@ -147,6 +158,13 @@ static void solve_many(int64_t m, int64_t n, int64_t count, int64_t atoms, doubl
 }
 
 int main(int argc, char **argv) {
+    bench_json file;
+    if (argc > 2 && strcmp(argv[1], "--json") == 0) {
+        file = bench_json_open(argv[2]);
+        json = &file;
+        argc -= 2;
+        argv += 2;
+    }
     int64_t edge = argc > 1 ? atoll(argv[1]) : 2048, entries = edge * edge;
     double seconds = argc > 2 ? atof(argv[2]) : 60.0;
     const char *only = argc > 3 ? argv[3] : NULL;
@@ -166,6 +184,12 @@ int main(int argc, char **argv) {
         int64_t x = m.index[k] % edge, y = m.index[k] / edge;
         m.y[k] = (double)((x * 5 / edge + y * 3 / edge) % 2 * 120 + x * 60 / edge + k % 11);
     }
+    if (json) {
+        bench_machine(json);
+        bench_json_integer(json, "edge", edge);
+        bench_json_number(json, "limit", seconds);
+        bench_json_begin(json, "rows", '[');
+    }
     printf("%-24s %8s %8s %9s %9s  %s\n", "way", "seconds", "reports", "longest", "stop", "where");
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
         if (!only || strcmp(only, ways[w].name) == 0) recover(&m, &ways[w], seconds, signal);
@@ -174,6 +198,10 @@ int main(int argc, char **argv) {
         learn("pca, covariance", 20000, 1024, seconds);
     if (!only || strcmp(only, "pca, gram") == 0) learn("pca, gram", 1500, 20000, seconds);
     if (!only || strcmp(only, "gmm, learning") == 0) learn("gmm, learning", 100000, 64, seconds);
+    if (json) {
+        bench_json_end(json, ']');
+        bench_json_close(json);
+    }
     free(signal);
     csrec_measurement_clear(&m);
     return 0;

@@ -353,9 +353,32 @@ def family(results):
         f"of {data['family']['members']:,} others. {named(data['machine'])}.")
 
 
+def estimates(results):
+    data = results("estimate")
+    rows = [(f"`{r['options']}`", " x ".join(map(str, r["shape"])) + (
+             ", colour" if r["channels"] == 3 else ""), f"{r['bytes'] / 2 ** 20:,.0f}",
+             f"{r['peak'] / 2 ** 20:,.0f}", f"{r['seconds']:.2f}", f"{r['wall']:.2f}",
+             f"{r['wall'] / r['seconds']:.2f}") for r in data["rows"]]
+    return table(("recovery", "signal", "MiB estimated", "MiB measured", "s estimated",
+                  "s measured", "measured / estimated"), rows) + (
+        f"\n\n25 % of the entries, {data['rows'][0]['threads']} threads. Memory is the tool's whole "
+        f"peak, of which some 20 MiB are programs and libraries. {named(data['machine'])}.")
+
+
+def silences(results):
+    data = results("silences")
+    rows = [(r["way"], f"{r['seconds']:.1f}", f"{r['longest']:.2f}", f"{r['stop']:.2f}")
+            for r in data["rows"]]
+    return table(("recovery", "s in all", "longest silence, s", "from a request to stop, s"),
+                 rows) + (f"\n\nOne thread, a picture of {data['edge']} x {data['edge']} of which 25 % "
+                          f"are known; asked to stop after {data['limit']:g} s. "
+                          f"{named(data['machine'])}.")
+
+
 TABLES = {"speed": speed, "targets": targets, "memory": memory, "scale": scale,
           "quality": quality, "pictures": quality, "cuda": cuda, "solvers": solvers,
-          "sidebyside": sidebyside, "learn": learn, "family": family}
+          "sidebyside": sidebyside, "learn": learn, "family": family,
+          "estimate": estimates, "silences": silences}
 # The closing comment may be missing, or lie beyond the next opening one: then it is put in.
 MARKER = re.compile(r"<!-- bench:(\w+) -->\n?(?:(?:(?!<!-- bench:).)*?<!-- /bench -->)?", re.S)
 

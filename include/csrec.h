@@ -699,7 +699,7 @@ CSREC_API csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn
 
 /* Memory and time that csrec_recover will take with these options, on the CPU. Bytes are counted
  * from the allocations and within a fifth of what is measured beyond 64 MiB; seconds are counts of
- * the work times rates of one machine (bench/estimate.sh), within a factor of 3 for presets, adaptive
+ * the work times rates of one machine (bench/estimate.py), within a factor of 3 for presets, adaptive
  * grids, thresholding, Gaussian groups and mixtures on machines like it; of pursuits and sparse
  * solvers the iterations are not known before, and they are a guess. Threads that wait for a
  * processor may take less than is counted. The fifth holds where the C library gives large blocks

@@ -1,5 +1,5 @@
 /* estimate.h - memory and time that a recovery will take. Each method counts its own allocations
- * beside them; the rates of work are measured by bench/estimate.sh. */
+ * beside them; the rates of work are measured by bench/estimate.py. */
 #ifndef CSREC_RECOVER_ESTIMATE_H
 #define CSREC_RECOVER_ESTIMATE_H
 

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""estimate.py --json FILE [--quick] - what csrecover says of memory and time before a recovery, beside
+what the recovery then takes: peak of resident memory, seconds by the clock and of the processors.
+Samples of a traced scene, and values of a smooth volume."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import machine
+
+BUILD = Path(__file__).resolve().parent.parent / "build"
+RATE = 0.25
+
+# What csrecover is asked for, and edges of the pictures, colour, and of the volumes, of one channel.
+ROWS = [("default", [], (256, 1024), ()),
+        ("fast", ["--quality", "fast"], (256, 1024), (64,)),
+        ("balanced", ["--quality", "balanced"], (256, 1024), ()),
+        ("best", ["--quality", "best"], (256, 512), (64,)),
+        ("gaussian, effort=0", ["--solver", "gaussian", "--set", "effort=0"], (256, 512), ()),
+        ("gmm", ["--solver", "gmm"], (256, 512), ()),
+        ("16 grids", ["--shifts", "16"], (256, 1024), (64,)),
+        ("one grid", ["--shifts", "1"], (256, 1024), (64,)),
+        ("fista, wavelet", ["--solver", "fista", "--basis", "wavelet"], (256,), ())]
+
+
+def scan(folder, edge, dims):
+    """A measurement of that size, made once."""
+    path = folder / f"{edge}-{dims}.npz"
+    if path.exists():
+        return path
+    if dims == 2:
+        subprocess.run([BUILD / "samples/raytrace", "--width", str(edge), "--height", str(edge),
+                        "--rate", str(RATE), "-o", path], check=True, stdout=subprocess.DEVNULL)
+        return path
+    at = np.linspace(0, 1, edge)
+    x, y, z = np.meshgrid(at, at, at, indexing="ij")
+    values = np.sin(9 * x * y) + np.cos(7 * z + 3 * x) + (x + y > z)
+    index = np.random.default_rng(1).choice(edge ** 3, int(RATE * edge ** 3), replace=False)
+    np.savez(path, y=values.ravel()[index], index=index, shape=np.array(values.shape))
+    return path
+
+
+def run(options, path):
+    """The tool's JSON, and (peak in bytes, seconds by the clock, seconds of the processors)."""
+    command = [BUILD / "csrecover", path, "-o", path.with_suffix(".out.npy"), "-q", "--json",
+               "--backend", "cpu", *options]
+    with tempfile.TemporaryFile() as out:
+        start = time.monotonic()
+        child = subprocess.Popen(command, stdout=out)
+        _, status, used = os.wait4(child.pid, 0)
+        wall = time.monotonic() - start
+        if status:
+            sys.exit(f"estimate.py: {' '.join(map(str, command))}: status {status}")
+        out.seek(0)
+        return json.load(out), (used.ru_maxrss * 1024, wall, used.ru_utime + used.ru_stime)
+
+
+def measure(name, options, path, edge, dims):
+    told, (peak, wall, processors) = run(options, path)
+    estimate = told["estimate"]
+    row = {"options": name, "shape": [edge] * dims, "channels": told["channels"],
+           "threads": estimate["threads"], "bytes": estimate["bytes"], "peak": peak,
+           "seconds": estimate["seconds"], "wall": wall, "processors": processors}
+    print(f"{name:20} {edge:5}^{dims}  {estimate['bytes'] / 2**20:8.1f} MiB, measured "
+          f"{peak / 2**20:8.1f};  {estimate['seconds']:7.2f} s, measured {wall:7.2f}", flush=True)
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", required=True)
+    parser.add_argument("--quick", action="store_true", help="the smallest size of each")
+    args = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, options, *sizes in ROWS:
+            for dims, edges in zip((2, 3), sizes):
+                for edge in edges[:1] if args.quick else edges:
+                    path = scan(Path(folder), edge, dims)
+                    rows.append(measure(name, options, path, edge, dims))
+    machine.write(args.json, {"machine": machine.describe(BUILD), "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
