@@ -698,14 +698,15 @@ CSREC_API csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn
 /* ------------------------------------------------------------------ estimates --------------- */
 
 /* Memory and time that csrec_recover will take with these options, on the CPU. Bytes are counted
- * from the allocations and within a fifth of what is measured beyond 64 MiB; seconds are counts of
- * the work times rates of one machine (bench/estimate.py), within a factor of 3 for presets, adaptive
- * grids, thresholding, Gaussian groups and mixtures on machines like it; of pursuits and sparse
- * solvers the iterations are not known before, and they are a guess. Threads that wait for a
- * processor may take less than is counted. The fifth holds where the C library gives large blocks
- * back to the system when they are freed. That of GNU raises the size
- * from which it does so, up to 32 MiB, with every block that is freed, and then keeps more than is
- * counted; csrecover calls mallopt(M_MMAP_THRESHOLD, 1 << 20) once at its start, which ends that.
+ * from the allocations. Beyond 64 MiB the peak of one thread was within a fifth of them, but for
+ * several grids of a colour picture, which took a quarter less; threads that wait for a processor
+ * take less, too. Seconds are counts of the work times rates of one machine, and were within a
+ * factor of 3 there (docs/measured.md, by bench/estimate.py); of pursuits and sparse solvers the
+ * iterations are not known before, and they are a guess.
+ *
+ * The count holds where the C library gives large blocks back to the system when they are freed.
+ * GNU's raises the size from which it does so, up to 32 MiB, with every block that is freed, and
+ * then keeps more; csrecover calls mallopt(M_MMAP_THRESHOLD, 1 << 20) at its start against that.
  *
  * What does not fit into memory is recovered in overlapping tiles, where its method allows it:
  * adaptive grids, thresholded blocks, Gaussian groups and mixtures, of up to three axes. Memory is

@@ -329,7 +329,7 @@ csrec_status csrec_recover_gmm(const csrec_measurement *measurement,
 
 /* Seconds of one thread, for an entry of a patch's covariance: each round of learning and of
  * choosing, by component; each round of conditioning. */
-static const double PER_POSTERIOR = 1.2e-10, PER_CONDITION = 2.5e-10;
+static const double PER_POSTERIOR = 4e-11, PER_CONDITION = 2.5e-10;
 
 csrec_need csrec_need_of_gmm(const csrec_task *task) {
     const csrec_param *p = csrec_solver_gmm.params;
