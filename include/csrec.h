@@ -156,6 +156,11 @@ CSREC_API csrec_status csrec_image_write(const char *path, const csrec_image *im
                                          csrec_error *error);
 CSREC_API void csrec_image_clear(csrec_image *image);
 
+/* A whole signal from a PNG or a NumPy .npy array, told by its first bytes; path "-" is stdin. Of an
+ * array bits is 0, and pixels have its type and shape. Free with csrec_image_clear. */
+CSREC_API csrec_status csrec_signal_read(const char *path, csrec_image *signal,
+                                         csrec_error *error);
+
 /* ------------------------------------------------------------------ sampling ---------------- */
 
 typedef enum csrec_pattern {
@@ -625,7 +630,8 @@ typedef struct csrec_model csrec_model;
 
 /* Arrays are copied and converted. CSREC_ARGUMENT: unknown kind or array; CSREC_DATA, naming the
  * array: one is missing, shapes disagree, an entry is not finite or beyond 1e100, a weight or variance
- * is negative, weights do not sum to 1, a covariance is not symmetric. */
+ * is negative, weights do not sum to 1, a covariance is not symmetric, black and white of a
+ * scale are less than 1e-100 apart. */
 CSREC_API csrec_status csrec_model_create(const char *kind, int count, const char *const *names,
                                           const csrec_array *const *arrays, csrec_model **model,
                                           csrec_error *error);

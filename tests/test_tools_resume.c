@@ -141,6 +141,19 @@ static void a_change_while_it_is_read_is_refused(void **state) {
     remove("pipe");
 }
 
+/* A pipe can be opened and read once only. */
+static void a_pipe_is_a_reference_and_an_input(void **state) {
+    (void)state;
+    make_scans();
+    run_well("rm -f pipe new.html && mkfifo pipe && { timeout 60 cat gray.png >pipe & } && timeout 60 "
+             "$R a.npz -s 1 -o p.png --reference pipe --json >p.json && "
+             "$R a.npz -s 1 -o p.png --reference gray.png --json >q.json && "
+             "grep -o '\"psnr.*' p.json >p && grep -o '\"psnr.*' q.json | cmp - p");
+    run_well("{ timeout 60 cat gray.png >pipe & } && timeout 60 $S pipe -o p.npz -r 0.3 && "
+             "$S gray.png -o q.npz -r 0.3 && cmp p.npz q.npz");
+    remove("pipe");
+}
+
 /* The tools read what they write, whole or through a pipe. */
 static void fingerprints_are_no_values(void **state) {
     (void)state;
@@ -203,6 +216,7 @@ int main(void) {
                                        cmocka_unit_test(other_settings_are_done_again),
                                        cmocka_unit_test(what_goes_with_the_result_is_asked_for_too),
                                        cmocka_unit_test(a_change_while_it_is_read_is_refused),
+                                       cmocka_unit_test(a_pipe_is_a_reference_and_an_input),
                                        cmocka_unit_test(fingerprints_are_no_values),
                                        cmocka_unit_test(any_interruption_comes_to_the_same_bytes)};
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);

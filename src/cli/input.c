@@ -1,7 +1,6 @@
 /* input.c - reads PNG pictures and .npy arrays as signals with channels. */
 #include "input.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,52 +9,6 @@ static csrec_status fail(csrec_error *error, csrec_status status, const char *pa
                          const char *what) {
     snprintf(error->text, sizeof error->text, "%s: %s", path, what);
     return status;
-}
-
-static csrec_status fail_open(csrec_error *error, const char *path, int cause) {
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    if (cause == EISDIR) return fail(error, CSREC_FILE, name, "is a folder; name a file");
-    snprintf(error->text, sizeof error->text, "%s: cannot be read (%s); check the name", name,
-             strerror(cause));
-    return CSREC_FILE;
-}
-
-/* What a first byte that no signal starts with says. */
-static csrec_status refuse_format(csrec_error *error, const char *path, int byte) {
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    if (byte == EOF) return fail(error, CSREC_FORMAT, name, "is empty; write the file again");
-    if (byte == 'P')
-        return fail(error, CSREC_FORMAT, name,
-                    "may be an .npz archive, and holds no single signal; save the array as .npy");
-    return fail(error, CSREC_FORMAT, name,
-                "neither a PNG picture nor a NumPy .npy array; convert it to one of these");
-}
-
-/* The first byte, left in place for the reader that comes next; EOF if there is none. */
-static csrec_status first_byte(const char *path, int *byte, csrec_error *error) {
-    bool from_stdin = strcmp(path, "-") == 0;
-    FILE *file = from_stdin ? stdin : fopen(path, "rb");
-    if (!file) return fail_open(error, path, errno);
-    errno = 0;
-    *byte = getc(file);
-    int cause = ferror(file) ? errno : 0;
-    if (from_stdin)
-        ungetc(*byte, file);
-    else
-        fclose(file);
-    return cause ? fail_open(error, path, cause) : CSREC_OK;
-}
-
-static csrec_status read_picture(const char *path, cli_signal *signal, csrec_error *error) {
-    csrec_image image = {0};
-    csrec_status status = csrec_image_read(path, &image, error);
-    if (status) return status;
-    *signal = (cli_signal){.values = image.pixels,
-                           .alpha = image.alpha,
-                           .bits = image.bits,
-                           .palette = image.palette,
-                           .partial = image.partial};
-    return CSREC_OK;
 }
 
 /* Separates the channels' axis. Pictures always have one. */
@@ -79,18 +32,15 @@ static csrec_status split_shape(const char *path, bool channels_last, cli_signal
 
 csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *signal,
                              csrec_error *error) {
-    cli_signal read = {0};
-    int byte = EOF;
-    csrec_status status = first_byte(path, &byte, error);
+    csrec_image image = {0};
+    csrec_status status = csrec_signal_read(path, &image, error);
     if (status) return status;
-    bool picture = byte == 0x89; /* \x89PNG against \x93NUMPY */
-    if (picture)
-        status = read_picture(path, &read, error);
-    else if (byte == 0x93)
-        status = csrec_array_read(path, &read.values, error);
-    else
-        return refuse_format(error, path, byte);
-    if (!status) status = split_shape(path, picture || channels_last, &read, error);
+    cli_signal read = {.values = image.pixels,
+                       .alpha = image.alpha,
+                       .bits = image.bits,
+                       .palette = image.palette,
+                       .partial = image.partial};
+    status = split_shape(path, image.bits > 0 || channels_last, &read, error);
     if (status)
         cli_signal_clear(&read);
     else
