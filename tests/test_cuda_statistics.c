@@ -54,6 +54,14 @@ static void centring_takes_the_mean(void **state) {
     }
 }
 
+static void centring_out_of_range_is_refused(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    float X[6] = {1.0f, 3e38f, 0.0f, -1.0f, 2.0f, 5.0f};
+    double mean[3] = {0.0, -3e38, 1.0};
+    assert_int_equal(csrec_center_on("cuda", 2, 3, X, mean, 0, NULL), CSREC_DATA);
+}
+
 /* Blocks of 128 columns in odd and even numbers, the last of any width: pairs of tiles, and tiles
  * without a neighbour. */
 static void many_columns_are_covered(void **state) {
@@ -177,6 +185,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(follows_direct_sums),      cmocka_unit_test(centring_takes_the_mean),
+        cmocka_unit_test(centring_out_of_range_is_refused),
         cmocka_unit_test(many_columns_are_covered), cmocka_unit_test(chunks_add_up),
         cmocka_unit_test(any_numbers_are_accurate), cmocka_unit_test(mistakes_are_refused),
     };

@@ -2,6 +2,7 @@
 #include "backend/statistics.h"
 
 #include "backend/backend.h"
+#include "model/statistics.h"
 
 /* *device: NULL for the CPU, which auto takes. */
 static csrec_status choose(const char *backend, const csrec_statistics_device **device,
@@ -37,8 +38,9 @@ csrec_status csrec_center_on(const char *backend, int64_t m, int64_t n, float *X
     const csrec_statistics_device *device;
     csrec_status status = choose(backend, &device, error);
     if (status) return status;
-    return device ? device->center(m, n, X, mean, error)
-                  : csrec_center(m, n, X, mean, threads, error);
+    if (!device) return csrec_center(m, n, X, mean, threads, error);
+    status = device->center(m, n, X, mean, error);
+    return status ? status : csrec_statistics_check_centred(m, n, X, threads, error);
 }
 
 csrec_status csrec_covariance_on(const char *backend, int64_t m, int64_t n, const float *X,

@@ -254,6 +254,12 @@ csrec_status csrec_mean(int64_t m, int64_t n, const float *X, const double *weig
     return status;
 }
 
+static csrec_status judge_centred(bool finite, csrec_error *error) {
+    return finite ? CSREC_OK
+                  : csrec_fail(error, CSREC_DATA,
+                               "X less its mean is beyond the range of a float32; scale it");
+}
+
 csrec_status csrec_center(int64_t m, int64_t n, float *X, const double *mean, int threads,
                           csrec_error *error) {
     if (m < 1 || n < 1)
@@ -269,9 +275,15 @@ csrec_status csrec_center(int64_t m, int64_t n, float *X, const double *mean, in
         }
         finite = finite && row;
     }
-    return finite ? CSREC_OK
-                  : csrec_fail(error, CSREC_DATA,
-                               "X less its mean is beyond the range of a float32; scale it");
+    return judge_centred(finite, error);
+}
+
+csrec_status csrec_statistics_check_centred(int64_t m, int64_t n, const float *X, int threads,
+                                            csrec_error *error) {
+    bool finite = true;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads(threads)) reduction(&& : finite)
+    for (int64_t i = 0; i < m * n; i++) finite = finite && fabsf(X[i]) <= FLT_MAX;
+    return judge_centred(finite, error);
 }
 
 csrec_status csrec_covariance(int64_t m, int64_t n, const float *X, const double *weights,
