@@ -40,6 +40,29 @@ static void absurd_models_are_refused(void **state) {
     }
 }
 
+/* Samples that the scales of both take to where no model reaches. */
+static void samples_beyond_a_model_are_refused(void **state) {
+    (void)state;
+    const double factors[] = {1.0, 1e60, 1e99, 1e102, 1e200, 1e308};
+    const char *const kinds[] = {"pca", "gmm"};
+    problem p;
+    set_measurement(&p, 2, 1);
+    p.m.scale[1] = 1.0;
+    for (int k = 0; k < 2; k++) {
+        p.model = make_model(&p, kinds[k], true);
+        for (int f = 0; f < 6; f++) {
+            way w = {.model = kinds[k], .shifts = -1};
+            run r = {.factor = factors[f]};
+            snprintf(w.name, sizeof w.name, "%s, black 0, white 1", kinds[k]);
+            recover(&w, &p, &r);
+            check_sane(&w, &p, &r);
+            if (factors[f] > 1e100 && !(r.status && strstr(r.error.text, "'scale'")))
+                fail_run(&w, &p, &r, "not refused by the scales");
+        }
+        csrec_model_destroy(p.model);
+    }
+}
+
 /* Large and small entries that are let in end in a recovery that ends. */
 static void large_filters_end(void **state) {
     (void)state;
@@ -266,6 +289,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(absurd_models_are_refused),
+        cmocka_unit_test(samples_beyond_a_model_are_refused),
         cmocka_unit_test(large_filters_end),
         cmocka_unit_test(dense_systems),
         cmocka_unit_test(many_right_hand_sides),

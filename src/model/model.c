@@ -109,10 +109,6 @@ static csrec_status check_axes(const csrec_model_field *field, const csrec_array
     return CSREC_OK;
 }
 
-/* Products of two entries and their squares are finite. Learned from float32, whose squares are
- * below 1.2e77, no entry comes near. */
-static const double MOST = 1e100;
-
 static csrec_status check_entries(const csrec_model_field *field, const csrec_array *array,
                                   const char *name, csrec_error *error) {
     for (int64_t i = 0; i < array->count; i++) {
@@ -120,9 +116,9 @@ static csrec_status check_entries(const csrec_model_field *field, const csrec_ar
         if (!isfinite(value))
             return csrec_model_fail(name, field->name, error, "entry %lld is not finite",
                                     (long long)i);
-        if (fabs(value) > MOST)
+        if (fabs(value) > CSREC_MODEL_MOST)
             return csrec_model_fail(name, field->name, error, "entry %lld is %g; must be within %g",
-                                    (long long)i, value, MOST);
+                                    (long long)i, value, CSREC_MODEL_MOST);
         if (field->sign && value < 0.0)
             return csrec_model_fail(name, field->name, error, "entry %lld is %g; must be >= 0",
                                     (long long)i, value);
@@ -145,10 +141,20 @@ csrec_status csrec_model_check_shapes(const csrec_model *model, const char *name
     return status;
 }
 
+static csrec_status check_scale(const csrec_model *model, const char *name, csrec_error *error) {
+    const csrec_array *scale = csrec_model_array(model, "scale");
+    const double *ends = scale ? scale->data : (double[]){0.0, 1.0};
+    if (fabs(ends[1] - ends[0]) >= 1.0 / CSREC_MODEL_MOST) return CSREC_OK;
+    return csrec_model_fail(name, "scale", error,
+                            "black and white are %g and %g; must differ by at least %g", ends[0],
+                            ends[1], 1.0 / CSREC_MODEL_MOST);
+}
+
 csrec_status csrec_model_check(const csrec_model *model, const char *name, csrec_error *error) {
     csrec_status status = csrec_model_check_shapes(model, name, error);
     for (int f = 0; f < CSREC_MODEL_FIELDS && model->type->fields[f].name && !status; f++)
         status = check_entries(&model->type->fields[f], &model->arrays[f], name, error);
+    if (!status) status = check_scale(model, name, error);
     return status || !model->type->check ? status : model->type->check(model, name, error);
 }
 

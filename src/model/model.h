@@ -6,6 +6,10 @@
 
 enum { CSREC_MODEL_FIELDS = 12, CSREC_MODEL_TEXTS = 5, CSREC_MODEL_TEXT_ROOM = 1024 };
 
+/* Products of two entries and their squares are finite. Learned from float32, whose squares are
+ * below 1.2e77, no entry comes near. */
+#define CSREC_MODEL_MOST 1e100
+
 /* An array of a kind. axes: a character an axis; a letter is the same extent in every array of the
  * model, a digit is that extent; "" is a scalar. */
 typedef struct csrec_model_field {

@@ -26,9 +26,6 @@ static csrec_status check_entries(const csrec_model *model, int64_t entries, con
         return csrec_model_fail(name, "shape", error,
                                 "is for %lld entries of %lld channels, but 'mean' has %lld",
                                 (long long)count, (long long)channels, (long long)entries);
-    const csrec_array *scale = csrec_model_array(model, "scale");
-    if (scale && reals(model, "scale")[0] == reals(model, "scale")[1])
-        return csrec_model_fail(name, "scale", error, "black and white are the same value");
     return CSREC_OK;
 }
 

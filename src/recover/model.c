@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "recover/basis.h"
 #include "recover/gmm.h"
 
@@ -53,6 +54,24 @@ double csrec_samples_residual(const csrec_measurement *measurement, const double
     return y > 0.0 ? sqrt(r / y) : 0.0;
 }
 
+/* Samples in units of the model are within what its entries are. */
+static csrec_status check_scales(const csrec_measurement *measurement, const csrec_model *model,
+                                 csrec_error *error) {
+    const csrec_array *scale = csrec_model_array(model, "scale");
+    const double *from = measurement->scale, *to = scale ? scale->data : NULL;
+    if (!to || from[0] == from[1]) return CSREC_OK;
+    csrec_model_units units = csrec_model_units_of(model, measurement, 1.0);
+    bool within = true;
+    for (int64_t i = 0; i < measurement->n * measurement->channels && within; i++)
+        within = fabs(units.gain * measurement->y[i] + units.offset) <= CSREC_MODEL_MOST;
+    if (within) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "samples in units of the model are beyond %g: black and white are %g and %g "
+                      "in the model's array 'scale', %g and %g in the measurement's; mend one of "
+                      "both",
+                      CSREC_MODEL_MOST, to[0], to[1], from[0], from[1]);
+}
+
 csrec_status csrec_recover_model(const csrec_measurement *measurement,
                                  const csrec_recover_options *options, double unit, double *signal,
                                  csrec_recover_report *report, csrec_error *error) {
@@ -72,6 +91,8 @@ csrec_status csrec_recover_model(const csrec_measurement *measurement,
             return csrec_fail(error, CSREC_ARGUMENT,
                               "a model of kind %s is not for solver %s; leave one of both out",
                               kind, solver);
+        csrec_status status = check_scales(measurement, options->model, error);
+        if (status) return status;
         return ways[i].recover(measurement, options, unit, signal, report, error);
     }
     return csrec_fail(error, CSREC_UNSUPPORTED, "there is no recovery with models of kind %s",
