@@ -82,17 +82,13 @@ static void print_exit_codes(const char *text) {
     }
 }
 
-/* false: out of memory. */
-static bool print_listing(const cli_tool *tool) {
-    cli_text text;
-    if (!tool->listing) return true;
-    if (!cli_text_open(&text)) return false;
-    tool->listing(text.file);
-    if (!cli_text_close(&text)) return false;
-    printf(".SH METHODS\n");
-    cli_roff_lines(text.bytes);
-    free(text.bytes);
-    return true;
+/* What the commands list; taken before the page begins, so that no half of one is printed. false:
+ * out of memory. */
+static bool take_listings(const cli_program *program, cli_text *text) {
+    if (!cli_text_open(text)) return false;
+    for (int c = 0; c < program->n_commands; c++)
+        if (program->commands[c]->listing) program->commands[c]->listing(text->file);
+    return cli_text_close(text);
 }
 
 static void print_synopsis(const cli_tool *tool) {
@@ -102,8 +98,7 @@ static void print_synopsis(const cli_tool *tool) {
 }
 
 /* A program of one command describes that; else each command is a part of OPTIONS. */
-static bool print_commands(const cli_program *program) {
-    bool whole = true;
+static void print_commands(const cli_program *program) {
     bool single = cli_program_is_tool(program);
     printf(".SH DESCRIPTION\n");
     if (!single) cli_roff_paragraphs(program->brief);
@@ -118,9 +113,6 @@ static bool print_commands(const cli_program *program) {
         if (!single) printf(".SS %s\n", tool->name);
         for (int i = 0; i < tool->n_options; i++) print_option(&tool->options[i]);
     }
-    for (int c = 0; c < program->n_commands && whole; c++)
-        whole = print_listing(program->commands[c]);
-    return whole;
 }
 
 static void print_files(void) {
@@ -144,6 +136,8 @@ static void print_see_also(const cli_program *program) {
 int cli_man(const cli_program *program) {
     const cli_tool tool = {.name = program->name};
     size_t brief = strlen(program->brief);
+    cli_text listings;
+    if (!take_listings(program, &listings)) return cli_failure(&tool, "out of memory");
     printf(".TH \"");
     print_upper(program->name);
     printf("\" 1 \"\" \"csrecover %s\" \"User Commands\"\n.nh\n.SH NAME\n", csrec_version());
@@ -152,7 +146,12 @@ int cli_man(const cli_program *program) {
     cli_roff_text(program->brief, brief - (brief && program->brief[brief - 1] == '.'), false);
     printf("\n.SH SYNOPSIS\n");
     for (int c = 0; c < program->n_commands; c++) print_synopsis(program->commands[c]);
-    if (!print_commands(program)) return cli_failure(&tool, "out of memory");
+    print_commands(program);
+    if (listings.size > 0) {
+        printf(".SH METHODS\n");
+        cli_roff_lines(listings.bytes);
+    }
+    free(listings.bytes);
     printf(".SH EXAMPLES\n");
     for (int c = 0; c < program->n_commands; c++) cli_roff_lines(program->commands[c]->examples);
     printf(".SH EXIT STATUS\n");

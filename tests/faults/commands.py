@@ -60,6 +60,9 @@ COMMANDS = (
     Command("conv", "cslearn conv photo1.png -o new.npz --filters 4 --size 4 --iterations 2 "
             "--plot new.png -q", ("new.npz", "new.png")),
     Command("man", "csrecover --man"),
+    Command("man-commands", "cslearn --man"),
+    Command("help", "csrecover --help"),
+    Command("list", "csrecover --list"),
     Command("completion", "cssample --completion bash"),
     Command("devices", "csrecover --devices"),
     Command("model-info", "cslearn info gmm.npz --json"),
