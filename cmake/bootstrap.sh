@@ -46,7 +46,10 @@ missing_libraries() {
     done
 }
 
-# Prints the apt names of what is missing to configure, build and test; $1 = fuzz: with clang.
+clang_has_openmp() { compiles 'int main(void) { return 0; }' clang -fopenmp; }
+
+# Prints the apt names of what is missing to configure, build and test; $1 = fuzz: with clang, too,
+# long: and with its OpenMP, for the long forms of the tests.
 missing_packages() {
     main_compiles -fopenmp || echo gcc libc6-dev
     cmake_reached || echo cmake
@@ -54,7 +57,8 @@ missing_packages() {
     have_program pkg-config || echo pkg-config
     have_program python3 || echo python3
     missing_libraries
-    [ "${1:-}" != fuzz ] || fuzzer_links || echo clang libclang-rt-dev
+    [ -z "${1:-}" ] || fuzzer_links || echo clang libclang-rt-dev
+    [ "${1:-}" != long ] || clang_has_openmp || echo libomp-dev
 }
 
 install_packages() {
@@ -68,7 +72,7 @@ install_packages() {
         $root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
 }
 
-# bootstrap_packages [fuzz]: stops with the names of the packages if they cannot be had.
+# bootstrap_packages [fuzz | long]: stops with the names of the packages if they cannot be had.
 bootstrap_packages() {
     # Word splitting is meant: one package a word.
     # shellcheck disable=SC2046

@@ -39,7 +39,7 @@ done
 # What an input can make the library allocate is bounded by its size: 64 KiB of deflate is at most
 # 66 MB a member. Signals have at most 4096 values, and a recovery hears within a moment that it is
 # to stop, so that 60 s is far enough also where other work leaves little of a core.
-limits="-max_len=65536 -rss_limit_mb=2048 -malloc_limit_mb=512 -timeout=60"
+limits="-max_len=65536 -rss_limit_mb=2048 -malloc_limit_mb=512 -timeout=60 -report_slow_units=60"
 export OMP_WAIT_POLICY=passive
 found=0
 while read -r name format part; do

@@ -39,7 +39,7 @@ case ${1:-} in
 -*) usage 2 >&2 ;;
 esac
 preset=${1:-default}
-bootstrap_packages
+bootstrap_packages ${long:+long}
 bootstrap_build "$preset"
 # Tests run side by side: threads that spin while they wait would take the others' cores.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
