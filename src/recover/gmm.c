@@ -33,6 +33,7 @@ typedef struct job {
     const csrec_measurement *m;
     const csrec_recover_options *options;
     double unit; /* of y, in the model's units */
+    double span; /* of 255 tones, in the model's units */
     settings set;
     csrec_model_units units;
     csrec_fit_picture picture;
@@ -119,9 +120,26 @@ static void set_units(job *j) {
     if (!j->options->model) return;
     const csrec_array *scale = csrec_model_array(j->options->model, "scale");
     j->units = csrec_model_units_of(j->options->model, m, j->unit);
-    double span = fabs(j->units.gain) * 2.0 * half;
-    if (scale) span = fabs(csrec_array_value(scale, 1) - csrec_array_value(scale, 0));
-    j->picture.tone = (float)(span / 255.0);
+    j->span = fabs(j->units.gain) * 2.0 * half;
+    if (scale) j->span = fabs(csrec_array_value(scale, 1) - csrec_array_value(scale, 0));
+}
+
+/* Divides all by a power of two, so that the largest deviation of the model's entries is about 1 and
+ * squares of floats are in their range. Only the logarithms of determinants round otherwise then. No
+ * tone is less than 2^-20 of that deviation, about the precision of floats. */
+static void set_unit_of_model(job *j) {
+    const csrec_mixture *m = &j->mixture;
+    double most = 0.0;
+    int exponent, d = m->d;
+    for (int64_t i = 0; i < (int64_t)m->K * d; i++)
+        most = fmax(most, m->C[i / d * d * d + i % d * (d + 1)]);
+    frexp(most > 0.0 ? sqrt(most) : j->span, &exponent);
+    double unit = ldexp(1.0, exponent < -500 ? 500 : -exponent);
+    for (int64_t i = 0; i < (int64_t)m->K * d; i++) m->means[i] *= unit;
+    for (int64_t i = 0; i < (int64_t)m->K * d * d; i++) m->C[i] *= unit * unit;
+    j->units.gain *= unit;
+    j->units.offset *= unit;
+    j->picture.tone = (float)fmax(unit * j->span / 255.0, 0x1p-20);
 }
 
 /* The patches of a model. */
@@ -145,7 +163,9 @@ static csrec_status check_model(job *j, csrec_error *error) {
     j->picture.patch_height = (int)shape.dim[0];
     j->picture.patch_width = (int)shape.dim[1];
     j->picture.joint = (int)channels;
-    return csrec_mixture_from(j->options->model, &j->mixture, error);
+    csrec_status status = csrec_mixture_from(j->options->model, &j->mixture, error);
+    if (!status) set_unit_of_model(j);
+    return status;
 }
 
 static csrec_status make_mixture(job *j, csrec_error *error) {

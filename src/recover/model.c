@@ -1,6 +1,7 @@
 /* model.c - chooses the recovery that suits a model; a kind of model is a row of the table. */
 #include "recover/model.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,19 +40,25 @@ void csrec_samples_restore(const csrec_measurement *measurement, double *signal)
                measurement->y + i * measurement->channels, bytes);
 }
 
+static double off_sample(const csrec_measurement *m, const double *signal, int64_t i) {
+    return m->y[i] - signal[m->index[i / m->channels] * m->channels + i % m->channels];
+}
+
+/* Samples and what is off are each divided by their largest: a model may be far from the samples. */
 double csrec_samples_residual(const csrec_measurement *measurement, const double *signal) {
-    int64_t channels = measurement->channels;
-    double most = 0.0, r = 0.0, y = 0.0;
-    for (int64_t i = 0; i < measurement->n * channels; i++)
+    int64_t count = measurement->n * measurement->channels;
+    double most = 0.0, farthest = 0.0, r = 0.0, y = 0.0;
+    for (int64_t i = 0; i < count; i++) {
         most = fmax(most, fabs(measurement->y[i]));
-    for (int64_t i = 0; i < measurement->n && most > 0.0; i++)
-        for (int64_t c = 0; c < channels; c++) {
-            double value = measurement->y[i * channels + c] / most;
-            double off = value - signal[measurement->index[i] * channels + c] / most;
-            r += off * off;
-            y += value * value;
-        }
-    return y > 0.0 ? sqrt(r / y) : 0.0;
+        farthest = fmax(farthest, fabs(off_sample(measurement, signal, i)));
+    }
+    for (int64_t i = 0; i < count && most > 0.0 && farthest > 0.0; i++) {
+        double value = measurement->y[i] / most;
+        double off = off_sample(measurement, signal, i) / farthest;
+        r += off * off;
+        y += value * value;
+    }
+    return y > 0.0 ? fmin(sqrt(r / y) * (farthest / most), DBL_MAX) : 0.0;
 }
 
 /* Samples in units of the model are within what its entries are. */
@@ -61,7 +68,7 @@ static csrec_status check_scales(const csrec_measurement *measurement, const csr
     const double *from = measurement->scale, *to = scale ? scale->data : NULL;
     if (!to || from[0] == from[1]) return CSREC_OK;
     csrec_model_units units = csrec_model_units_of(model, measurement, 1.0);
-    bool within = true;
+    bool within = units.gain != 0.0;
     for (int64_t i = 0; i < measurement->n * measurement->channels && within; i++)
         within = fabs(units.gain * measurement->y[i] + units.offset) <= CSREC_MODEL_MOST;
     if (within) return CSREC_OK;
