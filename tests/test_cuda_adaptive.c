@@ -6,6 +6,7 @@
 #include "device.h"
 #include "recover/adaptive.h"
 #include "recover/adaptive_recipe.h"
+#include "recover/tones.h"
 
 static uint64_t seed;
 
@@ -52,8 +53,11 @@ static found recover(const csrec_measurement *m, const csrec_recover_options *op
                      const csrec_adaptive_device *device) {
     found f = {.signal = malloc((size_t)values_of(m) * sizeof(double))};
     csrec_error error = {{0}};
-    if (csrec_recover_adaptive(m, options, device, f.signal, &f.report, &error))
+    csrec_whole whole;
+    assert_ok(csrec_whole_of(m, &whole));
+    if (csrec_recover_adaptive(m, &whole, options, device, f.signal, &f.report, &error))
         fail_msg("%s", error.text);
+    csrec_whole_clear(&whole);
     return f;
 }
 

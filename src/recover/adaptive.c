@@ -21,6 +21,7 @@
 #include "recover/estimate.h"
 #include "recover/history.h"
 #include "recover/recover.h"
+#include "recover/tones.h"
 
 enum { MOST_THREADS = 31 /* classes; each thread has its own sums */ };
 
@@ -295,14 +296,15 @@ static int threads_of(const csrec_recover_options *options) {
     return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
-csrec_status csrec_recover_adaptive(const csrec_measurement *measurement,
+csrec_status csrec_recover_adaptive(const csrec_measurement *measurement, const csrec_whole *whole,
                                     const csrec_recover_options *options,
                                     const csrec_adaptive_device *device, double *signal,
                                     csrec_recover_report *report, csrec_error *error) {
     csrec_picture picture;
     csrec_status status = check(measurement, options, error);
     int threads = device ? 0 : threads_of(options);
-    if (!status) status = csrec_picture_create(measurement, options, threads, &picture, error);
+    if (!status)
+        status = csrec_picture_create(measurement, whole, options, threads, &picture, error);
     if (status) return status;
     double start = csrec_seconds();
     csrec_team_begin(&picture.team, options->solve.progress, options->solve.context,

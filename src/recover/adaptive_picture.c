@@ -98,8 +98,8 @@ static void number_sites(csrec_picture *p, const csrec_measurement *m) {
     for (int b = 0; b < CSREC_BASES; b++) p->base.at[b] = p->bases + (int64_t)b * p->sites;
 }
 
-static void scale_values(csrec_picture *p, const csrec_measurement *m) {
-    p->unit = csrec_tones_unit(m, p->middle);
+static void scale_values(csrec_picture *p, const csrec_measurement *m, const csrec_whole *whole) {
+    p->unit = csrec_tones_unit(m, whole, p->middle);
     for (int64_t i = 0; i < m->n; i++)
         for (int64_t c = 0; c < m->channels; c++) {
             double v = m->y[i * m->channels + c];
@@ -110,8 +110,9 @@ static void scale_values(csrec_picture *p, const csrec_measurement *m) {
     p->threshold = 3.0f * p->sigma;
 }
 
-csrec_status csrec_picture_create(const csrec_measurement *m, const csrec_recover_options *options,
-                                  int threads, csrec_picture *p, csrec_error *error) {
+csrec_status csrec_picture_create(const csrec_measurement *m, const csrec_whole *whole,
+                                  const csrec_recover_options *options, int threads,
+                                  csrec_picture *p, csrec_error *error) {
     *p = (csrec_picture){.options = options,
                          .height = (int32_t)m->shape.dim[0],
                          .width = (int32_t)m->shape.dim[1],
@@ -122,7 +123,7 @@ csrec_status csrec_picture_create(const csrec_measurement *m, const csrec_recove
     csrec_status status = allocate(p);
     if (!status) {
         number_sites(p, m);
-        scale_values(p, m);
+        scale_values(p, m, whole);
         status = csrec_error_map_create(p->height, p->width, p->samples, p->pixel, &p->map);
     }
     if (!status) {

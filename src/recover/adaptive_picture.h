@@ -12,6 +12,8 @@
 #include "recover/adaptive_features.h"
 #include "recover/adaptive_fit.h"
 
+struct csrec_whole; /* of tones.h */
+
 /* What one thread works with. */
 typedef struct csrec_adaptive_thread {
     csrec_fit fit;
@@ -51,6 +53,7 @@ typedef struct csrec_picture {
 
 /* threads: 0 where a device does the passes. */
 csrec_status csrec_picture_create(const csrec_measurement *measurement,
+                                  const struct csrec_whole *whole,
                                   const csrec_recover_options *options, int threads,
                                   csrec_picture *picture, csrec_error *error);
 void csrec_picture_clear(csrec_picture *picture);

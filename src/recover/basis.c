@@ -23,6 +23,7 @@ enum { FRAMES = 3, SETTINGS = 32 };
 
 typedef struct job {
     const csrec_measurement *measurement;
+    const csrec_whole *whole;
     const csrec_recover_options *options;
     csrec_solve_options solve;
     csrec_setting settings[SETTINGS]; /* of the solver alone */
@@ -159,13 +160,13 @@ static csrec_status make_adaptive(job *j, const csrec_backend *backend, csrec_er
     if (!j->adaptive) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (backend->adaptive) {
         csrec_status status =
-            csrec_recover_adaptive(j->measurement, &options, backend->adaptive, j->adaptive,
-                                   &report, is_named(j) ? error : NULL);
+            csrec_recover_adaptive(j->measurement, j->whole, &options, backend->adaptive,
+                                   j->adaptive, &report, is_named(j) ? error : NULL);
         if (!status && report.outcome == CSREC_INTERRUPTED) csrec_team_stop(&j->team);
         if (!status || is_named(j)) return status;
     }
-    csrec_status status =
-        csrec_recover_adaptive(j->measurement, &options, NULL, j->adaptive, &report, error);
+    csrec_status status = csrec_recover_adaptive(j->measurement, j->whole, &options, NULL,
+                                                 j->adaptive, &report, error);
     if (!status && report.outcome == CSREC_INTERRUPTED) csrec_team_stop(&j->team);
     return status;
 }
@@ -195,12 +196,25 @@ static csrec_record *record_of(const job *j, int64_t task) {
     return csrec_history_record(j->options->history, frame, name, "iteration", task / j->frames);
 }
 
+/* Thresholds are shares of the range that the channel has in the whole signal. */
+static csrec_solve_options solve_options(const job *j, int64_t channel,
+                                         csrec_setting settings[SETTINGS + 1]) {
+    csrec_solve_options solve = j->solve;
+    if (strcmp(solve.solver, "threshold") != 0) return solve;
+    settings[0] = (csrec_setting){"range", j->whole->most[channel] - j->whole->least[channel]};
+    for (int i = 0; i < solve.n_settings; i++) settings[i + 1] = solve.settings[i];
+    solve.settings = settings; /* the last of a name counts */
+    solve.n_settings++;
+    return solve;
+}
+
 static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
+    csrec_setting settings[SETTINGS + 1];
     double *y = malloc((size_t)m->n * sizeof *y);
     if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t k = 0; k < m->n; k++) y[k] = m->y[k * m->channels + task / j->frames];
-    csrec_solve_options solve = j->solve;
+    csrec_solve_options solve = solve_options(j, task / j->frames, settings);
     solve.progress = pass_progress;
     solve.context = j;
     const csrec_watch watch = {csrec_follow_signal, record_of(j, task)};
@@ -259,8 +273,10 @@ static void note_channel(job *j, int64_t channel, const csrec_threshold_job *wor
 static csrec_status run_on(const csrec_backend *backend, job *j, int64_t channel, const double *y,
                            csrec_shrink_step **rounds, csrec_error *error) {
     const csrec_operator *A = j->A[0];
-    csrec_run run = {.type = &csrec_solver_threshold, .A = A, .y = y, .options = &j->solve};
-    csrec_status status = csrec_solve_check(run.type, A, y, &j->solve, error);
+    csrec_setting settings[SETTINGS + 1];
+    csrec_solve_options solve = solve_options(j, channel, settings);
+    csrec_run run = {.type = &csrec_solver_threshold, .A = A, .y = y, .options = &solve};
+    csrec_status status = csrec_solve_check(run.type, A, y, &solve, error);
     if (status) return status;
     csrec_threshold_schedule schedule;
     csrec_threshold_plan(&run, &schedule);
@@ -384,10 +400,10 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
     }
 }
 
-static csrec_status recover(const csrec_measurement *measurement,
+static csrec_status recover(const csrec_measurement *measurement, const csrec_whole *whole,
                             const csrec_recover_options *options, const csrec_backend *backend,
                             double *signal, csrec_recover_report *report, csrec_error *error) {
-    job j = {.measurement = measurement, .options = options};
+    job j = {.measurement = measurement, .whole = whole, .options = options};
     double start = csrec_seconds();
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){"basis", 0, 0, -1.0});
@@ -409,28 +425,36 @@ static csrec_status recover(const csrec_measurement *measurement,
 
 /* Thresholds cut at a value, in float: what rounding does to a value decides whether it stays. In
  * tones the values are the same whatever units they come in, and so is what stays. */
-static csrec_status recover_in_tones(const csrec_measurement *measurement,
+static csrec_status recover_in_tones(const csrec_measurement *measurement, const csrec_whole *whole,
                                      const csrec_recover_options *options, double unit,
                                      const csrec_backend *backend, double *signal,
                                      csrec_recover_report *report, csrec_error *error) {
     csrec_normal normal;
+    csrec_whole own = {0};
     csrec_status status = csrec_normal_create(measurement, options, unit, &normal, error);
+    if (!status && csrec_whole_copy(whole, measurement->channels, &own))
+        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t c = 0; c < measurement->channels && !status; c++) {
+        own.least[c] /= unit;
+        own.most[c] /= unit;
+    }
     csrec_history_unit(options->history, unit);
-    if (!status) status = recover(&normal.m, &normal.options, backend, signal, report, error);
+    if (!status) status = recover(&normal.m, &own, &normal.options, backend, signal, report, error);
     if (!status) status = csrec_normal_deliver(&normal, signal, NULL, error);
     if (!status && options->solve.stop.sigma == 0.0) csrec_samples_restore(measurement, signal);
     csrec_history_unit(options->history, 1.0);
+    csrec_whole_clear(&own);
     csrec_normal_clear(&normal);
     return status;
 }
 
-csrec_status csrec_recover_basis(const csrec_measurement *measurement,
+csrec_status csrec_recover_basis(const csrec_measurement *measurement, const csrec_whole *whole,
                                  const csrec_recover_options *options, const csrec_backend *backend,
                                  double *signal, csrec_recover_report *report, csrec_error *error) {
     const char *solver = options->solve.solver;
     bool threshold = !solver || strcmp(solver, "threshold") == 0;
-    double unit = threshold ? csrec_tones_unit(measurement, NULL) : 1.0;
-    return unit == 1.0
-               ? recover(measurement, options, backend, signal, report, error)
-               : recover_in_tones(measurement, options, unit, backend, signal, report, error);
+    double unit = threshold ? csrec_tones_unit(measurement, whole, NULL) : 1.0;
+    return unit == 1.0 ? recover(measurement, whole, options, backend, signal, report, error)
+                       : recover_in_tones(measurement, whole, options, unit, backend, signal,
+                                          report, error);
 }

@@ -4,6 +4,8 @@
 
 #include "backend/backend.h"
 
+struct csrec_whole; /* of tones.h */
+
 /* Whether options->basis asks for it: it is neither NULL nor "haar". */
 bool csrec_basis_wanted(const csrec_recover_options *options);
 
@@ -11,6 +13,7 @@ bool csrec_basis_wanted(const csrec_recover_options *options);
  * backend: where to do what it offers. What it does not, the CPU does, unless the options name the
  * backend: then CSREC_UNSUPPORTED. report->backend says which. */
 csrec_status csrec_recover_basis(const csrec_measurement *measurement,
+                                 const struct csrec_whole *whole,
                                  const csrec_recover_options *options, const csrec_backend *backend,
                                  double *signal, csrec_recover_report *report, csrec_error *error);
 

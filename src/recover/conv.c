@@ -9,6 +9,7 @@
 #include "recover/history.h"
 #include "recover/model.h"
 #include "recover/recover.h"
+#include "recover/tones.h"
 
 enum { ITERATIONS = 100, SETTINGS = 32 };
 
@@ -61,12 +62,19 @@ static csrec_status solve(const csrec_measurement *measurement,
         /* The default tolerance is a pursuit's. */
         if (own.solve.stop.epsilon == CSREC_EPSILON_DEFAULT) own.solve.stop.epsilon = 0.0;
     }
-    return csrec_recover_basis(&rest, &own, &csrec_backend_cpu, signal, report, error);
+    csrec_whole whole;
+    csrec_status status = csrec_whole_of(&rest, &whole);
+    status = status ? csrec_fail(error, status, "out of memory")
+                    : csrec_recover_basis(&rest, &whole, &own, &csrec_backend_cpu, signal, report,
+                                          error);
+    csrec_whole_clear(&whole);
+    return status;
 }
 
-csrec_status csrec_recover_conv(const csrec_measurement *measurement,
+csrec_status csrec_recover_conv(const csrec_measurement *measurement, const csrec_whole *whole,
                                 const csrec_recover_options *options, double unit, double *signal,
                                 csrec_recover_report *report, csrec_error *error) {
+    (void)whole;
     (void)unit; /* filters have none */
     const csrec_measurement *m = measurement;
     if (m->shape.dims != 2)

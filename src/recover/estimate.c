@@ -90,5 +90,6 @@ csrec_task csrec_task_of(const csrec_measurement *measurement,
                        .noisy = measurement->sigma > 0.0,
                        .options = options};
     csrec_shape_count(&measurement->shape, &task.entries);
+    task.rate = (double)task.n / (double)task.entries;
     return task;
 }

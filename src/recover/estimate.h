@@ -9,6 +9,7 @@
 typedef struct csrec_task {
     csrec_shape shape;
     int64_t entries, n, channels;
+    double rate; /* samples an entry of the whole signal, of which this may be a tile */
     int threads; /* at least 1 */
     bool noisy;  /* a standard deviation of the noise is known */
     const csrec_recover_options *options;

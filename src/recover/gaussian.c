@@ -56,6 +56,7 @@ static const double SPARSE = 0.17;
 
 typedef struct job {
     const csrec_measurement *m;
+    const csrec_whole *whole;
     const csrec_recover_options *options;
     csrec_shape shape; /* of two axes: a picture, or three */
     const csrec_gaussian_round *rounds;
@@ -174,16 +175,19 @@ static csrec_status allocate(job *j) {
     return j->guide ? CSREC_OK : CSREC_MEMORY;
 }
 
+static float value_of(const job *j, int64_t channel, double y) {
+    return (float)((y - j->middle[channel]) / j->unit);
+}
+
 static csrec_status set_up(job *j) {
     const csrec_measurement *m = j->m;
     csrec_status status = allocate(j);
     if (status) return status;
-    j->unit = csrec_tones_unit(m, j->middle);
+    j->unit = csrec_tones_unit(m, j->whole, j->middle);
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
-            j->picture.y[c][m->index[i]] =
-                (float)((m->y[i * m->channels + c] - j->middle[c]) / j->unit);
+            j->picture.y[c][m->index[i]] = value_of(j, c, m->y[i * m->channels + c]);
     }
     j->picture.depth = j->shape.dims > 2 ? (int)j->shape.dim[0] : 1;
     j->picture.height = (int)j->shape.dim[j->shape.dims - 2];
@@ -196,6 +200,15 @@ static csrec_status set_up(job *j) {
 }
 
 /* ------------------------------------------------------------------ running */
+
+static csrec_status scale_whole(const job *j, csrec_whole *to) {
+    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to);
+    for (int64_t c = 0; c < j->m->channels && !status; c++) {
+        to->least[c] = value_of(j, c, to->least[c]);
+        to->most[c] = value_of(j, c, to->most[c]);
+    }
+    return status;
+}
 
 /* Thresholded DCT, for the best also adaptive grids, on scaled samples: their squares are finite.
  */
@@ -225,7 +238,12 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     options.threads = j->options->threads;
     options.solve.progress = j->options->solve.progress;
     options.solve.context = j->options->solve.context;
-    csrec_status status = csrec_recover_basis(&scaled, &options, j->backend, signal, report, error);
+    csrec_whole whole;
+    csrec_status status = scale_whole(j, &whole);
+    status =
+        status ? csrec_fail(error, status, "out of memory")
+               : csrec_recover_basis(&scaled, &whole, &options, j->backend, signal, report, error);
+    csrec_whole_clear(&whole);
     free(scaled.y);
     if (status) return status;
     j->stopped = report->outcome == CSREC_INTERRUPTED;
@@ -272,7 +290,10 @@ static void choose_colours(job *j) {
 
 static void turn_colours(job *j) {
     if (j->picture.guides == 0 || j->picture.pooled) return;
-    csrec_gaussian_axes_find(&j->picture, &j->axes);
+    if (j->whole->axes)
+        j->axes = *j->whole->axes;
+    else
+        csrec_gaussian_axes_find(&j->picture, &j->axes);
     csrec_gaussian_axes_turn(&j->axes, &j->picture);
 }
 
@@ -306,7 +327,7 @@ static csrec_status run(job *j, double *signal, csrec_error *error) {
     for (j->round = 0; j->round < j->count && !j->stopped && !status; j->round++) {
         csrec_gaussian_round round = j->rounds[j->round];
         round.margin =
-            csrec_gaussian_margin((double)j->m->n, (double)j->entries, is_volume(j));
+            csrec_gaussian_margin((double)j->whole->n, (double)j->whole->entries, is_volume(j));
         status = run_round(j, &round, error);
         if (!status && record) status = fetch(j, error);
         if (status || !record) continue;
@@ -316,7 +337,7 @@ static csrec_status run(job *j, double *signal, csrec_error *error) {
     return status ? status : fetch(j, error);
 }
 
-csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
+csrec_status csrec_recover_gaussian(const csrec_measurement *measurement, const csrec_whole *whole,
                                     const csrec_recover_options *options,
                                     const csrec_backend *backend, double *signal,
                                     csrec_recover_report *report, csrec_error *error) {
@@ -324,6 +345,7 @@ csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
     csrec_status status = check(measurement, options, &effort, error);
     if (status) return status;
     job j = {.m = measurement,
+             .whole = whole,
              .options = options,
              .shape = shape_of(measurement),
              .threads = csrec_threads(options->threads)};

@@ -99,9 +99,11 @@ bool csrec_gaussian_suits(const csrec_measurement *measurement);
 bool csrec_gaussian_wanted(const csrec_recover_options *options);
 
 struct csrec_backend;
+struct csrec_whole; /* of tones.h */
 
 /* On `backend` where it offers that, pictures only, else on the CPU. */
 csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
+                                    const struct csrec_whole *whole,
                                     const csrec_recover_options *options,
                                     const struct csrec_backend *backend, double *signal,
                                     csrec_recover_report *report, csrec_error *error);

@@ -13,6 +13,11 @@ typedef struct csrec_gaussian_axes {
  * no principal axes in numbers. */
 void csrec_gaussian_axes_find(const csrec_gaussian_picture *picture, csrec_gaussian_axes *axes);
 
+/* Of a measurement, whose values in `unit` are of ordinary size: those of its picture, but for
+ * rounding. */
+void csrec_gaussian_axes_of(const csrec_measurement *measurement, double unit,
+                            csrec_gaussian_axes *axes);
+
 /* y and u along the axes. Noise of equal variance in all channels stays so. */
 void csrec_gaussian_axes_turn(const csrec_gaussian_axes *axes, csrec_gaussian_picture *picture);
 

@@ -62,7 +62,7 @@ csrec_need csrec_need_of_gaussian(const csrec_task *task) {
     const csrec_gaussian_round *rounds = csrec_gaussian_rounds(volume, p.pooled, quick, &count);
     for (int i = 0; i < count; i++) {
         csrec_gaussian_round round = rounds[i];
-        round.margin = csrec_gaussian_margin(n, entries, volume);
+        round.margin = csrec_gaussian_margin(task->rate * entries, entries, volume);
         need.bytes = fmax(need.bytes, csrec_gaussian_round_bytes(&p, &round, task->threads));
         need.seconds += entries * round_seconds(&p, &round, n / entries);
     }

@@ -31,6 +31,7 @@ typedef struct settings {
 /* Values that patches have = gain * those of the measurement + offset. */
 typedef struct job {
     const csrec_measurement *m;
+    const csrec_whole *whole;
     const csrec_recover_options *options;
     double unit; /* of y, in the model's units */
     double span; /* of 255 tones, in the model's units */
@@ -108,10 +109,10 @@ static csrec_status check_picture(const csrec_measurement *m, const csrec_recove
  * differences of large values must not overflow. */
 static void set_units(job *j) {
     const csrec_measurement *m = j->m;
-    double least = m->y[0], most = m->y[0];
-    for (int64_t i = 0; i < m->n * m->channels; i++) {
-        least = fmin(least, m->y[i]);
-        most = fmax(most, m->y[i]);
+    double least = j->whole->least[0], most = j->whole->most[0];
+    for (int64_t c = 1; c < m->channels; c++) {
+        least = fmin(least, j->whole->least[c]);
+        most = fmax(most, j->whole->most[c]);
     }
     double half = csrec_tones_half(m, most / 2 - least / 2), middle = least / 2 + most / 2;
     if (!(half > 0.0)) half = 127.5;
@@ -178,6 +179,10 @@ static csrec_status make_mixture(job *j, csrec_error *error) {
                                 error);
 }
 
+static float value_of(const job *j, double y) {
+    return (float)(j->units.gain * y + j->units.offset);
+}
+
 static csrec_status set_up(job *j, csrec_error *error) {
     const csrec_measurement *m = j->m;
     csrec_fit_picture *p = &j->picture;
@@ -194,8 +199,7 @@ static csrec_status set_up(job *j, csrec_error *error) {
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
-            j->values[m->index[i] * m->channels + c] =
-                (float)(j->units.gain * m->y[i * m->channels + c] + j->units.offset);
+            j->values[m->index[i] * m->channels + c] = value_of(j, m->y[i * m->channels + c]);
     }
     double tone = (double)p->tone, sigma = fabs(j->units.gain) * m->sigma;
     sigma = fmax(tone, fmin(sigma, CSREC_TONES_NOISE * tone));
@@ -210,6 +214,18 @@ static csrec_status set_up(job *j, csrec_error *error) {
 }
 
 /* ------------------------------------------------------------------ running */
+
+/* A gain below 0 turns values round. */
+static csrec_status scale_whole(const job *j, double tone, csrec_whole *to) {
+    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to);
+    for (int64_t c = 0; c < j->m->channels && !status; c++) {
+        double a = (double)value_of(j, to->least[c]) / tone;
+        double b = (double)value_of(j, to->most[c]) / tone;
+        to->least[c] = fmin(a, b);
+        to->most[c] = fmax(a, b);
+    }
+    return status;
+}
 
 /* The mean of thresholded DCT and adaptive grids, on values of about 0 to 255, whose squares are
  * finite. */
@@ -236,8 +252,12 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     options.threads = j->options->threads;
     options.solve.progress = j->options->solve.progress;
     options.solve.context = j->options->solve.context;
-    csrec_status status =
-        csrec_recover_basis(&scaled, &options, &csrec_backend_cpu, signal, report, error);
+    csrec_whole whole;
+    csrec_status status = scale_whole(j, tone, &whole);
+    status = status ? csrec_fail(error, status, "out of memory")
+                    : csrec_recover_basis(&scaled, &whole, &options, &csrec_backend_cpu, signal,
+                                          report, error);
+    csrec_whole_clear(&whole);
     free(scaled.y);
     j->stopped = !status && report->outcome == CSREC_INTERRUPTED;
     for (int64_t i = 0; i < j->entries * channels && !status; i++)
@@ -316,11 +336,11 @@ static csrec_status run(job *j, csrec_error *error) {
     return status;
 }
 
-csrec_status csrec_recover_gmm(const csrec_measurement *measurement,
+csrec_status csrec_recover_gmm(const csrec_measurement *measurement, const csrec_whole *whole,
                                const csrec_recover_options *options, double unit, double *signal,
                                csrec_recover_report *report, csrec_error *error) {
     double began = csrec_seconds();
-    job j = {.m = measurement, .options = options, .unit = unit};
+    job j = {.m = measurement, .whole = whole, .options = options, .unit = unit};
     csrec_status status = check_picture(measurement, options, error);
     if (!status) status = read_settings(&j, error);
     if (status) return status;

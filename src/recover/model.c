@@ -10,6 +10,7 @@
 #include "recover/gmm.h"
 
 typedef csrec_status (*recover_fn)(const csrec_measurement *measurement,
+                                   const struct csrec_whole *whole,
                                    const csrec_recover_options *options, double unit,
                                    double *signal, csrec_recover_report *report,
                                    csrec_error *error);
@@ -80,6 +81,7 @@ static csrec_status check_scales(const csrec_measurement *measurement, const csr
 }
 
 csrec_status csrec_recover_model(const csrec_measurement *measurement,
+                                 const struct csrec_whole *whole,
                                  const csrec_recover_options *options, double unit, double *signal,
                                  csrec_recover_report *report, csrec_error *error) {
     const char *kind = csrec_model_kind(options->model), *solver = options->solve.solver;
@@ -100,7 +102,7 @@ csrec_status csrec_recover_model(const csrec_measurement *measurement,
                               kind, solver);
         csrec_status status = check_scales(measurement, options->model, error);
         if (status) return status;
-        return ways[i].recover(measurement, options, unit, signal, report, error);
+        return ways[i].recover(measurement, whole, options, unit, signal, report, error);
     }
     return csrec_fail(error, CSREC_UNSUPPORTED, "there is no recovery with models of kind %s",
                       kind);

@@ -164,8 +164,10 @@ static void deliver(const job *j, double *signal) {
 }
 
 csrec_status csrec_recover_pca(const csrec_measurement *measurement,
+                               const struct csrec_whole *whole,
                                const csrec_recover_options *options, double unit, double *signal,
                                csrec_recover_report *report, csrec_error *error) {
+    (void)whole;
     const csrec_model *model = options->model;
     double began = csrec_seconds();
     csrec_status status = check(measurement, model, error);

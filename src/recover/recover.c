@@ -12,6 +12,7 @@
 #include "recover/model.h"
 #include "recover/normal.h"
 #include "recover/plan.h"
+#include "recover/tones.h"
 
 void csrec_recover_defaults(const csrec_measurement *measurement, csrec_recover_options *options) {
     *options = (csrec_recover_options){.columns = CSREC_COLUMNS_TWO_SIDED,
@@ -36,15 +37,16 @@ static csrec_status check(const csrec_recover_options *options, bool atoms, csre
 }
 
 /* One way of recovering; whatever needs a backend for it is offered one. */
-typedef csrec_status (*way)(const csrec_measurement *measurement,
+typedef csrec_status (*way)(const csrec_measurement *measurement, const csrec_whole *whole,
                             const csrec_recover_options *options, const csrec_backend *backend,
                             double *signal, csrec_atoms *atoms, csrec_recover_report *report,
                             csrec_error *error);
 
-static csrec_status on_grids(const csrec_measurement *measurement,
+static csrec_status on_grids(const csrec_measurement *measurement, const csrec_whole *whole,
                              const csrec_recover_options *options, const csrec_backend *backend,
                              double *signal, csrec_atoms *atoms, csrec_recover_report *report,
                              csrec_error *error) {
+    (void)whole;
     csrec_status status =
         backend->recover_grids(measurement, options, signal, atoms, report, error);
     report->backend = backend->name;
@@ -52,6 +54,7 @@ static csrec_status on_grids(const csrec_measurement *measurement,
 }
 
 static csrec_status on_adaptive_grids(const csrec_measurement *measurement,
+                                      const csrec_whole *whole,
                                       const csrec_recover_options *options,
                                       const csrec_backend *backend, double *signal,
                                       csrec_atoms *atoms, csrec_recover_report *report,
@@ -59,58 +62,58 @@ static csrec_status on_adaptive_grids(const csrec_measurement *measurement,
     (void)atoms; /* refused before: they need one plain grid */
     const csrec_backend *on = backend->adaptive ? backend : &csrec_backend_cpu;
     csrec_status status =
-        csrec_recover_adaptive(measurement, options, on->adaptive, signal, report, error);
+        csrec_recover_adaptive(measurement, whole, options, on->adaptive, signal, report, error);
     report->backend = on->name;
     return status;
 }
 
-static csrec_status by_groups(const csrec_measurement *measurement,
+static csrec_status by_groups(const csrec_measurement *measurement, const csrec_whole *whole,
                               const csrec_recover_options *options, const csrec_backend *backend,
                               double *signal, csrec_atoms *atoms, csrec_recover_report *report,
                               csrec_error *error) {
     if (atoms)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "solver gaussian has no coefficients; use another solver");
-    return csrec_recover_gaussian(measurement, options, backend, signal, report, error);
+    return csrec_recover_gaussian(measurement, whole, options, backend, signal, report, error);
 }
 
 /* What a device cannot do, auto leaves to the CPU. */
 static csrec_status run_somewhere(way recover, const csrec_measurement *measurement,
-                                  const csrec_recover_options *options,
+                                  const csrec_whole *whole, const csrec_recover_options *options,
                                   const csrec_backend *backend, double *signal, csrec_atoms *atoms,
                                   csrec_recover_report *report, csrec_error *error) {
     bool only = backend == &csrec_backend_cpu || !csrec_backend_automatic(options->backend);
     csrec_status status =
-        recover(measurement, options, backend, signal, atoms, report, only ? error : NULL);
+        recover(measurement, whole, options, backend, signal, atoms, report, only ? error : NULL);
     if (!status || only) return status;
     *report = (csrec_recover_report){0};
     csrec_history_restart(options->history);
-    return recover(measurement, options, &csrec_backend_cpu, signal, atoms, report, error);
+    return recover(measurement, whole, options, &csrec_backend_cpu, signal, atoms, report, error);
 }
 
-csrec_status csrec_recover_whole(const csrec_measurement *measurement,
+csrec_status csrec_recover_whole(const csrec_measurement *measurement, const csrec_whole *whole,
                                  const csrec_recover_options *options, const csrec_backend *backend,
                                  double unit, double *signal, csrec_atoms *atoms,
                                  csrec_recover_report *report, csrec_error *error) {
     bool model = options->model != NULL, gmm = csrec_gmm_wanted(options);
     if (model || gmm) report->backend = csrec_backend_cpu.name;
     if (model)
-        return csrec_recover_model(measurement, options, unit, atoms ? NULL : signal, report,
+        return csrec_recover_model(measurement, whole, options, unit, atoms ? NULL : signal, report,
                                    error);
     if (atoms && gmm)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "solver gmm has no coefficients; use another solver");
-    if (gmm) return csrec_recover_gmm(measurement, options, unit, signal, report, error);
+    if (gmm) return csrec_recover_gmm(measurement, whole, options, unit, signal, report, error);
     if (csrec_gaussian_wanted(options))
-        return run_somewhere(by_groups, measurement, options, backend, signal, atoms, report,
+        return run_somewhere(by_groups, measurement, whole, options, backend, signal, atoms, report,
                              error);
     if (atoms && csrec_basis_wanted(options))
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "coefficients are written for the haar basis only");
     if (csrec_basis_wanted(options))
-        return csrec_recover_basis(measurement, options, backend, signal, report, error);
-    return run_somewhere(options->shifts == 0 ? on_adaptive_grids : on_grids, measurement, options,
-                         backend, signal, atoms, report, error);
+        return csrec_recover_basis(measurement, whole, options, backend, signal, report, error);
+    return run_somewhere(options->shifts == 0 ? on_adaptive_grids : on_grids, measurement, whole,
+                         options, backend, signal, atoms, report, error);
 }
 
 static csrec_status recover_normal(const csrec_normal *normal, const csrec_plan *plan,
@@ -118,13 +121,18 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_plan 
                                    csrec_recover_report *report, csrec_error *error) {
     double start = csrec_seconds();
     csrec_history *history = normal->options.history;
+    csrec_whole whole;
     csrec_history_begin(history, &normal->m, normal->unit);
-    csrec_status status =
-        plan->estimate.tiles > 1
-            ? csrec_recover_tiles(&normal->m, &normal->options, backend, normal->unit,
-                                  &plan->tiling, signal, report, error)
-            : csrec_recover_whole(&normal->m, &normal->options, backend, normal->unit, signal,
-                                  atoms, report, error);
+    csrec_status status = csrec_whole_of(&normal->m, &whole);
+    if (status)
+        csrec_fail(error, status, "out of memory");
+    else if (plan->estimate.tiles > 1)
+        status = csrec_recover_tiles(&normal->m, &whole, &normal->options, backend, normal->unit,
+                                     &plan->tiling, signal, report, error);
+    else
+        status = csrec_recover_whole(&normal->m, &whole, &normal->options, backend, normal->unit,
+                                     signal, atoms, report, error);
+    csrec_whole_clear(&whole);
     report->estimate = plan->estimate;
     report->seconds_total = csrec_seconds() - start;
     if (status) return status;

@@ -11,9 +11,11 @@
 double csrec_seconds(void);
 
 struct csrec_backend;
+struct csrec_whole; /* of tones.h */
 
-/* What the options ask for, on all of the signal at once. `unit`: of y, see normal.h. */
+/* What the options ask for, on all of the measurement at once. `unit`: of y, see normal.h. */
 csrec_status csrec_recover_whole(const csrec_measurement *measurement,
+                                 const struct csrec_whole *whole,
                                  const csrec_recover_options *options,
                                  const struct csrec_backend *backend, double unit, double *signal,
                                  csrec_atoms *atoms, csrec_recover_report *report,

@@ -10,19 +10,20 @@
 
 #include "backend/backend.h"
 #include "operator/mask.h"
+#include "recover/gaussian_colour.h"
 #include "recover/recover.h"
+#include "recover/tones.h"
 #include "solver/threshold.h"
-
-enum { SETTINGS = 32 };
 
 typedef struct job {
     const csrec_measurement *m;
+    csrec_whole whole;
+    csrec_gaussian_axes axes;
     const csrec_recover_options *given;
     csrec_recover_options options; /* of a tile */
-    csrec_setting settings[SETTINGS + 2];
     const csrec_backend *backend;
     const csrec_tiling *tiling;
-    double unit, *signal, *mean, range[2]; /* mean [channels] of the samples; least and most */
+    double unit, *signal, *mean; /* mean [channels] of the samples */
     int64_t done;
     bool stopped;
 } job;
@@ -66,9 +67,6 @@ static csrec_status cut(const job *j, const csrec_tile *tile, csrec_measurement 
                (size_t)m->channels * sizeof *m->y);
         n++;
     }
-    /* Tiles of little contrast are not to be taken for pictures of their own. */
-    if (m->scale[0] == m->scale[1] && !j->given->model)
-        memcpy(part->scale, j->range, sizeof j->range);
     return CSREC_OK;
 }
 
@@ -206,8 +204,8 @@ static csrec_status run_tile(job *j, int64_t number, csrec_recover_report *repor
     else if (j->stopped)
         status = guess(&part, entries, values);
     else
-        status =
-            csrec_recover_whole(&part, &j->options, j->backend, j->unit, values, NULL, &one, error);
+        status = csrec_recover_whole(&part, &j->whole, &j->options, j->backend, j->unit, values,
+                                     NULL, &one, error);
     if (!status && part.n > 0 && !one.backend) one.outcome = CSREC_INTERRUPTED;
     if (!status) status = lay(j, &tile, values);
     if (!status) add_report(&one, report);
@@ -217,53 +215,29 @@ static csrec_status run_tile(job *j, int64_t number, csrec_recover_report *repor
     return status;
 }
 
-/* The thresholds of blocks are shares of the samples' range: of all samples, not of a tile's. */
-static void set_thresholds(job *j) {
-    const csrec_recover_options *o = j->given;
-    int n = o->solve.n_settings;
-    double range = j->range[1] - j->range[0];
-    const char *method = csrec_method_of(o)->name;
-    if (strcmp(method, "basis") != 0 || n > SETTINGS - 2 || !(range > 0.0)) return;
-    j->settings[0] = (csrec_setting){"first", 60.0 / 255.0 * range};
-    j->settings[1] = (csrec_setting){"last", fmax(3.0 / 255.0 * range, j->m->sigma)};
-    for (int i = 0; i < n; i++) j->settings[i + 2] = o->solve.settings[i]; /* the last counts */
-    j->options.solve.settings = j->settings;
-    j->options.solve.n_settings = n + 2;
-}
-
-/* The range of the channel whose range is widest: what methods scale all channels by. */
-static void measure(job *j) {
+static csrec_status find_mean(job *j) {
     const csrec_measurement *m = j->m;
-    for (int64_t c = 0; c < m->channels; c++) {
-        double least = m->y[c], most = m->y[c];
-        for (int64_t i = 0; i < m->n; i++) {
-            double y = m->y[i * m->channels + c];
-            least = fmin(least, y);
-            most = fmax(most, y);
-            j->mean[c] += y / (double)m->n;
-        }
-        bool wider = most / 2 - least / 2 > j->range[1] / 2 - j->range[0] / 2;
-        if (c > 0 && !wider) continue;
-        j->range[0] = least;
-        j->range[1] = most;
-    }
+    j->mean = calloc((size_t)m->channels, sizeof *j->mean);
+    for (int64_t i = 0; i < m->n * m->channels && j->mean; i++)
+        j->mean[i % m->channels] += m->y[i] / (double)m->n;
+    return j->mean ? CSREC_OK : CSREC_MEMORY;
 }
 
-csrec_status csrec_recover_tiles(const csrec_measurement *measurement,
+csrec_status csrec_recover_tiles(const csrec_measurement *measurement, const csrec_whole *whole,
                                  const csrec_recover_options *options, const csrec_backend *backend,
                                  double unit, const csrec_tiling *tiling, double *signal,
                                  csrec_recover_report *report, csrec_error *error) {
     job j = {.m = measurement,
+             .whole = *whole,
              .given = options,
              .options = *options,
              .backend = backend,
              .unit = unit,
              .tiling = tiling,
-             .signal = signal,
-             .mean = calloc((size_t)measurement->channels, sizeof *j.mean)};
-    if (!j.mean) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    measure(&j);
-    set_thresholds(&j);
+             .signal = signal};
+    if (find_mean(&j)) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_gaussian_axes_of(measurement, csrec_tones_unit(measurement, whole, NULL), &j.axes);
+    j.whole.axes = &j.axes;
     j.options.history = NULL; /* which has the whole signal alone */
     j.options.solve.progress = pass_progress;
     j.options.solve.context = &j;

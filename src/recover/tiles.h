@@ -36,10 +36,12 @@ csrec_status csrec_tiling_task(const csrec_tiling *tiling, const csrec_measureme
                                const csrec_task *whole, csrec_task *task);
 
 struct csrec_backend;
+struct csrec_whole; /* of tones.h */
 
 /* Tile by tile with the same options. `unit`: of y, see normal.h. Where a tile has no sample it
  * becomes the samples' mean. Stopped, the tiles that are left become a smooth guess. */
 csrec_status csrec_recover_tiles(const csrec_measurement *measurement,
+                                 const struct csrec_whole *whole,
                                  const csrec_recover_options *options,
                                  const struct csrec_backend *backend, double unit,
                                  const csrec_tiling *tiling, double *signal,

@@ -2,6 +2,44 @@
 #include "recover/tones.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static csrec_status allocate(int64_t channels, csrec_whole *whole) {
+    whole->least = malloc(2 * (size_t)channels * sizeof *whole->least);
+    if (!whole->least) return CSREC_MEMORY;
+    whole->most = whole->least + channels;
+    return CSREC_OK;
+}
+
+csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole) {
+    *whole = (csrec_whole){.n = m->n};
+    csrec_shape_count(&m->shape, &whole->entries);
+    if (allocate(m->channels, whole)) return CSREC_MEMORY;
+    memcpy(whole->least, m->y, (size_t)m->channels * sizeof *m->y);
+    memcpy(whole->most, m->y, (size_t)m->channels * sizeof *m->y);
+    for (int64_t i = 0; i < m->n; i++)
+        for (int64_t c = 0; c < m->channels; c++) {
+            double v = m->y[i * m->channels + c];
+            whole->least[c] = v < whole->least[c] ? v : whole->least[c];
+            whole->most[c] = v > whole->most[c] ? v : whole->most[c];
+        }
+    return CSREC_OK;
+}
+
+csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to) {
+    *to = *from;
+    to->least = NULL;
+    if (allocate(channels, to)) return CSREC_MEMORY;
+    memcpy(to->least, from->least, (size_t)channels * sizeof *to->least);
+    memcpy(to->most, from->most, (size_t)channels * sizeof *to->most);
+    return CSREC_OK;
+}
+
+void csrec_whole_clear(csrec_whole *whole) {
+    free(whole->least);
+    whole->least = NULL;
+}
 
 double csrec_tones_half(const csrec_measurement *m, double half) {
     double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
@@ -9,22 +47,11 @@ double csrec_tones_half(const csrec_measurement *m, double half) {
 }
 
 /* Halves first: differences of large values must not overflow. */
-static double channel_half(const csrec_measurement *m, int64_t c, double *middle) {
-    double least = m->y[c], most = m->y[c];
-    for (int64_t i = 0; i < m->n; i++) {
-        double v = m->y[i * m->channels + c];
-        least = v < least ? v : least;
-        most = v > most ? v : most;
-    }
-    *middle = least / 2 + most / 2;
-    return most / 2 - least / 2;
-}
-
-double csrec_tones_unit(const csrec_measurement *m, double *middle) {
+double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, double *middle) {
     double half = 0.0, farthest = 0.0;
     for (int64_t c = 0; c < m->channels; c++) {
-        double own;
-        half = fmax(half, channel_half(m, c, &own));
+        double own = whole->least[c] / 2 + whole->most[c] / 2;
+        half = fmax(half, whole->most[c] / 2 - whole->least[c] / 2);
         farthest = fmax(farthest, fabs(own));
         if (middle) middle[c] = own;
     }

@@ -26,7 +26,8 @@ void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *t) {
         least = fmin(least, run->y[k]);
         most = fmax(most, run->y[k]);
     }
-    double range = most > least ? most - least : fabs(most);
+    double range = csrec_run_param(run, "range");
+    if (range == 0.0) range = most > least ? most - least : fabs(most);
     if (range == 0.0) range = 1.0; /* all samples are 0, and so is what is recovered */
     t->first = csrec_run_param(run, "first");
     t->last = csrec_run_param(run, "last");
@@ -138,16 +139,17 @@ static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) 
 }
 
 static const csrec_param params[] = {
-    {"first", 0, 0, 1e300, "first threshold, in units of y; 0: 60/255 of the samples' range"},
+    {"first", 0, 0, 1e300, "first threshold, in units of y; 0: 60/255 of the range"},
     {"last", 0, 0, 1e300, "last threshold; 0: 3/255 of the range, at least sigma"},
     {"steps", 60, 1, 1e6, "iterations, over which the threshold falls exponentially"},
     {"relax", 1, 0, 1.5, "each iteration goes so much further than the thresholded signal"},
     {"blend", 1.2, 0, 100,
      "noisy samples are put back as T^2 / (T^2 + (blend sigma)^2) at threshold T"},
     {"soft", 0, 0, 1, "1: coefficients that stay are moved towards 0 by the threshold"},
+    {"range", 0, 0, 1e300, "what thresholds are shares of, in units of y; 0: the samples' range"},
     {0}};
 
-static const char *const lengths[] = {"first", "last", NULL};
+static const char *const lengths[] = {"first", "last", "range", NULL};
 
 const csrec_solver_type csrec_solver_threshold = {
     .name = "threshold",
