@@ -1,6 +1,6 @@
 /* files.c - what is told of a file, for the memory sanitizer: it knows the names that these
  * functions had before version 2.33 of the C library. */
-#define _GNU_SOURCE /* AT_EMPTY_PATH */
+#define _GNU_SOURCE /* AT_EMPTY_PATH, fopencookie */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -31,6 +31,20 @@ int fstat(int file, struct stat *info) {
  * pass, whose memory counts as never written: they are off, but for what this library writes. */
 __attribute__((constructor)) static void trust_arguments(void) {
     __msan_scoped_disable_interceptor_checks();
+}
+
+/* The tools have one function that takes what is printed into memory: all calls go there. */
+static cookie_write_function_t *taker;
+
+static ssize_t take(void *cookie, const char *bytes, size_t count) {
+    __msan_unpoison_param(3);
+    WRITTEN(bytes, count);
+    return taker(cookie, bytes, count);
+}
+
+KNOWN(FILE *, fopencookie, void *cookie, const char *mode, cookie_io_functions_t functions) {
+    taker = functions.write;
+    return fopencookie(cookie, mode, (cookie_io_functions_t){.write = take});
 }
 
 KNOWN(size_t, fwrite, const void *data, size_t size, size_t count, FILE *file) {
