@@ -1,4 +1,5 @@
 /* archive.c - calls of zlib and libzip under the memory sanitizer. */
+#include <string.h>
 #include <zip.h>
 #include <zlib.h>
 
@@ -46,6 +47,7 @@ KNOWN(void, zip_stat_init, zip_stat_t *info) {
 KNOWN(int, zip_stat_index, zip_t *zip, zip_uint64_t index, zip_flags_t flags, zip_stat_t *info) {
     int result = zip_stat_index(zip, index, flags, info);
     WRITTEN(info, 1);
+    if (result == 0 && info->name) WRITTEN(info->name, strlen(info->name) + 1);
     return result;
 }
 
