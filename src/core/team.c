@@ -52,13 +52,17 @@ bool csrec_team_report(csrec_team *team, const csrec_progress *now) {
 
 bool csrec_team_poll(csrec_team *team) {
     if (!team->progress) return false;
-    if (pthread_equal(pthread_self(), team->caller)) {
+    if (pthread_equal(pthread_self(), team->caller) && csrec_ticker_passed(&team->pace)) {
         pthread_mutex_lock(&team->lock);
         csrec_progress last = team->last;
         pthread_mutex_unlock(&team->lock);
         call_back(team, &last);
     }
     return csrec_team_stopped(team);
+}
+
+bool csrec_team_hear(const csrec_progress *now, void *team) {
+    return csrec_team_report(team, now);
 }
 
 static struct timespec next_report(void) {
@@ -110,6 +114,19 @@ static double ms_between(struct timespec a, struct timespec b) {
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
 }
 
+/* Was the last report 10 ms before `now`? Then the next one is at `now`. */
+static bool tell(csrec_ticker *t, struct timespec now) {
+    if (ms_between(t->told, now) < 10.0) return false;
+    t->told = now;
+    return true;
+}
+
+bool csrec_ticker_passed(csrec_ticker *t) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return tell(t, now);
+}
+
 bool csrec_ticker_due(csrec_ticker *t, int64_t iteration) {
     if (iteration < t->next) return false;
     struct timespec now;
@@ -119,13 +136,5 @@ bool csrec_ticker_due(csrec_ticker *t, int64_t iteration) {
     if (ms > 4.0 && t->stride > 1) t->stride /= 2;
     t->read = now;
     t->next = iteration + t->stride;
-    if (ms_between(t->told, now) < 10.0) return false;
-    t->told = now;
-    return true;
-}
-
-void csrec_ticker_start(csrec_ticker *t) {
-    *t = (csrec_ticker){.next = 1, .stride = 1};
-    clock_gettime(CLOCK_MONOTONIC, &t->told);
-    t->read = t->told;
+    return tell(t, now);
 }

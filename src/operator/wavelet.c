@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEVELS = CSREC_WAVELET_LEVELS };
+enum { LEVELS = CSREC_WAVELET_LEVELS, SQUARES = 16 };
 
 typedef csrec_wavelet wavelet;
 
@@ -126,33 +126,48 @@ static csrec_status adjoint(const csrec_operator *A, const double *y, double *x)
  * functions, axis after axis; each level's functions (s and d alike) are found by synthesis of unit
  * vectors along the axis alone: O(extent^2) an axis and level. */
 
-/* g [extent] = square of function j of `level` along the axis. unit, scratch: [extent], [2]. */
-static void function(const wavelet *w, int axis, int level, int64_t j, double *g, double *scratch) {
+/* g_j, 0 outside of first .. end - 1. */
+typedef struct square {
+    const double *g;
+    int64_t first, end;
+} square;
+
+/* Square of function j of `level` along the axis, in g [extent]. scratch: [2 extent]. */
+static square square_of(const wavelet *w, int axis, int level, int64_t j, double *g,
+                        double *scratch) {
+    square s = {g, 0, w->extent[axis]};
     memset(g, 0, (size_t)w->extent[axis] * sizeof *g);
     g[j] = 1.0;
     for (int k = level; k >= 0; k--)
         if (w->region[k][axis] > 1)
             transform_line(w->lifting, SYNTHESIZE, w->region[k][axis], g, 1, scratch);
     for (int64_t i = 0; i < w->extent[axis]; i++) g[i] *= g[i];
+    while (s.first < s.end && g[s.first] == 0.0) s.first++;
+    while (s.first < s.end && g[s.end - 1] == 0.0) s.end--;
+    return s;
 }
 
-/* out[o][j][i] = sum_k g_j[k] in[o][k][i], j < region. */
+/* out[o][j][i] = sum_k g_j[k] in[o][k][i], j < region. A few j at a time: neighbours take the same
+ * entries. scratch: [SQUARES + 2][extent]. */
 static void sum_axis(const wavelet *w, int axis, int level, const int64_t size[3], const double *in,
                      double *out, double *scratch) {
     int64_t outer = axis == 0 ? 1 : axis == 1 ? size[0] : size[0] * size[1];
     int64_t inner = axis == 0 ? size[1] * size[2] : axis == 1 ? size[2] : 1;
     int64_t n = w->extent[axis], rows = w->region[level][axis];
-    double *g = scratch;
     memset(out, 0, (size_t)(outer * rows * inner) * sizeof *out);
-    for (int64_t j = 0; j < rows; j++) {
-        function(w, axis, level, j, g, scratch + n);
-        for (int64_t o = 0; o < outer; o++)
-            for (int64_t k = 0; k < n; k++) {
-                if (g[k] == 0.0) continue;
+    for (int64_t j = 0; j < rows; j += SQUARES) {
+        square s[SQUARES];
+        int64_t some = rows - j < SQUARES ? rows - j : SQUARES;
+        for (int64_t b = 0; b < some; b++)
+            s[b] = square_of(w, axis, level, j + b, scratch + b * n, scratch + SQUARES * n);
+        for (int64_t ob = 0; ob < outer * some; ob++) {
+            int64_t o = ob / some, b = ob % some;
+            double *to = out + (o * rows + j + b) * inner;
+            for (int64_t k = s[b].first; k < s[b].end; k++) {
                 const double *from = in + (o * n + k) * inner;
-                double *to = out + (o * rows + j) * inner;
-                for (int64_t i = 0; i < inner; i++) to[i] += g[k] * from[i];
+                for (int64_t i = 0; i < inner; i++) to[i] += s[b].g[k] * from[i];
             }
+        }
     }
 }
 
@@ -174,7 +189,7 @@ static csrec_status column_norms(const csrec_operator *A, double *norms) {
     int64_t longest = 1;
     for (int a = 0; a < 3; a++)
         if (w->extent[a] > longest) longest = w->extent[a];
-    double *work = calloc((size_t)(3 * A->n + 3 * longest), sizeof *work);
+    double *work = calloc((size_t)(3 * A->n + (SQUARES + 2) * longest), sizeof *work);
     if (!work) return CSREC_MEMORY;
     for (int64_t k = 0; k < A->m; k++) work[w->mask.index[k]] = 1.0;
     for (int64_t j = 0; j < A->n; j++) norms[j] = work[j] != 0.0; /* no levels: x is the signal */

@@ -54,15 +54,15 @@ static bool update(csrec_run *run) {
     memcpy(o->best_x, s->x, x_bytes);
     memcpy(o->best_r, s->r, r_bytes);
     run->fault = csrec_support_correlate(s);
+    if (run->fault) return false;
     int64_t room = run->A->m - s->size, most = 2 * o->k < room ? 2 * o->k : room;
     int64_t joined = csrec_support_largest(s, s->c, most);
     choose(s, joined);
     s->size += joined;
-    if (!run->fault) run->fault = csrec_support_fit(s);
+    run->fault = csrec_support_fit(s);
     prune(s, o->k);
     if (!run->fault) run->fault = csrec_support_residual(s);
-    if (run->fault) return false;
-    if (s->energy < before) return true;
+    if (!run->fault && s->energy < before) return true;
     memcpy(s->x, o->best_x, x_bytes);
     memcpy(s->r, o->best_r, r_bytes);
     s->energy = before;

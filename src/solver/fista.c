@@ -17,7 +17,7 @@
 
 /* Power iteration comes within a small factor of ||A||^2: where 1.5^100 times more does not do, the
  * numbers have left the range of a double, and no step will. */
-enum { RAISES = 100 };
+enum { RAISES = 100, DRAWN = 1 << 16 /* numbers between two reports */ };
 
 typedef struct fista {
     csrec_support s;      /* first */
@@ -45,18 +45,26 @@ static double squares(int64_t n, const double *v) {
     return sum;
 }
 
-/* ||A||^2 from below; g, q are scratch. The start has all frequencies and is the same each run. */
+/* v has all frequencies and is the same each run. */
+static csrec_status draw(csrec_run *run, int64_t n, double *v) {
+    for (int64_t j = 0; j < n; j++) {
+        if (j % DRAWN == 0 && csrec_run_stops(run)) return CSREC_STOPPED;
+        v[j] = csrec_random_normal(1, 0, (uint64_t)j);
+    }
+    return CSREC_OK;
+}
+
+/* ||A||^2 from below; g, q are scratch. */
 static csrec_status estimate_norm(fista *o) {
     csrec_support *s = &o->s;
-    csrec_status status = CSREC_OK;
-    for (int64_t j = 0; j < s->A->n; j++) s->g[j] = csrec_random_normal(1, 0, (uint64_t)j);
-    for (int i = 0; i < 12 && !status && !csrec_run_stops(s->run); i++) {
+    csrec_status status = draw(s->run, s->A->n, s->g);
+    for (int i = 0; i < 12 && !status; i++) {
         double length = sqrt(squares(s->A->n, s->g));
         if (length == 0.0) break;
         for (int64_t j = 0; j < s->A->n; j++) s->g[j] /= length;
-        status = s->A->type->forward(s->A, s->g, s->q);
+        status = csrec_support_forward(s, s->g, s->q);
         o->L = squares(s->A->m, s->q);
-        if (!status) status = s->A->type->adjoint(s->A, s->q, s->g);
+        if (!status) status = csrec_support_adjoint(s, s->q, s->g);
     }
     if (!(o->L > 0.0)) o->L = 1.0;
     return status;
@@ -73,7 +81,8 @@ static csrec_status create(csrec_run *run, csrec_error *error) {
         return csrec_fail(error, CSREC_MEMORY, "solver fista: out of memory");
     o->debias = csrec_run_param(run, "debias") != 0.0;
     double share = csrec_run_param(run, "lambda");
-    if (share > 0.0) status = csrec_active_create(&o->s, share, &o->active);
+    if (share > 0.0 && !csrec_run_stops(run))
+        status = csrec_active_create(&o->s, share, &o->active);
     return status ? csrec_fail(error, status, "solver fista: out of memory for %lld columns",
                                (long long)run->A->n)
                   : CSREC_OK;
@@ -82,7 +91,7 @@ static csrec_status create(csrec_run *run, csrec_error *error) {
 /* What steps on all columns begin with, from the x at hand. */
 static csrec_status start(csrec_run *run, fista *o) {
     csrec_support *s = &o->s;
-    csrec_status status = run->A->type->adjoint(run->A, run->y, s->g);
+    csrec_status status = csrec_support_adjoint(s, run->y, s->g);
     double largest = 0.0;
     for (int64_t j = 0; j < run->A->n; j++) largest = fmax(largest, fabs(s->g[j]));
     o->lambda = csrec_run_param(run, "lambda") * largest;
@@ -105,7 +114,7 @@ static void shrink(fista *o, int64_t n) {
  * q. at_z: ||A z - y||^2. */
 static bool step_holds(fista *o, double at_z, csrec_status *status) {
     csrec_support *s = &o->s;
-    *status = s->A->type->forward(s->A, o->next, s->q);
+    *status = csrec_support_forward(s, o->next, s->q);
     for (int64_t i = 0; i < s->A->m; i++) s->q[i] = s->y[i] - s->q[i];
     double slope = 0.0, moved = 0.0;
     for (int64_t j = 0; j < s->A->n; j++) {
@@ -140,11 +149,11 @@ static bool step(csrec_run *run, fista *o) {
     int64_t n = run->A->n, m = run->A->m;
     if (o->L == 0.0) run->fault = start(run, o);
     double at_z = squares(m, o->at_z);
-    if (!run->fault) run->fault = run->A->type->adjoint(run->A, o->at_z, s->p);
-    if (run->fault || csrec_run_stops(run)) return false;
+    if (!run->fault) run->fault = csrec_support_adjoint(s, o->at_z, s->p);
+    if (run->fault) return false;
     shrink(o, n);
     for (int tries = 0; !step_holds(o, at_z, &run->fault); tries++) {
-        if (run->fault || tries == RAISES || csrec_run_stops(run)) return false;
+        if (run->fault || tries == RAISES) return false;
         o->L *= 1.5;
         shrink(o, n);
     }
@@ -175,7 +184,7 @@ static bool update(csrec_run *run) {
 static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) {
     fista *o = run->state;
     csrec_status status = CSREC_OK;
-    if (o->debias) {
+    if (o->debias && !run->stopped) {
         o->s.size = 0;
         for (int64_t j = 0; j < run->A->n; j++) {
             o->s.chosen[j] = o->s.x[j] != 0.0;
@@ -183,6 +192,7 @@ static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) 
         }
         status = csrec_support_fit(&o->s);
     }
+    if (status == CSREC_STOPPED) status = CSREC_OK; /* nothing is fitted */
     return status ? status : csrec_support_result(run, atoms, r);
 }
 

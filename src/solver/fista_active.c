@@ -25,6 +25,9 @@
  * have. */
 enum { ADD_LEAST = 64, ROOM_MOST = 4096 };
 
+/* Products between two reports: a tenth of a second. */
+static const int64_t JOINED = INT64_C(1) << 28;
+
 /* The share of lambda by which a condition may be missed; the first lambda as a share of the
  * largest that has an x; the next one as a share of that before, once this is missed by less than
  * so much. */
@@ -79,7 +82,7 @@ static void allow(csrec_active *a) {
             CSREC_ACTIVE_MISS * a->on.lambda + 16.0 * DBL_EPSILON * summed * s->norms[a->list[k]];
 }
 
-/* The `count` columns of s->largest join W. */
+/* The `count` columns of s->largest join W; stopped, without all of G. */
 static void join(csrec_active *a, int64_t count) {
     csrec_support *s = a->s;
     int64_t old = a->on.size;
@@ -91,7 +94,11 @@ static void join(csrec_active *a, int64_t count) {
         a->on.c[old + k] = product(a, j, s->r);
         s->chosen[j] = true;
     }
-    a->access->gram(a->state, old, old + count, a->list, a->on.stride, a->on.G);
+    int64_t piece = JOINED / (s->A->m * (old + count)) / 2 * 2 + 2; /* rows come in pairs */
+    for (int64_t k = old; k < old + count && !csrec_run_stops(s->run); k += piece) {
+        int64_t end = k + piece < old + count ? k + piece : old + count;
+        a->access->gram(a->state, k, end, a->list, a->on.stride, a->on.G);
+    }
 }
 
 static csrec_status start(csrec_active *a, double share) {
@@ -107,7 +114,8 @@ static csrec_status start(csrec_active *a, double share) {
     if (room > s->A->n) room = s->A->n;
     if (room > ROOM_MOST) room = ROOM_MOST;
     a->list = malloc((size_t)room * sizeof *a->list);
-    status = csrec_restricted_create(room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest), &a->on);
+    status = csrec_restricted_create(s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest),
+                                     &a->on);
     return a->list ? status : CSREC_MEMORY;
 }
 
@@ -149,6 +157,7 @@ static int64_t find_missing(csrec_active *a, int64_t most, double *worst) {
     }
     while (rest > 0 && found == 0) {
         int64_t looked = csrec_support_largest(s, bound, most > 0 ? most : 1);
+        if (looked == 0) break;
         rest -= looked;
         for (int64_t k = 0; k < looked; k++) {
             int64_t j = s->largest[k];
@@ -212,7 +221,7 @@ static int64_t look(csrec_active *a, double *within, double *without) {
         *without = 0.0;
         int64_t found = find_missing(a, most < left || left == 0 ? most : left, without);
         double close = a->on.lambda > a->lambda ? CSREC_ACTIVE_CLOSE * a->on.lambda : -1.0;
-        if (fmax(*within, *without) > close) return found;
+        if (fmax(*within, *without) > close || csrec_run_stops(a->s->run)) return found;
         a->on.lambda = fmax(a->lambda, CSREC_ACTIVE_NEXT * a->on.lambda);
         a->bounded = true;
     }
@@ -225,6 +234,7 @@ csrec_round csrec_active_round(csrec_active *a) {
     if (found == 0 && within == 0.0) return CSREC_ROUND_DONE;
     if (found > a->on.room - a->on.size) return CSREC_ROUND_FULL;
     if (without >= within) join(a, found);
+    if (csrec_run_stops(a->s->run)) return CSREC_ROUND_DONE;
     allow(a);
     csrec_restricted_solve(&a->on, 1e-2 * without);
     if (found == 0 && !moved(a)) return CSREC_ROUND_DONE;

@@ -12,8 +12,8 @@ typedef struct csrec_active csrec_active;
 csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active **active);
 void csrec_active_destroy(csrec_active *active);
 
-/* What came of a round: x and r are better; they are the minimum, and stay; more columns are needed
- * than a Gram matrix pays for, and x stays. */
+/* What came of a round: x and r are better; they are the minimum or the run is stopped, and stay;
+ * more columns are needed than a Gram matrix pays for, and x stays. */
 typedef enum csrec_round { CSREC_ROUND_BETTER, CSREC_ROUND_DONE, CSREC_ROUND_FULL } csrec_round;
 
 csrec_round csrec_active_round(csrec_active *active);

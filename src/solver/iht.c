@@ -49,7 +49,7 @@ static double step_length(csrec_support *s, csrec_status *status) {
         length += g * g;
         s->g[j] = g != 0.0 ? g / s->norms[j] : 0.0;
     }
-    *status = s->A->type->forward(s->A, s->g, s->q);
+    *status = csrec_support_forward(s, s->g, s->q);
     double image = squares(s->A->m, s->q);
     return image > 0.0 ? length / image : 0.0;
 }
@@ -82,7 +82,7 @@ static double longest_step(iht *o, csrec_status *status) {
         s->g[j] = o->z[j] - s->x[j];
         moved += s->g[j] * s->g[j] * s->norms[j] * s->norms[j];
     }
-    *status = s->A->type->forward(s->A, s->g, s->q);
+    *status = csrec_support_forward(s, s->g, s->q);
     double image = squares(s->A->m, s->q);
     return image > 0.0 ? moved / image : INFINITY;
 }
@@ -91,13 +91,13 @@ static double longest_step(iht *o, csrec_status *status) {
 static bool take_step(csrec_run *run, iht *o) {
     csrec_support *s = &o->s;
     run->fault = csrec_support_correlate(s);
+    if (run->fault) return false;
     if (s->size == 0) choose_largest(o, s->c);
     memcpy(o->before, s->chosen, (size_t)run->A->n * sizeof *o->before);
-    double mu = run->fault ? 0.0 : step_length(s, &run->fault);
-    if (mu == 0.0 || csrec_run_stops(run)) return false;
+    double mu = step_length(s, &run->fault);
+    if (mu == 0.0 || run->fault) return false;
     threshold(o, mu);
     for (int tries = 0; tries < 60 && support_changed(o) && !run->fault; tries++) {
-        if (csrec_run_stops(run)) return false;
         double longest = longest_step(o, &run->fault);
         if (mu <= 0.99 * longest) break;
         mu *= 0.5;
@@ -106,22 +106,29 @@ static bool take_step(csrec_run *run, iht *o) {
     return !run->fault;
 }
 
-static bool iht_update(csrec_run *run) {
+static void change_places(iht *o) {
+    double *held = o->s.x;
+    o->s.x = o->z;
+    o->z = held;
+}
+
+/* x = z and its r, by csrec_support_residual or csrec_support_fit; a fault leaves x and r. */
+static bool update(csrec_run *run, csrec_status (*follow)(csrec_support *s)) {
     iht *o = run->state;
     double before = o->s.energy;
     if (!take_step(run, o)) return false;
-    memcpy(o->s.x, o->z, (size_t)run->A->n * sizeof *o->z);
-    run->fault = csrec_support_residual(&o->s);
+    change_places(o);
+    run->fault = follow(&o->s);
+    if (run->fault) change_places(o);
     return !run->fault && o->s.energy < before;
 }
 
+static bool iht_update(csrec_run *run) {
+    return update(run, csrec_support_residual);
+}
+
 static bool htp_update(csrec_run *run) {
-    iht *o = run->state;
-    double before = o->s.energy;
-    if (!take_step(run, o)) return false;
-    memcpy(o->s.x, o->z, (size_t)run->A->n * sizeof *o->z);
-    run->fault = csrec_support_fit(&o->s);
-    return !run->fault && o->s.energy < before;
+    return update(run, csrec_support_fit);
 }
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};

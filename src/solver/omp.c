@@ -73,7 +73,7 @@ static csrec_status create(csrec_run *run, csrec_error *error) {
     o->picks = malloc((size_t)room * sizeof *o->picks);
     o->t = malloc((size_t)room * sizeof *o->t);
     status = csrec_basis_create(run->A, o->s.norms, room, &o->basis);
-    if (!status) status = csrec_ahead_create(run->A, &o->ahead);
+    if (!status && !csrec_run_stops(run)) status = csrec_ahead_create(run->A, &o->ahead);
     if (!status && o->picks && o->t) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory for %lld atoms; set --atoms",
                       (long long)room);

@@ -25,8 +25,10 @@
 #define CSREC_RESTRICTED_WORK 0x1p29
 enum { NEWTON_MOST = 1024, NEWTON_TRIES = 32, STEPS_LEAST = 30, STEPS_MOST = 1000 };
 
-csrec_status csrec_restricted_create(int64_t room, double lambda, csrec_restricted *q) {
-    *q = (csrec_restricted){.room = room, .lambda = lambda, .simd = csrec_dense_simd_choose()};
+csrec_status csrec_restricted_create(csrec_run *run, int64_t room, double lambda,
+                                     csrec_restricted *q) {
+    *q = (csrec_restricted){
+        .run = run, .room = room, .lambda = lambda, .simd = csrec_dense_simd_choose()};
     double **all[] = {&q->x,    &q->c,      &q->allowed, &q->x0,  &q->c0,
                       &q->next, &q->c_next, &q->z,       &q->c_z, &q->d};
     bool complete = true;
@@ -315,9 +317,11 @@ void csrec_restricted_solve(csrec_restricted *q, double enough) {
     if (!(q->L > 0.0)) return;
     start_steps(q, &t);
     for (int64_t i = 0; i < most && csrec_restricted_miss(q) > enough; i++) {
+        if (csrec_run_stops(q->run)) break;
         step(q, &t);
         if (++since % 8 || q->size > NEWTON_MOST || since < steps_of_newton(q)) continue;
-        for (int tries = 0; tries < NEWTON_TRIES && !newton(q); tries++) continue;
+        for (int tries = 0; tries < NEWTON_TRIES && !newton(q); tries++)
+            if (csrec_run_stops(q->run)) break;
         start_steps(q, &t);
         since = 0;
     }

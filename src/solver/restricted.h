@@ -7,8 +7,10 @@
 #define CSREC_SOLVER_RESTRICTED_H
 
 #include "operator/dense.h"
+#include "solver/solver.h"
 
 typedef struct csrec_restricted {
+    csrec_run *run; /* that is asked whether to stop */
     int64_t size, room, stride;
     double lambda;
     double *x, *c;   /* [room] as they stand */
@@ -22,7 +24,8 @@ typedef struct csrec_restricted {
 } csrec_restricted;
 
 /* No columns yet. Memory that no column uses is not touched. CSREC_MEMORY. */
-csrec_status csrec_restricted_create(int64_t room, double lambda, csrec_restricted *q);
+csrec_status csrec_restricted_create(csrec_run *run, int64_t room, double lambda,
+                                     csrec_restricted *q);
 void csrec_restricted_clear(csrec_restricted *q);
 
 /* Makes place for `size` <= room columns; the caller fills x, c, allowed and the rows of G. */
@@ -35,7 +38,8 @@ void csrec_restricted_keep(csrec_restricted *q, int64_t count, const int64_t *ke
  * c_j = lambda sign(x_j) where x_j is not 0, else |c_j| <= lambda. */
 double csrec_restricted_miss(const csrec_restricted *q);
 
-/* Improves x, until the miss is at most `enough` or a share of a second has gone; c follows. */
+/* Improves x, until the miss is at most `enough`, a share of a second has gone or the run is
+ * stopped; c follows. */
 void csrec_restricted_solve(csrec_restricted *q, double enough);
 
 #endif

@@ -125,13 +125,9 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
     return status;
 }
 
-static bool asked_to_stop(const csrec_run *run) {
-    return run->options->progress(&run->now, run->options->context);
-}
-
 bool csrec_run_stops(csrec_run *run) {
-    if (run->options->progress && !run->stopped && csrec_ticker_due(&run->pace, ++run->polls))
-        run->stopped = asked_to_stop(run);
+    if (run->options->progress && !run->stopped && csrec_ticker_passed(&run->pace))
+        run->stopped = run->options->progress(&run->now, run->options->context);
     return run->stopped;
 }
 
@@ -141,12 +137,14 @@ static bool ended(csrec_run *run, double energy, double goal, int64_t limit,
     const csrec_stop *stop = &run->options->stop;
     if (energy <= goal)
         report->outcome = CSREC_CONVERGED;
+    else if (run->stopped)
+        report->outcome = CSREC_INTERRUPTED;
     else if (report->iterations >= limit)
         report->outcome = CSREC_ATOM_LIMIT;
     else if (run->type->select && run->type->select(run) < stop->min_coefficient)
         report->outcome = CSREC_SMALL;
     else if (!run->type->update(run))
-        report->outcome = run->stopped ? CSREC_INTERRUPTED : CSREC_STALLED;
+        report->outcome = CSREC_STALLED;
     else
         return false;
     return true;
@@ -187,11 +185,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
             report->outcome = CSREC_STALLED;
             break;
         }
-        if (run->stopped ||
-            (options->progress && csrec_ticker_due(&t, report->iterations) && asked_to_stop(run))) {
-            report->outcome = CSREC_INTERRUPTED;
-            break;
-        }
+        if (options->progress && csrec_ticker_due(&t, report->iterations)) csrec_run_stops(run);
     }
     look_on(run, report->iterations, true, energy, whole);
     report->residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
@@ -224,15 +218,16 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
     if (status) return status;
     csrec_solve_report own;
     run->now = (csrec_progress){"pursuit", 0, 0, -1.0};
-    csrec_ticker_start(&run->pace);
     status = run->type->create(run, error);
     if (!status) {
-        iterate(run, report ? report : &own);
-        status = run->fault ? run->fault : CSREC_OK;
+        if (!report) report = &own;
+        iterate(run, report);
+        status = run->fault == CSREC_STOPPED ? CSREC_OK : run->fault;
         if (!status && to->signal) status = csrec_run_signal(run, to->signal);
         if (!status && !to->signal) status = run->type->result(run, to->atoms, to->r);
         if (status)
             csrec_fail(error, status, "solver %s: %s", run->type->name, csrec_status_text(status));
+        if (run->stopped) report->outcome = CSREC_INTERRUPTED;
     }
     run->type->destroy(run);
     return status;

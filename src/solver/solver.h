@@ -29,9 +29,8 @@ struct csrec_run {
     csrec_status fault;       /* set by a step that fails; the loop ends and returns it */
     const csrec_watch *watch; /* or NULL */
     csrec_progress now;       /* where the loop is */
-    csrec_ticker pace;        /* of reports within a step */
-    int64_t polls;
-    bool stopped; /* by such a report */
+    csrec_ticker pace;        /* of the reports */
+    bool stopped;             /* by one of them */
 };
 
 /* Many right-hand sides, checked. Results may be NULL; atoms come cleared. */
@@ -107,8 +106,9 @@ csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name
 /* Whether a parameter of the solver, NULL: of any, is a length in the units of y. */
 bool csrec_solver_measures(const char *solver, const char *param);
 
-/* For steps of many products, before each: reports, at most every 10 ms. true: the step is to end
- * early, with x and r that belong together, and the loop ends as interrupted. */
+/* Before each long piece of work, of create and of steps: reports, at most every 10 ms. true: what
+ * runs is to end early, with x and r that belong together, and the loop ends as interrupted. A step
+ * may then have the fault CSREC_STOPPED. */
 bool csrec_run_stops(csrec_run *run);
 
 /* The value of a parameter: from the options, else its default. */

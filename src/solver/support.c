@@ -5,6 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static double squares(int64_t n, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
+    return sum;
+}
+
+/* x as the run starts, and its r. */
+static csrec_status set_out(csrec_run *run, csrec_support *s, csrec_error *error) {
+    csrec_status status = csrec_run_start(run, s->x, error);
+    memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
+    if (!status && run->options->start) status = s->A->type->forward(s->A, s->x, s->r);
+    for (int64_t i = 0; i < s->A->m && run->options->start; i++) s->r[i] = s->y[i] - s->r[i];
+    s->energy = squares(s->A->m, s->r);
+    return status;
+}
+
 csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error) {
     const csrec_operator *A = run->A;
     *s = (csrec_support){.run = run, .A = A, .y = run->y};
@@ -16,14 +32,13 @@ csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error 
         complete = (*rows[i] = calloc((size_t)A->m, sizeof(double))) && complete;
     s->chosen = calloc((size_t)A->n, sizeof *s->chosen);
     s->largest = malloc((size_t)A->n * sizeof *s->largest);
-    csrec_status status = complete && s->chosen && s->largest
-                              ? csrec_operator_column_norms(A, s->norms)
-                              : CSREC_MEMORY;
-    if (status)
-        return csrec_fail(error, status, "solver %s: out of memory for %lld columns",
-                          run->type->name, (long long)A->n);
-    status = csrec_run_start(run, s->x, error);
-    return status ? status : csrec_support_residual(s);
+    csrec_status status = complete && s->chosen && s->largest ? CSREC_OK : CSREC_MEMORY;
+    if (!status && !csrec_run_stops(run)) status = csrec_operator_column_norms(A, s->norms);
+    if (!status) status = set_out(run, s, error);
+    if (status && status != CSREC_ARGUMENT)
+        csrec_fail(error, status, "solver %s: %s for %lld columns", run->type->name,
+                   csrec_status_text(status), (long long)A->n);
+    return status;
 }
 
 void csrec_support_clear(csrec_support *s) {
@@ -39,21 +54,24 @@ void csrec_support_clear(csrec_support *s) {
     *s = (csrec_support){0};
 }
 
-static double squares(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sum;
+csrec_status csrec_support_forward(const csrec_support *s, const double *x, double *y) {
+    return csrec_run_stops(s->run) ? CSREC_STOPPED : s->A->type->forward(s->A, x, y);
+}
+
+csrec_status csrec_support_adjoint(const csrec_support *s, const double *y, double *x) {
+    return csrec_run_stops(s->run) ? CSREC_STOPPED : s->A->type->adjoint(s->A, y, x);
 }
 
 csrec_status csrec_support_correlate(csrec_support *s) {
-    csrec_status status = s->A->type->adjoint(s->A, s->r, s->c);
+    csrec_status status = csrec_support_adjoint(s, s->r, s->c);
     for (int64_t j = 0; j < s->A->n && !status; j++)
         s->c[j] = s->norms[j] > 0.0 ? s->c[j] / s->norms[j] : 0.0;
     return status;
 }
 
 csrec_status csrec_support_residual(csrec_support *s) {
-    csrec_status status = s->A->type->forward(s->A, s->x, s->r);
+    csrec_status status = csrec_support_forward(s, s->x, s->r);
+    if (status) return status;
     for (int64_t i = 0; i < s->A->m; i++) s->r[i] = s->y[i] - s->r[i];
     s->energy = squares(s->A->m, s->r);
     return status;
@@ -92,6 +110,7 @@ static void select_first(const double *v, int64_t *list, int64_t n, int64_t k) {
 
 int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
     int64_t found = 0;
+    if (csrec_run_stops(s->run)) return 0;
     for (int64_t j = 0; j < s->A->n; j++)
         if (fabs(v[j]) > 0.0) s->largest[found++] = j; /* not a number has no size */
     if (found <= k) return found;
@@ -110,8 +129,8 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
 /* The gradient A^T r on the chosen columns, each scaled to unit length: the normal equations are
  * then as well conditioned as the columns allow. */
 static csrec_status gradient(csrec_support *s) {
-    csrec_status status = s->A->type->adjoint(s->A, s->r, s->g);
-    for (int64_t j = 0; j < s->A->n; j++)
+    csrec_status status = csrec_support_adjoint(s, s->r, s->g);
+    for (int64_t j = 0; j < s->A->n && !status; j++)
         s->g[j] = s->chosen[j] && s->norms[j] > 0.0 ? s->g[j] / s->norms[j] : 0.0;
     return status;
 }
@@ -119,31 +138,32 @@ static csrec_status gradient(csrec_support *s) {
 /* q = A D p with D the inverse norms; p is left scaled by D. */
 static csrec_status apply_scaled(csrec_support *s) {
     for (int64_t j = 0; j < s->A->n; j++) s->c[j] = s->p[j] != 0.0 ? s->p[j] / s->norms[j] : 0.0;
-    return s->A->type->forward(s->A, s->c, s->q);
+    return csrec_support_forward(s, s->c, s->q);
 }
 
 static csrec_status conjugate_gradients(csrec_support *s) {
     int64_t n = s->A->n, m = s->A->m;
     csrec_status status = csrec_support_residual(s);
-    if (!status) status = gradient(s);
+    if (status) return status;
+    status = gradient(s);
     memcpy(s->p, s->g, (size_t)n * sizeof *s->p);
     double gamma = squares(n, s->g), start = squares(m, s->y);
     /* Exact arithmetic needs `size` steps; rounding some more. */
     for (int64_t step = 0; step < 4 * s->size + 10 && !status; step++) {
         if (gamma <= 0x1p-104 * start) break; /* ||A_S^T r|| below rounding of ||y|| */
-        if (csrec_run_stops(s->run)) break;
         status = apply_scaled(s);
+        if (status) break;
         double alpha = gamma / squares(m, s->q);
         if (!isfinite(alpha)) break;
         for (int64_t j = 0; j < n; j++) s->x[j] += alpha * s->c[j];
         for (int64_t i = 0; i < m; i++) s->r[i] -= alpha * s->q[i];
-        if (!status) status = gradient(s);
+        status = gradient(s);
         double now = squares(n, s->g), beta = now / gamma;
         for (int64_t j = 0; j < n; j++) s->p[j] = s->g[j] + beta * s->p[j];
         gamma = now;
     }
     s->energy = squares(m, s->r);
-    return status;
+    return status == CSREC_STOPPED ? CSREC_OK : status; /* x and r are those of the last step */
 }
 
 csrec_status csrec_support_fit(csrec_support *s) {

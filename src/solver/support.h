@@ -26,9 +26,15 @@ static inline double csrec_support_bytes(const csrec_solver_size *size) {
            size->m * 2 * sizeof(double);
 }
 
-/* x from the run's start or 0, all allocated. CSREC_MEMORY, CSREC_ARGUMENT. */
+/* x from the run's start or 0, all allocated. Stopped, without norms. CSREC_MEMORY,
+ * CSREC_ARGUMENT. */
 csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error);
 void csrec_support_clear(csrec_support *s);
+
+/* y = A x and x = A^T y, before which the run reports. CSREC_STOPPED: it was asked to stop, and
+ * nothing is written. */
+csrec_status csrec_support_forward(const csrec_support *s, const double *x, double *y);
+csrec_status csrec_support_adjoint(const csrec_support *s, const double *y, double *x);
 
 /* c, from r as it is. */
 csrec_status csrec_support_correlate(csrec_support *s);
@@ -37,12 +43,12 @@ csrec_status csrec_support_correlate(csrec_support *s);
 csrec_status csrec_support_residual(csrec_support *s);
 
 /* The indices of the k entries of v [n] with the largest |v_j|, equal ones by the smaller index;
- * ascending, in s->largest. Returns how many: at most k, zeros left out. O(n). */
+ * ascending, in s->largest. Returns how many: at most k, zeros left out; stopped, none. O(n). */
 int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
 
 /* min ||y - A x|| over x that are 0 off the chosen columns, and r. An operator's own way (exact)
  * or conjugate gradients on the normal equations from the x at hand (CGLS, Bjorck 1996, 7.4.1) to
- * rounding, or to where the run is stopped. */
+ * rounding, or to where the run is stopped. CSREC_STOPPED: before it began, r is not of x. */
 csrec_status csrec_support_fit(csrec_support *s);
 
 /* Shared table entries: csrec_support as the first member of run->state. */
