@@ -26,7 +26,7 @@ static inline csrec_mixture make_mixture(uint64_t *seed, int K, int d, double sp
         free(B);
     }
     for (int k = 0; k < K; k++) m.weights[k] /= sum;
-    assert_ok(csrec_mixture_prepare(&m, 1e-9, 2, NULL));
+    assert_ok(csrec_mixture_prepare(&m, 1e-9, 2, NULL, NULL));
     return m;
 }
 

@@ -107,7 +107,7 @@ static void check_simd(const csrec_conv_simd *simd) {
         size_t packed = (size_t)csrec_conv_packed(&conv, t, simd) * sizeof(double);
         size_t room = csrec_conv_room(&conv, t, simd, sizeof(double));
         double *p = aligned_alloc(64, (packed + 63) / 64 * 64);
-        csrec_conv_work work = {simd, 2, aligned_alloc(64, 2 * room)};
+        csrec_conv_work work = {simd, 2, aligned_alloc(64, 2 * room), NULL};
         csrec_conv_pack_f64(&conv, t, simd, W, p);
         csrec_conv_apply_f64(&conv, t, &work, p, t ? Y : X, NULL, t ? AtY : AX);
         free(p);

@@ -112,7 +112,8 @@ static void misfit_and_synthesis_equal_the_definition(void **state) {
     for (int i = 0; i < K * A * B; i++) d[i] = (float)(check_uniform(&seed) - 0.5);
     const csrec_conv_simd *simd = csrec_conv_simd_choose();
     csrec_learning l = {.count = 1, .filters = K, .size = A * B, .coded = &c, .lambda = 0.25};
-    l.work = (csrec_conv_work){simd, 1, aligned_alloc(64, csrec_conv_room(&c.conv, true, simd, 4))};
+    l.work = (csrec_conv_work){simd, 1, aligned_alloc(64, csrec_conv_room(&c.conv, true, simd, 4)),
+                               NULL};
     for (int t = 0; t < 2; t++)
         l.packed[t] =
             aligned_alloc(64, ((size_t)csrec_conv_packed(&c.conv, t, simd) * 4 + 63) / 64 * 64);
@@ -183,7 +184,7 @@ static void base_is_the_normalised_convolution(void **state) {
             mean += y[m++];
         }
     mean /= (double)m;
-    assert_ok(csrec_conv_base(H, W, m, index, y, sigma, base));
+    assert_ok(csrec_conv_base(H, W, m, index, y, sigma, NULL, base));
     for (int64_t i = 0; i < H * W; i++) {
         double top = 0.0, bottom = 1e-6;
         for (int64_t k = 0; k < m; k++) {
@@ -196,7 +197,7 @@ static void base_is_the_normalised_convolution(void **state) {
         }
         assert_true(fabs(base[i] - mean - top / bottom) < 1e-9);
     }
-    assert_ok(csrec_conv_base(H, W, m, index, y, 0.0, base));
+    assert_ok(csrec_conv_base(H, W, m, index, y, 0.0, NULL, base));
     assert_true(fabs(base[5] - mean) < 1e-12);
 }
 

@@ -73,7 +73,7 @@ static void the_true_mixture_is_found(void **state) {
     enum { D = 5, ROWS = 6000 };
     csrec_mixture truth = make_mixture(&seed, 3, D, 1.0);
     for (int k = 0; k < 3; k++) truth.means[k * D + k] += 12.0;
-    assert_ok(csrec_mixture_prepare(&truth, 1e-9, 1, NULL));
+    assert_ok(csrec_mixture_prepare(&truth, 1e-9, 1, NULL, NULL));
     float *X = draw(&seed, &truth, ROWS);
     csrec_learn_options o = {.components = 3, .tolerance = 1e-7, .rounds = 200, .threads = 1};
     csrec_model *model = learn_best(ROWS, D, X, o);

@@ -117,7 +117,7 @@ static void a_round_follows_the_formula(void **state) {
         double got, ll, *before = malloc((size_t)(K * d) * sizeof *before);
         memcpy(before, m.means, (size_t)(K * d) * sizeof *before);
         dense_round(&m, rows, X, &wanted, &ll);
-        assert_ok(csrec_em_create(&m, rows, 2, &em, NULL));
+        assert_ok(csrec_em_create(&m, rows, 2, NULL, &em, NULL));
         csrec_em_begin(em);
         for (int64_t i = 0; i < rows;) { /* uneven pieces, whole blocks */
             int64_t count = 32 * (1 + check_below(&seed, 4));
@@ -162,7 +162,7 @@ static void covariances_are_raised(void **state) {
             for (int a = 0; a < D; a++) m.C[i * D + j] += values[a] * V[a][i] * V[a][j];
     for (int i = 0; i < D; i++)
         for (int j = 0; j < i; j++) m.C[i * D + j] = m.C[j * D + i];
-    assert_ok(csrec_mixture_prepare(&m, 0.1, 1, NULL));
+    assert_ok(csrec_mixture_prepare(&m, 0.1, 1, NULL, NULL));
     for (int i = 0; i < D; i++)
         for (int j = 0; j < D; j++) {
             double wanted = 0.0;

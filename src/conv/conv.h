@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "conv/tile.h"
+#include "core/team.h"
 
 /* The geometry of a convolution; leading axes that a signal lacks have extent 1. */
 typedef struct csrec_conv {
@@ -46,8 +47,9 @@ typedef struct csrec_conv_sum {
 /* Work and threads of one product. */
 typedef struct csrec_conv_work {
     const csrec_conv_simd *simd;
-    int threads;  /* for which memory has room */
-    char *memory; /* threads times csrec_conv_room bytes, aligned to 64 */
+    int threads;      /* for which memory has room */
+    char *memory;     /* threads times csrec_conv_room bytes, aligned to 64 */
+    csrec_team *team; /* or NULL; where it is stopped, the product is not whole */
 } csrec_conv_work;
 
 /* Extents of the results; false: the kernel does not fit the padded input on axis *axis. */

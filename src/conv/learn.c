@@ -21,7 +21,7 @@ typedef struct job {
     int64_t size[2], iterations, codings, done;
     double base, low, range;
     double *objective; /* [iterations] */
-    bool stopped;
+    csrec_team team;
 } job;
 
 static void clear(job *j) {
@@ -127,7 +127,7 @@ static csrec_status load(job *j, const csrec_conv_picture *from, csrec_coded *c)
         c->mask[i] = 1.0f;
     }
     if (!status && m > 0)
-        status = csrec_conv_base(from->height, from->width, m, index, y, j->base, base);
+        status = csrec_conv_base(from->height, from->width, m, index, y, j->base, &j->team, base);
     for (int64_t k = 0; k < m && !status; k++) c->s[index[k]] = (float)(y[k] - base[index[k]]);
     free(index);
     free(y);
@@ -167,6 +167,7 @@ static csrec_status make_room(job *j) {
     csrec_learning *l = &j->l;
     int64_t codes = 1, entries = 1;
     size_t bytes = 0, threads = (size_t)csrec_threads(j->options->threads);
+    l->work.team = &j->team;
     l->work.simd = csrec_conv_simd_choose();
     l->work.threads = (int)threads;
     for (int64_t p = 0; p < l->count; p++) {
@@ -286,12 +287,9 @@ static void start_from(job *j, const csrec_model *model) {
 
 /* ---- alternation */
 
-static bool report(job *j, double objective) {
+static bool report(job *j) {
     csrec_progress progress = {"learning filters", j->done, j->iterations, -1.0};
-    (void)objective;
-    if (j->options->progress && j->options->progress(&progress, j->options->context))
-        j->stopped = true;
-    return j->stopped;
+    return csrec_team_report(&j->team, &progress);
 }
 
 static void learn(job *j) {
@@ -300,12 +298,13 @@ static void learn(job *j) {
     l->L = csrec_learn_norm(l, &l->coded[0]);
     l->step = 0.5;
     bool lower = true;
-    while (j->done < j->iterations && lower && !report(j, 0.0)) {
+    while (j->done < j->iterations && lower && !report(j)) {
         double sum = 0.0, before = j->done ? j->objective[j->done - 1] : INFINITY;
         int64_t codings = j->done ? j->codings : FIRST_CODINGS;
         for (int64_t i = 0; i < codings; i++)
             for (int64_t p = 0; p < l->count; p++) csrec_learn_code(l, &l->coded[p]);
         bool moved = csrec_learn_filters(l);
+        if (csrec_team_stopped(&j->team)) break;
         for (int64_t p = 0; p < l->count; p++) {
             l->coded[p].objective = csrec_learn_objective(l, &l->coded[p]);
             sum += l->coded[p].objective;
@@ -377,13 +376,16 @@ csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
                               const csrec_conv_learn_options *options, csrec_model **model,
                               bool *stopped, csrec_error *error) {
     job j = {.options = options};
+    csrec_team_begin(&j.team, options->progress, options->context,
+                     (csrec_progress){"learning filters", 0, 0, -1.0});
     csrec_status status = check_pictures(count, pictures, error);
     if (!status) status = set_options(options, &j, error);
     if (!status) status = set_scale(&j, count, pictures, error);
     if (!status) status = prepare(&j, count, pictures, error);
     if (!status) learn(&j);
     if (!status) status = build(&j, model, error);
-    if (!status && stopped) *stopped = j.stopped;
+    if (!status && stopped) *stopped = csrec_team_stopped(&j.team);
+    csrec_team_end(&j.team);
     clear(&j);
     return status;
 }

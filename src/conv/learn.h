@@ -25,7 +25,7 @@ typedef struct csrec_learning {
     float *d, *d_next, *gradient; /* [filters][size] */
     double *amplitude, *square;   /* [filters] a_k; sum of x_k^2 */
     float *packed[2];
-    csrec_conv_work work; /* memory for any of the products of any picture */
+    csrec_conv_work work; /* memory for any of the products of any picture, and the team */
     float *codes, *r;     /* [most codes], [most entries] */
     double *part;         /* sums of blocks */
     double lambda, L, step;
@@ -46,13 +46,14 @@ double csrec_learn_misfit(const csrec_coded *c, const float *picture);
 /* F of one picture at its x and picture. */
 double csrec_learn_objective(const csrec_learning *l, const csrec_coded *c);
 
-/* One accelerated proximal gradient step on x; never raises F. */
+/* One accelerated proximal gradient step on x; never raises F. Stopped, none. */
 void csrec_learn_code(csrec_learning *l, csrec_coded *c);
 
 /* ||S||^2, from below, by power iteration on a picture. */
 double csrec_learn_norm(csrec_learning *l, csrec_coded *c);
 
-/* One projected gradient step on the filters; never raises F. false: none lowers it. */
+/* One projected gradient step on the filters; never raises F. false: none lowers it, or the team is
+ * stopped. */
 bool csrec_learn_filters(csrec_learning *l);
 
 #endif

@@ -85,6 +85,7 @@ void csrec_learn_code(csrec_learning *l, csrec_coded *c) {
     double size = shrink(l, c, (float)beta, l->codes);
     csrec_learn_synthesize(l, c, l->codes, l->r);
     double objective = csrec_learn_misfit(c, l->r) + l->lambda * size;
+    if (csrec_team_stopped(l->work.team)) return; /* the codes are not whole */
     if (!(objective <= c->objective)) {
         if (beta == 0.0) l->L *= 1.5;
         c->momentum = 1.0;
@@ -102,7 +103,7 @@ double csrec_learn_norm(csrec_learning *l, csrec_coded *c) {
     double square = 1.0;
     for (int64_t i = 0; i < c->entries; i++)
         l->r[i] = (float)csrec_random_normal(1, 0, (uint64_t)i);
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 10 && !csrec_team_poll(l->work.team); round++) {
         double sum = 0.0;
         for (int64_t i = 0; i < c->entries; i++) sum += (double)l->r[i] * (double)l->r[i];
         square = sqrt(sum);
@@ -182,10 +183,10 @@ bool csrec_learn_filters(csrec_learning *l) {
     for (int64_t p = 0; p < l->count; p++)
         misfit += csrec_learn_misfit(&l->coded[p], l->coded[p].picture);
     find_gradient(l);
-    for (int tries = 0; tries < 8 && !lower; tries++) {
+    for (int tries = 0; tries < 8 && !lower && !csrec_team_poll(l->work.team); tries++) {
         move(l, l->step);
         csrec_learn_pack(l, l->d_next);
-        lower = try_pictures(l) < misfit;
+        lower = try_pictures(l) < misfit && !csrec_team_stopped(l->work.team);
         l->step *= lower ? 1.5 : 0.25;
     }
     if (lower)

@@ -26,6 +26,7 @@ void csrec_team_end(csrec_team *team) {
 
 bool csrec_team_stopped(csrec_team *team) {
     bool stopped;
+    if (!team) return false;
 #pragma omp atomic read
     stopped = team->stopped;
     return stopped;
@@ -42,7 +43,7 @@ static void call_back(csrec_team *team, const csrec_progress *now) {
 }
 
 bool csrec_team_report(csrec_team *team, const csrec_progress *now) {
-    if (!team->progress) return false;
+    if (!team || !team->progress) return false;
     pthread_mutex_lock(&team->lock);
     team->last = *now;
     pthread_mutex_unlock(&team->lock);
@@ -51,7 +52,7 @@ bool csrec_team_report(csrec_team *team, const csrec_progress *now) {
 }
 
 bool csrec_team_poll(csrec_team *team) {
-    if (!team->progress) return false;
+    if (!team || !team->progress) return false;
     if (pthread_equal(pthread_self(), team->caller) && csrec_ticker_passed(&team->pace)) {
         pthread_mutex_lock(&team->lock);
         csrec_progress last = team->last;

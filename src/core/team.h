@@ -46,7 +46,8 @@ void csrec_team_begin(csrec_team *team, csrec_progress_fn progress, void *contex
                       csrec_progress first);
 void csrec_team_end(csrec_team *team);
 
-/* Calls back on the calling thread, which other threads leave it to; true: stop. */
+/* Calls back on the calling thread, which other threads leave it to; true: stop. Without a team,
+ * false: so do poll and stopped. */
 bool csrec_team_report(csrec_team *team, const csrec_progress *now);
 
 /* The same with what was reported last, at most every 10 ms: for every place between two pieces of

@@ -17,6 +17,7 @@ typedef struct job {
     csrec_held held;
     const csrec_learn_options *options;
     csrec_data_pass pass;
+    csrec_team team;
     bool *stopped;
     csrec_mixture mixture;
     csrec_em *em;
@@ -110,6 +111,12 @@ static csrec_status take_up(job *j, csrec_error *error) {
     return CSREC_OK;
 }
 
+static csrec_status prepare(job *j, csrec_error *error) {
+    csrec_status status = csrec_mixture_prepare(&j->mixture, j->least, j->threads, &j->team, error);
+    *j->stopped = csrec_team_stopped(&j->team);
+    return status;
+}
+
 static csrec_status begin(job *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     csrec_status status = measure(j, error);
@@ -120,10 +127,9 @@ static csrec_status begin(job *j, csrec_error *error) {
         status = csrec_gmm_start_edges((int)o->shape.dim[0], (int)o->shape.dim[1], j->mean,
                                        j->variance, &j->mixture, error);
     else
-        status = csrec_gmm_start_kmeans(&j->held.data, &j->pass, o->seed, j->threads, &j->mixture,
+        status = csrec_gmm_start_kmeans(&j->held.data, &j->team, o->seed, j->threads, &j->mixture,
                                         j->stopped, error);
-    if (status || *j->stopped) return status;
-    return csrec_mixture_prepare(&j->mixture, j->least, j->threads, error);
+    return status || *j->stopped ? status : prepare(j, error);
 }
 
 /* ------------------------------------------------------------------ rounds */
@@ -158,12 +164,13 @@ static csrec_status run_round(job *j, csrec_error *error) {
                  j->rounds, j->history[j->done - 1]);
     csrec_em_begin(j->em);
     csrec_status status = csrec_data_each(&j->held.data, &j->pass, j->piece, j->stopped, error);
+    *j->stopped = csrec_team_stopped(&j->team);
     if (status || *j->stopped) return status;
     status = csrec_em_finish(j->em, &j->history[j->done], error);
     if (status) return status;
     j->done++;
-    status = csrec_mixture_prepare(&j->mixture, j->least, j->threads, error);
-    return status ? status : report(j, error);
+    status = prepare(j, error);
+    return status || *j->stopped ? status : report(j, error);
 }
 
 static csrec_status run(job *j, csrec_error *error) {
@@ -187,7 +194,7 @@ static csrec_status allocate(job *j, csrec_error *error) {
     j->piece = malloc((size_t)(piece * j->held.data.n) * sizeof *j->piece);
     j->history = malloc((size_t)j->rounds * sizeof *j->history);
     if (!j->piece || !j->history) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    return csrec_em_create(&j->mixture, piece, j->threads, &j->em, error);
+    return csrec_em_create(&j->mixture, piece, j->threads, &j->team, &j->em, error);
 }
 
 csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
@@ -195,7 +202,6 @@ csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *
     bool own = false;
     job j = {.options = options,
              .stopped = stopped ? stopped : &own,
-             .pass = {.progress = options->progress, .context = options->context},
              .rounds = options->rounds ? (int)options->rounds : ROUNDS,
              .tolerance = options->tolerance > 0.0 ? options->tolerance : TOLERANCE,
              .threads = csrec_threads(options->threads),
@@ -203,10 +209,14 @@ csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *
     *j.stopped = false;
     csrec_status status = check(data, options, error);
     if (status) return status;
+    csrec_team_begin(&j.team, options->progress, options->context,
+                     (csrec_progress){"reading", 0, data->m, -1.0});
+    j.pass = (csrec_data_pass){.progress = csrec_team_hear, .context = &j.team};
     status = csrec_data_hold(data, &j.pass, &j.held, j.stopped, error);
     if (!status && !*j.stopped) status = allocate(&j, error);
     if (!status && !*j.stopped) status = run(&j, error);
     if (!status && !*j.stopped) status = make_model(&j, model, error);
+    csrec_team_end(&j.team);
     csrec_em_destroy(j.em);
     csrec_mixture_clear(&j.mixture);
     free(j.piece);

@@ -29,6 +29,7 @@ typedef struct component {
 struct csrec_em {
     csrec_mixture *mixture;
     int threads;
+    csrec_team *team;  /* or NULL */
     int64_t rows;      /* taken in this round */
     double sum, carry; /* log-likelihoods, and what rounding took from their sum */
     double *posterior; /* [piece][K] */
@@ -66,13 +67,14 @@ static bool create_parts(csrec_em *em) {
     return em->part != NULL;
 }
 
-csrec_status csrec_em_create(csrec_mixture *mixture, int64_t piece, int threads, csrec_em **em,
-                             csrec_error *error) {
+csrec_status csrec_em_create(csrec_mixture *mixture, int64_t piece, int threads, csrec_team *team,
+                             csrec_em **em, csrec_error *error) {
     size_t K = (size_t)mixture->K, d = (size_t)mixture->d;
     csrec_em *e = calloc(1, sizeof *e);
     if (!e) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     e->mixture = mixture;
     e->threads = threads;
+    e->team = team;
     e->posterior = malloc((size_t)piece * K * sizeof *e->posterior);
     e->block_sum = malloc(((size_t)piece / ROWS + 1) * sizeof *e->block_sum);
     e->work = malloc((size_t)threads * csrec_mixture_work(mixture) * sizeof *e->work);
@@ -134,6 +136,7 @@ static void find_posteriors(csrec_em *em, int64_t count, const float *X) {
 #pragma omp for schedule(dynamic, 4)
         for (int64_t first = 0; first < count; first += ROWS) {
             int rows = (int)(count - first < ROWS ? count - first : ROWS);
+            if (csrec_team_poll(em->team)) continue;
             em->block_sum[first / ROWS] = csrec_mixture_posteriors(m, rows, X + first * m->d,
                                                                    em->work + (size_t)thread * room,
                                                                    em->posterior + first * m->K);
@@ -152,6 +155,7 @@ csrec_status csrec_em_take(void *context, int64_t first, int64_t count, const fl
                            csrec_error *error) {
     csrec_em *em = context;
     find_posteriors(em, count, X);
+    if (csrec_team_stopped(em->team)) return CSREC_OK;
     for (int64_t b = 0; b < (count + ROWS - 1) / ROWS; b++) {
         if (!isfinite(em->block_sum[b]))
             return csrec_fail(
@@ -161,7 +165,8 @@ csrec_status csrec_em_take(void *context, int64_t first, int64_t count, const fl
     }
     em->rows += count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(em->threads)
-    for (int k = 0; k < em->mixture->K; k++) take_rows(em, k, count, X);
+    for (int k = 0; k < em->mixture->K; k++)
+        if (!csrec_team_poll(em->team)) take_rows(em, k, count, X);
     return CSREC_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef CSREC_MODEL_MIXTURE_H
 #define CSREC_MODEL_MIXTURE_H
 
+#include "core/team.h"
 #include "core/error.h"
 
 typedef struct csrec_mixture {
@@ -21,9 +22,10 @@ csrec_status csrec_mixture_from(const csrec_model *model, csrec_mixture *mixture
                                 csrec_error *error);
 
 /* Raises the eigenvalues of each C below `least` to it: of all covariances whose eigenvalues are at
- * least that, the one of the largest likelihood. Then the factors. least > 0. */
+ * least that, the one of the largest likelihood. Then the factors. least > 0. Where the team (may
+ * be NULL) is stopped, not all are made. */
 csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
-                                   csrec_error *error);
+                                   csrec_team *team, csrec_error *error);
 
 /* Room for csrec_mixture_posteriors, one a thread. */
 size_t csrec_mixture_work(const csrec_mixture *mixture);

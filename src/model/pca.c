@@ -13,6 +13,7 @@
 #include "core/blas.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "model/build.h"
 #include "model/data.h"
 #include "model/lapack.h"
@@ -24,6 +25,7 @@ static const double ENERGY = 0.99, RANK = 1e-10; /* of the variance; of the larg
 typedef struct job {
     const csrec_data *data;
     const csrec_learn_options *options;
+    csrec_team team;
     bool *stopped;
     int64_t m, n, size, k; /* size: of the eigenproblem; k: eigenvectors asked for, then kept */
     float *X;              /* [m][n] of the Gram way */
@@ -62,7 +64,7 @@ static csrec_status keep_piece(void *context, int64_t first, int64_t count, cons
 }
 
 static csrec_status load(job *j, csrec_error *error) {
-    csrec_data_pass pass = {"reading", j->options->progress, j->options->context, keep_piece, j};
+    csrec_data_pass pass = {"reading", csrec_team_hear, &j->team, keep_piece, j};
     j->X = malloc((size_t)(j->m * j->n) * sizeof *j->X);
     j->part = malloc((size_t)j->m * COLUMNS * sizeof *j->part);
     float *piece = malloc((size_t)(csrec_data_piece(j->data) * j->n) * sizeof *piece);
@@ -74,7 +76,9 @@ static csrec_status load(job *j, csrec_error *error) {
     return csrec_mean(j->m, j->n, j->X, NULL, j->options->threads, j->mean, error);
 }
 
+/* Columns first .. of the data, centred, in `part`; 0: there are none, or the work is stopped. */
 static int take_columns(job *j, int64_t first) {
+    if (first >= j->n || csrec_team_poll(&j->team)) return 0;
     int columns = (int)(j->n - first < COLUMNS ? j->n - first : COLUMNS);
     for (int64_t i = 0; i < j->m; i++)
         for (int c = 0; c < columns; c++)
@@ -89,20 +93,20 @@ static csrec_status make_gram(job *j, csrec_error *error) {
     if (status || *j->stopped) return status;
     if (!csrec_blas_begin(1)) return no_memory(error);
     memset(j->A, 0, (size_t)(j->m * j->m) * sizeof *j->A);
-    for (int64_t first = 0; first < j->n; first += COLUMNS) {
-        int columns = take_columns(j, first);
+    int columns;
+    for (int64_t first = 0; (columns = take_columns(j, first)); first += columns)
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, m, columns, 1.0 / (double)m, j->part,
                     columns, 1.0, j->A, m);
-    }
     csrec_blas_end(1);
+    *j->stopped = csrec_team_stopped(&j->team);
     return CSREC_OK;
 }
 
 static csrec_status make_matrix(job *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     csrec_status status =
-        j->size == j->n ? csrec_stream_on(o->backend, j->data, o->threads, o->progress, o->context,
-                                          j->mean, j->A, j->stopped, &j->matrix_on, error)
+        j->size == j->n ? csrec_stream_on(o->backend, j->data, o->threads, csrec_team_hear,
+                                          &j->team, j->mean, j->A, j->stopped, &j->matrix_on, error)
                         : make_gram(j, error);
     for (int64_t i = 0; i < j->size && !status && !*j->stopped; i++)
         j->trace += j->A[i * (j->size + 1)];
@@ -131,24 +135,24 @@ static csrec_status spread_vectors(job *j, csrec_error *error) {
     if (j->size == j->n) return CSREC_OK;
     j->components = malloc((size_t)(j->k * j->n) * sizeof *j->components);
     if (!j->components || !csrec_blas_begin(1)) return no_memory(error);
-    for (int64_t first = 0; first < j->n; first += COLUMNS) {
-        int columns = take_columns(j, first);
+    int columns;
+    for (int64_t first = 0; (columns = take_columns(j, first)); first += columns)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)j->k, columns, (int)j->m, 1.0,
                     j->V, (int)j->m, j->part, columns, 0.0, j->components + first, (int)j->n);
-    }
-    for (int64_t i = 0; i < j->k; i++) {
+    for (int64_t i = 0; i < j->k && !csrec_team_poll(&j->team); i++) {
         cblas_dscal((int)j->n, 1.0 / sqrt((double)j->m * j->values[i]), j->components + i * j->n,
                     1);
         csrec_eigen_sign(j->n, j->components + i * j->n);
     }
     csrec_blas_end(1);
+    *j->stopped = csrec_team_stopped(&j->team);
     return CSREC_OK;
 }
 
 static csrec_status solve(job *j, csrec_error *error) {
     csrec_progress now = {"eigenvectors", 0, 0, -1.0};
     const csrec_learn_options *o = j->options;
-    if (o->progress && o->progress(&now, o->context)) *j->stopped = true;
+    *j->stopped = csrec_team_report(&j->team, &now);
     if (*j->stopped) return CSREC_OK;
     csrec_status status = csrec_eigen_largest_on(o->backend, (int)j->size, j->A, (int)j->k,
                                                  j->values, j->V, &j->vectors_on, error);
@@ -218,10 +222,13 @@ csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *
     j.m = data->m;
     j.n = data->n;
     j.size = j.m < j.n ? j.m : j.n;
+    csrec_team_begin(&j.team, options->progress, options->context,
+                     (csrec_progress){"reading", 0, j.m, -1.0});
     status = allocate(&j, error);
     if (!status) status = make_matrix(&j, error);
     if (!status && !*j.stopped) status = solve(&j, error);
     if (!status && !*j.stopped) status = deliver(&j, model, error);
+    csrec_team_end(&j.team);
     clear(&j);
     return status;
 }

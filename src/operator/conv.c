@@ -24,7 +24,7 @@ static csrec_status product(const csrec_conv_dictionary *d, bool synthesis, cons
                             const double *in, double *out) {
     const csrec_conv_simd *simd = csrec_conv_simd_choose();
     size_t room = csrec_conv_room(&d->conv, synthesis, simd, sizeof(double));
-    csrec_conv_work work = {simd, d->threads, aligned_alloc(64, room * (size_t)d->threads)};
+    csrec_conv_work work = {simd, d->threads, aligned_alloc(64, room * (size_t)d->threads), NULL};
     if (!work.memory) return CSREC_MEMORY;
     csrec_conv_apply_f64(&d->conv, synthesis, &work, packed, in, NULL, out);
     free(work.memory);

@@ -146,7 +146,7 @@ static csrec_status widen(const fit *f, csrec_mixture *wide, csrec_error *error)
     for (int k = 0; k < m->K; k++)
         for (int i = 0; i < f->d; i++)
             wide->C[(size_t)k * squares + (size_t)i * ((size_t)f->d + 1)] += more;
-    return csrec_mixture_prepare(wide, 0.5 * more, f->p->threads, error);
+    return csrec_mixture_prepare(wide, 0.5 * more, f->p->threads, f->p->team, error);
 }
 
 static int largest(int K, const double *r) {
@@ -156,16 +156,24 @@ static int largest(int K, const double *r) {
     return at;
 }
 
+/* Of patches first .. first + ROWS - 1. */
+static void choose_rows(fit *f, const csrec_mixture *wide, int64_t first) {
+    int rows = (int)(f->count - first < ROWS ? f->count - first : ROWS);
+    double *work = f->work + (size_t)omp_get_thread_num() * f->work_size, *r = work;
+    float *X = f->room + (size_t)omp_get_thread_num() * f->room_size;
+    work += ROWS * wide->K;
+    for (int i = 0; i < rows; i++) csrec_fit_cut(f->p, first + i, X + i * f->d);
+    csrec_mixture_posteriors(wide, rows, X, work, r);
+    for (int i = 0; i < rows; i++) f->choice[first + i] = largest(wide->K, r + i * wide->K);
+}
+
 static void choose(fit *f, const csrec_mixture *wide) {
-#pragma omp parallel for schedule(static) num_threads(f->p->threads)
-    for (int64_t first = 0; first < f->count; first += ROWS) {
-        int rows = (int)(f->count - first < ROWS ? f->count - first : ROWS);
-        double *work = f->work + (size_t)omp_get_thread_num() * f->work_size, *r = work;
-        float *X = f->room + (size_t)omp_get_thread_num() * f->room_size;
-        work += ROWS * wide->K;
-        for (int i = 0; i < rows; i++) csrec_fit_cut(f->p, first + i, X + i * f->d);
-        csrec_mixture_posteriors(wide, rows, X, work, r);
-        for (int i = 0; i < rows; i++) f->choice[first + i] = largest(wide->K, r + i * wide->K);
+#pragma omp parallel num_threads(f->p->threads)
+    {
+#pragma omp for schedule(static) nowait
+        for (int64_t first = 0; first < f->count; first += ROWS)
+            if (!csrec_team_poll(f->p->team)) choose_rows(f, wide, first);
+        csrec_team_gather(f->p->team);
     }
 }
 
@@ -361,6 +369,7 @@ static csrec_status adapt_mixture(fit *f, csrec_error *error) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(f->p->threads)
     for (int k = 0; k < m->K; k++) {
         int64_t n = f->first[k + 1] - f->first[k];
+        if (csrec_team_poll(f->p->team)) continue;
         csrec_status status = n > 0 ? update(f, k) : CSREC_OK;
         m->weights[k] = ((double)n + 1.0) / (double)(f->count + m->K);
         if (status) {
@@ -384,6 +393,7 @@ csrec_status csrec_fit_run(csrec_fit_picture *picture, csrec_mixture *mixture, i
         status = widen(&f, &wide, error);
         if (status) break;
         choose(&f, &wide);
+        if (csrec_team_stopped(picture->team)) break;
         sort(&f);
         condition(&f);
         if (csrec_team_stopped(picture->team)) break;

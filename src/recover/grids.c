@@ -1,9 +1,10 @@
 /* grids.c - recovery as the mean over dyadic grids, a pursuit on each, in parallel.
  *
- * Grids are worked through in batches: the pursuits of a batch (grids x channels) run in parallel,
- * then their fits are added to the signal, grid after grid, in parallel over blocks of rows. Every
- * entry receives its terms in the order of the grids, so the sum does not depend on the number of
- * threads.
+ * Grids are worked through in batches, one grid a thread: the pursuits of a batch (grids x
+ * channels) run in parallel, then their fits are added to the signal, grid after grid, in parallel
+ * over blocks of rows. Every entry receives its terms in the order of the grids, so the sum does
+ * not depend on the number of threads. A larger batch would leave more to add after a request to
+ * stop.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -206,6 +207,11 @@ static bool is_complete(const grid_run *run, int64_t channels) {
     return true;
 }
 
+static int64_t batch_of(int threads, int64_t shifts) {
+    int64_t most = threads < BATCH ? threads : BATCH;
+    return shifts < most ? shifts : most;
+}
+
 static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *runs,
                               csrec_error *error) {
     double start = csrec_seconds();
@@ -245,10 +251,12 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *ru
 
 static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     int64_t shifts = j->options->shifts, channels = j->measurement->channels, begun = 0;
+    int64_t batch = batch_of(j->threads, shifts);
     grid_run *runs = calloc(BATCH, sizeof *runs);
     csrec_status status = runs ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
     while (begun < shifts && !status && !csrec_team_stopped(&j->team)) {
-        int64_t count = shifts - begun < BATCH ? shifts - begun : BATCH;
+        int64_t count = shifts - begun < batch ? shifts - begun : batch;
+        csrec_team_poll(&j->team);
         status = run_batch(j, begun, count, runs, error);
         begun += count;
         for (int64_t c = 0; atoms && !status && c < channels; c++) {
@@ -291,13 +299,13 @@ csrec_status csrec_recover_grids(const csrec_measurement *measurement,
  * Atoms depend on the data: these are of pictures. */
 csrec_need csrec_need_of_grids(const csrec_task *task) {
     static const double per_row = 7e-8, per_sample = 3.5e-7; /* seconds */
-    const double tree = 41.0, pursuit = 26.0, atoms = 24.0; /* bytes a sample */
+    const double tree = 41.0, pursuit = 26.0, atoms = 24.0;  /* bytes a sample */
     double n = (double)task->n, channels = (double)task->channels;
-    int64_t shifts = task->options->shifts, kept = shifts < BATCH ? shifts : BATCH;
+    int64_t shifts = task->options->shifts, kept = batch_of(task->threads, shifts);
     int64_t runs = kept * task->channels;
     double abreast = (double)(task->threads < runs ? task->threads : runs);
     double work = (double)shifts * channels * (per_row * (double)task->entries + per_sample * n);
-    return (csrec_need){(double)kept * n * (tree + atoms * channels / 3.0) +
-                            abreast * n * pursuit + csrec_signal_bytes(task),
+    return (csrec_need){(double)kept * n * (tree + atoms * channels / 3.0) + abreast * n * pursuit +
+                            csrec_signal_bytes(task),
                         csrec_task_share(task, work, shifts * task->channels)};
 }

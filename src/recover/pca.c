@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/blas.h"
+#include "core/team.h"
 #include "model/lapack.h"
 #include "model/model.h"
 #include "recover/estimate.h"
@@ -28,6 +29,7 @@ typedef struct job {
     double *B, *Q, *D, *c; /* [k][k], [k][k] rows, [k], [k] */
     double *b, *z, *root;  /* [k]; root: of the variances */
     double *Phi, *rest;    /* [ROWS][k], [ROWS] */
+    csrec_team team;
 } job;
 
 /* ------------------------------------------------------------------ setting up */
@@ -93,6 +95,8 @@ static void sum_samples(job *j) {
     memset(j->b, 0, (size_t)j->k * sizeof *j->b);
     for (int64_t first = 0; first < j->samples; first += ROWS) {
         int count = (int)(j->samples - first < ROWS ? j->samples - first : ROWS);
+        csrec_progress progress = {"pca", first, j->samples, -1.0};
+        if (csrec_team_report(&j->team, &progress)) return;
         gather(j, first, count);
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, k, count, 1.0, j->Phi, k, 1.0, j->B, k);
         cblas_dgemv(CblasRowMajor, CblasTrans, count, k, 1.0, j->Phi, k, j->rest, 1, 1.0, j->b, 1);
@@ -155,9 +159,10 @@ static void solve(job *j) {
     for (int64_t a = 0; a < j->k; a++) j->z[a] *= j->root[a];
 }
 
-static void deliver(const job *j, double *signal) {
+/* Stopped, without the components that are left: the first are the largest. */
+static void deliver(job *j, double *signal) {
     memcpy(signal, j->mean, (size_t)j->n * sizeof *signal);
-    for (int64_t a = 0; a < j->k; a++)
+    for (int64_t a = 0; a < j->k && !csrec_team_poll(&j->team); a++)
         cblas_daxpy((int)j->n, j->z[a], j->components + a * j->n, 1, signal, 1);
     for (int64_t i = 0; i < j->n; i++) signal[i] = (signal[i] - j->units.offset) / j->units.gain;
     csrec_samples_restore(j->m, signal);
@@ -186,6 +191,8 @@ csrec_status csrec_recover_pca(const csrec_measurement *measurement,
              .components = components->data,
              .variances = csrec_model_array(model, "variances")->data,
              .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"pca", 0, j.samples, -1.0});
     status = allocate(&j);
     bool begun = !status && csrec_blas_begin(1);
     if (!status && !begun) status = CSREC_MEMORY;
@@ -193,17 +200,18 @@ csrec_status csrec_recover_pca(const csrec_measurement *measurement,
         csrec_fail(error, status, "out of memory for %lld components", (long long)j.k);
     } else {
         sum_samples(&j);
-        status = diagonalise(&j, error);
+        if (!csrec_team_stopped(&j.team)) status = diagonalise(&j, error);
     }
     if (!status) {
-        solve(&j);
+        if (!csrec_team_stopped(&j.team)) solve(&j);
         deliver(&j, signal);
-        report->outcome = CSREC_CONVERGED;
+        report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_CONVERGED;
         report->pursuits = report->iterations = 1;
         report->residual = csrec_samples_residual(measurement, signal);
         report->seconds_pursuit = csrec_seconds() - began;
     }
     if (begun) csrec_blas_end(1);
+    csrec_team_end(&j.team);
     clear(&j);
     return status;
 }

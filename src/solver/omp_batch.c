@@ -23,7 +23,7 @@
 #include "solver/omp_backend.h"
 
 enum { CHUNK = 4096, LINE = 64 };       /* signals at once; floats of combine */
-enum { PIECE = 256, MULTIPLIERS = 16 }; /* signals of a product; threads with buffers for it */
+enum { PIECE = 256, MULTIPLIERS = 16 }; /* columns of a product; threads with buffers for it */
 
 /* Of the matrix, shared by all signals. */
 typedef struct batch {
@@ -31,7 +31,7 @@ typedef struct batch {
     const csrec_dense *dense;
     const csrec_dense_simd *simd;
     int64_t m, n, padded, room;
-    double *U, *G;  /* [n][m] unit columns, [n][n] */
+    double *U, *G;  /* [n][m] unit columns, [n][n]; not all of G where the job is stopped */
     float *U1, *G1; /* [padded][m], [n][padded]: rounded, zeros behind */
     float *Y1, *a1; /* [CHUNK][m], [CHUNK][padded] */
     int64_t done;   /* signals, all chunks */
@@ -79,6 +79,16 @@ static bool batch_allocate(batch *b) {
     return b->U && b->G && b->U1 && b->G1 && b->Y1 && b->a1;
 }
 
+/* Some columns of G at a time; stopped, not all. */
+static void multiply_columns(batch *b) {
+    int64_t m = b->m, n = b->n;
+    for (int64_t j = 0; j < n && !csrec_team_poll(b->job->team); j += PIECE) {
+        int64_t some = n - j < PIECE ? n - j : PIECE;
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)some, (int)m, 1.0, b->U,
+                    (int)m, b->U + j * m, (int)m, 0.0, b->G + j * n, (int)n);
+    }
+}
+
 static csrec_status batch_fill(batch *b) {
     int64_t m = b->m, n = b->n;
     if (!csrec_blas_begin(1)) return CSREC_MEMORY;
@@ -89,10 +99,9 @@ static csrec_status batch_fill(batch *b) {
             b->U1[j * m + i] = (float)b->U[j * m + i];
         }
     }
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)n, (int)m, 1.0, b->U, (int)m,
-                b->U, (int)m, 0.0, b->G, (int)n);
+    multiply_columns(b);
     csrec_blas_end(1);
-    for (int64_t j = 0; j < n; j++)
+    for (int64_t j = 0; j < n && !csrec_team_stopped(b->job->team); j++)
         for (int64_t i = 0; i < b->padded; i++)
             b->G1[j * b->padded + i] = i < n ? (float)b->G[j * n + i] : 0.0f;
     return CSREC_OK;
@@ -327,6 +336,7 @@ static csrec_status multiply(batch *b, int64_t start, int64_t count) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(callers)
     for (int64_t k = 0; k < count; k += PIECE) {
         int64_t columns = count - k < PIECE ? count - k : PIECE;
+        if (csrec_team_poll(b->job->team)) continue;
         cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)b->padded, (int)columns,
                     (int)b->m, 1.0f, b->U1, (int)b->m, b->Y1 + k * b->m, (int)b->m, 0.0f,
                     b->a1 + k * b->padded, (int)b->padded);
