@@ -108,7 +108,8 @@ static bool extend_basis(csrec_run *run, omp *o) {
 static bool update(csrec_run *run) {
     omp *o = run->state;
     if (o->own) return o->own->update(o->search);
-    if (run->fault || o->pick < 0 || o->c == 0.0 || !extend_basis(run, o)) return false;
+    if (run->fault || o->pick < 0 || o->c == 0.0 || csrec_run_stops(run)) return false;
+    if (!extend_basis(run, o)) return false;
     if (o->ahead) csrec_ahead_advance(o->ahead);
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
     int64_t k = o->basis.size - 1, m = run->A->m;
