@@ -1,6 +1,7 @@
-/* silences.c [--json FILE] [EDGE [SECONDS [WAY]]] - the longest time between two reports of progress, the first
- * and last included, of each method on a picture of EDGE x EDGE (2048), one thread. After SECONDS
- * (60) the callback asks to stop: `stop` is the time from there to the return. */
+/* silences.c [--json FILE] [EDGE [SECONDS [WAY]]] - the longest time between two reports of
+ * progress, the first and last included, of each method on a picture of EDGE x EDGE (2048), one
+ * thread. After SECONDS (60) the callback asks to stop: `stop` is the time from there to the
+ * return. All times are of the thread's processor, which other processes do not disturb. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,23 @@ static void learn(const char *name, int64_t rows, int64_t length, double seconds
     csrec_model_destroy(model);
 }
 
+static void learn_filters(int64_t edge, double seconds) {
+    float *values = malloc((size_t)(edge * edge) * sizeof *values);
+    table t = {edge, edge};
+    if (!values) return;
+    read_rows(&t, 0, edge, values, NULL);
+    csrec_conv_picture picture = {edge, edge, values, NULL};
+    csrec_model *model = NULL;
+    csrec_error error;
+    listener l = begin(seconds);
+    csrec_conv_learn_options o = {.filters = 64, .threads = 1, .progress = listen, .context = &l};
+    csrec_status status = csrec_conv_learn(1, &picture, &o, &model, NULL, &error);
+    end(&l, "filters, learning", (int)status);
+    if (status) printf("    %s\n", error.text);
+    csrec_model_destroy(model);
+    free(values);
+}
+
 static void solve_many(int64_t m, int64_t n, int64_t count, int64_t atoms, double seconds) {
     double *matrix = malloc((size_t)(m * n) * sizeof *matrix);
     double *y = malloc((size_t)(m * count) * sizeof *y);
@@ -198,6 +216,7 @@ int main(int argc, char **argv) {
         learn("pca, covariance", 20000, 1024, seconds);
     if (!only || strcmp(only, "pca, gram") == 0) learn("pca, gram", 1500, 20000, seconds);
     if (!only || strcmp(only, "gmm, learning") == 0) learn("gmm, learning", 100000, 64, seconds);
+    if (!only || strcmp(only, "filters, learning") == 0) learn_filters(edge / 2, seconds);
     if (json) {
         bench_json_end(json, ']');
         bench_json_close(json);

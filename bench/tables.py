@@ -371,7 +371,8 @@ def silences(results):
             for r in data["rows"]]
     return table(("recovery", "s in all", "longest silence, s", "from a request to stop, s"),
                  rows) + (f"\n\nOne thread, a picture of {data['edge']} x {data['edge']} of which 25 % "
-                          f"are known; asked to stop after {data['limit']:g} s. "
+                          f"are known, filters of one half as wide; asked to stop after {data['limit']:g} "
+                          "s. Times of the thread's processor. "
                           f"{named(data['machine'])}.")
 
 

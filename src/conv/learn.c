@@ -302,7 +302,8 @@ static void learn(job *j) {
         double sum = 0.0, before = j->done ? j->objective[j->done - 1] : INFINITY;
         int64_t codings = j->done ? j->codings : FIRST_CODINGS;
         for (int64_t i = 0; i < codings; i++)
-            for (int64_t p = 0; p < l->count; p++) csrec_learn_code(l, &l->coded[p]);
+            for (int64_t p = 0; p < l->count && !csrec_team_poll(&j->team); p++)
+                csrec_learn_code(l, &l->coded[p]);
         bool moved = csrec_learn_filters(l);
         if (csrec_team_stopped(&j->team)) break;
         for (int64_t p = 0; p < l->count; p++) {

@@ -82,10 +82,11 @@ void csrec_learn_code(csrec_learning *l, csrec_coded *c) {
         l->r[i] = c->mask[i] * (float)((double)c->s[i] - at_z);
     }
     csrec_conv_apply_f32(&c->conv, false, &l->work, l->packed[0], l->r, NULL, l->codes);
+    if (csrec_team_poll(l->work.team)) return;
     double size = shrink(l, c, (float)beta, l->codes);
     csrec_learn_synthesize(l, c, l->codes, l->r);
     double objective = csrec_learn_misfit(c, l->r) + l->lambda * size;
-    if (csrec_team_stopped(l->work.team)) return; /* the codes are not whole */
+    if (csrec_team_poll(l->work.team)) return; /* the picture may not be whole */
     if (!(objective <= c->objective)) {
         if (beta == 0.0) l->L *= 1.5;
         c->momentum = 1.0;
@@ -127,6 +128,7 @@ static void find_gradient(csrec_learning *l) {
         const csrec_coded *c = &l->coded[p];
         int64_t places = c->codes / l->filters;
         for (int64_t i = 0; i < c->entries; i++) l->r[i] = c->mask[i] * (c->s[i] - c->picture[i]);
+        if (csrec_team_poll(l->work.team)) return;
         csrec_conv_gradient(&c->conv, &l->work, l->r, c->x, l->d_next);
         for (int64_t i = 0; i < n; i++) l->gradient[i] += l->d_next[i];
 #pragma omp parallel for num_threads(l->work.threads)
@@ -182,6 +184,7 @@ bool csrec_learn_filters(csrec_learning *l) {
     bool lower = false;
     for (int64_t p = 0; p < l->count; p++)
         misfit += csrec_learn_misfit(&l->coded[p], l->coded[p].picture);
+    if (csrec_team_poll(l->work.team)) return false;
     find_gradient(l);
     for (int tries = 0; tries < 8 && !lower && !csrec_team_poll(l->work.team); tries++) {
         move(l, l->step);

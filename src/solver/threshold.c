@@ -92,6 +92,7 @@ static csrec_status create(csrec_run *run, csrec_error *error) {
     csrec_status status = t ? CSREC_OK : CSREC_MEMORY;
     if (!status) csrec_threshold_plan(run, &t->schedule);
     if (!status) status = start_way(run, t, error);
+    csrec_run_stops(run); /* its guess is what there is then */
     if (status == CSREC_MEMORY)
         csrec_fail(error, status, "solver threshold: out of memory for %lld coefficients",
                    (long long)run->A->n);
