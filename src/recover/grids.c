@@ -1,10 +1,9 @@
 /* grids.c - recovery as the mean over dyadic grids, a pursuit on each, in parallel.
  *
- * Grids are worked through in batches, one grid a thread: the pursuits of a batch (grids x
- * channels) run in parallel, then their fits are added to the signal, grid after grid, in parallel
- * over blocks of rows. Every entry receives its terms in the order of the grids, so the sum does
- * not depend on the number of threads. A larger batch would leave more to add after a request to
- * stop.
+ * Grids are worked through in batches: the pursuits of a batch (grids x channels) run in parallel,
+ * then their fits are added to the signal, grid after grid, in parallel over blocks of rows. Every
+ * entry receives its terms in the order of the grids, so the sum does not depend on the number of
+ * threads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -207,8 +206,10 @@ static bool is_complete(const grid_run *run, int64_t channels) {
     return true;
 }
 
+/* Grids are not equally hard, so threads share many. One thread gains nothing from more than one
+ * grid, and has the less to add after a request to stop. */
 static int64_t batch_of(int threads, int64_t shifts) {
-    int64_t most = threads < BATCH ? threads : BATCH;
+    int64_t most = threads > 1 ? BATCH : 1;
     return shifts < most ? shifts : most;
 }
 
