@@ -177,7 +177,8 @@ static void reaches_the_bayes_error(void **state) {
         csrec_measurement_clear(&m);
     }
     double deviation = sqrt(scatter / SIGNALS - (off / SIGNALS) * (off / SIGNALS)) / sqrt(SIGNALS);
-    assert_true(fabs(off - bayes) / SIGNALS <= 4.0 * deviation);
+    /* The errors' squares are skew, and their deviation is estimated: once in 10^6 at 6 of them. */
+    assert_true(fabs(off - bayes) / SIGNALS <= 6.0 * deviation);
     clear_truth(&t);
 }
 

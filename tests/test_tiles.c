@@ -128,11 +128,8 @@ typedef struct one_case {
 } one_case;
 
 static const one_case cases[] = {
-    {"adaptive", {2, {640, 700}}, 1, 0.1, 0.0, 0.7, .decibels = 0.2},
     {"balanced", {2, {640, 700}}, 1, 0.1, 0.0, 0.7, 2, .decibels = 0.2},
     {"balanced, noise", {2, {600, 640}}, 1, 0.2, 8.0, 0.7, 2, .decibels = 0.2},
-    {"balanced, colour", {2, {560, 600}}, 3, 0.1, 0.0, 0.7, 2, .decibels = 0.2, .less = 0.05},
-    {"balanced, 20 % less", {2, {560, 600}}, 3, 0.1, 0.0, 0.7, 2, .decibels = 0.2, .less = 0.2},
     {"balanced, 50 % less", {2, {560, 600}}, 3, 0.1, 0.0, 0.7, 2, .decibels = 0.2, .less = 0.5},
     {"adaptive, 50 % less", {2, {560, 600}}, 3, 0.1, 0.0, 0.7, .decibels = 0.2, .less = 0.5},
     {"gaussian, 50 % less",

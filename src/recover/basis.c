@@ -142,12 +142,7 @@ static csrec_status set_filters(job *j, csrec_error *error) {
     return CSREC_OK;
 }
 
-static bool is_named(const job *j) {
-    return !csrec_backend_automatic(j->options->backend);
-}
-
-/* The picture from adaptive grids, by their own defaults. What a device cannot do is left to the
- * CPU, unless it is named. */
+/* The picture from adaptive grids, by their own defaults. */
 static csrec_status make_adaptive(job *j, const csrec_backend *backend, csrec_error *error) {
     csrec_recover_options options;
     csrec_recover_report report;
@@ -158,15 +153,8 @@ static csrec_status make_adaptive(job *j, const csrec_backend *backend, csrec_er
     options.solve.context = j->options->solve.context;
     j->adaptive = malloc((size_t)(j->entries * j->measurement->channels) * sizeof *j->adaptive);
     if (!j->adaptive) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    if (backend->adaptive) {
-        csrec_status status =
-            csrec_recover_adaptive(j->measurement, j->whole, &options, backend->adaptive,
-                                   j->adaptive, &report, is_named(j) ? error : NULL);
-        if (!status && report.outcome == CSREC_INTERRUPTED) csrec_team_stop(&j->team);
-        if (!status || is_named(j)) return status;
-    }
-    csrec_status status = csrec_recover_adaptive(j->measurement, j->whole, &options, NULL,
-                                                 j->adaptive, &report, error);
+    csrec_status status = csrec_recover_adaptive(j->measurement, j->whole, &options,
+                                                 backend->adaptive, j->adaptive, &report, error);
     if (!status && report.outcome == CSREC_INTERRUPTED) csrec_team_stop(&j->team);
     return status;
 }
@@ -323,30 +311,21 @@ static csrec_status run_device(const csrec_backend *backend, job *j, csrec_error
     return status;
 }
 
-/* What a device cannot do auto leaves to the CPU. Where a device is named but has no way of its own
- * for the whole iteration, the operators compute their products there. */
+/* Where a device has no way of its own for the whole iteration, the operators compute their
+ * products there. */
 static csrec_status run_somewhere(const csrec_backend *backend, job *j, csrec_error *error) {
-    bool only = is_named(j);
-    if (backend != &csrec_backend_cpu && !j->products && for_device(j, backend)) {
-        csrec_status status = run_device(backend, j, only ? error : NULL);
-        if (!status || only) return status;
-    }
-    j->done = 0;
-    j->joined = false;
+    if (backend != &csrec_backend_cpu && !j->products && for_device(j, backend))
+        return run_device(backend, j, error);
     j->backend = j->products ? j->products : csrec_backend_cpu.name;
     return run_all(j, error);
 }
 
-/* Again where a device that auto chose refused one. */
 static csrec_status make_operators(job *j, int basis, csrec_error *error) {
     csrec_status status = CSREC_OK;
     set_frames(j, basis);
     if (j->options->model) status = set_filters(j, error);
-    for (int f = 0; f < j->frames && !status; f++) {
-        csrec_operator_destroy(j->A[f]);
-        j->A[f] = NULL;
+    for (int f = 0; f < j->frames && !status; f++)
         status = csrec_operator_create(&j->spec[f], &j->A[f], error);
-    }
     return status;
 }
 
@@ -361,14 +340,11 @@ static csrec_status set_up(job *j, const csrec_backend *backend, csrec_error *er
     csrec_status status = sort_settings(j, basis, error);
     if (status) return status;
     /* Thresholding by products alone pays nowhere. */
-    bool products = is_named(j) || strcmp(j->solve.solver, "threshold") != 0;
+    bool named = !csrec_backend_automatic(j->options->backend);
+    bool products = named || strcmp(j->solve.solver, "threshold") != 0;
     if (backend != &csrec_backend_cpu && !for_device(j, backend) && products)
         j->products = backend->name;
     status = make_operators(j, basis, error);
-    if (status && j->products && !is_named(j)) {
-        j->products = NULL;
-        status = make_operators(j, basis, error);
-    }
     if (status) return status;
     csrec_shape_count(&j->measurement->shape, &j->entries);
     j->tasks = j->measurement->channels * j->frames;

@@ -113,10 +113,6 @@ void csrec_history_begin(csrec_history *h, const csrec_measurement *measurement,
     csrec_shape_count(&measurement->shape, &h->entries);
 }
 
-void csrec_history_restart(csrec_history *h) {
-    if (h) csrec_history_begin(h, h->measurement, h->unit);
-}
-
 void csrec_history_unit(csrec_history *h, double unit) {
     if (h) h->scale = h->unit * unit;
 }

@@ -14,9 +14,6 @@ typedef struct csrec_record csrec_record;
  * truth's. */
 void csrec_history_begin(csrec_history *history, const csrec_measurement *measurement, double unit);
 
-/* The same recovery begins anew. */
-void csrec_history_restart(csrec_history *history);
-
 /* Records from now on are of values in another unit of the measurement's; 1: in its own. */
 void csrec_history_unit(csrec_history *history, double unit);
 

@@ -36,17 +36,10 @@ static csrec_status check(const csrec_recover_options *options, bool atoms, csre
     return CSREC_OK;
 }
 
-/* One way of recovering; whatever needs a backend for it is offered one. */
-typedef csrec_status (*way)(const csrec_measurement *measurement, const csrec_whole *whole,
-                            const csrec_recover_options *options, const csrec_backend *backend,
-                            double *signal, csrec_atoms *atoms, csrec_recover_report *report,
-                            csrec_error *error);
-
-static csrec_status on_grids(const csrec_measurement *measurement, const csrec_whole *whole,
+static csrec_status on_grids(const csrec_measurement *measurement,
                              const csrec_recover_options *options, const csrec_backend *backend,
                              double *signal, csrec_atoms *atoms, csrec_recover_report *report,
                              csrec_error *error) {
-    (void)whole;
     csrec_status status =
         backend->recover_grids(measurement, options, signal, atoms, report, error);
     report->backend = backend->name;
@@ -57,38 +50,12 @@ static csrec_status on_adaptive_grids(const csrec_measurement *measurement,
                                       const csrec_whole *whole,
                                       const csrec_recover_options *options,
                                       const csrec_backend *backend, double *signal,
-                                      csrec_atoms *atoms, csrec_recover_report *report,
-                                      csrec_error *error) {
-    (void)atoms; /* refused before: they need one plain grid */
+                                      csrec_recover_report *report, csrec_error *error) {
     const csrec_backend *on = backend->adaptive ? backend : &csrec_backend_cpu;
     csrec_status status =
         csrec_recover_adaptive(measurement, whole, options, on->adaptive, signal, report, error);
     report->backend = on->name;
     return status;
-}
-
-static csrec_status by_groups(const csrec_measurement *measurement, const csrec_whole *whole,
-                              const csrec_recover_options *options, const csrec_backend *backend,
-                              double *signal, csrec_atoms *atoms, csrec_recover_report *report,
-                              csrec_error *error) {
-    if (atoms)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "solver gaussian has no coefficients; use another solver");
-    return csrec_recover_gaussian(measurement, whole, options, backend, signal, report, error);
-}
-
-/* What a device cannot do, auto leaves to the CPU. */
-static csrec_status run_somewhere(way recover, const csrec_measurement *measurement,
-                                  const csrec_whole *whole, const csrec_recover_options *options,
-                                  const csrec_backend *backend, double *signal, csrec_atoms *atoms,
-                                  csrec_recover_report *report, csrec_error *error) {
-    bool only = backend == &csrec_backend_cpu || !csrec_backend_automatic(options->backend);
-    csrec_status status =
-        recover(measurement, whole, options, backend, signal, atoms, report, only ? error : NULL);
-    if (!status || only) return status;
-    *report = (csrec_recover_report){0};
-    csrec_history_restart(options->history);
-    return recover(measurement, whole, options, &csrec_backend_cpu, signal, atoms, report, error);
 }
 
 csrec_status csrec_recover_whole(const csrec_measurement *measurement, const csrec_whole *whole,
@@ -104,16 +71,20 @@ csrec_status csrec_recover_whole(const csrec_measurement *measurement, const csr
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "solver gmm has no coefficients; use another solver");
     if (gmm) return csrec_recover_gmm(measurement, whole, options, unit, signal, report, error);
+    if (atoms && csrec_gaussian_wanted(options))
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "solver gaussian has no coefficients; use another solver");
     if (csrec_gaussian_wanted(options))
-        return run_somewhere(by_groups, measurement, whole, options, backend, signal, atoms, report,
-                             error);
+        return csrec_recover_gaussian(measurement, whole, options, backend, signal, report, error);
     if (atoms && csrec_basis_wanted(options))
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "coefficients are written for the haar basis only");
     if (csrec_basis_wanted(options))
         return csrec_recover_basis(measurement, whole, options, backend, signal, report, error);
-    return run_somewhere(options->shifts == 0 ? on_adaptive_grids : on_grids, measurement, whole,
-                         options, backend, signal, atoms, report, error);
+    /* Atoms of adaptive grids were refused before: they need one plain grid. */
+    if (options->shifts == 0)
+        return on_adaptive_grids(measurement, whole, options, backend, signal, report, error);
+    return on_grids(measurement, options, backend, signal, atoms, report, error);
 }
 
 static csrec_status recover_normal(const csrec_normal *normal, const csrec_plan *plan,
@@ -143,26 +114,41 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_plan 
     return status;
 }
 
-csrec_status csrec_recover(const csrec_measurement *measurement,
-                           const csrec_recover_options *options, double *signal, csrec_atoms *atoms,
-                           csrec_recover_report *report, csrec_error *error) {
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
-    if (!status) status = check(options, atoms != NULL, error);
-    const csrec_backend *backend;
-    if (!status) status = csrec_backend_choose_for(measurement, options, &backend, error);
-    if (status) return status;
-    double largest = csrec_largest(measurement->n * measurement->channels, measurement->y);
-    csrec_recover_report own = {0};
+static csrec_status recover_on(const csrec_backend *backend, const csrec_measurement *measurement,
+                               const csrec_recover_options *options, double *signal,
+                               csrec_atoms *atoms, csrec_recover_report *report,
+                               csrec_error *error) {
+    csrec_status status = CSREC_OK;
     csrec_plan plan = {.options = *options};
     if (backend == &csrec_backend_cpu)
         status = csrec_plan_make(measurement, options, signal && !atoms, &plan, error);
     if (!status) status = csrec_plan_check(&plan, error);
     if (status) return status;
+    double largest = csrec_largest(measurement->n * measurement->channels, measurement->y);
     csrec_normal normal;
     status =
         csrec_normal_create(measurement, &plan.options, csrec_unit_of(largest), &normal, error);
-    if (!status) status = recover_normal(&normal, &plan, backend, signal, atoms, &own, error);
+    if (!status) status = recover_normal(&normal, &plan, backend, signal, atoms, report, error);
     csrec_normal_clear(&normal);
+    return status;
+}
+
+csrec_status csrec_recover(const csrec_measurement *measurement,
+                           const csrec_recover_options *options, double *signal, csrec_atoms *atoms,
+                           csrec_recover_report *report, csrec_error *error) {
+    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    if (!status) status = check(options, atoms != NULL, error);
+    const csrec_backend *backend, *cpu = &csrec_backend_cpu;
+    if (!status) status = csrec_backend_choose_for(measurement, options, &backend, error);
+    if (status) return status;
+    csrec_recover_report own = {0};
+    bool first_of_two = backend != cpu && csrec_backend_automatic(options->backend);
+    status =
+        recover_on(backend, measurement, options, signal, atoms, &own, first_of_two ? NULL : error);
+    if (status && first_of_two) { /* what a device cannot do, auto leaves to the CPU */
+        own = (csrec_recover_report){0};
+        status = recover_on(cpu, measurement, options, signal, atoms, &own, error);
+    }
     if (!status && report) *report = own;
     return status;
 }
