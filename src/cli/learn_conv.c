@@ -293,29 +293,27 @@ static int learn(job *j) {
     return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
 }
 
-static void set_texts(job *j) {
-    char text[1024];
-    const int64_t *dim = csrec_model_array(j->model, "filters")->shape.dim;
-    snprintf(text, sizeof text, "conv, %lld filters of %lldx%lld, seed %llu%s", (long long)dim[0],
-             (long long)dim[1], (long long)dim[2], (unsigned long long)j->a.seed,
-             j->start ? ", resumed" : "");
-    /* Out of memory leaves a model without provenance, which is still whole. */
-    (void)csrec_model_set_text(j->model, "settings", text);
+/* Their names without folders. */
+static void list_inputs(const job *j, size_t room, char *text) {
     size_t used = 0;
-    for (int i = 0; i < j->a.inputs.n && used < sizeof text - 1; i++) {
+    for (int i = 0; i < j->a.inputs.n && used < room - 1; i++) {
         const char *path = j->a.inputs.text[i], *name = strrchr(path, '/');
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
+        used += (size_t)snprintf(text + used, room - used, "%s%s", i ? " " : "",
                                  name ? name + 1 : path);
     }
-    (void)csrec_model_set_text(j->model, "source", text);
 }
 
 static int write_files(job *j) {
-    set_texts(j);
+    char settings[200], source[1024] = "";
+    const int64_t *dim = csrec_model_array(j->model, "filters")->shape.dim;
+    snprintf(settings, sizeof settings, "conv, %lld filters of %lldx%lld, seed %llu%s",
+             (long long)dim[0], (long long)dim[1], (long long)dim[2], (unsigned long long)j->a.seed,
+             j->start ? ", resumed" : "");
+    list_inputs(j, sizeof source, source);
     cli_fingerprint_set_whole(j->fingerprint, !j->stopped);
     csrec_error error;
-    const cli_model_files to = {j->a.output, j->a.plot, cli_plot_filters, j->a.no_sync,
-                                j->fingerprint};
+    const cli_model_files to = {j->a.output,    j->a.plot, cli_plot_filters, j->a.no_sync,
+                                j->fingerprint, source,    settings};
     return cli_model_save(j->model, &to, &error) ? cli_failure(&tool, "%s", error.text)
                                                  : CLI_CONTINUE;
 }

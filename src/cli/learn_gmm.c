@@ -102,10 +102,13 @@ typedef struct {
 
 /* ------------------------------------------------------------------ rounds */
 
-static void set_texts(const job *j, csrec_model *model) {
-    /* Out of memory leaves a model without provenance, which is still whole. */
-    (void)csrec_model_set_text(model, "source", j->data->source);
-    (void)csrec_model_set_text(model, "settings", j->settings);
+static csrec_status save(const job *j, csrec_model *model, const char *path, csrec_error *error) {
+    const cli_model_files to = {.output = path,
+                                .no_sync = j->a->no_sync,
+                                .fingerprint = j->fingerprint,
+                                .source = j->data->source,
+                                .settings = j->settings};
+    return cli_model_save(model, &to, error);
 }
 
 static csrec_status keep_round(const csrec_model *model, void *context, csrec_error *error) {
@@ -118,12 +121,7 @@ static csrec_status keep_round(const csrec_model *model, void *context, csrec_er
     while (n < 12 && csrec_model_info(model, n, &names[n], &arrays[n])) n++;
     csrec_status status = csrec_model_create("gmm", n, names, arrays, &copy, error);
     if (status) return status;
-    set_texts(j, copy);
-    status = cli_model_save(copy,
-                            &(cli_model_files){.output = j->state,
-                                               .no_sync = j->a->no_sync,
-                                               .fingerprint = j->fingerprint},
-                            error);
+    status = save(j, copy, j->state, error);
     csrec_model_destroy(copy);
     if (j->a->verbose) {
         cli_progress_finish(&j->progress);
@@ -195,11 +193,8 @@ static int deliver(const job *j, csrec_model *model) {
     csrec_error error;
     int code = cli_data_check_unchanged(&tool, j->data);
     if (code != CLI_CONTINUE) return code;
-    set_texts(j, model);
     cli_fingerprint_set_whole(j->fingerprint, true);
-    const cli_model_files to = {
-        .output = j->a->output, .no_sync = j->a->no_sync, .fingerprint = j->fingerprint};
-    if (cli_model_save(model, &to, &error)) return cli_failure(&tool, "%s", error.text);
+    if (save(j, model, j->a->output, &error)) return cli_failure(&tool, "%s", error.text);
     remove(j->state);
     return report(j, model);
 }

@@ -12,9 +12,13 @@ int cli_model_check(const cli_tool *tool, const char *output, const char *plot) 
     return code == CLI_CONTINUE && plot ? cli_output_check(tool, plot) : code;
 }
 
-csrec_status cli_model_save(const csrec_model *model, const cli_model_files *to,
-                            csrec_error *error) {
+csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error) {
     csrec_files *files = NULL;
+    if (!to->fingerprint || csrec_model_set_text(model, "source", to->source) ||
+        csrec_model_set_text(model, "settings", to->settings)) {
+        snprintf(error->text, sizeof error->text, "%s: out of memory", to->output);
+        return CSREC_MEMORY;
+    }
     const csrec_files_options options = {.no_sync = to->no_sync, .fingerprint = to->fingerprint};
     csrec_status status = csrec_files_create(&options, &files, error);
     if (!status && to->plot) status = to->draw(files, to->plot, model, error);

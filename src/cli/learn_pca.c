@@ -64,15 +64,6 @@ static const cli_tool tool = {
     .many = true,
     .paths = add_paths};
 
-static void set_texts(const cli_data *d, csrec_model *model) {
-    char text[400];
-    int64_t k = csrec_model_array(model, "variances")->count;
-    snprintf(text, sizeof text, "pca, %s, %lld components", d->settings, (long long)k);
-    /* Out of memory leaves a model without provenance, which is still whole. */
-    (void)csrec_model_set_text(model, "source", d->source);
-    (void)csrec_model_set_text(model, "settings", text);
-}
-
 static double share_of(const csrec_model *model) {
     const csrec_array *variances = csrec_model_array(model, "variances");
     int64_t n = csrec_model_array(model, "mean")->count;
@@ -118,10 +109,12 @@ static char *fingerprint_of(const arguments *a, const cli_data *d, const csrec_m
 static int write_files(const arguments *a, const cli_data *d, csrec_model *model) {
     int code = cli_data_check_unchanged(&tool, d);
     if (code != CLI_CONTINUE) return code;
-    set_texts(d, model);
     csrec_error error;
-    char *line = fingerprint_of(a, d, model);
-    const cli_model_files to = {a->output, a->plot, cli_plot_components, a->no_sync, line};
+    char settings[400], *line = fingerprint_of(a, d, model);
+    snprintf(settings, sizeof settings, "pca, %s, %lld components", d->settings,
+             (long long)csrec_model_array(model, "variances")->count);
+    const cli_model_files to = {a->output, a->plot, cli_plot_components, a->no_sync, line,
+                                d->source, settings};
     if (cli_model_save(model, &to, &error)) code = cli_failure(&tool, "%s", error.text);
     free(line);
     return code;

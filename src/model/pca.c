@@ -161,12 +161,11 @@ static csrec_status solve(job *j, csrec_error *error) {
     return spread_vectors(j, error);
 }
 
-/* Out of memory leaves a model that does not say it, which is still whole. */
-static void name_backends(const job *j, csrec_model *model) {
+static csrec_status name_backends(const job *j, csrec_model *model) {
     char text[64];
     snprintf(text, sizeof text, "covariance %s, eigenvectors %s", j->matrix_on, j->vectors_on);
     bool same = strcmp(j->matrix_on, j->vectors_on) == 0;
-    (void)csrec_model_set_text(model, "backend", same ? j->matrix_on : text);
+    return csrec_model_set_text(model, "backend", same ? j->matrix_on : text);
 }
 
 static csrec_status deliver(const job *j, csrec_model **model, csrec_error *error) {
@@ -180,8 +179,10 @@ static csrec_status deliver(const job *j, csrec_model **model, csrec_error *erro
     csrec_model_add(&parts, "variances", (csrec_shape){1, {j->k}}, j->values);
     csrec_model_add(&parts, "noise", (csrec_shape){0}, &noise);
     csrec_status status = csrec_model_build("pca", &parts, j->options, j->n, model, error);
-    if (!status) name_backends(j, *model);
-    return status;
+    if (status || !name_backends(j, *model)) return status;
+    csrec_model_destroy(*model);
+    *model = NULL;
+    return no_memory(error);
 }
 
 /* ------------------------------------------------------------------ */
