@@ -210,6 +210,19 @@ static csrec_status scale_whole(const job *j, csrec_whole *to) {
     return status;
 }
 
+/* A device may have no start for a picture whose rounds it can do: a small one. */
+static csrec_status start_somewhere(const job *j, const csrec_measurement *scaled,
+                                    const csrec_whole *whole, const csrec_recover_options *options,
+                                    double *signal, csrec_recover_report *report,
+                                    csrec_error *error) {
+    const csrec_backend *cpu = &csrec_backend_cpu;
+    csrec_status status = CSREC_UNSUPPORTED;
+    if (j->backend != cpu)
+        status = csrec_recover_basis(scaled, whole, options, j->backend, signal, report, NULL);
+    return status ? csrec_recover_basis(scaled, whole, options, cpu, signal, report, error)
+                  : CSREC_OK;
+}
+
 /* Thresholded DCT, for the best also adaptive grids, on scaled samples: their squares are finite.
  */
 static csrec_status start(job *j, double *signal, csrec_recover_report *report,
@@ -240,9 +253,10 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     options.solve.context = j->options->solve.context;
     csrec_whole whole;
     csrec_status status = scale_whole(j, &whole);
-    status =
-        status ? csrec_fail(error, status, "out of memory")
-               : csrec_recover_basis(&scaled, &whole, &options, j->backend, signal, report, error);
+    if (status)
+        csrec_fail(error, status, "out of memory");
+    else
+        status = start_somewhere(j, &scaled, &whole, &options, signal, report, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
     if (status) return status;
