@@ -155,6 +155,11 @@ static void look_on(const csrec_run *run, int64_t iteration, bool last, double e
     if (run->watch) run->watch->step(run, iteration, last, energy, whole, run->watch->context);
 }
 
+/* What progress is told: a residual that is no number, which ends in a refusal, is not known. */
+static double told(double residual) {
+    return isfinite(residual) ? residual : -1.0;
+}
+
 static void iterate(csrec_run *run, csrec_solve_report *report) {
     const csrec_solve_options *options = run->options;
     const csrec_stop *stop = &options->stop;
@@ -169,17 +174,18 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     csrec_ticker t = {.next = 1, .stride = 1};
     report->iterations = 0;
-    run->now = (csrec_progress){"pursuit", 0, limit, whole > 0.0 ? sqrt(energy / whole) : 0.0};
+    run->now =
+        (csrec_progress){"pursuit", 0, limit, told(whole > 0.0 ? sqrt(energy / whole) : 0.0)};
     look_on(run, 0, false, energy, whole);
     while (!ended(run, energy, goal, limit, report)) {
         double before = energy;
         energy = run->type->energy(run);
         double residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
-        if (report->iterations < options->history_size)
+        if (options->history && report->iterations < options->history_size)
             options->history[report->iterations] = residual;
         report->iterations++;
         run->now.done = report->iterations;
-        run->now.residual = residual;
+        run->now.residual = told(residual);
         look_on(run, report->iterations, false, energy, whole);
         if (stop->stagnation > 0.0 && energy > keep * before) {
             report->outcome = CSREC_STALLED;
