@@ -62,7 +62,7 @@ while read -r name format part; do
         exit 1
     fi
     found=$((found + findings))
-    progress=$(grep -aE '^#[0-9]+:? .*cov: ' "$log" | tail -n 1 || true) # none in a brief run
+    progress=$(grep -aE '^#[0-9]+:?[[:space:]].*cov: ' "$log" | tail -n 1 || true) # none in a brief run
     executions=$(sed -E 's/^#([0-9]+).*/\1/' <<<"$progress")
     edges=$(sed -E 's/.*cov: ([0-9]+).*/\1/' <<<"$progress")
     cpu=$(awk 'END { printf "%.0f", $1 + $2 }' "$build/time")
