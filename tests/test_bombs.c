@@ -3,23 +3,13 @@
 #include "io_npy.h"
 #include "io_png.h"
 #include "io_zip.h"
+#include "sanitized.h"
 
 #include <sys/resource.h>
 
 /* Bytes of a bomb, and what memory may grow by while a file is refused. */
 #define BOMB (INT64_C(1) << 30)
 enum { GROWTH_MAX = 8 << 20, ZEROS = 1 << 24 };
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1 /* keeps memory of its own beside every allocation */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static void deflate_piece(z_stream *z, const void *data, size_t size, int flush, io_bytes *to) {
     uint8_t room[1 << 16];

@@ -1,5 +1,6 @@
 /* Estimates of memory and time: peaks against what the kernel saw, refusals before the work. */
 #include "check.h"
+#include "sanitized.h"
 
 #include <string.h>
 #ifdef __GLIBC__
@@ -7,19 +8,6 @@
 #endif
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* Sanitizers have an allocator of their own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static uint64_t seed;
 

@@ -2,6 +2,7 @@
  * children, with the same bits. */
 #define _DEFAULT_SOURCE /* setresuid */
 #include "check.h"
+#include "sanitized.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -10,18 +11,6 @@
 #include <unistd.h>
 
 #include "core/threads.h"
-
-/* Sanitizers need much address space and threads of their own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 enum { EDGE = 48, ENTRIES = EDGE * EDGE, ROWS = 300, SHORT = 280, LONG = 700, SECONDS = 300 };
 

@@ -1,0 +1,18 @@
+/* sanitized.h - SANITIZED: 1 where a sanitizer has an allocator, address space and threads of its own,
+ * so that the memory of the process says nothing about the library; else 0. */
+#ifndef CSREC_TESTS_SANITIZED_H
+#define CSREC_TESTS_SANITIZED_H
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+#endif
