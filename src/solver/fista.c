@@ -39,12 +39,6 @@ static void destroy(csrec_run *run) {
     csrec_sparse_destroy(run);
 }
 
-static double squares(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sum;
-}
-
 /* v has all frequencies and is the same each run. */
 static csrec_status draw(csrec_run *run, int64_t n, double *v) {
     for (int64_t j = 0; j < n; j++) {
@@ -59,11 +53,11 @@ static csrec_status estimate_norm(fista *o) {
     csrec_support *s = &o->s;
     csrec_status status = draw(s->run, s->A->n, s->g);
     for (int i = 0; i < 12 && !status; i++) {
-        double length = sqrt(squares(s->A->n, s->g));
+        double length = sqrt(csrec_squares(s->A->n, s->g));
         if (length == 0.0) break;
         for (int64_t j = 0; j < s->A->n; j++) s->g[j] /= length;
         status = csrec_support_forward(s, s->g, s->q);
-        o->L = squares(s->A->m, s->q);
+        o->L = csrec_squares(s->A->m, s->q);
         if (!status) status = csrec_support_adjoint(s, s->q, s->g);
     }
     if (!(o->L > 0.0)) o->L = 1.0;
@@ -123,7 +117,7 @@ static bool step_holds(fista *o, double at_z, csrec_status *status) {
         moved += d * d;
     }
     double model = at_z + 2.0 * slope + o->L * moved;
-    return squares(s->A->m, s->q) <= model + 0x1p-40 * at_z;
+    return csrec_squares(s->A->m, s->q) <= model + 0x1p-40 * at_z;
 }
 
 /* r is affine in x: y - A z follows from those of x and next, without a product. */
@@ -148,7 +142,7 @@ static bool step(csrec_run *run, fista *o) {
     csrec_support *s = &o->s;
     int64_t n = run->A->n, m = run->A->m;
     if (o->L == 0.0) run->fault = start(run, o);
-    double at_z = squares(m, o->at_z);
+    double at_z = csrec_squares(m, o->at_z);
     if (!run->fault) run->fault = csrec_support_adjoint(s, o->at_z, s->p);
     if (run->fault) return false;
     shrink(o, n);
@@ -167,7 +161,7 @@ static bool step(csrec_run *run, fista *o) {
     extrapolate(o);
     memcpy(s->x, o->next, (size_t)n * sizeof *s->x);
     memcpy(s->r, s->q, (size_t)m * sizeof *s->r);
-    s->energy = squares(m, s->r);
+    s->energy = csrec_squares(m, s->r);
     return moved > 0x1p-90 * size; /* x stands still to 13 digits */
 }
 

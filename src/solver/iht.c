@@ -34,12 +34,6 @@ static csrec_status create(csrec_run *run, csrec_error *error) {
                : csrec_fail(error, CSREC_MEMORY, "solver %s: out of memory", run->type->name);
 }
 
-static double squares(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sum;
-}
-
 /* The step that is best on the chosen columns: ||g_S||^2 / ||A g_S||^2, in columns of unit length.
  * c holds the gradient; g, q are scratch. 0: the gradient vanishes there. */
 static double step_length(csrec_support *s, csrec_status *status) {
@@ -50,7 +44,7 @@ static double step_length(csrec_support *s, csrec_status *status) {
         s->g[j] = g != 0.0 ? g / s->norms[j] : 0.0;
     }
     *status = csrec_support_forward(s, s->g, s->q);
-    double image = squares(s->A->m, s->q);
+    double image = csrec_squares(s->A->m, s->q);
     return image > 0.0 ? length / image : 0.0;
 }
 
@@ -83,7 +77,7 @@ static double longest_step(iht *o, csrec_status *status) {
         moved += s->g[j] * s->g[j] * s->norms[j] * s->norms[j];
     }
     *status = csrec_support_forward(s, s->g, s->q);
-    double image = squares(s->A->m, s->q);
+    double image = csrec_squares(s->A->m, s->q);
     return image > 0.0 ? moved / image : INFINITY;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "haar/atoms.h"
+#include "solver/solver.h"
 
 typedef struct search {
     const csrec_operator *A;
@@ -26,12 +27,6 @@ static void destroy(void *state) {
     free(s);
 }
 
-static double squares(int64_t m, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < m; i++) sum += v[i] * v[i];
-    return sum;
-}
-
 static csrec_status create(const csrec_operator *A, bool reference, const double *y, void **state) {
     (void)reference; /* this is the readable way already */
     search *s = calloc(1, sizeof *s);
@@ -49,7 +44,7 @@ static csrec_status create(const csrec_operator *A, bool reference, const double
         return status;
     }
     memcpy(s->r, y, (size_t)A->m * sizeof *s->r);
-    s->energy = squares(A->m, y);
+    s->energy = csrec_squares(A->m, y);
     *state = s;
     return CSREC_OK;
 }
@@ -69,7 +64,7 @@ static bool update(void *state) {
     if (norm == 0.0 || csrec_operator_column(s->A, s->picked, s->a)) return false;
     double step = s->c[s->picked] / norm; /* a_j as it is, not of unit length */
     for (int64_t i = 0; i < s->A->m; i++) s->r[i] -= step * s->a[i];
-    double energy = squares(s->A->m, s->r);
+    double energy = csrec_squares(s->A->m, s->r);
     if (!(energy < s->energy)) return false;
     s->energy = energy;
     s->x[s->picked] += step;

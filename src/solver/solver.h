@@ -103,6 +103,13 @@ bool csrec_many_stops(const csrec_many *job, int64_t done);
 csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name,
                                  csrec_error *error);
 
+/* ||v||^2. */
+static inline double csrec_squares(int64_t n, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
+    return sum;
+}
+
 /* Whether a parameter of the solver, NULL: of any, is a length in the units of y. */
 bool csrec_solver_measures(const char *solver, const char *param);
 

@@ -5,19 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double squares(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sum;
-}
-
 /* x as the run starts, and its r. */
 static csrec_status set_out(csrec_run *run, csrec_support *s, csrec_error *error) {
     csrec_status status = csrec_run_start(run, s->x, error);
     memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
     if (!status && run->options->start) status = s->A->type->forward(s->A, s->x, s->r);
     for (int64_t i = 0; i < s->A->m && run->options->start; i++) s->r[i] = s->y[i] - s->r[i];
-    s->energy = squares(s->A->m, s->r);
+    s->energy = csrec_squares(s->A->m, s->r);
     return status;
 }
 
@@ -73,7 +67,7 @@ csrec_status csrec_support_residual(csrec_support *s) {
     csrec_status status = csrec_support_forward(s, s->x, s->r);
     if (status) return status;
     for (int64_t i = 0; i < s->A->m; i++) s->r[i] = s->y[i] - s->r[i];
-    s->energy = squares(s->A->m, s->r);
+    s->energy = csrec_squares(s->A->m, s->r);
     return status;
 }
 
@@ -147,22 +141,22 @@ static csrec_status conjugate_gradients(csrec_support *s) {
     if (status) return status;
     status = gradient(s);
     memcpy(s->p, s->g, (size_t)n * sizeof *s->p);
-    double gamma = squares(n, s->g), start = squares(m, s->y);
+    double gamma = csrec_squares(n, s->g), start = csrec_squares(m, s->y);
     /* Exact arithmetic needs `size` steps; rounding some more. */
     for (int64_t step = 0; step < 4 * s->size + 10 && !status; step++) {
         if (gamma <= 0x1p-104 * start) break; /* ||A_S^T r|| below rounding of ||y|| */
         status = apply_scaled(s);
         if (status) break;
-        double alpha = gamma / squares(m, s->q);
+        double alpha = gamma / csrec_squares(m, s->q);
         if (!isfinite(alpha)) break;
         for (int64_t j = 0; j < n; j++) s->x[j] += alpha * s->c[j];
         for (int64_t i = 0; i < m; i++) s->r[i] -= alpha * s->q[i];
         status = gradient(s);
-        double now = squares(n, s->g), beta = now / gamma;
+        double now = csrec_squares(n, s->g), beta = now / gamma;
         for (int64_t j = 0; j < n; j++) s->p[j] = s->g[j] + beta * s->p[j];
         gamma = now;
     }
-    s->energy = squares(m, s->r);
+    s->energy = csrec_squares(m, s->r);
     return status == CSREC_STOPPED ? CSREC_OK : status; /* x and r are those of the last step */
 }
 
@@ -171,7 +165,7 @@ csrec_status csrec_support_fit(csrec_support *s) {
         if (!s->chosen[j]) s->x[j] = 0.0;
     if (!s->A->type->fit) return conjugate_gradients(s);
     csrec_status status = s->A->type->fit(s->A, s->chosen, s->y, s->x, s->r);
-    s->energy = squares(s->A->m, s->r);
+    s->energy = csrec_squares(s->A->m, s->r);
     return status;
 }
 
