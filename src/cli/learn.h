@@ -26,13 +26,12 @@ typedef struct cli_model_files {
     csrec_status (*draw)(csrec_files *files, const char *path, const csrec_model *model,
                          csrec_error *error); /* adds the plot */
     bool no_sync;
-    const char *fingerprint;       /* of the inputs and settings; NULL: there was no memory for it */
+    const char *fingerprint; /* of the inputs and settings; NULL: there was no memory for it */
     const char *source, *settings; /* texts of the model */
 } cli_model_files;
 
 /* Writes the model, its texts set, and the plot: both, or neither. */
-csrec_status cli_model_save(csrec_model *model, const cli_model_files *to,
-                            csrec_error *error);
+csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error);
 
 extern const cli_learner cli_learn_conv, cli_learn_gmm, cli_learn_info, cli_learn_pca;
 

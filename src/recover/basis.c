@@ -340,8 +340,8 @@ static csrec_status set_up(job *j, const csrec_backend *backend, csrec_error *er
     csrec_status status = sort_settings(j, basis, error);
     if (status) return status;
     /* Thresholding by products alone pays nowhere. */
-    bool named = !csrec_backend_automatic(j->options->backend);
-    bool products = named || strcmp(j->solve.solver, "threshold") != 0;
+    bool products = !csrec_backend_automatic(j->options->backend) ||
+                    strcmp(j->solve.solver, "threshold") != 0;
     if (backend != &csrec_backend_cpu && !for_device(j, backend) && products)
         j->products = backend->name;
     status = make_operators(j, basis, error);
@@ -408,8 +408,7 @@ static csrec_status recover_in_tones(const csrec_measurement *measurement, const
     csrec_normal normal;
     csrec_whole own = {0};
     csrec_status status = csrec_normal_create(measurement, options, unit, &normal, error);
-    if (!status && csrec_whole_copy(whole, measurement->channels, &own))
-        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status) status = csrec_whole_copy(whole, measurement->channels, &own, error);
     for (int64_t c = 0; c < measurement->channels && !status; c++) {
         own.least[c] /= unit;
         own.most[c] /= unit;

@@ -10,8 +10,9 @@ struct csrec_whole; /* of tones.h */
 bool csrec_basis_wanted(const csrec_recover_options *options);
 
 /* Channels one by one; dct with threshold and no block given: the mean of three block sizes.
- * backend: where to do what it offers. What it does not, the CPU does, unless the options name the
- * backend: then CSREC_UNSUPPORTED. report->backend says which. */
+ * backend: where to do what it offers. For what it does not, the operators compute their products
+ * there, or, thresholding under auto, on the CPU. What the backend refuses is a failure.
+ * report->backend says which was used. */
 csrec_status csrec_recover_basis(const csrec_measurement *measurement,
                                  const struct csrec_whole *whole,
                                  const csrec_recover_options *options, const csrec_backend *backend,

@@ -66,10 +66,10 @@ static csrec_status solve(const csrec_measurement *measurement,
         if (own.solve.stop.epsilon == CSREC_EPSILON_DEFAULT) own.solve.stop.epsilon = 0.0;
     }
     csrec_whole whole;
-    csrec_status status = csrec_whole_of(&rest, &whole);
-    status = status ? csrec_fail(error, status, "out of memory")
-                    : csrec_recover_basis(&rest, &whole, &own, &csrec_backend_cpu, signal, report,
-                                          error);
+    csrec_status status = csrec_whole_of(&rest, &whole, error);
+    if (!status)
+        status =
+            csrec_recover_basis(&rest, &whole, &own, &csrec_backend_cpu, signal, report, error);
     csrec_whole_clear(&whole);
     return status;
 }

@@ -201,8 +201,8 @@ static csrec_status set_up(job *j) {
 
 /* ------------------------------------------------------------------ running */
 
-static csrec_status scale_whole(const job *j, csrec_whole *to) {
-    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to);
+static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *error) {
+    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
     for (int64_t c = 0; c < j->m->channels && !status; c++) {
         to->least[c] = value_of(j, c, to->least[c]);
         to->most[c] = value_of(j, c, to->most[c]);
@@ -252,11 +252,8 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     options.solve.progress = j->options->solve.progress;
     options.solve.context = j->options->solve.context;
     csrec_whole whole;
-    csrec_status status = scale_whole(j, &whole);
-    if (status)
-        csrec_fail(error, status, "out of memory");
-    else
-        status = start_somewhere(j, &scaled, &whole, &options, signal, report, error);
+    csrec_status status = scale_whole(j, &whole, error);
+    if (!status) status = start_somewhere(j, &scaled, &whole, &options, signal, report, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
     if (status) return status;

@@ -125,9 +125,9 @@ static void set_units(job *j) {
     if (scale) j->span = fabs(csrec_array_value(scale, 1) - csrec_array_value(scale, 0));
 }
 
-/* Divides all by a power of two, so that the largest deviation of the model's entries is about 1 and
- * squares of floats are in their range. Only the logarithms of determinants round otherwise then. No
- * tone is less than 2^-20 of that deviation, about the precision of floats. */
+/* Divides all by a power of two, so that the largest deviation of the model's entries is about 1
+ * and squares of floats are in their range. Only the logarithms of determinants round otherwise
+ * then. No tone is less than 2^-20 of that deviation, about the precision of floats. */
 static void set_unit_of_model(job *j) {
     const csrec_mixture *m = &j->mixture;
     double most = 0.0;
@@ -216,8 +216,8 @@ static csrec_status set_up(job *j, csrec_error *error) {
 /* ------------------------------------------------------------------ running */
 
 /* A gain below 0 turns values round. */
-static csrec_status scale_whole(const job *j, double tone, csrec_whole *to) {
-    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to);
+static csrec_status scale_whole(const job *j, double tone, csrec_whole *to, csrec_error *error) {
+    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
     for (int64_t c = 0; c < j->m->channels && !status; c++) {
         double a = (double)value_of(j, to->least[c]) / tone;
         double b = (double)value_of(j, to->most[c]) / tone;
@@ -253,10 +253,10 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     options.solve.progress = j->options->solve.progress;
     options.solve.context = j->options->solve.context;
     csrec_whole whole;
-    csrec_status status = scale_whole(j, tone, &whole);
-    status = status ? csrec_fail(error, status, "out of memory")
-                    : csrec_recover_basis(&scaled, &whole, &options, &csrec_backend_cpu, signal,
-                                          report, error);
+    csrec_status status = scale_whole(j, tone, &whole, error);
+    if (!status)
+        status = csrec_recover_basis(&scaled, &whole, &options, &csrec_backend_cpu, signal, report,
+                                     error);
     csrec_whole_clear(&whole);
     free(scaled.y);
     j->stopped = !status && report->outcome == CSREC_INTERRUPTED;

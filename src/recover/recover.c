@@ -94,13 +94,11 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_plan 
     csrec_history *history = normal->options.history;
     csrec_whole whole;
     csrec_history_begin(history, &normal->m, normal->unit);
-    csrec_status status = csrec_whole_of(&normal->m, &whole);
-    if (status)
-        csrec_fail(error, status, "out of memory");
-    else if (plan->estimate.tiles > 1)
+    csrec_status status = csrec_whole_of(&normal->m, &whole, error);
+    if (!status && plan->estimate.tiles > 1)
         status = csrec_recover_tiles(&normal->m, &whole, &normal->options, backend, normal->unit,
                                      &plan->tiling, signal, report, error);
-    else
+    else if (!status)
         status = csrec_recover_whole(&normal->m, &whole, &normal->options, backend, normal->unit,
                                      signal, atoms, report, error);
     csrec_whole_clear(&whole);

@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static csrec_status allocate(int64_t channels, csrec_whole *whole) {
+static csrec_status allocate(int64_t channels, csrec_whole *whole, csrec_error *error) {
     whole->least = malloc(2 * (size_t)channels * sizeof *whole->least);
-    if (!whole->least) return CSREC_MEMORY;
+    if (!whole->least) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     whole->most = whole->least + channels;
     return CSREC_OK;
 }
 
-csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole) {
+csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole, csrec_error *error) {
     *whole = (csrec_whole){.n = m->n};
     csrec_shape_count(&m->shape, &whole->entries);
-    if (allocate(m->channels, whole)) return CSREC_MEMORY;
+    csrec_status status = allocate(m->channels, whole, error);
+    if (status) return status;
     memcpy(whole->least, m->y, (size_t)m->channels * sizeof *m->y);
     memcpy(whole->most, m->y, (size_t)m->channels * sizeof *m->y);
     for (int64_t i = 0; i < m->n; i++)
@@ -27,10 +28,12 @@ csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole) {
     return CSREC_OK;
 }
 
-csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to) {
+csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to,
+                              csrec_error *error) {
     *to = *from;
     to->least = NULL;
-    if (allocate(channels, to)) return CSREC_MEMORY;
+    csrec_status status = allocate(channels, to, error);
+    if (status) return status;
     memcpy(to->least, from->least, (size_t)channels * sizeof *to->least);
     memcpy(to->most, from->most, (size_t)channels * sizeof *to->most);
     return CSREC_OK;

@@ -16,8 +16,10 @@ typedef struct csrec_whole {
 } csrec_whole;
 
 /* A measurement that is the whole. CSREC_MEMORY, as with a copy; clear it even then. */
-csrec_status csrec_whole_of(const csrec_measurement *measurement, csrec_whole *whole);
-csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to);
+csrec_status csrec_whole_of(const csrec_measurement *measurement, csrec_whole *whole,
+                            csrec_error *error);
+csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to,
+                              csrec_error *error);
 void csrec_whole_clear(csrec_whole *whole);
 
 /* Half of white less black: by the measurement's scale, unless the values, of half range `half`, go
