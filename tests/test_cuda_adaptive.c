@@ -54,7 +54,7 @@ static found recover(const csrec_measurement *m, const csrec_recover_options *op
     found f = {.signal = malloc((size_t)values_of(m) * sizeof(double))};
     csrec_error error = {{0}};
     csrec_whole whole;
-    assert_ok(csrec_whole_of(m, &whole));
+    assert_ok(csrec_whole_of(m, &whole, NULL));
     if (csrec_recover_adaptive(m, &whole, options, device, f.signal, &f.report, &error))
         fail_msg("%s", error.text);
     csrec_whole_clear(&whole);
