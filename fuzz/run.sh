@@ -1,31 +1,40 @@
 #!/bin/bash
-# Builds the fuzz targets (clang) and runs them, SECONDS in all (default 240), from SEED (default:
-# another one each time; a fixed one makes a run that can be repeated).
-#   fuzz/run.sh [SECONDS [SEED]]
+# Builds the fuzz targets (clang) and runs them from SEED.
+#   fuzz/run.sh [SEED]                 (default 1)
 #   fuzz/run.sh --long [SECONDS [SEED [TARGET...]]]
-# Any finding ends the first form with a failure. The second goes on to the end of its time, appends
-# a line a target to fuzz/log.csv, and then fails if there was one. The inputs that did it are left
-# in build-fuzz/findings; what the targets need of them is kept by moving it to fuzz/crashers.
+# The first form tries a fixed number of inputs, the same ones on every machine; any finding ends it
+# with a failure. The second tries inputs for SECONDS in all (default 240) from a seed of its own,
+# goes on after findings, appends a line a target to fuzz/log.csv, and then fails if there was a
+# finding. The inputs that did it are left in build-fuzz/findings; what the targets need of them is
+# kept by moving it to fuzz/crashers.
 set -euo pipefail
 long=
 if [ "${1:-}" = --long ]; then
     long=1
     shift
 fi
-seconds=${1:-240}
-seed=$((${2:-0} % 4294967296))
+if [ -n "$long" ]; then
+    seconds=${1:-240}
+    seed=${2:-0} # another one each time
+    shift $(($# < 2 ? $# : 2))
+else
+    seconds=0
+    seed=${1:-1}
+    shift $#
+fi
+seed=$((seed % 4294967296))
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 build=$root/build-fuzz
 cd "$root"
 commit=$(git describe --always --dirty --exclude "*")
-# Name, format of the inputs, parts of the time.
-all="recover npz 6
-model npz 3
-solve npz 2
-npz npz 2
-png png 1
-csv csv 1"
-chosen=${3:+$(shift 2; for name in "$@"; do grep "^$name " <<<"$all"; done)}
+# Name, format of the inputs, parts of the time, inputs of the first form.
+all="recover npz 6 10000
+model npz 3 10000
+solve npz 2 10000
+npz npz 2 20000
+png png 1 60000
+csv csv 1 500000"
+chosen=${1:+$(for name in "$@"; do grep "^$name " <<<"$all"; done)}
 chosen=${chosen:-$all}
 parts=$(awk '{ sum += $3 } END { print sum }' <<<"$chosen")
 
@@ -42,16 +51,20 @@ done
 limits="-max_len=65536 -rss_limit_mb=2048 -malloc_limit_mb=512 -timeout=60 -report_slow_units=60"
 export OMP_WAIT_POLICY=passive
 found=0
-while read -r name format part; do
+while read -r name format part runs; do
     share=$((seconds * part / parts))
     log=$build/fuzz_$name.log
-    mode=
-    [ -z "$long" ] || mode="-fork=1 -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1"
-    echo "fuzz_$name: $share s"
+    if [ -n "$long" ]; then
+        mode="-max_total_time=$share -fork=1 -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1"
+        echo "fuzz_$name: $share s"
+    else
+        mode=-runs=$runs
+        echo "fuzz_$name: $runs inputs"
+    fi
     before=$(ls "$build/findings" | grep -c "^$name-" || true)
     TIMEFORMAT='%U %S'
     code=0
-    { time "$build/fuzz/fuzz_$name" -max_total_time="$share" -seed="$seed" $limits $mode \
+    { time "$build/fuzz/fuzz_$name" $mode -seed="$seed" $limits \
         -artifact_prefix="$build/findings/$name-" -print_final_stats=1 \
         -dict="fuzz/$format.dict" "$build/corpus/$name" "$build/seeds/$name" \
         "fuzz/corpus/$name" >"$log" 2>&1; } 2>"$build/time" || code=$?

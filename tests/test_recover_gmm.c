@@ -325,9 +325,9 @@ static void mistakes_are_refused(void **state) {
     make_picture(20, 20, 1, x);
     csrec_measurement m = sample(20, 20, 1, x, 100, 0.0);
     csrec_recover_options o = options_of(&m, NULL);
-    const csrec_setting wrong[] = {{"wings", 2}, {"patch", 99}, {"rounds", 1.5}};
+    const csrec_setting wrong[] = {{"wings", 2}, {"patch", 99}, {"rounds", 1.5}, {"step", 1e308}};
     o.solve.n_settings = 1;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         o.solve.settings = &wrong[i];
         assert_int_equal(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
         assert_non_null(strstr(error.text, wrong[i].name));

@@ -82,13 +82,14 @@ static csrec_status check_settings(const csrec_recover_options *options, csrec_e
 
 static csrec_status read_settings(job *j, csrec_error *error) {
     csrec_status status = check_settings(j->options, error);
+    if (status) return status;
     const csrec_param *params = csrec_solver_gmm.params;
     int value[5];
     for (int i = 0; i < 5; i++)
         value[i] = (int)setting(j->options, params[i].name, params[i].value);
     bool adapt = setting(j->options, "adapt", j->options->model ? 0.0 : 1.0) != 0.0;
     j->set = (settings){value[0], value[1], value[2], value[3], adapt};
-    return status;
+    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ the picture */
