@@ -2,8 +2,8 @@
 # Builds the fuzz targets (clang) and runs them from SEED.
 #   fuzz/run.sh [SEED]                 (default 1)
 #   fuzz/run.sh --long [SECONDS [SEED [TARGET...]]]
-# The first form tries a fixed number of inputs, the same ones on every machine; any finding ends it
-# with a failure. The second tries inputs for SECONDS in all (default 240) from a seed of its own,
+# The first form tries a fixed number of inputs, nearly the same ones on every machine (a recovery is
+# told to stop after a time, so what it reaches differs a little); any finding ends it with a failure. The second tries inputs for SECONDS in all (default 240) from a seed of its own,
 # goes on after findings, appends a line a target to fuzz/log.csv, and then fails if there was a
 # finding. The inputs that did it are left in build-fuzz/findings; what the targets need of them is
 # kept by moving it to fuzz/crashers.
