@@ -3,10 +3,11 @@
 #   fuzz/run.sh [SEED]                 (default 1)
 #   fuzz/run.sh --long [SECONDS [SEED [TARGET...]]]
 # The first form tries a fixed number of inputs, nearly the same ones on every machine (a recovery is
-# told to stop after a time, so what it reaches differs a little); any finding ends it with a failure. The second tries inputs for SECONDS in all (default 240) from a seed of its own,
-# goes on after findings, appends a line a target to fuzz/log.csv, and then fails if there was a
-# finding. The inputs that did it are left in build-fuzz/findings; what the targets need of them is
-# kept by moving it to fuzz/crashers.
+# told to stop after a time, so what it reaches differs a little); any finding ends it with a failure.
+# The second tries inputs for SECONDS in all (default 240) from a seed of its own, goes on after
+# findings, appends a line a target to fuzz/log.csv, and then fails if there was a finding. The inputs
+# that did it are left in build-fuzz/findings; what the targets need of them is kept by moving it to
+# fuzz/crashers.
 set -euo pipefail
 long=
 if [ "${1:-}" = --long ]; then

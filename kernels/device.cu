@@ -15,7 +15,8 @@ csrec_status csrec_cuda_check(cudaError_t code, const char *what, csrec_error *e
     if (code == cudaSuccess) return CSREC_OK;
     cudaGetLastError();
     if (code == cudaErrorMemoryAllocation)
-        return csrec_fail(error, CSREC_MEMORY, "CUDA: %s: out of device memory; use --backend cpu", what);
+        return csrec_fail(error, CSREC_MEMORY, "CUDA: %s: out of device memory; use --backend cpu",
+                          what);
     return csrec_fail(error, CSREC_DEVICE, "CUDA: %s: %s; use --backend cpu", what,
                       cudaGetErrorString(code));
 }

@@ -7,6 +7,7 @@
 #include "kernels/adaptive.h"
 #include "recover/basis.h"
 #include "recover/gaussian.h"
+#include "solver/solver.h"
 
 static csrec_status create(const csrec_picture *p, float units, int *sums, void **state,
                            csrec_error *error) {
@@ -112,7 +113,7 @@ static int weight(const csrec_recover_options *options, int64_t channels) {
     const csrec_solve_options *solve = &options->solve;
     if (options->model) return 0;
     if (csrec_gaussian_wanted(options)) {
-        bool quick = solve->n_settings > 0 && solve->settings[0].value == 0.0;
+        bool quick = csrec_setting_value(solve, "effort", 1.0) == 0.0;
         return channels == COLOURS ? 0 : quick ? 1 : BEST;
     }
     bool plain = !solve->solver || strcmp(solve->solver, "mp") == 0;

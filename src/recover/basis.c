@@ -63,11 +63,7 @@ static const csrec_param *basis_param(int basis, const char *name) {
 /* The value that the settings give a parameter of the basis, else its default. */
 static double value_of(const job *j, int basis, const char *name) {
     const csrec_param *param = basis_param(basis, name);
-    double value = param ? param->value : 0.0;
-    for (int i = 0; param && i < j->options->solve.n_settings; i++)
-        if (strcmp(j->options->solve.settings[i].name, name) == 0)
-            value = j->options->solve.settings[i].value;
-    return value;
+    return param ? csrec_setting_value(&j->options->solve, name, param->value) : 0.0;
 }
 
 /* Settings of the basis are checked here, those of the solver by the solver. */
@@ -188,11 +184,9 @@ static csrec_record *record_of(const job *j, int64_t task) {
 static csrec_solve_options solve_options(const job *j, int64_t channel,
                                          csrec_setting settings[SETTINGS + 1]) {
     csrec_solve_options solve = j->solve;
-    if (strcmp(solve.solver, "threshold") != 0) return solve;
-    settings[0] = (csrec_setting){"range", j->whole->most[channel] - j->whole->least[channel]};
-    for (int i = 0; i < solve.n_settings; i++) settings[i + 1] = solve.settings[i];
-    solve.settings = settings; /* the last of a name counts */
-    solve.n_settings++;
+    double range = j->whole->most[channel] - j->whole->least[channel];
+    if (strcmp(solve.solver, "threshold") == 0)
+        csrec_setting_prepend(&solve, (csrec_setting){"range", range}, settings);
     return solve;
 }
 
@@ -340,8 +334,8 @@ static csrec_status set_up(job *j, const csrec_backend *backend, csrec_error *er
     csrec_status status = sort_settings(j, basis, error);
     if (status) return status;
     /* Thresholding by products alone pays nowhere. */
-    bool products = !csrec_backend_automatic(j->options->backend) ||
-                    strcmp(j->solve.solver, "threshold") != 0;
+    bool products =
+        !csrec_backend_automatic(j->options->backend) || strcmp(j->solve.solver, "threshold") != 0;
     if (backend != &csrec_backend_cpu && !for_device(j, backend) && products)
         j->products = backend->name;
     status = make_operators(j, basis, error);

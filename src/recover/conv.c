@@ -10,16 +10,13 @@
 #include "recover/model.h"
 #include "recover/recover.h"
 #include "recover/tones.h"
+#include "solver/solver.h"
 
 enum { ITERATIONS = 100, SETTINGS = 32 };
 
 static double base_width(const csrec_recover_options *options) {
     const csrec_param *param = csrec_operator_conv.params;
-    double value = param->value;
-    for (int i = 0; i < options->solve.n_settings; i++)
-        if (strcmp(options->solve.settings[i].name, param->name) == 0)
-            value = options->solve.settings[i].value;
-    return value;
+    return csrec_setting_value(&options->solve, param->name, param->value);
 }
 
 /* base [entries * channels]; y [n * channels] becomes what is left of the samples. */
@@ -53,14 +50,10 @@ static csrec_status solve(const csrec_measurement *measurement,
     own.solve.progress = csrec_team_hear;
     own.solve.context = team;
     if (!own.solve.solver) own.solve.solver = "fista";
-    csrec_setting settings[SETTINGS + 1] = {{"lambda", 0.001}}; /* the last of a name counts */
+    csrec_setting settings[SETTINGS + 1];
     if (strcmp(own.solve.solver, "fista") == 0) {
-        int given = own.solve.n_settings;
-        if (given < SETTINGS) {
-            for (int i = 0; i < given; i++) settings[i + 1] = own.solve.settings[i];
-            own.solve.settings = settings;
-            own.solve.n_settings = given + 1;
-        }
+        if (own.solve.n_settings < SETTINGS)
+            csrec_setting_prepend(&own.solve, (csrec_setting){"lambda", 0.001}, settings);
         if (own.solve.stop.atoms == 0) own.solve.stop.atoms = ITERATIONS;
         /* The default tolerance is a pursuit's. */
         if (own.solve.stop.epsilon == CSREC_EPSILON_DEFAULT) own.solve.stop.epsilon = 0.0;

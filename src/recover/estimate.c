@@ -9,6 +9,7 @@
 #include "recover/basis.h"
 #include "recover/gaussian.h"
 #include "recover/gmm.h"
+#include "solver/solver.h"
 
 double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes) {
     int64_t threads = task->threads < lanes ? task->threads : lanes;
@@ -17,11 +18,7 @@ double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes) {
 }
 
 double csrec_task_setting(const csrec_task *task, const char *name, double otherwise) {
-    const csrec_solve_options *solve = &task->options->solve;
-    double value = otherwise;
-    for (int i = 0; i < solve->n_settings; i++)
-        if (strcmp(solve->settings[i].name, name) == 0) value = solve->settings[i].value;
-    return value;
+    return csrec_setting_value(&task->options->solve, name, otherwise);
 }
 
 double csrec_task_param(const csrec_task *task, const csrec_param *param) {

@@ -54,14 +54,6 @@ bool csrec_gmm_wanted(const csrec_recover_options *options) {
 
 /* ------------------------------------------------------------------ settings */
 
-static double setting(const csrec_recover_options *options, const char *name, double otherwise) {
-    double value = otherwise;
-    for (int i = 0; i < options->solve.n_settings; i++)
-        if (strcmp(options->solve.settings[i].name, name) == 0)
-            value = options->solve.settings[i].value;
-    return value;
-}
-
 static csrec_status check_settings(const csrec_recover_options *options, csrec_error *error) {
     const csrec_param *params = csrec_solver_gmm.params;
     for (int i = 0; i < options->solve.n_settings; i++) {
@@ -84,10 +76,11 @@ static csrec_status read_settings(job *j, csrec_error *error) {
     csrec_status status = check_settings(j->options, error);
     if (status) return status;
     const csrec_param *params = csrec_solver_gmm.params;
-    int value[5];
-    for (int i = 0; i < 5; i++)
-        value[i] = (int)setting(j->options, params[i].name, params[i].value);
-    bool adapt = setting(j->options, "adapt", j->options->model ? 0.0 : 1.0) != 0.0;
+    const csrec_solve_options *solve = &j->options->solve;
+    int value[4];
+    for (int i = 0; i < 4; i++)
+        value[i] = (int)csrec_setting_value(solve, params[i].name, params[i].value);
+    bool adapt = csrec_setting_value(solve, "adapt", j->options->model ? 0.0 : 1.0) != 0.0;
     j->set = (settings){value[0], value[1], value[2], value[3], adapt};
     return CSREC_OK;
 }

@@ -56,11 +56,21 @@ bool csrec_solver_measures(const char *solver, const char *param) {
     return false;
 }
 
+double csrec_setting_value(const csrec_solve_options *options, const char *name, double otherwise) {
+    for (int i = options->n_settings - 1; i >= 0; i--)
+        if (strcmp(options->settings[i].name, name) == 0) return options->settings[i].value;
+    return otherwise;
+}
+
+void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, csrec_setting *room) {
+    room[0] = first;
+    for (int i = 0; i < options->n_settings; i++) room[i + 1] = options->settings[i];
+    options->settings = room;
+    options->n_settings++;
+}
+
 double csrec_run_param(const csrec_run *run, const char *name) {
-    for (int i = run->options->n_settings - 1; i >= 0; i--) /* of several the last */
-        if (strcmp(run->options->settings[i].name, name) == 0)
-            return run->options->settings[i].value;
-    return find_param(run->type, name)->value;
+    return csrec_setting_value(run->options, name, find_param(run->type, name)->value);
 }
 
 csrec_status csrec_run_atoms(const csrec_run *run, const double *x, csrec_atoms *atoms) {

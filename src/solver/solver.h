@@ -103,6 +103,12 @@ bool csrec_many_stops(const csrec_many *job, int64_t done);
 csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name,
                                  csrec_error *error);
 
+/* The value that the settings give a name, the last one where there are several; else `otherwise`. */
+double csrec_setting_value(const csrec_solve_options *options, const char *name, double otherwise);
+
+/* Puts a setting before all others, which override it. room: for one more than there are. */
+void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, csrec_setting *room);
+
 /* ||v||^2. */
 static inline double csrec_squares(int64_t n, const double *v) {
     double sum = 0.0;
