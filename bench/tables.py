@@ -112,9 +112,11 @@ def quality(results):
                      number(high.get("times_faster_than_delaunay"), "{:.2f}")))
     header = ("method", *(f"dB at {100 * rate:.0f} %" for rate in rates),
               f"s at {100 * rates[-1]:.0f} %", "dB over Delaunay", "times faster than Delaunay")
-    pictures = len({r["picture"] for r in data["pictures"]})
-    return table(header, rows) + (f"\n\nMean PSNR over {pictures} pictures of 256 x 256, one "
-                                  f"thread. {named(data['machine'])}.")
+    pictures = dict.fromkeys(r["picture"].removesuffix("-256") for r in data["pictures"])
+    return table(header, rows) + (f"\n\nMean PSNR over {len(pictures)} pictures of 256 x 256 "
+                                  f"({', '.join(pictures)}), one thread. {named(data['machine'])}; "
+                                  "bench/run.sh pictures --images FOLDER (without a folder: "
+                                  "pictures made by code, with other figures).")
 
 
 def copies(data):
