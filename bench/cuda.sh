@@ -4,7 +4,7 @@
 #   --built DIR  programs are there already (test_cuda_*, test_operators, test_solvers*, test_pca,
 #                bench_cuda_*, csrecover, cssample): nothing is built
 #   --check      compute-sanitizer, memcheck and racecheck, over brief tests as well; built with one
-#                team a block (kernels/speculate.cu), as racecheck overlooks named barriers
+#                team a block (kernels/method/grids/speculate.cu), as racecheck overlooks named barriers
 # Without a device the tests and measurements say that they are skipped.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -82,12 +82,12 @@ lines() {
     } >"$parts/$1.json"
 }
 lines transform
-lines threshold # block cosines: kernels/shrink.cu
-lines operators # kernels/operator*.cu
-lines omp       # many right-hand sides: kernels/omp.cu
+lines threshold # block cosines: kernels/method/frames/shrink.cu
+lines operators # kernels/operator/*.cu
+lines omp       # many right-hand sides: kernels/solver/omp.cu
 lines statistics
 lines conv2d
-lines gaussian # solver gaussian, start and rounds: kernels/shrink.cu, kernels/gaussian*.cu
+lines gaussian # solver gaussian, start and rounds: kernels/method/frames/shrink.cu, kernels/method/gaussian/*.cu
 lines calls     # from host to host: what backend auto chooses between
 lines reference "$here/bench/cuda_reference.py" # cuBLAS and cuDNN on the shapes of those two
 run bench_cuda_batch 60 "$built/bench_cuda_batch" --quick --json "$parts/batch.json"

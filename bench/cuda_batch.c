@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_signal.h"
+#include "kernels/method/grids/signal.h"
 #include "bench.h"
-#include "core/sort.h"
+#include "base/sort.h"
 #include "device.h"
 #include "haar/pursuit.h"
 #include "problem.h"
-#include "recover/grid.h"
+#include "method/grids/grid.h"
 
 typedef struct scene {
     int64_t side, n;

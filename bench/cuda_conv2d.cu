@@ -10,7 +10,7 @@
 #include <vector>
 
 extern "C" {
-#include "backend/cuda_conv2d.h"
+#include "kernels/conv/engine.h"
 }
 #include "device.h"
 #include "device_timing.cuh"

@@ -7,8 +7,8 @@
 #include "bench.h"
 #include "device.h"
 #include "haar/eager.h"
-#include "kernels/levels.h"
-#include "kernels/loop.h"
+#include "kernels/haar/levels.h"
+#include "kernels/method/grids/loop.h"
 #include "problem.h"
 
 typedef struct options {

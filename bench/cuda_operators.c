@@ -11,7 +11,7 @@
 
 #include "bench.h"
 #include "device.h"
-#include "kernels/pipe.h"
+#include "kernels/device/pipe.h"
 #include "problem.h"
 
 static double uniform(uint64_t *counter) {

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_grids.h"
+#include "kernels/method/grids/engine.h"
 #include "bench.h"
 #include "device.h"
-#include "kernels/pipe.h"
+#include "kernels/device/pipe.h"
 #include "problem.h"
 #include "recover/recover.h"
 

@@ -12,7 +12,7 @@
 #include "device.h"
 #include "device_timing.cuh"
 #include "document.cuh"
-#include "kernels/statistics.h"
+#include "kernels/learn/statistics.h"
 
 static float *device_floats(int64_t count) {
     float *p;

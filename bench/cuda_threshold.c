@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "bench.h"
-#include "kernels/device.h"
-#include "kernels/shrink.h"
+#include "kernels/device/device.h"
+#include "kernels/method/frames/shrink.h"
 #include "operator/dct_shrink.h"
 #include "problem.h"
 

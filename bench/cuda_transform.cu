@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "device_timing.cuh"
-#include "kernels/levels.h"
-#include "kernels/transform.h"
+#include "kernels/haar/levels.h"
+#include "kernels/haar/transform.h"
 
 /* Bytes a second, read and written, of a copy on the device. */
 static double copy_bandwidth() {

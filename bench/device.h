@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 /* Says why there is none. */
 static inline bool bench_no_device(void) {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 static void must(csrec_status status, const csrec_error &error) {
     if (!status) return;

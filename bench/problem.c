@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "core/sort.h"
+#include "base/sort.h"
 
 const char *const bench_signal_names[BENCH_SIGNALS] = {"noise", "piecewise", "picture"};
 

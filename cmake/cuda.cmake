@@ -34,8 +34,8 @@ if(CSREC_HAS_CUDA)
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
-  file(GLOB CSREC_CUDA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*.cu
-       ${PROJECT_SOURCE_DIR}/shim/*.cu)
+  file(GLOB_RECURSE CSREC_CUDA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*.c
+       ${PROJECT_SOURCE_DIR}/kernels/*.cu ${PROJECT_SOURCE_DIR}/shim/*.cu)
   # Instructions that only compute capability 9.0 has: machine code for it alone, called there alone,
   # whatever the other kernels are compiled for.
   set(CSREC_CUDA_SOURCES_90A ${CSREC_CUDA_SOURCES})

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "model/model.h"
+#include "learn/model.h"
 
 enum { VALUES_MAX = 1024, EDGE_MAX = 24 };
 

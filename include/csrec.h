@@ -749,7 +749,7 @@ CSREC_API csrec_status csrec_recover_estimate(const csrec_measurement *measureme
 
 /* csrec_mean, csrec_center and csrec_covariance on a backend: "cpu", "cuda", or "auto" (NULL): the
  * CPU, but for covariances that a device has sooner, its first use of 0.2 s and transfers counted.
- * On a device numbers are multiplied as two halves each (kernels/covariance.cu): relative
+ * On a device numbers are multiplied as two halves each (kernels/learn/covariance.cu): relative
  * errors below 1e-6 as well, but not the CPU's bits; what does not fit goes up in chunks. Means
  * differ by the order of a sum in double. CSREC_DEVICE: no usable device; CSREC_MEMORY: C does not
  * fit. Values whose squares overflow a float are no error there. */

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/device.h"
-#include "kernels/pipe.h"
+#include "kernels/device/device.h"
+#include "kernels/device/pipe.h"
 
 /* ---- the library */
 

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* Whether the library can be loaded: CSREC_OK, or CSREC_DEVICE with the remedy. */
 csrec_status csrec_shim_eigen_usable(csrec_error *error);

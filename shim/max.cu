@@ -4,7 +4,7 @@
 #include <thrust/extrema.h>
 #include <thrust/system_error.h>
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "shim/shim.h"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cub/device/device_scan.cuh>
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 size_t csrec_shim_sums_bytes(int64_t count) {
     size_t most = 0, bytes = 0;

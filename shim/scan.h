@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* Scratch for count items, enough for every function below. 0 if it cannot be found out. */
 size_t csrec_shim_sums_bytes(int64_t count);

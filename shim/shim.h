@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* Stable radix sort by the low `bits` bits of the keys: out = in sorted, payload moved along. */
 csrec_status csrec_shim_sort(void *temporary, size_t *bytes, int64_t n, int bits,

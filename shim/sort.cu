@@ -2,7 +2,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "shim/shim.h"
 
 csrec_status csrec_shim_sort(void *temporary, size_t *bytes, int64_t n, int bits,

@@ -2,7 +2,7 @@
 #ifndef CSREC_TESTS_BACKENDS_H
 #define CSREC_TESTS_BACKENDS_H
 
-#include "backend/backend.h"
+#include "device/backend.h"
 #include "check.h"
 
 /* A row for cmocka_run_group_tests. */

@@ -3,7 +3,7 @@
 #define CSREC_TESTS_DEVICE_H
 
 #include "check.h"
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 /* Says why there is none: `if (no_device()) skip();`. */
 static inline bool no_device(void) {

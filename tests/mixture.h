@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "model/gmm.h"
+#include "learn/gmm.h"
 
 /* A random mixture far from 0. */
 static inline csrec_mixture make_mixture(uint64_t *seed, int K, int d, double spread) {

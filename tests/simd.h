@@ -2,7 +2,7 @@
 #ifndef CSREC_TESTS_SIMD_H
 #define CSREC_TESTS_SIMD_H
 
-#include "core/cpu.h"
+#include "base/cpu.h"
 
 /* Fills sets [3], plain C first; how many there are. */
 #if defined(__x86_64__)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "recover/adaptive_fit.h"
+#include "method/adaptive/fit.h"
 
 static uint64_t seed;
 

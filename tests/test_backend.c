@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-#include "backend/backend.h"
+#include "device/backend.h"
 
 static void cpu_is_always_there(void **state) {
     (void)state;

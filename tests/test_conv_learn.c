@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "conv/base.h"
-#include "conv/learn.h"
+#include "learn/conv_base.h"
+#include "learn/conv.h"
 
 static uint64_t seed;
 

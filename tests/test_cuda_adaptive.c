@@ -2,11 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cuda_adaptive.h"
+#include "kernels/method/adaptive/engine.h"
 #include "device.h"
-#include "recover/adaptive.h"
-#include "recover/adaptive_recipe.h"
-#include "recover/tones.h"
+#include "method/adaptive/adaptive.h"
+#include "method/adaptive/recipe.h"
+#include "method/tones.h"
 
 static uint64_t seed;
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cuda_signal.h"
+#include "kernels/method/grids/signal.h"
 #include "cuda_check.h"
 #include "haar/eager.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cuda_conv2d.h"
+#include "kernels/conv/engine.h"
 #include "device.h"
 
 static uint64_t seed;
@@ -135,7 +135,7 @@ static void drop(drawn *d) {
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
 }
 
-/* Each product is off by at most 2^-21 of it (kernels/conv2d_multiply.cu), and sums of float parts
+/* Each product is off by at most 2^-21 of it (kernels/conv/multiply.cu), and sums of float parts
  * by an ulp of the sum of magnitudes for each of some parts: 8 ulps in all are 2^-20. */
 static void expect(const drawn *d, const char *what, int64_t n, const float *found,
                    const double *wanted, const double *sizes) {

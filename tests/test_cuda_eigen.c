@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "device/backend.h"
 
 static uint64_t seed;
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cuda_gaussian.h"
+#include "kernels/method/gaussian/engine.h"
 #include "device.h"
 
 static uint64_t seed;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "haar/eager.h"
-#include "kernels/loop.h"
+#include "kernels/method/grids/loop.h"
 
 static uint64_t seed;
 

@@ -2,9 +2,9 @@
  * coefficients and reports to the bit; what is chosen when; memory that is short. */
 #include <string.h>
 
-#include "backend/cuda_grids.h"
+#include "kernels/method/grids/engine.h"
 #include "cuda_check.h"
-#include "kernels/pipe.h"
+#include "kernels/device/pipe.h"
 #include "recover/recover.h"
 
 static uint64_t seed;

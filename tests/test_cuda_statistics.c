@@ -3,7 +3,7 @@
 #include "device.h"
 #include "statistics.h"
 
-#include "kernels/statistics.h"
+#include "kernels/learn/statistics.h"
 
 static void follows_direct_sums(void **state) {
     (void)state;
@@ -135,7 +135,7 @@ static void chunks_add_up(void **state) {
 }
 
 /* Columns of very different size, outliers, and values that two halves fit worst: the error bound
- * holds for any rows (kernels/covariance.cu). */
+ * holds for any rows (kernels/learn/covariance.cu). */
 static void any_numbers_are_accurate(void **state) {
     (void)state;
     if (no_device()) skip();

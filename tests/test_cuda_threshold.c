@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cuda_threshold.h"
+#include "kernels/method/frames/engine.h"
 #include "operator/mask.h"
-#include "recover/basis.h"
+#include "method/sparse/sparse.h"
 #include "recover/recover.h"
 
 static uint64_t seed;

@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-#include "backend/backend.h"
+#include "device/backend.h"
 #include "haar/pursuit.h"
 
-#include "kernels/levels.h"
-#include "kernels/transform.h"
+#include "kernels/haar/levels.h"
+#include "kernels/haar/transform.h"
 
 static uint64_t seed;
 

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/eigen.h"
-#include "model/lapack.h"
+#include "learn/eigen.h"
+#include "learn/lapack.h"
 
 enum { MOST = 70 };
 

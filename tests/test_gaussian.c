@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
-#include "recover/gaussian.h"
+#include "base/memory.h"
+#include "method/gaussian/gaussian.h"
 
 static uint64_t seed;
 

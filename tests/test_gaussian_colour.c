@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "recover/gaussian_colour.h"
-#include "recover/gaussian_group.h"
+#include "method/gaussian/colour.h"
+#include "method/gaussian/group.h"
 #include "linear.h"
 #include "simd.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "recover/gaussian_group.h"
+#include "method/gaussian/group.h"
 #include "linear.h"
 #include "simd.h"
 

@@ -2,7 +2,7 @@
 #include "mixture.h"
 #include "simd.h"
 
-#include "model/whiten.h"
+#include "learn/whiten.h"
 
 static uint64_t seed;
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "recover/gmm_patch.h"
+#include "method/mixture/patch.h"
 
 static uint64_t seed;
 

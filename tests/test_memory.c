@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "core/memory.h"
+#include "base/memory.h"
 #include "io_file.h"
 
 static uint64_t seed;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/memory.h"
+#include "base/memory.h"
 #include "io/npy.h"
 
 static uint64_t seed;

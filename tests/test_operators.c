@@ -303,7 +303,7 @@ static void compare_near(const drawn *d, const char *what, operator_call call,
     free(again);
 }
 
-/* The same additions in the same order: kernels/operator.h. */
+/* The same additions in the same order: kernels/operator/operator.h. */
 static void compare_with_cpu(const drawn *d, const csrec_operator *A) {
     csrec_operator_spec spec = d->spec;
     csrec_operator *cpu;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/cpu.h"
+#include "base/cpu.h"
 #include "haar/eager.h"
 #include "haar/project.h"
 

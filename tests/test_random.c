@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/permutation.h"
-#include "core/random.h"
+#include "base/permutation.h"
+#include "base/random.h"
 
 static uint64_t seed;
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "recover/grid.h"
+#include "method/grids/grid.h"
 
 static uint64_t seed;
 

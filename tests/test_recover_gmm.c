@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "model/mixture.h"
+#include "learn/mixture.h"
 
 static uint64_t seed;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "model/whiten.h"
+#include "learn/whiten.h"
 #include "operator/operator.h"
 
 static uint64_t seed;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/sort.h"
+#include "base/sort.h"
 
 static uint64_t seed;
 

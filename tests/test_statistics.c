@@ -2,7 +2,7 @@
 #include "simd.h"
 #include "statistics.h"
 
-#include "model/gram.h"
+#include "learn/gram.h"
 
 static void follows_direct_sums(void **state) {
     (void)state;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/threads.h"
+#include "base/threads.h"
 
 enum { EDGE = 48, ENTRIES = EDGE * EDGE, ROWS = 300, SHORT = 280, LONG = 700, SECONDS = 300 };
 

@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #include "conv/tile.h"
-#include "core/team.h"
+#include "base/team.h"
 
 /* The geometry of a convolution; leading axes that a signal lacks have extent 1. */
 typedef struct csrec_conv {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "conv/conv.h"
-#include "core/threads.h"
+#include "base/threads.h"
 
 struct csrec_conv2d_weights {
     csrec_conv2d conv;

@@ -2,7 +2,7 @@
 #ifndef CSREC_CONV_CONV2D_H
 #define CSREC_CONV_CONV2D_H
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* conv: strides and dilations are >= 1 here. All arrays are in host memory, shapes as in csrec.h;
  * out: Ho, Wo. What is not wanted or not given is NULL. The caller's workspace is host memory and

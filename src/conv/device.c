@@ -1,7 +1,7 @@
 /* device.c - where a convolution is done. */
 #include <string.h>
 
-#include "backend/backend.h"
+#include "device/backend.h"
 #include "conv/conv2d.h"
 
 csrec_status csrec_conv2d_choose(const csrec_conv2d *conv, const int64_t out[2],

@@ -5,7 +5,7 @@
 #define DOT        2
 #define SIMD_TABLE csrec_conv_generic
 #include "conv/tile_simd.h"
-#include "core/cpu.h"
+#include "base/cpu.h"
 
 const csrec_conv_simd *csrec_conv_simd_choose(void) {
     return CSREC_CPU_CHOOSE(&csrec_conv_generic, &csrec_conv_avx2, &csrec_conv_avx512);

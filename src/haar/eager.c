@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/cpu.h"
+#include "base/cpu.h"
 #include "haar/atoms.h"
 #include "haar/listing.h"
 

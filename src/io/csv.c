@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "io/measurement.h"
 
 typedef struct {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "io/npy.h"
 
 /* The directory of an .npz, which follows the line, has at most 65 entries of some hundred bytes.

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 /* Deflate expands at most 1032 times: a file that declares more pixels is truncated or a bomb. */
 enum { EXPANSION_MAX = 1032 };

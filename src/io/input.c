@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "io/fingerprint.h"
 
 static csrec_status read_failed(const char *name, csrec_error *error) {

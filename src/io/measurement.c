@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "io/csv.h"
-#include "core/memory.h"
+#include "base/memory.h"
 
 csrec_status csrec_measurement_allocate(csrec_measurement *m, const char *name,
                                         csrec_error *error) {

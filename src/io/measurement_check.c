@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
-#include "core/sort.h"
+#include "base/error.h"
+#include "base/sort.h"
 #include "io/measurement.h"
 
 /* The first k whose position an earlier sample has, or -1; a bit an entry. */

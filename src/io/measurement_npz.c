@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "io/measurement.h"
-#include "core/memory.h"
+#include "base/memory.h"
 #include "io/npz.h"
 
 /* Poisson-disc sampling delivers fewer positions than asked; a file that asks for more than this

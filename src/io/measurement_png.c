@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "io/image.h"
 #include "io/measurement.h"
 #include "io/npy.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "io/measurement.h"
-#include "core/memory.h"
+#include "base/memory.h"
 #include "io/npz.h"
 
 /* Returns the first value that the type cannot hold, or -1. Integers must be met exactly: rounding

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "io/npy.h"
 
 /* Far above any header of plain types; structured types, which are refused, may be longer. */

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "io/npy.h"
 
 /* Elements converted at a time: a buffer that stays in the first-level cache. */

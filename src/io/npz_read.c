@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "io/npz.h"
 
 /* Deflate cannot expand by more than 1032 (a match of 258 bytes from 2 bits); other methods can,

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 csrec_status csrec_output_failed(const char *name, csrec_error *error) {
     return csrec_fail(error, CSREC_FILE,

@@ -1,6 +1,6 @@
 /* signal.c - whole signals, pictures or arrays, from one opening of their file: pipes have only
  * one. */
-#include "core/error.h"
+#include "base/error.h"
 #include "io/image.h"
 #include "io/npy.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cpu.h"
+#include "base/cpu.h"
 #include "operator/dct.h"
 
 /* Positions along an axis: the signal starts `step - 1` pixels into the cells, so that blocks

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #endif
 
-#include "core/cpu.h"
+#include "base/cpu.h"
 #include "operator/dense.h"
 
 const csrec_dense_simd *csrec_dense_simd_choose(void) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "haar/atoms.h"
 #include "haar/orthogonal.h"
 #include "haar/project.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "device/backend.h"
 
 static const csrec_operator_type *const types[] = {
     &csrec_operator_haar, &csrec_operator_dense, &csrec_operator_dct,  &csrec_operator_wavelet,

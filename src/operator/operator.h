@@ -2,7 +2,7 @@
 #ifndef CSREC_OPERATOR_OPERATOR_H
 #define CSREC_OPERATOR_OPERATOR_H
 
-#include "core/error.h"
+#include "base/error.h"
 
 typedef struct csrec_mask csrec_mask; /* mask.h */
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/memory.h"
+#include "base/memory.h"
 
 /* Tiles are the same for any number of threads: they leave room for so many. */
 enum { TILE_THREADS = 8 };

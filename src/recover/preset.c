@@ -1,5 +1,5 @@
 /* preset.c - solvers and bases that suit each other, by name. */
-#include "recover/gaussian.h"
+#include "method/gaussian/gaussian.h"
 #include "recover/recover.h"
 
 static const char *const names[] = {"fast", "balanced", "best"};

@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-#include "backend/backend.h"
-#include "recover/adaptive.h"
-#include "recover/basis.h"
-#include "recover/gaussian.h"
-#include "recover/gmm.h"
-#include "recover/history.h"
-#include "recover/model.h"
+#include "device/backend.h"
+#include "method/adaptive/adaptive.h"
+#include "method/sparse/sparse.h"
+#include "method/gaussian/gaussian.h"
+#include "method/mixture/mixture.h"
+#include "method/history.h"
+#include "method/model.h"
 #include "recover/normal.h"
 #include "recover/plan.h"
-#include "recover/tones.h"
+#include "method/tones.h"
 
 void csrec_recover_defaults(const csrec_measurement *measurement, csrec_recover_options *options) {
     *options = (csrec_recover_options){.columns = CSREC_COLUMNS_TWO_SIDED,

@@ -2,7 +2,7 @@
 #ifndef CSREC_RECOVER_RECOVER_H
 #define CSREC_RECOVER_RECOVER_H
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* Tolerance of csrec_recover_defaults. */
 #define CSREC_EPSILON_DEFAULT 1e-3

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "device/backend.h"
 #include "operator/mask.h"
-#include "recover/gaussian_colour.h"
+#include "method/gaussian/colour.h"
 #include "recover/recover.h"
-#include "recover/tones.h"
+#include "method/tones.h"
 #include "solver/threshold.h"
 
 typedef struct job {

@@ -4,7 +4,7 @@
 #ifndef CSREC_RECOVER_TILES_H
 #define CSREC_RECOVER_TILES_H
 
-#include "recover/estimate.h"
+#include "method/estimate.h"
 
 enum { CSREC_TILE_AXES = 3 };
 

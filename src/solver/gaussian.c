@@ -1,5 +1,5 @@
 /* gaussian.c - the table row of the Gaussian groups: they recover pictures and volumes
- * as a whole (recover/gaussian.c), not coefficients of an operator. */
+ * as a whole (method/gaussian/gaussian.c), not coefficients of an operator. */
 #include "solver/solver.h"
 
 static csrec_status create(csrec_run *run, csrec_error *error) {

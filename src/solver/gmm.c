@@ -1,5 +1,5 @@
 /* gmm.c - the table row of the mixture of Gaussians: it recovers pictures as a whole
- * (recover/gmm.c), not coefficients of an operator. */
+ * (method/mixture/mixture.c), not coefficients of an operator. */
 #include "solver/solver.h"
 
 static csrec_status create(csrec_run *run, csrec_error *error) {
@@ -13,7 +13,7 @@ static void destroy(csrec_run *run) {
     (void)run;
 }
 
-/* recover/gmm.c takes the first four by their place. */
+/* method/mixture/mixture.c takes the first four by their place. */
 static const csrec_param params[] = {
     {"components", 40, 2, 400, "Gaussians of the mixture; a model has its own"},
     {"rounds", 4, 1, 100, "rounds of choosing, conditioning and fitting"},

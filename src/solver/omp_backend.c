@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "device/backend.h"
 #include "haar/atoms.h"
 
 enum { PART = 16384 };

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/blas.h"
+#include "base/blas.h"
 #include "haar/atoms.h"
 #include "operator/dense.h"
 #include "solver/omp_backend.h"

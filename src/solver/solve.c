@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/stop.h"
-#include "core/threads.h"
+#include "base/stop.h"
+#include "base/threads.h"
 #include "haar/atoms.h"
 #include "solver/solver.h"
 #include "solver/units.h"

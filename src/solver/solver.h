@@ -3,8 +3,8 @@
 #ifndef CSREC_SOLVER_SOLVER_H
 #define CSREC_SOLVER_SOLVER_H
 
-#include "core/error.h"
-#include "core/team.h"
+#include "base/error.h"
+#include "base/team.h"
 #include "operator/operator.h"
 
 typedef struct csrec_solver_type csrec_solver_type;

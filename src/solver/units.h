@@ -7,8 +7,8 @@
 #ifndef CSREC_SOLVER_UNITS_H
 #define CSREC_SOLVER_UNITS_H
 
-#include "core/error.h"
-#include "core/unit.h"
+#include "base/error.h"
+#include "base/unit.h"
 
 /* A length in the units of y, in the new unit. At most 2^300 either way: longer than every sample
  * is as good as that, and its square is finite. */

@@ -27,7 +27,7 @@ compile() { # PAGE LINE BLOCK: a program against the public header, or a file of
         -I"$source/include") files=("$3")
     if grep -q '#include "operator/' "$3"; then # and csrec_fail, which the library does not export
         flags+=(-I"$source/src" -DBLOCK="\"$3\"" -DCSREC_VERSION="\"$version\"")
-        files=("$here/staircase.c" "$source/src/core/status.c")
+        files=("$here/staircase.c" "$source/src/base/status.c")
     fi
     if ! "$compiler" "${flags[@]}" -o "$work/here/program" "${files[@]}" -L"$build" -lcsrec -lm \
         -Wl,-rpath,"$build"; then

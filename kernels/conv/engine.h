@@ -1,0 +1,28 @@
+/* engine.h - convolutions on a CUDA device. */
+#ifndef CSREC_KERNELS_CONV_ENGINE_H
+#define CSREC_KERNELS_CONV_ENGINE_H
+
+#include "conv/conv2d.h"
+
+/* From host memory; a batch that does not fit goes up in parts. The same bits for the same geometry
+ * and gradients asked for, on a device with as much memory. Infinite values give not-a-numbers
+ * (kernels/conv/multiply.cu). */
+extern const csrec_conv2d_device csrec_cuda_conv2d;
+
+/* Arrays on the device, as in csrec_conv2d_forward and csrec_conv2d_backward; what is not wanted
+ * is NULL. scratch: csrec_cuda_conv2d_room bytes, aligned to 256. */
+typedef struct csrec_cuda_conv2d_arrays {
+    const float *X, *W, *B, *dY;
+    float *Y, *dX, *dW, *dB;
+    void *scratch;
+} csrec_cuda_conv2d_arrays;
+
+/* backward: gradients, of which those with an array are meant. */
+size_t csrec_cuda_conv2d_room(const csrec_conv2d *conv, const int64_t out[2],
+                              const csrec_cuda_conv2d_arrays *arrays, bool backward);
+csrec_status csrec_cuda_conv2d_forward(const csrec_conv2d *conv, const int64_t out[2],
+                                       const csrec_cuda_conv2d_arrays *arrays, csrec_error *error);
+csrec_status csrec_cuda_conv2d_backward(const csrec_conv2d *conv, const int64_t out[2],
+                                        const csrec_cuda_conv2d_arrays *arrays, csrec_error *error);
+
+#endif

@@ -1,0 +1,136 @@
+/* state.cuh - what the products of a convolution share. Only for kernels/. */
+#ifndef CSREC_KERNELS_CONV_STATE_CUH
+#define CSREC_KERNELS_CONV_STATE_CUH
+
+#include "kernels/conv/conv2d.h"
+#include "kernels/device/device.h"
+#include "kernels/device/mma.cuh"
+
+/* The same numbers as an axis, and the picture's first entry and steps, as kernels read them. */
+typedef struct csrec_conv_place {
+    int in[2], out[2], count[2], first[2], apart[2], step[2], base[2];
+    int rows, channels;
+    int64_t batch, positions, in_plane, out_plane; /* in_plane: of one channel */
+} csrec_conv_place;
+
+/* One column of the im2col matrix: the entry's place relative to the position's, what is added to
+ * the position's coordinates, and the index of its weight less the row's. */
+typedef struct __align__(16) csrec_conv_tap {
+    int offset, down, right, weight;
+}
+csrec_conv_tap;
+
+/* A tap that no position has. */
+enum { CSREC_CONV_NOWHERE = 1 << 29 };
+
+static inline int64_t csrec_conv_taps_of(const csrec_cuda_conv_sum *sum) {
+    return sum->axis[0].taps * sum->axis[1].taps;
+}
+
+static inline int64_t csrec_conv_whole(int64_t count, int64_t size) {
+    return (count + size - 1) / size;
+}
+
+csrec_conv_place csrec_conv_place_of(const csrec_cuda_conv_sum *sum);
+
+/* taps[padded]: channel, then taps, the last axis fastest; beyond channels * taps those of nowhere.
+ */
+csrec_status csrec_conv_list_taps(const csrec_cuda_conv_sum *sum, int64_t padded,
+                                  csrec_conv_tap *taps, csrec_error *error);
+
+/* A position: of which picture, and where its first tap's input and its result lie. */
+typedef struct csrec_conv_position {
+    int64_t in, out;
+    int down, right;
+    bool there;
+} csrec_conv_position;
+
+__device__ __forceinline__ csrec_conv_position csrec_conv_locate(const csrec_conv_place *g,
+                                                                 int64_t n, int i, int j) {
+    csrec_conv_position p;
+    p.there = n < g->batch;
+    p.down = g->step[0] * i + g->base[0];
+    p.right = g->step[1] * j + g->base[1];
+    p.in = n * g->channels * g->in_plane + (int64_t)p.down * g->in[1] + p.right;
+    p.out = n * g->rows * g->out_plane + (int64_t)(g->first[0] + g->apart[0] * i) * g->out[1] +
+            g->first[1] + g->apart[1] * j;
+    return p;
+}
+
+/* The input at a tap, to shared memory. */
+__device__ __forceinline__ void csrec_conv_fetch(const csrec_conv_place *g,
+                                                 const csrec_conv_position *p,
+                                                 const csrec_conv_tap *tap, const float *in,
+                                                 float *to) {
+    const bool there = p->there && (unsigned)(p->down + tap->down) < (unsigned)g->in[0] &&
+                       (unsigned)(p->right + tap->right) < (unsigned)g->in[1];
+    csrec_async_4(to, in + (there ? p->in + tap->offset : 0), there);
+}
+
+/* x = big + small, 11 bits each: big rounded, ties away from zero, of the 12 bits left over the
+ * last cut off. (cvt.rna.tf32 takes three instructions on sm_90; tensor cores do not read what the
+ * masks take away, so that these cost none.) */
+__device__ __forceinline__ void csrec_conv_split(float x, uint32_t *big, uint32_t *small) {
+    *big = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+    *small = __float_as_uint(x - __uint_as_float(*big)) & 0xffffe000u;
+}
+
+/* Eight products deep: a warp's 16 MT rows by 32 positions. a: this lane's fragments of the first
+ * rows, big pieces before small; b: its first input, `pitch` floats to the next of the eight. */
+template <int MT>
+__device__ __forceinline__ void csrec_conv_step(const uint4 *a, const float *b, int pitch,
+                                                float (&sum)[MT][4][4]) {
+    uint32_t big[4][2], small[4][2];
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            csrec_conv_split(b[4 * k * pitch + 8 * j], &big[j][k], &small[j][k]);
+#pragma unroll
+    for (int i = 0; i < MT; i++) {
+        const uint4 first = a[64 * i], second = a[64 * i + 32];
+        const uint32_t high[4] = {first.x, first.y, first.z, first.w};
+        const uint32_t low[4] = {second.x, second.y, second.z, second.w};
+        float c[4][4] = {};
+#pragma unroll
+        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], low, big[j], c[j]);
+#pragma unroll
+        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], high, small[j], c[j]);
+#pragma unroll
+        for (int j = 0; j < 4; j++) csrec_mma_tf32(c[j], high, big[j], c[j]);
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) sum[i][j][k] += c[j][k];
+    }
+}
+
+/* Results of 16 rows and a warp's 32 positions, turned so that it writes those of a row at once;
+ * line: room of CSREC_CONV_TURN floats a warp. */
+enum { CSREC_CONV_LINE = 36, CSREC_CONV_TURN = 16 * CSREC_CONV_LINE };
+
+__device__ __forceinline__ void csrec_conv_write_rows(const csrec_conv_place *g, int first,
+                                                      const float (&sum)[4][4], const float *bias,
+                                                      int64_t at, bool there, float *line,
+                                                      float *out) {
+    const int lane = threadIdx.x % 32;
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        float *to = line + lane / 4 * CSREC_CONV_LINE + lane % 4 * 2 + 8 * j;
+        *(float2 *)to = make_float2(sum[j][0], sum[j][1]);
+        *(float2 *)(to + 8 * CSREC_CONV_LINE) = make_float2(sum[j][2], sum[j][3]);
+    }
+    __syncwarp();
+    if (!there) return;
+    for (int r = 0; r < 16 && first + r < g->rows; r++)
+        out[at + (first + r) * g->out_plane] =
+            line[r * CSREC_CONV_LINE + lane] + (bias ? bias[first + r] : 0.0f);
+}
+
+/* Tiles of 16 rows that a thread block of a product takes. */
+static inline int csrec_conv_tiles_for(int64_t rows) {
+    return rows <= 16 ? 1 : rows <= 32 ? 2 : 4;
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* window.cuh - the inputs of a tile of positions that stand side by side, in shared memory
+ * once for all taps. Only for kernels/, and for sums whose positions advance by one. */
+#ifndef CSREC_KERNELS_CONV_WINDOW_CUH
+#define CSREC_KERNELS_CONV_WINDOW_CUH
+
+#include "kernels/conv/state.cuh"
+
+enum {
+    CSREC_WINDOW_ACROSS = 32,    /* positions of a tile's line, one a lane */
+    CSREC_WINDOW_CHANNELS = 8,   /* a chunk: a warp's each, and the inner extent of a product */
+    CSREC_WINDOW_MOST = 99 << 10 /* bytes of shared memory, that all devices from sm_80 on have */
+};
+
+/* A tile's window: height lines of width inputs, pitch floats from channel to channel. Tap (i, j)
+ * of the position at line l, column c is entry start + (l + i advance[0]) width + c + j advance[1].
+ */
+typedef struct csrec_conv_window {
+    int height, width, pitch, start;
+    int taps[2], advance[2], tiles[2], before[2]; /* before: inputs' first less positions' */
+} csrec_conv_window;
+
+static inline int64_t csrec_conv_chunks(const csrec_cuda_conv_sum *s) {
+    return csrec_conv_whole(s->channels, CSREC_WINDOW_CHANNELS);
+}
+
+/* Entries of a channel's window, whole lines of 32, and `bank` more. */
+static inline int64_t csrec_conv_window_pitch(const csrec_cuda_conv_sum *s, int lines, int bank) {
+    int64_t extent[2];
+    for (int a = 0; a < 2; a++) {
+        const int64_t advance = s->axis[a].advance;
+        extent[a] = (a ? CSREC_WINDOW_ACROSS : lines) +
+                    (advance < 0 ? -advance : advance) * (s->axis[a].taps - 1);
+        if (extent[a] > CSREC_WINDOW_MOST) extent[a] = CSREC_WINDOW_MOST; /* too many anyhow */
+    }
+    return csrec_conv_whole(extent[0] * extent[1], 32) * 32 + bank;
+}
+
+static inline csrec_conv_window csrec_conv_window_of(const csrec_cuda_conv_sum *s, int lines,
+                                                     int bank) {
+    csrec_conv_window v = {};
+    int behind[2];
+    for (int a = 0; a < 2; a++) {
+        const int size = a ? CSREC_WINDOW_ACROSS : lines;
+        const int span = (int)(s->axis[a].advance * (s->axis[a].taps - 1));
+        v.taps[a] = (int)s->axis[a].taps;
+        v.advance[a] = (int)s->axis[a].advance;
+        v.tiles[a] = (int)csrec_conv_whole(s->axis[a].count, size);
+        behind[a] = span < 0 ? -span : 0;
+        v.before[a] = (int)s->axis[a].base - behind[a];
+        *(a ? &v.width : &v.height) = size + (span < 0 ? -span : span);
+    }
+    v.start = behind[0] * v.width + behind[1];
+    v.pitch = (int)csrec_conv_window_pitch(s, lines, bank);
+    return v;
+}
+
+/* Whether the sum's positions advance by one. */
+static inline bool csrec_conv_side_by_side(const csrec_cuda_conv_sum *s) {
+    return s->axis[0].step == 1 && s->axis[1].step == 1;
+}
+
+/* The product of conv2d_multiply.cu by windows, in two steps. Packed for a sum with taps, or, by
+ * taps' rows, for the sum with one tap and per_row times as many rows that product_sum has of it:
+ * `sum` is the former for packing, the latter for the rest. */
+bool csrec_conv_windowed(const csrec_cuda_conv_sum *sum);
+int64_t csrec_conv_window_packed(const csrec_cuda_conv_sum *sum); /* floats */
+csrec_status csrec_conv_window_pack(const csrec_cuda_conv_sum *sum, int64_t per_row, const float *w,
+                                    float *packed, csrec_error *error);
+csrec_status csrec_conv_window_multiply(const csrec_cuda_conv_sum *sum, const float *packed,
+                                        const float *in, const float *bias, float *out,
+                                        csrec_error *error);
+
+/* The gradient of conv2d_gradient.cu by windows; parts: room for so many floats. */
+bool csrec_conv_window_correlates(const csrec_cuda_conv_sum *sum);
+double csrec_conv_window_correlate_work(const csrec_cuda_conv_sum *sum);
+int64_t csrec_conv_window_parts(const csrec_cuda_conv_sum *sum);
+csrec_status csrec_conv_window_correlate(const csrec_cuda_conv_sum *sum, const float *in,
+                                         const float *out, float *dw, float *parts,
+                                         csrec_error *error);
+
+#endif

@@ -1,0 +1,131 @@
+/* device.cu - CUDA devices, CUDA errors as statuses, and device memory planned before it is taken.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/device/device.h"
+
+enum { LOWEST_MAJOR = 8, ALIGNMENT = 256 };
+
+static double gibibytes(size_t bytes) {
+    return (double)bytes / (double)(1 << 30);
+}
+
+csrec_status csrec_cuda_check(cudaError_t code, const char *what, csrec_error *error) {
+    if (code == cudaSuccess) return CSREC_OK;
+    cudaGetLastError();
+    if (code == cudaErrorMemoryAllocation)
+        return csrec_fail(error, CSREC_MEMORY, "CUDA: %s: out of device memory; use --backend cpu",
+                          what);
+    return csrec_fail(error, CSREC_DEVICE, "CUDA: %s: %s; use --backend cpu", what,
+                      cudaGetErrorString(code));
+}
+
+int csrec_cuda_devices(csrec_error *error) {
+    int count = 0, driver = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code == cudaSuccess && count > 0) return count;
+    cudaGetLastError();
+    const char *reason = code == cudaSuccess ? "no CUDA device" : cudaGetErrorString(code);
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) reason = "no CUDA driver";
+    csrec_fail(error, CSREC_DEVICE, "%s", reason);
+    return 0;
+}
+
+/* NULL if device i is new enough. */
+static const char *why_not(const cudaDeviceProp *device) {
+    return device->major < LOWEST_MAJOR ? "compute capability below 8.0" : NULL;
+}
+
+bool csrec_cuda_describe(int i, char *text, size_t size) {
+    csrec_error reason;
+    int count = csrec_cuda_devices(&reason);
+    if (count == 0 && i == 0) snprintf(text, size, "not usable: %s", reason.text);
+    if (count == 0 || i >= count) return count == 0 && i == 0;
+    cudaDeviceProp device;
+    cudaError_t code = cudaGetDeviceProperties(&device, i);
+    if (code != cudaSuccess) {
+        cudaGetLastError();
+        snprintf(text, size, "device %d not usable: %s", i, cudaGetErrorString(code));
+        return true;
+    }
+    const char *reason_text = why_not(&device);
+    snprintf(text, size, "%s, %.1f GiB, %d multiprocessors, compute capability %d.%d%s%s",
+             device.name, gibibytes(device.totalGlobalMem), device.multiProcessorCount,
+             device.major, device.minor, reason_text ? "; not usable: " : "",
+             reason_text ? reason_text : "");
+    return true;
+}
+
+csrec_status csrec_cuda_use(csrec_error *error) {
+    csrec_error reason;
+    int count = csrec_cuda_devices(&reason);
+    for (int i = 0; i < count; i++) {
+        cudaDeviceProp device;
+        cudaError_t code = cudaGetDeviceProperties(&device, i);
+        const char *text = code == cudaSuccess ? why_not(&device) : cudaGetErrorString(code);
+        if (!text) code = cudaSetDevice(i);
+        if (!text && code == cudaSuccess) code = cudaFree(NULL); /* makes the context */
+        if (!text && code == cudaSuccess) return CSREC_OK;
+        cudaGetLastError();
+        csrec_fail(&reason, CSREC_DEVICE, "device %d: %s", i,
+                   text ? text : cudaGetErrorString(code));
+    }
+    return csrec_fail(error, CSREC_DEVICE, "backend cuda: %s; use --backend cpu", reason.text);
+}
+
+csrec_status csrec_cuda_measure(csrec_cuda_size *size, csrec_error *error) {
+    csrec_cuda_size own = {0, 0, 0, 0, 0, 0};
+    int device = 0, l2 = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess) code = cudaMemGetInfo(&own.free, &own.total);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&own.multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&own.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&own.major, cudaDevAttrComputeCapabilityMajor, device);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device);
+    own.l2 = (size_t)l2;
+    csrec_status status = csrec_cuda_check(code, "device attributes", error);
+    if (!status) *size = own;
+    return status;
+}
+
+void *csrec_cuda_block_take(csrec_cuda_block *block, int64_t count, size_t size) {
+    size_t bytes = (size_t)(count > 0 ? count : 1) * size;
+    void *array = block->base ? block->base + block->used : NULL;
+    block->used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return array;
+}
+
+csrec_status csrec_cuda_block_create(csrec_cuda_block *block, const char *what,
+                                     csrec_error *error) {
+    size_t needed = block->used, had = 0, total = 0;
+    block->used = 0;
+    csrec_status status = csrec_cuda_check(cudaMemGetInfo(&had, &total), "free memory", error);
+    if (status) return status;
+    void *base = NULL;
+    cudaError_t code = needed <= had ? cudaMalloc(&base, needed) : cudaErrorMemoryAllocation;
+    if (code == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        return csrec_fail(error, CSREC_MEMORY,
+                          "device memory: %s needs %.3f GiB (%zu bytes), %.3f GiB (%zu bytes) are "
+                          "free; use --backend cpu",
+                          what, gibibytes(needed), needed, gibibytes(had), had);
+    }
+    status = csrec_cuda_check(code, "cudaMalloc", error);
+    if (!status) block->base = (char *)base;
+    return status;
+}
+
+void csrec_cuda_block_destroy(csrec_cuda_block *block) {
+    if (!block || !block->base) return;
+    cudaFree(block->base);
+    block->base = NULL;
+    block->used = 0;
+}
+
+csrec_status csrec_cuda_copy(void *to, const void *from, size_t bytes, csrec_error *error) {
+    return csrec_cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copy", error);
+}

@@ -1,0 +1,82 @@
+/* device.h - CUDA devices, CUDA errors as statuses, and device memory planned before it is taken.
+ *
+ * The C part lists devices and chooses one. The part for .cu files is what every kernel's host
+ * code uses: one check after each call and launch, and one block of memory, laid out twice by the
+ * same statements, first to count the bytes and then to take them.
+ */
+#ifndef CSREC_KERNELS_DEVICE_DEVICE_H
+#define CSREC_KERNELS_DEVICE_DEVICE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "base/error.h"
+
+/* Number of CUDA devices the driver shows. 0 with the reason in error if there is none. */
+int csrec_cuda_devices(csrec_error *error);
+
+/* One line about device i: name, memory, multiprocessors, or why it cannot be used. false past the
+ * last device; with no device at all, entry 0 is the reason. */
+bool csrec_cuda_describe(int i, char *text, size_t size);
+
+/* Makes the first usable device the calling thread's. CSREC_DEVICE with the reason. */
+csrec_status csrec_cuda_use(csrec_error *error);
+
+/* Bytes of device memory free and in all, multiprocessors, of the calling thread's device. */
+typedef struct csrec_cuda_size {
+    size_t free, total, l2;
+    int major; /* of the compute capability */
+    int multiprocessors;
+    int shared; /* bytes of shared memory a block can have */
+} csrec_cuda_size;
+
+csrec_status csrec_cuda_measure(csrec_cuda_size *size, csrec_error *error);
+
+/* Device memory in one piece, cut into arrays aligned to 256 bytes. With base NULL the arrays are
+ * only counted:
+ *
+ *     csrec_cuda_block block = {0};
+ *     lay_out(&block, n, &arrays);                  // counts
+ *     status = csrec_cuda_block_create(&block, "the transform of 8 samples", error);
+ *     if (!status) lay_out(&block, n, &arrays);     // takes
+ */
+typedef struct csrec_cuda_block {
+    char *base;
+    size_t used; /* so far */
+} csrec_cuda_block;
+
+/* NULL while counting. */
+void *csrec_cuda_block_take(csrec_cuda_block *block, int64_t count, size_t size);
+
+/* Takes block->used bytes and starts anew. CSREC_MEMORY names the bytes needed and had. */
+csrec_status csrec_cuda_block_create(csrec_cuda_block *block, const char *what, csrec_error *error);
+void csrec_cuda_block_destroy(csrec_cuda_block *block);
+
+/* Copies between host and device or within either, after all queued work. */
+csrec_status csrec_cuda_copy(void *to, const void *from, size_t bytes, csrec_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+
+/* CSREC_OK for cudaSuccess; else CSREC_MEMORY or CSREC_DEVICE and a line naming what failed. The
+ * error is taken off the runtime, so that it is not reported again by a later call. */
+csrec_status csrec_cuda_check(cudaError_t code, const char *what, csrec_error *error);
+
+/* After each launch: errors of its configuration. Errors inside a kernel come with the next
+ * synchronising call. */
+static inline csrec_status csrec_cuda_launched(const char *kernel, csrec_error *error) {
+    return csrec_cuda_check(cudaGetLastError(), kernel, error);
+}
+
+/* Blocks of `size` that cover count items. */
+static inline unsigned csrec_cuda_blocks(int64_t count, int64_t size) {
+    return (unsigned)((count + size - 1) / size);
+}
+#endif
+
+#endif

@@ -1,0 +1,109 @@
+/* operator.c - the row tree as the device's kernels take it: positions, heights, columns. */
+#include "operator/operator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/haar/operator.h"
+#include "haar/levels.h"
+#include "haar/project.h"
+#include "operator/haar.h"
+
+/* Memory for all arrays in one piece. */
+typedef struct arrays {
+    csrec_cuda_haar h;
+    uint8_t *height; /* [nodes] */
+    csrec_place *place;
+    int32_t *first; /* [nodes] */
+} arrays;
+
+static void clear(arrays *a) {
+    void *all[] = {a->h.left,   a->h.right,      a->h.order, a->h.plus, a->h.minus, a->h.factor,
+                   a->h.single, a->h.difference, a->height,  a->place,  a->first};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
+}
+
+static bool allocate(arrays *a) {
+    size_t nodes = (size_t)a->h.nodes + 1, n = (size_t)a->h.n, positions = nodes + (size_t)a->h.m;
+    int32_t **of_nodes[] = {&a->h.left, &a->h.right, &a->h.order, &a->h.difference, &a->first};
+    bool complete = true;
+    for (int k = 0; k < 5; k++)
+        complete = (*of_nodes[k] = malloc(nodes * sizeof(int32_t))) && complete;
+    a->h.plus = malloc(n * sizeof *a->h.plus);
+    a->h.minus = malloc(n * sizeof *a->h.minus);
+    a->h.factor = malloc(n * sizeof *a->h.factor);
+    a->h.single = malloc(positions * sizeof *a->h.single);
+    a->height = malloc(nodes);
+    a->place = malloc(n * sizeof *a->place);
+    return complete && a->h.plus && a->h.minus && a->h.factor && a->h.single && a->height &&
+           a->place;
+}
+
+/* Children follow their parents in preorder; then a counting sort by height. */
+static void place_nodes(arrays *a, const csrec_tree *tree) {
+    csrec_cuda_haar *h = &a->h;
+    int64_t next[66];
+    csrec_tree_first(tree, a->first);
+    memset(h->first, 0, sizeof h->first);
+    for (int64_t i = h->nodes - 1; i >= 0; i--) {
+        int32_t left = tree->left[i], right = tree->size[i] - left;
+        int64_t leaf = h->nodes + a->first[i];
+        h->left[i] = (int32_t)(left == 1 ? leaf : i + 1);
+        h->right[i] = (int32_t)(right == 1 ? leaf + left : i + left);
+        int below = left == 1 ? -1 : a->height[h->left[i]];
+        int other = right == 1 ? -1 : a->height[h->right[i]];
+        a->height[i] = (uint8_t)((below > other ? below : other) + 1);
+        h->first[a->height[i] + 1]++;
+    }
+    for (h->heights = 0; h->first[h->heights + 1] > 0;) {
+        h->heights++;
+        h->first[h->heights] += h->first[h->heights - 1];
+    }
+    memcpy(next, h->first, sizeof next);
+    for (int64_t i = 0; i < h->nodes; i++) h->order[next[a->height[i]]++] = (int32_t)i;
+}
+
+/* A column's norm is sqrt(#) with the sign of a one-sided one. */
+static void place_columns(arrays *a, const csrec_tree *tree) {
+    csrec_cuda_haar *h = &a->h;
+    csrec_tree_places(tree, a->place);
+    for (int64_t k = 0; k < h->nodes + h->m; k++) h->single[k] = -1;
+    for (int64_t c = 0; c < h->n; c++) {
+        const csrec_place *p = &a->place[c];
+        bool leaf = p->kind == CSREC_PLACE_LEAF, all = p->kind == CSREC_PLACE_ALL;
+        int64_t position = leaf ? h->nodes + p->at : all ? 0 : p->at;
+        int64_t size = leaf ? 1 : all ? h->m : tree->size[p->at];
+        double factor = csrec_haar_scale(size);
+        h->plus[c] = (int32_t)position;
+        h->minus[c] = -1;
+        h->factor[c] = p->norm < 0.0 ? -factor : factor;
+        if (p->kind == CSREC_PLACE_DIFFERENCE) {
+            h->difference[p->at] = (int32_t)c;
+            h->plus[c] = h->left[p->at];
+            h->minus[c] = h->right[p->at];
+        } else if (!all) {
+            h->single[position] = (int32_t)c;
+        }
+    }
+}
+
+csrec_status csrec_cuda_haar_create(const csrec_operator *A, csrec_cuda_operator **op,
+                                    csrec_error *error) {
+    const csrec_tree *tree = &((const csrec_haar *)A->data)->tree;
+    if (A->m > 1 << 30 || A->n > INT32_MAX)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "operator haar: %lld samples on backend cuda; at most 2^30, and 2^31 "
+                          "columns; use backend cpu",
+                          (long long)A->m);
+    arrays a = {.h = {.m = A->m, .n = A->n, .nodes = A->m - 1}};
+    csrec_status status = CSREC_MEMORY;
+    if (allocate(&a)) {
+        place_nodes(&a, tree);
+        place_columns(&a, tree);
+        status = csrec_cuda_operator_haar(&a.h, op, error);
+    } else {
+        csrec_fail(error, status, "operator haar: out of memory for %lld samples", (long long)A->m);
+    }
+    clear(&a);
+    return status;
+}

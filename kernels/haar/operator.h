@@ -1,0 +1,11 @@
+/* operator.h - the row tree as the device's kernels take it. */
+#ifndef CSREC_KERNELS_HAAR_OPERATOR_H
+#define CSREC_KERNELS_HAAR_OPERATOR_H
+
+#include "kernels/operator/operator.h"
+
+/* A: a haar operator of at most 2^30 samples. */
+csrec_status csrec_cuda_haar_create(const csrec_operator *A, csrec_cuda_operator **op,
+                                    csrec_error *error);
+
+#endif

@@ -1,0 +1,159 @@
+/* transform.cu - all inner products on the device: working memory and the two kernels' launches
+ * (transform_rest.cuh, transform_pass.cuh, transform_tile.cuh). */
+#include "kernels/haar/transform.h"
+
+#include <stdlib.h>
+
+#include "kernels/device/device.h"
+#include "kernels/haar/transform_rest.cuh"
+
+static __global__ void fill_scale(double *scale) {
+    int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (k <= TILE) scale[k] = k ? 1.0 / sqrt((double)k) : 0.0;
+}
+
+struct csrec_cuda_transform {
+    int64_t states; /* of all passes */
+    bool one_sided;
+    bool clean;      /* states and the like are 0, as a run needs and leaves them */
+    bool overlap;    /* launches may overlap: compute capability 9 and later */
+    unsigned blocks; /* of the second kernel */
+    uint64_t *state; /* [states + 1], the last for the threshold and arrived */
+    double *scale;
+    transform_run run;
+    csrec_cuda_block block;
+};
+
+/* Memory that only the second kernel uses: pass k + 1 works on what pass k hands on. */
+static int64_t lay_out_pass(csrec_cuda_transform *t, int k, int64_t items) {
+    const int64_t tiles = (items + TILE - 1) / TILE, bound = tiles > 1 ? tiles * HANDED_ON : 0;
+    pass_output *out = &t->run.out[k];
+    out->rows = (uint64_t *)csrec_cuda_block_take(&t->block, bound, sizeof *out->rows);
+    out->place = (uint64_t *)csrec_cuda_block_take(&t->block, bound, sizeof *out->place);
+    out->sum = (double *)csrec_cuda_block_take(&t->block, bound, sizeof *out->sum);
+    out->counts = (uint64_t *)csrec_cuda_block_take(&t->block, 1, sizeof *out->counts);
+    if (k + 1 < PASSES) {
+        t->run.in[k + 1].rows = out->rows;
+        t->run.in[k + 1].place = out->place;
+        t->run.in[k + 1].r = out->sum;
+    }
+    return bound;
+}
+
+static void lay_out(csrec_cuda_transform *t) {
+    int64_t at[PASSES + 1] = {0}, items = t->run.n;
+    for (int k = 0; k < PASSES; k++) {
+        at[k + 1] = at[k] + (items + TILE - 1) / TILE;
+        items = lay_out_pass(t, k, items);
+    }
+    t->states = at[PASSES];
+    t->state = (uint64_t *)csrec_cuda_block_take(&t->block, t->states + 1, sizeof *t->state);
+    t->scale = (double *)csrec_cuda_block_take(&t->block, TILE + 1, sizeof *t->scale);
+    transform_run *run = &t->run;
+    run->tile_best =
+        (csrec_cuda_best *)csrec_cuda_block_take(&t->block, run->tiles, sizeof *run->tile_best);
+    run->block_best =
+        (csrec_cuda_best *)csrec_cuda_block_take(&t->block, t->blocks, sizeof *run->block_best);
+    run->result = (transform_result *)csrec_cuda_block_take(&t->block, 1, sizeof *run->result);
+    if (!t->block.base) return;
+    run->arrived = (unsigned *)(t->state + t->states) + 1;
+    for (int k = 0; k < PASSES; k++) {
+        run->in[k].scale = t->scale;
+        run->out[k].state = t->state + at[k];
+        run->out[k].threshold = (unsigned *)(t->state + t->states);
+    }
+}
+
+csrec_status csrec_cuda_transform_create(int levels, int64_t n, csrec_columns columns,
+                                         csrec_cuda_transform **transform, csrec_error *error) {
+    if (levels < 0 || levels > 62 || n < 1 || n > INT32_MAX)
+        return csrec_fail(error, CSREC_ARGUMENT, "transform: levels 0 .. 62, samples below 2^31");
+    csrec_cuda_size size;
+    csrec_status status = csrec_cuda_measure(&size, error);
+    if (status) return status;
+    csrec_cuda_transform *t = (csrec_cuda_transform *)calloc(1, sizeof *t);
+    if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    t->run.M = UINT64_C(1) << levels;
+    t->run.n = n;
+    t->run.tiles = (n + TILE - 1) / TILE;
+    t->one_sided = columns == CSREC_COLUMNS_PAPER;
+    t->overlap = size.major >= 9;
+    const int64_t rest = (t->run.tiles * HANDED_ON + TILE - 1) / TILE;
+    const int64_t most = 2 * size.multiprocessors; /* must all be at work at a time */
+    t->blocks = (unsigned)(rest < most ? rest : most);
+    lay_out(t);
+    status = csrec_cuda_block_create(&t->block, "the transform", error);
+    if (!status) {
+        lay_out(t);
+        fill_scale<<<TILE / THREADS + 1, THREADS>>>(t->scale);
+        status = csrec_cuda_launched("fill_scale", error);
+    }
+    if (status)
+        csrec_cuda_transform_destroy(t);
+    else
+        *transform = t;
+    return status;
+}
+
+void csrec_cuda_transform_destroy(csrec_cuda_transform *t) {
+    if (!t) return;
+    csrec_cuda_block_destroy(&t->block);
+    free(t);
+}
+
+/* Launches the second kernel. It may be made ready while the first still runs, and waits for it by
+ * itself (cudaGridDependencySynchronize). */
+static csrec_status launch_rest(const csrec_cuda_transform *t, bool counted, csrec_error *error) {
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = dim3(t->blocks);
+    launch.blockDim = dim3(THREADS);
+    launch.attrs = &early;
+    launch.numAttrs = t->overlap;
+    void (*const kernels[])(transform_run) = {
+        transform_rest<false, false>, transform_rest<false, true>, transform_rest<true, false>,
+        transform_rest<true, true>};
+    cudaError_t code = cudaLaunchKernelEx(&launch, kernels[2 * t->one_sided + counted], t->run);
+    return csrec_cuda_check(code, "transform_rest", error);
+}
+
+csrec_status csrec_cuda_transform_run(csrec_cuda_transform *t, const uint64_t *rows,
+                                      const double *r, uint64_t *column, double *value,
+                                      uint32_t *count, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (!t->clean)
+        status = csrec_cuda_check(
+            cudaMemsetAsync(t->state, 0, (size_t)(t->states + 1) * sizeof *t->state), "memset",
+            error);
+    if (status) return status;
+    t->run.in[0].rows = rows;
+    t->run.in[0].r = r;
+    for (int k = 0; k < PASSES; k++) {
+        t->run.out[k].column = column;
+        t->run.out[k].value = value;
+        t->run.out[k].count = count;
+    }
+    void (*const kernels[])(transform_run) = {
+        transform_samples<false, false>, transform_samples<false, true>,
+        transform_samples<true, false>, transform_samples<true, true>};
+    void (*const kernel)(transform_run) = kernels[2 * t->one_sided + (count != NULL)];
+    kernel<<<(unsigned)t->run.tiles, THREADS>>>(t->run);
+    status = csrec_cuda_launched("transform_samples", error);
+    if (!status) status = launch_rest(t, count != NULL, error);
+    t->clean = status == CSREC_OK;
+    return status;
+}
+
+csrec_status csrec_cuda_transform_wait(csrec_cuda_transform *t, int64_t *found,
+                                       csrec_cuda_best *best, csrec_error *error) {
+    transform_result result;
+    csrec_status status =
+        csrec_cuda_check(cudaMemcpy(&result, t->run.result, sizeof result, cudaMemcpyDeviceToHost),
+                         "transform", error);
+    if (status) return status;
+    *found = t->run.n + (int64_t)result.counts;
+    if (best) *best = result.best;
+    return CSREC_OK;
+}

@@ -1,0 +1,172 @@
+/* engine.c - rows in host memory to a device, whole or in chunks, and what comes of them.
+ */
+#include "kernels/learn/engine.h"
+
+#include <math.h>
+
+#include "base/threads.h"
+#include "kernels/device/device.h"
+#include "kernels/device/pipe.h"
+#include "kernels/learn/statistics.h"
+
+typedef struct rows {
+    int64_t m, n, chunk; /* chunk: rows on the device at once, a multiple of 4 or all */
+    const float *X;
+    const double *weights;
+    double weight;
+    bool there; /* all are on the device */
+    csrec_cuda_block memory;
+    csrec_cuda_pipe pipe;
+    float *chunk_X;
+    double *chunk_weights;
+    csrec_cuda_statistics *statistics;
+} rows;
+
+static void lay_out(rows *r) {
+    r->chunk_X = csrec_cuda_block_take(&r->memory, r->chunk * r->n, sizeof *r->chunk_X);
+    if (r->weights)
+        r->chunk_weights = csrec_cuda_block_take(&r->memory, r->chunk, sizeof *r->chunk_weights);
+}
+
+/* All rows if they fit beside what the covariance needs for them, else the most that do. */
+static csrec_status choose_chunk(rows *r, bool covariance, csrec_error *error) {
+    enum { LEAST = 1 << 10 };
+    csrec_cuda_size size;
+    csrec_status status = csrec_cuda_measure(&size, error);
+    if (status) return status;
+    const int64_t room = (int64_t)(size.free - size.free / 8), row = r->n * 4 + 8;
+    r->chunk = r->m;
+    while (r->chunk > LEAST &&
+           r->chunk * row + csrec_cuda_statistics_bytes(r->n, r->chunk, covariance) > room)
+        r->chunk = (r->chunk + 7) / 8 * 4;
+    return CSREC_OK;
+}
+
+static csrec_status weigh(rows *r, csrec_error *error) {
+    if (r->m < 1 || r->n < 1 || r->n > INT64_C(1) << 24)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "m = %lld rows, n = %lld columns; must be at least 1, n at most 2^24",
+                          (long long)r->m, (long long)r->n);
+    for (int64_t i = 0; i < r->m; i++) {
+        double weight = r->weights ? r->weights[i] : 1.0;
+        if (!(weight >= 0.0 && isfinite(weight)))
+            return csrec_fail(error, CSREC_DATA, "weights: %g at row %lld; must be finite, >= 0",
+                              weight, (long long)i);
+        r->weight += weight;
+    }
+    if (!(r->weight > 0.0))
+        return csrec_fail(error, CSREC_DATA, "weights: their sum is 0; give rows with weight");
+    return CSREC_OK;
+}
+
+static csrec_status start(rows *r, bool covariance, csrec_error *error) {
+    csrec_status status = weigh(r, error);
+    if (!status) status = choose_chunk(r, covariance, error);
+    if (status) return status;
+    lay_out(r);
+    status = csrec_cuda_block_create(&r->memory, "a chunk of rows", error);
+    if (status) return status;
+    lay_out(r);
+    csrec_cuda_pipe_create((size_t)(r->chunk * r->n) * sizeof(float), &r->pipe);
+    return csrec_cuda_statistics_create(r->n, r->chunk, covariance, &r->statistics, error);
+}
+
+static void finish(rows *r) {
+    csrec_cuda_statistics_destroy(r->statistics);
+    csrec_cuda_pipe_destroy(&r->pipe);
+    csrec_cuda_block_destroy(&r->memory);
+}
+
+static csrec_status send(rows *r, int64_t first, int64_t count, csrec_error *error) {
+    if (r->there) return CSREC_OK;
+    csrec_status status = csrec_cuda_pipe_send(&r->pipe, r->chunk_X, r->X + first * r->n,
+                                               (size_t)(count * r->n) * sizeof *r->X, error);
+    if (!status && r->weights)
+        status = csrec_cuda_pipe_send(&r->pipe, r->chunk_weights, r->weights + first,
+                                      (size_t)count * sizeof *r->weights, error);
+    r->there = r->chunk == r->m;
+    return status;
+}
+
+typedef csrec_status (*pass_fn)(csrec_cuda_statistics *statistics, int64_t m, const float *X,
+                                const double *weights, csrec_error *error);
+
+static csrec_status pass(rows *r, pass_fn add, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    for (int64_t i = 0; i < r->m && !status; i += r->chunk) {
+        int64_t count = r->m - i < r->chunk ? r->m - i : r->chunk;
+        status = send(r, i, count, error);
+        if (!status)
+            status =
+                add(r->statistics, count, r->chunk_X, r->weights ? r->chunk_weights : NULL, error);
+    }
+    return status;
+}
+
+static csrec_status find_mean(rows *r, csrec_error *error) {
+    csrec_status status = pass(r, csrec_cuda_statistics_add_mean, error);
+    return status ? status : csrec_cuda_statistics_mean(r->statistics, r->weight, error);
+}
+
+static csrec_status check_finite(int64_t n, const double *values, int64_t step, const char *what,
+                                 csrec_error *error) {
+    for (int64_t j = 0; j < n; j++)
+        if (!isfinite(values[j * step])) return csrec_fail(error, CSREC_DATA, what, (long long)j);
+    return CSREC_OK;
+}
+
+static csrec_status mean(int64_t m, int64_t n, const float *X, const double *weights, double *mean,
+                         csrec_error *error) {
+    rows r = {.m = m, .n = n, .X = X, .weights = weights};
+    csrec_status status = start(&r, false, error);
+    if (!status) status = find_mean(&r, error);
+    if (!status) status = csrec_cuda_statistics_get_mean(r.statistics, mean, error);
+    finish(&r);
+    return status ? status : check_finite(n, mean, 1, "X: column %lld is not finite", error);
+}
+
+static csrec_status center(int64_t m, int64_t n, float *X, const double *mean, csrec_error *error) {
+    rows r = {.m = m, .n = n, .X = X};
+    csrec_status status = start(&r, false, error);
+    if (!status) status = csrec_cuda_statistics_set_mean(r.statistics, mean, error);
+    for (int64_t i = 0; i < m && !status; i += r.chunk) {
+        int64_t count = m - i < r.chunk ? m - i : r.chunk;
+        status = send(&r, i, count, error);
+        if (!status) status = csrec_cuda_statistics_center(r.statistics, count, r.chunk_X, error);
+        if (!status)
+            status = csrec_cuda_pipe_receive(&r.pipe, X + i * n, r.chunk_X,
+                                             (size_t)(count * n) * sizeof *X, error);
+    }
+    finish(&r);
+    return status;
+}
+
+static csrec_status give_mean(rows *r, const double *mean, csrec_error *error) {
+    return mean ? csrec_cuda_statistics_set_mean(r->statistics, mean, error) : find_mean(r, error);
+}
+
+static csrec_status covariance(int64_t m, int64_t n, const float *X, const double *weights,
+                               const double *mean, double *C, csrec_error *error) {
+    rows r = {.m = m, .n = n, .X = X, .weights = weights};
+    double *device_C = NULL;
+    csrec_status status = start(&r, true, error);
+    if (!status) status = give_mean(&r, mean, error);
+    if (!status) status = pass(&r, csrec_cuda_statistics_add_covariance, error);
+    if (!status)
+        status = csrec_cuda_statistics_covariance(r.statistics, r.weight, &device_C, error);
+    if (!status)
+        status = csrec_cuda_pipe_receive(&r.pipe, C, device_C, (size_t)(n * n) * sizeof *C, error);
+    finish(&r);
+    return status ? status : check_finite(n, C, n + 1, "X: column %lld is not finite", error);
+}
+
+/* Seconds, measured from host memory to host memory (bench/cuda_calls.c): a thread of the CPU takes
+ * 7e10 products a second, rows go up at 10e9 bytes a second, and a process's first use of a device
+ * takes 0.2 s. */
+static bool covariance_pays(int64_t m, int64_t n, int threads) {
+    const double entries = (double)m * (double)n;
+    return entries * (double)n / (7e10 * csrec_threads_wanted(threads)) > 0.2 + 4.0 * entries / 10e9;
+}
+
+const csrec_statistics_device csrec_cuda_statistics_functions = {mean, center, covariance,
+                                                                 covariance_pays};

@@ -1,0 +1,64 @@
+/* statistics_state.h - what the passes of statistics.cu share. Only for kernels/. */
+#ifndef CSREC_KERNELS_LEARN_STATISTICS_STATE_H
+#define CSREC_KERNELS_LEARN_STATISTICS_STATE_H
+
+#include "kernels/device/device.h"
+#include "kernels/learn/statistics.h"
+
+/* Rows are read `group` at a time: group * n floats, a multiple of 4, are `quads` vectors of 16
+ * bytes, aligned for every n, and a thread keeps to one of them all the way down. */
+typedef struct csrec_cuda_groups {
+    int64_t n, group, quads;
+} csrec_cuda_groups;
+
+csrec_cuda_groups csrec_cuda_groups_of(int64_t n);
+
+/* Most parts that the groups are cut into. */
+int64_t csrec_cuda_groups_parts(const csrec_cuda_groups *groups);
+
+/* Columns' sums of w x and extremes of x, added to what is there. parts, ends: scratch,
+ * [csrec_cuda_groups_parts][4 quads] and twice that. */
+csrec_status csrec_cuda_rows_sum(const csrec_cuda_groups *groups, int64_t m, const float *X,
+                                 const double *weights, double *parts, float *ends, double *sum,
+                                 float *low, float *high, csrec_error *error);
+/* peak_j = max_i sqrt(w_i) |x_ij - mean_j| */
+csrec_status csrec_cuda_rows_peak(const csrec_cuda_groups *groups, int64_t m, const float *X,
+                                  const double *weights, const double *mean, float *ends,
+                                  float *peak, csrec_error *error);
+csrec_status csrec_cuda_rows_center(int64_t n, int64_t m, float *X, const double *mean,
+                                    csrec_error *error);
+
+/* Columns in blocks of 128, rows in blocks of 64: the shape of a product's operands. */
+enum {
+    CSREC_COVARIANCE_BLOCK = 128,
+    CSREC_COVARIANCE_ROWS = 64,
+    CSREC_COVARIANCE_PIECE = CSREC_COVARIANCE_BLOCK * CSREC_COVARIANCE_ROWS, /* halves */
+    CSREC_COVARIANCE_TILE = CSREC_COVARIANCE_BLOCK * CSREC_COVARIANCE_BLOCK
+};
+
+typedef struct csrec_cuda_covariance {
+    int64_t n, blocks, tiles; /* blocks (blocks + 1) / 2 */
+    int64_t rows;             /* packed at once, a multiple of CSREC_COVARIANCE_ROWS */
+    int64_t slices;           /* whose tiles are kept at once */
+    double *scale, *unscale;  /* [n] powers of two */
+    unsigned short *packed;   /* [rows / 64][blocks][2][128][64] halves, swizzled */
+    float *partial;           /* [slices][tiles][128][128] */
+    double *C;                /* [n][n] */
+} csrec_cuda_covariance;
+
+/* Rows that a slice has: of the shape alone. */
+int64_t csrec_cuda_covariance_slice(int64_t n, int64_t m);
+void csrec_cuda_covariance_plan(csrec_cuda_covariance *c, int64_t n, int64_t rows, size_t limit);
+void csrec_cuda_covariance_take(csrec_cuda_covariance *c, csrec_cuda_block *block);
+csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, const float *X,
+                                       const double *weights, const double *mean, const float *peak,
+                                       csrec_error *error);
+/* Tiles of so many slices of `slice` stages of 64 rows each, `steps` stages in all, into
+ * c->partial: covariance_90a.cu, only for devices of compute capability 9.0. */
+csrec_status csrec_cuda_covariance_multiply_90a(const csrec_cuda_covariance *c, int64_t slices,
+                                                int64_t slice, int64_t steps,
+                                                const unsigned short *packed, csrec_error *error);
+csrec_status csrec_cuda_covariance_divide(csrec_cuda_covariance *c, double weight,
+                                          csrec_error *error);
+
+#endif

@@ -1,0 +1,139 @@
+/* engine.c - passes over adaptive grids: axes and filters to a device, the recovery back. */
+#include "kernels/method/adaptive/engine.h"
+
+#include <string.h>
+
+#include "base/threads.h"
+#include "kernels/method/adaptive/adaptive.h"
+#include "method/sparse/sparse.h"
+#include "method/gaussian/gaussian.h"
+#include "solver/solver.h"
+
+static csrec_status create(const csrec_picture *p, float units, int *sums, void **state,
+                           csrec_error *error) {
+    const csrec_cuda_adaptive_spec spec = {.height = p->height,
+                                           .width = p->width,
+                                           .samples = p->samples,
+                                           .channels = p->channels,
+                                           .site = p->site,
+                                           .y = p->y,
+                                           .threshold = p->threshold,
+                                           .units = units,
+                                           .noisy = p->sigma != 0.0f,
+                                           .cell = p->map.cell,
+                                           .high = p->map.h,
+                                           .wide = p->map.w,
+                                           .reach = p->map.reach,
+                                           .kernel = p->map.kernel,
+                                           .mass = p->map.mass,
+                                           .sums = *sums};
+    csrec_cuda_adaptive *made = NULL;
+    csrec_status status = csrec_cuda_adaptive_create(&spec, &made, sums, error);
+    *state = made;
+    return status;
+}
+
+static void destroy(void *state) {
+    csrec_cuda_adaptive_destroy(state);
+}
+
+static csrec_status residual(void *state, float alpha, csrec_error *error) {
+    return csrec_cuda_adaptive_residual(state, alpha, error);
+}
+
+static csrec_status features(void *state, int radius, double width, csrec_error *error) {
+    csrec_filters own;
+    csrec_cuda_filters filters;
+    csrec_filters_create(radius, width, &own);
+    filters.radius = own.radius;
+    filters.taps = own.taps;
+    memcpy(filters.dx, own.dx, sizeof filters.dx);
+    memcpy(filters.dy, own.dy, sizeof filters.dy);
+    memcpy(filters.tap, own.tap, sizeof filters.tap);
+    return csrec_cuda_adaptive_features(state, &filters, error);
+}
+
+static void lay_axes(const csrec_axes *from, int to, csrec_cuda_axes *axes) {
+    axes->count = from->count;
+    axes->bits = from->bits;
+    axes->to = to;
+    for (int a = 0; a < from->count; a++) {
+        const csrec_axis *axis = &from->axis[a];
+        axes->axis[a] = (csrec_cuda_axis){
+            .count = axis->count, .offset = axis->offset, .least = axis->least, .most = axis->most};
+        memcpy(axes->axis[a].coefficient, axis->coefficient, sizeof axis->coefficient);
+        memcpy(axes->axis[a].place, axis->place, sizeof axis->place);
+    }
+}
+
+/* What the samples reach comes back: the rows depend on it. */
+static csrec_status add(void *state, csrec_axes *axes, const int *to, int grids, int sums,
+                        csrec_error *error) {
+    csrec_cuda_axes there[CSREC_CUDA_GRIDS] = {{0}};
+    for (int g = 0; g < grids; g++) lay_axes(&axes[g], to[g], &there[g]);
+    csrec_status status = csrec_cuda_adaptive_clear(state, sums, error);
+    if (!status) status = csrec_cuda_adaptive_reach(state, there, grids, error);
+    if (status) return status;
+    for (int g = 0; g < grids; g++) {
+        for (int a = 0; a < axes[g].count; a++) {
+            axes[g].axis[a].least = there[g].axis[a].least;
+            axes[g].axis[a].most = there[g].axis[a].most;
+        }
+        csrec_axes_place(&axes[g]);
+        lay_axes(&axes[g], to[g], &there[g]);
+    }
+    return csrec_cuda_adaptive_add(state, there, grids, error);
+}
+
+static csrec_status combine(void *state, const int *grids, int count, bool first,
+                            csrec_error *error) {
+    return csrec_cuda_adaptive_combine(state, grids, count, first, error);
+}
+
+static csrec_status weighted(void *state, float alpha, csrec_error *error) {
+    return csrec_cuda_adaptive_weighted(state, alpha, error);
+}
+
+static csrec_status mean(void *state, float alpha, int grids, csrec_error *error) {
+    return csrec_cuda_adaptive_mean(state, alpha, grids, error);
+}
+
+static csrec_status get(const void *state, float *u, float *before, int64_t *leaves,
+                        csrec_error *error) {
+    return csrec_cuda_adaptive_get(state, u, before, leaves, error);
+}
+
+const csrec_adaptive_device csrec_cuda_adaptive_passes = {
+    create, destroy, residual, features, add, combine, weighted, mean, get};
+
+/* Cost of a picture's entry, that of adaptive grids being 1; 0: neither they nor Gaussian groups,
+ * or groups of colours, of which the CPU makes more (docs/gaussian.md). */
+static int weight(const csrec_recover_options *options, int64_t channels) {
+    enum { BEST = 4, COLOURS = 3 };
+    const csrec_solve_options *solve = &options->solve;
+    if (options->model) return 0;
+    if (csrec_gaussian_wanted(options)) {
+        bool quick = csrec_setting_value(solve, "effort", 1.0) == 0.0;
+        return channels == COLOURS ? 0 : quick ? 1 : BEST;
+    }
+    bool plain = !solve->solver || strcmp(solve->solver, "mp") == 0;
+    return plain && options->shifts == 0 && !csrec_basis_wanted(options);
+}
+
+/* Milliseconds of 16 threads and of the device, H200 (bench/cuda_gaussian.c), whose first use takes
+ * 200:
+ *
+ *                                256 x 256   512 x 512
+ *     adaptive grids                96, 6     437, 18
+ *     gaussian, effort 0           103, 5     396, 22
+ *     gaussian, effort 1          668, 22    2745, 76
+ *
+ * One thread takes 4.5 times as long as 16. */
+bool csrec_cuda_adaptive_pays(const csrec_measurement *m, const csrec_recover_options *options) {
+    enum { ENTRIES = 1 << 15, THREADS = 4 };
+    int64_t entries;
+    if (m->shape.dims != 2 || csrec_shape_count(&m->shape, &entries)) return false;
+    int64_t threads = csrec_threads_wanted(options->threads);
+    if (threads > THREADS) threads = THREADS;
+    return weight(options, m->channels) * m->channels * (entries / threads) >= ENTRIES;
+}

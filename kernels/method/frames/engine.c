@@ -1,0 +1,55 @@
+/* engine.c - a schedule of thresholds on the device. */
+#include "kernels/method/frames/engine.h"
+
+#include <string.h>
+
+#include "base/threads.h"
+#include "kernels/method/frames/shrink.h"
+#include "operator/dct_shrink.h"
+
+static csrec_status run_rounds(csrec_cuda_shrink *shrink, const csrec_threshold_job *job,
+                               csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    for (int64_t k = 0; k < job->rounds && !status; k++) {
+        const csrec_shrink_step *step = &job->round[k];
+        csrec_cuda_shrink_round round = {.threshold = step->threshold,
+                                         .relax = step->relax,
+                                         .impose = step->impose,
+                                         .soft = step->soft,
+                                         .last = k + 1 == job->rounds};
+        for (int f = 0; f < job->frames; f++)
+            csrec_dct_offset(job->step[f], step->draw, &round.down[f], &round.right[f]);
+        status = csrec_cuda_shrink_step(shrink, &round, error);
+    }
+    return status;
+}
+
+csrec_status csrec_cuda_threshold(const csrec_threshold_job *job, double *mean, double *energy,
+                                  csrec_error *error) {
+    csrec_cuda_shrink_spec spec = {.height = job->shape->dim[0],
+                                   .width = job->shape->dim[1],
+                                   .frames = job->frames,
+                                   .m = job->m,
+                                   .index = job->index};
+    memcpy(spec.block, job->block, sizeof spec.block);
+    memcpy(spec.step, job->step, sizeof spec.step);
+    csrec_cuda_shrink *shrink = NULL;
+    csrec_status status = csrec_cuda_shrink_create(&spec, &shrink, error);
+    if (!status) status = csrec_cuda_shrink_start(shrink, mean, job->y, error);
+    if (!status) status = run_rounds(shrink, job, error);
+    if (!status) status = csrec_cuda_shrink_result(shrink, mean, energy, error);
+    csrec_cuda_shrink_destroy(shrink);
+    return status;
+}
+
+/* A process's first use of a device takes 0.2 s, in which a core thresholds about 2^19 pixels with
+ * one size of blocks (docs/bases.md). */
+bool csrec_cuda_threshold_pays(const csrec_measurement *m, const csrec_recover_options *options) {
+    enum { FRAMES = 3, PIXELS = 1 << 20 };
+    const char *solver = options->solve.solver;
+    if (!options->basis || strcmp(options->basis, "dct") != 0 || m->shape.dims != 2) return false;
+    if (solver && strcmp(solver, "threshold") != 0) return false;
+    int64_t threads = csrec_threads_wanted(options->threads);
+    int64_t rounds = (FRAMES * m->channels + threads - 1) / threads;
+    return rounds * m->shape.dim[0] * m->shape.dim[1] >= PIXELS;
+}

@@ -1,0 +1,105 @@
+/* engine.c - rounds of Gaussian groups: reference positions, and the picture to a device
+ * and back. */
+#include "kernels/method/gaussian/engine.h"
+
+#include <stdlib.h>
+
+#include "kernels/method/gaussian/gaussian.h"
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+typedef struct state {
+    csrec_cuda_gaussian *gaussian;
+    int height, width, *at; /* [height + width] */
+    float noise;            /* variance */
+} state;
+
+static void destroy(void *data) {
+    state *s = data;
+    if (!s) return;
+    csrec_cuda_gaussian_destroy(s->gaussian);
+    free(s->at);
+    free(s);
+}
+
+/* Reference positions into s->at: rows, then columns. */
+static void lay_round(const state *s, const csrec_gaussian_round *r, uint64_t seed,
+                      csrec_cuda_gaussian_round *round) {
+    *round = (csrec_cuda_gaussian_round){.patch_height = smaller(r->patch, s->height),
+                                         .patch_width = smaller(r->patch, s->width),
+                                         .group = smaller(r->group, CSREC_CUDA_GAUSSIAN_GROUP),
+                                         .radius = r->radius,
+                                         .em = r->em,
+                                         .margin = r->margin,
+                                         .every = r->every,
+                                         .again = r->again,
+                                         .diagonal = r->diagonal,
+                                         .trust = r->trust,
+                                         .noise = r->noise > s->noise ? r->noise : s->noise,
+                                         .em_diagonal = r->em_diagonal,
+                                         .evenness = r->evenness};
+    round->rows = csrec_gaussian_line(s->height, round->patch_height, r->step,
+                                      csrec_random_u64(seed, 0, 0), s->at);
+    round->columns = csrec_gaussian_line(s->width, round->patch_width, r->step,
+                                         csrec_random_u64(seed, 0, 1), s->at + round->rows);
+    round->row = s->at;
+    round->column = s->at + round->rows;
+}
+
+/* Memory for the largest of the rounds. */
+static csrec_status make(const csrec_gaussian_picture *p, const csrec_gaussian_round *rounds,
+                         int count, uint64_t seed, state *s, csrec_error *error) {
+    csrec_cuda_gaussian_spec spec = {.height = p->height,
+                                     .width = p->width,
+                                     .channels = p->channels,
+                                     .keep = !(p->sigma > 0.0f),
+                                     .mask = p->mask,
+                                     .y = p->y};
+    for (int k = 0; k < count; k++) {
+        csrec_cuda_gaussian_round round;
+        lay_round(s, &rounds[k], seed, &round);
+        int64_t references = (int64_t)round.rows * round.columns;
+        if (references > spec.references) spec.references = references;
+        if (round.group > spec.group) spec.group = round.group;
+    }
+    csrec_status status = csrec_cuda_gaussian_create(&spec, &s->gaussian, error);
+    return status ? status : csrec_cuda_gaussian_set(s->gaussian, p->u, p->variance, error);
+}
+
+static csrec_status create(const csrec_gaussian_picture *p, const csrec_gaussian_round *rounds,
+                           int count, uint64_t seed, void **made, csrec_error *error) {
+    state *s = calloc(1, sizeof *s);
+    if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    s->height = p->height;
+    s->width = p->width;
+    s->noise = p->sigma * p->sigma;
+    s->at = malloc(((size_t)p->height + (size_t)p->width) * sizeof *s->at);
+    csrec_status status = s->at ? make(p, rounds, count, seed, s, error)
+                                : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (status)
+        destroy(s);
+    else
+        *made = s;
+    return status;
+}
+
+static csrec_status run(void *data, const csrec_gaussian_round *r, uint64_t seed,
+                        csrec_error *error) {
+    state *s = data;
+    csrec_cuda_gaussian_round round;
+    lay_round(s, r, seed, &round);
+    return csrec_cuda_gaussian_run(s->gaussian, &round, error);
+}
+
+static csrec_status get(const void *data, csrec_gaussian_picture *p, csrec_error *error) {
+    const state *s = data;
+    return csrec_cuda_gaussian_get(s->gaussian, p->u, p->variance, error);
+}
+
+static csrec_status set(void *data, const csrec_gaussian_picture *p, csrec_error *error) {
+    return csrec_cuda_gaussian_set(((state *)data)->gaussian, p->u, p->variance, error);
+}
+
+const csrec_gaussian_device csrec_cuda_gaussian_rounds = {create, destroy, set, run, get};

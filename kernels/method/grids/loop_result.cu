@@ -1,0 +1,199 @@
+/* loop_result.cu - atoms and residual of a pursuit on the device.
+ *
+ * The fit comes from prefix sums: a node adds x to its left half and takes x from its right, which
+ * is three changes of a slope. */
+#include <cmath>
+#include <cstdlib>
+
+#include "kernels/method/grids/loop_state.h"
+
+extern "C" {
+#include "base/sort.h"
+#include "haar/atoms.h"
+}
+
+enum { THREADS = 256 };
+
+static __device__ inline int64_t thread_id() {
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+typedef struct atom_list {
+    uint64_t *column;
+    double *coefficient;
+    int64_t *count;
+    unsigned long long *found; /* one counter */
+    int64_t capacity;
+} atom_list;
+
+typedef struct result_job {
+    csrec_loop_tree tree;
+    const uint64_t *rows;
+    int levels;
+    double units;
+    atom_list atoms;
+} result_job;
+
+/* Places are given out in no order; the host sorts. */
+static __device__ inline void list(const result_job *job, uint64_t row, int level, double sign,
+                                   long long x, int64_t count) {
+    if (x == 0) return;
+    unsigned long long at = atomicAdd(job->atoms.found, 1ull);
+    if ((int64_t)at >= job->atoms.capacity) return;
+    job->atoms.column[at] = (UINT64_C(1) << (job->levels - level)) + (row >> level);
+    job->atoms.coefficient[at] = sign * (double)x * sqrt((double)count) / job->units;
+    job->atoms.count[at] = count;
+}
+
+static __device__ inline double side(uint64_t row, int level) {
+    return (row >> (level - 1)) & 1 ? -1.0 : 1.0;
+}
+
+static __global__ void list_atoms(result_job job) {
+    int64_t j = thread_id();
+    if (j >= job.tree.n) return;
+    uint64_t row = job.rows[j];
+    list(&job, row, job.tree.level[j], 1.0, job.tree.x[j], job.tree.size[j]);
+    if (!job.tree.x_sum) return;
+    int edge = job.tree.node_edge[j];
+    if (edge) list(&job, row, edge, side(row, edge), job.tree.x_sum[j], job.tree.size[j]);
+    edge = job.tree.leaf_edge[j];
+    if (edge) list(&job, row, edge, side(row, edge), job.tree.x_leaf[j], 1);
+}
+
+static __device__ inline void add(long long *slope, int64_t at, long long x) {
+    atomicAdd((unsigned long long *)&slope[at], (unsigned long long)x);
+}
+
+static __global__ void slopes(csrec_loop_tree tree, long long x_all, long long *slope) {
+    int64_t j = thread_id();
+    if (j >= tree.n) return;
+    if (j == 0 && x_all) add(slope, 0, x_all);
+    int64_t first = tree.first[j], end = first + tree.size[j];
+    long long x = tree.x[j];
+    if (x) {
+        add(slope, first, x);
+        add(slope, j + 1, -2 * x);
+        add(slope, end, x);
+    }
+    if (!tree.x_sum) return;
+    if (tree.x_sum[j]) {
+        add(slope, first, tree.x_sum[j]);
+        add(slope, end, -tree.x_sum[j]);
+    }
+    if (tree.x_leaf[j]) {
+        add(slope, j, tree.x_leaf[j]);
+        add(slope, j + 1, -tree.x_leaf[j]);
+    }
+}
+
+static __global__ void residuals(int64_t n, const long long *fit, double units, double *y) {
+    int64_t j = thread_id();
+    if (j < n) y[j] -= (double)fit[j] / units;
+}
+
+static csrec_status residual(csrec_loop_state *s, const csrec_loop_stand *stand, double *r,
+                             csrec_error *error) {
+    int64_t n = s->problem->n;
+    unsigned blocks = csrec_cuda_blocks(n, THREADS);
+    csrec_status status = csrec_cuda_check(
+        cudaMemset(s->prefix, 0, (size_t)(n + 1) * sizeof *s->prefix), "residual", error);
+    if (status) return status;
+    slopes<<<blocks, THREADS>>>(s->tree, stand->x_all, s->prefix);
+    status = csrec_cuda_launched("slopes of the fit", error);
+    if (!status) status = csrec_loop_scan(n + 1, s->prefix, s->tiles, true, error);
+    if (status) return status;
+    residuals<<<blocks, THREADS>>>(n, s->prefix, s->rules.units, s->y);
+    status = csrec_cuda_launched("residual", error);
+    if (!status)
+        status = csrec_cuda_check(cudaMemcpy(r, s->y, (size_t)n * sizeof *r, cudaMemcpyDefault),
+                                  "residual", error);
+    return status;
+}
+
+static csrec_status run_list(csrec_loop_state *s, atom_list *atoms, int64_t *found,
+                             csrec_error *error) {
+    result_job job = {s->tree, s->rows, s->problem->levels, s->rules.units, *atoms};
+    csrec_status status =
+        csrec_cuda_check(cudaMemset(atoms->found, 0, sizeof *atoms->found), "list of atoms", error);
+    if (status) return status;
+    list_atoms<<<csrec_cuda_blocks(s->problem->n, THREADS), THREADS>>>(job);
+    status = csrec_cuda_launched("list of atoms", error);
+    if (!status)
+        status = csrec_cuda_check(cudaMemcpy(found, atoms->found, sizeof *found, cudaMemcpyDefault),
+                                  "list of atoms", error);
+    return status;
+}
+
+static csrec_status download(const atom_list *from, int64_t n, csrec_atoms *to,
+                             csrec_error *error) {
+    size_t bytes = (size_t)n * sizeof(double);
+    csrec_status status = csrec_cuda_check(
+        cudaMemcpy(to->column, from->column, bytes, cudaMemcpyDefault), "atoms", error);
+    if (!status)
+        status = csrec_cuda_check(
+            cudaMemcpy(to->coefficient, from->coefficient, bytes, cudaMemcpyDefault), "atoms",
+            error);
+    if (!status)
+        status = csrec_cuda_check(cudaMemcpy(to->count, from->count, bytes, cudaMemcpyDefault),
+                                  "atoms", error);
+    return status;
+}
+
+/* Column 0 comes first; the rest in ascending order. `listed` is in no order. */
+static csrec_status put_in_order(csrec_atoms *listed, double all, int64_t n, csrec_atoms *atoms) {
+    int64_t count = listed->n, head = all != 0.0, *order = NULL;
+    csrec_status status = csrec_atoms_create(count + head, atoms);
+    if (!status && count) order = (int64_t *)malloc((size_t)count * sizeof *order);
+    if (!status && count && !order) status = CSREC_MEMORY;
+    for (int64_t i = 0; i < count && !status; i++) order[i] = i;
+    if (!status && count) status = csrec_sort_rows(count, listed->column, order);
+    for (int64_t i = 0; i < count && !status; i++) {
+        atoms->column[i + head] = listed->column[i];
+        atoms->coefficient[i + head] = listed->coefficient[order[i]];
+        atoms->count[i + head] = listed->count[order[i]];
+    }
+    if (!status && head) {
+        atoms->column[0] = 0;
+        atoms->coefficient[0] = all;
+        atoms->count[0] = n;
+    }
+    free(order);
+    if (status) csrec_atoms_clear(atoms);
+    return status;
+}
+
+static csrec_status collect(csrec_loop_state *s, const csrec_loop_stand *stand, csrec_atoms *atoms,
+                            csrec_error *error) {
+    int64_t n = s->problem->n, found = 0;
+    atom_list list = {};
+    list.found = (unsigned long long *)s->tiles;
+    csrec_status status = run_list(s, &list, &found, error);
+    if (status) return status;
+    csrec_cuda_block block = {};
+    csrec_atoms listed = {};
+    for (int pass = 0; pass < 2 && !status; pass++) {
+        list.column = (uint64_t *)csrec_cuda_block_take(&block, found, sizeof *list.column);
+        list.coefficient = (double *)csrec_cuda_block_take(&block, found, sizeof(double));
+        list.count = (int64_t *)csrec_cuda_block_take(&block, found, sizeof *list.count);
+        if (pass == 0) status = csrec_cuda_block_create(&block, "the list of atoms", error);
+    }
+    list.capacity = found;
+    if (!status) status = run_list(s, &list, &found, error);
+    if (!status && csrec_atoms_create(found, &listed))
+        status = csrec_fail(error, CSREC_MEMORY, "out of memory for %lld atoms", (long long)found);
+    if (!status) status = download(&list, found, &listed, error);
+    double all = (double)stand->x_all * sqrt((double)n) / s->rules.units;
+    if (!status && put_in_order(&listed, all, n, atoms))
+        status = csrec_fail(error, CSREC_MEMORY, "out of memory for %lld atoms", (long long)found);
+    csrec_atoms_clear(&listed);
+    csrec_cuda_block_destroy(&block);
+    return status;
+}
+
+csrec_status csrec_loop_state_result(csrec_loop_state *s, const csrec_loop_stand *stand,
+                                     csrec_atoms *atoms, double *r, csrec_error *error) {
+    csrec_status status = r ? residual(s, stand, r, error) : CSREC_OK;
+    if (!status && atoms) status = collect(s, stand, atoms, error);
+    return status;
+}

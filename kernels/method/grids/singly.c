@@ -1,0 +1,109 @@
+/* singly.c - few and large signals: one pursuit after another, each with the whole device
+ * (kernels/method/grids/loop.h). */
+#include "kernels/method/grids/job.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/threads.h"
+#include "haar/atoms.h"
+#include "kernels/method/grids/fill.h"
+#include "kernels/method/grids/loop.h"
+#include "recover/recover.h"
+
+typedef struct run {
+    csrec_cuda_job *job;
+    csrec_cuda_plane plane;
+    uint32_t *order;    /* [n] on the host */
+    double *y;          /* [n] one channel in the order of the rows */
+    int64_t iterations; /* of finished pursuits */
+} run;
+
+static csrec_status build_grid(run *r, int64_t number) {
+    csrec_cuda_job *j = r->job;
+    double start = csrec_seconds();
+    csrec_status status = csrec_cuda_plane_create(j, number, 0, &r->plane);
+    if (!status)
+        status =
+            csrec_cuda_copy(r->order, r->plane.order, (size_t)j->m->n * sizeof *r->order, j->error);
+    j->report.seconds_tree += csrec_seconds() - start;
+    return status;
+}
+
+static bool pass_progress(const csrec_progress *progress, void *context) {
+    run *r = context;
+    csrec_cuda_job *j = r->job;
+    const csrec_solve_options *solve = &j->options->solve;
+    int64_t pursuits = j->options->shifts * j->m->channels;
+    csrec_progress all = *progress;
+    if (pursuits > 1) {
+        all.done += r->iterations;
+        all.total = solve->stop.atoms * pursuits;
+        all.residual = -1.0;
+    }
+    if (!j->stopped && solve->progress) j->stopped = solve->progress(&all, solve->context);
+    return j->stopped;
+}
+
+static void add_report(run *r, const csrec_loop_report *one) {
+    csrec_recover_report *total = &r->job->report;
+    total->pursuits++;
+    total->iterations += one->solve.iterations;
+    if (one->solve.outcome > total->outcome) total->outcome = one->solve.outcome;
+    total->residual = fmax(total->residual, one->solve.residual);
+    total->seconds_tree += one->build_ms * 1e-3;
+    total->seconds_pursuit += one->pursuit_ms * 1e-3;
+    total->seconds_synthesis += one->result_ms * 1e-3;
+    r->iterations = total->iterations;
+}
+
+static csrec_status pursue(run *r, int64_t channel, csrec_atoms *found) {
+    csrec_cuda_job *j = r->job;
+    const csrec_measurement *m = j->m;
+    const double *y = m->y + channel;
+    const int64_t n = m->n, channels = m->channels;
+#pragma omp parallel for schedule(static)                                                          \
+    num_threads(csrec_threads(j->options->threads)) if (n > 100000)
+    for (int64_t k = 0; k < n; k++) r->y[k] = y[(int64_t)r->order[k] * channels];
+    csrec_loop_problem problem = {j->report.levels, n, r->plane.rows, r->y, j->options->columns};
+    csrec_loop_options options = {
+        .stop = j->options->solve.stop, .progress = pass_progress, .context = r};
+    csrec_loop_report one;
+    csrec_status status = csrec_loop_solve(&problem, &options, found, NULL, &one, j->error);
+    if (!status) add_report(r, &one);
+    return status;
+}
+
+/* After a request to stop the other channels stop at once too, but every channel is in the sum. */
+static csrec_status run_grid(run *r, int64_t number, csrec_atoms *atoms) {
+    csrec_cuda_job *j = r->job;
+    csrec_status status = build_grid(r, number);
+    for (int64_t c = 0; c < j->m->channels && !status; c++) {
+        csrec_atoms found = {0};
+        status = pursue(r, c, &found);
+        double start = csrec_seconds();
+        if (!status && j->stage.signal)
+            status = csrec_cuda_fill(j->stage.grid, j->report.levels, &found, j->entries,
+                                     j->m->channels, j->stage.signal + c, j->error);
+        j->report.seconds_synthesis += csrec_seconds() - start;
+        if (status || !atoms)
+            csrec_atoms_clear(&found);
+        else
+            atoms[c] = found;
+    }
+    csrec_cuda_block_destroy(&r->plane.block);
+    return status;
+}
+
+csrec_status csrec_cuda_run_singly(csrec_cuda_job *j, csrec_atoms *atoms, int64_t *added) {
+    const size_t n = (size_t)j->m->n;
+    run r = {.job = j, .order = malloc(n * sizeof *r.order), .y = malloc(n * sizeof *r.y)};
+    csrec_status status =
+        r.order && r.y ? CSREC_OK
+                       : csrec_fail(j->error, CSREC_MEMORY, "out of memory for %zu samples", n);
+    for (*added = 0; *added < j->options->shifts && !status && !j->stopped; ++*added)
+        status = run_grid(&r, *added, atoms);
+    free(r.order);
+    free(r.y);
+    return status;
+}

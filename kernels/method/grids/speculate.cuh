@@ -1,0 +1,139 @@
+/* speculate.cuh - what a round of the speculative pursuit works on: the cut tree, the timeline
+ * of picks, the board of a round; see speculate.cu. */
+#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_CUH
+#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_CUH
+
+#include "kernels/method/grids/loop_device.cuh"
+
+/* 16: one team a block, whose meetings are plain __syncthreads. The checker of races takes the
+ * named barriers of several teams for none. */
+#ifndef CSREC_SPECULATE_TEAM
+#define CSREC_SPECULATE_TEAM 8
+#endif
+
+enum {
+    SPEC_THREADS = 512,
+    WARPS = SPEC_THREADS / WARP,
+    TEAM = CSREC_SPECULATE_TEAM, /* warps that run a subtree together */
+    TEAMS = WARPS / TEAM,
+    CHUNKS = WARP,  /* of a subtree, a lane each */
+    ROWS = 4,       /* entries in flight a lane */
+    CAPACITY = 111, /* picks of a subtree a round */
+    EVENTS = 16384, /* picks of a round */
+    STAGED = 1024,  /* picks of a round that a block looks at in shared memory */
+    DEPTH = 64,
+    BUILD_THREADS = 256
+};
+
+/* ---- the subtrees */
+
+typedef struct cut {
+    int32_t tops, subtrees; /* subtrees = tops + 1 */
+    int32_t *top;           /* [tops] entry of each node above the cut, ascending: subtree u ends
+                               with entry top[u] */
+    int2 *range;            /* [tops] first and last subtree below */
+    int32_t *above;         /* [subtrees][DEPTH] nodes above, as numbers of top, -1 after them */
+    best *chunk;            /* [subtrees][CHUNKS] */
+    span *widest;           /* [subtrees][CHUNKS] */
+    best *head;             /* [subtrees] best column of each */
+    int4 *ran;              /* [subtrees] round + 1 and first event and picks of its last run */
+    int32_t *stamp;         /* [tops] round + 1 in which it was touched last */
+    int32_t *touched;       /* [tops] those of the round */
+} cut;
+
+/* One pick of a subtree, or a barrier: behind it the subtree does not know how to go on. */
+typedef struct event {
+    uint64_t m, order; /* the order: m falling, order rising */
+    uint64_t key;
+    int64_t code;
+    double v, d, change;
+    int32_t first, size, subtree, barrier;
+} event;
+
+/* The events of a round in their order, what the nodes above need to know. */
+typedef struct timeline {
+    event *events;       /* [EVENTS] as written */
+    int32_t *rank;       /* [EVENTS] place of each in the order */
+    uint64_t *m, *order; /* [EVENTS] as written */
+    uint64_t *key;       /* [EVENTS] from here on in order */
+    int64_t *code;
+    double *change;
+    int32_t *subtree;
+    csrec_loop_wide *gain;
+} timeline;
+
+typedef struct board {
+    unsigned events, touched, limit;
+    unsigned long long floor; /* events with m up to this must not be committed */
+} board;
+
+typedef struct spec_job {
+    csrec_loop_tree tree;
+    csrec_loop_rules rules;
+    csrec_loop_stand *stand;
+    csrec_loop_mail *mail;
+    exchange blocks;
+    cut cut;
+    timeline time;
+    board *boards; /* [3] */
+    unsigned *arrived;
+} spec_job;
+
+static __device__ inline int32_t subtree_begin(const cut *c, int32_t u) {
+    return u ? c->top[u - 1] + 1 : 0;
+}
+
+static __device__ inline int32_t subtree_end(const spec_job *job, int32_t u) {
+    return u < job->cut.tops ? job->cut.top[u] + 1 : (int32_t)job->tree.n;
+}
+
+/* The node of a subtree's last entry lies above the cut. */
+static __device__ inline int32_t nodes_end(const spec_job *job, int32_t u) {
+    return subtree_end(job, u) - 1;
+}
+
+/* Rows of 32 entries that a chunk has. */
+static __device__ inline int rows_of(int32_t entries) {
+    return (entries + WARP * CHUNKS - 1) / (WARP * CHUNKS);
+}
+
+static __device__ inline int lane_id() {
+    return (int)threadIdx.x % WARP;
+}
+
+static __device__ inline int warp_in_team() {
+    return (int)threadIdx.x / WARP % TEAM;
+}
+
+/* Neighbouring numbers lie in different blocks: what is next to each other is busy together. */
+static __device__ inline int warp_id() {
+    return (int)(threadIdx.x / WARP * gridDim.x + blockIdx.x);
+}
+
+static __device__ inline int all_warps() {
+    return (int)gridDim.x * WARPS;
+}
+
+/* All blocks arrive before any goes on; what was written before is seen after. */
+static __device__ inline void meet_all(const spec_job *job, unsigned *phase) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        *phase += gridDim.x;
+        __threadfence();
+        atomicAdd(job->arrived, 1u);
+        unsigned seen;
+        do {
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                         : "=r"(seen)
+                         : "l"(job->arrived)
+                         : "memory");
+        } while ((int)(seen - *phase) < 0);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+/* speculate.cu */
+csrec_status speculate_launch(spec_job *job, bool one_sided, csrec_error *error);
+
+#endif

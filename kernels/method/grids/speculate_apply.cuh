@@ -1,0 +1,123 @@
+/* speculate_apply.cuh - what is valid is committed, the rest taken back; a pick above the cut. */
+#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_APPLY_CUH
+#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_APPLY_CUH
+
+#include "kernels/method/grids/speculate_check.cuh"
+#include "kernels/method/grids/speculate_run.cuh"
+
+/* ---- commit */
+
+/* Takes back the picks of one subtree that come too late; the others count. A subtree's own picks
+ * keep their order, so those that are valid are its first. */
+template <bool one_sided>
+static __device__ inline void settle(const spec_job *job, team_desk *team, int32_t subtree,
+                                     int base, int picks, unsigned limit) {
+    const event *made = &job->time.events[base];
+    int kept = 0;
+    for (int from = 0; from < picks; from += WARP) {
+        int k = from + lane_id();
+        bool valid = k < picks && (unsigned)job->time.rank[base + k] < limit;
+        if (valid && warp_in_team() == 0)
+            add_coefficient(job->tree, (int)(made[k].code & 3), made[k].code >> 2, made[k].d);
+        kept += __popc(__ballot_sync(FULL, valid));
+    }
+    if (kept == picks) return;
+    runner u = load_runner(job, team, subtree);
+    take_back<one_sided>(job, &u, made, kept, picks);
+    store_runner(job, subtree, &u);
+    meet_team();
+}
+
+template <bool one_sided>
+static __device__ inline void settle_all(const spec_job *job, team_desk *team, unsigned limit,
+                                         int stamp) {
+    for (int64_t base = 0; team_id() + all_teams() * base < job->cut.subtrees; base += WARP) {
+        int32_t u = lane_subtree(base);
+        int4 ran = u < job->cut.subtrees ? job->cut.ran[u] : make_int4(0, 0, 0, 0);
+        unsigned todo = __ballot_sync(FULL, ran.x == stamp && ran.z > 0);
+        for (; todo; todo &= todo - 1) {
+            int from = __ffs((int)todo) - 1;
+            int first = __shfl_sync(FULL, ran.y, from), picks = __shfl_sync(FULL, ran.z, from);
+            settle<one_sided>(job, team, __shfl_sync(FULL, u, from), first, picks, limit);
+        }
+    }
+}
+
+template <bool one_sided>
+static __device__ inline void settle_above(const spec_job *job, const view *time, const board *b,
+                                           unsigned limit) {
+    for (unsigned k = warp_id(); k < b->touched; k += all_warps()) {
+        int32_t t = job->cut.touched[k];
+        int2 range = job->cut.range[t];
+        double D = 0.0, S = 0.0, side;
+        for (unsigned e = lane_id(); e < limit; e += WARP) {
+            double change = change_below(time, range, t, e, &side);
+            D += side * change;
+            S += change;
+        }
+        D = warp_sum(D);
+        if (one_sided) S = warp_sum(S);
+        if (lane_id()) continue;
+        job->tree.D[job->cut.top[t]] += D;
+        if (one_sided) job->tree.S[job->cut.top[t]] += S;
+    }
+}
+
+static __device__ inline void settle_books(const spec_job *job, unsigned limit, unsigned count) {
+    csrec_loop_wide gain = gain_until(job, limit);
+    double change = 0.0;
+    for (unsigned e = lane_id(); e < limit; e += WARP) change += job->time.change[e];
+    change = warp_sum(change);
+    if (lane_id()) return;
+    job->stand->energy -= gain;
+    job->stand->total += change;
+    job->stand->iterations += limit;
+    job->stand->undone += count - limit;
+    job->stand->rounds++;
+}
+
+/* ---- a pick above the cut */
+
+template <bool one_sided>
+static __device__ inline void apply_above(const spec_job *job, const pick *p) {
+    int64_t threads = (int64_t)gridDim.x * SPEC_THREADS;
+    for (int64_t t = (int64_t)blockIdx.x * SPEC_THREADS + threadIdx.x; t < job->cut.tops;
+         t += threads) {
+        int32_t at = job->cut.top[t];
+        double D = job->tree.D[at], S = one_sided ? job->tree.S[at] : 0.0;
+        if (!shift_node(p, at, job->tree.first[at], job->tree.size[at], &D, &S)) continue;
+        job->tree.D[at] = D;
+        if (one_sided) job->tree.S[at] = S;
+    }
+}
+
+/* One chunk of a subtree. `start`: its widest node is not known yet. */
+template <bool one_sided>
+static __device__ inline void apply_to_chunk(const spec_job *job, int32_t subtree, int chunk,
+                                             const pick *p, bool start) {
+    int32_t first = subtree_begin(&job->cut, subtree), last = subtree_end(job, subtree);
+    int rows = rows_of(last - first), lane;
+    int64_t begin = (int64_t)first + chunk * rows * WARP;
+    int64_t end = min(begin + rows * WARP, (int64_t)last);
+    int64_t at = (int64_t)subtree * CHUNKS + chunk;
+    best found = {0, INT64_MAX, 0.0, 0, 0};
+    if (begin < end) {
+        found = apply<one_sided, ROWS>(job->tree, (int32_t)begin, (int32_t)end, last - 1, p, &lane);
+        found = shuffled(found, lane);
+    }
+    if (lane_id() == 0) job->cut.chunk[at] = found;
+    if (!start) return;
+    span widest = find_widest(job->tree, begin, min(end, (int64_t)last - 1));
+    if (lane_id() == 0) job->cut.widest[at] = widest;
+}
+
+template <bool one_sided>
+static __device__ inline void apply_to_all(const spec_job *job, int2 range, const pick *p,
+                                           bool start) {
+    int64_t chunks = (int64_t)(range.y - range.x + 1) * CHUNKS;
+    for (int64_t k = warp_id(); k < chunks; k += all_warps())
+        apply_to_chunk<one_sided>(job, range.x + (int32_t)(k / CHUNKS), (int)(k % CHUNKS), p,
+                                  start);
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* speculate_cut.cu - cutting the row tree into subtrees, the memory of the speculative pursuit, and
+ * its run. */
+#include "kernels/method/grids/speculate.cuh"
+
+static __global__ void mark_tops(int64_t n, const int32_t *size, int32_t most, long long *flag) {
+    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (j <= n) flag[j] = j < n && size[j] > most;
+}
+
+/* before[j]: nodes above the cut at entries below j, which is the number of sample j's subtree. */
+static __global__ void list_tops(csrec_loop_tree tree, const long long *before, cut c) {
+    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= tree.n || before[j + 1] == before[j]) return;
+    int32_t t = (int32_t)before[j], first = tree.first[j];
+    c.top[t] = (int32_t)j;
+    c.range[t] = make_int2((int)before[first], (int)before[first + tree.size[j] - 1]);
+}
+
+/* Of the nodes at both ends of a run of subtrees the lower is its parent. */
+static __global__ void list_above(csrec_loop_tree tree, cut c) {
+    int64_t u = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (u >= c.subtrees) return;
+    int2 run = make_int2((int)u, (int)u);
+    for (int k = 0; k < DEPTH; k++) {
+        int left = run.x > 0 ? tree.level[c.top[run.x - 1]] : 64;
+        int right = run.y < c.tops ? tree.level[c.top[run.y]] : 64;
+        int32_t t = left == 64 && right == 64 ? -1 : left < right ? run.x - 1 : run.y;
+        c.above[u * DEPTH + k] = t;
+        if (t >= 0) run = c.range[t];
+    }
+}
+
+static void lay_out_cut(csrec_cuda_block *m, spec_job *job) {
+    cut *c = &job->cut;
+    int64_t tops = c->tops, subtrees = c->subtrees;
+    c->top = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->top);
+    c->range = (int2 *)csrec_cuda_block_take(m, tops, sizeof *c->range);
+    c->above = (int32_t *)csrec_cuda_block_take(m, subtrees * DEPTH, sizeof *c->above);
+    c->chunk = (best *)csrec_cuda_block_take(m, subtrees * CHUNKS, sizeof *c->chunk);
+    c->widest = (span *)csrec_cuda_block_take(m, subtrees * CHUNKS, sizeof *c->widest);
+    c->head = (best *)csrec_cuda_block_take(m, subtrees, sizeof *c->head);
+    c->ran = (int4 *)csrec_cuda_block_take(m, subtrees, sizeof *c->ran);
+    c->stamp = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->stamp);
+    c->touched = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->touched);
+}
+
+static void lay_out_round(csrec_cuda_block *m, spec_job *job) {
+    timeline *t = &job->time;
+    t->events = (event *)csrec_cuda_block_take(m, EVENTS, sizeof *t->events);
+    t->rank = (int32_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->rank);
+    t->m = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->m);
+    t->order = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->order);
+    t->key = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->key);
+    t->code = (int64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->code);
+    t->change = (double *)csrec_cuda_block_take(m, EVENTS, sizeof *t->change);
+    t->subtree = (int32_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->subtree);
+    t->gain = (csrec_loop_wide *)csrec_cuda_block_take(m, EVENTS, sizeof *t->gain);
+    job->boards = (board *)csrec_cuda_block_take(m, 3, sizeof *job->boards);
+    job->arrived = (unsigned *)csrec_cuda_block_take(m, 1, sizeof *job->arrived);
+    job->blocks.records =
+        (record *)csrec_cuda_block_take(m, 2 * CONTESTS * MOST_BLOCKS, sizeof(record));
+}
+
+static csrec_status make_cut(csrec_loop_state *s, spec_job *job, int32_t most,
+                             csrec_cuda_block *memory, csrec_error *error) {
+    int64_t n = job->tree.n;
+    mark_tops<<<csrec_cuda_blocks(n + 1, BUILD_THREADS), BUILD_THREADS>>>(n, job->tree.size, most,
+                                                                          s->prefix);
+    csrec_status status = csrec_cuda_launched("nodes above the cut", error);
+    if (!status) status = csrec_loop_scan(n + 1, s->prefix, s->tiles, false, error);
+    long long tops = 0;
+    if (!status)
+        status = csrec_cuda_check(cudaMemcpy(&tops, s->prefix + n, sizeof tops, cudaMemcpyDefault),
+                                  "cut", error);
+    if (status) return status;
+    job->cut.tops = (int32_t)tops;
+    job->cut.subtrees = (int32_t)tops + 1;
+    lay_out_cut(memory, job);
+    lay_out_round(memory, job);
+    status = csrec_cuda_block_create(memory, "the subtrees of the pursuit", error);
+    if (status) return status;
+    lay_out_cut(memory, job);
+    lay_out_round(memory, job);
+    status = csrec_cuda_check(cudaMemset(memory->base, 0, memory->used), "subtrees", error);
+    if (status) return status;
+    list_tops<<<csrec_cuda_blocks(n, BUILD_THREADS), BUILD_THREADS>>>(job->tree, s->prefix,
+                                                                      job->cut);
+    list_above<<<csrec_cuda_blocks(tops + 1, BUILD_THREADS), BUILD_THREADS>>>(job->tree, job->cut);
+    return csrec_cuda_launched("list of nodes above the cut", error);
+}
+
+/* Small subtrees run at once in greater number, large ones leave fewer picks above the cut:
+ * measured (bench/cuda_loop.c --subtrees). */
+static int32_t subtree_size(int64_t n) {
+    return n <= 1 << 17 ? 2048 : n <= 1 << 23 ? 4096 : 16384;
+}
+
+csrec_status csrec_loop_speculate_run(csrec_loop_state *state, const csrec_loop_options *options,
+                                      csrec_loop_report *report, csrec_loop_stand *stand,
+                                      csrec_error *error) {
+    bool one_sided = state->problem->columns == CSREC_COLUMNS_PAPER;
+    spec_job job = {};
+    csrec_cuda_block memory = {};
+    job.tree = state->tree;
+    job.rules = state->rules;
+    job.stand = state->stand;
+    job.mail = state->mail;
+    int32_t most = options->subtree > 0 ? options->subtree : subtree_size(job.tree.n);
+    csrec_status status = make_cut(state, &job, most, &memory, error);
+    if (!status) status = speculate_launch(&job, one_sided, error);
+    if (!status) status = csrec_loop_wait(state, options, error);
+    if (!status)
+        status = csrec_cuda_check(cudaMemcpy(stand, state->stand, sizeof *stand, cudaMemcpyDefault),
+                                  "end of the speculative loop", error);
+    report->subtrees = job.cut.subtrees;
+    report->bytes += memory.used;
+    csrec_cuda_block_destroy(&memory);
+    return status;
+}

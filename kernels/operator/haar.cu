@@ -1,0 +1,189 @@
+/* haar.cu - the sampled Haar matrix on the device, over the row tree: sums go up and
+ * values come down, height after height, so that each is made from finished ones by one thread. */
+#include "kernels/operator/operator.cuh"
+
+enum { THREADS = CSREC_CUDA_THREADS, ALONE = 1024 };
+
+typedef struct haar_operator {
+    csrec_cuda_operator op;
+    csrec_cuda_haar tree; /* arrays on the device */
+    int top;              /* heights from here on are few nodes: one block does them all */
+    double *at;           /* [nodes + m] sum, or value, at a position */
+} haar_operator;
+
+static __device__ void sum_node(const csrec_cuda_haar &t, int64_t k, double *sum) {
+    int32_t node = t.order[k];
+    sum[node] = sum[t.left[node]] + sum[t.right[node]];
+}
+
+static __global__ void sum_height(csrec_cuda_haar t, int height, double *sum) {
+    int64_t k = t.first[height] + csrec_cuda_thread();
+    if (k < t.first[height + 1]) sum_node(t, k, sum);
+}
+
+static __global__ void sum_top(csrec_cuda_haar t, int height, double *sum) {
+    for (; height < t.heights; height++) {
+        int64_t k = t.first[height] + threadIdx.x;
+        if (k < t.first[height + 1]) sum_node(t, k, sum);
+        __syncthreads();
+    }
+}
+
+static __global__ void list_products(csrec_cuda_haar t, const double *sum, double *x) {
+    int64_t c = csrec_cuda_thread();
+    if (c >= t.n) return;
+    double value = sum[t.plus[c]];
+    if (t.minus[c] >= 0) value -= sum[t.minus[c]];
+    x[c] = value * t.factor[c];
+}
+
+/* What the column of all samples of a position adds there. */
+static __device__ double own_value(const csrec_cuda_haar &t, int32_t position, const double *x) {
+    int32_t c = t.single[position];
+    return c < 0 ? 0.0 : x[c] * t.factor[c];
+}
+
+/* The root's value: column 0 holds every sample. */
+static __global__ void start_values(csrec_cuda_haar t, const double *x, double *value) {
+    int32_t root = 0; /* node 0, or the only leaf */
+    value[root] = x[0] * t.factor[0];
+}
+
+static __device__ void pass_value(const csrec_cuda_haar &t, int64_t k, const double *x,
+                                  double *value) {
+    int32_t node = t.order[k], left = t.left[node], right = t.right[node];
+    int32_t c = t.difference[node];
+    double step = x[c] * t.factor[c], here = value[node];
+    value[left] = (here + step) + own_value(t, left, x);
+    value[right] = (here - step) + own_value(t, right, x);
+}
+
+static __global__ void pass_height(csrec_cuda_haar t, int height, const double *x, double *value) {
+    int64_t k = t.first[height] + csrec_cuda_thread();
+    if (k < t.first[height + 1]) pass_value(t, k, x, value);
+}
+
+static __global__ void pass_top(csrec_cuda_haar t, int height, const double *x, double *value) {
+    for (int h = t.heights - 1; h >= height; h--) {
+        int64_t k = t.first[h] + threadIdx.x;
+        if (k < t.first[h + 1]) pass_value(t, k, x, value);
+        __syncthreads();
+    }
+}
+
+static unsigned height_blocks(const csrec_cuda_haar *t, int height) {
+    return csrec_cuda_blocks(t->first[height + 1] - t->first[height], THREADS);
+}
+
+static csrec_status copy(double *to, const double *from, int64_t count, csrec_error *error) {
+    return csrec_cuda_check(
+        cudaMemcpyAsync(to, from, (size_t)count * sizeof *to, cudaMemcpyDeviceToDevice), "copy",
+        error);
+}
+
+static csrec_status adjoint(haar_operator *own, const double *y, double *x, csrec_error *error) {
+    const csrec_cuda_haar *t = &own->tree;
+    csrec_status status = copy(own->at + t->nodes, y, t->m, error);
+    for (int h = 0; h < own->top && !status; h++) {
+        sum_height<<<height_blocks(t, h), THREADS>>>(*t, h, own->at);
+        status = csrec_cuda_launched("sum_height", error);
+    }
+    if (!status && own->top < t->heights) {
+        sum_top<<<1, ALONE>>>(*t, own->top, own->at);
+        status = csrec_cuda_launched("sum_top", error);
+    }
+    if (status) return status;
+    list_products<<<csrec_cuda_blocks(t->n, THREADS), THREADS>>>(*t, own->at, x);
+    return csrec_cuda_launched("list_products", error);
+}
+
+static csrec_status forward(haar_operator *own, const double *x, double *y, csrec_error *error) {
+    const csrec_cuda_haar *t = &own->tree;
+    start_values<<<1, 1>>>(*t, x, own->at);
+    csrec_status status = csrec_cuda_launched("start_values", error);
+    if (!status && own->top < t->heights) {
+        pass_top<<<1, ALONE>>>(*t, own->top, x, own->at);
+        status = csrec_cuda_launched("pass_top", error);
+    }
+    for (int h = own->top - 1; h >= 0 && !status; h--) {
+        pass_height<<<height_blocks(t, h), THREADS>>>(*t, h, x, own->at);
+        status = csrec_cuda_launched("pass_height", error);
+    }
+    return status ? status : copy(y, own->at + t->nodes, t->m, error);
+}
+
+static __global__ void fill_ones(int64_t n, double *x) {
+    int64_t c = csrec_cuda_thread();
+    if (c < n) x[c] = 1.0;
+}
+
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
+                          csrec_error *error) {
+    haar_operator *own = (haar_operator *)op;
+    if (way == CSREC_CUDA_FORWARD) return forward(own, in, out, error);
+    if (way == CSREC_CUDA_ADJOINT) return adjoint(own, in, out, error);
+    if (way != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
+    fill_ones<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, out);
+    return csrec_cuda_launched("fill_ones", error);
+}
+
+static int32_t *take(csrec_cuda_block *block, int64_t count) {
+    return (int32_t *)csrec_cuda_block_take(block, count, sizeof(int32_t));
+}
+
+static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
+    haar_operator *own = (haar_operator *)op;
+    csrec_cuda_haar *t = &own->tree;
+    t->left = take(block, t->nodes);
+    t->right = take(block, t->nodes);
+    t->order = take(block, t->nodes);
+    t->plus = take(block, t->n);
+    t->minus = take(block, t->n);
+    t->factor = (double *)csrec_cuda_block_take(block, t->n, sizeof *t->factor);
+    t->difference = take(block, t->nodes);
+    t->single = take(block, t->nodes + t->m);
+    own->at = (double *)csrec_cuda_block_take(block, t->nodes + t->m, sizeof *own->at);
+}
+
+static csrec_status fill(csrec_cuda_operator *op, const csrec_cuda_haar *h, csrec_error *error) {
+    const csrec_cuda_haar *t = &((haar_operator *)op)->tree;
+    const struct {
+        int32_t *to, *from;
+        int64_t count;
+    } parts[] = {{t->left, h->left, h->nodes},
+                 {t->right, h->right, h->nodes},
+                 {t->order, h->order, h->nodes},
+                 {t->plus, h->plus, h->n},
+                 {t->minus, h->minus, h->n},
+                 {t->difference, h->difference, h->nodes},
+                 {t->single, h->single, h->nodes + h->m}};
+    csrec_status status =
+        csrec_cuda_operator_fill(op, t->factor, h->factor, h->n, sizeof *h->factor, error);
+    for (size_t k = 0; k < sizeof parts / sizeof *parts && !status; k++)
+        status = csrec_cuda_operator_fill(op, parts[k].to, parts[k].from, parts[k].count,
+                                          sizeof(int32_t), error);
+    return status;
+}
+
+csrec_status csrec_cuda_operator_haar(const csrec_cuda_haar *haar, csrec_cuda_operator **made,
+                                      csrec_error *error) {
+    haar_operator own = {};
+    own.op.m = haar->m;
+    own.op.n = haar->n;
+    own.op.unit = true;
+    own.op.lay_out = lay_out;
+    own.op.queue = queue;
+    own.tree = *haar;
+    for (own.top = haar->heights; own.top > 0; own.top--)
+        if (haar->first[own.top] - haar->first[own.top - 1] > ALONE) break;
+    csrec_cuda_operator *op;
+    csrec_status status =
+        csrec_cuda_operator_open(&own.op, sizeof own, "operator haar", &op, error);
+    if (status) return status;
+    status = fill(op, haar, error);
+    if (status)
+        csrec_cuda_operator_destroy(op);
+    else
+        *made = op;
+    return status;
+}

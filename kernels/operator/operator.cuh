@@ -1,0 +1,65 @@
+/* operator.cuh - what the kinds of operators on the device share. */
+#ifndef CSREC_KERNELS_OPERATOR_OPERATOR_CUH
+#define CSREC_KERNELS_OPERATOR_OPERATOR_CUH
+
+#include "kernels/device/device.h"
+#include "kernels/operator/operator.h"
+#include "kernels/device/pipe.h"
+
+/* A kind begins with this. */
+struct csrec_cuda_operator {
+    int device;
+    int64_t m, n, entries; /* entries 0: neither SYNTHESIZE nor ANALYZE */
+    bool unit;             /* columns of length 1 or 0: correlations are the adjoint */
+    bool normed;           /* norms are known */
+    /* Takes the kind's arrays from the block; called twice (device.h). */
+    void (*lay_out)(csrec_cuda_operator *op, csrec_cuda_block *block);
+    /* Queues a way between device vectors; uses up `in`. CSREC_UNSUPPORTED: NORMS have none of
+     * their own. */
+    csrec_status (*queue)(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
+                          csrec_error *error);
+    void (*destroy)(csrec_cuda_operator *op); /* what is not in the block; may be NULL */
+    csrec_cuda_block block;
+    csrec_cuda_pipe pipe;
+    double *in, *out; /* the host's vectors while they are here */
+    double *norms;    /* [n] */
+};
+
+/* Takes memory for the kind `op` [bytes], whose fields are copied; what names it in an error. */
+csrec_status csrec_cuda_operator_open(const csrec_cuda_operator *op, size_t bytes, const char *what,
+                                      csrec_cuda_operator **made, csrec_error *error);
+
+/* Copies an array of the host to the device. */
+csrec_status csrec_cuda_operator_fill(csrec_cuda_operator *op, void *to, const void *from,
+                                      int64_t count, size_t size, csrec_error *error);
+
+/* op->norms, found once. */
+csrec_status csrec_cuda_operator_norms(csrec_cuda_operator *op, csrec_error *error);
+
+/* The columns [n][m] of an operator made by csrec_cuda_operator_dense. */
+const double *csrec_cuda_operator_columns(const csrec_cuda_operator *op);
+
+/* The sampled entries: y = signal[index], and back with 0 elsewhere. */
+struct csrec_cuda_samples {
+    int64_t entries, m;
+    int64_t *index; /* [m] */
+};
+
+void csrec_cuda_samples_take(csrec_cuda_samples *samples, const csrec_mask *mask,
+                             csrec_cuda_block *block);
+csrec_status csrec_cuda_samples_gather(const csrec_cuda_samples *samples, const double *signal,
+                                       double *y, csrec_error *error);
+csrec_status csrec_cuda_samples_scatter(const csrec_cuda_samples *samples, const double *y,
+                                        double *signal, csrec_error *error);
+/* signal = 1 at the samples, else 0. */
+csrec_status csrec_cuda_samples_mark(const csrec_cuda_samples *samples, double *signal,
+                                     csrec_error *error);
+
+enum { CSREC_CUDA_THREADS = 256 };
+
+/* The thread's number in the grid. */
+static __device__ inline int64_t csrec_cuda_thread(void) {
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* operator.h - products of operators on the device.
+ *
+ * What an operator is made of stays in device memory; each call uploads its vector through pinned
+ * buffers that the operator owns, runs the kernels and downloads the result. Every entry of a
+ * result is gathered by one thread, or added up from parts in a fixed order, so results are the
+ * same every time. haar, dct, wavelet and mask do the CPU's additions in the CPU's order and equal
+ * it to the bit; dense and conv add up in another order.
+ *
+ * All calls queue on one stream and the buffers are the operator's: one call at a time. */
+#ifndef CSREC_KERNELS_OPERATOR_OPERATOR_H
+#define CSREC_KERNELS_OPERATOR_OPERATOR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "base/error.h"
+#include "operator/conv.h"
+#include "operator/dct.h"
+#include "operator/wavelet.h"
+
+typedef struct csrec_cuda_operator csrec_cuda_operator;
+
+/* columns: [n][m]. norms: [n]. */
+csrec_status csrec_cuda_operator_dense(int64_t m, int64_t n, const double *columns,
+                                       const double *norms, csrec_cuda_operator **made,
+                                       csrec_error *error);
+csrec_status csrec_cuda_operator_mask(const csrec_mask *mask, csrec_cuda_operator **made,
+                                      csrec_error *error);
+csrec_status csrec_cuda_operator_dct(const csrec_dct *dct, csrec_cuda_operator **made,
+                                     csrec_error *error);
+csrec_status csrec_cuda_operator_wavelet(const csrec_wavelet *wavelet, csrec_cuda_operator **made,
+                                         csrec_error *error);
+csrec_status csrec_cuda_operator_conv(const csrec_conv_dictionary *conv, csrec_cuda_operator **made,
+                                      csrec_error *error);
+/* Both must outlive the product. */
+csrec_status csrec_cuda_operator_chain(csrec_cuda_operator *first, csrec_cuda_operator *second,
+                                       csrec_cuda_operator **made, csrec_error *error);
+
+/* The row tree as the kernels take it. Positions: node i of the tree is i, leaf j is nodes + j.
+ * Column c is factor (S_plus - S_minus) of the sums at two positions, or of one where minus < 0. */
+typedef struct csrec_cuda_haar {
+    int64_t m, n, nodes;
+    int32_t *left, *right;        /* [nodes] positions of the children */
+    int32_t *order;               /* [nodes] by height, the lowest first */
+    int heights;                  /* at most 63 */
+    int64_t first[66];            /* nodes of height h are order[first[h]] .. order[first[h+1]] */
+    int32_t *plus, *minus;        /* [n] */
+    double *factor;               /* [n] */
+    int32_t *difference, *single; /* [nodes], [nodes + m] the column there, or -1 */
+} csrec_cuda_haar;
+
+csrec_status csrec_cuda_operator_haar(const csrec_cuda_haar *haar, csrec_cuda_operator **made,
+                                      csrec_error *error);
+void csrec_cuda_operator_destroy(csrec_cuda_operator *op);
+
+typedef enum csrec_cuda_way {
+    CSREC_CUDA_FORWARD,    /* [n] -> [m] */
+    CSREC_CUDA_ADJOINT,    /* [m] -> [n] */
+    CSREC_CUDA_CORRELATE,  /* [m] -> [n] */
+    CSREC_CUDA_NORMS,      /* nothing -> [n] */
+    CSREC_CUDA_SYNTHESIZE, /* [n] -> [entries] */
+    CSREC_CUDA_ANALYZE     /* [entries] -> [n] */
+} csrec_cuda_way;
+
+/* Between vectors in host memory. */
+csrec_status csrec_cuda_operator_apply(csrec_cuda_operator *op, csrec_cuda_way way,
+                                       const double *in, double *out, csrec_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,285 @@
+/* wavelet.cu - separable wavelets (operator/wavelet.h) on the device: a level along an
+ * axis is one kernel, which writes every pair of every line to the other buffer. */
+#include "kernels/operator/lifting.cuh"
+#include "kernels/operator/operator.cuh"
+
+enum { THREADS = CSREC_CUDA_THREADS };
+
+/* An array of three axes and the part of it that a level works on. */
+struct volume {
+    int64_t extent[3], region[3];
+};
+
+typedef struct wavelet_operator {
+    csrec_cuda_operator op;
+    csrec_wavelet w; /* its mask: while it is made */
+    csrec_cuda_samples samples;
+    double *other; /* [entries] */
+} wavelet_operator;
+
+/* Coordinates of item `at` of a box, the last axis fastest, as an offset in the array. */
+static __device__ int64_t offset_of(const volume &v, const int64_t box[3], int64_t at,
+                                    int64_t coordinate[3]) {
+    coordinate[2] = at % box[2];
+    coordinate[1] = at / box[2] % box[1];
+    coordinate[0] = at / box[2] / box[1];
+    return (coordinate[0] * v.extent[1] + coordinate[1]) * v.extent[2] + coordinate[2];
+}
+
+template <int WAY, int STEPS>
+static __global__ void lift(volume v, int axis, lifting_line line, const double *in, double *out) {
+    int64_t box[3] = {v.region[0], v.region[1], v.region[2]}, c[3];
+    box[axis] = line.ns;
+    int64_t at = csrec_cuda_thread();
+    if (at >= box[0] * box[1] * box[2]) return;
+    int64_t start = offset_of(v, box, at, c);
+    start -= c[axis] * line.stride;
+    line.v = in + start;
+    lifting_pair<WAY, STEPS>(line, c[axis], out + start);
+}
+
+static __global__ void copy_region(volume v, const double *in, double *out) {
+    int64_t c[3], at = csrec_cuda_thread();
+    if (at >= v.region[0] * v.region[1] * v.region[2]) return;
+    int64_t place = offset_of(v, v.region, at, c);
+    out[place] = in[place];
+}
+
+static unsigned blocks_for(int64_t count) {
+    return csrec_cuda_blocks(count, THREADS);
+}
+
+static lifting_line line_of(const csrec_lifting *lifting, const volume *v, int axis) {
+    lifting_line l = {};
+    l.stride = axis == 2 ? 1 : axis == 1 ? v->extent[2] : v->extent[1] * v->extent[2];
+    l.ns = (v->region[axis] + 1) / 2;
+    l.nd = v->region[axis] / 2;
+    for (int k = 0; k < 4; k++) {
+        l.left[k] = lifting->left[k];
+        l.right[k] = lifting->right[k];
+    }
+    l.scale = lifting->scale;
+    return l;
+}
+
+/* One level along one axis, from one buffer to the other. */
+static csrec_status lift_axis(const csrec_lifting *lifting, lifting_way way, const volume *v,
+                              int axis, const double *in, double *out, csrec_error *error) {
+    typedef void (*kernel)(volume, int, lifting_line, const double *, double *);
+    static const kernel kernels[3][2] = {{lift<LIFTING_ANALYZE, 2>, lift<LIFTING_ANALYZE, 4>},
+                                         {lift<LIFTING_SYNTHESIZE, 2>, lift<LIFTING_SYNTHESIZE, 4>},
+                                         {lift<LIFTING_TRANSPOSE, 2>, lift<LIFTING_TRANSPOSE, 4>}};
+    lifting_line line = line_of(lifting, v, axis);
+    int64_t pairs = v->region[0] * v->region[1] * v->region[2] / v->region[axis] * line.ns;
+    kernel chosen = kernels[way][lifting->steps == 4];
+    chosen<<<blocks_for(pairs), THREADS>>>(*v, axis, line, in, out);
+    return csrec_cuda_launched("lift", error);
+}
+
+/* One level along the axes that have more than one entry, in place. */
+static csrec_status lift_level(const csrec_lifting *lifting, lifting_way way, const volume *v,
+                               double *x, double *other, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    double *from = x, *to = other;
+    for (int a = 0; a < 3 && !status; a++) {
+        if (v->region[a] < 2) continue;
+        status = lift_axis(lifting, way, v, a, from, to, error);
+        double *held = from;
+        from = to;
+        to = held;
+    }
+    if (status || from == x) return status;
+    copy_region<<<blocks_for(v->region[0] * v->region[1] * v->region[2]), THREADS>>>(*v, from, x);
+    return csrec_cuda_launched("copy_region", error);
+}
+
+static volume volume_of(const csrec_wavelet *w, int level) {
+    volume v;
+    for (int a = 0; a < 3; a++) {
+        v.extent[a] = w->extent[a];
+        v.region[a] = w->region[level][a];
+    }
+    return v;
+}
+
+static csrec_status transform(wavelet_operator *own, lifting_way way, double *x,
+                              csrec_error *error) {
+    const csrec_wavelet *w = &own->w;
+    csrec_status status = CSREC_OK;
+    for (int k = 0; k < w->levels && !status; k++) {
+        volume v = volume_of(w, way == LIFTING_SYNTHESIZE ? w->levels - 1 - k : k);
+        status = lift_level(w->lifting, way, &v, x, own->other, error);
+    }
+    return status;
+}
+
+/* ---- column norms, as operator/wavelet.c: the mask summed against the squared functions of each
+ * axis; functions are made some at a time, by synthesis of unit vectors */
+
+enum { FUNCTIONS = 1 << 22 }; /* entries of functions at once, or one function */
+
+struct functions {
+    int64_t n, rows, some; /* length; how many there are, and at once */
+    double *g, *other;     /* [some][n] */
+};
+
+static __global__ void start_functions(functions f, int64_t first, int64_t count) {
+    int64_t at = csrec_cuda_thread();
+    if (at < count * f.n) f.g[at] = at % f.n == first + at / f.n ? 1.0 : 0.0;
+}
+
+/* out[o][first + j][i] = sum_k g_j[k]^2 in[o][k][i]. */
+static __global__ void sum_functions(functions f, int64_t first, int64_t count, int64_t outer,
+                                     int64_t inner, const double *in, double *out) {
+    int64_t at = csrec_cuda_thread();
+    if (at >= outer * count * inner) return;
+    int64_t i = at % inner, j = at / inner % count, o = at / inner / count;
+    const double *g = f.g + j * f.n, *from = in + o * f.n * inner + i;
+    double sum = 0.0;
+    for (int64_t k = 0; k < f.n; k++)
+        if (g[k] != 0.0) sum += g[k] * g[k] * from[k * inner];
+    out[(o * f.rows + first + j) * inner + i] = sum;
+}
+
+static __global__ void place_norms(volume v, const double *squares, double *norms) {
+    int64_t c[3], at = csrec_cuda_thread();
+    if (at >= v.region[0] * v.region[1] * v.region[2]) return;
+    norms[offset_of(v, v.region, at, c)] = sqrt(squares[at]);
+}
+
+/* Functions first .. first + count - 1 of an axis after `level` levels. */
+static csrec_status make_functions(const csrec_wavelet *w, int axis, int level, const functions *f,
+                                   int64_t first, int64_t count, csrec_error *error) {
+    start_functions<<<blocks_for(count * f->n), THREADS>>>(*f, first, count);
+    csrec_status status = csrec_cuda_launched("start_functions", error);
+    for (int k = level; k >= 0 && !status; k--) {
+        volume v = {{1, count, f->n}, {1, count, w->region[k][axis]}};
+        if (v.region[2] < 2) continue;
+        status = lift_axis(w->lifting, LIFTING_SYNTHESIZE, &v, 2, f->g, f->other, error);
+        if (status) break;
+        copy_region<<<blocks_for(count * v.region[2]), THREADS>>>(v, f->other, f->g);
+        status = csrec_cuda_launched("copy_region", error);
+    }
+    return status;
+}
+
+/* Sums an axis of `size` in[outer][n][inner] into out[outer][rows][inner]. */
+static csrec_status sum_axis(const csrec_wavelet *w, int axis, int level, functions *f,
+                             int64_t outer, int64_t inner, const double *in, double *out,
+                             csrec_error *error) {
+    f->n = w->extent[axis];
+    f->rows = w->region[level][axis];
+    f->some = FUNCTIONS / f->n > 0 ? FUNCTIONS / f->n : 1;
+    csrec_status status = CSREC_OK;
+    for (int64_t first = 0; first < f->rows && !status; first += f->some) {
+        int64_t count = f->rows - first < f->some ? f->rows - first : f->some;
+        status = make_functions(w, axis, level, f, first, count, error);
+        if (status) break;
+        sum_functions<<<blocks_for(outer * count * inner), THREADS>>>(*f, first, count, outer,
+                                                                      inner, in, out);
+        status = csrec_cuda_launched("sum_functions", error);
+    }
+    return status;
+}
+
+struct norm_arrays {
+    functions f;
+    double *mask, *a, *b; /* [entries] */
+};
+
+static csrec_status level_norms(const csrec_wavelet *w, int level, norm_arrays *n, double *norms,
+                                csrec_error *error) {
+    const int64_t *r = w->region[level], *e = w->extent;
+    csrec_status status = sum_axis(w, 2, level, &n->f, e[0] * e[1], 1, n->mask, n->a, error);
+    if (!status) status = sum_axis(w, 1, level, &n->f, e[0], r[2], n->a, n->b, error);
+    if (!status) status = sum_axis(w, 0, level, &n->f, 1, r[1] * r[2], n->b, n->a, error);
+    if (status) return status;
+    place_norms<<<blocks_for(r[0] * r[1] * r[2]), THREADS>>>(volume_of(w, level), n->a, norms);
+    return csrec_cuda_launched("place_norms", error);
+}
+
+static void lay_out_norms(const csrec_wavelet *w, csrec_cuda_block *block, norm_arrays *n) {
+    int64_t entries = w->extent[0] * w->extent[1] * w->extent[2], most = FUNCTIONS;
+    for (int a = 0; a < 3; a++)
+        if (w->extent[a] > most) most = w->extent[a];
+    n->f.g = (double *)csrec_cuda_block_take(block, most, sizeof *n->f.g);
+    n->f.other = (double *)csrec_cuda_block_take(block, most, sizeof *n->f.other);
+    n->mask = (double *)csrec_cuda_block_take(block, entries, sizeof *n->mask);
+    n->a = (double *)csrec_cuda_block_take(block, entries, sizeof *n->a);
+    n->b = (double *)csrec_cuda_block_take(block, entries, sizeof *n->b);
+}
+
+/* Without levels x is the signal, and the mask the norms. */
+static csrec_status norms(wavelet_operator *own, double *norms, csrec_error *error) {
+    norm_arrays n = {};
+    csrec_cuda_block block = {};
+    lay_out_norms(&own->w, &block, &n);
+    csrec_status status = csrec_cuda_block_create(&block, "the norms of wavelets", error);
+    if (status) return status;
+    lay_out_norms(&own->w, &block, &n);
+    status = csrec_cuda_samples_mark(&own->samples, norms, error);
+    if (!status) status = csrec_cuda_samples_mark(&own->samples, n.mask, error);
+    for (int level = 0; level < own->w.levels && !status; level++)
+        status = level_norms(&own->w, level, &n, norms, error);
+    if (!status) status = csrec_cuda_check(cudaDeviceSynchronize(), "norms", error);
+    csrec_cuda_block_destroy(&block);
+    return status;
+}
+
+static csrec_status copy(double *to, const double *from, int64_t count, csrec_error *error) {
+    return csrec_cuda_check(
+        cudaMemcpyAsync(to, from, (size_t)count * sizeof *to, cudaMemcpyDeviceToDevice), "copy",
+        error);
+}
+
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
+                          csrec_error *error) {
+    wavelet_operator *own = (wavelet_operator *)op;
+    csrec_status status;
+    switch (way) {
+    case CSREC_CUDA_FORWARD:
+        status = transform(own, LIFTING_SYNTHESIZE, in, error);
+        return status ? status : csrec_cuda_samples_gather(&own->samples, in, out, error);
+    case CSREC_CUDA_ADJOINT:
+        status = csrec_cuda_samples_scatter(&own->samples, in, out, error);
+        return status ? status : transform(own, LIFTING_TRANSPOSE, out, error);
+    case CSREC_CUDA_NORMS:
+        return norms(own, out, error);
+    case CSREC_CUDA_SYNTHESIZE:
+    case CSREC_CUDA_ANALYZE:
+        status = copy(out, in, op->n, error);
+        if (status) return status;
+        return transform(own, way == CSREC_CUDA_ANALYZE ? LIFTING_ANALYZE : LIFTING_SYNTHESIZE, out,
+                         error);
+    default:
+        return CSREC_UNSUPPORTED;
+    }
+}
+
+static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
+    wavelet_operator *own = (wavelet_operator *)op;
+    csrec_cuda_samples_take(&own->samples, &own->w.mask, block);
+    own->other = (double *)csrec_cuda_block_take(block, op->n, sizeof *own->other);
+}
+
+csrec_status csrec_cuda_operator_wavelet(const csrec_wavelet *wavelet, csrec_cuda_operator **made,
+                                         csrec_error *error) {
+    wavelet_operator own = {};
+    own.op.m = wavelet->mask.m;
+    own.op.n = own.op.entries = wavelet->mask.entries;
+    own.op.lay_out = lay_out;
+    own.op.queue = queue;
+    own.w = *wavelet;
+    csrec_cuda_operator *op;
+    csrec_status status =
+        csrec_cuda_operator_open(&own.op, sizeof own, "operator wavelet", &op, error);
+    if (status) return status;
+    status =
+        csrec_cuda_operator_fill(op, ((wavelet_operator *)op)->samples.index, wavelet->mask.index,
+                                 wavelet->mask.m, sizeof *wavelet->mask.index, error);
+    if (status)
+        csrec_cuda_operator_destroy(op);
+    else
+        *made = op;
+    return status;
+}

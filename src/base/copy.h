@@ -1,0 +1,10 @@
+/* copy.h - large copies in memory by several threads. */
+#ifndef CSREC_BASE_COPY_H
+#define CSREC_BASE_COPY_H
+
+#include <stddef.h>
+
+/* As memcpy. */
+void csrec_copy(void *to, const void *from, size_t bytes);
+
+#endif

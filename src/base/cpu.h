@@ -1,0 +1,30 @@
+/* cpu.h - which instruction sets this processor has: a template's builds (*_avx2.c, *_avx512.c, by
+ * the flags of CMakeLists.txt) are chosen at run time. */
+#ifndef CSREC_BASE_CPU_H
+#define CSREC_BASE_CPU_H
+
+typedef enum csrec_cpu { CSREC_CPU_GENERIC, CSREC_CPU_AVX2, CSREC_CPU_AVX512 } csrec_cpu;
+
+/* The largest set that can be used; it includes those before. */
+static inline csrec_cpu csrec_cpu_level(void) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        return CSREC_CPU_AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return CSREC_CPU_AVX2;
+#endif
+    return CSREC_CPU_GENERIC;
+}
+
+/* The best of a template's builds. Elsewhere than on x86-64 there is one, the others are not named.
+ */
+#if defined(__x86_64__)
+#define CSREC_CPU_CHOOSE(generic, avx2, avx512)                                                    \
+    (csrec_cpu_level() == CSREC_CPU_AVX512 ? (avx512)                                              \
+     : csrec_cpu_level() == CSREC_CPU_AVX2 ? (avx2)                                                \
+                                           : (generic))
+#else
+#define CSREC_CPU_CHOOSE(generic, avx2, avx512) (generic)
+#endif
+
+#endif

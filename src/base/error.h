@@ -1,0 +1,12 @@
+/* error.h - one line of explanation beside a status. */
+#ifndef CSREC_BASE_ERROR_H
+#define CSREC_BASE_ERROR_H
+
+#include "csrec.h"
+
+/* Formats one line into error (if not NULL) and returns status, so that a failure is one
+ * statement: return csrec_fail(error, CSREC_DATA, "%s: array 'y': ...; remedy", path); */
+csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,22 @@
+/* memory.h - how much memory may be asked for: the guard against work that would not fit. */
+#ifndef CSREC_BASE_MEMORY_H
+#define CSREC_BASE_MEMORY_H
+
+#include "csrec.h"
+
+/* Bytes that new allocations of this process may take without swapping: the least of what the
+ * machine has available, what the limits of its control group and of all groups above leave, and
+ * what the process's limits on address space and data leave. UINT64_MAX where the system does not
+ * say. */
+uint64_t csrec_memory_available(void);
+
+/* The same from the files proc/... and the mounted control groups beneath the folder `root`, ""
+ * being the system itself. The limits of the process are those of the system either way. */
+uint64_t csrec_memory_available_in(const char *root);
+
+/* CSREC_OK if `bytes` fit the available memory divided by `divisor`, else CSREC_MEMORY with a line
+ * that starts with `name`. */
+csrec_status csrec_memory_check(uint64_t bytes, unsigned divisor, const char *name,
+                                csrec_error *error);
+
+#endif

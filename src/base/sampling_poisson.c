@@ -1,0 +1,259 @@
+/* sampling_poisson.c - Poisson-disc sampling on pixel centres, with exactly the count asked for.
+ *
+ * R. Bridson, "Fast Poisson disk sampling in arbitrary dimensions", 2007: from a random sample of
+ * the active list, candidates are drawn in the shell from one radius to two around it; the first
+ * that keeps its distance from every sample becomes one; a sample without such a candidate leaves
+ * the list. Candidates are pixels, so that what is kept apart is the pixels themselves. Instead of
+ * Bridson's grid of cells there is a byte a pixel, set inside the disc of every sample: the discs
+ * together cover the signal a few times over whatever the radius, and a candidate costs one look.
+ *
+ * On pixels a radius gives one density: at distance 2 about 19 % of a picture, at the next smaller
+ * one, sqrt 2, about 36 %. To meet the count, the gaps that Bridson's samples leave are filled in
+ * random order, first at the same radius until no pixel fits (dart throwing over the free pixels),
+ * then at ever smaller radii (McCool and Fiume 1992), until there are `count` samples. Random order
+ * keeps a radius that is left half-way as even as a finished one.
+ *
+ * Guaranteed: exactly `count` samples, any two at least min_distance apart, min_distance being the
+ * last radius: sqrt 2 or more up to about 35 % of a picture, 1 (distinct pixels) beyond. Integers
+ * and exactly rounded operations only: the same positions on every platform. One thread. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/sampling.h"
+
+/* Bridson's k. He takes 30, having no second pass over the gaps. */
+enum { CANDIDATES = 12, TRIES = 4 * CANDIDATES };
+
+/* A larger signal would need more than 2 GiB for the byte a pixel, and squares of distances more
+ * than 62 bits. */
+static const int64_t ENTRIES_MAX = INT64_C(1) << 31;
+
+typedef struct {
+    int64_t extent[3]; /* of a picture: 1, height, width */
+    int64_t entries, count, n;
+    int64_t squared;  /* radius^2 of this level */
+    int64_t *point;   /* [count] */
+    uint8_t *blocked; /* [entries] within the radius of a sample */
+    uint64_t seed, drawn;
+    const csrec_sampling_plan *plan;
+    uint32_t steps; /* since the last look at whether to stop */
+    bool stopped;
+} disc;
+
+static int64_t root(int64_t v) {
+    int64_t r = (int64_t)sqrt((double)v);
+    while (r * r > v) r--;
+    while ((r + 1) * (r + 1) <= v) r++;
+    return r;
+}
+
+static void locate(const disc *d, int64_t point, int64_t at[3]) {
+    at[2] = point % d->extent[2];
+    at[1] = point / d->extent[2] % d->extent[1];
+    at[0] = point / d->extent[2] / d->extent[1];
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Blocks every pixel nearer than the radius, a run of the last axis at a time. */
+static void block(disc *d, int64_t point) {
+    int64_t at[3], reach = root(d->squared - 1);
+    locate(d, point, at);
+    for (int64_t z = larger(0, at[0] - reach); z <= smaller(d->extent[0] - 1, at[0] + reach); z++) {
+        int64_t rest_z = d->squared - 1 - (z - at[0]) * (z - at[0]);
+        int64_t reach_z = root(rest_z);
+        for (int64_t y = larger(0, at[1] - reach_z);
+             y <= smaller(d->extent[1] - 1, at[1] + reach_z); y++) {
+            int64_t half = root(rest_z - (y - at[1]) * (y - at[1]));
+            int64_t first = larger(0, at[2] - half);
+            int64_t last = smaller(d->extent[2] - 1, at[2] + half);
+            memset(d->blocked + (z * d->extent[1] + y) * d->extent[2] + first, 1,
+                   (size_t)(last - first + 1));
+        }
+    }
+}
+
+static void add(disc *d, int64_t point) {
+    d->point[d->n++] = point;
+    block(d, point);
+}
+
+/* A pixel of the shell radius <= distance < 2 radius around `at`, uniform over those inside the
+ * signal, or -1. The box around the shell is cut at the borders, so that most draws count. */
+static int64_t candidate(disc *d, const int64_t at[3]) {
+    int64_t reach = root(4 * d->squared - 1), low[3], span[3];
+    for (int a = 0; a < 3; a++) {
+        low[a] = larger(0, at[a] - reach);
+        span[a] = smaller(d->extent[a] - 1, at[a] + reach) - low[a] + 1;
+    }
+    for (int tries = 0; tries < TRIES; tries++) {
+        uint32_t word[4];
+        csrec_random_words(d->seed, CSREC_STREAM_POISSON, d->drawn++, word);
+        int64_t distance = 0, point = 0;
+        for (int a = 0; a < 3; a++) {
+            int64_t c = low[a] + (int64_t)((word[a] * (uint64_t)span[a]) >> 32);
+            distance += (c - at[a]) * (c - at[a]);
+            point = point * d->extent[a] + c;
+        }
+        if (distance >= d->squared && distance < 4 * d->squared) return point;
+    }
+    return -1;
+}
+
+static int64_t below(disc *d, int64_t n) {
+    uint64_t word = csrec_random_u64(d->seed, CSREC_STREAM_POISSON, d->drawn++);
+    return (int64_t)csrec_random_below(word, (uint64_t)n);
+}
+
+/* Between looks is about a millisecond of work. */
+static bool is_stopped(disc *d) {
+    if (++d->steps < 4096 || !d->plan->progress || d->stopped) return d->stopped;
+    csrec_progress progress = {"poisson samples", d->n, d->count, -1.0};
+    d->steps = 0;
+    d->stopped = d->plan->progress(&progress, d->plan->context);
+    return d->stopped;
+}
+
+/* One of Bridson's steps: a sample near a random active one, or that one retires. */
+static void grow_once(disc *d, int64_t *active, int64_t *n_active) {
+    int64_t chosen = below(d, *n_active), at[3];
+    locate(d, active[chosen], at);
+    for (int k = 0; k < CANDIDATES; k++) {
+        int64_t point = candidate(d, at);
+        if (point < 0 || d->blocked[point]) continue;
+        add(d, point);
+        active[(*n_active)++] = point;
+        return;
+    }
+    active[chosen] = active[--*n_active];
+}
+
+/* Bridson's algorithm at this radius, given up at `count` samples. active: [count]. */
+static void grow(disc *d, int64_t *active) {
+    memset(d->blocked, 0, (size_t)d->entries);
+    d->n = 0;
+    add(d, below(d, d->entries));
+    active[0] = d->point[0];
+    int64_t n_active = 1;
+    while (n_active && d->n < d->count && !is_stopped(d)) grow_once(d, active, &n_active);
+}
+
+/* The pixels outside all discs; free[0 .. *n) is the caller's to free. */
+static csrec_status list_free(const disc *d, int64_t **list, int64_t *n) {
+    *n = 0;
+    for (int64_t i = 0; i < d->entries; i++) *n += !d->blocked[i];
+    *list = malloc(((size_t)*n + 1) * sizeof **list);
+    if (!*list) return CSREC_MEMORY;
+    int64_t *next = *list;
+    for (int64_t i = 0; i < d->entries; i++)
+        if (!d->blocked[i]) *next++ = i;
+    return CSREC_OK;
+}
+
+/* Takes every pixel that is still free when its turn comes, in random order, until `count`. */
+static csrec_status throw_darts(disc *d) {
+    int64_t *list, n;
+    csrec_status status = list_free(d, &list, &n);
+    if (status) return status;
+    for (; n && d->n < d->count && !is_stopped(d); n--) {
+        int64_t chosen = below(d, n);
+        if (!d->blocked[list[chosen]]) add(d, list[chosen]);
+        list[chosen] = list[n - 1];
+    }
+    free(list);
+    return CSREC_OK;
+}
+
+/* Whether two pixels can be at this squared distance at all: a radius that none has, such as
+ * sqrt 3 in a picture, is the next larger one under a smaller name. */
+static bool is_distance(const disc *d, int64_t squared) {
+    if (squared > 1000) return true; /* gaps between squared distances no longer matter */
+    for (int64_t z = 0; z * z <= squared && z < d->extent[0]; z++)
+        for (int64_t y = 0; z * z + y * y <= squared; y++) {
+            int64_t rest = squared - z * z - y * y;
+            if (root(rest) * root(rest) == rest) return true;
+        }
+    return false;
+}
+
+/* The radius whose filled signal has fewer samples than `count`, but not many fewer: samples at
+ * random distances of at least r fill about 0.72 entries / r^dims positions. */
+static int64_t first_radius(const disc *d) {
+    double volume = 0.75 * (double)d->entries / (double)d->count; /* r^dims */
+    int64_t squared = 1;
+    if (d->extent[0] == 1)
+        squared = larger(1, (int64_t)ceil(volume));
+    else
+        while ((double)squared * (double)squared * (double)squared < volume * volume) squared++;
+    while (!is_distance(d, squared)) squared++;
+    return squared;
+}
+
+/* Thin signals hold more than first_radius expects: start again with a larger radius, up to where
+ * 4 radius^2 still fits. */
+static void run_first(disc *d, int64_t *active) {
+    d->squared = first_radius(d);
+    grow(d, active);
+    while (d->n == d->count && d->count > 1 && !d->stopped && d->squared < INT64_C(1) << 58) {
+        d->squared *= 2;
+        grow(d, active);
+    }
+}
+
+/* Fewer samples than asked for at this radius: the next smaller one. */
+static csrec_status shrink(disc *d) {
+    d->squared -= larger(1, d->squared / 20);
+    while (!is_distance(d, d->squared)) d->squared--;
+    memset(d->blocked, 0, (size_t)d->entries);
+    for (int64_t i = 0; i < d->n && !is_stopped(d); i++) block(d, d->point[i]);
+    return throw_darts(d);
+}
+
+static csrec_status run(disc *d) {
+    int64_t *active = malloc((size_t)d->count * sizeof *active);
+    if (!active) return CSREC_MEMORY;
+    run_first(d, active);
+    free(active);
+    csrec_status status = throw_darts(d);
+    while (!status && !d->stopped && d->n < d->count) status = shrink(d);
+    return !status && d->stopped ? CSREC_STOPPED : status;
+}
+
+csrec_status csrec_sampling_poisson(const csrec_sampling_plan *plan, csrec_sampling *sampling,
+                                    csrec_error *error) {
+    const csrec_shape *shape = plan->shape;
+    if (shape->dims != 2 && shape->dims != 3)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "poisson sampling is for 2-D and 3-D signals, not %d-D; "
+                          "use jitter or uniform",
+                          shape->dims);
+    if (plan->entries > ENTRIES_MAX)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "poisson sampling needs a byte an entry and takes at most 2^31 entries; "
+                          "use jitter or uniform");
+    disc d = {.extent = {1},
+              .entries = plan->entries,
+              .count = plan->count,
+              .seed = plan->seed,
+              .plan = plan};
+    for (int a = 0; a < shape->dims; a++) d.extent[3 - shape->dims + a] = shape->dim[a];
+    d.point = sampling->index;
+    d.blocked = malloc((size_t)d.entries);
+    csrec_status status = d.blocked ? run(&d) : CSREC_MEMORY;
+    free(d.blocked);
+    if (status == CSREC_STOPPED)
+        return csrec_fail(error, status, "poisson sampling was stopped; jitter is done at once");
+    if (status)
+        return csrec_fail(error, status,
+                          "no memory for poisson sampling, 1 to 9 bytes an entry; use jitter");
+    sampling->min_distance = sqrt((double)d.squared);
+    return CSREC_OK;
+}

@@ -1,0 +1,12 @@
+/* sort.h - sorting of 64-bit keys. */
+#ifndef CSREC_BASE_SORT_H
+#define CSREC_BASE_SORT_H
+
+#include "csrec.h"
+
+/* Sorts rows [n] ascending and takes payload [n] (may be NULL) along; stable. Allocates n keys (and
+ * n payloads) of scratch unless the rows are ascending already. CSREC_MEMORY leaves both as they
+ * were. */
+csrec_status csrec_sort_rows(int64_t n, uint64_t *rows, int64_t *payload);
+
+#endif

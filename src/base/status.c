@@ -1,0 +1,83 @@
+/* status.c - texts of status codes and names of enumerations, all from one list each. */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *csrec_status_text(csrec_status status) {
+    switch (status) {
+#define CSREC_STATUS_CASE(name, text)                                                              \
+    case CSREC_##name:                                                                             \
+        return text;
+        CSREC_STATUS_LIST(CSREC_STATUS_CASE)
+#undef CSREC_STATUS_CASE
+    }
+    return "unknown status";
+}
+
+const char *csrec_version(void) {
+    return CSREC_VERSION;
+}
+
+csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *format, ...) {
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+        /* A name from outside may hold anything; the text stays one line. */
+        for (char *c = error->text; *c; c++)
+            if (*c == '\n' || *c == '\r') *c = '?';
+    }
+    return status;
+}
+
+/* Enumerations count from 0; each table is in their order. */
+static const char *const pattern_names[] = {"none", "uniform", "poisson", "jitter"};
+static const char *const order_names[] = {"morton", "hilbert", "raster"};
+static const char *const columns_names[] = {"paper", "two-sided"};
+static const char *const outcome_texts[] = {"converged", "coefficients below the minimum",
+                                            "atom limit", "stalled", "interrupted"};
+
+#define COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
+
+static int find_name(const char *const *names, int count, const char *name) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0) return i;
+    return -1;
+}
+
+const char *csrec_pattern_name(csrec_pattern pattern) {
+    return pattern_names[pattern];
+}
+const char *csrec_order_name(csrec_order order) {
+    return order_names[order];
+}
+const char *csrec_columns_name(csrec_columns columns) {
+    return columns_names[columns];
+}
+const char *csrec_outcome_text(csrec_outcome outcome) {
+    return outcome_texts[outcome];
+}
+
+bool csrec_pattern_parse(const char *name, csrec_pattern *pattern) {
+    int i = find_name(pattern_names, COUNT(pattern_names), name);
+    if (i < 0) return false;
+    *pattern = (csrec_pattern)i;
+    return true;
+}
+
+bool csrec_order_parse(const char *name, csrec_order *order) {
+    int i = find_name(order_names, COUNT(order_names), name);
+    if (i < 0) return false;
+    *order = (csrec_order)i;
+    return true;
+}
+
+bool csrec_columns_parse(const char *name, csrec_columns *columns) {
+    int i = find_name(columns_names, COUNT(columns_names), name);
+    if (i < 0) return false;
+    *columns = (csrec_columns)i;
+    return true;
+}

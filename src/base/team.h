@@ -1,0 +1,72 @@
+/* team.h - what the threads of one call share: progress, the request to stop, the first failure.
+ *
+ * Any thread of the call reports. Only the thread that made the call runs the callback, and it
+ * holds no lock then: a callback may call the library, and no call waits for the callback of
+ * another. Where the calling thread has nothing left to do, it reports for the others while it
+ * waits for them.
+ */
+#ifndef CSREC_BASE_TEAM_H
+#define CSREC_BASE_TEAM_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "csrec.h"
+
+/* When a thread is to report: at most every 10 ms. */
+typedef struct csrec_ticker {
+    struct timespec told, read;
+    int64_t next, stride;
+} csrec_ticker;
+
+/* For work of any length, before each piece of it. Starts as {0}: due at once. */
+bool csrec_ticker_passed(csrec_ticker *ticker);
+
+/* For iterations of about the same length, between 100 ns and seconds: the clock is read after
+ * `stride` of them, 1 to 256, as many as take 1 ms or so. Starts with next = stride = 1. */
+bool csrec_ticker_due(csrec_ticker *ticker, int64_t iteration);
+
+typedef struct csrec_team {
+    csrec_progress_fn progress; /* may be NULL */
+    void *context;
+    pthread_t caller;
+    pthread_mutex_t lock; /* of what follows; never held while progress runs */
+    pthread_cond_t arrival;
+    csrec_ticker pace;   /* of the polls; the calling thread's */
+    csrec_progress last; /* what any thread reported last */
+    int arrived;         /* threads that wait for the end of the parallel region */
+    bool stopped;        /* atomic: progress asked to stop */
+    csrec_status status; /* of the failure with the lowest place */
+    int64_t place;
+    csrec_error error;
+} csrec_team;
+
+/* By the thread that calls back. first: what is reported until a thread reports. */
+void csrec_team_begin(csrec_team *team, csrec_progress_fn progress, void *context,
+                      csrec_progress first);
+void csrec_team_end(csrec_team *team);
+
+/* Calls back on the calling thread, which other threads leave it to; true: stop. Without a team,
+ * false: so do poll and stopped. */
+bool csrec_team_report(csrec_team *team, const csrec_progress *now);
+
+/* The same with what was reported last, at most every 10 ms: for every place between two pieces of
+ * work that may be long. */
+bool csrec_team_poll(csrec_team *team);
+
+/* A csrec_progress_fn whose context is the team: parts of the call report through it. */
+bool csrec_team_hear(const csrec_progress *now, void *team);
+
+bool csrec_team_stopped(csrec_team *team);
+
+/* As if the callback had asked to: a part of the call that reports by itself was stopped. */
+void csrec_team_stop(csrec_team *team);
+
+/* By every thread at the end of a parallel region whose loops end without a barrier: the calling
+ * thread goes on reporting until all are here. */
+void csrec_team_gather(csrec_team *team);
+
+/* Keeps the failure of the lowest place, whichever thread was first. text: NULL or its line. */
+void csrec_team_fail(csrec_team *team, int64_t place, csrec_status status, const char *text);
+
+#endif

@@ -1,0 +1,59 @@
+/* conv.h - what learning of filters works on: pictures with their codes, and filters.
+ *
+ * With s_p the picture less its smooth layer, M_p its mask, and S(d) x = sum_k d_k * x_k,
+ *     F(d, x) = sum_p 1/2 ||M_p (S(d) x_p - s_p)||^2 + lambda sum_p ||x_p||_1,   ||d_k|| = a_k.
+ * The amplitudes a_k stay as they are at the start: a filter of length a_k is a unit one whose
+ * coefficient is expected to be of size a_k, and charged lambda / a_k. */
+#ifndef CSREC_LEARN_CONV_H
+#define CSREC_LEARN_CONV_H
+
+#include "conv/conv.h"
+#include "base/error.h"
+
+typedef struct csrec_coded {
+    csrec_conv conv; /* analysis of this picture: one channel to K */
+    int64_t entries, codes;
+    float *s, *mask;                 /* [entries]; mask 0 or 1 */
+    float *x, *before;               /* [codes] now, and a step earlier */
+    float *picture, *picture_before; /* [entries] S x of both */
+    double momentum, objective;      /* t of the next step; F_p */
+} csrec_coded;
+
+typedef struct csrec_learning {
+    int64_t count, filters, size; /* size: entries of a filter */
+    csrec_coded *coded;           /* [count] */
+    float *d, *d_next, *gradient; /* [filters][size] */
+    double *amplitude, *square;   /* [filters] a_k; sum of x_k^2 */
+    float *packed[2];
+    csrec_conv_work work; /* memory for any of the products of any picture, and the team */
+    float *codes, *r;     /* [most codes], [most entries] */
+    double *part;         /* sums of blocks */
+    double lambda, L, step;
+} csrec_learning;
+
+enum { CSREC_LEARN_BLOCK = 1 << 16 };
+
+/* packed from d. */
+void csrec_learn_pack(csrec_learning *l, const float *d);
+
+/* picture = S x. */
+void csrec_learn_synthesize(const csrec_learning *l, const csrec_coded *c, const float *x,
+                            float *picture);
+
+/* 1/2 ||M (picture - s)||^2 */
+double csrec_learn_misfit(const csrec_coded *c, const float *picture);
+
+/* F of one picture at its x and picture. */
+double csrec_learn_objective(const csrec_learning *l, const csrec_coded *c);
+
+/* One accelerated proximal gradient step on x; never raises F. Stopped, none. */
+void csrec_learn_code(csrec_learning *l, csrec_coded *c);
+
+/* ||S||^2, from below, by power iteration on a picture. */
+double csrec_learn_norm(csrec_learning *l, csrec_coded *c);
+
+/* One projected gradient step on the filters; never raises F. false: none lowers it, or the team is
+ * stopped. */
+bool csrec_learn_filters(csrec_learning *l);
+
+#endif

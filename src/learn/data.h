@@ -1,0 +1,36 @@
+/* data.h - passes over a data matrix that is read in pieces. */
+#ifndef CSREC_LEARN_DATA_H
+#define CSREC_LEARN_DATA_H
+
+#include "csrec.h"
+
+typedef struct csrec_data_pass {
+    const char *stage;
+    csrec_progress_fn progress; /* may be NULL */
+    void *context;
+    csrec_status (*take)(void *taker, int64_t first, int64_t count, const float *X,
+                         csrec_error *error);
+    void *taker;
+} csrec_data_pass;
+
+csrec_status csrec_data_check(const csrec_data *data, csrec_error *error);
+
+/* Rows of a piece: 4 MiB, or 8 rows where those are more. */
+int64_t csrec_data_piece(const csrec_data *data);
+
+/* Hands all rows to pass->take in their order. piece: [csrec_data_piece][n]. */
+csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, float *piece,
+                             bool *stopped, csrec_error *error);
+
+/* Data in memory: `held` reads from X [m][n], which the caller frees. */
+typedef struct csrec_held {
+    csrec_data data;
+    float *X;
+} csrec_held;
+
+/* Takes data into memory where half of what is free holds them; else held->X is NULL and held->data
+ * is the data itself. */
+csrec_status csrec_data_hold(const csrec_data *data, const csrec_data_pass *pass, csrec_held *held,
+                             bool *stopped, csrec_error *error);
+
+#endif

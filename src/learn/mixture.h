@@ -1,0 +1,44 @@
+/* mixture.h - a mixture of Gaussians at work: factors of its covariances, posteriors of rows. */
+#ifndef CSREC_LEARN_MIXTURE_H
+#define CSREC_LEARN_MIXTURE_H
+
+#include "base/team.h"
+#include "base/error.h"
+
+typedef struct csrec_mixture {
+    int K, d;
+    double *weights, *means, *C; /* [K], [K][d], [K][d][d] */
+    double *whiten;              /* [K] inverse Cholesky factors, packed (whiten.h) */
+    double *offset;              /* [K] log weight - (d log 2 pi + log |C|) / 2 */
+} csrec_mixture;
+
+enum { CSREC_MIXTURE_MOST = 4096 }; /* components, and entries of a vector */
+
+csrec_status csrec_mixture_create(int K, int d, csrec_mixture *mixture, csrec_error *error);
+void csrec_mixture_clear(csrec_mixture *mixture);
+
+/* From a model of kind gmm. */
+csrec_status csrec_mixture_from(const csrec_model *model, csrec_mixture *mixture,
+                                csrec_error *error);
+
+/* Raises the eigenvalues of each C below `least` to it: of all covariances whose eigenvalues are at
+ * least that, the one of the largest likelihood. Then the factors. least > 0. Where the team (may
+ * be NULL) is stopped, not all are made. */
+csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
+                                   csrec_team *team, csrec_error *error);
+
+/* Room for csrec_mixture_posteriors, one a thread. */
+size_t csrec_mixture_work(const csrec_mixture *mixture);
+
+/* Posterior r [count][K] of the components for rows X [count][d], count up to CSREC_WHITEN_ROWS;
+ * returns the sum of the rows' log-likelihoods. A row that is far from everything has the posterior
+ * of the nearest. */
+double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const float *X,
+                                double *work, double *r);
+
+/* C = L L^T, rows of d, the lower triangle of A replaced by L; false: not positive definite. */
+bool csrec_cholesky(int d, double *A);
+/* W = L^-1, lower, zero above. */
+void csrec_triangle_invert(int d, const double *L, double *W);
+
+#endif

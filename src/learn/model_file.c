@@ -1,0 +1,175 @@
+/* model_file.c - models from and to .npz files that NumPy reads too: an array a field, and texts as
+ * Unicode scalars. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/npz.h"
+#include "learn/model.h"
+
+/* ------------------------------------------------------------------ reading */
+
+static csrec_status read_text(const csrec_npz *npz, const char *field, char *text,
+                              csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = csrec_npz_begin(npz, field, &member, error);
+    if (status) return status;
+    if (member.header.kind != 'U' && member.header.kind != 'S')
+        status = csrec_fail(error, CSREC_FORMAT, "%s: holds numbers where a text is needed",
+                            member.name);
+    if (!status)
+        status = csrec_npy_text(&member.reader, &member.header, member.name, text,
+                                CSREC_MODEL_TEXT_ROOM, error);
+    return csrec_npz_end(&member, status, error);
+}
+
+static csrec_status read_kind(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
+    char kind[CSREC_MODEL_TEXT_ROOM], kinds[128];
+    if (!csrec_npz_has(npz, "kind"))
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: array 'kind' is missing, so it is no model; make one with cslearn",
+                          npz->name);
+    csrec_status status = read_text(npz, "kind", kind, error);
+    if (status) return status;
+    model->type = csrec_model_type_find(kind);
+    if (!model->type)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'kind': no models of kind '%.60s'; there are %s", npz->name,
+                          kind, csrec_model_kinds(kinds));
+    return CSREC_OK;
+}
+
+/* The array without its values. */
+static csrec_status measure_array(const csrec_npz *npz, const csrec_model_field *field,
+                                  csrec_array *array, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = csrec_npz_begin(npz, field->name, &member, error);
+    if (status) return status;
+    *array = (csrec_array){
+        .dtype = field->dtype, .shape = member.header.shape, .count = member.header.count};
+    /* np.array([x]) where a scalar is meant */
+    if (!field->axes && array->count == 1) array->shape.dims = 0;
+    csrec_npz_leave(&member);
+    return CSREC_OK;
+}
+
+static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *field,
+                               csrec_array *array, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = csrec_npz_begin(npz, field->name, &member, error);
+    if (status) return status;
+    if (member.header.count != array->count)
+        return csrec_npz_end(&member, csrec_npz_changed(&member, error), error);
+    status = csrec_array_create(field->dtype, &array->shape, array);
+    if (status) csrec_fail(error, status, "%s: %s", member.name, csrec_status_text(status));
+    if (!status)
+        status = (field->dtype == CSREC_F64)
+                     ? csrec_npy_values_f64(&member.reader, &member.header, member.name,
+                                            array->data, error)
+                     : csrec_npy_values_i64(&member.reader, &member.header, member.name,
+                                            array->data, error);
+    return csrec_npz_end(&member, status, error);
+}
+
+/* All shapes are known to suit each other, and their arrays to fit, before one is unpacked. */
+static csrec_status read_arrays(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
+    const csrec_model_field *fields = model->type->fields;
+    csrec_status status = CSREC_OK;
+    uint64_t bytes = 0;
+    for (int f = 0; f < CSREC_MODEL_FIELDS && fields[f].name && !status; f++)
+        if (csrec_npz_has(npz, fields[f].name)) {
+            status = measure_array(npz, &fields[f], &model->arrays[f], error);
+            bytes += (uint64_t)model->arrays[f].count * csrec_dtype_size(fields[f].dtype);
+        }
+    if (!status) status = csrec_model_check_shapes(model, npz->name, error);
+    if (!status) status = csrec_memory_check(bytes, 1, npz->name, error);
+    for (int f = 0; f < CSREC_MODEL_FIELDS && fields[f].name && !status; f++)
+        if (model->arrays[f].count > 0)
+            status = read_array(npz, &fields[f], &model->arrays[f], error);
+    return status;
+}
+
+static csrec_status read_all(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
+    char text[CSREC_MODEL_TEXT_ROOM];
+    csrec_status status = read_kind(npz, model, error);
+    if (!status) status = read_arrays(npz, model, error);
+    for (int i = 0; i < CSREC_MODEL_TEXTS && !status; i++) {
+        const char *name = csrec_model_text_names[i];
+        if (!csrec_npz_has(npz, name)) continue;
+        status = read_text(npz, name, text, error);
+        if (!status && csrec_model_set_text(model, name, text))
+            status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name);
+    }
+    return status ? status : csrec_model_check(model, npz->name, error);
+}
+
+csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error *error) {
+    csrec_input input;
+    csrec_npz npz;
+    csrec_status status = csrec_input_open(path, &input, error);
+    if (status) return status;
+    csrec_model *m = calloc(1, sizeof *m);
+    status = m ? csrec_npz_open(&input, &npz, error)
+               : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input.name);
+    if (status == CSREC_FORMAT)
+        csrec_fail(error, status,
+                   "%s: is no whole zip archive, so it is no model; make one with "
+                   "cslearn",
+                   input.name);
+    if (!status) {
+        status = read_all(&npz, m, error);
+        csrec_npz_close(&npz);
+    }
+    csrec_input_close(&input);
+    if (status)
+        csrec_model_destroy(m);
+    else
+        *model = m;
+    return status;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+typedef struct text_field {
+    uint32_t letters[CSREC_MODEL_TEXT_ROOM];
+    char descr[32];
+} text_field;
+
+static csrec_npz_field field_of_text(const char *name, const char *text, text_field *room) {
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++) room->letters[i] = (unsigned char)text[i];
+    snprintf(room->descr, sizeof room->descr, "U%zu", length);
+    return (csrec_npz_field){
+        .name = name, .descr = room->descr, .data = room->letters, .bytes = 4 * length};
+}
+
+csrec_status csrec_files_add_model(csrec_files *files, const char *path, const csrec_model *model,
+                                   csrec_error *error) {
+    csrec_npz_field fields[1 + CSREC_MODEL_TEXTS + CSREC_MODEL_FIELDS];
+    text_field *rooms = calloc(1 + CSREC_MODEL_TEXTS, sizeof *rooms);
+    if (!rooms) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    int count = 0;
+    const char *name;
+    const csrec_array *array;
+    fields[count++] = field_of_text("kind", model->type->name, &rooms[CSREC_MODEL_TEXTS]);
+    for (int i = 0; i < CSREC_MODEL_TEXTS; i++)
+        if (model->texts[i] && *model->texts[i])
+            fields[count++] = field_of_text(csrec_model_text_names[i], model->texts[i], &rooms[i]);
+    for (int i = 0; csrec_model_info(model, i, &name, &array); i++)
+        fields[count++] =
+            (csrec_npz_field){.name = name,
+                              .descr = csrec_dtype_code(array->dtype),
+                              .shape = array->shape,
+                              .data = array->data,
+                              .bytes = (uint64_t)array->count * csrec_dtype_size(array->dtype)};
+    csrec_status status = csrec_npz_add(files, path, count, fields, false, error);
+    free(rooms);
+    return status;
+}
+
+csrec_status csrec_model_write(const char *path, const csrec_model *model, csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_status status = csrec_files_create(NULL, &files, error);
+    if (!status) status = csrec_files_add_model(files, path, model, error);
+    return csrec_files_finish(files, status, error);
+}

@@ -1,0 +1,39 @@
+/* recipe.h - which grids the passes of an adaptive recovery take (adaptive.c). */
+#ifndef CSREC_METHOD_ADAPTIVE_RECIPE_H
+#define CSREC_METHOD_ADAPTIVE_RECIPE_H
+
+#include "method/adaptive/rows.h"
+
+enum {
+    CSREC_CLASSES = 31,
+    CSREC_CLASS_PASSES = 2,
+    CSREC_CLASS_GRIDS = 64, /* of a pass, all classes together */
+    CSREC_FEATURE_PASSES = 5,
+    CSREC_FEATURE_GRIDS = 28,  /* of a pass; at most 31: 31 * 2^26 < 2^31 */
+    CSREC_PASSES_AVERAGED = 2, /* last passes whose mean is the result */
+};
+
+/* Grids of one elongation, along one of `angles` directions, `number`. */
+typedef struct csrec_grid_class {
+    csrec_class_draw draw;
+    int first, grids; /* of the pass's grids */
+} csrec_grid_class;
+
+typedef struct csrec_feature_pass {
+    float alpha; /* what is fitted is y - alpha u */
+    csrec_feature_draw draw;
+    int radius; /* of the features */
+    double width;
+} csrec_feature_pass;
+
+extern const float csrec_class_alpha[CSREC_CLASS_PASSES];
+extern const csrec_feature_pass csrec_feature_passes[CSREC_FEATURE_PASSES];
+
+void csrec_classes_list(csrec_grid_class list[CSREC_CLASSES]);
+
+/* The axes of a class's grid, grid < class->grids, and of a feature pass's. */
+void csrec_recipe_class(const csrec_grid_class *class, int pass, int grid, uint64_t seed,
+                        csrec_axes *axes);
+void csrec_recipe_feature(int pass, int grid, uint64_t seed, csrec_axes *axes);
+
+#endif

@@ -1,0 +1,69 @@
+/* estimate.h - memory and time that a recovery will take. Each method counts its own allocations
+ * beside them; the rates of work are measured by bench/estimate.py. */
+#ifndef CSREC_METHOD_ESTIMATE_H
+#define CSREC_METHOD_ESTIMATE_H
+
+#include "base/error.h"
+
+/* What memory and time depend on. */
+typedef struct csrec_task {
+    csrec_shape shape;
+    int64_t entries, n, channels;
+    double rate; /* samples an entry of the whole signal, of which this may be a tile */
+    int threads; /* at least 1 */
+    bool noisy;  /* a standard deviation of the noise is known */
+    const csrec_recover_options *options;
+} csrec_task;
+
+/* bytes: touched at the peak, with the caller's signal once it is written, without the
+ * measurement. seconds: with task->threads. */
+typedef struct csrec_need {
+    double bytes, seconds;
+} csrec_need;
+
+/* The same task with other options. */
+static inline csrec_task csrec_task_with(const csrec_task *task,
+                                         const csrec_recover_options *options) {
+    csrec_task other = *task;
+    other.options = options;
+    return other;
+}
+
+/* Work of `lanes` parts at most, each as long, on the task's threads: seconds of one thread become
+ * seconds. */
+double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes);
+
+static inline double csrec_signal_bytes(const csrec_task *task) {
+    return 8.0 * (double)task->entries * (double)task->channels;
+}
+
+/* The value that the settings of the options give a parameter, else `otherwise`. */
+double csrec_task_setting(const csrec_task *task, const char *name, double otherwise);
+
+/* The same of a parameter, its default where the setting is out of its range: methods refuse those.
+ */
+double csrec_task_param(const csrec_task *task, const csrec_param *param);
+
+csrec_need csrec_need_of_grids(const csrec_task *task);
+csrec_need csrec_need_of_adaptive(const csrec_task *task);
+csrec_need csrec_need_of_basis(const csrec_task *task);
+csrec_need csrec_need_of_gaussian(const csrec_task *task);
+csrec_need csrec_need_of_gmm(const csrec_task *task);
+csrec_need csrec_need_of_pca(const csrec_task *task);
+csrec_need csrec_need_of_conv(const csrec_task *task);
+
+/* A method of csrec_recover: the first row that the options want. */
+typedef struct csrec_method {
+    const char *name;
+    bool (*wanted)(const csrec_recover_options *options);
+    csrec_need (*need)(const csrec_task *task);
+    /* Whether a part of the signal can be recovered by itself; NULL: never. */
+    bool (*parts)(const csrec_task *task);
+} csrec_method;
+
+const csrec_method *csrec_method_of(const csrec_recover_options *options);
+
+csrec_task csrec_task_of(const csrec_measurement *measurement,
+                         const csrec_recover_options *options);
+
+#endif

@@ -1,0 +1,28 @@
+/* colour.h - channels of noisy pictures along the principal colours of their samples. */
+#ifndef CSREC_METHOD_GAUSSIAN_COLOUR_H
+#define CSREC_METHOD_GAUSSIAN_COLOUR_H
+
+#include "method/gaussian/gaussian.h"
+
+typedef struct csrec_gaussian_axes {
+    int channels;                                              /* 0: as they are */
+    double axis[CSREC_GAUSSIAN_POOLED][CSREC_GAUSSIAN_POOLED]; /* orthonormal rows */
+} csrec_gaussian_axes;
+
+/* Of the samples y of a picture of at most CSREC_GAUSSIAN_POOLED channels; as they are if it has
+ * no principal axes in numbers. */
+void csrec_gaussian_axes_find(const csrec_gaussian_picture *picture, csrec_gaussian_axes *axes);
+
+/* Of a measurement, whose values in `unit` are of ordinary size: those of its picture, but for
+ * rounding. */
+void csrec_gaussian_axes_of(const csrec_measurement *measurement, double unit,
+                            csrec_gaussian_axes *axes);
+
+/* y and u along the axes. Noise of equal variance in all channels stays so. */
+void csrec_gaussian_axes_turn(const csrec_gaussian_axes *axes, csrec_gaussian_picture *picture);
+
+/* What channel c was at an entry. */
+double csrec_gaussian_axes_back(const csrec_gaussian_axes *axes, float *const *u, int64_t c,
+                                int64_t entry);
+
+#endif

@@ -1,0 +1,385 @@
+/* gaussian.c - recovery of pictures and volumes by Gaussian groups: the start, the rounds, the
+ * delivery. */
+#include "method/gaussian/gaussian.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "method/sparse/sparse.h"
+#include "method/gaussian/colour.h"
+#include "method/history.h"
+#include "recover/recover.h"
+#include "method/tones.h"
+#include "solver/solver.h"
+
+/* Measured: docs/gaussian.md. */
+#define ROUND(p, s, k, r, e, a)                                                                    \
+    {                                                                                              \
+        .patch = p, .step = s, .group = k, .radius = r, .diagonal = 2, .trust = 0.5f, .noise = 1,  \
+        .em = e, .em_diagonal = 0.2f, .evenness = 5, .every = 3, .again = a, .deep_radius = 4,     \
+        .floor = 10                                                                                \
+    }
+static const csrec_gaussian_round quick_rounds[] = {ROUND(8, 6, 40, 24, 1, false),
+                                                    ROUND(8, 6, 40, 24, 1, true)};
+static const csrec_gaussian_round best_rounds[] = {
+    ROUND(8, 4, 48, 48, 2, false), ROUND(8, 4, 48, 48, 2, true), ROUND(10, 5, 64, 48, 1, false),
+    ROUND(10, 5, 64, 48, 1, true)};
+
+static const csrec_gaussian_round quick_cubes[] = {ROUND(4, 2, 48, 4, 1, false)};
+static const csrec_gaussian_round best_cubes[] = {
+    ROUND(4, 2, 80, 8, 1, false), ROUND(4, 2, 80, 8, 1, true), ROUND(5, 3, 96, 8, 1, false)};
+
+/* Of pictures whose channels are pooled: as much data from fewer patches. */
+static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false),
+                                                    ROUND(8, 6, 24, 24, 1, true)};
+static const csrec_gaussian_round best_pooled[] = {
+    ROUND(8, 4, 24, 48, 2, false), ROUND(8, 4, 24, 48, 2, true), ROUND(10, 5, 32, 48, 1, false),
+    ROUND(10, 5, 32, 48, 1, true)};
+
+static const csrec_setting small_blocks[] = {{"block", 8}};
+
+enum {
+    QUICK = sizeof quick_rounds / sizeof *quick_rounds,
+    BEST = sizeof best_rounds / sizeof *best_rounds,
+    QUICK_CUBES = sizeof quick_cubes / sizeof *quick_cubes,
+    BEST_CUBES = sizeof best_cubes / sizeof *best_cubes,
+    THREADS_MOST = 256,
+    MARGIN = 3,
+    MARGIN_3D = 2
+};
+
+/* Below this share of samples patches are matched with a margin: fewer false matches, at the price
+ * of true ones that end inside of the margin. */
+static const double SPARSE = 0.17;
+
+typedef struct job {
+    const csrec_measurement *m;
+    const csrec_whole *whole;
+    const csrec_recover_options *options;
+    csrec_shape shape; /* of two axes: a picture, or three */
+    const csrec_gaussian_round *rounds;
+    int count, round, threads;
+    int64_t entries;
+    double *middle, unit; /* value = middle[c] + unit * scaled value */
+    float *values;        /* [channels][3][entries] samples, estimate, variance */
+    float *guide;         /* [entries], or of each channel; of one its estimate */
+    unsigned char *mask;
+    csrec_gaussian_picture picture;
+    csrec_gaussian_axes axes; /* that y and u are along */
+    csrec_gaussian_matches matches;
+    const csrec_backend *backend;
+    void *device; /* the picture there, or NULL */
+    bool best, stopped;
+    csrec_team team;
+} job;
+
+bool csrec_gaussian_suits(const csrec_measurement *measurement) {
+    const int64_t most = INT64_C(1) << 30;
+    int64_t entries;
+    int dims = measurement->shape.dims;
+    return (dims == 2 || dims == 3) && !csrec_shape_count(&measurement->shape, &entries) &&
+           entries <= most && measurement->channels <= (most << 8) / entries;
+}
+
+/* A volume of which an axis is 1 long is a picture. */
+static csrec_shape shape_of(const csrec_measurement *m) {
+    csrec_shape shape = m->shape;
+    for (int a = 0; a < shape.dims && shape.dims > 2;) {
+        if (shape.dim[a] > 1) {
+            a++;
+            continue;
+        }
+        shape.dims--;
+        for (int b = a; b < shape.dims; b++) shape.dim[b] = shape.dim[b + 1];
+    }
+    return shape;
+}
+
+static bool is_volume(const job *j) {
+    return j->shape.dims > 2;
+}
+
+bool csrec_gaussian_wanted(const csrec_recover_options *options) {
+    return options->solve.solver && strcmp(options->solve.solver, "gaussian") == 0;
+}
+
+/* ------------------------------------------------------------------ setting up */
+
+static csrec_status check(const csrec_measurement *m, const csrec_recover_options *options,
+                          double *effort, csrec_error *error) {
+    *effort = 1.0;
+    if (!csrec_gaussian_suits(m))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "solver gaussian needs a picture or a volume, two or three axes and at "
+                          "most 2^30 entries; use another solver");
+    if (csrec_basis_wanted(options))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "solver gaussian knows no basis; leave out basis '%s'", options->basis);
+    for (int i = 0; i < options->solve.n_settings; i++) {
+        const csrec_setting *set = &options->solve.settings[i];
+        const csrec_param *param = csrec_solver_gaussian.params;
+        if (strcmp(set->name, param->name) != 0)
+            return csrec_param_unknown(&csrec_solver_gaussian, set->name, error);
+        if (!(set->value >= param->least && set->value <= param->most) ||
+            set->value != floor(set->value))
+            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %g or %g", set->name,
+                              set->value, param->least, param->most);
+        *effort = set->value;
+    }
+    return CSREC_OK;
+}
+
+const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick,
+                                                  int *count) {
+    *count = volume ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST;
+    return volume   ? quick ? quick_cubes : best_cubes
+           : quick  ? pooled ? quick_pooled : quick_rounds
+           : pooled ? best_pooled
+                    : best_rounds;
+}
+
+int csrec_gaussian_margin(double n, double entries, bool volume) {
+    return n < SPARSE * entries ? volume ? MARGIN_3D : MARGIN : 0;
+}
+
+static void choose_rounds(job *j, double effort) {
+    j->best = effort >= 1.0;
+    j->rounds = csrec_gaussian_rounds(is_volume(j), j->picture.pooled, !j->best, &j->count);
+}
+
+static void clear(job *j) {
+    free(j->middle);
+    free(j->values);
+    if (j->m->channels > 1) free(j->guide);
+    free(j->mask);
+    csrec_gaussian_matches_clear(&j->matches);
+    if (j->device) j->backend->gaussian->destroy(j->device);
+    free(j->picture.y);
+}
+
+static csrec_status allocate(job *j) {
+    size_t entries = (size_t)j->entries, channels = (size_t)j->m->channels;
+    j->middle = malloc(channels * sizeof *j->middle);
+    j->values = calloc(3 * entries * channels, sizeof *j->values);
+    j->mask = calloc(entries, 1);
+    float **rows = malloc(3 * channels * sizeof *rows);
+    j->picture.y = rows;
+    if (!j->middle || !j->values || !j->mask || !rows) return CSREC_MEMORY;
+    for (size_t i = 0; i < 3 * channels; i++) rows[i] = j->values + i * entries;
+    j->picture.u = rows + channels;
+    j->picture.variance = rows + 2 * channels;
+    size_t guides = j->picture.guides > 0 ? channels : 1;
+    j->guide = channels > 1 ? malloc(guides * entries * sizeof *j->guide) : j->picture.u[0];
+    return j->guide ? CSREC_OK : CSREC_MEMORY;
+}
+
+static float value_of(const job *j, int64_t channel, double y) {
+    return (float)((y - j->middle[channel]) / j->unit);
+}
+
+static csrec_status set_up(job *j) {
+    const csrec_measurement *m = j->m;
+    csrec_status status = allocate(j);
+    if (status) return status;
+    j->unit = csrec_tones_unit(m, j->whole, j->middle);
+    for (int64_t i = 0; i < m->n; i++) {
+        j->mask[m->index[i]] = 1;
+        for (int64_t c = 0; c < m->channels; c++)
+            j->picture.y[c][m->index[i]] = value_of(j, c, m->y[i * m->channels + c]);
+    }
+    j->picture.depth = j->shape.dims > 2 ? (int)j->shape.dim[0] : 1;
+    j->picture.height = (int)j->shape.dim[j->shape.dims - 2];
+    j->picture.width = (int)j->shape.dim[j->shape.dims - 1];
+    j->picture.channels = (int)m->channels;
+    j->picture.mask = j->mask;
+    j->picture.guide = j->guide;
+    j->picture.sigma = csrec_tones_sigma(m, j->unit);
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ running */
+
+static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *error) {
+    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
+    for (int64_t c = 0; c < j->m->channels && !status; c++) {
+        to->least[c] = value_of(j, c, to->least[c]);
+        to->most[c] = value_of(j, c, to->most[c]);
+    }
+    return status;
+}
+
+/* A device may have no start for a picture whose rounds it can do: a small one. */
+static csrec_status start_somewhere(const job *j, const csrec_measurement *scaled,
+                                    const csrec_whole *whole, const csrec_recover_options *options,
+                                    double *signal, csrec_recover_report *report,
+                                    csrec_error *error) {
+    const csrec_backend *cpu = &csrec_backend_cpu;
+    csrec_status status = CSREC_UNSUPPORTED;
+    if (j->backend != cpu)
+        status = csrec_recover_basis(scaled, whole, options, j->backend, signal, report, NULL);
+    return status ? csrec_recover_basis(scaled, whole, options, cpu, signal, report, error)
+                  : CSREC_OK;
+}
+
+/* Thresholded DCT, for the best also adaptive grids, on scaled samples: their squares are finite.
+ */
+static csrec_status start(job *j, double *signal, csrec_recover_report *report,
+                          csrec_error *error) {
+    int64_t channels = j->m->channels;
+    csrec_measurement scaled = *j->m;
+    scaled.y = malloc((size_t)(scaled.n * channels) * sizeof *scaled.y);
+    if (!scaled.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    scaled.shape = j->shape;
+    scaled.sigma /= j->unit;
+    scaled.scale[0] = 0.0;
+    scaled.scale[1] = 255.0;
+    for (int64_t i = 0; i < scaled.n; i++)
+        for (int64_t c = 0; c < channels; c++)
+            scaled.y[i * channels + c] = j->picture.y[c][scaled.index[i]];
+    csrec_recover_options options;
+    csrec_recover_defaults(&scaled, &options);
+    options.basis = "dct";
+    options.solve.solver = "threshold";
+    options.mean = j->best && !is_volume(j);
+    if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
+        options.solve.settings = small_blocks;
+        options.solve.n_settings = 1;
+    }
+    options.seed = j->options->seed;
+    options.threads = j->options->threads;
+    options.solve.progress = j->options->solve.progress;
+    options.solve.context = j->options->solve.context;
+    csrec_whole whole;
+    csrec_status status = scale_whole(j, &whole, error);
+    if (!status) status = start_somewhere(j, &scaled, &whole, &options, signal, report, error);
+    csrec_whole_clear(&whole);
+    free(scaled.y);
+    if (status) return status;
+    j->stopped = report->outcome == CSREC_INTERRUPTED;
+    for (int64_t i = 0; i < j->entries; i++)
+        for (int64_t c = 0; c < channels; c++)
+            j->picture.u[c][i] = j->mask[i] && !(j->picture.sigma > 0.0f)
+                                     ? j->picture.y[c][i]
+                                     : (float)signal[i * channels + c];
+    return CSREC_OK;
+}
+
+/* Patches are alike if they are in all channels: in their mean, or in each. */
+static void set_guide(job *j) {
+    int64_t channels = j->m->channels;
+    for (int64_t c = 0; j->picture.guides > 0 && c < channels; c++)
+        memcpy(j->guide + c * j->entries, j->picture.u[c], (size_t)j->entries * sizeof *j->guide);
+    if (j->picture.guides > 0) return;
+    for (int64_t i = 0; channels > 1 && i < j->entries; i++) {
+        float sum = 0.0f;
+        for (int64_t c = 0; c < channels; c++) sum += j->picture.u[c][i];
+        j->guide[i] = sum / (float)channels;
+    }
+}
+
+static void deliver(const job *j, double *signal) {
+    const csrec_measurement *m = j->m;
+    for (int64_t i = 0; i < j->entries; i++)
+        for (int64_t c = 0; c < m->channels; c++)
+            signal[i * m->channels + c] =
+                j->middle[c] + j->unit * csrec_gaussian_axes_back(&j->axes, j->picture.u, c, i);
+    for (int64_t i = 0; i < m->n && !(m->sigma > 0.0); i++)
+        memcpy(signal + m->index[i] * m->channels, m->y + i * m->channels,
+               (size_t)m->channels * sizeof *signal);
+}
+
+/* Three channels are colours. Without noise they share one covariance; with it, which weak channels
+ * lose more to, each principal colour has its own. Devices know neither. */
+static void choose_colours(job *j) {
+    enum { COLOURS = 3 };
+    if (j->m->channels != COLOURS || is_volume(j) || j->backend->gaussian) return;
+    j->picture.guides = COLOURS;
+    j->picture.pooled = !(j->m->sigma > 0.0);
+}
+
+static void turn_colours(job *j) {
+    if (j->picture.guides == 0 || j->picture.pooled) return;
+    if (j->whole->axes)
+        j->axes = *j->whole->axes;
+    else
+        csrec_gaussian_axes_find(&j->picture, &j->axes);
+    csrec_gaussian_axes_turn(&j->axes, &j->picture);
+}
+
+static csrec_status run_round(job *j, const csrec_gaussian_round *round, csrec_error *error) {
+    if (j->device) {
+        csrec_progress progress = {"gaussian", j->round, j->count, -1.0};
+        j->stopped = csrec_team_report(&j->team, &progress);
+        return j->stopped ? CSREC_OK
+                          : j->backend->gaussian->run(j->device, round, j->options->seed, error);
+    }
+    set_guide(j);
+    csrec_status status = csrec_gaussian_run(&j->picture, round, j->options->seed, j->threads,
+                                             &j->matches, &j->team, j->round, j->count);
+    j->stopped = csrec_team_stopped(&j->team);
+    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
+}
+
+static csrec_status fetch(job *j, csrec_error *error) {
+    return j->device ? j->backend->gaussian->get(j->device, &j->picture, error) : CSREC_OK;
+}
+
+/* The start counts as a round of the history. */
+static csrec_status run(job *j, double *signal, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (j->backend->gaussian && !j->stopped)
+        status = j->backend->gaussian->create(&j->picture, j->rounds, j->count, j->options->seed,
+                                              &j->device, error);
+    csrec_record *record = csrec_history_record(j->options->history, 0,
+                                                "rounds of groups, after the start", "round", -1);
+    csrec_record_signal(record, 1, signal);
+    for (j->round = 0; j->round < j->count && !j->stopped && !status; j->round++) {
+        csrec_gaussian_round round = j->rounds[j->round];
+        round.margin =
+            csrec_gaussian_margin((double)j->whole->n, (double)j->whole->entries, is_volume(j));
+        status = run_round(j, &round, error);
+        if (!status && record) status = fetch(j, error);
+        if (status || !record) continue;
+        deliver(j, signal);
+        csrec_record_signal(record, j->round + 2, signal);
+    }
+    return status ? status : fetch(j, error);
+}
+
+csrec_status csrec_recover_gaussian(const csrec_measurement *measurement, const csrec_whole *whole,
+                                    const csrec_recover_options *options,
+                                    const csrec_backend *backend, double *signal,
+                                    csrec_recover_report *report, csrec_error *error) {
+    double effort, began = csrec_seconds();
+    csrec_status status = check(measurement, options, &effort, error);
+    if (status) return status;
+    job j = {.m = measurement,
+             .whole = whole,
+             .options = options,
+             .shape = shape_of(measurement),
+             .threads = csrec_threads(options->threads)};
+    if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
+    csrec_shape_count(&measurement->shape, &j.entries);
+    j.backend = backend->gaussian && !is_volume(&j) ? backend : &csrec_backend_cpu;
+    choose_colours(&j);
+    choose_rounds(&j, effort);
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"gaussian", 0, j.count, -1.0});
+    status = set_up(&j);
+    if (status) csrec_fail(error, status, "out of memory");
+    if (!status) status = start(&j, signal, report, error);
+    if (!status) {
+        deliver(&j, signal);
+        turn_colours(&j);
+        status = run(&j, signal, error);
+    }
+    if (!status) deliver(&j, signal);
+    report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED;
+    report->backend = j.backend->name;
+    report->seconds_pursuit = csrec_seconds() - began;
+    csrec_team_end(&j.team);
+    clear(&j);
+    return status;
+}

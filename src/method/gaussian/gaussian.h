@@ -1,0 +1,111 @@
+/* gaussian.h - recovery of pictures and volumes by Gaussians of groups of similar patches
+ * (docs/gaussian.md). */
+#ifndef CSREC_METHOD_GAUSSIAN_GAUSSIAN_H
+#define CSREC_METHOD_GAUSSIAN_GAUSSIAN_H
+
+#include "base/error.h"
+#include "base/team.h"
+
+/* One round: every group of patches matched on the estimate, fitted, conditioned, aggregated.
+ * Constants are for values with a range of 255. */
+typedef struct csrec_gaussian_round {
+    int patch, step;   /* edge of a patch, distance of reference patches, in pixels */
+    int group;         /* patches of a group, K */
+    int radius;        /* of the window of the matches, in pixels */
+    float diagonal;    /* added to a group's covariance */
+    float trust;       /* the same, times the mean posterior variance of the round before */
+    float noise;       /* least variance of a sample's noise */
+    int em;            /* steps of expectation maximisation */
+    float em_diagonal; /* added to the covariance after each */
+    float evenness;    /* aggregation weights are 1 / (posterior variance + evenness) */
+    int margin;        /* patches are compared with as many pixels around them */
+    int every;         /* posterior covariances are averaged over every so many patches; 0: all */
+    bool again;        /* candidates of the round before, which had equal patches and steps */
+    float floor;       /* added to the channels' variances where they are pooled */
+    /* Along the first axis of a volume; 0: as along the others. */
+    int deep, deep_step, deep_radius;
+} csrec_gaussian_round;
+
+/* What the rounds improve: pictures [height * width], volumes [depth * height * width], with a
+ * range of 255. */
+typedef struct csrec_gaussian_picture {
+    int depth, height, width, channels; /* depth 1: a picture */
+    const unsigned char *mask;          /* 1 at samples */
+    float **y;                          /* [channels] samples in place, anything elsewhere */
+    float **u;        /* [channels] the estimate; samples in place where sigma = 0 */
+    float *guide;     /* [guides] what patches are matched on */
+    float **variance; /* [channels] posterior, of the round before */
+    float sigma;
+    bool pooled; /* the channels of a group share one covariance of its pixels */
+    int guides;  /* 0: one */
+} csrec_gaussian_picture;
+
+/* The best candidates of every reference patch, kept from one round for the next. */
+typedef struct csrec_gaussian_matches {
+    int rows, columns, radius; /* references, rows of all slices; window */
+    int *count;                /* [rows * columns] */
+    uint16_t *shift;           /* [rows * columns][CSREC_GAUSSIAN_KEPT] places in the window */
+} csrec_gaussian_matches;
+
+/* Rounds on a device: the picture and its candidates stay there from create to destroy, which takes
+ * NULL. The picture's mask stays the caller's. */
+typedef struct csrec_gaussian_device {
+    /* With memory for these rounds and the picture as it is. */
+    csrec_status (*create)(const csrec_gaussian_picture *picture,
+                           const csrec_gaussian_round *rounds, int count, uint64_t seed,
+                           void **state, csrec_error *error);
+    void (*destroy)(void *state);
+    /* u and variance of the picture become the device's. */
+    csrec_status (*set)(void *state, const csrec_gaussian_picture *picture, csrec_error *error);
+    /* As csrec_gaussian_run, one of the rounds planned, with their seed; queued. */
+    csrec_status (*run)(void *state, const csrec_gaussian_round *round, uint64_t seed,
+                        csrec_error *error);
+    /* u and variance of the picture become those of the next round. */
+    csrec_status (*get)(const void *state, csrec_gaussian_picture *picture, csrec_error *error);
+} csrec_gaussian_device;
+
+enum {
+    CSREC_GAUSSIAN_KEPT = 128,
+    CSREC_GAUSSIAN_RADIUS = 127,
+    CSREC_GAUSSIAN_POOLED = 3 /* channels that are, at most */
+};
+
+/* Corners of reference patches along an axis into at [size]: `step` apart, moved by less than that
+ * at random, and both ends. Returns their number. */
+int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at);
+
+void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
+
+/* u and variance become those of the next round, unless the team is stopped, which is told that
+ * this is round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
+ * before the first round; a round `again` needs the seed of the one before. The result does not
+ * depend on the number of threads. */
+csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
+                                uint64_t seed, int threads, csrec_gaussian_matches *matches,
+                                csrec_team *team, int number, int count);
+
+/* Bytes that such a round takes beside the picture. */
+double csrec_gaussian_round_bytes(const csrec_gaussian_picture *picture,
+                                  const csrec_gaussian_round *round, int threads);
+
+/* The rounds for a picture or volume, and whether they are sparse: groups are then matched with
+ * more around their patches. */
+const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, int *count);
+int csrec_gaussian_margin(double n, double entries, bool volume);
+
+/* Whether it takes the measurement: a shape of two or three axes, of at most 2^30 entries. */
+bool csrec_gaussian_suits(const csrec_measurement *measurement);
+
+bool csrec_gaussian_wanted(const csrec_recover_options *options);
+
+struct csrec_backend;
+struct csrec_whole; /* of tones.h */
+
+/* On `backend` where it offers that, pictures only, else on the CPU. */
+csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
+                                    const struct csrec_whole *whole,
+                                    const csrec_recover_options *options,
+                                    const struct csrec_backend *backend, double *signal,
+                                    csrec_recover_report *report, csrec_error *error);
+
+#endif

@@ -1,0 +1,138 @@
+/* match.c - the nearest patches of a reference: from a search of its whole window, or from
+ * candidates that a search has left. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "method/gaussian/group.h"
+
+void csrec_group_finder_clear(csrec_group_finder *f) {
+    free(f->distance);
+    free(f->ranked);
+    free(f->key);
+    free(f->chosen);
+    *f = (csrec_group_finder){0};
+}
+
+csrec_status csrec_group_finder_create(int references, int shifts, csrec_group_finder *f) {
+    size_t window = (size_t)shifts, most = window;
+    if (most < CSREC_GAUSSIAN_KEPT) most = CSREC_GAUSSIAN_KEPT;
+    *f = (csrec_group_finder){0};
+    f->distance = malloc(((size_t)references * window + 1) * sizeof *f->distance);
+    f->ranked = malloc(most * sizeof *f->ranked);
+    f->key = malloc(most * sizeof *f->key);
+    f->chosen = malloc(most * sizeof *f->chosen);
+    bool ok = f->distance && f->ranked && f->key && f->chosen;
+    if (!ok) csrec_group_finder_clear(f);
+    return ok ? CSREC_OK : CSREC_MEMORY;
+}
+
+void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches) {
+    free(matches->count);
+    free(matches->shift);
+    *matches = (csrec_gaussian_matches){0};
+}
+
+csrec_status csrec_group_matches_prepare(csrec_gaussian_matches *m, int rows, int columns,
+                                         int radius, bool again) {
+    if (again)
+        return m->rows == rows && m->columns == columns && m->radius == radius ? CSREC_OK
+                                                                               : CSREC_ARGUMENT;
+    csrec_gaussian_matches_clear(m);
+    size_t references = (size_t)rows * (size_t)columns;
+    m->rows = rows;
+    m->columns = columns;
+    m->radius = radius;
+    m->count = calloc(references, sizeof *m->count);
+    m->shift = malloc(references * CSREC_GAUSSIAN_KEPT * sizeof *m->shift);
+    return m->count && m->shift ? CSREC_OK : CSREC_MEMORY;
+}
+
+/* The k-th smallest of n, k counted from 0; reorders a. */
+static uint32_t select_key(uint32_t *a, int n, int k) {
+    int low = 0, high = n - 1;
+    while (low < high) {
+        uint32_t pivot = a[(low + high) / 2];
+        int i = low, j = high;
+        while (i <= j) {
+            while (a[i] < pivot) i++;
+            while (a[j] > pivot) j--;
+            if (i <= j) {
+                uint32_t held = a[i];
+                a[i++] = a[j];
+                a[j--] = held;
+            }
+        }
+        if (k <= j)
+            high = j;
+        else if (k >= i)
+            low = i;
+        else
+            break;
+    }
+    return a[k];
+}
+
+/* Numbers of the `wanted` least finite distances of n in their order, of equal ones the first; how
+ * many they are. Bits of floats that are not negative are in the order of their values. */
+static int pick(const float *distance, int n, int wanted, uint32_t *key, int32_t *chosen) {
+    int finite = 0, below = 0, picked = 0;
+    memcpy(key, distance, (size_t)n * sizeof *key);
+    for (int i = 0; i < n; i++) finite += distance[i] < INFINITY;
+    if (wanted > finite) wanted = finite;
+    if (wanted == 0) return 0; /* an estimate that is not finite */
+    uint32_t bits = select_key(key, n, wanted - 1);
+    float limit;
+    memcpy(&limit, &bits, sizeof limit);
+    for (int i = 0; i < n; i++) below += distance[i] < limit;
+    int equal = wanted - below;
+    for (int i = 0; i < n && picked < wanted; i++) {
+        if (!(distance[i] < limit) && !(distance[i] == limit && equal-- > 0)) continue;
+        chosen[picked++] = i;
+    }
+    return picked;
+}
+
+/* Where many patches are equal to it a reference may be left out: it takes the last place, or the
+ * only one, so that every pixel is in some group. Its place is the middle of the window. Returns
+ * the number of patches, at least 1. */
+static int include_reference(uint16_t *shift, int n, int middle) {
+    for (int i = 0; i < n; i++)
+        if (shift[i] == middle) return n;
+    if (n == 0) n = 1;
+    shift[n - 1] = (uint16_t)middle;
+    return n;
+}
+
+/* The best of the whole window become the candidates. */
+static void keep_candidates(const csrec_group_search *search, const float *distance,
+                            csrec_group_finder *f, int *count, uint16_t *shift) {
+    int shifts = csrec_group_shifts(search);
+    int found = pick(distance, shifts, CSREC_GAUSSIAN_KEPT, f->key, f->chosen);
+    for (int i = 0; i < found; i++) shift[i] = (uint16_t)f->chosen[i];
+    *count = include_reference(shift, found, shifts / 2);
+    for (int i = 0; i < *count; i++) f->ranked[i] = distance[shift[i]];
+}
+
+void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *search,
+                        const int at[3], int64_t number, const float *distance, int wanted,
+                        csrec_gaussian_matches *matches, csrec_group_finder *f,
+                        csrec_group_work *w) {
+    uint16_t *shift = matches->shift + number * CSREC_GAUSSIAN_KEPT;
+    int *count = &matches->count[number];
+    if (distance)
+        keep_candidates(search, distance, f, count, shift);
+    else
+        simd->rank(search, at, *count, shift, f->ranked);
+    w->size = pick(f->ranked, *count, wanted, f->key, f->chosen);
+    uint16_t group[CSREC_GROUP_MOST];
+    for (int i = 0; i < w->size; i++) group[i] = shift[f->chosen[i]];
+    w->size = include_reference(group, w->size, csrec_group_shifts(search) / 2);
+    for (int i = 0; i < w->size; i++) {
+        int by[3];
+        csrec_group_shift(search, group[i], by);
+        w->front[i] = at[0] + by[0];
+        w->top[i] = at[1] + by[1];
+        w->left[i] = at[2] + by[2];
+    }
+}

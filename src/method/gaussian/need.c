@@ -1,0 +1,75 @@
+/* need.c - memory and time of a recovery by Gaussian groups. */
+#include <limits.h>
+#include <math.h>
+
+#include "method/estimate.h"
+#include "method/gaussian/gaussian.h"
+
+/* Seconds of one thread: an entry of a window's distances; a place of the window that is sorted; of
+ * a group's patches, a product of its covariance, one that a sample needs, and one that a pair of
+ * samples needs. */
+static const double PER_DISTANCE = 4.5e-10, PER_PLACE = 3e-9, PER_COVARIANCE = 5e-11,
+                    PER_SAMPLE = 4e-10, PER_PAIR = 1.07e-11;
+
+static csrec_gaussian_picture picture_of(const csrec_task *task) {
+    csrec_gaussian_picture p = {.depth = 1, .height = 1, .width = 1};
+    int *extents[] = {&p.width, &p.height, &p.depth}, used = 0;
+    for (int a = task->shape.dims - 1; a >= 0 && used < 3; a--)
+        if (task->shape.dim[a] > 1 || task->shape.dims == 2)
+            *extents[used++] = task->shape.dim[a] < INT_MAX ? (int)task->shape.dim[a] : INT_MAX;
+    p.channels = (int)task->channels;
+    if (p.channels == CSREC_GAUSSIAN_POOLED && p.depth == 1) {
+        p.guides = p.channels;
+        p.pooled = !task->noisy;
+    }
+    return p;
+}
+
+/* Of an entry and all channels. */
+static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussian_round *round,
+                            double rate) {
+    const double edge = p->depth > 1 ? 16.0 : 32.0; /* gaussian_round.c: CUBE, TILE */
+    int axes = p->depth > 1 ? 3 : 2, deep = round->deep_radius ? round->deep_radius : round->radius;
+    double around = round->patch + 2.0 * round->margin;
+    double d = pow(round->patch, axes), references = 1.0 / pow(round->step, axes);
+    double places = pow(2.0 * round->radius + 1.0, 2) * (axes == 3 ? 2.0 * deep + 1.0 : 1.0);
+    double window = places * pow((edge + around) / edge, axes) * fmax(p->guides, 1);
+    double patches = references * round->group * d * d;
+    double search = round->again ? 0.0 : window * PER_DISTANCE + references * places * PER_PLACE;
+    double condition = (round->em + 1) * (rate * PER_SAMPLE + d * rate * rate * PER_PAIR);
+    return search + p->channels * patches * (PER_COVARIANCE + condition);
+}
+
+/* Thresholded blocks, of pictures with effort also adaptive grids. */
+static csrec_need start_need(const csrec_task *task, bool volume, bool quick) {
+    static const csrec_setting small_blocks[] = {{"block", 8}};
+    csrec_recover_options own = *task->options;
+    own.basis = "dct";
+    own.mean = !quick && !volume;
+    own.solve.solver = "threshold";
+    own.solve.settings = small_blocks;
+    own.solve.n_settings = volume ? 1 : 0;
+    csrec_task start = csrec_task_with(task, &own);
+    return csrec_need_of_basis(&start);
+}
+
+csrec_need csrec_need_of_gaussian(const csrec_task *task) {
+    csrec_gaussian_picture p = picture_of(task);
+    bool volume = p.depth > 1, quick = csrec_task_setting(task, "effort", 1.0) < 1.0;
+    double entries = (double)task->entries, n = (double)task->n, channels = (double)task->channels;
+    csrec_need start = start_need(task, volume, quick), need = {0};
+    int count;
+    const csrec_gaussian_round *rounds = csrec_gaussian_rounds(volume, p.pooled, quick, &count);
+    for (int i = 0; i < count; i++) {
+        csrec_gaussian_round round = rounds[i];
+        round.margin = csrec_gaussian_margin(task->rate * entries, entries, volume);
+        need.bytes = fmax(need.bytes, csrec_gaussian_round_bytes(&p, &round, task->threads));
+        need.seconds += entries * round_seconds(&p, &round, n / entries);
+    }
+    double guides = p.channels > 1 ? fmax(p.guides, 1) : 0.0;
+    double values = (4.0 * channels + 1.0) * entries; /* samples and mask, touched before */
+    double rest = (8.0 * channels + 4.0 * guides) * entries;
+    return (csrec_need){values + fmax(start.bytes + 8.0 * n * channels,
+                                      rest + csrec_signal_bytes(task) + need.bytes),
+                        start.seconds + csrec_task_share(task, need.seconds, 256)};
+}

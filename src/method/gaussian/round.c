@@ -1,0 +1,410 @@
+/* round.c - one round over all groups: tiles of reference patches, their matches, and the
+ * sums of the estimates. Tiles write to sums of their own, added in their order: the result does
+ * not depend on the number of threads. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "method/gaussian/group.h"
+
+enum {
+    TILE = 32,  /* pixels of a tile's edge, about */
+    CUBE = 16,  /* the same of a volume */
+    WAVE = 64,  /* tiles whose sums are kept at a time */
+    MARGIN = 16 /* most pixels of a patch's edge */
+};
+
+typedef struct line { /* reference positions along one axis */
+    int *at;
+    int count, per_tile, tiles;
+} line;
+
+typedef struct round_state {
+    csrec_gaussian_picture *p;
+    const csrec_gaussian_round *round;
+    const csrec_group_simd *simd;
+    int patch[3], group, deep, radius, threads; /* deep, radius: of the window */
+    line slices, rows, columns;
+    csrec_group_work *work;     /* [threads] */
+    csrec_group_finder *finder; /* [threads] */
+    csrec_gaussian_matches *matches;
+    float *framed;                    /* the guides with `margin` pixels around them, or NULL */
+    csrec_group_sums *sums;           /* [WAVE][channels] */
+    float *weight, *value, *variance; /* [channels][depth * height * width] */
+    csrec_team *team;
+    int number, count; /* of the round among all */
+    int64_t done, total;
+} round_state;
+
+static const csrec_group_simd *choose_simd(void) {
+    return CSREC_CPU_CHOOSE(&csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at) {
+    int shift = (int)(random % (uint64_t)step), last = size - patch, count = 0;
+    if (shift > 0 && last > 0) at[count++] = 0;
+    for (int x = shift; x < last; x += step) at[count++] = x;
+    at[count++] = last;
+    return count;
+}
+
+static csrec_status create_line(int size, int patch, int step, uint64_t random, int tile, line *l) {
+    l->at = malloc((size_t)size * sizeof *l->at);
+    if (!l->at) return CSREC_MEMORY;
+    l->count = csrec_gaussian_line(size, patch, step, random, l->at);
+    l->per_tile = tile / step > 0 ? tile / step : 1;
+    l->tiles = (l->count + l->per_tile - 1) / l->per_tile;
+    return CSREC_OK;
+}
+
+void csrec_group_work_clear(csrec_group_work *w) {
+    free(w->mean);
+    free(w->C);
+    free(w->gram);
+    free(w->X);
+    free(w->V);
+    free(w->posterior);
+    free(w->column);
+    *w = (csrec_group_work){0};
+}
+
+csrec_status csrec_group_work_create(const csrec_gaussian_picture *p, const int patch[3],
+                                     csrec_group_work *w) {
+    int d = patch[0] * patch[1] * patch[2];
+    size_t stride = (size_t)((d + CSREC_GROUP_LANES - 1) / CSREC_GROUP_LANES * CSREC_GROUP_LANES);
+    *w = (csrec_group_work){.patch_height = patch[1],
+                            .patch_width = patch[2],
+                            .d = d,
+                            .stride = (int)stride,
+                            .rows = patch[0] * patch[1],
+                            .channels = p->pooled ? p->channels : 1};
+    for (int i = 0; i < w->rows; i++)
+        w->row[i] = (i / patch[1] * p->height + i % patch[1]) * p->width;
+    size_t channels = (size_t)w->channels;
+    w->mean = malloc(channels * stride * sizeof *w->mean);
+    w->C = malloc(stride * stride * sizeof *w->C);
+    w->gram = malloc(stride * stride * sizeof *w->gram);
+    w->X = malloc(channels * CSREC_GROUP_MOST * stride * sizeof *w->X);
+    w->V = malloc((CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride * sizeof *w->V);
+    w->posterior = malloc(stride * sizeof *w->posterior);
+    w->column = malloc(2 * (2 * TILE + 3 * MARGIN) * sizeof *w->column);
+    bool ok = w->mean && w->C && w->gram && w->X && w->V && w->posterior && w->column;
+    if (!ok) csrec_group_work_clear(w);
+    return ok ? CSREC_OK : CSREC_MEMORY;
+}
+
+static void clear(round_state *s) {
+    for (int t = 0; t < s->threads; t++) {
+        if (s->work) csrec_group_work_clear(&s->work[t]);
+        if (s->finder) csrec_group_finder_clear(&s->finder[t]);
+    }
+    for (int i = 0; s->sums && i < WAVE * s->p->channels; i++) free(s->sums[i].weight);
+    free(s->work);
+    free(s->finder);
+    free(s->framed);
+    free(s->sums);
+    free(s->weight);
+    free(s->slices.at);
+    free(s->rows.at);
+    free(s->columns.at);
+}
+
+static int64_t entries_of(const csrec_gaussian_picture *p) {
+    return (int64_t)p->depth * p->height * p->width;
+}
+
+static int guides_of(const csrec_gaussian_picture *p) {
+    return p->guides > 0 ? p->guides : 1;
+}
+
+static int64_t tiles_of(const round_state *s) {
+    return (int64_t)s->slices.tiles * s->rows.tiles * s->columns.tiles;
+}
+
+/* What the groups of a tile may reach along an axis. */
+static size_t reach(const round_state *s, int size, int patch, int radius) {
+    int most = (s->p->depth > 1 ? CUBE : TILE) + patch + 2 * radius;
+    return (size_t)(size < most ? size : most);
+}
+
+static csrec_status create_sums(round_state *s) {
+    const csrec_gaussian_picture *p = s->p;
+    size_t sums = reach(s, p->depth, s->patch[0], s->deep) *
+                  reach(s, p->height, s->patch[1], s->radius) *
+                  reach(s, p->width, s->patch[2], s->radius);
+    int64_t values = entries_of(p) * p->channels;
+    s->weight = calloc(3 * (size_t)values, sizeof *s->weight);
+    s->sums = calloc((size_t)(WAVE * s->p->channels), sizeof *s->sums);
+    if (!s->weight || !s->sums) return CSREC_MEMORY;
+    s->value = s->weight + values;
+    s->variance = s->value + values;
+    int tiles = tiles_of(s) < WAVE ? (int)tiles_of(s) : WAVE;
+    for (int i = 0; i < tiles * p->channels; i++) {
+        s->sums[i].weight = malloc(3 * sums * sizeof(float));
+        if (!s->sums[i].weight) return CSREC_MEMORY;
+    }
+    return CSREC_OK;
+}
+
+/* What csrec_gaussian_run and its matches touch. */
+double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
+                                  const csrec_gaussian_round *round, int threads) {
+    double entries = (double)entries_of(p), references = 1.0, shifts = 1.0, box = 1.0;
+    int steps[3] = {round->deep_step ? round->deep_step : round->step, round->step, round->step};
+    const int extents[3] = {p->depth, p->height, p->width};
+    int deep = round->deep_radius ? round->deep_radius : round->radius;
+    int edge = p->depth > 1 ? CUBE : TILE, inner = 1;
+    for (int a = 0; a < 3; a++) {
+        int radius = a == 0 ? deep : round->radius, most = edge + round->patch + 2 * radius;
+        if (extents[a] == 1) continue;
+        references *= (double)extents[a] / steps[a] + 1.0;
+        shifts *= 2.0 * radius + 1.0;
+        box *= extents[a] < most ? extents[a] : most;
+        inner *= edge / steps[a] > 0 ? edge / steps[a] : 1;
+    }
+    double kept = references * (CSREC_GAUSSIAN_KEPT * sizeof(uint16_t) + sizeof(int));
+    double framed = round->margin > 0 ? sizeof(float) * entries * guides_of(p) : 0.0;
+    double sums = 3.0 * sizeof(float) * p->channels * (entries + WAVE * box);
+    return kept + framed + sums + threads * shifts * (double)inner * sizeof(float);
+}
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+static int margin_of_slices(const round_state *s) {
+    return s->p->depth > 1 ? s->round->margin : 0;
+}
+
+/* Beyond the picture its nearest pixels are repeated. */
+static void frame_one(const csrec_gaussian_picture *p, const float *guide, int front, int m,
+                      float *to) {
+    for (int z = 0; z < p->depth + 2 * front; z++)
+        for (int y = 0; y < p->height + 2 * m; y++) {
+            int64_t slice = z < front ? 0 : smaller(z - front, p->depth - 1);
+            int64_t row = slice * p->height + (y < m ? 0 : smaller(y - m, p->height - 1));
+            for (int x = 0; x < p->width + 2 * m; x++)
+                *to++ = guide[row * p->width + (x < m ? 0 : smaller(x - m, p->width - 1))];
+        }
+}
+
+static csrec_status frame_guides(round_state *s) {
+    const csrec_gaussian_picture *p = s->p;
+    int m = s->round->margin, front = margin_of_slices(s), guides = guides_of(p);
+    size_t width = (size_t)(p->width + 2 * m), height = (size_t)(p->height + 2 * m);
+    size_t entries = (size_t)(p->depth + 2 * front) * height * width;
+    if (m == 0) return CSREC_OK;
+    s->framed = malloc((size_t)guides * entries * sizeof *s->framed);
+    if (!s->framed) return CSREC_MEMORY;
+    for (int g = 0; g < guides; g++)
+        frame_one(p, p->guide + g * entries_of(p), front, m, s->framed + (size_t)g * entries);
+    return CSREC_OK;
+}
+
+static void set_sizes(round_state *s) {
+    const csrec_gaussian_picture *p = s->p;
+    const csrec_gaussian_round *round = s->round;
+    s->patch[0] = smaller(round->deep ? round->deep : round->patch, p->depth);
+    s->patch[1] = smaller(round->patch, p->height);
+    s->patch[2] = smaller(round->patch, p->width);
+    s->deep = smaller(round->deep_radius ? round->deep_radius : round->radius, p->depth - 1);
+    s->radius = round->radius;
+    s->group = smaller(round->group, CSREC_GROUP_MOST);
+}
+
+static csrec_status create_lines(round_state *s, uint64_t seed) {
+    const csrec_gaussian_picture *p = s->p;
+    int step = s->round->step, deep = s->round->deep_step ? s->round->deep_step : step;
+    int tile = p->depth > 1 ? CUBE : TILE;
+    csrec_status status =
+        create_line(p->height, s->patch[1], step, csrec_random_u64(seed, 0, 0), tile, &s->rows);
+    if (!status)
+        status = create_line(p->width, s->patch[2], step, csrec_random_u64(seed, 0, 1), tile,
+                             &s->columns);
+    if (!status)
+        status = create_line(p->depth, s->patch[0], deep, csrec_random_u64(seed, 0, 2), tile,
+                             &s->slices);
+    return status;
+}
+
+static csrec_status create_threads(round_state *s) {
+    int side = 2 * s->radius + 1, shifts = (2 * s->deep + 1) * side * side;
+    int references = s->slices.per_tile * s->rows.per_tile * s->columns.per_tile;
+    csrec_status status = CSREC_OK;
+    s->work = calloc((size_t)s->threads, sizeof *s->work);
+    s->finder = calloc((size_t)s->threads, sizeof *s->finder);
+    if (!s->work || !s->finder) return CSREC_MEMORY;
+    for (int t = 0; t < s->threads && !status; t++) {
+        status = csrec_group_work_create(s->p, s->patch, &s->work[t]);
+        if (!status)
+            status =
+                csrec_group_finder_create(s->round->again ? 0 : references, shifts, &s->finder[t]);
+    }
+    return status;
+}
+
+static csrec_status create(round_state *s, uint64_t seed) {
+    set_sizes(s);
+    csrec_status status = create_lines(s, seed);
+    if (!status) status = create_threads(s);
+    if (!status) status = create_sums(s);
+    if (!status) status = frame_guides(s);
+    if (!status)
+        status = csrec_group_matches_prepare(s->matches, s->slices.count * s->rows.count,
+                                             s->columns.count, s->radius, s->round->again);
+    return status;
+}
+
+/* ------------------------------------------------------------------ tiles */
+
+/* From the first reference to the end of the last, as far as matches reach. */
+static void place_axis(const int *at, int count, int patch, int radius, int size, int *first,
+                       int *extent) {
+    *first = at[0] > radius ? at[0] - radius : 0;
+    *extent = smaller(at[count - 1] + patch + radius, size) - *first;
+}
+
+static void place_sums(const round_state *s, const csrec_group_search *search,
+                       csrec_group_sums *sums) {
+    const csrec_gaussian_picture *p = s->p;
+    place_axis(search->z, search->slices, s->patch[0], s->deep, p->depth, &sums->front,
+               &sums->depth);
+    place_axis(search->y, search->rows, s->patch[1], s->radius, p->height, &sums->top,
+               &sums->height);
+    place_axis(search->x, search->columns, s->patch[2], s->radius, p->width, &sums->left,
+               &sums->width);
+    size_t count = (size_t)sums->depth * (size_t)sums->height * (size_t)sums->width;
+    memset(sums->weight, 0, 3 * count * sizeof(float));
+    sums->value = sums->weight + count;
+    sums->variance = sums->value + count;
+}
+
+/* The part of a line that a tile has. */
+static const int *part_of(const line *l, int64_t tile, int *first, int *count) {
+    *first = (int)tile * l->per_tile;
+    *count = smaller(l->count - *first, l->per_tile);
+    return l->at + *first;
+}
+
+/* first: numbers of the tile's first slice, row and column of references. Positions are equal: they
+ * are of patches with their margin. */
+static csrec_group_search search_of(const round_state *s, int64_t tile, int thread, int first[3]) {
+    const csrec_gaussian_picture *p = s->p;
+    int frame = 2 * s->round->margin, front = 2 * margin_of_slices(s);
+    csrec_group_search search = {.guide = s->framed ? s->framed : p->guide,
+                                 .guides = guides_of(p),
+                                 .depth = p->depth + front,
+                                 .height = p->height + frame,
+                                 .width = p->width + frame,
+                                 .patch_depth = s->patch[0] + front,
+                                 .patch_height = s->patch[1] + frame,
+                                 .patch_width = s->patch[2] + frame,
+                                 .deep = s->deep,
+                                 .radius = s->radius,
+                                 .distance = s->finder[thread].distance,
+                                 .column = s->work[thread].column};
+    int64_t row = tile / s->columns.tiles;
+    search.z = part_of(&s->slices, row / s->rows.tiles, &first[0], &search.slices);
+    search.y = part_of(&s->rows, row % s->rows.tiles, &first[1], &search.rows);
+    search.x = part_of(&s->columns, tile % s->columns.tiles, &first[2], &search.columns);
+    return search;
+}
+
+static void run_tile(round_state *s, int64_t tile, int thread, csrec_group_sums *sums) {
+    int first[3];
+    csrec_group_work *w = &s->work[thread];
+    csrec_group_search search = search_of(s, tile, thread, first);
+    int64_t shifts = csrec_group_shifts(&search);
+    if (!s->round->again) s->simd->search(&search);
+    for (int c = 0; c < s->p->channels; c++) place_sums(s, &search, &sums[c]);
+    for (int i = 0; i < search.slices * search.rows * search.columns; i++) {
+        int c = i % search.columns, r = i / search.columns % search.rows;
+        int z = i / search.columns / search.rows;
+        int64_t row = (int64_t)(first[0] + z) * s->rows.count + first[1] + r;
+        const int at[3] = {search.z[z], search.y[r], search.x[c]};
+        csrec_group_choose(s->simd, &search, at, row * s->columns.count + first[2] + c,
+                           s->round->again ? NULL : search.distance + i * shifts, s->group,
+                           s->matches, &s->finder[thread], w);
+        if (s->p->pooled) s->simd->estimate_pooled(s->p, s->round, w, sums);
+        for (int channel = 0; !s->p->pooled && channel < s->p->channels; channel++)
+            s->simd->estimate(s->p, channel, s->round, w, &sums[channel]);
+    }
+}
+
+static bool is_stopped(round_state *s) {
+    int64_t done;
+#pragma omp atomic capture
+    done = s->done++;
+    csrec_progress progress = {"gaussian", s->number * s->total + done, s->count * s->total, -1.0};
+    return csrec_team_report(s->team, &progress);
+}
+
+/* One row of the picture: what the tiles of the wave have there. */
+static void add_row(round_state *s, int64_t row, int tiles) {
+    int64_t entries = entries_of(s->p), z = row / s->p->height, y = row % s->p->height;
+    for (int i = 0; i < tiles * s->p->channels; i++) {
+        const csrec_group_sums *sums = &s->sums[i];
+        if (z < sums->front || z >= sums->front + sums->depth) continue;
+        if (y < sums->top || y >= sums->top + sums->height) continue;
+        int64_t from = ((z - sums->front) * sums->height + y - sums->top) * sums->width;
+        int64_t to = (i % s->p->channels) * entries + row * s->p->width + sums->left;
+        for (int x = 0; x < sums->width; x++) {
+            s->weight[to + x] += sums->weight[from + x];
+            s->value[to + x] += sums->value[from + x];
+            s->variance[to + x] += sums->variance[from + x];
+        }
+    }
+}
+
+static void run_wave(round_state *s, int64_t first, int tiles) {
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int i = 0; i < tiles; i++)
+            if (!is_stopped(s))
+                run_tile(s, first + i, omp_get_thread_num(), &s->sums[i * s->p->channels]);
+        csrec_team_gather(s->team);
+    }
+    if (csrec_team_stopped(s->team)) return;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t row = 0; row < (int64_t)s->p->depth * s->p->height; row++) add_row(s, row, tiles);
+}
+
+/* Samples without noise are put back: nothing knows better. */
+static void finish(round_state *s) {
+    int64_t entries = entries_of(s->p);
+    for (int c = 0; c < s->p->channels; c++)
+        for (int64_t i = 0; i < entries; i++) {
+            float scale = 1.0f / s->weight[c * entries + i];
+            bool known = s->p->mask[i] && !(s->p->sigma > 0.0f);
+            s->p->u[c][i] = known ? s->p->y[c][i] : s->value[c * entries + i] * scale;
+            s->p->variance[c][i] = known ? 0.0f : s->variance[c * entries + i] * scale;
+        }
+}
+
+csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
+                                uint64_t seed, int threads, csrec_gaussian_matches *matches,
+                                csrec_team *team, int number, int count) {
+    round_state s = {.p = picture,
+                     .round = round,
+                     .simd = choose_simd(),
+                     .threads = threads,
+                     .matches = matches,
+                     .team = team,
+                     .number = number,
+                     .count = count};
+    csrec_status status = create(&s, seed);
+    s.total = tiles_of(&s);
+    for (int64_t first = 0; !status && first < s.total && !csrec_team_stopped(team);
+         first += WAVE) {
+        int64_t left = s.total - first;
+        run_wave(&s, first, (int)(left < WAVE ? left : WAVE));
+    }
+    if (!status && !csrec_team_stopped(team)) finish(&s);
+    clear(&s);
+    return status;
+}

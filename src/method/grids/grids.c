@@ -1,0 +1,312 @@
+/* grids.c - recovery as the mean over dyadic grids, a pursuit on each, in parallel.
+ *
+ * Grids are worked through in batches: the pursuits of a batch (grids x channels) run in parallel,
+ * then their fits are added to the signal, grid after grid, in parallel over blocks of rows. Every
+ * entry receives its terms in the order of the grids, so the sum does not depend on the number of
+ * threads.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/sort.h"
+#include "base/team.h"
+#include "base/threads.h"
+#include "haar/atoms.h"
+#include "operator/haar.h"
+#include "method/estimate.h"
+#include "method/grids/grid.h"
+#include "method/history.h"
+#include "recover/recover.h"
+
+enum { BATCH = 32, BLOCK = 1 << 14 };
+
+double csrec_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* One grid with its operator and, a channel each, what the pursuit found. */
+typedef struct grid_run {
+    csrec_grid grid;
+    csrec_operator *A;
+    int64_t *order;     /* [n] sample of each row, rows ascending */
+    csrec_atoms *atoms; /* [channels] */
+    csrec_solve_report *reports;
+    csrec_status status; /* of building it */
+    csrec_error error;
+} grid_run;
+
+typedef struct job {
+    const csrec_measurement *measurement;
+    const csrec_recover_options *options;
+    double *signal; /* [values], or NULL */
+    int64_t values;
+    csrec_recover_report report;
+    int threads;
+    csrec_team team;
+    int64_t added; /* grids in the signal */
+    int64_t pursuits_done;
+    csrec_record *mean; /* of the grids so far */
+} job;
+
+static void clear_run(grid_run *run, int64_t channels) {
+    csrec_operator_destroy(run->A);
+    free(run->order);
+    for (int64_t c = 0; run->atoms && c < channels; c++) csrec_atoms_clear(&run->atoms[c]);
+    free(run->atoms);
+    free(run->reports);
+    *run = (grid_run){0};
+}
+
+static csrec_status build_grid(const job *j, int64_t number, grid_run *run) {
+    const csrec_measurement *m = j->measurement;
+    csrec_status status = csrec_grid_create(&m->shape, j->options->order, number,
+                                            j->options->shifts, j->options->seed, &run->grid);
+    if (status)
+        return csrec_fail(&run->error, status,
+                          "the shape needs more than 62 levels; sample a "
+                          "smaller shape or use --order raster");
+    uint64_t *rows = malloc((size_t)m->n * sizeof *rows);
+    run->order = malloc((size_t)m->n * sizeof *run->order);
+    run->atoms = calloc((size_t)m->channels, sizeof *run->atoms);
+    run->reports = calloc((size_t)m->channels, sizeof *run->reports);
+    status = rows && run->order && run->atoms && run->reports ? CSREC_OK : CSREC_MEMORY;
+    if (!status) status = csrec_grid_rows(&run->grid, m->n, m->index, rows);
+    for (int64_t k = 0; !status && k < m->n; k++) run->order[k] = k;
+    if (!status) status = csrec_sort_rows(m->n, rows, run->order);
+    if (status) {
+        csrec_fail(&run->error, status, "out of memory for %lld samples", (long long)m->n);
+    } else {
+        csrec_operator_spec spec = {.name = "haar",
+                                    .levels = run->grid.levels,
+                                    .m = m->n,
+                                    .rows = rows,
+                                    .columns = j->options->columns};
+        status = csrec_operator_create(&spec, &run->A, &run->error);
+    }
+    free(rows);
+    return status;
+}
+
+/* Every pursuit reports through here; a request to stop reaches them all. */
+static bool pass_progress(const csrec_progress *progress, void *context) {
+    job *j = context;
+    const csrec_recover_options *options = j->options;
+    csrec_progress seen = *progress;
+    if (options->shifts > 1) seen.stage = "grids";
+    if (options->shifts * j->measurement->channels > 1) {
+        seen.total = options->shifts * j->measurement->channels;
+#pragma omp atomic read
+        seen.done = j->pursuits_done;
+    }
+    return csrec_team_report(&j->team, &seen);
+}
+
+static csrec_status pursue(job *j, grid_run *run, int64_t channel, csrec_error *error) {
+    const csrec_measurement *m = j->measurement;
+    double *y = malloc((size_t)m->n * sizeof *y);
+    if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t k = 0; k < m->n; k++) y[k] = m->y[run->order[k] * m->channels + channel];
+    csrec_solve_options solve = j->options->solve;
+    solve.progress = pass_progress;
+    solve.context = j;
+    csrec_grid_record to = {NULL, &run->grid};
+    if (j->options->shifts == 1)
+        to.record = csrec_history_record(j->options->history, 0, "pursuit", "iteration", channel);
+    const csrec_watch watch = {csrec_follow_grid, &to};
+    csrec_status status = csrec_solve_watched(run->A, y, &solve, to.record ? &watch : NULL, NULL,
+                                              &run->atoms[channel], &run->reports[channel], error);
+    bool numbered = !solve.solver || strcmp(solve.solver, "mp") == 0;
+    if (!status && !numbered) {
+        status = csrec_haar_number(run->A, &run->atoms[channel]);
+        if (status) csrec_fail(error, status, "%s", csrec_status_text(status));
+    }
+    free(y);
+#pragma omp atomic
+    j->pursuits_done++;
+    return status;
+}
+
+/* Adds the fit of one block of rows, all channels. */
+static csrec_status add_block(const job *j, const grid_run *run, uint64_t first, int64_t rows,
+                              uint64_t *row, int64_t *entry, double *value) {
+    csrec_status status = csrec_grid_entries(&run->grid, first, rows, row, entry);
+    int64_t channels = j->measurement->channels;
+    for (int64_t c = 0; c < channels && !status; c++) {
+        csrec_atoms_fill(run->grid.levels, &run->atoms[c], first, rows, value);
+        for (int64_t k = 0; k < rows; k++)
+            if (entry[k] >= 0) j->signal[entry[k] * channels + c] += value[k];
+    }
+    return status;
+}
+
+static csrec_status add_grid(const job *j, const grid_run *run) {
+    int64_t rows = INT64_C(1) << run->grid.levels, blocks = (rows + BLOCK - 1) / BLOCK;
+    csrec_status status = CSREC_OK;
+#pragma omp parallel num_threads(j->threads)
+    {
+        uint64_t *row = malloc(BLOCK * sizeof *row);
+        int64_t *entry = malloc(BLOCK * sizeof *entry);
+        double *value = malloc(BLOCK * sizeof *value);
+        csrec_status own = row && entry && value ? CSREC_OK : CSREC_MEMORY;
+#pragma omp for schedule(dynamic, 4)
+        for (int64_t b = 0; b < blocks; b++) {
+            int64_t first = b * BLOCK, count = rows - first < BLOCK ? rows - first : BLOCK;
+            if (!own) own = add_block(j, run, (uint64_t)first, count, row, entry, value);
+        }
+        if (own) {
+#pragma omp atomic write
+            status = own;
+        }
+        free(row);
+        free(entry);
+        free(value);
+    }
+    return status;
+}
+
+static void add_report(job *j, const grid_run *run) {
+    csrec_recover_report *total = &j->report;
+    total->levels = run->grid.levels;
+    for (int64_t c = 0; c < j->measurement->channels; c++) {
+        const csrec_solve_report *one = &run->reports[c];
+        total->pursuits++;
+        total->iterations += one->iterations;
+        if (one->outcome > total->outcome) total->outcome = one->outcome;
+        total->residual = fmax(total->residual, one->residual);
+        csrec_history_atoms(j->options->history, run->grid.levels, &run->atoms[c]);
+    }
+}
+
+/* The mean of the first `grids`, all added up. */
+static csrec_status take_down(const job *j, int64_t grids) {
+    if (!csrec_record_wants(j->mean, grids) && grids < j->options->shifts) return CSREC_OK;
+    double *mean = j->mean ? malloc((size_t)j->values * sizeof *mean) : NULL;
+    for (int64_t k = 0; mean && k < j->values; k++) mean[k] = j->signal[k] / (double)grids;
+    if (mean) csrec_record_signal(j->mean, grids, mean);
+    free(mean);
+    return mean || !j->mean ? CSREC_OK : CSREC_MEMORY;
+}
+
+static csrec_status first_failure(const grid_run *runs, int64_t count, csrec_error *error) {
+    for (int64_t g = 0; g < count; g++)
+        if (runs[g].status)
+            return csrec_fail(error, runs[g].status, "%s",
+                              runs[g].error.text[0] ? runs[g].error.text : "out of memory");
+    return CSREC_OK;
+}
+
+/* A pursuit that was hardly begun when the work was stopped would only spoil a mean. */
+static bool is_complete(const grid_run *run, int64_t channels) {
+    for (int64_t c = 0; c < channels; c++)
+        if (run->reports[c].outcome == CSREC_INTERRUPTED) return false;
+    return true;
+}
+
+/* Grids are not equally hard, so threads share many. One thread gains nothing from more than one
+ * grid, and has the less to add after a request to stop. */
+static int64_t batch_of(int threads, int64_t shifts) {
+    int64_t most = threads > 1 ? BATCH : 1;
+    return shifts < most ? shifts : most;
+}
+
+static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *runs,
+                              csrec_error *error) {
+    double start = csrec_seconds();
+#pragma omp parallel for schedule(dynamic, 1) num_threads(j->threads)
+    for (int64_t g = 0; g < count; g++) runs[g].status = build_grid(j, first + g, &runs[g]);
+    csrec_status status = first_failure(runs, count, error);
+    if (status) return status;
+    double built = csrec_seconds();
+    int64_t channels = j->measurement->channels;
+#pragma omp parallel num_threads(j->threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t p = 0; p < count * channels; p++) {
+            csrec_error text = {{0}};
+            csrec_status own = pursue(j, &runs[p / channels], p % channels, &text);
+            if (own) csrec_team_fail(&j->team, p, own, text.text);
+        }
+        csrec_team_gather(&j->team);
+    }
+    if (j->team.status) status = csrec_fail(error, j->team.status, "%s", j->team.error.text);
+    double pursued = csrec_seconds();
+    bool some = j->added > 0;
+    for (int64_t g = 0; g < count && !some; g++) some = is_complete(&runs[g], channels);
+    for (int64_t g = 0; g < count && !status; g++) {
+        if (some && !is_complete(&runs[g], channels)) continue;
+        add_report(j, &runs[g]);
+        if (j->signal) status = add_grid(j, &runs[g]);
+        j->added++;
+        if (!status) status = take_down(j, j->added);
+        if (status) csrec_fail(error, status, "out of memory during synthesis");
+    }
+    j->report.seconds_tree += built - start;
+    j->report.seconds_pursuit += pursued - built;
+    j->report.seconds_synthesis += csrec_seconds() - pursued;
+    return status;
+}
+
+static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
+    int64_t shifts = j->options->shifts, channels = j->measurement->channels, begun = 0;
+    int64_t batch = batch_of(j->threads, shifts);
+    grid_run *runs = calloc(BATCH, sizeof *runs);
+    csrec_status status = runs ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    while (begun < shifts && !status && !csrec_team_stopped(&j->team)) {
+        int64_t count = shifts - begun < batch ? shifts - begun : batch;
+        csrec_team_poll(&j->team);
+        status = run_batch(j, begun, count, runs, error);
+        begun += count;
+        for (int64_t c = 0; atoms && !status && c < channels; c++) {
+            atoms[c] = runs[0].atoms[c];
+            runs[0].atoms[c] = (csrec_atoms){0};
+        }
+        for (int g = 0; g < BATCH; g++) clear_run(&runs[g], channels);
+    }
+    free(runs);
+    for (int64_t k = 0; j->signal && j->added > 1 && k < j->values; k++)
+        j->signal[k] /= (double)j->added;
+    if (csrec_team_stopped(&j->team)) j->report.outcome = CSREC_INTERRUPTED;
+    return status;
+}
+
+csrec_status csrec_recover_grids(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, double *signal,
+                                 csrec_atoms *atoms, csrec_recover_report *report,
+                                 csrec_error *error) {
+    job j = {.measurement = measurement,
+             .options = options,
+             .signal = signal,
+             .threads = csrec_threads(options->threads)};
+    int64_t entries;
+    csrec_status status = csrec_shape_count(&measurement->shape, &entries);
+    if (status) return csrec_fail(error, status, "the shape has too many entries");
+    j.values = entries * measurement->channels;
+    if (signal && options->shifts > 1)
+        j.mean = csrec_history_record(options->history, 0, "mean over grids", "grid", -1);
+    if (signal) memset(signal, 0, (size_t)j.values * sizeof *signal);
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"grids", 0, options->shifts, -1.0});
+    status = run_all(&j, atoms, error);
+    csrec_team_end(&j.team);
+    if (!status) *report = j.report;
+    return status;
+}
+
+/* Of each grid of a batch its samples' order, tree and atoms; of each pursuit that runs its state.
+ * Atoms depend on the data: these are of pictures. */
+csrec_need csrec_need_of_grids(const csrec_task *task) {
+    static const double per_row = 7e-8, per_sample = 3.5e-7; /* seconds */
+    const double tree = 41.0, pursuit = 26.0, atoms = 24.0;  /* bytes a sample */
+    double n = (double)task->n, channels = (double)task->channels;
+    int64_t shifts = task->options->shifts, kept = batch_of(task->threads, shifts);
+    int64_t runs = kept * task->channels;
+    double abreast = (double)(task->threads < runs ? task->threads : runs);
+    double work = (double)shifts * channels * (per_row * (double)task->entries + per_sample * n);
+    return (csrec_need){(double)kept * n * (tree + atoms * channels / 3.0) + abreast * n * pursuit +
+                            csrec_signal_bytes(task),
+                        csrec_task_share(task, work, shifts * task->channels)};
+}

@@ -1,0 +1,75 @@
+/* history.h - taking down how a recovery comes about. Everything accepts NULL and then does
+ * nothing: without a history no work is done for one. */
+#ifndef CSREC_METHOD_HISTORY_H
+#define CSREC_METHOD_HISTORY_H
+
+#include "base/error.h"
+#include "method/grids/grid.h"
+#include "solver/solver.h"
+
+/* The steps of one channel (or of all at once) in one track. One thread at a time adds. */
+typedef struct csrec_record csrec_record;
+
+/* Forgets what is there, for a recovery of this measurement, whose values are in `unit` of the
+ * truth's. */
+void csrec_history_begin(csrec_history *history, const csrec_measurement *measurement, double unit);
+
+/* Records from now on are of values in another unit of the measurement's; 1: in its own. */
+void csrec_history_unit(csrec_history *history, double unit);
+
+/* A new record. track: order of the tracks; channel: -1 for one of all channels. name and unit are
+ * copied. NULL if memory is short, which csrec_history_end reports. Thread-safe. */
+csrec_record *csrec_history_record(csrec_history *history, int track, const char *name,
+                                   const char *unit, int64_t channel);
+
+/* Whether this iteration is one of those to take down. */
+bool csrec_record_wants(const csrec_record *record, int64_t iteration);
+
+/* energy = ||r||^2 and whole = ||y||^2 of the record's channels; error: the sum of squared
+ * differences to the truth there, not a number if unknown. */
+void csrec_record_add(csrec_record *record, int64_t iteration, double energy, double whole,
+                      double error);
+
+/* An error that could not be found, memory being short: csrec_history_end reports it. */
+void csrec_record_fail(const csrec_record *record);
+
+/* The same for a whole signal [entries * channels], the residual taken at the samples. */
+void csrec_record_signal(csrec_record *record, int64_t iteration, const double *signal);
+
+/* Sum of squared differences of a whole signal to the truth; not a number without one. */
+double csrec_record_error(const csrec_record *record, const double *signal);
+
+/* Entries of the signal, and the truth at an entry of the record's channel, less the layer;
+ * has_truth: there is one. */
+int64_t csrec_record_entries(const csrec_record *record);
+bool csrec_record_has_truth(const csrec_record *record);
+double csrec_record_truth(const csrec_record *record, int64_t entry);
+
+/* Until it is NULL again, what solvers make is added to this layer [entries * channels]: errors are
+ * those of the sum, and so is the length of y. */
+void csrec_history_layer(csrec_history *history, const double *layer);
+
+/* ||y||^2 of the record's channel as the recovery was given it, which a solver saw as `whole`. */
+double csrec_record_whole(const csrec_record *record, double whole);
+
+/* Counts atoms by level. Not thread-safe. */
+void csrec_history_atoms(csrec_history *history, int levels, const csrec_atoms *atoms);
+
+/* Puts channels together and adds the delivered signal, NULL if there is none, as the last track.
+ * CSREC_MEMORY. */
+csrec_status csrec_history_end(csrec_history *history, const double *signal,
+                               const csrec_recover_report *report, csrec_error *error);
+
+/* Steps of csrec_watch that take down into `context`: a csrec_record, of an operator with
+ * synthesize; a csrec_grid_record, of a pursuit on the Haar matrix of a grid. */
+typedef struct csrec_grid_record {
+    csrec_record *record;
+    const csrec_grid *grid;
+} csrec_grid_record;
+
+void csrec_follow_signal(const csrec_run *run, int64_t iteration, bool last, double energy,
+                         double whole, void *context);
+void csrec_follow_grid(const csrec_run *run, int64_t iteration, bool last, double energy,
+                       double whole, void *context);
+
+#endif

@@ -1,0 +1,44 @@
+/* fit.h - a mixture of Gaussians over all patches of a picture, fitted to its samples. */
+#ifndef CSREC_METHOD_MIXTURE_FIT_H
+#define CSREC_METHOD_MIXTURE_FIT_H
+
+#include "base/team.h"
+#include "learn/mixture.h"
+
+/* Told after each round, the first being 1, with u as it is then, and the squared distance of the
+ * patches' mean to the samples, which may have been put back since. */
+typedef void (*csrec_fit_round)(int round, double energy, void *context);
+
+/* Planes of a picture: `channels` of them, which patches of `joint` channels (1 or all) are cut
+ * from. Values in any unit; `tone` is 1/255 of their range. */
+typedef struct csrec_fit_picture {
+    int height, width, channels, joint;
+    int patch_height, patch_width, step;
+    const unsigned char *mask; /* [height * width] */
+    const float *y;            /* [height * width * channels] samples in place */
+    float *u;                  /* the same shape: the estimate */
+    float noise, tone;         /* variance of a sample's noise; unit */
+    bool keep;                 /* samples have no noise: they are put back */
+    int threads;
+    csrec_team *team;
+    csrec_fit_round round_done; /* may be NULL */
+    void *context;
+} csrec_fit_picture;
+
+/* Bytes that csrec_fit_run takes beside the picture, for `count` patches of d entries. */
+double csrec_fit_run_bytes(double count, double K, double d, int threads);
+
+/* Patches of the picture, and the estimate of patch i [patch_height][patch_width][joint]. */
+int64_t csrec_fit_count(const csrec_fit_picture *picture);
+void csrec_fit_cut(const csrec_fit_picture *picture, int64_t i, float *to);
+
+/* Rounds: each patch is given to the component that suits its estimate best, conditioned on its
+ * samples there, and patches are averaged by their posterior variance; with `adapt`, mean and
+ * covariance of each component then become those of its patches, posterior covariances included
+ * (the maximisation step with missing entries: Yu, Sapiro and Mallat 2012, section III). Where
+ * the team is stopped, u is that of the last whole round. The result does not depend on the number
+ * of threads. */
+csrec_status csrec_fit_run(csrec_fit_picture *picture, csrec_mixture *mixture, int rounds,
+                           bool adapt, csrec_error *error);
+
+#endif

@@ -1,0 +1,396 @@
+/* mixture.c - recovery of pictures by a mixture of Gaussians: the start, the mixture, the delivery. */
+#include "method/mixture/mixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "learn/gmm.h"
+#include "learn/model.h"
+#include "method/adaptive/adaptive.h"
+#include "method/sparse/sparse.h"
+#include "method/estimate.h"
+#include "method/mixture/fit.h"
+#include "method/history.h"
+#include "method/model.h"
+#include "recover/recover.h"
+#include "method/tones.h"
+#include "solver/solver.h"
+
+enum { THREADS_MOST = 256, LEARNING = 8 };
+
+/* Least variance of a learned patch in any direction, of values up to 255. */
+static const double LEAST = 1.0;
+
+typedef struct settings {
+    int components, rounds, patch, step;
+    bool adapt;
+} settings;
+
+/* Values that patches have = gain * those of the measurement + offset. */
+typedef struct job {
+    const csrec_measurement *m;
+    const csrec_whole *whole;
+    const csrec_recover_options *options;
+    double unit; /* of y, in the model's units */
+    double span; /* of 255 tones, in the model's units */
+    settings set;
+    csrec_model_units units;
+    csrec_fit_picture picture;
+    csrec_mixture mixture;
+    int64_t entries;
+    float *values; /* [2][entries * channels] samples, estimate */
+    unsigned char *mask;
+    bool stopped;
+    csrec_team team;
+    csrec_record *record;
+    double *signal; /* as delivered, where rounds are recorded */
+} job;
+
+bool csrec_gmm_wanted(const csrec_recover_options *options) {
+    return options->solve.solver && strcmp(options->solve.solver, "gmm") == 0;
+}
+
+/* ------------------------------------------------------------------ settings */
+
+static csrec_status check_settings(const csrec_recover_options *options, csrec_error *error) {
+    const csrec_param *params = csrec_solver_gmm.params;
+    for (int i = 0; i < options->solve.n_settings; i++) {
+        const csrec_setting *set = &options->solve.settings[i];
+        const csrec_param *p = params;
+        while (p->name && strcmp(p->name, set->name) != 0) p++;
+        if (!p->name) return csrec_param_unknown(&csrec_solver_gmm, set->name, error);
+        if (!(set->value >= p->least && set->value <= p->most) || set->value != floor(set->value))
+            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be a whole number, %g to %g",
+                              set->name, set->value, p->least, p->most);
+        if (options->model &&
+            (strcmp(set->name, "patch") == 0 || strcmp(set->name, "components") == 0))
+            return csrec_fail(error, CSREC_ARGUMENT, "%s is what the model says; leave it out",
+                              set->name);
+    }
+    return CSREC_OK;
+}
+
+static csrec_status read_settings(job *j, csrec_error *error) {
+    csrec_status status = check_settings(j->options, error);
+    if (status) return status;
+    const csrec_param *params = csrec_solver_gmm.params;
+    const csrec_solve_options *solve = &j->options->solve;
+    int value[4];
+    for (int i = 0; i < 4; i++)
+        value[i] = (int)csrec_setting_value(solve, params[i].name, params[i].value);
+    bool adapt = csrec_setting_value(solve, "adapt", j->options->model ? 0.0 : 1.0) != 0.0;
+    j->set = (settings){value[0], value[1], value[2], value[3], adapt};
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ the picture */
+
+static csrec_status check_picture(const csrec_measurement *m, const csrec_recover_options *options,
+                                  csrec_error *error) {
+    if (!csrec_adaptive_suits(m))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "solver gmm needs a picture, two axes and at most 2^30 pixels; use "
+                          "another solver");
+    if (csrec_basis_wanted(options))
+        return csrec_fail(error, CSREC_ARGUMENT, "solver gmm knows no basis; leave out basis '%s'",
+                          options->basis);
+    return CSREC_OK;
+}
+
+/* The range of the samples becomes 255, where no model has units of its own. Halves first:
+ * differences of large values must not overflow. */
+static void set_units(job *j) {
+    const csrec_measurement *m = j->m;
+    double least = j->whole->least[0], most = j->whole->most[0];
+    for (int64_t c = 1; c < m->channels; c++) {
+        least = fmin(least, j->whole->least[c]);
+        most = fmax(most, j->whole->most[c]);
+    }
+    double half = csrec_tones_half(m, most / 2 - least / 2), middle = least / 2 + most / 2;
+    if (!(half > 0.0)) half = 127.5;
+    j->picture.tone = 1.0f;
+    j->units = (csrec_model_units){127.5 / half, -middle * (127.5 / half)};
+    if (!j->options->model) return;
+    const csrec_array *scale = csrec_model_array(j->options->model, "scale");
+    j->units = csrec_model_units_of(j->options->model, m, j->unit);
+    j->span = fabs(j->units.gain) * 2.0 * half;
+    if (scale) j->span = fabs(csrec_array_value(scale, 1) - csrec_array_value(scale, 0));
+}
+
+/* Divides all by a power of two, so that the largest deviation of the model's entries is about 1
+ * and squares of floats are in their range. Only the logarithms of determinants round otherwise
+ * then. No tone is less than 2^-20 of that deviation, about the precision of floats. */
+static void set_unit_of_model(job *j) {
+    const csrec_mixture *m = &j->mixture;
+    double most = 0.0;
+    int exponent, d = m->d;
+    for (int64_t i = 0; i < (int64_t)m->K * d; i++)
+        most = fmax(most, m->C[i / d * d * d + i % d * (d + 1)]);
+    frexp(most > 0.0 ? sqrt(most) : j->span, &exponent);
+    double unit = ldexp(1.0, exponent < -500 ? 500 : -exponent);
+    for (int64_t i = 0; i < (int64_t)m->K * d; i++) m->means[i] *= unit;
+    for (int64_t i = 0; i < (int64_t)m->K * d * d; i++) m->C[i] *= unit * unit;
+    j->units.gain *= unit;
+    j->units.offset *= unit;
+    j->picture.tone = (float)fmax(unit * j->span / 255.0, 0x1p-20);
+}
+
+/* The patches of a model. */
+static csrec_status check_model(job *j, csrec_error *error) {
+    int64_t channels;
+    csrec_shape shape = csrec_model_shape(j->options->model, &channels);
+    const csrec_measurement *m = j->m;
+    bool fits =
+        shape.dims == 2 && shape.dim[0] <= m->shape.dim[0] && shape.dim[1] <= m->shape.dim[1];
+    if (!fits)
+        return csrec_fail(error, CSREC_DATA,
+                          "model: array 'shape': its patches do not fit into the picture of %lld x "
+                          "%lld; learn from 2-D patches of at most that size",
+                          (long long)m->shape.dim[0], (long long)m->shape.dim[1]);
+    if (channels != 1 && channels != m->channels)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "model: array 'channels': is %lld where the samples have %lld; learn with "
+            "--gray, or from pictures of as many channels",
+            (long long)channels, (long long)m->channels);
+    j->picture.patch_height = (int)shape.dim[0];
+    j->picture.patch_width = (int)shape.dim[1];
+    j->picture.joint = (int)channels;
+    csrec_status status = csrec_mixture_from(j->options->model, &j->mixture, error);
+    if (!status) set_unit_of_model(j);
+    return status;
+}
+
+static csrec_status make_mixture(job *j, csrec_error *error) {
+    csrec_fit_picture *p = &j->picture;
+    if (j->options->model) return check_model(j, error);
+    p->joint = 1;
+    p->patch_height = j->set.patch < p->height ? j->set.patch : p->height;
+    p->patch_width = j->set.patch < p->width ? j->set.patch : p->width;
+    return csrec_mixture_create(j->set.components, p->patch_height * p->patch_width, &j->mixture,
+                                error);
+}
+
+static float value_of(const job *j, double y) {
+    return (float)(j->units.gain * y + j->units.offset);
+}
+
+static csrec_status set_up(job *j, csrec_error *error) {
+    const csrec_measurement *m = j->m;
+    csrec_fit_picture *p = &j->picture;
+    size_t values = (size_t)(j->entries * m->channels);
+    p->height = (int)m->shape.dim[0];
+    p->width = (int)m->shape.dim[1];
+    p->channels = (int)m->channels;
+    set_units(j);
+    csrec_status status = make_mixture(j, error);
+    if (status) return status;
+    j->values = calloc(2 * values, sizeof *j->values);
+    j->mask = calloc((size_t)j->entries, 1);
+    if (!j->values || !j->mask) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < m->n; i++) {
+        j->mask[m->index[i]] = 1;
+        for (int64_t c = 0; c < m->channels; c++)
+            j->values[m->index[i] * m->channels + c] = value_of(j, m->y[i * m->channels + c]);
+    }
+    double tone = (double)p->tone, sigma = fabs(j->units.gain) * m->sigma;
+    sigma = fmax(tone, fmin(sigma, CSREC_TONES_NOISE * tone));
+    p->noise = (float)(sigma * sigma);
+    p->keep = !(m->sigma > 0.0);
+    p->mask = j->mask;
+    p->y = j->values;
+    p->u = j->values + values;
+    int edge = p->patch_height < p->patch_width ? p->patch_height : p->patch_width;
+    p->step = j->set.step < edge ? j->set.step : edge;
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ running */
+
+/* A gain below 0 turns values round. */
+static csrec_status scale_whole(const job *j, double tone, csrec_whole *to, csrec_error *error) {
+    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
+    for (int64_t c = 0; c < j->m->channels && !status; c++) {
+        double a = (double)value_of(j, to->least[c]) / tone;
+        double b = (double)value_of(j, to->most[c]) / tone;
+        to->least[c] = fmin(a, b);
+        to->most[c] = fmax(a, b);
+    }
+    return status;
+}
+
+/* The mean of thresholded DCT and adaptive grids, on values of about 0 to 255, whose squares are
+ * finite. */
+static csrec_status start(job *j, double *signal, csrec_recover_report *report,
+                          csrec_error *error) {
+    int64_t channels = j->m->channels;
+    double tone = (double)j->picture.tone;
+    csrec_measurement scaled = *j->m;
+    scaled.y = malloc((size_t)(scaled.n * channels) * sizeof *scaled.y);
+    if (!scaled.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    scaled.sigma *= fabs(j->units.gain) / tone;
+    scaled.scale[0] = 0.0;
+    scaled.scale[1] = 255.0;
+    for (int64_t i = 0; i < scaled.n; i++)
+        for (int64_t c = 0; c < channels; c++)
+            scaled.y[i * channels + c] =
+                (double)j->picture.y[scaled.index[i] * channels + c] / tone;
+    csrec_recover_options options;
+    csrec_recover_defaults(&scaled, &options);
+    options.basis = "dct";
+    options.solve.solver = "threshold";
+    options.mean = true;
+    options.seed = j->options->seed;
+    options.threads = j->options->threads;
+    options.solve.progress = j->options->solve.progress;
+    options.solve.context = j->options->solve.context;
+    csrec_whole whole;
+    csrec_status status = scale_whole(j, tone, &whole, error);
+    if (!status)
+        status = csrec_recover_basis(&scaled, &whole, &options, &csrec_backend_cpu, signal, report,
+                                     error);
+    csrec_whole_clear(&whole);
+    free(scaled.y);
+    j->stopped = !status && report->outcome == CSREC_INTERRUPTED;
+    for (int64_t i = 0; i < j->entries * channels && !status; i++)
+        j->picture.u[i] =
+            j->mask[i / channels] && j->picture.keep ? j->picture.y[i] : (float)(tone * signal[i]);
+    return status;
+}
+
+static csrec_status read_patches(void *context, int64_t first, int64_t count, float *X,
+                                 csrec_error *error) {
+    const job *j = context;
+    (void)error;
+    for (int64_t i = 0; i < count; i++) csrec_fit_cut(&j->picture, first + i, X + i * j->mixture.d);
+    return CSREC_OK;
+}
+
+/* Edges and cosines about the picture's mean, of its variance. */
+static csrec_status start_edges(job *j, csrec_error *error) {
+    const csrec_fit_picture *p = &j->picture;
+    int64_t count = j->entries * j->m->channels;
+    double mean = 0.0, variance = 0.0;
+    for (int64_t i = 0; i < count; i++) mean += p->u[i] / (double)count;
+    for (int64_t i = 0; i < count; i++)
+        variance += (p->u[i] - mean) * (p->u[i] - mean) / (double)count;
+    return csrec_gmm_start_edges(p->patch_height, p->patch_width, mean, fmax(variance, LEAST),
+                                 &j->mixture, error);
+}
+
+/* Without a model: the mixture of the estimate's patches, unless they are all the same. */
+static csrec_status start_mixture(job *j, csrec_error *error) {
+    csrec_data data = {csrec_fit_count(&j->picture), j->mixture.d, read_patches, j};
+    csrec_learn_options o = {.components = j->mixture.K,
+                             .rounds = LEARNING,
+                             .least = LEAST,
+                             .seed = j->options->seed,
+                             .threads = j->picture.threads,
+                             .progress = j->options->solve.progress,
+                             .context = j->options->solve.context};
+    csrec_model *model = NULL;
+    csrec_status status = csrec_gmm_learn(&data, &o, &model, &j->stopped, error);
+    if (status == CSREC_DATA) return start_edges(j, error);
+    if (status || j->stopped) return status;
+    csrec_mixture_clear(&j->mixture);
+    status = csrec_mixture_from(model, &j->mixture, error);
+    csrec_model_destroy(model);
+    return status;
+}
+
+static void deliver(const job *j, double *signal) {
+    for (int64_t i = 0; i < j->entries * j->m->channels; i++)
+        signal[i] = ((double)j->picture.u[i] - j->units.offset) / j->units.gain;
+    csrec_samples_restore(j->m, signal);
+}
+
+/* Lengths in the units of the patches, where squares are finite. */
+static void note_round(int round, double energy, void *context) {
+    const job *j = context;
+    double whole = 0.0;
+    for (int64_t i = 0; i < j->m->n * j->m->channels; i++) {
+        double y = j->units.gain * j->m->y[i];
+        whole += y * y;
+    }
+    deliver(j, j->signal);
+    csrec_record_add(j->record, round, energy, whole, csrec_record_error(j->record, j->signal));
+}
+
+static csrec_status run(job *j, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (!j->options->model) status = start_mixture(j, error);
+    j->picture.team = &j->team;
+    j->picture.round_done = j->record ? note_round : NULL;
+    j->picture.context = j;
+    if (!status && !j->stopped)
+        status = csrec_fit_run(&j->picture, &j->mixture, j->set.rounds, j->set.adapt, error);
+    j->stopped = j->stopped || csrec_team_stopped(&j->team);
+    return status;
+}
+
+csrec_status csrec_recover_gmm(const csrec_measurement *measurement, const csrec_whole *whole,
+                               const csrec_recover_options *options, double unit, double *signal,
+                               csrec_recover_report *report, csrec_error *error) {
+    double began = csrec_seconds();
+    job j = {.m = measurement, .whole = whole, .options = options, .unit = unit};
+    csrec_status status = check_picture(measurement, options, error);
+    if (!status) status = read_settings(&j, error);
+    if (status) return status;
+    csrec_shape_count(&measurement->shape, &j.entries);
+    j.picture.threads = csrec_threads(options->threads);
+    if (j.picture.threads > THREADS_MOST) j.picture.threads = THREADS_MOST;
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"gmm", 0, 0, -1.0});
+    status = set_up(&j, error);
+    j.record = csrec_history_record(options->history, 0, "rounds of the mixture", "round", -1);
+    j.signal = signal;
+    if (!status) status = start(&j, signal, report, error);
+    if (!status && !j.stopped) status = run(&j, error);
+    if (!status) {
+        deliver(&j, signal);
+        report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED;
+        report->residual = csrec_samples_residual(measurement, signal);
+        report->seconds_pursuit = csrec_seconds() - began;
+    }
+    csrec_team_end(&j.team);
+    csrec_mixture_clear(&j.mixture);
+    free(j.values);
+    free(j.mask);
+    return status;
+}
+
+/* Seconds of one thread, for an entry of a patch's covariance: each round of learning and of
+ * choosing, by component; each round of conditioning. */
+static const double PER_POSTERIOR = 4e-11, PER_CONDITION = 2.5e-10;
+
+csrec_need csrec_need_of_gmm(const csrec_task *task) {
+    const csrec_param *p = csrec_solver_gmm.params;
+    const csrec_model *model = task->options->model;
+    double value[4], joint = 1.0, channels = (double)task->channels;
+    for (int i = 0; i < 4; i++) value[i] = csrec_task_param(task, &p[i]);
+    double K = value[0], rounds = value[1], edge = value[2], d = edge * edge;
+    if (model) {
+        const csrec_array *means = csrec_model_array(model, "means");
+        int64_t each;
+        csrec_shape shape = csrec_model_shape(model, &each);
+        K = (double)means->shape.dim[0];
+        d = (double)means->shape.dim[1];
+        joint = (double)each;
+        edge = (double)(shape.dim[0] < shape.dim[1] ? shape.dim[0] : shape.dim[1]);
+    }
+    double step = fmin(value[3], edge), entries = (double)task->entries;
+    double count = entries / (step * step) * (channels / joint);
+    csrec_recover_options own = {.basis = "dct", .mean = true, .solve.solver = "threshold"};
+    csrec_task first = csrec_task_with(task, &own);
+    csrec_need start = csrec_need_of_basis(&first);
+    double values = (8.0 * channels + 1.0) * entries;
+    double learning = model ? 0.0 : LEARNING * count * K * d * d;
+    double work = PER_POSTERIOR * (learning + rounds * count * K * d * d) +
+                  PER_CONDITION * rounds * count * d * d * 2.0;
+    return (csrec_need){
+        values + fmax(start.bytes + 8.0 * (double)task->n * channels,
+                      csrec_signal_bytes(task) + csrec_fit_run_bytes(count, K, d, task->threads)),
+        start.seconds + csrec_task_share(task, work, THREADS_MOST)};
+}

@@ -1,0 +1,30 @@
+/* patch.h - patches conditioned on their samples, one table an instruction set. */
+#ifndef CSREC_METHOD_MIXTURE_PATCH_H
+#define CSREC_METHOD_MIXTURE_PATCH_H
+
+enum { CSREC_PATCH_LANES = 16, CSREC_PATCH_ROWS = 256 };
+
+/* A Gaussian and the sampled entries of one patch. stride: d up to whole CSREC_PATCH_LANES; entries
+ * from d on are 0. */
+typedef struct csrec_patch {
+    int d, stride, n;      /* n: sampled entries */
+    const float *C, *mean; /* [d][stride], [stride] */
+    const int *at;         /* [n] sampled entries */
+    const float *y;        /* [n] */
+    float noise;           /* variance of a sample's */
+    float *V, *u;          /* [n][stride], [n]: room; V becomes L^-1 C_S, C_SS + noise = L L^T */
+    float *x, *variance;   /* [stride] posterior mean, and variance an entry */
+} csrec_patch;
+
+typedef struct csrec_patch_simd {
+    void (*condition)(csrec_patch *p);
+    /* G [stride][stride] += V^T V for n rows of V, where column >= row or in the same tile. */
+    void (*gram)(int n, int stride, const float *V, float *G);
+} csrec_patch_simd;
+
+extern const csrec_patch_simd csrec_patch_generic;
+#if defined(__x86_64__)
+extern const csrec_patch_simd csrec_patch_avx2, csrec_patch_avx512;
+#endif
+
+#endif

@@ -1,0 +1,109 @@
+/* model.c - chooses the recovery that suits a model; a kind of model is a row of the table. */
+#include "method/model.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "learn/model.h"
+#include "method/sparse/sparse.h"
+#include "method/mixture/mixture.h"
+
+typedef csrec_status (*recover_fn)(const csrec_measurement *measurement,
+                                   const struct csrec_whole *whole,
+                                   const csrec_recover_options *options, double unit,
+                                   double *signal, csrec_recover_report *report,
+                                   csrec_error *error);
+
+static const struct {
+    const char *kind, *solver; /* solver: the one name that options may give, NULL: none */
+    const char *basis;         /* which options may name, and then any solver; NULL: none */
+    recover_fn recover;
+} ways[] = {{"pca", NULL, NULL, csrec_recover_pca},
+            {"gmm", "gmm", NULL, csrec_recover_gmm},
+            {"conv", NULL, "conv", csrec_recover_conv}};
+
+enum { WAYS = sizeof ways / sizeof *ways };
+
+csrec_model_units csrec_model_units_of(const csrec_model *model,
+                                       const csrec_measurement *measurement, double unit) {
+    const csrec_array *scale = csrec_model_array(model, "scale");
+    const double *from = measurement->scale, *to = scale ? scale->data : NULL;
+    if (!to || from[0] == from[1]) return (csrec_model_units){unit, 0.0};
+    double gain = (to[1] - to[0]) / (from[1] - from[0]);
+    return (csrec_model_units){gain, to[0] - gain * from[0]};
+}
+
+void csrec_samples_restore(const csrec_measurement *measurement, double *signal) {
+    size_t bytes = (size_t)measurement->channels * sizeof *signal;
+    for (int64_t i = 0; i < measurement->n && !(measurement->sigma > 0.0); i++)
+        memcpy(signal + measurement->index[i] * measurement->channels,
+               measurement->y + i * measurement->channels, bytes);
+}
+
+static double off_sample(const csrec_measurement *m, const double *signal, int64_t i) {
+    return m->y[i] - signal[m->index[i / m->channels] * m->channels + i % m->channels];
+}
+
+/* Samples and what is off are each divided by their largest: a model may be far from the samples. */
+double csrec_samples_residual(const csrec_measurement *measurement, const double *signal) {
+    int64_t count = measurement->n * measurement->channels;
+    double most = 0.0, farthest = 0.0, r = 0.0, y = 0.0;
+    for (int64_t i = 0; i < count; i++) {
+        most = fmax(most, fabs(measurement->y[i]));
+        farthest = fmax(farthest, fabs(off_sample(measurement, signal, i)));
+    }
+    for (int64_t i = 0; i < count && most > 0.0 && farthest > 0.0; i++) {
+        double value = measurement->y[i] / most;
+        double off = off_sample(measurement, signal, i) / farthest;
+        r += off * off;
+        y += value * value;
+    }
+    return y > 0.0 ? fmin(sqrt(r / y) * (farthest / most), DBL_MAX) : 0.0;
+}
+
+/* Samples in units of the model are within what its entries are. */
+static csrec_status check_scales(const csrec_measurement *measurement, const csrec_model *model,
+                                 csrec_error *error) {
+    const csrec_array *scale = csrec_model_array(model, "scale");
+    const double *from = measurement->scale, *to = scale ? scale->data : NULL;
+    if (!to || from[0] == from[1]) return CSREC_OK;
+    csrec_model_units units = csrec_model_units_of(model, measurement, 1.0);
+    bool within = units.gain != 0.0;
+    for (int64_t i = 0; i < measurement->n * measurement->channels && within; i++)
+        within = fabs(units.gain * measurement->y[i] + units.offset) <= CSREC_MODEL_MOST;
+    if (within) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "samples in units of the model are beyond %g: black and white are %g and %g "
+                      "in the model's array 'scale', %g and %g in the measurement's; mend one of "
+                      "both",
+                      CSREC_MODEL_MOST, to[0], to[1], from[0], from[1]);
+}
+
+csrec_status csrec_recover_model(const csrec_measurement *measurement,
+                                 const struct csrec_whole *whole,
+                                 const csrec_recover_options *options, double unit, double *signal,
+                                 csrec_recover_report *report, csrec_error *error) {
+    const char *kind = csrec_model_kind(options->model), *solver = options->solve.solver;
+    if (!signal)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "a model recovers whole signals, not "
+                          "coefficients; leave one of both out");
+    for (int i = 0; i < WAYS; i++) {
+        if (strcmp(ways[i].kind, kind) != 0) continue;
+        const char *basis = ways[i].basis;
+        if (csrec_basis_wanted(options) && !(basis && strcmp(basis, options->basis) == 0))
+            return csrec_fail(error, CSREC_ARGUMENT,
+                              "a model of kind %s knows no basis '%s'; leave it out", kind,
+                              options->basis);
+        if (solver && !basis && (!ways[i].solver || strcmp(solver, ways[i].solver) != 0))
+            return csrec_fail(error, CSREC_ARGUMENT,
+                              "a model of kind %s is not for solver %s; leave one of both out",
+                              kind, solver);
+        csrec_status status = check_scales(measurement, options->model, error);
+        if (status) return status;
+        return ways[i].recover(measurement, whole, options, unit, signal, report, error);
+    }
+    return csrec_fail(error, CSREC_UNSUPPORTED, "there is no recovery with models of kind %s",
+                      kind);
+}

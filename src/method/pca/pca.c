@@ -1,0 +1,228 @@
+/* pca.c - recovery by a model of principal components: coefficients from the samples alone.
+ *
+ * x = mean + Phi_all^T z + e with z ~ N(0, Lambda), e ~ N(0, s2) (Tipping and Bishop 1999). With
+ * the sampled columns Phi [N, k] the posterior mean of z solves (Phi^T Phi + s2 Lambda^-1) z =
+ * Phi^T (y - mean). With z = Lambda^(1/2) u and Lambda^(1/2) Phi^T Phi Lambda^(1/2) = Q D Q^T it is
+ * u = Q c / (D + s2), so that s2 can be searched at no cost: it maximises the likelihood of the
+ * samples. */
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/team.h"
+#include "learn/lapack.h"
+#include "learn/model.h"
+#include "method/estimate.h"
+#include "method/model.h"
+#include "recover/recover.h"
+
+enum { ROWS = 1024, TRUST = 10 };
+
+typedef struct job {
+    const csrec_measurement *m;
+    csrec_model_units units;
+    int64_t n, k, samples; /* entries of a vector; components; sampled entries */
+    const double *mean, *components, *variances;
+    double noise, energy;  /* energy: ||y - mean||^2 */
+    double *B, *Q, *D, *c; /* [k][k], [k][k] rows, [k], [k] */
+    double *b, *z, *root;  /* [k]; root: of the variances */
+    double *Phi, *rest;    /* [ROWS][k], [ROWS] */
+    csrec_team team;
+} job;
+
+/* ------------------------------------------------------------------ setting up */
+
+static csrec_status check(const csrec_measurement *m, const csrec_model *model,
+                          csrec_error *error) {
+    int64_t channels;
+    csrec_shape shape = csrec_model_shape(model, &channels);
+    bool same = shape.dims == m->shape.dims && channels == m->channels;
+    for (int d = 0; same && d < shape.dims; d++) same = shape.dim[d] == m->shape.dim[d];
+    if (same) return CSREC_OK;
+    char has[128] = "", needs[128] = "";
+    for (int d = 0; d < shape.dims && d < 4; d++)
+        snprintf(has + strlen(has), sizeof has - strlen(has), "%lld x ", (long long)shape.dim[d]);
+    for (int d = 0; d < m->shape.dims && d < 4; d++)
+        snprintf(needs + strlen(needs), sizeof needs - strlen(needs), "%lld x ",
+                 (long long)m->shape.dim[d]);
+    return csrec_fail(error, CSREC_DATA,
+                      "model: array 'shape': is for %s%lld channels and the samples are of %s%lld; "
+                      "learn from aligned pictures of that size",
+                      has, (long long)channels, needs, (long long)m->channels);
+}
+
+static void clear(job *j) {
+    free(j->B);
+    free(j->b);
+    free(j->Phi);
+}
+
+static csrec_status allocate(job *j) {
+    size_t k = (size_t)j->k;
+    j->B = malloc(2 * k * k * sizeof *j->B);
+    j->b = malloc(5 * k * sizeof *j->b);
+    j->Phi = malloc(ROWS * (k + 1) * sizeof *j->Phi);
+    if (!j->B || !j->b || !j->Phi) return CSREC_MEMORY;
+    j->Q = j->B + k * k;
+    j->z = j->b + k;
+    j->D = j->b + 2 * k;
+    j->c = j->b + 3 * k;
+    j->root = j->b + 4 * k;
+    for (size_t a = 0; a < k; a++) j->root[a] = sqrt(j->variances[a]);
+    j->rest = j->Phi + ROWS * k;
+    return CSREC_OK;
+}
+
+/* Rows of Phi and of y - mean for sampled entries first .. first + count - 1. */
+static void gather(job *j, int64_t first, int64_t count) {
+    int64_t channels = j->m->channels;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t sample = first + i;
+        int64_t at = j->m->index[sample / channels] * channels + sample % channels;
+        double y = j->units.gain * j->m->y[sample] + j->units.offset;
+        j->rest[i] = y - j->mean[at];
+        for (int64_t a = 0; a < j->k; a++)
+            j->Phi[i * j->k + a] = j->root[a] * j->components[a * j->n + at];
+    }
+}
+
+/* B = Lambda^(1/2) Phi^T Phi Lambda^(1/2), b = Lambda^(1/2) Phi^T (y - mean). */
+static void sum_samples(job *j) {
+    int k = (int)j->k;
+    memset(j->B, 0, (size_t)(j->k * j->k) * sizeof *j->B);
+    memset(j->b, 0, (size_t)j->k * sizeof *j->b);
+    for (int64_t first = 0; first < j->samples; first += ROWS) {
+        int count = (int)(j->samples - first < ROWS ? j->samples - first : ROWS);
+        csrec_progress progress = {"pca", first, j->samples, -1.0};
+        if (csrec_team_report(&j->team, &progress)) return;
+        gather(j, first, count);
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, k, count, 1.0, j->Phi, k, 1.0, j->B, k);
+        cblas_dgemv(CblasRowMajor, CblasTrans, count, k, 1.0, j->Phi, k, j->rest, 1, 1.0, j->b, 1);
+        for (int i = 0; i < count; i++) j->energy += j->rest[i] * j->rest[i];
+    }
+}
+
+static csrec_status diagonalise(job *j, csrec_error *error) {
+    csrec_status status = csrec_eigen_largest((int)j->k, j->B, (int)j->k, j->D, j->Q, error);
+    if (status) return status;
+    for (int64_t a = 0; a < j->k; a++) {
+        j->D[a] = fmax(j->D[a], 0.0);
+        j->c[a] = cblas_ddot((int)j->k, j->Q + a * j->k, 1, j->b, 1);
+    }
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ the noise */
+
+/* -2 log likelihood of the samples where the noise has variance s2, and of s2 where the model's own
+ * counts as TRUST samples: few samples cannot tell it. */
+static double cost(const job *j, double s2, double own) {
+    double sum = (double)j->samples * log(s2) + TRUST * (log(s2) + own / s2), fit = j->energy;
+    for (int64_t a = 0; a < j->k; a++) {
+        sum += log1p(j->D[a] / s2);
+        fit -= j->c[a] * j->c[a] / (j->D[a] + s2);
+    }
+    return sum + fmax(fit, 0.0) / s2;
+}
+
+static double search_noise(const job *j) {
+    double mean = 0.0, best = INFINITY, at = 0.0;
+    for (int64_t a = 0; a < j->k; a++) mean += j->variances[a] / (double)j->n;
+    double own = fmax(j->noise, 1e-6 * mean), low = log(1e-3 * own);
+    double high = log(fmax(1e3 * own, j->energy / (double)j->samples));
+    enum { STEPS = 48 };
+    for (int round = 0; round < 3; round++) {
+        double step = (high - low) / STEPS;
+        best = INFINITY;
+        for (int i = 0; i <= STEPS; i++) {
+            double value = cost(j, exp(low + i * step), own);
+            if (value >= best) continue;
+            best = value;
+            at = low + i * step;
+        }
+        low = at - step;
+        high = at + step;
+    }
+    return exp(at);
+}
+
+/* ------------------------------------------------------------------ */
+
+static void solve(job *j) {
+    double sigma = fabs(j->units.gain) * j->m->sigma;
+    double s2 = sigma > 0.0 ? sigma * sigma + j->noise : search_noise(j);
+    memset(j->z, 0, (size_t)j->k * sizeof *j->z);
+    for (int64_t a = 0; a < j->k; a++)
+        cblas_daxpy((int)j->k, j->c[a] / (j->D[a] + s2), j->Q + a * j->k, 1, j->z, 1);
+    for (int64_t a = 0; a < j->k; a++) j->z[a] *= j->root[a];
+}
+
+/* Stopped, without the components that are left: the first are the largest. */
+static void deliver(job *j, double *signal) {
+    memcpy(signal, j->mean, (size_t)j->n * sizeof *signal);
+    for (int64_t a = 0; a < j->k && !csrec_team_poll(&j->team); a++)
+        cblas_daxpy((int)j->n, j->z[a], j->components + a * j->n, 1, signal, 1);
+    for (int64_t i = 0; i < j->n; i++) signal[i] = (signal[i] - j->units.offset) / j->units.gain;
+    csrec_samples_restore(j->m, signal);
+}
+
+csrec_status csrec_recover_pca(const csrec_measurement *measurement,
+                               const struct csrec_whole *whole,
+                               const csrec_recover_options *options, double unit, double *signal,
+                               csrec_recover_report *report, csrec_error *error) {
+    (void)whole;
+    const csrec_model *model = options->model;
+    double began = csrec_seconds();
+    csrec_status status = check(measurement, model, error);
+    if (status) return status;
+    if (options->solve.n_settings)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "a model of kind pca has no parameter '%s'; leave it out",
+                          options->solve.settings[0].name);
+    const csrec_array *components = csrec_model_array(model, "components");
+    job j = {.m = measurement,
+             .units = csrec_model_units_of(model, measurement, unit),
+             .n = components->shape.dim[1],
+             .k = components->shape.dim[0],
+             .samples = measurement->n * measurement->channels,
+             .mean = csrec_model_array(model, "mean")->data,
+             .components = components->data,
+             .variances = csrec_model_array(model, "variances")->data,
+             .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
+    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+                     (csrec_progress){"pca", 0, j.samples, -1.0});
+    status = allocate(&j);
+    bool begun = !status && csrec_blas_begin(1);
+    if (!status && !begun) status = CSREC_MEMORY;
+    if (status) {
+        csrec_fail(error, status, "out of memory for %lld components", (long long)j.k);
+    } else {
+        sum_samples(&j);
+        if (!csrec_team_stopped(&j.team)) status = diagonalise(&j, error);
+    }
+    if (!status) {
+        if (!csrec_team_stopped(&j.team)) solve(&j);
+        deliver(&j, signal);
+        report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_CONVERGED;
+        report->pursuits = report->iterations = 1;
+        report->residual = csrec_samples_residual(measurement, signal);
+        report->seconds_pursuit = csrec_seconds() - began;
+    }
+    if (begun) csrec_blas_end(1);
+    csrec_team_end(&j.team);
+    clear(&j);
+    return status;
+}
+
+/* The samples' Gram matrix, its eigenvectors, and the coefficients of all entries. */
+csrec_need csrec_need_of_pca(const csrec_task *task) {
+    static const double per_product = 1.5e-10, per_eigen = 2.5e-9; /* seconds */
+    double k = (double)csrec_model_array(task->options->model, "components")->shape.dim[0];
+    double samples = (double)(task->n * task->channels);
+    double values = (double)(task->entries * task->channels);
+    return (csrec_need){csrec_signal_bytes(task) + 8.0 * (4.0 * k * k + ROWS * (k + 1.0)),
+                        per_product * (samples * k * (k + 8.0) + 4.0 * values * k) +
+                            per_eigen * k * k * k};
+}

@@ -1,0 +1,41 @@
+/* tones.h - what lies between black and white: methods whose constants are for values of 0 to 255
+ * work in such tones, so that they do the same in any units. */
+#ifndef CSREC_METHOD_TONES_H
+#define CSREC_METHOD_TONES_H
+
+#include "base/error.h"
+
+struct csrec_gaussian_axes; /* of gaussian_colour.h */
+
+/* What a recovery has to know of a whole signal, of which its measurement may be a part: with it
+ * parts are recovered as the whole is. Values in the units of the measurement. */
+typedef struct csrec_whole {
+    double *least, *most;                   /* [channels] of the samples */
+    int64_t n, entries;                     /* samples, and places for them */
+    const struct csrec_gaussian_axes *axes; /* principal colours; NULL: those of the measurement */
+} csrec_whole;
+
+/* A measurement that is the whole. CSREC_MEMORY, as with a copy; clear it even then. */
+csrec_status csrec_whole_of(const csrec_measurement *measurement, csrec_whole *whole,
+                            csrec_error *error);
+csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to,
+                              csrec_error *error);
+void csrec_whole_clear(csrec_whole *whole);
+
+/* Half of white less black: by the measurement's scale, unless the values, of half range `half`, go
+ * far beyond. */
+double csrec_tones_half(const csrec_measurement *measurement, double half);
+
+/* A tone, in the units of y: 1/255 of white less black, 1 where all samples of a channel are equal
+ * and there is no scale. The half range is that of the channel which has most.
+ * middle: NULL or [channels], between each channel's least and most sample. */
+double csrec_tones_unit(const csrec_measurement *measurement, const csrec_whole *whole,
+                        double *middle);
+
+/* More noise than that leaves nothing of a sample; its square is finite in a float. */
+#define CSREC_TONES_NOISE 1e15
+
+/* The noise in tones of `unit`, 0: none; at most CSREC_TONES_NOISE. */
+float csrec_tones_sigma(const csrec_measurement *measurement, double unit);
+
+#endif

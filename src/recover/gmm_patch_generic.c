@@ -1,4 +1,0 @@
-/* gmm_patch_generic.c - conditioning of patches compiled for any processor of the target. */
-#define LANES      4
-#define SIMD_TABLE csrec_patch_generic
-#include "recover/gmm_patch_simd.h"
