@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: libraries, header, tools, manual pages, completions, handbook,
+# What `cmake --install` puts where: libraries, headers, tools, manual pages, completions, handbook,
 # CMake package, pkg-config file. All paths are relative to the prefix, so an installed tree can be
 # moved. Components (runtime, development, tools) become packages: see package.cmake.
 include(CMakePackageConfigHelpers)
@@ -14,6 +14,7 @@ install(TARGETS csrec EXPORT csrecTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LI
 install(TARGETS csrec_static EXPORT csrecStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         COMPONENT development)
 install(FILES include/csrec.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(DIRECTORY include/csrec DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
 # Under /usr the loader finds the library by itself, and zsh looks elsewhere than in /usr/local.
 set(CSREC_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -38,7 +38,7 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME csrecover)
 include(CPack)
 cpack_add_component(runtime DESCRIPTION "Shared library libcsrec.")
 cpack_add_component(development DEPENDS runtime
-                    DESCRIPTION "Header, static library, CMake and pkg-config files of libcsrec.")
+                    DESCRIPTION "Headers, static library, CMake and pkg-config files of libcsrec.")
 cpack_add_component(tools DEPENDS runtime
                     DESCRIPTION "The tools ${CSREC_TOOL_NAMES}, their manual and the handbook.")
 

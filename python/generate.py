@@ -12,11 +12,18 @@ import sys
 import cffi
 
 
-def declarations(header, compiler):
+def with_parts(header):
+    """The text of the header, its own parts in place of their includes. The system's are left out:
+    cffi knows bool, size_t and the int types itself, and their headers are not for its parser."""
+    def part(line):
+        name = re.search('"(.*)"', line[0])
+        return with_parts(os.path.join(os.path.dirname(header), name[1])) if name else ""
     with open(header, encoding="utf-8") as file:
-        text = file.read()
-    # cffi knows bool, size_t and the int types itself; the system's headers are not for its parser.
-    text = re.sub(r"^\s*#\s*include\b.*$", "", text, flags=re.M)
+        return re.sub(r"^\s*#\s*include\b.*$", part, file.read(), flags=re.M)
+
+
+def declarations(header, compiler):
+    text = with_parts(header)
     done = subprocess.run([compiler, "-E", "-P", "-x", "c", "-"], input=text, text=True,
                           capture_output=True)
     if done.returncode:

@@ -17,7 +17,7 @@ TEXTS = ("source", "settings", "backend", "version", "note")
 
 class Model(Mapping[str, np.ndarray]):
     """A learned model: a mapping of array names to read-only arrays, with a kind. What the kinds
-    hold stands in csrec.h, "learned models":
+    hold stands in csrec/learn.h, "models":
 
     pca
         mean [n], components [k, n] (rows orthonormal, largest variance first), variances [k],

@@ -12,7 +12,7 @@ wrong=0
 "$compiler" -E -P "$header" | tr '\n' ' ' | tr ';' '\n' |
     sed -n 's/.*__attribute__((visibility("default")))//p' |
     sed -n 's/^[^(]*[ *]\([A-Za-z_0-9]*\) *(.*/\1/p' | sort >"$work/declared"
-[ "$(grep -c '' "$work/declared")" -eq "$(grep -c '^ *CSREC_API' "$header")" ] || {
+[ "$(grep -c '' "$work/declared")" -eq "$(cat "${header%.h}"/*.h | grep -c '^ *CSREC_API')" ] || {
     echo "abi.sh: not every CSREC_API of $header was understood"
     wrong=1
 }

@@ -36,6 +36,11 @@ expect env LD_LIBRARY_PATH="$library" "$work/pc_shared"
     $(pkg-config --static --cflags --libs csrec | sed 's/-lcsrec/-l:libcsrec.a/')
 expect "$work/pc_static"
 
+for part in "$prefix"/include/csrec/*.h; do # each can be included alone
+    echo "#include <csrec/${part##*/}>" | "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror \
+        -fsyntax-only -I"$prefix/include" -x c - || { echo "$part: not self-contained"; exit 1; }
+done
+
 for tool in "$prefix"/bin/cs*; do # the tools find their library without LD_LIBRARY_PATH
     name=${tool##*/}
     env -u LD_LIBRARY_PATH "$tool" --help >/dev/null || { echo "$tool --help: exit $?"; exit 1; }

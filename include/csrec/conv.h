@@ -1,0 +1,108 @@
+/* csrec/conv.h - convolutions of neural networks, and filters learned from pictures. */
+#ifndef CSREC_CONV_H
+#define CSREC_CONV_H
+
+#include "learn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ convolution --------------- */
+
+/* A two-dimensional convolution as neural networks have it (a correlation: the kernel is not
+ * turned round), NCHW, float, one group. [H, W] is size, [Kh, Kw] kernel, and so on:
+ *   Ho = (H + 2 ph - dh (Kh - 1) - 1) / sh + 1, rounded down; Wo likewise
+ *   Y[n][co][ho][wo] = B[co] + sum_ci sum_kh sum_kw W[co][ci][kh][kw]
+ *                               X[n][ci][ho sh - ph + kh dh][wo sw - pw + kw dw],
+ * X being 0 outside. Every product has the order (ci, kh, kw), kw fastest. Computed by im2col in
+ * tiles, so that memory does not grow with the picture. Results depend neither on the number of
+ * threads nor on the workspace; sums are float, their error about 1e-7 of the sum of magnitudes. A
+ * result that is not finite is CSREC_DATA. */
+typedef struct csrec_conv2d {
+    int64_t batch, channels_in, channels_out; /* each >= 1 */
+    int64_t size[2], kernel[2];               /* height, width; each >= 1 */
+    int64_t stride[2], dilation[2];           /* >= 1, or 0: 1 */
+    int64_t padding[2];                       /* >= 0 on both sides of an axis, zeros */
+    int threads;                              /* 0: all cores */
+    const char *backend;                      /* NULL or "auto", "cpu", "cuda" */
+} csrec_conv2d;
+
+/* out: Ho, Wo. CSREC_ARGUMENT: a number out of range, or a kernel larger than the padded input. */
+CSREC_API csrec_status csrec_conv2d_output(const csrec_conv2d *conv, int64_t out[2],
+                                           csrec_error *error);
+
+/* Bytes of workspace that the passes take, of any alignment; either may be NULL. With packed
+ * weights less is enough; with less than all threads need, but not less than one does, fewer run.
+ */
+CSREC_API csrec_status csrec_conv2d_workspace(const csrec_conv2d *conv, size_t *forward,
+                                              size_t *backward, csrec_error *error);
+
+/* Weights in the layout that the products read, for both passes: worth making where the same W
+ * [channels_out][channels_in][Kh][Kw] meets several inputs. Fits any batch, size, padding of the
+ * same channels, kernel, stride and dilation, on any backend, as W is kept. */
+typedef struct csrec_conv2d_weights csrec_conv2d_weights;
+CSREC_API csrec_status csrec_conv2d_weights_create(const csrec_conv2d *conv, const float *W,
+                                                   csrec_conv2d_weights **weights,
+                                                   csrec_error *error);
+CSREC_API void csrec_conv2d_weights_destroy(csrec_conv2d_weights *weights);
+
+/* Y: [batch][channels_out][Ho][Wo]. W or weights is given, the other NULL; B: [channels_out] or
+ * NULL. CSREC_ARGUMENT: workspace too small, weights of another geometry. */
+CSREC_API csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X,
+                                            const float *W, const csrec_conv2d_weights *weights,
+                                            const float *B, float *Y, void *workspace,
+                                            size_t workspace_bytes, csrec_error *error);
+
+/* Gradients of L = sum(Y dY), each NULL where not wanted: dX as X, needs W or weights; dW as W,
+ * needs X; dB [channels_out]. dW and dB are sums over the batch. Entries of dX that
+ * no output reads become 0. */
+CSREC_API csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X,
+                                             const float *W, const csrec_conv2d_weights *weights,
+                                             const float *dY, float *dX, float *dW, float *dB,
+                                             void *workspace, size_t workspace_bytes,
+                                             csrec_error *error);
+
+/* ------------------------------------------------------------------ filters ------------------- */
+
+/* A gray picture to learn from, whole or sampled. */
+typedef struct csrec_conv_picture {
+    int64_t height, width;
+    const float *values;  /* [height][width], finite where known */
+    const uint8_t *known; /* [height][width], not 0: a sample; NULL: all are */
+} csrec_conv_picture;
+
+/* Zero-initialised fields mean the defaults. */
+typedef struct csrec_conv_learn_options {
+    int64_t filters;    /* K; 0: 64 */
+    int64_t size[2];    /* kh, kw, 1 to 64; 0: 8 */
+    double lambda;      /* weight of the codes, black to white being 1; 0: 0.005 */
+    double base;        /* pixels over which the layer left to no filter is smooth; 0: 8, below 0:
+                           the mean is that layer */
+    double scale[2];    /* values of black and white; equal: the samples' range */
+    int64_t iterations; /* rounds of codes and filters; 0: 40 */
+    int64_t codings;    /* steps on the codes a round; 0: 5 */
+    uint64_t seed;
+    int threads;                /* 0: all cores; the result does not depend on it */
+    const csrec_model *start;   /* of kind conv: goes on from its filters; NULL: from cosines */
+    csrec_progress_fn progress; /* may be NULL; true: stop, with the filters so far */
+    void *context;
+} csrec_conv_learn_options;
+
+/* Filters d_k in which all pictures are sparse: with s_p picture p less its smooth layer, black to
+ * white being 1, M_p its mask and x_p its codes,
+ *     min sum_p 1/2 ||M_p (sum_k a_k d_k * x_pk - s_p)||^2 + lambda sum_p ||x_p||_1,  ||d_k|| = 1,
+ * by proximal gradient steps on x (Beck and Teboulle 2009) and projected gradient steps on d in
+ * turn. Amplitudes a_k = 1 / (1 + f), as in pictures, by the frequency f, in half waves a filter,
+ * of the cosine that filter k starts from. Model of kind conv; its objective never rises from round
+ * to round. Memory: 12 bytes a filter and pixel of the largest picture, 8 of each other.
+ * CSREC_DATA: a sample is not finite or beyond 1e15 of white less black, or none differ. stopped
+ * may be NULL. */
+CSREC_API csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
+                                        const csrec_conv_learn_options *options,
+                                        csrec_model **model, bool *stopped, csrec_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

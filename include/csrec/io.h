@@ -1,0 +1,149 @@
+/* csrec/io.h - files: arrays, pictures, measurements, and files that belong together. */
+#ifndef CSREC_IO_H
+#define CSREC_IO_H
+
+#include "sampling.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ arrays (.npy, .npz) ------- */
+
+/* Reads and writes NumPy .npy (versions 1 to 3). path "-" is stdin / stdout. Fortran order is
+ * transposed while reading, big-endian data are swapped. Writing, here and below, goes to a
+ * temporary name first, renamed at the end (csrec_files). */
+CSREC_API csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error *error);
+CSREC_API csrec_status csrec_array_write(const char *path, const csrec_array *array,
+                                         csrec_error *error);
+
+/* Reads and writes arrays of NumPy .npz archives. Writing: count in 1..64, names as the keyword
+ * arguments of numpy.savez, none twice; members are deflated, large float ones stored. path "-" is
+ * stdin / stdout. */
+CSREC_API csrec_status csrec_npz_read(const char *path, const char *name, csrec_array *array,
+                                      csrec_error *error);
+CSREC_API csrec_status csrec_npz_write(const char *path, int count, const char *const *names,
+                                       const csrec_array *const *arrays, csrec_error *error);
+
+/* ------------------------------------------------------------------ pictures (PNG) ------------ */
+
+/* A PNG as stored: samples 0 .. 2^bits - 1, never scaled. */
+typedef struct csrec_image {
+    csrec_array pixels; /* U8 (bits <= 8) or U16, shape [H, W, C], C = 1 gray or 3 RGB; a palette
+                           is expanded to RGB with bits = 8 */
+    uint8_t *alpha;     /* NULL, or [H*W]: 1 where the pixel is opaque enough to count as a sample
+                           (alpha > 0), 0 where it is fully transparent */
+    int bits;           /* 1, 2, 4, 8 or 16 bits a sample */
+    bool palette;       /* the file had a palette */
+    int64_t partial;    /* pixels whose alpha was neither 0 nor full: their colour is kept as is */
+} csrec_image;
+
+/* path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half the memory that
+ * the machine has free. Writing: shape [H, W] or [H, W, 1|3], U8 or U16 pixels, bits 8 or 16; alpha
+ * NULL or written as an alpha channel (0 or full). */
+CSREC_API csrec_status csrec_image_read(const char *path, csrec_image *image, csrec_error *error);
+CSREC_API csrec_status csrec_image_write(const char *path, const csrec_image *image,
+                                         csrec_error *error);
+CSREC_API void csrec_image_clear(csrec_image *image);
+
+/* A whole signal from a PNG or a NumPy .npy array, told by its first bytes; path "-" is stdin. Of
+ * an array bits is 0, and pixels have its type and shape. Free with csrec_image_clear. */
+CSREC_API csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_error *error);
+
+/* The bytes [n] of the PNG that csrec_image_write would write; free them with free. */
+CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_t *n,
+                                          csrec_error *error);
+
+/* ------------------------------------------------------------------ measurements -------------- */
+
+/* Reads .npz (or .npy containers inside, see README "Measurement files"), .png with transparent
+ * pixels, .png with mask_path (a PNG or .npy whose non-zero pixels are samples), or .csv of
+ * coordinates and values. mask_path may be NULL. path "-" is stdin; its format is found from its
+ * first bytes. The result is checked: finite, distinct, in range, not empty. */
+CSREC_API csrec_status csrec_measurement_read(const char *path, const char *mask_path,
+                                              csrec_measurement *measurement, csrec_error *error);
+
+/* The same under watch: where a file holds pattern, seed and count the positions are drawn again,
+ * see csrec_sampling_create_watched. */
+CSREC_API csrec_status csrec_measurement_read_watched(const char *path, const char *mask_path,
+                                                      csrec_progress_fn progress, void *context,
+                                                      csrec_measurement *measurement,
+                                                      csrec_error *error);
+
+/* Writes .npz with y, shape, index (or pattern, seed, count when `procedural` and the pattern is
+ * known), sigma and scale where set; y in measurement->dtype. path "-" is stdout. */
+CSREC_API csrec_status csrec_measurement_write(const char *path,
+                                               const csrec_measurement *measurement,
+                                               bool procedural, csrec_error *error);
+
+/* ------------------------------------------------------------------ files that belong together  */
+
+/* Files that appear together, each whole, or not at all. Adding one writes it, flushed and
+ * synchronised, beside its final name as .csrec-PID-NUMBER.tmp; csrec_files_commit then renames
+ * all. Until then every file of that name is as it was, and csrec_files_destroy removes what was
+ * added. A link is followed: the file it leads to is replaced, the link stays. Path "-" is stdout;
+ * that, devices and pipes are written while they are added. The functions csrec_..._write are
+ * these with one file. One object is of one thread at a time. */
+typedef struct csrec_files csrec_files;
+
+/* Zero-initialised fields mean the defaults. */
+typedef struct csrec_files_options {
+    bool no_sync; /* leaves fsync out, of files and folders: a power cut may then lose or empty what
+                     was just written; a killed process may not */
+    bool dated;   /* the files get `date` as the time of their last change, not now */
+    int64_t date; /* seconds since 1970-01-01 UTC */
+    /* One line of ASCII, at most 60000 bytes, that tells what the files were made from, or NULL. It
+     * must last as long as the files. Each holds it as "csrec-fingerprint: LINE": a PNG as a tEXt
+     * chunk "Comment" at its end, an .npy as a second record behind the array (numpy.load reads the
+     * first), an .npz as an array `fingerprint`; bytes, and what goes to stdout, a device or a
+     * pipe, stay as they are. */
+    const char *fingerprint;
+} csrec_files_options;
+
+#define CSREC_FINGERPRINT "csrec-fingerprint: "
+
+/* options NULL: the defaults. CSREC_MEMORY. */
+CSREC_API csrec_status csrec_files_create(const csrec_files_options *options, csrec_files **files,
+                                          csrec_error *error);
+
+/* Each writes what csrec_array_write, csrec_npz_write, csrec_image_write or csrec_measurement_write
+ * would, with their errors, or n bytes as they are; csrec_files_add_model adds a model (learn.h).
+ */
+CSREC_API csrec_status csrec_files_add_array(csrec_files *files, const char *path,
+                                             const csrec_array *array, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_npz(csrec_files *files, const char *path, int count,
+                                           const char *const *names,
+                                           const csrec_array *const *arrays, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_image(csrec_files *files, const char *path,
+                                             const csrec_image *image, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
+                                                   const csrec_measurement *measurement,
+                                                   bool procedural, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_bytes(csrec_files *files, const char *path,
+                                             const void *bytes, size_t n, csrec_error *error);
+
+/* Renames all, in the order in which they were added, and synchronises their folders before and
+ * after. CSREC_FILE: before the first rename nothing is changed; between two of them, which only a
+ * folder that changes meanwhile can cause, the line names those that are replaced. The object is
+ * empty afterwards in any case. */
+CSREC_API csrec_status csrec_files_commit(csrec_files *files, csrec_error *error);
+CSREC_API void csrec_files_destroy(csrec_files *files);
+
+/* The fingerprint of a file of any format, found near its end; "" if it has none, or one that
+ * `room` bytes cannot hold. CSREC_FILE: cannot be read. */
+CSREC_API csrec_status csrec_fingerprint_read(const char *path, char *text, size_t room,
+                                              csrec_error *error);
+
+/* Size and CRC-32 (that of zlib) of the bytes of a regular file. CSREC_UNSUPPORTED: "-", a pipe, a
+ * device, a folder; CSREC_FILE: cannot be read. */
+CSREC_API csrec_status csrec_file_checksum(const char *path, uint64_t *bytes, uint32_t *crc,
+                                           csrec_error *error);
+
+/* Removes temporaries from the folder of the file `path` that no process holds: those of killed
+ * runs. A live writer holds its own with flock. Returns how many were removed. */
+CSREC_API int csrec_files_sweep(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

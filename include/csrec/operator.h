@@ -1,0 +1,75 @@
+/* csrec/operator.h - linear operators: what was measured, and what it is sparse in. */
+#ifndef CSREC_OPERATOR_H
+#define CSREC_OPERATOR_H
+
+#include "haar.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct csrec_operator csrec_operator;
+
+/* What an operator is made from; fields that its type does not use are ignored. Arrays are copied;
+ * operators in `first`, `second` must outlive the one made from them. */
+typedef struct csrec_operator_spec {
+    const char *name;         /* a name of csrec_operator_info */
+    int64_t m;                /* samples (rows of A); dct, wavelet, conv, mask: entries of index */
+    int levels;               /* haar: L; wavelet: levels of the decomposition, 0: as many as fit */
+    const uint64_t *rows;     /* haar: [m] ascending distinct rows */
+    csrec_columns columns;    /* haar */
+    int64_t n;                /* dense: columns */
+    const double *matrix;     /* dense: [m * n] row-major, finite, columns of any length */
+    const csrec_shape *shape; /* dct, wavelet, conv, mask: the signal's shape */
+    const int64_t *index; /* dct, wavelet, conv, mask: [m] sampled positions, distinct; NULL: all */
+    int block, step;      /* dct: edge of a block, 4 to 32, and distance between blocks */
+    const char *kind;     /* wavelet: "haar", "cdf53" or "cdf97" */
+    const csrec_operator *first, *second; /* chain: A = second first, first.m == second.n */
+    const double *filters; /* conv: [n_filters][kernel], finite; atoms are filters at every place
+                              that meets the signal, x is [n_filters][shape + kernel - 1] */
+    int64_t n_filters;
+    const int64_t *kernel; /* conv: [shape->dims] extents of a filter */
+    int threads;           /* conv: that a product may use; 0: one */
+    /* Where forward, adjoint, norms and correlations are computed: NULL, "auto" (both cpu), "cpu",
+     * "cuda". With cuda the operator's data stay on the device and vectors go there and back in
+     * every call (docs/cuda.md); a chain's factors must be on cuda too. CSREC_DEVICE: no device. */
+    const char *backend;
+} csrec_operator_spec;
+
+/* A is m x n. For `haar`, n is the number of distinct columns, ascending by column number. */
+CSREC_API csrec_status csrec_operator_create(const csrec_operator_spec *spec, csrec_operator **A,
+                                             csrec_error *error);
+CSREC_API void csrec_operator_destroy(csrec_operator *A);
+CSREC_API void csrec_operator_size(const csrec_operator *A, int64_t *m, int64_t *n);
+CSREC_API csrec_status csrec_operator_forward(const csrec_operator *A, const double *x, double *y);
+CSREC_API csrec_status csrec_operator_adjoint(const csrec_operator *A, const double *y, double *x);
+
+/* norms[j] = ||a_j||_2, [n]. c[j] = <a_j, r> / ||a_j||, 0 for a column of zeros. a = column j, [m].
+ * An operator that has no way of its own pays n forward products for the norms. */
+CSREC_API csrec_status csrec_operator_column_norms(const csrec_operator *A, double *norms);
+CSREC_API csrec_status csrec_operator_correlate(const csrec_operator *A, const double *r,
+                                                double *c);
+CSREC_API csrec_status csrec_operator_column(const csrec_operator *A, int64_t j, double *a);
+
+/* Rows of the table of operators, for help texts: name and brief of entry i, false past the end. */
+CSREC_API bool csrec_operator_info(int i, const char **name, const char **brief);
+
+/* A parameter of a solver or of a basis: what --set takes. */
+typedef struct csrec_param {
+    const char *name;
+    double value, least, most; /* default and range, ends included */
+    const char *help;
+} csrec_param;
+
+/* Parameter i of operator `number`, one that csrec_recover takes as a basis; NULL past the end. */
+CSREC_API const csrec_param *csrec_operator_param(int number, int i);
+
+typedef struct csrec_setting {
+    const char *name;
+    double value;
+} csrec_setting;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* csrec/status.h - status codes, errors, progress, devices: what every other header needs. */
+#ifndef CSREC_STATUS_H
+#define CSREC_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define CSREC_API
+#else
+#define CSREC_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(NAME, text): the one list of status codes. */
+#define CSREC_STATUS_LIST(X)                                                                       \
+    X(OK, "success")                                                                               \
+    X(ARGUMENT, "argument out of range")                                                           \
+    X(MEMORY, "out of memory")                                                                     \
+    X(FILE, "file cannot be opened, read or written")                                              \
+    X(FORMAT, "file is not in the expected format")                                                \
+    X(DATA, "data are not usable: not finite, repeated, out of range or inconsistent")             \
+    X(UNSUPPORTED, "not supported by this build or this combination")                              \
+    X(DEVICE, "the compute device failed or is missing")                                           \
+    X(STOPPED, "stopped by the progress callback")
+
+typedef enum csrec_status {
+#define CSREC_STATUS_ENUM(name, text) CSREC_##name,
+    CSREC_STATUS_LIST(CSREC_STATUS_ENUM)
+#undef CSREC_STATUS_ENUM
+} csrec_status;
+
+typedef struct csrec_error {
+    char text[512]; /* one line, no newline at its end */
+} csrec_error;
+
+/* The text of a status; never NULL. */
+CSREC_API const char *csrec_status_text(csrec_status status);
+
+/* "major.minor.patch" of the library in use. */
+CSREC_API const char *csrec_version(void);
+
+/* ------------------------------------------------------------------ progress ------------------ */
+
+typedef struct csrec_progress {
+    const char *stage;   /* what is being done */
+    int64_t done, total; /* iterations (or grids) done and at most to do; total 0: unknown */
+    double residual;     /* ||r|| / ||y||, or a negative number where not known */
+} csrec_progress;
+
+/* Return true to stop. Called on the thread that made the call, and only during the call, at most
+ * about every 10 ms of work. No lock is held meanwhile: it may call the library again, and other
+ * threads' calls go on. Calls inside of it may find one thread. */
+typedef bool (*csrec_progress_fn)(const csrec_progress *progress, void *context);
+
+/* ------------------------------------------------------------------ devices ------------------- */
+
+/* Line i of the listing of backends and their devices: the backend's name, and into text what the
+ * device is or why it cannot be used. false past the end. */
+CSREC_API bool csrec_backend_info(int i, const char **name, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
