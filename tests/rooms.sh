@@ -1,0 +1,139 @@
+#!/bin/sh
+# rooms.sh [ROOT] - includes point down only: prints each #include of src, kernels and shim that
+# points up or aside, and exits 1.
+#
+# A room is a folder of src and its mirror in kernels. Its files include their own room and rooms on
+# lines above it in the table; rooms of one line do not know each other. Besides:
+#   include/     may be included by all
+#   src          includes nothing of kernels and shim
+#   kernels      also include shim
+#   shim         includes kernels/device and src/base only
+#   src/cli      includes include/ only
+# Python reads include/ only, by its generator.
+set -eu
+cd "${1:-$(dirname "$0")/..}"
+
+rooms='
+base
+device io
+haar conv
+operator
+solver
+learn
+method
+method/grids method/adaptive
+method/sparse
+method/frames
+method/gaussian method/mixture method/pca method/conv
+recover
+'
+
+# Lines "FILE HEADER" that are known to break the rule. The list may only become shorter: a line
+# that is no longer needed is an error too.
+known='
+src/method/pca/pca.c recover/recover.h
+src/method/model.c method/sparse/sparse.h
+src/method/model.c method/mixture/mixture.h
+src/method/adaptive/adaptive.c recover/recover.h
+src/method/sparse/sparse.c recover/normal.h
+src/method/sparse/sparse.c recover/recover.h
+src/method/gaussian/gaussian.c recover/recover.h
+src/method/grids/grids.c recover/recover.h
+src/method/history.h method/grids/grid.h
+src/method/conv/conv.c recover/recover.h
+src/method/estimate.c method/adaptive/adaptive.h
+src/method/estimate.c method/sparse/sparse.h
+src/method/estimate.c method/gaussian/gaussian.h
+src/method/estimate.c method/mixture/mixture.h
+src/method/mixture/mixture.c recover/recover.h
+src/device/threshold.h operator/operator.h
+src/device/cuda.c kernels/method/adaptive/engine.h
+src/device/cuda.c kernels/conv/engine.h
+src/device/cuda.c kernels/method/gaussian/engine.h
+src/device/cuda.c kernels/method/grids/engine.h
+src/device/cuda.c kernels/learn/learn.h
+src/device/cuda.c kernels/operator/engine.h
+src/device/cuda.c kernels/learn/engine.h
+src/device/cuda.c kernels/method/frames/engine.h
+src/device/cuda.c kernels/device/device.h
+src/device/cuda.c kernels/haar/transform.h
+src/device/learn.c learn/lapack.h
+src/device/omp.h operator/operator.h
+src/device/cpu.c recover/recover.h
+src/device/statistics.c learn/statistics.h
+kernels/operator/engine.c kernels/solver/omp.h
+kernels/method/adaptive/engine.c method/sparse/sparse.h
+kernels/method/adaptive/engine.c method/gaussian/gaussian.h
+kernels/method/grids/singly.c recover/recover.h
+kernels/method/grids/batches.c recover/recover.h
+kernels/method/grids/engine.c recover/recover.h
+kernels/haar/operator.h kernels/operator/operator.h
+kernels/haar/operator.c operator/operator.h
+kernels/haar/operator.c operator/haar.h
+'
+
+grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src kernels shim |
+    awk -v rooms="$rooms" -v known="$known" '
+    BEGIN {
+        lines = split(rooms, line, "\n")
+        for (i = 1; i <= lines; i++) {
+            names = split(line[i], name, " ")
+            for (j = 1; j <= names; j++) rank[name[j]] = i
+        }
+        lines = split(known, line, "\n")
+        for (i = 1; i <= lines; i++) if (line[i] != "") expected[line[i]] = 1
+    }
+
+    # src, kernels, shim, cli, or include for a header of include/.
+    function side(path) {
+        if (path ~ /^src\/cli\//) return "cli"
+        return substr(path, 1, index(path, "/") - 1)
+    }
+
+    # The longest folder of the path, without its side, that the table has; "" if none.
+    function room(path) {
+        sub(/^[^\/]*\//, "", path)
+        while (sub(/\/[^\/]*$/, "", path)) if (path in rank) return path
+        return ""
+    }
+
+    # The path of a header from the root, as the compiler finds it.
+    function resolved(header, file) {
+        if (header ~ /^csrec(\.h$|\/)/) return "include/" header
+        if (header ~ /^(kernels|shim)\//) return header
+        if (header ~ /\//) return "src/" header
+        sub(/[^\/]*$/, "", file)
+        return file header
+    }
+
+    function allowed(file, target,    from, to, a, b) {
+        from = side(file); to = side(target)
+        if (to == "include") return 1
+        if (from == "cli" || to == "cli") return from == to
+        if (from == "shim" || to == "shim")
+            return from == "kernels" || from == to || (from == "shim" && room(target) == "base") ||
+                (from == "shim" && to == "kernels" && room(target) == "device")
+        if (from == "src" && to == "kernels") return 0
+        a = room(file); b = room(target)
+        return a != "" && b != "" && (a == b || rank[b] < rank[a])
+    }
+
+    {
+        split($0, part, ":")
+        text = substr($0, length(part[1]) + length(part[2]) + 3)
+        split(text, quoted, "\"")
+        if (allowed(part[1], resolved(quoted[2], part[1]))) next
+        key = part[1] " " quoted[2]
+        if (key in expected) { seen[key] = 1; next }
+        print part[1] ":" part[2] ": " text
+        wrong = 1
+    }
+
+    END {
+        for (key in expected) if (!(key in seen)) {
+            print "rooms.sh: take this line off the list of known ones: " key
+            wrong = 1
+        }
+        exit wrong
+    }'
+echo "includes point down only"
