@@ -148,6 +148,9 @@ for page in README.md docs/*.md; do
         grep -qF "(${page#docs/})" docs/README.md || bad "docs/README.md: does not lead to $page"
 done
 if [ "$update" != --update ]; then
+    for page in docs/notebook/*.md; do
+        check_links "$page"
+    done
     for tool in src/cli/cs*.c; do
         tool=${tool##*/}
         check_examples "${tool%.c}"
