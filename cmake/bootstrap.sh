@@ -1,9 +1,9 @@
 # bootstrap.sh - what samples/demo.sh, tests/run.sh and .ci/run share: install what is missing,
-# configure once, build. Sourced by them with the repository's root as working directory.
+# configure, build. Sourced by them with the repository's root as working directory.
 
 CSREC_LIBRARIES='libpng:1.6.30:libpng-dev zlib:1.2.11:zlib1g-dev libzip:1.7:libzip-dev
-    openblas:0.3.20:libopenblas-dev
-    cmocka:1.1.5:libcmocka-dev'
+    openblas:0.3.20:libopenblas-dev'
+CSREC_TEST_LIBRARIES='cmocka:1.1.5:libcmocka-dev'
 CSREC_CMAKE=3.25
 
 say() { printf '%s\n' "$*"; }
@@ -36,9 +36,9 @@ fuzzer_links() { compiles '#include <stddef.h>
     int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n) { return data && n ? 0 : 0; }' \
     clang -fsanitize=fuzzer,address,undefined; }
 
-# module:minimum:package of each missing or too old library, as packages.
+# missing_libraries MODULE:MINIMUM:PACKAGE...: the packages of those that are missing or too old.
 missing_libraries() {
-    for library in $CSREC_LIBRARIES; do
+    for library in "$@"; do
         package=${library##*:}
         module=${library%%:*}
         version=${library#*:}
@@ -48,15 +48,20 @@ missing_libraries() {
 
 clang_has_openmp() { compiles 'int main(void) { return 0; }' clang -fopenmp; }
 
-# Prints the apt names of what is missing to configure, build and test; $1 = fuzz: with clang, too,
-# long: and with its OpenMP, for the long forms of the tests.
+# Prints the apt names of what is missing to configure and build; $1 = demo: without tests, fuzz: with
+# clang, too, long: and with its OpenMP, for the long forms of the tests.
 missing_packages() {
     main_compiles -fopenmp || echo gcc libc6-dev
     cmake_reached || echo cmake
     have_program ninja || echo ninja-build
     have_program pkg-config || echo pkg-config
+    # Word splitting is meant: one library a word.
+    # shellcheck disable=SC2086
+    missing_libraries $CSREC_LIBRARIES
+    [ "${1:-}" != demo ] || return 0
+    # shellcheck disable=SC2086
+    missing_libraries $CSREC_TEST_LIBRARIES
     have_program python3 || echo python3
-    missing_libraries
     [ -z "${1:-}" ] || fuzzer_links || echo clang libclang-rt-dev
     [ "${1:-}" != long ] || clang_has_openmp || echo libomp-dev
 }
@@ -72,7 +77,7 @@ install_packages() {
         $root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
 }
 
-# bootstrap_packages [fuzz | long]: stops with the names of the packages if they cannot be had.
+# bootstrap_packages [demo | fuzz | long]: stops with the names of the packages if they cannot be had.
 bootstrap_packages() {
     # Word splitting is meant: one package a word.
     # shellcheck disable=SC2046
@@ -90,12 +95,22 @@ bootstrap_packages() {
     }
 }
 
-# bootstrap_build PRESET: configures if its folder is not configured yet, and builds.
+# bootstrap_build PRESET: configures its folder, which demo.sh may have configured without tests, and
+# builds.
 bootstrap_build() {
     folder=build
     [ "$1" = default ] || folder=build-$1
-    if ! [ -f "$folder/build.ninja" ]; then
-        cmake --preset "$1" || exit 1
-    fi
+    cmake --preset "$1" || exit 1
     cmake --build --preset "$1" || exit 1
+}
+
+# bootstrap_demo TARGET...: builds these in build; a new folder has no tests, and kernels only if the
+# machine has a GPU.
+bootstrap_demo() {
+    if ! [ -f build/build.ninja ]; then
+        cuda=OFF
+        nvidia-smi -L 2>/dev/null | grep -q GPU && cuda=AUTO
+        cmake --preset default -DCSREC_TESTS=OFF -DCSREC_CUDA=$cuda || exit 1
+    fi
+    cmake --build build --target "$@" || exit 1
 }

@@ -1,16 +1,16 @@
 #!/bin/sh
-# demo.sh [FOLDER] - compressive rendering from a fresh clone: installs what is missing (apt), builds,
-# traces a quarter of a picture's pixels, recovers the rest, and compares with the full rendering.
-# Writes FOLDER/demo.png (demo-out/demo.png): samples, recovery, truth, error times 4.
-# SIZE=384 samples/demo.sh made docs/demo.png; without SIZE the picture is 512 x 512.
+# demo.sh [FOLDER] - compressive rendering from a fresh clone: installs what is missing (apt), builds
+# what it needs, traces a quarter of a picture's pixels, recovers the rest, and compares with the full
+# rendering. Writes FOLDER/demo.png (demo-out/demo.png): samples, recovery, truth, error times 4.
+# The picture has SIZE x SIZE pixels, 384 by default.
 set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 out=${1:-demo-out}
-size=${SIZE:-512}
-bootstrap_packages
-bootstrap_build default
+size=${SIZE:-384}
+bootstrap_packages demo
+bootstrap_demo csrecover cssample cslearn raytrace panels
 mkdir -p "$out"
 
 say "Tracing a quarter of the pixels, then all of them for comparison ..."
