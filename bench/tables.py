@@ -311,6 +311,26 @@ def solvers(results):
         f"One thread. {' '.join(dense(data))} {named(data['machine'])}; bench/run.sh peers.")
 
 
+PRESETS = {"threshold": "`csrecover --quality balanced`", "gaussian": "`csrecover --quality best`"}
+FIRST = ("Delaunay linear", "Clough-Tocher cubic", "biharmonic (scikit-image)",
+         "split Bregman (PyLops)", "OMP (scikit-learn)", *PRESETS)
+
+
+def first(results):
+    """README's table: the rows of peers that a user would choose from; the presets by their names,
+    as peers.py runs the solvers that they stand for."""
+    data = results("peers")
+    rates = [r["rate"] for r in data["pictures"][0]["rates"]]
+    at = {r["method"]: r["rates"] for r in data["pictures"]}
+    rows = [(PRESETS.get(name, name), *(f"{each['psnr']:.2f}" for each in at[name]),
+             seconds(at[name][-1]["seconds"])) for name in FIRST]
+    header = ("method", *(f"dB at {100 * rate:.0f} %" for rate in rates),
+              f"s at {100 * rates[-1]:.0f} %")
+    return table(header, rows) + (
+        "\n\nMean PSNR over five pictures (camera, astronaut, chelsea, moon, brick), one thread. "
+        f"{named(data['machine'])}; bench/run.sh peers.")
+
+
 def sidebyside(results):
     data = results("sidebyside")
     rows = [(r["method"], r["lines"], f"{r['psnr']:.2f}", seconds(r["seconds"]))
@@ -379,7 +399,7 @@ def silences(results):
 
 
 TABLES = {"speed": speed, "targets": targets, "memory": memory, "scale": scale,
-          "quality": quality, "pictures": quality, "cuda": cuda, "solvers": solvers,
+          "quality": quality, "pictures": quality, "first": first, "cuda": cuda, "solvers": solvers,
           "sidebyside": sidebyside, "learn": learn, "family": family,
           "estimate": estimates, "silences": silences}
 # The closing comment may be missing, or lie beyond the next opening one: then it is put in.

@@ -1,7 +1,7 @@
 #!/bin/bash
-# figures.sh BUILD [methods] - makes the pictures of docs/choosing.md (docs/figures/*.png), writes the
-# tables beside them, and the strip of README.md, from a scene that is traced, sampled and recovered
-# here. About a minute. methods: the strip alone.
+# figures.sh BUILD [README] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
+# and writes the tables beside them, from a scene that is traced, sampled and recovered here. About a
+# minute. README: its pictures alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
@@ -36,8 +36,8 @@ place() {
 methods() {
     raytrace --width 160 --height 160 --full -o "$work/small.png" >/dev/null
     cssample "$work/small.png" -o "$work/small.npz" --rate 0.10
-    for way in nearest linear; do
-        interpolate "$way" "$work/small.npz" "$work/m-$way.png"
+    for method in nearest linear; do
+        interpolate "$method" "$work/small.npz" "$work/m-$method.png"
     done
     csrecover "$work/small.npz" -o "$work/m-haar.png" --quiet
     csrecover "$work/small.npz" -o "$work/m-dct.png" --quiet --basis dct
@@ -49,8 +49,19 @@ methods() {
         gaussian="$work/m-gaussian.png" truth="$work/small.png"
 }
 
+# The first picture of README.md, from the files that users recover; samples/example.png was made by
+# raytrace --width 360 --height 240 --full, samples/example.npz by cssample --rate 0.1.
+example() {
+    interpolate linear samples/example.npz "$work/linear.png"
+    csrecover samples/example.npz -o "$work/example.png" --quiet --quality best
+    strip --truth samples/example.png --zoom 4,199,99 --dot 3 -o docs/figures/example.png \
+        "10 % of the pixels=samples/example.npz" "linear interpolation=$work/linear.png" \
+        csrecover="$work/example.png" truth=samples/example.png
+}
+
+example
 methods
-[ "${2:-}" != methods ] || exit 0
+[ "${2:-}" != README ] || exit 0
 
 head_of() { printf '| %s | dB | SSIM | seconds |\n| --- | ---: | ---: | ---: |\n' "$1"; }
 

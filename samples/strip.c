@@ -1,6 +1,6 @@
-/* strip.c - puts pictures of equal size side by side, several rows if asked: PNGs, and measurement
- * files, shown as their samples on grey. Below them their labels, and their PSNR against the truth.
- */
+/* strip.c - puts pictures of equal size side by side, in several rows if asked: PNGs, and
+ * measurement files, shown as their samples on gray. Below each picture: a part of it, enlarged
+ * (--zoom), its label, and its PSNR against the truth. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,17 @@
 #include "cli/canvas.h"
 #include "csrec.h"
 
-enum { GAP = 6, UNKNOWN = 48, MOST = 32, DOT = 2 /* pixels of a dot of the font */ };
-enum { LINE = 10 * DOT, CAPTION = 2 * LINE };
+enum { GAP = 6, UNKNOWN = 48, MOST = 32, LINE = 10 /* dots of the font */ };
 
 static const char usage[] =
-    "strip [--rows R] [--truth truth.png] -o strip.png [LABEL=]picture.png|scan.npz ...\n";
+    "strip [--rows R] [--truth truth.png] [--zoom TIMES,X,Y] [--dot PIXELS] -o strip.png\n"
+    "      [LABEL=]picture.png|scan.npz ...\n"
+    "  --zoom TIMES,X,Y  below each picture, enlarged: the part whose corner is column X, row Y\n"
+    "  --dot PIXELS      of the labels' font (2)\n";
 
 typedef struct {
-    int count, rows;
+    int count, rows, dot;
+    int64_t zoom, x, y; /* zoom: 0 without */
     const char *path[MOST], *output, *truth;
     char label[MOST][32];
     bool labelled;
@@ -67,19 +70,41 @@ static void paste(const csrec_image *picture, int64_t top, int64_t left, csrec_i
 }
 
 /* In the middle of `width` pixels from `left`; what does not fit is left out. */
-static void write_line(const char *text, int64_t top, int64_t left, int64_t width,
+static void write_line(const char *text, int size, int64_t top, int64_t left, int64_t width,
                        csrec_image *strip) {
-    int64_t most = (width / DOT + 1) / 6, length = (int64_t)strlen(text);
+    int64_t most = (width / size + 1) / 6, length = (int64_t)strlen(text);
     if (length > most) length = most;
-    left += (width - DOT * (6 * length - 1)) / 2;
+    left += (width - size * (6 * length - 1)) / 2;
     for (int64_t k = 0; k < length; k++)
         for (int dot = 0; dot < 35; dot++) {
             if (!(cli_font_row(text[k], dot / 5) >> (4 - dot % 5) & 1)) continue;
-            int64_t y = top + DOT * (dot / 5 + cli_font_drop(text[k]));
-            for (int i = 0; i < DOT * DOT; i++)
-                memset(pixel_of(strip, y + i / DOT, left + DOT * (6 * k + dot % 5) + i % DOT), 26,
-                       3);
+            int64_t y = top + size * (dot / 5 + cli_font_drop(text[k]));
+            for (int i = 0; i < size * size; i++)
+                memset(pixel_of(strip, y + i / size, left + size * (6 * k + dot % 5) + i % size),
+                       26, 3);
         }
+}
+
+/* The part of --zoom at the top left, enlarged to at most the picture's size; the rest is white. */
+static void enlarge(const arguments *a, const csrec_image *picture, int64_t top, int64_t left,
+                    csrec_image *strip) {
+    const int64_t *dim = picture->pixels.shape.dim;
+    for (int64_t y = 0; y < dim[0]; y++)
+        for (int64_t x = 0; x < dim[1]; x++) {
+            int64_t from_y = a->y + y / a->zoom, from_x = a->x + x / a->zoom;
+            if (from_y < dim[0] && from_x < dim[1])
+                memcpy(pixel_of(strip, top + y, left + x), pixel_of(picture, from_y, from_x), 3);
+        }
+}
+
+/* A white frame around the part that is enlarged. */
+static void frame(const arguments *a, const int64_t *dim, int64_t top, int64_t left,
+                  csrec_image *strip) {
+    int64_t height = dim[0] / a->zoom, width = dim[1] / a->zoom;
+    for (int64_t y = a->y; y <= a->y + height && y < dim[0]; y++)
+        for (int64_t x = a->x; x <= a->x + width && x < dim[1]; x++)
+            if (y == a->y || y == a->y + height || x == a->x || x == a->x + width)
+                memset(pixel_of(strip, top + y, left + x), 255, 3);
 }
 
 /* Of the values in the files, whole numbers; infinite of the truth itself. */
@@ -98,11 +123,11 @@ static void caption(const arguments *a, int i, const csrec_image *picture, int64
     const csrec_image *truth = &picture[MOST];
     int64_t width = picture[i].pixels.shape.dim[1];
     char text[32];
-    write_line(a->label[i], top + DOT, left, width, strip);
+    write_line(a->label[i], a->dot, top + a->dot, left, width, strip);
     if (!a->truth || strstr(a->path[i], ".npz")) return;
     double psnr = quality(&picture[i], truth);
     snprintf(text, sizeof text, "%.2f dB", psnr);
-    if (isfinite(psnr)) write_line(text, top + DOT + LINE, left, width, strip);
+    if (isfinite(psnr)) write_line(text, a->dot, top + (LINE + 1) * a->dot, left, width, strip);
 }
 
 static csrec_status read_one(const char *path, const csrec_image *first, csrec_image *picture,
@@ -116,6 +141,18 @@ static csrec_status read_one(const char *path, const csrec_image *first, csrec_i
     return CSREC_DATA;
 }
 
+static void place(const arguments *a, int i, const csrec_image *picture, int64_t top, int64_t left,
+                  csrec_image *strip) {
+    const int64_t *dim = picture[i].pixels.shape.dim;
+    paste(&picture[i], top, left, strip);
+    if (a->zoom) {
+        frame(a, dim, top, left, strip);
+        top += dim[0] + GAP;
+        enlarge(a, &picture[i], top, left, strip);
+    }
+    if (a->labelled) caption(a, i, picture, top + dim[0], left, strip);
+}
+
 /* picture: [MOST + 1], the last the truth. */
 static csrec_status make(const arguments *a, csrec_image *picture, csrec_image *strip,
                          csrec_error *error) {
@@ -127,16 +164,14 @@ static csrec_status make(const arguments *a, csrec_image *picture, csrec_image *
         status = read_one(a->truth, &picture[0], &picture[MOST], error);
     if (status != CSREC_OK) return status;
     const int64_t *dim = picture[0].pixels.shape.dim;
-    int64_t below = a->labelled ? CAPTION : 0, down = dim[0] + below + GAP, across = dim[1] + GAP;
+    int64_t below = a->labelled ? 2 * LINE * a->dot : 0, across = dim[1] + GAP;
+    int64_t down = (a->zoom ? 2 : 1) * (dim[0] + GAP) + below;
     csrec_shape shape = {3, {a->rows * down - GAP, columns * across - GAP, 3}};
     status = csrec_array_create(CSREC_U8, &shape, &strip->pixels);
     if (status != CSREC_OK) return status;
     memset(strip->pixels.data, 255, (size_t)strip->pixels.count);
-    for (int i = 0; i < a->count; i++) {
-        int64_t top = i / columns * down, left = i % columns * across;
-        paste(&picture[i], top, left, strip);
-        if (below) caption(a, i, picture, top + dim[0], left, strip);
-    }
+    for (int i = 0; i < a->count; i++)
+        place(a, i, picture, i / columns * down, i % columns * across, strip);
     strip->bits = 8;
     return csrec_image_write(a->output, strip, error);
 }
@@ -153,6 +188,15 @@ static void add(const char *word, arguments *a) {
     a->count++;
 }
 
+/* TIMES, with X and Y in a; -1 if the text is none of that. */
+static int64_t read_zoom(const char *text, arguments *a) {
+    int zoom = -1, x = -1, y = -1;
+    if (sscanf(text, "%d,%d,%d", &zoom, &x, &y) != 3 || zoom < 1 || x < 0 || y < 0) return -1;
+    a->x = x;
+    a->y = y;
+    return zoom;
+}
+
 static bool parse(int argc, char **argv, arguments *a) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
@@ -161,14 +205,18 @@ static bool parse(int argc, char **argv, arguments *a) {
             a->rows = atoi(argv[++i]);
         else if (strcmp(argv[i], "--truth") == 0 && i + 1 < argc)
             a->truth = argv[++i];
+        else if (strcmp(argv[i], "--dot") == 0 && i + 1 < argc)
+            a->dot = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--zoom") == 0 && i + 1 < argc)
+            a->zoom = read_zoom(argv[++i], a);
         else
             add(argv[i], a);
     }
-    return a->output && a->count > 0 && a->rows > 0;
+    return a->output && a->count > 0 && a->rows > 0 && a->dot > 0 && a->zoom >= 0;
 }
 
 int main(int argc, char **argv) {
-    arguments a = {.rows = 1};
+    arguments a = {.rows = 1, .dot = 2};
     csrec_error error = {"out of memory"};
     csrec_image picture[MOST + 1] = {0}, strip = {0};
     if (!parse(argc, argv, &a)) {

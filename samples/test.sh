@@ -28,10 +28,10 @@ fi
 psnr() { "$bin/panels" "$@" -o panels.png | sed 's/.*PSNR \(.*\) dB.*/\1/'; }
 "$bin/raytrace" --width 40 --height 30 --rays 4 --rate 1 -o all.npz >/dev/null
 "$bin/raytrace" --width 40 --height 30 --rays 4 --full -o all.png >/dev/null
-for way in nearest linear; do
-    "$bin/interpolate" $way all.npz same.png
-    [ "$(psnr all.npz same.png all.png)" = inf ] || { echo "interpolate $way: not the samples"; exit 1; }
-    "$bin/interpolate" $way scan.npz $way.png
+for method in nearest linear; do
+    "$bin/interpolate" $method all.npz same.png
+    [ "$(psnr all.npz same.png all.png)" = inf ] || { echo "interpolate $method: not the samples"; exit 1; }
+    "$bin/interpolate" $method scan.npz $method.png
 done
 echo "$(psnr scan.npz linear.png truth.png) $(psnr scan.npz nearest.png truth.png)" |
     awk '{ exit !($1 > $2 + 1) }' || { echo "interpolate: linear no better than nearest"; exit 1; }
@@ -41,6 +41,9 @@ echo "$(psnr scan.npz linear.png truth.png) $(psnr scan.npz nearest.png truth.pn
 size_of() { od -An -tu1 -j16 -N8 "$1" | awk '{ print 256 * $3 + $4, 256 * $7 + $8 }'; }
 [ "$(size_of plain.png)" = "198 64" ] || { echo "strip: $(size_of plain.png)"; exit 1; }
 [ "$(size_of labelled.png)" = "300 104" ] || { echo "strip: $(size_of labelled.png)"; exit 1; }
+# below: a gap of 6, the part enlarged, two lines of ten dots of 3 pixels
+"$bin/strip" --zoom 4,8,8 --dot 3 -o zoomed.png samples=scan.npz truth.png
+[ "$(size_of zoomed.png)" = "198 194" ] || { echo "strip: $(size_of zoomed.png)"; exit 1; }
 if "$bin/strip" -o wrong.png truth.png all.png 2>/dev/null || [ -e wrong.png ]; then
     echo "strip: took pictures of two sizes"
     exit 1

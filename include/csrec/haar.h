@@ -58,7 +58,7 @@ typedef struct csrec_product {
 } csrec_product;
 
 /* All inner products <r, Psi_i> with the non-zero columns of the sampled Haar matrix, in ascending
- * column order (Park 2015, section 2.4; shared worked example in the README).
+ * column order (Park 2015, section 2.4; worked example in docs/pursuit.md).
  *   levels    L, 0 <= L <= 62, M = 2^L
  *   n         N, 1 <= N <= M
  *   rows      [n] ascending, distinct, < M

@@ -56,7 +56,7 @@ CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **by
 
 /* ------------------------------------------------------------------ measurements -------------- */
 
-/* Reads .npz (or .npy containers inside, see README "Measurement files"), .png with transparent
+/* Reads .npz (or .npy containers inside, see docs/files.md), .png with transparent
  * pixels, .png with mask_path (a PNG or .npy whose non-zero pixels are samples), or .csv of
  * coordinates and values. mask_path may be NULL. path "-" is stdin; its format is found from its
  * first bytes. The result is checked: finite, distinct, in range, not empty. */

@@ -108,10 +108,9 @@ static const cli_tool tool = {
     .brief = "Recovers a whole picture or signal from some of its entries.",
     .synopsis = "INPUT... [-o OUT.png|OUT.npy|FOLDER/] [OPTION...]",
     .details =
-        "INPUT is a measurement: .npz (see README, \"Measurement files\"), a .png whose "
-        "transparent pixels are unknown, a .png with --mask, a .csv of coordinates and values, or "
-        "- "
-        "for stdin. Without options of the pursuit, the ones that suit the input are taken.\n"
+        "INPUT is a measurement: .npz (the manual page lists its arrays), a .png whose transparent "
+        "pixels are unknown, a .png with --mask, a .csv of coordinates and values, or - for stdin. "
+        "If you give no solver options, defaults are chosen for the input.\n"
         "Several inputs go on after one that fails; those that failed are listed at the end. "
         "Neighbours that were sampled at the same places, such as the frames of a sequence, are "
         "recovered together where the method treats channels by themselves, with the same "

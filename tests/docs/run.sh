@@ -56,6 +56,8 @@ check_blocks() { # PAGE: its blocks run one after another in one folder
 fresh_inputs() {
     rm -rf "$work/here" "$work/blocks"
     mkdir "$work/here" "$work/blocks"
+    ln -s "$build" "$work/here/build" # as in a clone, for README.md
+    ln -s "$source/samples" "$work/here/samples"
     (cd "$work/here" && "$build/tests/inputs") || bad "no inputs"
 }
 
