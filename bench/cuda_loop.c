@@ -1,5 +1,5 @@
-/* cuda_loop.c - pursuits on the device: an iteration of the grid loop, an atom of the speculative
- * pursuit, both against one CPU core in the same run; and a volume of 2^30 entries. */
+/* cuda_loop.c - pursuits on the device: an atom of the speculative pursuit and an iteration of the
+ * reference pursuit, both against one CPU core in the same run; and a volume of 2^30 entries. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,9 @@
 #include "bench.h"
 #include "device.h"
 #include "haar/eager.h"
-#include "kernels/haar/levels.h"
-#include "kernels/method/grids/loop.h"
+#include "haar/pursuit.h"
+#include "kernels/haar/reference.h"
+#include "kernels/method/grids/speculate.h"
 #include "problem.h"
 
 typedef struct options {
@@ -22,9 +23,9 @@ typedef struct options {
 } options;
 
 typedef struct figures {
-    double grid_us, ahead_us, cpu_us, levels_us; /* an iteration */
+    double speculative_us, cpu_us, reference_us, reference_cpu_us; /* an iteration */
     int64_t atoms;
-    csrec_loop_report grid, ahead;
+    csrec_speculate_report report;
     bool same; /* atoms and residual of the speculative pursuit equal the CPU's */
 } figures;
 
@@ -41,15 +42,16 @@ static uint64_t hash_atoms(const csrec_atoms *atoms, double residual) {
 }
 
 /* The shortest pursuit of a few; the atoms of the last. */
-static uint64_t solve(const bench_problem *p, const csrec_loop_options *o, int repeats,
-                      csrec_loop_report *best) {
-    csrec_loop_problem q = {p->levels, p->n, p->rows, p->y, CSREC_COLUMNS_TWO_SIDED};
+static uint64_t solve(const bench_problem *p, const csrec_speculate_options *o, int repeats,
+                      csrec_speculate_report *best) {
+    csrec_speculate_problem q = {p->levels, p->n, p->rows, p->y, CSREC_COLUMNS_TWO_SIDED};
     uint64_t hash = 0;
     for (int k = 0; k < repeats; k++) {
-        csrec_loop_report report;
+        csrec_speculate_report report;
         csrec_error error;
         csrec_atoms atoms;
-        if (csrec_loop_solve(&q, o, &atoms, NULL, &report, &error)) bench_fail("loop", error.text);
+        if (csrec_speculate_solve(&q, o, &atoms, &report, &error))
+            bench_fail("pursuit", error.text);
         hash = hash_atoms(&atoms, report.solve.residual);
         csrec_atoms_clear(&atoms);
         if (k == 0 || report.pursuit_ms < best->pursuit_ms) *best = report;
@@ -79,49 +81,61 @@ static double solve_cpu(const bench_problem *p, int64_t atoms, uint64_t *hash) {
     return seconds;
 }
 
+/* Seconds an iteration, the first left out. */
+static double iterate(const csrec_pursuit_type *type, const bench_problem *p, int iterations) {
+    csrec_tree tree;
+    void *state;
+    bench_check(csrec_tree_create(p->levels, p->n, p->rows, CSREC_COLUMNS_TWO_SIDED, &tree),
+                "tree");
+    bench_check(type->create(&tree, p->y, &state), "reference pursuit");
+    double begin = 0.0;
+    for (int k = 0; k <= iterations; k++) {
+        if (k == 1) begin = bench_seconds();
+        if (type->select(state) < 0.0 || !type->update(state))
+            bench_fail("reference pursuit", "failed");
+    }
+    double seconds = bench_seconds() - begin;
+    type->destroy(state);
+    csrec_tree_clear(&tree);
+    return seconds / iterations;
+}
+
 static void write_row(bench_json *json, const char *signal, const bench_problem *p,
                       const figures *f) {
-    printf("%-10s %5.1f | %8.2f %-6s | %8.3f %8lld %8lld %8lld | %8.3f %7.1f %9.0f %s\n", signal,
-           log2((double)p->n), f->grid_us, f->grid.shared ? "shared" : "memory", f->ahead_us,
-           (long long)f->ahead.rounds, (long long)f->ahead.top, (long long)f->ahead.undone,
-           f->cpu_us, f->cpu_us / f->ahead_us, f->levels_us, f->same ? "equal" : "DIFFERENT");
+    const csrec_speculate_report *r = &f->report;
+    printf("%-10s %5.1f | %8.3f %8lld %8lld %8lld | %8.3f %7.1f | %9.1f %9.0f | %s\n", signal,
+           log2((double)p->n), f->speculative_us, (long long)r->rounds, (long long)r->top,
+           (long long)r->undone, f->cpu_us, f->cpu_us / f->speculative_us, f->reference_us,
+           f->reference_cpu_us, f->same ? "equal" : "DIFFERENT");
     fflush(stdout);
     bench_json_begin(json, NULL, '{');
     bench_json_text(json, "signal", signal);
     bench_json_integer(json, "n", p->n);
     bench_json_integer(json, "levels", p->levels);
-    bench_json_number(json, "grid_iteration_us", f->grid_us);
-    bench_json_bool(json, "grid_in_shared_memory", f->grid.shared);
-    bench_json_number(json, "speculative_atom_us", f->ahead_us);
-    bench_json_integer(json, "speculative_atoms", f->ahead.solve.iterations);
-    bench_json_integer(json, "rounds", f->ahead.rounds);
-    bench_json_integer(json, "picks_above_the_cut", f->ahead.top);
-    bench_json_integer(json, "picks_taken_back", f->ahead.undone);
-    bench_json_number(json, "build_ms", f->ahead.build_ms);
-    bench_json_number(json, "result_ms", f->ahead.result_ms);
+    bench_json_number(json, "speculative_atom_us", f->speculative_us);
+    bench_json_integer(json, "speculative_atoms", r->solve.iterations);
+    bench_json_integer(json, "rounds", r->rounds);
+    bench_json_integer(json, "picks_above_the_subtrees", r->top);
+    bench_json_integer(json, "picks_taken_back", r->undone);
+    bench_json_number(json, "build_ms", r->build_ms);
+    bench_json_number(json, "result_ms", r->result_ms);
     bench_json_number(json, "cpu_atom_us", f->cpu_us);
-    bench_json_number(json, "levels_iteration_us", f->levels_us);
+    bench_json_number(json, "reference_iteration_us", f->reference_us);
+    bench_json_number(json, "reference_cpu_iteration_us", f->reference_cpu_us);
     bench_json_bool(json, "equal_to_cpu", f->same);
     bench_json_end(json, '}');
 }
 
 static void measure(bench_json *json, const char *signal, const bench_problem *p,
                     const options *o) {
-    figures f = {.atoms = p->n / 4};
-    csrec_loop_options grid = {.way = CSREC_LOOP_GRID,
-                               .stop = {.atoms = f.atoms < 20000 ? f.atoms : 20000}};
-    csrec_loop_options ahead = {.way = CSREC_LOOP_SPECULATE, .stop = {.atoms = f.atoms}};
-    solve(p, &grid, 2, &f.grid);
-    uint64_t hash = solve(p, &ahead, 2, &f.ahead), expected = hash;
-    f.grid_us = f.grid.pursuit_ms * 1e3 / (double)f.grid.solve.iterations;
-    f.ahead_us = f.ahead.pursuit_ms * 1e3 / (double)f.ahead.solve.iterations;
-    f.cpu_us = NAN;
+    figures f = {.atoms = p->n / 4, .cpu_us = NAN, .reference_cpu_us = NAN};
+    csrec_speculate_options speculate = {.stop = {.atoms = f.atoms}};
+    uint64_t hash = solve(p, &speculate, 2, &f.report), expected = hash;
+    f.speculative_us = f.report.pursuit_ms * 1e3 / (double)f.report.solve.iterations;
     if (o->cpu) f.cpu_us = solve_cpu(p, f.atoms, &expected) * 1e6 / (double)f.atoms;
     f.same = hash == expected;
-    csrec_error error;
-    if (csrec_cuda_levels_pursuit(p->levels, p->n, p->rows, p->y, CSREC_COLUMNS_TWO_SIDED, 200,
-                                  NULL, NULL, NULL, &f.levels_us, &error))
-        bench_fail("levels", error.text);
+    f.reference_us = iterate(&csrec_cuda_pursuit_reference, p, 200) * 1e6;
+    if (o->cpu) f.reference_cpu_us = iterate(&csrec_pursuit_reference, p, 3) * 1e6;
     write_row(json, signal, p, &f);
 }
 
@@ -132,9 +146,8 @@ static void measure_subtrees(bench_json *json, const bench_problem *p) {
     snprintf(name, sizeof name, "subtrees_%lld", (long long)p->n);
     bench_json_begin(json, name, '[');
     for (int32_t size = 1024; size <= 16384; size *= 2) {
-        csrec_loop_options o = {
-            .way = CSREC_LOOP_SPECULATE, .subtree = size, .stop = {.atoms = p->n / 4}};
-        csrec_loop_report r;
+        csrec_speculate_options o = {.subtree = size, .stop = {.atoms = p->n / 4}};
+        csrec_speculate_report r;
         solve(p, &o, 2, &r);
         double us = r.pursuit_ms * 1e3 / (double)r.solve.iterations;
         printf("  %5d %8.3f %8lld %8lld\n", size, us, (long long)r.rounds, (long long)r.undone);
@@ -210,19 +223,18 @@ static void measure_volume(bench_json *json, const options *o) {
     bench_problem p = volume(o->volume);
     double made = bench_seconds();
     int64_t atoms = (int64_t)(o->share * (double)p.n);
-    csrec_loop_options ahead = {.way = CSREC_LOOP_SPECULATE,
-                                .subtree = o->subtree,
-                                .stop = {.atoms = atoms, .epsilon = 1e-9}};
-    csrec_loop_problem q = {p.levels, p.n, p.rows, p.y, CSREC_COLUMNS_TWO_SIDED};
-    csrec_loop_report r;
+    csrec_speculate_options speculate = {.subtree = o->subtree,
+                                         .stop = {.atoms = atoms, .epsilon = 1e-9}};
+    csrec_speculate_problem q = {p.levels, p.n, p.rows, p.y, CSREC_COLUMNS_TWO_SIDED};
+    csrec_speculate_report r;
     csrec_error error;
     csrec_atoms found;
     double start = bench_seconds();
-    if (csrec_loop_solve(&q, &ahead, &found, NULL, &r, &error)) bench_fail("volume", error.text);
+    if (csrec_speculate_solve(&q, &speculate, &found, &r, &error)) bench_fail("volume", error.text);
     double seconds = bench_seconds() - start;
     printf("volume: M = 2^%d, N = %lld, made in %.1f s: %lld atoms, residual %.5f, %.2f s in all\n"
            "  upload and tree %.2f s, pursuit %.2f s, result %.2f s; device memory %.2f GiB; "
-           "%lld rounds, %lld above the cut, %lld taken back, %lld subtrees\n",
+           "%lld rounds, %lld above the subtrees, %lld taken back, %lld subtrees\n",
            p.levels, (long long)p.n, made - begin, (long long)r.solve.iterations, r.solve.residual,
            seconds, r.build_ms * 1e-3, r.pursuit_ms * 1e-3, r.result_ms * 1e-3,
            (double)r.bytes / (1 << 30), (long long)r.rounds, (long long)r.top, (long long)r.undone,
@@ -244,8 +256,8 @@ static void measure_volume(bench_json *json, const options *o) {
 }
 
 static void measure_table(bench_json *json, const options *o) {
-    printf("%-10s %5s | %8s %-6s | %8s %8s %8s %8s | %8s %7s %9s\n", "signal", "N", "grid us",
-           "state", "ahead us", "rounds", "top", "undone", "CPU us", "faster", "levels us");
+    printf("%-10s %5s | %8s %8s %8s %8s | %8s %7s | %9s %9s | us an atom, an iteration\n", "signal",
+           "N", "one", "rounds", "top", "undone", "CPU", "faster", "reference", "on CPU");
     bench_json_begin(json, "pursuits", '[');
     for (int log_n = 12; log_n <= o->largest; log_n += 2)
         for (int signal = log_n == 18 ? 0 : BENCH_PICTURE; signal < BENCH_SIGNALS; signal++) {

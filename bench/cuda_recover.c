@@ -1,6 +1,6 @@
-/* cuda_recover.c - whole recoveries: the device by either way against all CPU cores, by number and
- * size of signals, which is where csrec_cuda_choose_way and csrec_cuda_pays come from; 64 grids of
- * a 1024 x 1024 picture; transfers with and without pinned buffers.
+/* cuda_recover.c - whole recoveries: the device by either engine against all CPU cores, by number
+ * and size of signals, which is where csrec_cuda_grids_choose and csrec_cuda_pays come from; 64
+ * grids of a 1024 x 1024 picture; transfers with and without pinned buffers.
  *
  *     bench_cuda_recover [--json FILE] [--all]
  *     bench_cuda_recover --picture FILE.png     only writes the picture
@@ -29,18 +29,19 @@ static csrec_measurement picture(int64_t side, int64_t channels) {
     return m;
 }
 
-/* The shorter of two runs; ways: -1 the CPU, else csrec_cuda_way. */
-static double seconds_of(int way, const csrec_measurement *m, const csrec_recover_options *options,
-                         double *signal, csrec_recover_report *best) {
+/* The shorter of two runs; ways: -1 the CPU, else csrec_cuda_grids_engine. */
+static double seconds_of(int engine, const csrec_measurement *m,
+                         const csrec_recover_options *options, double *signal,
+                         csrec_recover_report *best) {
     double least = INFINITY;
     for (int k = 0; k < 2; k++) {
         csrec_error error;
         csrec_recover_report report = {0};
         double start = bench_seconds();
-        csrec_status status = way < 0
-                                  ? csrec_recover_grids(m, options, signal, NULL, &report, &error)
-                                  : csrec_cuda_recover_grids_by((csrec_cuda_way)way, m, options,
-                                                                signal, NULL, &report, &error);
+        csrec_status status =
+            engine < 0 ? csrec_recover_grids(m, options, signal, NULL, &report, &error)
+                       : csrec_cuda_recover_grids_by((csrec_cuda_grids_engine)engine, m, options,
+                                                     signal, NULL, &report, &error);
         double seconds = bench_seconds() - start;
         if (status) bench_fail("recovery", error.text);
         if (seconds < least && best) *best = report;
@@ -63,23 +64,24 @@ static void measure_choice(bench_json *json, int64_t side, int64_t channels, int
     size_t bytes = (size_t)(side * side * channels) * sizeof(double);
     double *a = malloc(bytes), *b = malloc(bytes);
     double cpu = seconds_of(-1, &m, &options, a, NULL);
-    double batches = seconds_of(CSREC_CUDA_BATCHES, &m, &options, b, NULL);
+    double batches = seconds_of(CSREC_CUDA_GRIDS_BATCHES, &m, &options, b, NULL);
     bool same = memcmp(a, b, bytes) == 0;
-    double singly = NAN;
+    double sequential = NAN;
     if (grids * channels <= 16) {
-        singly = seconds_of(CSREC_CUDA_SINGLY, &m, &options, b, NULL);
+        sequential = seconds_of(CSREC_CUDA_GRIDS_SEQUENTIAL, &m, &options, b, NULL);
         same = same && memcmp(a, b, bytes) == 0;
     }
-    printf("%8lld samples x %4lld signals: CPU %8.2f ms, batches %8.2f ms, singly %8.2f ms %s\n",
-           (long long)m.n, (long long)(grids * channels), cpu * 1e3, batches * 1e3, singly * 1e3,
-           same ? "equal" : "DIFFERENT");
+    printf(
+        "%8lld samples x %4lld signals: CPU %8.2f ms, batches %8.2f ms, sequential %8.2f ms %s\n",
+        (long long)m.n, (long long)(grids * channels), cpu * 1e3, batches * 1e3, sequential * 1e3,
+        same ? "equal" : "DIFFERENT");
     fflush(stdout);
     bench_json_begin(json, NULL, '{');
     bench_json_integer(json, "n", m.n);
     bench_json_integer(json, "signals", grids * channels);
     bench_json_number(json, "cpu_ms", cpu * 1e3);
     bench_json_number(json, "batches_ms", batches * 1e3);
-    bench_json_number(json, "singly_ms", singly * 1e3);
+    bench_json_number(json, "sequential_ms", sequential * 1e3);
     bench_json_bool(json, "equal_to_cpu", same);
     bench_json_end(json, '}');
     free(a);
@@ -110,7 +112,7 @@ static void measure_whole(bench_json *json) {
     csrec_recover_report report;
     bench_json_begin(json, "picture_64_grids", '{');
     bench_json_integer(json, "n", m.n);
-    double device = seconds_of(CSREC_CUDA_CHOOSE, &m, &options, a, &report);
+    double device = seconds_of(CSREC_CUDA_GRIDS_AUTO, &m, &options, a, &report);
     write_stages(json, "device", device, &report);
     csrec_error error;
     double start = bench_seconds();
@@ -193,7 +195,8 @@ static void measure_choices(bench_json *json, bool all) {
     static const struct {
         int64_t channels, grids;
         bool always;
-    } signals[] = {{1, 1, true}, {3, 1, true}, {2, 2, false}, {1, 8, false}, {1, 16, false}, {3, 64, true}};
+    } signals[] = {{1, 1, true},  {3, 1, true},   {2, 2, false},
+                   {1, 8, false}, {1, 16, false}, {3, 64, true}};
     bench_json_begin(json, "choice", '[');
     for (int64_t side = all ? 128 : 256; side <= 2048; side *= all ? 2 : 4)
         for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)

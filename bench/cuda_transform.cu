@@ -1,12 +1,11 @@
-/* cuda_transform.cu - all inner products on the device against its copy bandwidth, and the loop
- * with a launch and a Thrust maximum a level. One JSON object a line.
+/* cuda_transform.cu - all inner products on the device against its copy bandwidth. One JSON object
+ * a line.
  *
  * Bytes counted: rows and r read once, columns and values written once. */
 #include <cmath>
 #include <vector>
 
 #include "device_timing.cuh"
-#include "kernels/haar/levels.h"
 #include "kernels/haar/transform.h"
 
 /* Bytes a second, read and written, of a copy on the device. */
@@ -81,25 +80,6 @@ static void bench_transform(int log_n, csrec_columns columns, double copy) {
     cudaFree(d_value);
 }
 
-static void bench_levels(int log_n) {
-    csrec_error error;
-    const int64_t n = int64_t(1) << log_n, iterations = log_n > 22 ? 3 : 10;
-    std::vector<uint64_t> rows((size_t)n);
-    std::vector<double> r((size_t)n);
-    int levels = sample(n, &rows, &r);
-    int64_t done;
-    double us;
-    for (int warm = 0; warm < 2; warm++)
-        must(csrec_cuda_levels_pursuit(levels, n, rows.data(), r.data(), CSREC_COLUMNS_TWO_SIDED,
-                                       warm ? iterations : 1, NULL, NULL, &done, &us, &error),
-             error);
-    printf(
-        "{\"bench\": \"launch_per_level\", \"log2_n\": %d, \"levels\": %d, \"iterations\": %lld, "
-        "\"us_an_iteration\": %.1f}\n",
-        log_n, levels, (long long)done, us);
-    fflush(stdout);
-}
-
 /* With an argument: the transform of 2^argument samples alone, for a profiler. */
 int main(int argc, char **argv) {
     csrec_error error;
@@ -117,7 +97,5 @@ int main(int argc, char **argv) {
         bench_transform(log_n, CSREC_COLUMNS_PAPER, copy);
         bench_transform(log_n, CSREC_COLUMNS_TWO_SIDED, copy);
     }
-    const int loops[] = {16, 18, 20, 24};
-    for (int log_n : loops) bench_levels(log_n);
     return 0;
 }

@@ -64,7 +64,7 @@ src/device/statistics.c learn/statistics.h
 kernels/operator/engine.c kernels/solver/omp.h
 kernels/method/adaptive/engine.c method/sparse/sparse.h
 kernels/method/adaptive/engine.c method/gaussian/gaussian.h
-kernels/method/grids/singly.c recover/recover.h
+kernels/method/grids/sequential.c recover/recover.h
 kernels/method/grids/batches.c recover/recover.h
 kernels/method/grids/engine.c recover/recover.h
 kernels/haar/operator.h kernels/operator/operator.h

@@ -1,225 +1,150 @@
-/* The pursuits on the device against the eager pursuit: every pick, the result to the bit, and the
- * stopping rules of csrec_solve. */
+/* The paper's loop on the device: every pick of the reference pursuit against the CPU's, in
+ * lock-step; and what csrec_solve makes of it, on an operator of backend cuda, against the eager
+ * pursuit on the CPU: picks in their order, atoms, residual and report to the bit. */
 #include "device.h"
 #include "problem.h"
 
 #include <string.h>
 
-#include "haar/eager.h"
-#include "kernels/method/grids/loop.h"
+#include "kernels/haar/reference.h"
 
 static uint64_t seed;
-
-/* The picks of the eager pursuit, named as the device names them. */
-static int64_t eager_picks(const problem *p, int64_t limit, csrec_loop_pick *log) {
-    csrec_tree tree;
-    assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
-    int32_t *gap = calloc((size_t)p->n, sizeof *gap);
-    csrec_tree_walk walk = csrec_tree_walk_start(&tree);
-    for (csrec_tree_block block; csrec_tree_walk_next(&walk, &block);)
-        if (block.node >= 0) gap[block.node] = block.first + tree.left[block.node] - 1;
-    void *state;
-    assert_ok(csrec_pursuit_eager.create(&tree, p->y, &state));
-    const csrec_eager *e = state;
-    int64_t picks = 0;
-    while (picks < limit) {
-        csrec_pursuit_eager.select(state);
-        int64_t code = -1;
-        if (e->pick.kind == CSREC_PICK_LEFT_LEAF) code = 4 * (int64_t)gap[e->pick.at];
-        if (e->pick.kind == CSREC_PICK_RIGHT_LEAF) code = 4 * ((int64_t)gap[e->pick.at] + 1);
-        if (e->pick.kind == CSREC_PICK_DIFFERENCE) code = 4 * (int64_t)gap[e->pick.at] + 1;
-        if (e->pick.kind == CSREC_PICK_SUM) code = 4 * (int64_t)gap[e->pick.at] + 2;
-        if (!csrec_pursuit_eager.update(state)) break;
-        log[picks++].code = code;
-    }
-    csrec_pursuit_eager.destroy(state);
-    csrec_tree_clear(&tree);
-    free(gap);
-    return picks;
-}
-
-static csrec_loop_problem loop_problem(const problem *p) {
-    csrec_loop_problem q = {p->levels, p->n, p->rows, p->y, p->columns};
-    return q;
-}
-
-/* Atoms, residual and report of csrec_solve. */
-static void same_result(const problem *p, const csrec_loop_options *options) {
-    csrec_operator_spec spec = {
-        .name = "haar", .levels = p->levels, .m = p->n, .rows = p->rows, .columns = p->columns};
-    csrec_operator *A;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    csrec_solve_options solve = {.stop = options->stop};
-    csrec_atoms a = {0}, b = {0};
-    double *ra = malloc((size_t)p->n * sizeof *ra), *rb = malloc((size_t)p->n * sizeof *rb);
-    csrec_solve_report expected;
-    csrec_loop_report report;
-    csrec_error error = {{0}};
-    assert_ok(csrec_solve(A, p->y, &solve, &a, ra, &expected, NULL));
-    csrec_loop_problem q = loop_problem(p);
-    csrec_status status = csrec_loop_solve(&q, options, &b, rb, &report, &error);
-    if (status) print_message("%s\n", error.text);
-    assert_ok(status);
-    assert_int_equal(expected.iterations, report.solve.iterations);
-    assert_int_equal(expected.outcome, report.solve.outcome);
-    assert_true(expected.residual == report.solve.residual);
-    assert_same_atoms(&a, &b);
-    assert_memory_equal(ra, rb, (size_t)p->n * sizeof *ra);
-    csrec_atoms_clear(&a);
-    csrec_atoms_clear(&b);
-    csrec_operator_destroy(A);
-    free(ra);
-    free(rb);
-}
-
-/* The log names every pick. */
-static int64_t same_picks(const problem *p, csrec_loop_options *options, int64_t limit) {
-    csrec_loop_pick *expected = malloc((size_t)limit * sizeof *expected);
-    csrec_loop_pick *found = malloc((size_t)limit * sizeof *found);
-    int64_t picks = eager_picks(p, limit, expected);
-    options->stop = (csrec_stop){.atoms = limit};
-    options->log = found;
-    options->log_capacity = limit;
-    csrec_loop_report report;
-    csrec_loop_problem q = loop_problem(p);
-    assert_ok(csrec_loop_solve(&q, options, NULL, NULL, &report, NULL));
-    assert_int_equal(picks, report.solve.iterations);
-    for (int64_t k = 0; k < picks; k++) assert_int_equal(expected[k].code, found[k].code);
-    free(expected);
-    free(found);
-    return picks;
-}
-
-static csrec_stop random_stop(int64_t n) {
-    csrec_stop stop = {0};
-    switch (check_below(&seed, 4)) {
-    case 0:
-        stop.atoms = 1 + check_below(&seed, 2 * n);
-        break;
-    case 1:
-        stop.epsilon = 0.9 * check_uniform(&seed);
-        break;
-    case 2:
-        stop.min_coefficient = 2.0 * check_uniform(&seed);
-        break;
-    default:
-        break; /* until nothing is left to gain */
-    }
-    return stop;
-}
-
-static void many_cases(csrec_loop_way way, int cases, int64_t largest_n) {
-    int64_t picks = 0;
-    for (int k = 0; k < cases; k++) {
-        problem p = problem_draw(&seed, largest_n, 62);
-        csrec_loop_options options = {.way = way};
-        options.memory = check_below(&seed, 2) != 0;
-        options.blocks = (int)check_below(&seed, 4) * 11; /* 0: as many as are best */
-        options.subtree = 1 + (int32_t)check_below(&seed, 1 + check_below(&seed, 2 * largest_n));
-        if (way == CSREC_LOOP_GRID) picks += same_picks(&p, &options, 3 * p.n + 10);
-        options.log_capacity = 0;
-        options.stop = random_stop(p.n);
-        same_result(&p, &options);
-        problem_drop(&p);
-    }
-    print_message("%d cases, %lld picks one by one\n", cases, (long long)picks);
-}
 
 /* Under a checker of memory or races every step takes a thousand times as long. */
 static bool brief(void) {
     return getenv("CSREC_TEST_BRIEF") != NULL;
 }
 
-static void grid_equals_eager(void **state) {
-    (void)state;
-    if (no_device()) skip();
-    many_cases(CSREC_LOOP_GRID, brief() ? 10 : 600, 60);
-    many_cases(CSREC_LOOP_GRID, brief() ? 1 : 60, brief() ? 300 : 3000);
+static void same_atoms(const problem *p, void *cpu, void *cuda) {
+    csrec_atoms a, b;
+    double *ra = malloc((size_t)p->n * sizeof *ra), *rb = malloc((size_t)p->n * sizeof *rb);
+    assert_ok(csrec_pursuit_reference.result(cpu, p->y, &a, ra));
+    assert_ok(csrec_cuda_pursuit_reference.result(cuda, p->y, &b, rb));
+    assert_same_atoms(&a, &b);
+    assert_memory_equal(ra, rb, (size_t)p->n * sizeof *ra);
+    csrec_atoms_clear(&a);
+    csrec_atoms_clear(&b);
+    free(ra);
+    free(rb);
 }
 
-static void speculation_equals_eager(void **state) {
-    (void)state;
-    if (no_device()) skip();
-    many_cases(CSREC_LOOP_SPECULATE, brief() ? 10 : 800, 60);
-    many_cases(CSREC_LOOP_SPECULATE, brief() ? 2 : 80, brief() ? 300 : 3000);
-}
-
-/* Sizes at which state fills many blocks, and those past shared memory, skewed ones too. */
-static void large_cases(void **state) {
-    (void)state;
-    if (no_device()) skip();
-    if (brief()) skip();
-    const int64_t sizes[] = {10007, 65536, 300001, 1400003};
-    for (int k = 0; k < 4; k++)
-        for (int skew = 0; skew < 2; skew++)
-            for (int paper = 0; paper < 2; paper++) {
-                int kind = (int)check_below(&seed, PROBLEM_KINDS);
-                problem p = problem_create(&seed, skew ? 50 : 23, sizes[k],
-                                           paper ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED,
-                                           kind, skew);
-                csrec_loop_options options = {.way = CSREC_LOOP_GRID, .stop = {.atoms = 3000}};
-                same_result(&p, &options);
-                options.way = CSREC_LOOP_SPECULATE;
-                options.stop.atoms = sizes[k] / 8;
-                same_result(&p, &options);
-                problem_drop(&p);
-            }
-}
-
-static bool stop_at_once(const csrec_progress *progress, void *context) {
-    (void)progress;
-    *(int *)context += 1;
-    return true;
-}
-
-/* An interruption is an outcome, and what was found so far is a correct beginning. */
-static void interruption(void **state) {
-    (void)state;
-    if (no_device()) skip();
-    if (brief()) skip();
-    problem p = problem_create(&seed, 22, 1 << 20, CSREC_COLUMNS_TWO_SIDED, 0, 0);
-    for (int way = CSREC_LOOP_GRID; way <= CSREC_LOOP_SPECULATE; way++) {
-        int calls = 0;
-        csrec_loop_options options = {
-            .way = (csrec_loop_way)way, .progress = stop_at_once, .context = &calls};
-        csrec_loop_problem q = loop_problem(&p);
-        csrec_loop_report report;
-        assert_ok(csrec_loop_solve(&q, &options, NULL, NULL, &report, NULL));
-        assert_true(calls >= 1);
-        assert_int_equal(report.solve.outcome, CSREC_INTERRUPTED);
-        assert_true(report.solve.iterations < 4 << 20);
-        options = (csrec_loop_options){.way = (csrec_loop_way)way};
-        options.stop.atoms = report.solve.iterations;
-        if (options.stop.atoms > 0 && options.stop.atoms < 200000) same_result(&p, &options);
+/* The atoms after each of the first picks name the picks in their order. */
+static int64_t run_together(const problem *p, int64_t limit) {
+    csrec_tree tree;
+    void *cpu, *cuda;
+    assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
+    assert_ok(csrec_pursuit_reference.create(&tree, p->y, &cpu));
+    assert_ok(csrec_cuda_pursuit_reference.create(&tree, p->y, &cuda));
+    int64_t steps = 0;
+    for (bool more = true; more && steps < limit; steps++) {
+        double a = csrec_pursuit_reference.select(cpu);
+        double b = csrec_cuda_pursuit_reference.select(cuda);
+        assert_true(a == b);
+        more = csrec_pursuit_reference.update(cpu);
+        assert_int_equal(csrec_cuda_pursuit_reference.update(cuda), more);
+        assert_true(csrec_pursuit_reference.energy(cpu) ==
+                    csrec_cuda_pursuit_reference.energy(cuda));
+        if (steps < 30) same_atoms(p, cpu, cuda);
     }
-    problem_drop(&p);
+    same_atoms(p, cpu, cuda);
+    csrec_pursuit_reference.destroy(cpu);
+    csrec_cuda_pursuit_reference.destroy(cuda);
+    csrec_tree_clear(&tree);
+    return steps;
 }
 
-/* What does not fit is refused with the numbers, and the device works on. */
-static void too_large(void **state) {
+static void every_pick_equals_the_cpu(void **state) {
     (void)state;
     if (no_device()) skip();
-    uint64_t row = 0;
-    double y = 1.0;
-    csrec_loop_problem q = {60, INT64_C(1) << 31, &row, &y, CSREC_COLUMNS_PAPER};
-    csrec_loop_options options = {0};
-    csrec_error error;
-    assert_int_equal(csrec_loop_solve(&q, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
-    q.n = INT32_MAX;
-    assert_int_equal(csrec_loop_solve(&q, &options, NULL, NULL, NULL, &error), CSREC_MEMORY);
-    assert_non_null(strstr(error.text, "bytes"));
-    problem p = problem_create(&seed, 10, 100, CSREC_COLUMNS_PAPER, 0, 0);
-    options.way = CSREC_LOOP_GRID;
-    same_result(&p, &options);
-    problem_drop(&p);
+    int64_t steps = 0;
+    for (int k = 0; k < (brief() ? 5 : 300); k++) {
+        problem p = problem_draw(&seed, k % 10 ? 60 : 1000, 62);
+        steps += run_together(&p, brief() ? 5 : k % 10 ? 3 * p.n + 10 : 50);
+        problem_drop(&p);
+    }
+    print_message("%lld steps in lock-step\n", (long long)steps);
+}
+
+static void large_problems(void **state) {
+    (void)state;
+    if (no_device() || brief()) skip();
+    for (int k = 0; k < 4; k++) {
+        problem p =
+            problem_create(&seed, k % 2 ? 40 : 19, k < 2 ? 65537 : 100003,
+                           k % 2 ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED, k, k == 3);
+        run_together(&p, 15);
+        problem_drop(&p);
+    }
+}
+
+typedef struct found {
+    csrec_atoms atoms;
+    double *r, history[200];
+    csrec_solve_report report;
+} found;
+
+static found solve(const problem *p, const char *backend, bool reference, csrec_stop stop) {
+    csrec_operator_spec spec = {.name = "haar",
+                                .levels = p->levels,
+                                .m = p->n,
+                                .rows = p->rows,
+                                .columns = p->columns,
+                                .backend = backend};
+    csrec_operator *A;
+    csrec_error error = {{0}};
+    found f = {.r = malloc((size_t)p->n * sizeof *f.r)};
+    csrec_solve_options options = {.stop = stop, .reference = reference};
+    options.history = f.history;
+    options.history_size = 200;
+    assert_ok(csrec_operator_create(&spec, &A, &error));
+    assert_ok(csrec_solve(A, p->y, &options, &f.atoms, f.r, &f.report, &error));
+    csrec_operator_destroy(A);
+    return f;
+}
+
+static csrec_stop draw_stop(void) {
+    csrec_stop stop = {.atoms = 1 + check_below(&seed, 200)};
+    switch (check_below(&seed, 4)) {
+    case 0:
+        stop.epsilon = 0.9 * check_uniform(&seed);
+        break;
+    case 1:
+        stop.min_coefficient = 2.0 * check_uniform(&seed);
+        break;
+    case 2:
+        stop.stagnation = 0.1 * check_uniform(&seed);
+        break;
+    }
+    return stop;
+}
+
+static void a_solve_equals_the_eager_one(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    for (int k = 0; k < (brief() ? 3 : 60); k++) {
+        problem p = problem_draw(&seed, brief() ? 50 : 3000, 62);
+        csrec_stop stop = draw_stop();
+        found a = solve(&p, "cpu", false, stop), b = solve(&p, "cuda", true, stop);
+        assert_int_equal(a.report.iterations, b.report.iterations);
+        assert_int_equal(a.report.outcome, b.report.outcome);
+        assert_true(a.report.residual == b.report.residual);
+        assert_memory_equal(a.history, b.history, (size_t)a.report.iterations * sizeof *a.history);
+        assert_memory_equal(a.r, b.r, (size_t)p.n * sizeof *a.r);
+        assert_same_atoms(&a.atoms, &b.atoms);
+        csrec_atoms_clear(&a.atoms);
+        csrec_atoms_clear(&b.atoms);
+        free(a.r);
+        free(b.r);
+        problem_drop(&p);
+    }
 }
 
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_equals_eager), cmocka_unit_test(speculation_equals_eager),
-        cmocka_unit_test(large_cases),       cmocka_unit_test(interruption),
-        cmocka_unit_test(too_large),
+        cmocka_unit_test(every_pick_equals_the_cpu),
+        cmocka_unit_test(large_problems),
+        cmocka_unit_test(a_solve_equals_the_eager_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

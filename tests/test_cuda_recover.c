@@ -1,4 +1,4 @@
-/* test_cuda_recover.c - whole recoveries on the device, by every way, against the CPU: signals,
+/* test_cuda_recover.c - whole recoveries on the device, by every engine, against the CPU: signals,
  * coefficients and reports to the bit; what is chosen when; memory that is short. */
 #include <string.h>
 
@@ -69,23 +69,24 @@ static void assert_same_found(const csrec_measurement *m, const found *a, const 
         assert_same_atoms(&a->atoms[c], &b->atoms[c]);
 }
 
-/* By one way against what the CPU found. */
-static void compare_way(csrec_cuda_way way, const csrec_measurement *m,
-                        const csrec_recover_options *options, const found *cpu) {
+/* By one engine against what the CPU found. */
+static void compare_engine(csrec_cuda_grids_engine engine, const csrec_measurement *m,
+                           const csrec_recover_options *options, const found *cpu) {
     found f = found_create(m, options);
     csrec_status status =
-        csrec_cuda_recover_grids_by(way, m, options, f.signal, f.atoms, &f.report, &f.error);
+        csrec_cuda_recover_grids_by(engine, m, options, f.signal, f.atoms, &f.report, &f.error);
     if (status) print_message("%s\n", f.error.text);
     assert_ok(status);
     assert_same_found(m, cpu, &f);
     found_clear(&f, m);
 }
 
-static void compare_ways(const csrec_measurement *m, const csrec_recover_options *options) {
+static void compare_engines(const csrec_measurement *m, const csrec_recover_options *options) {
     found cpu = found_create(m, options);
     assert_ok(csrec_recover_grids(m, options, cpu.signal, cpu.atoms, &cpu.report, NULL));
-    compare_way(CSREC_CUDA_BATCHES, m, options, &cpu);
-    if (options->solve.stop.stagnation == 0.0) compare_way(CSREC_CUDA_SINGLY, m, options, &cpu);
+    compare_engine(CSREC_CUDA_GRIDS_BATCHES, m, options, &cpu);
+    if (options->solve.stop.stagnation == 0.0)
+        compare_engine(CSREC_CUDA_GRIDS_SEQUENTIAL, m, options, &cpu);
     found_clear(&cpu, m);
 }
 
@@ -119,7 +120,7 @@ static void recovered_signals(void **state) {
         csrec_shape shape = draw_shape();
         csrec_measurement m = draw_measurement(&shape, 1 + check_below(&seed, k % 8 ? 3 : 6), 4);
         csrec_recover_options options = draw_options(&m, k % 2 ? 1 : 1 + check_below(&seed, 6));
-        compare_ways(&m, &options);
+        compare_engines(&m, &options);
         drop(&m);
     }
 }
@@ -138,19 +139,20 @@ static void both_sides_of_the_switch(void **state) {
     if (no_device() || brief()) skip();
     static const struct {
         int64_t side, channels, shifts;
-        csrec_cuda_way way;
+        csrec_cuda_grids_engine engine;
     } cases[] = {
-        {64, 1, 1, CSREC_CUDA_BATCHES},  {64, 3, 4, CSREC_CUDA_BATCHES},
-        {300, 1, 1, CSREC_CUDA_SINGLY},  {700, 1, 3, CSREC_CUDA_SINGLY},
-        {700, 3, 1, CSREC_CUDA_SINGLY},  {700, 3, 2, CSREC_CUDA_BATCHES},
-        {1024, 1, 1, CSREC_CUDA_SINGLY}, {1400, 1, 1, CSREC_CUDA_SINGLY},
+        {64, 1, 1, CSREC_CUDA_GRIDS_BATCHES},      {64, 3, 4, CSREC_CUDA_GRIDS_BATCHES},
+        {300, 1, 1, CSREC_CUDA_GRIDS_SEQUENTIAL},  {700, 1, 3, CSREC_CUDA_GRIDS_SEQUENTIAL},
+        {700, 3, 1, CSREC_CUDA_GRIDS_SEQUENTIAL},  {700, 3, 2, CSREC_CUDA_GRIDS_BATCHES},
+        {1024, 1, 1, CSREC_CUDA_GRIDS_SEQUENTIAL}, {1400, 1, 1, CSREC_CUDA_GRIDS_SEQUENTIAL},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         csrec_shape shape = {2, {cases[k].side, cases[k].side}};
         csrec_measurement m = draw_measurement(&shape, cases[k].channels, 4);
         csrec_recover_options options = draw_options(&m, cases[k].shifts);
         options.solve.stop = (csrec_stop){.atoms = m.n / 4};
-        assert_int_equal(csrec_cuda_choose_way(m.channels * options.shifts, m.n), cases[k].way);
+        assert_int_equal(csrec_cuda_grids_choose(m.channels * options.shifts, m.n),
+                         cases[k].engine);
         found a = found_create(&m, &options), b = found_create(&m, &options);
         recover("cpu", &m, options, &a);
         recover("cuda", &m, options, &b);
@@ -194,10 +196,10 @@ static void atoms_alone(void **state) {
     csrec_atoms atoms[3][2];
     csrec_recover_report report;
     assert_ok(csrec_recover_grids(&m, &options, NULL, atoms[0], &report, NULL));
-    for (int way = CSREC_CUDA_BATCHES; way <= CSREC_CUDA_SINGLY; way++) {
-        assert_ok(csrec_cuda_recover_grids_by((csrec_cuda_way)way, &m, &options, NULL, atoms[way],
-                                              &report, NULL));
-        for (int c = 0; c < 2; c++) assert_same_atoms(&atoms[0][c], &atoms[way][c]);
+    for (int engine = CSREC_CUDA_GRIDS_BATCHES; engine <= CSREC_CUDA_GRIDS_SEQUENTIAL; engine++) {
+        assert_ok(csrec_cuda_recover_grids_by((csrec_cuda_grids_engine)engine, &m, &options, NULL,
+                                              atoms[engine], &report, NULL));
+        for (int c = 0; c < 2; c++) assert_same_atoms(&atoms[0][c], &atoms[engine][c]);
     }
     for (int k = 0; k < 6; k++) csrec_atoms_clear(&atoms[k / 2][k % 2]);
     drop(&m);
@@ -220,10 +222,10 @@ static void interruption(void **state) {
     options.solve.stop = (csrec_stop){0};
     options.solve.progress = stop_at_once;
     options.solve.context = &calls;
-    for (int way = CSREC_CUDA_BATCHES; way <= CSREC_CUDA_SINGLY; way++) {
+    for (int engine = CSREC_CUDA_GRIDS_BATCHES; engine <= CSREC_CUDA_GRIDS_SEQUENTIAL; engine++) {
         found f = found_create(&m, &options);
-        assert_ok(csrec_cuda_recover_grids_by((csrec_cuda_way)way, &m, &options, f.signal, NULL,
-                                              &f.report, &f.error));
+        assert_ok(csrec_cuda_recover_grids_by((csrec_cuda_grids_engine)engine, &m, &options,
+                                              f.signal, NULL, &f.report, &f.error));
         assert_int_equal(f.report.outcome, CSREC_INTERRUPTED);
         for (int64_t k = 0; k < 2 * 1400 * 1400; k++) assert_true(isfinite(f.signal[k]));
         found_clear(&f, &m);
@@ -241,26 +243,27 @@ static size_t free_bytes(void) {
 }
 
 /* Runs with no more than about `limit` bytes of the device left: the rest is taken. */
-static csrec_status run_within(size_t limit, csrec_cuda_way way, const csrec_measurement *m,
-                               const csrec_recover_options *options, found *f) {
+static csrec_status run_within(size_t limit, csrec_cuda_grids_engine engine,
+                               const csrec_measurement *m, const csrec_recover_options *options,
+                               found *f) {
     size_t had = free_bytes();
     csrec_cuda_block ballast = {.used = had > limit ? had - limit : 1};
     assert_ok(csrec_cuda_block_create(&ballast, "ballast", NULL));
     csrec_status status =
-        csrec_cuda_recover_grids_by(way, m, options, f->signal, f->atoms, &f->report, &f->error);
+        csrec_cuda_recover_grids_by(engine, m, options, f->signal, f->atoms, &f->report, &f->error);
     csrec_cuda_block_destroy(&ballast);
     return status;
 }
 
-static void within(csrec_cuda_way way, const csrec_measurement *m,
+static void within(csrec_cuda_grids_engine engine, const csrec_measurement *m,
                    const csrec_recover_options *options, size_t most, size_t surely) {
     found cpu = found_create(m, options), f = found_create(m, options);
     assert_ok(csrec_recover_grids(m, options, cpu.signal, NULL, &cpu.report, NULL));
-    assert_ok(csrec_cuda_recover_grids_by(way, m, options, f.signal, NULL, &f.report, NULL));
+    assert_ok(csrec_cuda_recover_grids_by(engine, m, options, f.signal, NULL, &f.report, NULL));
     size_t had = free_bytes(), refused = 0;
     for (size_t limit = most; limit > 4u << 20; limit = limit / 4 * 3) {
         f.error.text[0] = 0;
-        csrec_status status = run_within(limit, way, m, options, &f);
+        csrec_status status = run_within(limit, engine, m, options, &f);
         if (status || limit >= surely) assert_int_equal(status, limit >= surely ? 0 : CSREC_MEMORY);
         if (!status) assert_same_found(m, &cpu, &f);
         if (status) {
@@ -284,7 +287,7 @@ static void batches_are_cut(void **state) {
     csrec_recover_options options = draw_options(&m, 24);
     options.solve.stop = (csrec_stop){.atoms = 300};
     assert_int_equal(m.n, 65536);
-    within(CSREC_CUDA_BATCHES, &m, &options, 64 << 20, 48 << 20);
+    within(CSREC_CUDA_GRIDS_BATCHES, &m, &options, 64 << 20, 48 << 20);
     drop(&m);
 }
 
@@ -297,8 +300,8 @@ static void one_signal_that_does_not_fit(void **state) {
     csrec_recover_options options = draw_options(&m, 1);
     options.shifts = 2; /* no atoms are asked for */
     options.solve.stop = (csrec_stop){.atoms = 300};
-    within(CSREC_CUDA_SINGLY, &m, &options, 256 << 20, 128 << 20);
-    within(CSREC_CUDA_BATCHES, &m, &options, 256 << 20, 128 << 20);
+    within(CSREC_CUDA_GRIDS_SEQUENTIAL, &m, &options, 256 << 20, 128 << 20);
+    within(CSREC_CUDA_GRIDS_BATCHES, &m, &options, 256 << 20, 128 << 20);
     drop(&m);
 }
 

@@ -1,6 +1,5 @@
 /* The transform on each backend against the dense matrix and the paper's worked example; the CUDA
- * transform against the CPU's to the bit on the pursuit's grid; its maximum; the pursuit by levels
- * against the eager one. */
+ * transform against the CPU's to the bit on the pursuit's grid; its maximum. */
 #include "device.h"
 #include "dense.h"
 #include "problem.h"
@@ -10,7 +9,6 @@
 #include "device/backend.h"
 #include "haar/pursuit.h"
 
-#include "kernels/haar/levels.h"
 #include "kernels/haar/transform.h"
 
 static uint64_t seed;
@@ -266,41 +264,6 @@ static void best_is_the_best(void **state) {
     }
 }
 
-/* The residuals of both pursuits after the same number of picks, to the bit. */
-static void check_pursuit(const problem *p, int64_t iterations) {
-    csrec_operator_spec spec = {
-        .name = "haar", .levels = p->levels, .m = p->n, .rows = p->rows, .columns = p->columns};
-    csrec_operator *A;
-    csrec_solve_options options = {.stop = {.atoms = iterations}};
-    csrec_solve_report report;
-    double *r = malloc((size_t)p->n * sizeof *r), *expected = malloc((size_t)p->n * sizeof *r);
-    double *units = malloc((size_t)p->n * sizeof *r);
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    assert_ok(csrec_solve(A, p->y, &options, NULL, expected, &report, NULL));
-    double unit = csrec_pursuit_units(p->n, p->y);
-    for (int64_t j = 0; j < p->n; j++) units[j] = rint(p->y[j] * unit);
-    int64_t done;
-    assert_ok(csrec_cuda_levels_pursuit(p->levels, p->n, p->rows, units, p->columns, iterations,
-                                        NULL, r, &done, NULL, NULL));
-    assert_int_equal(done, report.iterations);
-    for (int64_t j = 0; j < p->n; j++)
-        assert_true(p->y[j] - (units[j] - r[j]) / unit == expected[j]);
-    free(units);
-    free(expected);
-    free(r);
-    csrec_operator_destroy(A);
-}
-
-static void levels_pursuit_equals_eager(void **state) {
-    (void)state;
-    if (no_device()) skip();
-    for (int k = 0; k < (small_only() ? 2 : 12); k++) {
-        problem p = problem_draw(&seed, 3000, 30);
-        check_pursuit(&p, small_only() ? 2 : 12);
-        problem_drop(&p);
-    }
-}
-
 static void bad_input_is_refused(void **state) {
     (void)state;
     uint64_t rows[2] = {3, 3};
@@ -338,7 +301,6 @@ int main(void) {
         cmocka_unit_test(cuda_equals_cpu_in_the_large),
         cmocka_unit_test(cuda_is_near_cpu_off_the_grid),
         cmocka_unit_test(best_is_the_best),
-        cmocka_unit_test(levels_pursuit_equals_eager),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(too_much_memory_is_refused),
     };

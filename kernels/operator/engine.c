@@ -9,14 +9,17 @@
 #include <string.h>
 
 #include "kernels/haar/operator.h"
+#include "kernels/haar/reference.h"
 #include "kernels/device/device.h"
 #include "kernels/solver/omp.h"
 #include "kernels/operator/operator.h"
 #include "operator/chain.h"
 #include "operator/dense.h"
+#include "operator/haar.h"
 
 struct csrec_operator_device {
     csrec_operator_type type; /* the row with the device's products */
+    csrec_atom_search search; /* of the row tree, with the device's reference pursuit */
     csrec_cuda_operator *op;
     csrec_cuda_omp_plan *omp; /* made when first asked for */
 };
@@ -51,6 +54,11 @@ static csrec_status synthesize(const csrec_operator *A, const double *x, double 
 
 static csrec_status analyze(const csrec_operator *A, const double *signal, double *x) {
     return apply(A, CSREC_CUDA_ANALYZE, signal, x);
+}
+
+static csrec_status search(const csrec_operator *A, bool reference, const double *y, void **state) {
+    return csrec_haar_search(A, reference ? &csrec_cuda_pursuit_reference : &csrec_pursuit_eager, y,
+                             state);
 }
 
 static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op,
@@ -96,6 +104,11 @@ csrec_status csrec_cuda_take_operator(csrec_operator *A, csrec_error *error) {
     if (A->row->analyze) device->type.analyze = analyze;
     device->type.shrink = NULL; /* thresholding goes through the products, then */
     device->type.access = NULL; /* and so do few columns */
+    if (A->row == &csrec_operator_haar) {
+        device->search = *A->row->search;
+        device->search.create = search;
+        device->type.search = &device->search;
+    }
     A->device = device;
     A->type = &device->type;
     return CSREC_OK;

@@ -4,10 +4,11 @@
 
 #include <math.h>
 
+#include "base/inline.h"
 #include "csrec.h"
 
 /* 1 / sqrt(#). Every path multiplies by this rounded value, so that all agree to the last bit. */
-static inline double csrec_haar_scale(int64_t count) {
+CSREC_BOTH double csrec_haar_scale(int64_t count) {
     return 1.0 / sqrt((double)count);
 }
 

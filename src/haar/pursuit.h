@@ -17,12 +17,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "csrec.h"
+#include "base/inline.h"
 #include "haar/tree.h"
 
 __extension__ typedef __int128 csrec_wide;
 
-static inline int64_t csrec_pursuit_key(double v, double scale, int level) {
+CSREC_BOTH int64_t csrec_pursuit_key(double v, double scale, int level) {
     double score = fabs(v) * scale;
     int64_t bits;
     memcpy(&bits, &score, sizeof bits);
@@ -35,15 +35,15 @@ double csrec_pursuit_units(int64_t n, const double *y);
 /* The step for block sum v over n samples, d = v / n rounded to a unit (a multiplication by the
  * rounded reciprocal, so that a table of reciprocals gives the same), and what it takes from
  * ||r||^2: (2 v - d n) d, exact. Never negative; 0 means that r cannot be improved. */
-static inline double csrec_pursuit_step(double v, double size) {
+CSREC_BOTH double csrec_pursuit_step(double v, double size) {
     return rint(v * (1.0 / size));
 }
 
-static inline csrec_wide csrec_pursuit_gain(double v, double size, double d) {
+CSREC_BOTH csrec_wide csrec_pursuit_gain(double v, double size, double d) {
     return ((csrec_wide)2 * (int64_t)v - (csrec_wide)(int64_t)d * (int64_t)size) * (int64_t)d;
 }
 
-static inline double csrec_wide_double(csrec_wide w) {
+CSREC_BOTH double csrec_wide_double(csrec_wide w) {
     return (double)(int64_t)(w >> 64) * 0x1p64 + (double)(uint64_t)w;
 }
 
@@ -52,7 +52,7 @@ typedef struct csrec_pursuit_type {
     /* y: [n] */
     csrec_status (*create)(const csrec_tree *tree, const double *y, void **state);
     void (*destroy)(void *state);
-    /* max |<r, Psi_i>|, in the units of y; remembers the column. */
+    /* max |<r, Psi_i>|, in the units of y; remembers the column. It failed: - csrec_status. */
     double (*select)(void *state);
     /* Takes the selected column's part out of r. false: nothing left to gain. */
     bool (*update)(void *state);

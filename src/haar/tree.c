@@ -28,11 +28,8 @@ void *csrec_tree_allocate(int64_t count, size_t size) {
     return p;
 }
 
-/* Level of the smallest dyadic block that holds samples j and j + 1; beyond the ends 64, above
- * every level. */
 static int gap_level(const csrec_tree *tree, int64_t j) {
-    if (j < 0 || j + 1 >= tree->n) return 64;
-    return 64 - __builtin_clzll(tree->rows[j] ^ tree->rows[j + 1]);
+    return csrec_tree_gap(tree->rows, tree->n, j);
 }
 
 /* The levels of the blocks that are open around a gap are distinct, so one bit a level says which

@@ -16,6 +16,7 @@
 #ifndef CSREC_HAAR_TREE_H
 #define CSREC_HAAR_TREE_H
 
+#include "base/inline.h"
 #include "csrec.h"
 
 /* Positions are read in whole groups (see pursuit.h): arrays of nodes are padded to this. */
@@ -53,17 +54,23 @@ static inline int64_t csrec_tree_padded(int64_t count) {
 
 /* Level of the coarsest one-sided block on the edge between blocks of two levels, 0: none. child
  * 0: a leaf; parent 64: the edge above the root, which column 0 represents. */
-static inline int csrec_tree_edge(int parent, int child) {
+CSREC_BOTH int csrec_tree_edge(int parent, int child) {
     return parent < 64 && parent - 1 > child ? parent - 1 : 0;
 }
 
+/* Level of the smallest dyadic block that holds samples j and j + 1 of n; beyond the ends 64, above
+ * every level. */
+CSREC_BOTH int csrec_tree_gap(const uint64_t *rows, int64_t n, int64_t j) {
+    return j < 0 || j + 1 >= n ? 64 : 64 - csrec_leading_zeros(rows[j] ^ rows[j + 1]);
+}
+
 /* Column number of the block of span 2^level that holds row. */
-static inline uint64_t csrec_tree_column(int levels, uint64_t row, int level) {
+CSREC_BOTH uint64_t csrec_tree_column(int levels, uint64_t row, int level) {
     return (UINT64_C(1) << (levels - level)) + (row >> level);
 }
 
 /* +1 if the samples of a one-sided block lie in its left half, else -1. */
-static inline double csrec_tree_side(uint64_t row, int level) {
+CSREC_BOTH double csrec_tree_side(uint64_t row, int level) {
     return (row >> (level - 1)) & 1 ? -1.0 : 1.0;
 }
 

@@ -7,7 +7,6 @@
 #include "haar/atoms.h"
 #include "haar/orthogonal.h"
 #include "haar/project.h"
-#include "haar/pursuit.h"
 #include "haar/transform.h"
 #include "operator/haar.h"
 
@@ -128,8 +127,8 @@ typedef struct search {
     const double *y;
 } search;
 
-static csrec_status search_start(const csrec_operator *A, const csrec_pursuit_type *type,
-                                 const double *y, void **state) {
+csrec_status csrec_haar_search(const csrec_operator *A, const csrec_pursuit_type *type,
+                               const double *y, void **state) {
     const haar *h = A->data;
     search *s = malloc(sizeof *s);
     if (!s) return CSREC_MEMORY;
@@ -145,13 +144,13 @@ static csrec_status search_start(const csrec_operator *A, const csrec_pursuit_ty
 
 static csrec_status search_create(const csrec_operator *A, bool reference, const double *y,
                                   void **state) {
-    return search_start(A, reference ? &csrec_pursuit_reference : &csrec_pursuit_eager, y, state);
+    return csrec_haar_search(A, reference ? &csrec_pursuit_reference : &csrec_pursuit_eager, y, state);
 }
 
 static csrec_status orthogonal_create(const csrec_operator *A, bool reference, const double *y,
                                       void **state) {
     (void)reference;
-    return search_start(A, &csrec_pursuit_orthogonal, y, state);
+    return csrec_haar_search(A, &csrec_pursuit_orthogonal, y, state);
 }
 
 static void search_destroy(void *state) {

@@ -3,6 +3,7 @@
 #define CSREC_OPERATOR_HAAR_H
 
 #include "haar/apply.h"
+#include "haar/pursuit.h"
 #include "operator/operator.h"
 
 typedef struct csrec_haar {
@@ -14,5 +15,10 @@ typedef struct csrec_haar {
 /* Atoms numbered by their places among the operator's columns, as solvers other than mp deliver
  * them, get the columns' numbers in the Haar matrix and their counts. */
 csrec_status csrec_haar_number(const csrec_operator *A, csrec_atoms *atoms);
+
+/* The create of a csrec_atom_search whose other functions are those of csrec_operator_haar: a
+ * pursuit on the operator's row tree. */
+csrec_status csrec_haar_search(const csrec_operator *A, const csrec_pursuit_type *type,
+                               const double *y, void **state);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct csrec_atom_search {
     /* reference: the slow and readable way with the same picks */
     csrec_status (*create)(const csrec_operator *A, bool reference, const double *y, void **state);
     void (*destroy)(void *state);
-    /* max |<r, a_i>| over unit columns a_i; remembers i. */
+    /* max |<r, a_i>| over unit columns a_i; remembers i. It failed: - csrec_status. */
     double (*select)(void *state);
     /* x_i += <r, a_i>, r -= <r, a_i> a_i; false: nothing left to gain. */
     bool (*update)(void *state);

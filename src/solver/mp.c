@@ -23,8 +23,11 @@ static void destroy(csrec_run *run) {
 }
 
 static double select_atom(csrec_run *run) {
-    return search_of(run)->select(run->state);
+    double best = search_of(run)->select(run->state);
+    if (best < 0.0) run->fault = (csrec_status)-best;
+    return best;
 }
+
 static bool update(csrec_run *run) {
     return search_of(run)->update(run->state);
 }
@@ -47,7 +50,7 @@ const csrec_solver_type csrec_solver_mp = {.name = "mp",
                                            .source = "Mallat and Zhang 1993; table 1 of Park 2015",
                                            .create = create,
                                            .need = need,
-    .destroy = destroy,
+                                           .destroy = destroy,
                                            .select = select_atom,
                                            .update = update,
                                            .energy = energy,

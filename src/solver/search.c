@@ -51,7 +51,8 @@ static csrec_status create(const csrec_operator *A, bool reference, const double
 
 static double select_column(void *state) {
     search *s = state;
-    if (csrec_operator_correlate(s->A, s->r, s->c)) return 0.0;
+    csrec_status status = csrec_operator_correlate(s->A, s->r, s->c);
+    if (status) return -(double)status;
     s->picked = 0;
     for (int64_t j = 1; j < s->A->n; j++)
         if (fabs(s->c[j]) > fabs(s->c[s->picked])) s->picked = j;

@@ -26,7 +26,7 @@ static csrec_status build_grid(part *p, int64_t number, int64_t k) {
     csrec_status status = csrec_cuda_plane_create(j, number, k, &p->planes[k]);
     if (!status)
         status = csrec_cuda_tree_create(j->report.levels, j->m->n, p->planes[k].rows,
-                                        j->options->columns, j->stage.scratch, NULL, &p->trees[k],
+                                        j->options->columns, j->work.scratch, NULL, &p->trees[k],
                                         j->error);
     if (status) clear_grid(p, k);
     return status;
@@ -91,7 +91,7 @@ static csrec_status start_batch(part *p, csrec_cuda_batch *batch) {
     csrec_status status = CSREC_OK;
     for (int64_t s = 0; s < batch->signals && !status; s++) {
         csrec_cuda_signal_start(&batch->signal[s], &p->starts[s % channels]);
-        status = csrec_cuda_batch_start(batch, s, j->stage.y + s % channels, channels,
+        status = csrec_cuda_batch_start(batch, s, j->work.y + s % channels, channels,
                                         p->planes[s / channels].order, j->error);
     }
     if (!status) status = csrec_cuda_batch_norms(batch, j->error);
@@ -109,8 +109,8 @@ static csrec_status run_batch(part *p, csrec_cuda_batch *batch, csrec_atoms *ato
     if (!status) add_reports(p, batch);
     for (int64_t c = 0; atoms && c < j->m->channels && !status; c++)
         status = csrec_cuda_signal_atoms(&batch->tree[0], &batch->signal[c], &atoms[c], j->error);
-    if (!status && j->stage.signal)
-        status = csrec_cuda_synthesize(batch, j->stage.grid, j->entries, j->stage.signal, j->error);
+    if (!status && j->work.signal)
+        status = csrec_cuda_synthesize(batch, j->work.grid, j->entries, j->work.signal, j->error);
     if (!status) status = csrec_cuda_wait(NULL, j->error);
     j->report.seconds_pursuit += pursued - start;
     j->report.seconds_synthesis += csrec_seconds() - pursued;

@@ -1,8 +1,8 @@
 /* engine.c - recovery as the mean over dyadic grids on a CUDA device.
  *
- * The counterpart of src/method/grids/grids.c. Positions and samples are uploaded once; each grid's rows
- * are computed and sorted on the device; the pursuits run many at once (cuda_batches.c) or one
- * after another (cuda_singly.c); their fits are added to the signal there, grid after grid. */
+ * The counterpart of src/method/grids/grids.c. Positions and samples are uploaded once; each grid's
+ * rows are computed and sorted on the device; the pursuits run many at once (batches.c) or one
+ * after another (sequential.c); their fits are added to the signal there, grid after grid. */
 #include "kernels/method/grids/engine.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "method/grids/grid.h"
 #include "recover/recover.h"
 
-/* Measured on an H200 with N/4 atoms, milliseconds of a whole recovery (batches, singly):
+/* Measured on an H200 with N/4 atoms, milliseconds of a whole recovery (batches, sequential):
  *
  *     signals      1           3           4           8          16
  *     N = 2^12     4,   7      4,  14      4,  20      5,  38      7,  76
@@ -25,10 +25,10 @@
  *     N = 2^16    30,  10     30,  30     39,  66    106, 148    109, 296
  *     N = 2^18   111,  26    113,  77    174, 172    692, 375    729, 792
  *     N = 2^20   447, 111    478, 347    770, 654 */
-csrec_cuda_way csrec_cuda_choose_way(int64_t signals, int64_t n) {
+csrec_cuda_grids_engine csrec_cuda_grids_choose(int64_t signals, int64_t n) {
     enum { ALONE = 1 << 14, EACH = 1 << 15, MOST = 8 };
-    bool singly = signals == 1 ? n >= ALONE : signals <= MOST && signals <= n / EACH;
-    return singly ? CSREC_CUDA_SINGLY : CSREC_CUDA_BATCHES;
+    bool sequential = signals == 1 ? n >= ALONE : signals <= MOST && signals <= n / EACH;
+    return sequential ? CSREC_CUDA_GRIDS_SEQUENTIAL : CSREC_CUDA_GRIDS_BATCHES;
 }
 
 static bool supported(const csrec_recover_options *options) {
@@ -58,8 +58,8 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static void lay_out_stage(csrec_cuda_job *j, bool batches) {
-    csrec_cuda_stage *s = &j->stage;
+static void lay_out_workspace(csrec_cuda_job *j, bool batches) {
+    csrec_cuda_workspace *s = &j->work;
     csrec_cuda_block *block = &s->block;
     const int64_t n = j->m->n, channels = j->m->channels;
     s->index = csrec_cuda_block_take(block, n, sizeof *s->index);
@@ -75,14 +75,14 @@ static void lay_out_stage(csrec_cuda_job *j, bool batches) {
         s->signal = csrec_cuda_block_take(block, j->entries * channels, sizeof *s->signal);
 }
 
-static csrec_status create_stage(csrec_cuda_job *j, bool batches, csrec_cuda_pipe *pipe) {
+static csrec_status create_workspace(csrec_cuda_job *j, bool batches, csrec_cuda_pipe *pipe) {
     const csrec_measurement *m = j->m;
-    csrec_cuda_stage *s = &j->stage;
-    lay_out_stage(j, batches);
+    csrec_cuda_workspace *s = &j->work;
+    lay_out_workspace(j, batches);
     csrec_status status =
         csrec_cuda_block_create(&s->block, "the samples and the signal", j->error);
     if (status) return status;
-    lay_out_stage(j, batches);
+    lay_out_workspace(j, batches);
     size_t n = (size_t)m->n, values = n * (size_t)m->channels;
     status = csrec_cuda_pipe_send(pipe, s->index, m->index, n * sizeof *s->index, j->error);
     if (!status && batches)
@@ -91,75 +91,77 @@ static csrec_status create_stage(csrec_cuda_job *j, bool batches, csrec_cuda_pip
     return status || !bytes ? status : csrec_cuda_clear(s->signal, bytes, NULL, j->error);
 }
 
-static csrec_status run_all(csrec_cuda_job *j, csrec_cuda_way way, double *signal,
+static csrec_status run_all(csrec_cuda_job *j, csrec_cuda_grids_engine engine, double *signal,
                             csrec_atoms *atoms) {
-    const bool batches = way == CSREC_CUDA_BATCHES;
+    const bool batches = engine == CSREC_CUDA_GRIDS_BATCHES;
     const int64_t values = j->entries * j->m->channels;
     const size_t bytes = (size_t)values * sizeof *signal;
     csrec_cuda_pipe pipe;
     csrec_cuda_pipe_create(bytes, &pipe);
     int64_t added = 0;
-    csrec_status status = create_stage(j, batches, &pipe);
+    csrec_status status = create_workspace(j, batches, &pipe);
     if (!status)
         status = batches ? csrec_cuda_run_batches(j, atoms, &added)
-                         : csrec_cuda_run_singly(j, atoms, &added);
+                         : csrec_cuda_run_sequential(j, atoms, &added);
     double start = csrec_seconds();
     if (!status && signal && added > 1)
-        status = csrec_cuda_divide(values, j->stage.signal, (double)added, NULL, j->error);
+        status = csrec_cuda_divide(values, j->work.signal, (double)added, NULL, j->error);
     if (!status && signal)
-        status = csrec_cuda_pipe_receive(&pipe, signal, j->stage.signal, bytes, j->error);
+        status = csrec_cuda_pipe_receive(&pipe, signal, j->work.signal, bytes, j->error);
     j->report.seconds_synthesis += csrec_seconds() - start;
-    csrec_cuda_block_destroy(&j->stage.block);
+    csrec_cuda_block_destroy(&j->work.block);
     csrec_cuda_pipe_destroy(&pipe);
     return status;
 }
 
 static csrec_status check(const csrec_measurement *m, const csrec_recover_options *options,
-                          csrec_cuda_way way, csrec_error *error) {
+                          csrec_cuda_grids_engine engine, csrec_error *error) {
     const csrec_stop *stop = &options->solve.stop;
     if (!supported(options))
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "backend cuda: has the eager pursuit of solver mp only; use --backend "
                           "cpu");
-    int64_t most = way == CSREC_CUDA_BATCHES ? CSREC_CUDA_SAMPLES_MAX : INT32_MAX;
+    int64_t most = engine == CSREC_CUDA_GRIDS_BATCHES ? CSREC_CUDA_SAMPLES_MAX : INT32_MAX;
     if (m->n > most)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "backend cuda: %lld samples, at most %lld; use --backend cpu",
                           (long long)m->n, (long long)most);
-    if (way == CSREC_CUDA_SINGLY && stop->stagnation > 0.0)
+    if (engine == CSREC_CUDA_GRIDS_SEQUENTIAL && stop->stagnation > 0.0)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "backend cuda: stagnation is not watched by this way");
+                          "backend cuda: stagnation is watched in batches only");
     return csrec_stop_check(stop, error);
 }
 
 /* The dense signal of a grid may be far larger than the entries; then, and for stagnation, only
  * batches will do. */
-static csrec_cuda_way choose(const csrec_measurement *m, const csrec_recover_options *options,
-                             bool signal) {
+static csrec_cuda_grids_engine choose(const csrec_measurement *m,
+                                      const csrec_recover_options *options, bool signal) {
     const int64_t signals = options->shifts * m->channels;
-    csrec_cuda_way way = csrec_cuda_choose_way(signals, m->n);
-    if (options->solve.stop.stagnation > 0.0) way = CSREC_CUDA_BATCHES;
+    csrec_cuda_grids_engine engine = csrec_cuda_grids_choose(signals, m->n);
+    if (options->solve.stop.stagnation > 0.0) engine = CSREC_CUDA_GRIDS_BATCHES;
     csrec_grid grid;
     csrec_cuda_size size;
-    if (way == CSREC_CUDA_BATCHES ||
+    if (engine == CSREC_CUDA_GRIDS_BATCHES ||
         csrec_grid_create(&m->shape, options->order, 0, options->shifts, options->seed, &grid) ||
         csrec_cuda_measure(&size, NULL))
-        return CSREC_CUDA_BATCHES;
+        return CSREC_CUDA_GRIDS_BATCHES;
     size_t bytes = signal ? csrec_cuda_fill_bytes(grid.levels, m->n) : 0;
-    return bytes < size.free / 2 ? way : CSREC_CUDA_BATCHES;
+    return bytes < size.free / 2 ? engine : CSREC_CUDA_GRIDS_BATCHES;
 }
 
-static csrec_status run(csrec_cuda_job *j, csrec_cuda_way way, double *signal, csrec_atoms *atoms) {
+static csrec_status run(csrec_cuda_job *j, csrec_cuda_grids_engine engine, double *signal,
+                        csrec_atoms *atoms) {
     const csrec_measurement *m = j->m;
     csrec_status status = supported(j->options) ? csrec_cuda_use(j->error) : CSREC_OK;
     if (!status && signal && csrec_shape_count(&m->shape, &j->entries))
         status = csrec_fail(j->error, CSREC_DATA, "the shape has too many entries");
-    if (!status && way == CSREC_CUDA_CHOOSE) way = choose(m, j->options, signal != NULL);
-    if (!status) status = check(m, j->options, way, j->error);
-    return status ? status : run_all(j, way, signal, atoms);
+    if (!status && engine == CSREC_CUDA_GRIDS_AUTO) engine = choose(m, j->options, signal != NULL);
+    if (!status) status = check(m, j->options, engine, j->error);
+    return status ? status : run_all(j, engine, signal, atoms);
 }
 
-csrec_status csrec_cuda_recover_grids_by(csrec_cuda_way way, const csrec_measurement *measurement,
+csrec_status csrec_cuda_recover_grids_by(csrec_cuda_grids_engine engine,
+                                         const csrec_measurement *measurement,
                                          const csrec_recover_options *options, double *signal,
                                          csrec_atoms *atoms, csrec_recover_report *report,
                                          csrec_error *error) {
@@ -167,7 +169,7 @@ csrec_status csrec_cuda_recover_grids_by(csrec_cuda_way way, const csrec_measure
     const size_t channels = (size_t)measurement->channels;
     csrec_atoms *found = atoms ? calloc(channels, sizeof *found) : NULL;
     if (atoms && !found) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_status status = run(&job, way, signal, found);
+    csrec_status status = run(&job, engine, signal, found);
     for (size_t c = 0; found && c < channels; c++) {
         if (status)
             csrec_atoms_clear(&found[c]);
@@ -183,6 +185,6 @@ csrec_status csrec_cuda_recover_grids(const csrec_measurement *measurement,
                                       const csrec_recover_options *options, double *signal,
                                       csrec_atoms *atoms, csrec_recover_report *report,
                                       csrec_error *error) {
-    return csrec_cuda_recover_grids_by(CSREC_CUDA_CHOOSE, measurement, options, signal, atoms,
+    return csrec_cuda_recover_grids_by(CSREC_CUDA_GRIDS_AUTO, measurement, options, signal, atoms,
                                        report, error);
 }

@@ -8,7 +8,7 @@
 enum { CSREC_CUDA_PART = 256 }; /* grids at most in a part */
 
 /* Device memory that stays from the first grid to the last. */
-typedef struct csrec_cuda_stage {
+typedef struct csrec_cuda_workspace {
     csrec_cuda_block block;
     int64_t *index;        /* [n] */
     double *y;             /* [n * channels]; batches only */
@@ -17,7 +17,7 @@ typedef struct csrec_cuda_stage {
     csrec_cuda_grid *grid; /* [CSREC_CUDA_PART] */
     void *scratch;         /* of the sort and, for batches, the tree */
     double *signal;        /* [entries * channels], or NULL if only atoms are wanted */
-} csrec_cuda_stage;
+} csrec_cuda_workspace;
 
 /* Rows and order of one grid: a block each. */
 typedef struct csrec_cuda_plane {
@@ -30,20 +30,20 @@ typedef struct csrec_cuda_job {
     const csrec_measurement *m;
     const csrec_recover_options *options;
     int64_t entries; /* 0: only atoms are wanted */
-    csrec_cuda_stage stage;
+    csrec_cuda_workspace work;
     csrec_recover_report report;
     bool stopped;
     csrec_error *error;
 } csrec_cuda_job;
 
-/* Rows and order of grid `number`; its description becomes stage.grid[place]. The plane is
+/* Rows and order of grid `number`; its description becomes work.grid[place]. The plane is
  * destroyed by the caller, also on failure. */
 csrec_status csrec_cuda_plane_create(csrec_cuda_job *job, int64_t number, int64_t place,
                                      csrec_cuda_plane *plane);
 
-/* Adds the sums over all grids to stage.signal; *added: grids, fewer than asked for if stopped.
+/* Adds the sums over all grids to work.signal; *added: grids, fewer than asked for if stopped.
  * atoms: as csrec_recover_grids. */
 csrec_status csrec_cuda_run_batches(csrec_cuda_job *job, csrec_atoms *atoms, int64_t *added);
-csrec_status csrec_cuda_run_singly(csrec_cuda_job *job, csrec_atoms *atoms, int64_t *added);
+csrec_status csrec_cuda_run_sequential(csrec_cuda_job *job, csrec_atoms *atoms, int64_t *added);
 
 #endif

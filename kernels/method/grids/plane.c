@@ -63,7 +63,7 @@ static csrec_status take_memory(csrec_cuda_plane *p, int64_t n, csrec_error *err
 
 static csrec_status sort_rows(csrec_cuda_job *j, int levels, const csrec_cuda_grid *described,
                               csrec_cuda_grid *grid, csrec_cuda_plane *p) {
-    csrec_cuda_stage *s = &j->stage;
+    csrec_cuda_workspace *s = &j->work;
     int64_t n = j->m->n;
     csrec_status status = csrec_cuda_upload(grid, described, sizeof *grid, NULL, j->error);
     if (!status)
@@ -87,5 +87,5 @@ csrec_status csrec_cuda_plane_create(csrec_cuda_job *j, int64_t number, int64_t 
     describe_grid(&grid, &described);
     j->report.levels = grid.levels;
     status = take_memory(p, j->m->n, j->error);
-    return status ? status : sort_rows(j, grid.levels, &described, j->stage.grid + place, p);
+    return status ? status : sort_rows(j, grid.levels, &described, j->work.grid + place, p);
 }

@@ -1,49 +1,50 @@
-/* speculate.cu - the pursuit by subtrees that run ahead, exact, for one large signal.
+/* speculate.cu - the pursuit by subtrees that run at the same time, exact, for one large signal.
  *
- * The tree is cut at its maximal blocks of at most U samples, the subtrees. A pick inside a subtree
- * changes nothing in another; above the cut it only changes the sums of the ancestors. So each
- * subtree, a few warps each, runs its own pursuit as long as its best key is at least theta, and
- * writes down its picks. All picks are then put into the order in which the pursuit would have made
- * them. With m = the smallest key of a subtree's picks so far, that order is: m falling, then
- * subtrees from left to right, then each subtree's own order. For a pick whose key is above m
- * follows its predecessor at once: at that moment no other subtree had anything above m.
+ * The tree is split into its maximal blocks of at most U samples, the subtrees. A pick inside a
+ * subtree changes nothing in another; above the subtrees it only changes the sums of the ancestors.
+ * So each subtree, a few warps each, runs its own pursuit as long as its best key is at least
+ * theta, and writes down its picks. All picks are then put into the order in which the pursuit
+ * would have made them. With m = the smallest key of a subtree's picks so far, that order is: m
+ * falling, then subtrees from left to right, then each subtree's own order. For a pick whose key is
+ * above m follows its predecessor at once: at that moment no other subtree had anything above m.
  *
- * Walking along that order, every touched node above the cut learns its sum after each pick. The
- * first moment at which such a node would have been picked ends what is valid: picks up to there
- * are committed, the others taken back, and the node is picked in the next round. theta is above
- * the best key over the cut at the start, so nodes that no pick touches cannot come in between.
+ * Walking along that order, every touched node above the subtrees learns its sum after each pick.
+ * The first moment at which such a node would have been picked ends what is valid: picks up to
+ * there are committed, the others taken back, and the node is picked in the next round. theta is
+ * above the best key above the subtrees at the start, so nodes that no pick touches cannot come in
+ * between.
  *
  * A round is four grid-wide barriers and an exchange. Results do not depend on theta, U or the
  * number of blocks, which decide only how much is taken back.
  */
-#include "kernels/method/grids/speculate_apply.cuh"
+#include "kernels/method/grids/speculate_commit.cuh"
 
 /* ---- the loop */
 
 /* Best columns of the lanes' subtrees; those of `stale` are found from their chunks first. */
-static __device__ inline best best_below(const spec_job *job, int2 stale) {
+static __device__ inline best best_below(const speculate_job *job, int2 stale) {
     best mine = {0, INT64_MAX, 0.0, 0, 0};
-    for (int64_t base = warp_in_team() * WARP; team_id() + all_teams() * base < job->cut.subtrees;
+    for (int64_t base = warp_in_team() * WARP; team_id() + all_teams() * base < job->parts.subtrees;
          base += TEAM * WARP) {
         int32_t u = lane_subtree(base);
         unsigned todo = __ballot_sync(FULL, u >= stale.x && u <= stale.y);
         for (; todo; todo &= todo - 1) {
             int32_t its = __shfl_sync(FULL, u, __ffs((int)todo) - 1);
-            best chunk = job->cut.chunk[(int64_t)its * CHUNKS + lane_id()];
+            best chunk = job->parts.chunk[(int64_t)its * CHUNKS + lane_id()];
             store_head(job, its, &chunk);
         }
         __syncwarp();
-        if (u >= job->cut.subtrees) continue;
-        best head = job->cut.head[u];
+        if (u >= job->parts.subtrees) continue;
+        best head = job->parts.head[u];
         if (beats(head.key, head.code, mine.key, mine.code)) mine = head;
     }
     return mine;
 }
 
-template <bool one_sided> static __device__ inline best best_above(const spec_job *job) {
+template <bool one_sided> static __device__ inline best best_above(const speculate_job *job) {
     best mine = {0, INT64_MAX, 0.0, 0, 0};
-    int64_t threads = (int64_t)gridDim.x * SPEC_THREADS;
-    for (int64_t t = (int64_t)blockIdx.x * SPEC_THREADS + threadIdx.x; t < job->cut.tops;
+    int64_t threads = (int64_t)gridDim.x * THREADS;
+    for (int64_t t = (int64_t)blockIdx.x * THREADS + threadIdx.x; t < job->parts.tops;
          t += threads) {
         top_node w = load_top<one_sided>(job, (int32_t)t);
         best b = best_of_top(&w);
@@ -66,16 +67,16 @@ typedef struct common {
     best warp[CONTESTS][WARPS];
     winner won[CONTESTS];
     bool flag;
-    int32_t subtree[STAGED]; /* the timeline's beginning, see stage */
-    double change[STAGED];
-    uint64_t key[STAGED];
-    int64_t code[STAGED];
+    int32_t subtree[IN_SHARED]; /* the timeline's beginning, see load_timeline */
+    double change[IN_SHARED];
+    uint64_t key[IN_SHARED];
+    int64_t code[IN_SHARED];
 } common;
 
-static __device__ inline view stage(const spec_job *job, common *c, unsigned count) {
+static __device__ inline view load_timeline(const speculate_job *job, common *c, unsigned count) {
     const timeline *t = &job->time;
-    if (count > STAGED) return {t->subtree, t->change, t->key, t->code};
-    for (unsigned e = threadIdx.x; e < count; e += SPEC_THREADS) {
+    if (count > IN_SHARED) return {t->subtree, t->change, t->key, t->code};
+    for (unsigned e = threadIdx.x; e < count; e += THREADS) {
         c->subtree[e] = t->subtree[e];
         c->change[e] = t->change[e];
         c->key[e] = t->key[e];
@@ -85,9 +86,9 @@ static __device__ inline view stage(const spec_job *job, common *c, unsigned cou
     return {c->subtree, c->change, c->key, c->code};
 }
 
-/* Best below (0) and above (1) the cut, over all blocks, in c->won. */
+/* Best in (0) and above (1) the subtrees, over all blocks, in c->won. */
 template <bool one_sided>
-static __device__ inline void elect(const spec_job *job, common *c, int64_t round, int2 stale,
+static __device__ inline void elect(const speculate_job *job, common *c, int64_t round, int2 stale,
                                     bool flag) {
     best mine[CONTESTS] = {best_below(job, stale), best_above<one_sided>(job)};
     int warp = threadIdx.x / WARP;
@@ -98,7 +99,7 @@ static __device__ inline void elect(const spec_job *job, common *c, int64_t roun
         best candidate = {0, INT64_MAX, 0.0, 0, 0};
         if (lane_id() < WARPS) candidate = c->warp[warp][lane_id()];
         best top = contest_winner(&job->blocks, warp, round, candidate, &flag);
-        double step = step_of(top.v, (double)top.size);
+        double step = csrec_pursuit_step(top.v, (double)top.size);
         if (lane_id() == 0) c->won[warp] = {top, step};
         if (threadIdx.x == 0) c->flag = flag;
     }
@@ -109,7 +110,7 @@ static __device__ inline void elect(const spec_job *job, common *c, int64_t roun
  * far that somewhat more picks are made than turn out to be valid. */
 static __device__ inline uint64_t next_reach(uint64_t reach, bool decisive, unsigned events,
                                              unsigned valid) {
-    enum { WANTED = STAGED };
+    enum { WANTED = IN_SHARED };
     uint64_t longest = UINT64_C(1) << 53, shortest = UINT64_C(1) << 20;
     if (events > EVENTS)
         reach /= 64;
@@ -126,12 +127,12 @@ static __device__ inline uint64_t next_reach(uint64_t reach, bool decisive, unsi
 static __device__ inline bool go_for_ties(bool ties, unsigned events, unsigned valid) {
     enum { MANY = 64 };
     if (valid == 0 || events > EVENTS || (ties && valid >= MANY)) return true;
-    return !ties && events > STAGED && 16 * valid < events;
+    return !ties && events > IN_SHARED && 16 * valid < events;
 }
 
 /* The subtree of a sample. */
-static __device__ inline int32_t subtree_of(const spec_job *job, int64_t sample) {
-    int32_t low = 0, high = job->cut.subtrees - 1;
+static __device__ inline int32_t subtree_of(const speculate_job *job, int64_t sample) {
+    int32_t low = 0, high = job->parts.subtrees - 1;
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
         if (subtree_end(job, middle) <= sample)
@@ -145,10 +146,10 @@ static __device__ inline int32_t subtree_of(const spec_job *job, int64_t sample)
 /* Who runs, and how far. Usually all with a key near the best. Where thousands of keys are equal
  * there is no room for all picks: then those with the best key alone, from the leftmost subtree on,
  * as many subtrees as there is room for. That is where the pursuit itself goes on, so some of these
- * picks are always valid. If a node above the cut has the same key, one pick is. */
-static __device__ inline plan plan_of(const spec_job *job, const best *below, uint64_t above,
+ * picks are always valid. If a node above the subtrees has the same key, one pick is. */
+static __device__ inline plan plan_of(const speculate_job *job, const best *below, uint64_t above,
                                       uint64_t reach, bool ties) {
-    plan p = {max(below->key - min(reach, below->key), above + 1), 0, job->cut.subtrees - 1,
+    plan p = {max(below->key - min(reach, below->key), above + 1), 0, job->parts.subtrees - 1,
               CAPACITY, false};
     p.decisive = p.theta > above + 1;
     bool one = p.theta > below->key;
@@ -161,11 +162,11 @@ static __device__ inline plan plan_of(const spec_job *job, const best *below, ui
 }
 
 template <bool one_sided>
-static __global__ void __launch_bounds__(SPEC_THREADS, 1)
-    pursue_ahead(const __grid_constant__ spec_job job) {
+static __global__ void __launch_bounds__(THREADS, 1)
+    pursue(const __grid_constant__ speculate_job job) {
     __shared__ common c;
-    __shared__ team_desk teams[TEAMS];
-    team_desk *team = &teams[team_in_block()];
+    __shared__ team_memory teams[TEAMS];
+    team_memory *team = &teams[team_in_block()];
     enum { POLL = 64 };
     unsigned phase = 0;
     int stamp = 1;
@@ -173,16 +174,17 @@ static __global__ void __launch_bounds__(SPEC_THREADS, 1)
     bool ties = false;
     int outcome;
     pick none = no_pick();
-    int2 stale = make_int2(0, job.cut.subtrees - 1);
+    int2 stale = make_int2(0, job.parts.subtrees - 1);
     apply_to_all<one_sided>(&job, stale, &none, true);
     for (int64_t round = 0;; round++) {
         meet_all(&job, &phase);
-        books now = {job.stand->energy, job.stand->total, job.stand->iterations};
+        const csrec_speculate_totals now = *job.totals;
         bool flag = false;
         if (blockIdx.x == 0 && threadIdx.x < WARP && round % POLL == POLL - 1) {
-            flag = job.mail->stop != 0;
-            job.mail->iterations = now.iterations;
-            job.mail->energy = wide_double(now.energy) * job.rules.inverse * job.rules.inverse;
+            flag = job.link->stop != 0;
+            job.link->iterations = now.iterations;
+            job.link->energy =
+                csrec_wide_double(now.energy) * job.rules.inverse * job.rules.inverse;
         }
         elect<one_sided>(&job, &c, round, stale, flag);
         winner below = c.won[0], above = c.won[1];
@@ -195,7 +197,7 @@ static __global__ void __launch_bounds__(SPEC_THREADS, 1)
         bool all = all_key >= top.column.key;
         if (all) {
             top.column = {0, -1, now.total, 0, (int32_t)job.tree.n};
-            top.step = step_of(now.total, (double)job.tree.n);
+            top.step = csrec_pursuit_step(now.total, (double)job.tree.n);
         }
         outcome = -1;
         if (reached(&job, now.energy))
@@ -213,62 +215,61 @@ static __global__ void __launch_bounds__(SPEC_THREADS, 1)
             int kind = all ? ALL : (int)(top.column.code & 3);
             int64_t at = all ? 0 : top.column.code >> 2;
             pick p = pick_of(kind, at, top.column.first, top.column.size, top.step);
-            stale = make_int2(0, job.cut.subtrees - 1);
-            if (!all) stale = job.cut.range[subtree_of(&job, at)];
+            stale = make_int2(0, job.parts.subtrees - 1);
+            if (!all) stale = job.parts.range[subtree_of(&job, at)];
             apply_to_all<one_sided>(&job, stale, &p, false);
             apply_above<one_sided>(&job, &p);
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 double d = top.step;
                 if (all)
-                    job.stand->x_all += (long long)d;
+                    job.totals->x_all += (long long)d;
                 else
                     add_coefficient(job.tree, kind, at, d);
-                job.stand->energy -= gain_of(top.column.v, (double)top.column.size, d);
-                job.stand->total += p.change;
-                job.stand->iterations++;
-                job.stand->rounds++;
-                job.stand->top++;
+                job.totals->energy -= csrec_pursuit_gain(top.column.v, (double)top.column.size, d);
+                job.totals->total += p.change;
+                job.totals->iterations++;
+                job.totals->rounds++;
+                job.totals->top++;
             }
             continue;
         }
-        board *b = &job.boards[stamp % 3], *next = &job.boards[(stamp + 1) % 3];
+        round_counts *b = &job.counts[stamp % 3], *next = &job.counts[(stamp + 1) % 3];
         plan p = plan_of(&job, &below.column, max(above.column.key, all_key), reach, ties);
         if (blockIdx.x == 0 && threadIdx.x == 0) *next = {0, 0, UINT_MAX, 0};
         speculate_all<one_sided>(&job, b, team, &p, stamp);
         meet_all(&job, &phase);
         order_events(&job, b);
         meet_all(&job, &phase);
-        view time = stage(&job, &c, events_of(b));
+        view time = load_timeline(&job, &c, events_of(b));
         check_all_above<one_sided>(&job, &time, b, &now);
         meet_all(&job, &phase);
         unsigned count = events_of(b);
         int64_t left = job.rules.limit - now.iterations;
         unsigned limit = min(b->limit, count);
         if ((int64_t)limit > left) limit = (unsigned)left;
-        settle_all<one_sided>(&job, team, limit, stamp);
-        settle_above<one_sided>(&job, &time, b, limit);
-        if (warp_id() == all_warps() - 1) settle_books(&job, limit, count);
+        commit_all<one_sided>(&job, team, limit, stamp);
+        commit_above<one_sided>(&job, &time, b, limit);
+        if (warp_id() == all_warps() - 1) commit_totals(&job, limit, count);
         if (!ties) reach = next_reach(reach, p.decisive, b->events, limit);
         ties = go_for_ties(ties, b->events, limit);
         stamp++;
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) job.stand->outcome = outcome;
+    if (blockIdx.x == 0 && threadIdx.x == 0) job.totals->outcome = outcome;
 }
 
-csrec_status speculate_launch(spec_job *job, bool one_sided, csrec_error *error) {
+csrec_status csrec_speculate_launch(speculate_job *job, bool one_sided, csrec_error *error) {
     csrec_cuda_size size;
     csrec_status status = csrec_cuda_measure(&size, error);
-    board fresh[3] = {{0, 0, UINT_MAX, 0}, {0, 0, UINT_MAX, 0}, {0, 0, UINT_MAX, 0}};
+    round_counts fresh[3] = {{0, 0, UINT_MAX, 0}, {0, 0, UINT_MAX, 0}, {0, 0, UINT_MAX, 0}};
     if (!status)
-        status = csrec_cuda_check(cudaMemcpy(job->boards, fresh, sizeof fresh, cudaMemcpyDefault),
-                                  "boards", error);
+        status = csrec_cuda_check(cudaMemcpy(job->counts, fresh, sizeof fresh, cudaMemcpyDefault),
+                                  "counts", error);
     if (status) return status;
     int blocks = size.multiprocessors < MOST_BLOCKS ? size.multiprocessors : MOST_BLOCKS;
     job->blocks.blocks = blocks;
     void *arguments[] = {job};
-    const void *kernel =
-        one_sided ? (const void *)pursue_ahead<true> : (const void *)pursue_ahead<false>;
-    return csrec_cuda_check(cudaLaunchCooperativeKernel(kernel, dim3((unsigned)blocks),
-                                                        dim3(SPEC_THREADS), arguments, 0, 0),
-                            "the speculative loop's cooperative launch", error);
+    const void *kernel = one_sided ? (const void *)pursue<true> : (const void *)pursue<false>;
+    return csrec_cuda_check(
+        cudaLaunchCooperativeKernel(kernel, dim3((unsigned)blocks), dim3(THREADS), arguments, 0, 0),
+        "the speculative loop's cooperative launch", error);
 }

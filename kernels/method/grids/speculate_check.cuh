@@ -2,16 +2,16 @@
 #ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_CHECK_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_CHECK_CUH
 
-#include "kernels/method/grids/speculate.cuh"
+#include "kernels/method/grids/speculate_round.cuh"
 
 /* ---- the order of all picks */
 
-static __device__ inline unsigned events_of(const board *b) {
+static __device__ inline unsigned events_of(const round_counts *b) {
     return min(b->events, (unsigned)EVENTS);
 }
 
 /* An event's place is the number of events before it: a warp counts them. */
-static __device__ inline void order_events(const spec_job *job, board *b) {
+static __device__ inline void order_events(const speculate_job *job, round_counts *b) {
     const timeline *t = &job->time;
     unsigned count = events_of(b);
     for (unsigned e = warp_id(); e < count; e += all_warps()) {
@@ -30,12 +30,12 @@ static __device__ inline void order_events(const spec_job *job, board *b) {
         t->code[before] = mine.code;
         t->change[before] = mine.change;
         t->subtree[before] = mine.subtree;
-        t->gain[before] = mine.barrier ? 0 : gain_of(mine.v, (double)mine.size, mine.d);
+        t->gain[before] = mine.barrier ? 0 : csrec_pursuit_gain(mine.v, (double)mine.size, mine.d);
         if (mine.barrier || m <= b->floor) atomicMin(&b->limit, before);
     }
 }
 
-/* ---- the nodes above the cut, along that order */
+/* ---- the nodes above the subtrees, along that order */
 
 typedef struct top_node {
     double D, S, scale;
@@ -45,10 +45,10 @@ typedef struct top_node {
 } top_node;
 
 template <bool one_sided>
-static __device__ inline top_node load_top(const spec_job *job, int32_t t) {
+static __device__ inline top_node load_top(const speculate_job *job, int32_t t) {
     top_node w;
-    w.at = job->cut.top[t];
-    w.range = job->cut.range[t];
+    w.at = job->parts.top[t];
+    w.range = job->parts.range[t];
     w.D = job->tree.D[w.at];
     w.S = one_sided ? job->tree.S[w.at] : 0.0;
     w.scale = job->tree.scale[w.at];
@@ -57,7 +57,7 @@ static __device__ inline top_node load_top(const spec_job *job, int32_t t) {
     return w;
 }
 
-/* Of difference and sum of a node above the cut. */
+/* Of difference and sum of a node above the subtrees. */
 static __device__ inline best best_of_top(const top_node *w) {
     best b = {key_of(w->D, w->scale, w->level), 4 * w->at + DIFFERENCE, w->D, 0, 0};
     uint64_t sum = w->edge ? key_of(w->S, w->scale, w->edge) : 0;
@@ -110,8 +110,8 @@ static __device__ inline bool may_be_picked(const view *time, const top_node *w,
 }
 
 template <bool one_sided>
-static __device__ inline void check_top(const spec_job *job, const view *time, board *b, int32_t t,
-                                        unsigned count, uint64_t least) {
+static __device__ inline void check_top(const speculate_job *job, const view *time, round_counts *b,
+                                        int32_t t, unsigned count, uint64_t least) {
     top_node w = load_top<one_sided>(job, t);
     if (!may_be_picked(time, &w, t, count, least)) return;
     double D = w.D, S = w.S;
@@ -134,7 +134,7 @@ static __device__ inline void check_top(const spec_job *job, const view *time, b
 }
 
 /* Column 0: its sum is that of all samples. */
-static __device__ inline void check_all(const spec_job *job, const view *time, board *b,
+static __device__ inline void check_all(const speculate_job *job, const view *time, round_counts *b,
                                         double total, unsigned count) {
     for (unsigned base = 0; base + 1 < count; base += WARP) {
         unsigned e = base + lane_id();
@@ -148,19 +148,19 @@ static __device__ inline void check_all(const spec_job *job, const view *time, b
     }
 }
 
-static __device__ inline csrec_loop_wide gain_until(const spec_job *job, unsigned count) {
-    csrec_loop_wide gain = 0;
+static __device__ inline csrec_wide gain_until(const speculate_job *job, unsigned count) {
+    csrec_wide gain = 0;
     for (unsigned e = lane_id(); e < count; e += WARP) gain += job->time.gain[e];
     return warp_sum_wide(gain);
 }
 
-static __device__ inline bool reached(const spec_job *job, csrec_loop_wide energy) {
-    return wide_double(energy) * job->rules.inverse * job->rules.inverse <= job->rules.goal;
+static __device__ inline bool reached(const speculate_job *job, csrec_wide energy) {
+    return csrec_wide_double(energy) * job->rules.inverse * job->rules.inverse <= job->rules.goal;
 }
 
 /* Picks stop where the residual is short enough: looked for only in the last round. */
-static __device__ inline void check_energy(const spec_job *job, board *b, csrec_loop_wide energy,
-                                           unsigned count) {
+static __device__ inline void check_energy(const speculate_job *job, round_counts *b,
+                                           csrec_wide energy, unsigned count) {
     if (!reached(job, energy - gain_until(job, count)) || lane_id()) return;
     for (unsigned e = 0; e < count; e++) {
         energy -= job->time.gain[e];
@@ -170,21 +170,15 @@ static __device__ inline void check_energy(const spec_job *job, board *b, csrec_
     }
 }
 
-typedef struct books {
-    csrec_loop_wide energy;
-    double total;
-    int64_t iterations;
-} books;
-
 template <bool one_sided>
-static __device__ inline void check_all_above(const spec_job *job, const view *time, board *b,
-                                              const books *now) {
+static __device__ inline void check_all_above(const speculate_job *job, const view *time,
+                                              round_counts *b, const csrec_speculate_totals *now) {
     unsigned count = events_of(b), touched = b->touched;
     uint64_t least = UINT64_MAX;
     for (unsigned e = lane_id(); e < count; e += WARP) least = min(least, time->key[e]);
     least = ~warp_max(~least);
     for (unsigned k = warp_id(); k < touched; k += all_warps())
-        check_top<one_sided>(job, time, b, job->cut.touched[k], count, least);
+        check_top<one_sided>(job, time, b, job->parts.touched[k], count, least);
     if (warp_id() == all_warps() - 1) check_all(job, time, b, now->total, count);
     if (warp_id() == all_warps() - 2) check_energy(job, b, now->energy, count);
 }

@@ -1,8 +1,9 @@
-/* speculate_run.cuh - subtrees run ahead, each by a team of warps, and write down their picks. */
+/* speculate_run.cuh - subtrees run their own pursuits, each by a team of warps, and write down
+ * their picks. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_RUN_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_RUN_CUH
 
-#include "kernels/method/grids/speculate.cuh"
+#include "kernels/method/grids/speculate_round.cuh"
 
 /* ---- one subtree, by a team of warps */
 
@@ -29,22 +30,22 @@ static __device__ inline void meet_team() {
 }
 
 /* In shared memory: the columns of the subtree that the team runs. */
-typedef struct team_desk {
+typedef struct team_memory {
     best chunk[CHUNKS];
     event made[CAPACITY + 1]; /* its picks of the round, and a barrier */
     unsigned base;
-} team_desk;
+} team_memory;
 
 typedef struct runner {
     int32_t begin, end, nodes_end;
     int rows;
     span widest; /* of the lane's chunk */
-    team_desk *team;
+    team_memory *team;
 } runner;
 
 /* The concerned chunks, dealt out to the warps. The team has met when it returns. */
 template <bool one_sided>
-static __device__ inline void run_pick(const csrec_loop_tree &tree, runner *u, const pick *p) {
+static __device__ inline void run_pick(const csrec_speculate_tree &tree, runner *u, const pick *p) {
     int32_t mine = u->begin + lane_id() * u->rows * WARP;
     bool concerned = mine < u->end && p->first < mine + u->rows * WARP && p->end > mine;
     if (one_sided || p->change != 0.0)
@@ -54,8 +55,8 @@ static __device__ inline void run_pick(const csrec_loop_tree &tree, runner *u, c
         if (k % TEAM != warp_in_team()) continue;
         int chunk = __ffs((int)todo) - 1, lane;
         int32_t begin = u->begin + chunk * u->rows * WARP;
-        best found = apply<one_sided, ROWS>(tree, begin, min(begin + u->rows * WARP, u->end),
-                                            u->nodes_end, p, &lane);
+        best found = apply<one_sided>(tree, begin, min(begin + u->rows * WARP, u->end),
+                                      u->nodes_end, p, &lane);
         if (lane_id() == lane) u->team->chunk[chunk] = found;
     }
     meet_team();
@@ -69,32 +70,35 @@ static __device__ inline best head_of(const runner *u) {
     return head;
 }
 
-static __device__ inline runner load_runner(const spec_job *job, team_desk *team, int32_t subtree) {
+static __device__ inline runner load_runner(const speculate_job *job, team_memory *team,
+                                            int32_t subtree) {
     runner u;
-    u.begin = subtree_begin(&job->cut, subtree);
+    u.begin = subtree_begin(&job->parts, subtree);
     u.end = subtree_end(job, subtree);
     u.nodes_end = nodes_end(job, subtree);
     u.rows = rows_of(u.end - u.begin);
-    u.widest = job->cut.widest[(int64_t)subtree * CHUNKS + lane_id()];
+    u.widest = job->parts.widest[(int64_t)subtree * CHUNKS + lane_id()];
     u.team = team;
     if (warp_in_team() == 0)
-        team->chunk[lane_id()] = job->cut.chunk[(int64_t)subtree * CHUNKS + lane_id()];
+        team->chunk[lane_id()] = job->parts.chunk[(int64_t)subtree * CHUNKS + lane_id()];
     meet_team();
     return u;
 }
 
-static __device__ inline void store_head(const spec_job *job, int32_t subtree, const best *chunk) {
-    if (lane_id() == warp_best(chunk->key, chunk->code)) job->cut.head[subtree] = *chunk;
+static __device__ inline void store_head(const speculate_job *job, int32_t subtree,
+                                         const best *chunk) {
+    if (lane_id() == warp_best(chunk->key, chunk->code)) job->parts.head[subtree] = *chunk;
 }
 
-static __device__ inline void store_runner(const spec_job *job, int32_t subtree, const runner *u) {
+static __device__ inline void store_runner(const speculate_job *job, int32_t subtree,
+                                           const runner *u) {
     if (warp_in_team()) return;
     best chunk = u->team->chunk[lane_id()];
-    job->cut.chunk[(int64_t)subtree * CHUNKS + lane_id()] = chunk;
+    job->parts.chunk[(int64_t)subtree * CHUNKS + lane_id()] = chunk;
     store_head(job, subtree, &chunk);
 }
 
-static __device__ inline bool too_small(const spec_job *job, double v, int32_t size) {
+static __device__ inline bool too_small(const speculate_job *job, double v, int32_t size) {
     return job->rules.min_coefficient > 0.0 &&
            __dmul_rn(fabs(v), 1.0 / sqrt((double)size)) * job->rules.inverse <
                job->rules.min_coefficient;
@@ -103,15 +107,15 @@ static __device__ inline bool too_small(const spec_job *job, double v, int32_t s
 /* Runs until its best key is below theta, or has done `most` picks: *picks of them, and a barrier
  * behind them if the subtree stopped above theta. Returns whether it did. */
 template <bool one_sided>
-static __device__ inline bool run_ahead(const spec_job *job, runner *u, int32_t subtree,
-                                        uint64_t theta, int most, int *picks) {
+static __device__ inline bool run_subtree(const speculate_job *job, runner *u, int32_t subtree,
+                                          uint64_t theta, int most, int *picks) {
     uint64_t m = UINT64_MAX;
     for (int count = 0;; count++) {
         best head = head_of(u);
         *picks = count;
         if (head.key < theta) return false;
         m = min(m, head.key);
-        double d = step_of(head.v, (double)head.size);
+        double d = csrec_pursuit_step(head.v, (double)head.size);
         bool stop = count == most || too_small(job, head.v, head.size) ||
                     !gains(head.v, (double)head.size, d);
         pick p = pick_of((int)(head.code & 3), head.code >> 2, head.first, head.size, d);
@@ -134,8 +138,8 @@ static __device__ inline bool run_ahead(const spec_job *job, runner *u, int32_t 
 
 /* Picks `to` - 1 down to `from`. */
 template <bool one_sided>
-static __device__ inline void take_back(const spec_job *job, runner *u, const event *made, int from,
-                                        int to) {
+static __device__ inline void take_back(const speculate_job *job, runner *u, const event *made,
+                                        int from, int to) {
     for (int k = to - 1; k >= from; k--) {
         const event *e = &made[k];
         pick p = pick_of((int)(e->code & 3), e->code >> 2, e->first, e->size, -e->d);
@@ -151,7 +155,7 @@ static __device__ inline void write_event(const timeline *t, unsigned at, const 
 
 /* No room for the subtree's events: nothing below its first pick is valid, and what room it got is
  * filled with barriers at the end of the order. */
-static __device__ inline void give_up(const spec_job *job, board *b, const event *made,
+static __device__ inline void give_up(const speculate_job *job, round_counts *b, const event *made,
                                       unsigned base, unsigned count) {
     if (lane_id() == 0) atomicMax(&b->floor, (unsigned long long)made->m);
     for (unsigned at = base + lane_id(); at < base + count && at < EVENTS; at += WARP) {
@@ -160,21 +164,22 @@ static __device__ inline void give_up(const spec_job *job, board *b, const event
     }
 }
 
-static __device__ inline void touch_above(const spec_job *job, board *b, int32_t subtree,
-                                          int stamp) {
+static __device__ inline void touch_above(const speculate_job *job, round_counts *b,
+                                          int32_t subtree, int stamp) {
     for (int k = lane_id(); k < DEPTH; k += WARP) {
-        int32_t t = job->cut.above[(int64_t)subtree * DEPTH + k];
-        if (t < 0 || atomicExch(&job->cut.stamp[t], stamp) == stamp) continue;
-        job->cut.touched[atomicAdd(&b->touched, 1u)] = t;
+        int32_t t = job->parts.above[(int64_t)subtree * DEPTH + k];
+        if (t < 0 || atomicExch(&job->parts.stamp[t], stamp) == stamp) continue;
+        job->parts.touched[atomicAdd(&b->touched, 1u)] = t;
     }
 }
 
 template <bool one_sided>
-static __device__ inline void speculate(const spec_job *job, board *b, team_desk *team,
-                                        int32_t subtree, uint64_t theta, int most, int stamp) {
+static __device__ inline void speculate(const speculate_job *job, round_counts *b,
+                                        team_memory *team, int32_t subtree, uint64_t theta,
+                                        int most, int stamp) {
     runner u = load_runner(job, team, subtree);
     int picks;
-    bool barrier = run_ahead<one_sided>(job, &u, subtree, theta, most, &picks);
+    bool barrier = run_subtree<one_sided>(job, &u, subtree, theta, most, &picks);
     bool first = warp_in_team() == 0;
     unsigned count = (unsigned)(picks + barrier);
     if (first && lane_id() == 0) team->base = atomicAdd(&b->events, count);
@@ -190,7 +195,7 @@ static __device__ inline void speculate(const spec_job *job, board *b, team_desk
         touch_above(job, b, subtree, stamp);
     }
     store_runner(job, subtree, &u);
-    if (first && lane_id() == 0) job->cut.ran[subtree] = make_int4(stamp, (int)base, picks, 0);
+    if (first && lane_id() == 0) job->parts.ran[subtree] = make_int4(stamp, (int)base, picks, 0);
     meet_team();
 }
 
@@ -208,11 +213,11 @@ typedef struct plan {
 } plan;
 
 template <bool one_sided>
-static __device__ inline void speculate_all(const spec_job *job, board *b, team_desk *team,
-                                            const plan *p, int stamp) {
-    for (int64_t base = 0; team_id() + all_teams() * base < job->cut.subtrees; base += WARP) {
+static __device__ inline void speculate_all(const speculate_job *job, round_counts *b,
+                                            team_memory *team, const plan *p, int stamp) {
+    for (int64_t base = 0; team_id() + all_teams() * base < job->parts.subtrees; base += WARP) {
         int32_t u = lane_subtree(base);
-        bool runs = u >= p->first && u <= p->last && job->cut.head[u].key >= p->theta;
+        bool runs = u >= p->first && u <= p->last && job->parts.head[u].key >= p->theta;
         unsigned todo = __ballot_sync(FULL, runs);
         for (; todo; todo &= todo - 1)
             speculate<one_sided>(job, b, team, __shfl_sync(FULL, u, __ffs((int)todo) - 1), p->theta,

@@ -1,9 +1,9 @@
-/* speculate.cuh - what a round of the speculative pursuit works on: the cut tree, the timeline
- * of picks, the board of a round; see speculate.cu. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_CUH
+/* speculate_round.cuh - what a round of the speculative pursuit works on: the subtrees, the
+ * timeline of picks, the counts of the round; see speculate.cu. */
+#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_ROUND_CUH
+#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_ROUND_CUH
 
-#include "kernels/method/grids/loop_device.cuh"
+#include "kernels/method/grids/speculate_device.cuh"
 
 /* 16: one team a block, whose meetings are plain __syncthreads. The checker of races takes the
  * named barriers of several teams for none. */
@@ -12,34 +12,33 @@
 #endif
 
 enum {
-    SPEC_THREADS = 512,
-    WARPS = SPEC_THREADS / WARP,
+    THREADS = 512,
+    WARPS = THREADS / WARP,
     TEAM = CSREC_SPECULATE_TEAM, /* warps that run a subtree together */
     TEAMS = WARPS / TEAM,
-    CHUNKS = WARP,  /* of a subtree, a lane each */
-    ROWS = 4,       /* entries in flight a lane */
-    CAPACITY = 111, /* picks of a subtree a round */
-    EVENTS = 16384, /* picks of a round */
-    STAGED = 1024,  /* picks of a round that a block looks at in shared memory */
+    CHUNKS = WARP,    /* of a subtree, a lane each */
+    CAPACITY = 111,   /* picks of a subtree a round */
+    EVENTS = 16384,   /* picks of a round */
+    IN_SHARED = 1024, /* picks of a round that a block looks at in shared memory */
     DEPTH = 64,
     BUILD_THREADS = 256
 };
 
 /* ---- the subtrees */
 
-typedef struct cut {
+typedef struct partition {
     int32_t tops, subtrees; /* subtrees = tops + 1 */
-    int32_t *top;           /* [tops] entry of each node above the cut, ascending: subtree u ends
-                               with entry top[u] */
-    int2 *range;            /* [tops] first and last subtree below */
-    int32_t *above;         /* [subtrees][DEPTH] nodes above, as numbers of top, -1 after them */
-    best *chunk;            /* [subtrees][CHUNKS] */
-    span *widest;           /* [subtrees][CHUNKS] */
-    best *head;             /* [subtrees] best column of each */
-    int4 *ran;              /* [subtrees] round + 1 and first event and picks of its last run */
-    int32_t *stamp;         /* [tops] round + 1 in which it was touched last */
-    int32_t *touched;       /* [tops] those of the round */
-} cut;
+    int32_t *top;     /* [tops] entry of each node above the subtrees, ascending: subtree u ends
+                         with entry top[u] */
+    int2 *range;      /* [tops] first and last subtree below */
+    int32_t *above;   /* [subtrees][DEPTH] nodes above, as numbers of top, -1 after them */
+    best *chunk;      /* [subtrees][CHUNKS] */
+    span *widest;     /* [subtrees][CHUNKS] */
+    best *head;       /* [subtrees] best column of each */
+    int4 *ran;        /* [subtrees] round + 1 and first event and picks of its last run */
+    int32_t *stamp;   /* [tops] round + 1 in which it was touched last */
+    int32_t *touched; /* [tops] those of the round */
+} partition;
 
 /* One pick of a subtree, or a barrier: behind it the subtree does not know how to go on. */
 typedef struct event {
@@ -59,36 +58,36 @@ typedef struct timeline {
     int64_t *code;
     double *change;
     int32_t *subtree;
-    csrec_loop_wide *gain;
+    csrec_wide *gain;
 } timeline;
 
-typedef struct board {
+typedef struct round_counts {
     unsigned events, touched, limit;
     unsigned long long floor; /* events with m up to this must not be committed */
-} board;
+} round_counts;
 
-typedef struct spec_job {
-    csrec_loop_tree tree;
-    csrec_loop_rules rules;
-    csrec_loop_stand *stand;
-    csrec_loop_mail *mail;
+typedef struct speculate_job {
+    csrec_speculate_tree tree;
+    csrec_speculate_rules rules;
+    csrec_speculate_totals *totals;
+    csrec_speculate_link *link;
     exchange blocks;
-    cut cut;
+    partition parts;
     timeline time;
-    board *boards; /* [3] */
+    round_counts *counts; /* [3] */
     unsigned *arrived;
-} spec_job;
+} speculate_job;
 
-static __device__ inline int32_t subtree_begin(const cut *c, int32_t u) {
+static __device__ inline int32_t subtree_begin(const partition *c, int32_t u) {
     return u ? c->top[u - 1] + 1 : 0;
 }
 
-static __device__ inline int32_t subtree_end(const spec_job *job, int32_t u) {
-    return u < job->cut.tops ? job->cut.top[u] + 1 : (int32_t)job->tree.n;
+static __device__ inline int32_t subtree_end(const speculate_job *job, int32_t u) {
+    return u < job->parts.tops ? job->parts.top[u] + 1 : (int32_t)job->tree.n;
 }
 
-/* The node of a subtree's last entry lies above the cut. */
-static __device__ inline int32_t nodes_end(const spec_job *job, int32_t u) {
+/* The node of a subtree's last entry lies above the subtrees. */
+static __device__ inline int32_t nodes_end(const speculate_job *job, int32_t u) {
     return subtree_end(job, u) - 1;
 }
 
@@ -115,7 +114,7 @@ static __device__ inline int all_warps() {
 }
 
 /* All blocks arrive before any goes on; what was written before is seen after. */
-static __device__ inline void meet_all(const spec_job *job, unsigned *phase) {
+static __device__ inline void meet_all(const speculate_job *job, unsigned *phase) {
     __syncthreads();
     if (threadIdx.x == 0) {
         *phase += gridDim.x;
@@ -134,6 +133,6 @@ static __device__ inline void meet_all(const spec_job *job, unsigned *phase) {
 }
 
 /* speculate.cu */
-csrec_status speculate_launch(spec_job *job, bool one_sided, csrec_error *error);
+csrec_status csrec_speculate_launch(speculate_job *job, bool one_sided, csrec_error *error);
 
 #endif

@@ -1,22 +1,19 @@
-/* loop_device.cuh - what both ways of the loop do on the device: keys, one pick applied to a run of
- * entries by a warp, and the exchange of best columns between the blocks of a cooperative kernel.
- */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_LOOP_DEVICE_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_LOOP_DEVICE_CUH
+/* speculate_device.cuh - one pick applied to a run of entries by a warp, and the exchange of best
+ * columns between the blocks of a cooperative kernel. */
+#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_DEVICE_CUH
+#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_DEVICE_CUH
 
 #include <climits>
 #include <cstdint>
 
-#include "kernels/method/grids/loop_state.h"
+#include "kernels/method/grids/speculate_state.h"
 
-enum { WARP = 32, MOST_BLOCKS = 160 };
+enum { WARP = 32, MOST_BLOCKS = 160, ROWS = 4 /* entries in flight a lane */ };
 enum { LEAF = 0, DIFFERENCE = 1, SUM = 2, ALL = 3 };
 constexpr unsigned FULL = 0xFFFFFFFFu;
 
-/* As csrec_pursuit_key. */
 static __device__ inline uint64_t key_of(double v, double scale, int level) {
-    uint64_t bits = (uint64_t)__double_as_longlong(__dmul_rn(fabs(v), scale));
-    return (bits & ~UINT64_C(63)) | (uint64_t)level;
+    return (uint64_t)csrec_pursuit_key(v, scale, level);
 }
 
 /* A column that is best somewhere. */
@@ -39,22 +36,9 @@ typedef struct pick {
     double d, change;       /* step; what the sum over the block changes by */
 } pick;
 
-static __device__ inline double step_of(double v, double size) {
-    return rint(__dmul_rn(v, 1.0 / size));
-}
-
 /* As the sign of csrec_pursuit_gain: 2 v - d n and d are exact in double. */
 static __device__ inline bool gains(double v, double size, double d) {
     return (2.0 * v - d * size) * d > 0.0;
-}
-
-static __device__ inline csrec_loop_wide gain_of(double v, double size, double d) {
-    return ((csrec_loop_wide)2 * (int64_t)v - (csrec_loop_wide)(int64_t)d * (int64_t)size) *
-           (int64_t)d;
-}
-
-static __device__ inline double wide_double(csrec_loop_wide w) {
-    return (double)(int64_t)(w >> 64) * 0x1p64 + (double)(uint64_t)w;
 }
 
 static __device__ inline pick pick_of(int kind, int64_t at, int32_t first, int32_t size, double d) {
@@ -117,21 +101,21 @@ static __device__ inline int warp_best(uint64_t key, int64_t code) {
 }
 
 /* Applies the pick to entries begin .. end - 1, a lane each, and finds their best column; the lane
- * returned in *lane holds it. Entries are independent: no order matters. A lane loads TOGETHER
+ * returned in *lane holds it. Entries are independent: no order matters. A lane loads ROWS
  * entries before it works on the first, so that memory answers them together. Of entries from
  * leaves_from on only the sample is looked at, not the node. */
-template <bool one_sided, int TOGETHER>
-static __device__ inline best apply(const csrec_loop_tree &tree, int32_t begin, int32_t end,
+template <bool one_sided>
+static __device__ inline best apply(const csrec_speculate_tree &tree, int32_t begin, int32_t end,
                                     int32_t leaves_from, const pick *p, int *lane) {
     best mine = {0, INT64_MAX, 0.0, 0, 0};
-    for (int32_t from = begin + (int)(threadIdx.x % WARP); from < end; from += TOGETHER * WARP) {
-        int32_t first[TOGETHER], size[TOGETHER];
-        double D[TOGETHER], S[TOGETHER], r[TOGETHER], scale[TOGETHER];
-        int level[TOGETHER], node_edge[TOGETHER], leaf_edge[TOGETHER];
+    for (int32_t from = begin + (int)(threadIdx.x % WARP); from < end; from += ROWS * WARP) {
+        int32_t first[ROWS], size[ROWS];
+        double D[ROWS], S[ROWS], r[ROWS], scale[ROWS];
+        int level[ROWS], node_edge[ROWS], leaf_edge[ROWS];
 #pragma unroll
-        for (int k = 0; k < TOGETHER; k++) {
-            int64_t i = (int64_t)from + k * WARP - tree.base;
-            if ((int64_t)from + k * WARP >= end) continue;
+        for (int k = 0; k < ROWS; k++) {
+            int64_t i = (int64_t)from + k * WARP;
+            if (i >= end) continue;
             first[k] = tree.first[i];
             size[k] = tree.size[i];
             D[k] = tree.D[i];
@@ -143,10 +127,10 @@ static __device__ inline best apply(const csrec_loop_tree &tree, int32_t begin, 
             leaf_edge[k] = one_sided ? tree.leaf_edge[i] : 0;
         }
 #pragma unroll
-        for (int k = 0; k < TOGETHER; k++) {
+        for (int k = 0; k < ROWS; k++) {
             if ((int64_t)from + k * WARP >= end) continue;
             int32_t j = from + k * WARP;
-            int64_t i = j - tree.base, code = 4 * (int64_t)j;
+            int64_t i = j, code = 4 * i;
             if (one_sided) {
                 if (j >= p->first && j < p->end) tree.r[i] = r[k] += shift_of(p, j);
                 uint64_t key = leaf_edge[k] ? key_of(r[k], 1.0, leaf_edge[k]) : 0;
@@ -175,14 +159,15 @@ typedef struct span {
 
 /* All other nodes of the entries lie inside the widest one: an ancestor of something elsewhere is
  * among them if and only if that is one. */
-static __device__ inline span find_widest(const csrec_loop_tree &tree, int64_t begin, int64_t end) {
+static __device__ inline span find_widest(const csrec_speculate_tree &tree, int64_t begin,
+                                          int64_t end) {
     int level = -1;
     span mine = {INT_MAX, 0};
     for (int64_t j = begin + threadIdx.x % WARP; j < end; j += WARP) {
-        if ((int)tree.level[j - tree.base] <= level) continue;
-        level = tree.level[j - tree.base];
-        mine.first = tree.first[j - tree.base];
-        mine.end = mine.first + tree.size[j - tree.base];
+        if ((int)tree.level[j] <= level) continue;
+        level = tree.level[j];
+        mine.first = tree.first[j];
+        mine.end = mine.first + tree.size[j];
     }
     int lane = warp_best((uint64_t)(level + 1), 0);
     mine.first = __shfl_sync(FULL, mine.first, lane);
@@ -192,8 +177,8 @@ static __device__ inline span find_widest(const csrec_loop_tree &tree, int64_t b
 
 /* x of the column += d. The result of the atomic is not used, so nothing waits for it; integers, so
  * the order does not matter. */
-static __device__ inline void add_coefficient(const csrec_loop_tree &tree, int kind, int64_t at,
-                                              double d) {
+static __device__ inline void add_coefficient(const csrec_speculate_tree &tree, int kind,
+                                              int64_t at, double d) {
     long long *x = kind == DIFFERENCE ? tree.x : kind == SUM ? tree.x_sum : tree.x_leaf;
     atomicAdd((unsigned long long *)&x[at], (unsigned long long)(long long)d);
 }
@@ -297,11 +282,11 @@ static __device__ inline best contest_winner(const exchange *e, int contest, int
     return shuffled(top, warp_best(top.key, top.code));
 }
 
-static __device__ inline csrec_loop_wide warp_sum_wide(csrec_loop_wide x) {
+static __device__ inline csrec_wide warp_sum_wide(csrec_wide x) {
     for (int k = WARP / 2; k; k /= 2) {
         uint64_t low = __shfl_xor_sync(FULL, (uint64_t)x, k);
         uint64_t high = __shfl_xor_sync(FULL, (uint64_t)(x >> 64), k);
-        x += (csrec_loop_wide)((unsigned __int128)high << 64 | low);
+        x += (csrec_wide)((unsigned __int128)high << 64 | low);
     }
     return x;
 }

@@ -1,14 +1,15 @@
-/* speculate_cut.cu - cutting the row tree into subtrees, the memory of the speculative pursuit, and
- * its run. */
-#include "kernels/method/grids/speculate.cuh"
+/* speculate_partition.cu - the row tree split into subtrees, the memory of the speculative pursuit,
+ * and its run. */
+#include "kernels/method/grids/speculate_round.cuh"
 
 static __global__ void mark_tops(int64_t n, const int32_t *size, int32_t most, long long *flag) {
     int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (j <= n) flag[j] = j < n && size[j] > most;
 }
 
-/* before[j]: nodes above the cut at entries below j, which is the number of sample j's subtree. */
-static __global__ void list_tops(csrec_loop_tree tree, const long long *before, cut c) {
+/* before[j]: nodes above the subtrees at entries below j, which is the number of sample j's
+ * subtree. */
+static __global__ void list_tops(csrec_speculate_tree tree, const long long *before, partition c) {
     int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (j >= tree.n || before[j + 1] == before[j]) return;
     int32_t t = (int32_t)before[j], first = tree.first[j];
@@ -17,7 +18,7 @@ static __global__ void list_tops(csrec_loop_tree tree, const long long *before, 
 }
 
 /* Of the nodes at both ends of a run of subtrees the lower is its parent. */
-static __global__ void list_above(csrec_loop_tree tree, cut c) {
+static __global__ void list_above(csrec_speculate_tree tree, partition c) {
     int64_t u = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (u >= c.subtrees) return;
     int2 run = make_int2((int)u, (int)u);
@@ -30,8 +31,8 @@ static __global__ void list_above(csrec_loop_tree tree, cut c) {
     }
 }
 
-static void lay_out_cut(csrec_cuda_block *m, spec_job *job) {
-    cut *c = &job->cut;
+static void lay_out_parts(csrec_cuda_block *m, speculate_job *job) {
+    partition *c = &job->parts;
     int64_t tops = c->tops, subtrees = c->subtrees;
     c->top = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->top);
     c->range = (int2 *)csrec_cuda_block_take(m, tops, sizeof *c->range);
@@ -44,7 +45,7 @@ static void lay_out_cut(csrec_cuda_block *m, spec_job *job) {
     c->touched = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->touched);
 }
 
-static void lay_out_round(csrec_cuda_block *m, spec_job *job) {
+static void lay_out_round(csrec_cuda_block *m, speculate_job *job) {
     timeline *t = &job->time;
     t->events = (event *)csrec_cuda_block_take(m, EVENTS, sizeof *t->events);
     t->rank = (int32_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->rank);
@@ -54,65 +55,68 @@ static void lay_out_round(csrec_cuda_block *m, spec_job *job) {
     t->code = (int64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->code);
     t->change = (double *)csrec_cuda_block_take(m, EVENTS, sizeof *t->change);
     t->subtree = (int32_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->subtree);
-    t->gain = (csrec_loop_wide *)csrec_cuda_block_take(m, EVENTS, sizeof *t->gain);
-    job->boards = (board *)csrec_cuda_block_take(m, 3, sizeof *job->boards);
+    t->gain = (csrec_wide *)csrec_cuda_block_take(m, EVENTS, sizeof *t->gain);
+    job->counts = (round_counts *)csrec_cuda_block_take(m, 3, sizeof *job->counts);
     job->arrived = (unsigned *)csrec_cuda_block_take(m, 1, sizeof *job->arrived);
     job->blocks.records =
         (record *)csrec_cuda_block_take(m, 2 * CONTESTS * MOST_BLOCKS, sizeof(record));
 }
 
-static csrec_status make_cut(csrec_loop_state *s, spec_job *job, int32_t most,
-                             csrec_cuda_block *memory, csrec_error *error) {
+static csrec_status make_parts(csrec_speculate_state *s, speculate_job *job, int32_t most,
+                               csrec_cuda_block *memory, csrec_error *error) {
     int64_t n = job->tree.n;
     mark_tops<<<csrec_cuda_blocks(n + 1, BUILD_THREADS), BUILD_THREADS>>>(n, job->tree.size, most,
                                                                           s->prefix);
-    csrec_status status = csrec_cuda_launched("nodes above the cut", error);
-    if (!status) status = csrec_loop_scan(n + 1, s->prefix, s->tiles, false, error);
+    csrec_status status = csrec_cuda_launched("nodes above the subtrees", error);
+    if (!status) status = csrec_speculate_sums(s, error);
     long long tops = 0;
     if (!status)
         status = csrec_cuda_check(cudaMemcpy(&tops, s->prefix + n, sizeof tops, cudaMemcpyDefault),
-                                  "cut", error);
+                                  "subtrees", error);
     if (status) return status;
-    job->cut.tops = (int32_t)tops;
-    job->cut.subtrees = (int32_t)tops + 1;
-    lay_out_cut(memory, job);
+    job->parts.tops = (int32_t)tops;
+    job->parts.subtrees = (int32_t)tops + 1;
+    lay_out_parts(memory, job);
     lay_out_round(memory, job);
     status = csrec_cuda_block_create(memory, "the subtrees of the pursuit", error);
     if (status) return status;
-    lay_out_cut(memory, job);
+    lay_out_parts(memory, job);
     lay_out_round(memory, job);
     status = csrec_cuda_check(cudaMemset(memory->base, 0, memory->used), "subtrees", error);
     if (status) return status;
     list_tops<<<csrec_cuda_blocks(n, BUILD_THREADS), BUILD_THREADS>>>(job->tree, s->prefix,
-                                                                      job->cut);
-    list_above<<<csrec_cuda_blocks(tops + 1, BUILD_THREADS), BUILD_THREADS>>>(job->tree, job->cut);
-    return csrec_cuda_launched("list of nodes above the cut", error);
+                                                                      job->parts);
+    list_above<<<csrec_cuda_blocks(tops + 1, BUILD_THREADS), BUILD_THREADS>>>(job->tree,
+                                                                              job->parts);
+    return csrec_cuda_launched("list of nodes above the subtrees", error);
 }
 
-/* Small subtrees run at once in greater number, large ones leave fewer picks above the cut:
+/* Small subtrees run at once in greater number, large ones leave fewer picks above the subtrees:
  * measured (bench/cuda_loop.c --subtrees). */
 static int32_t subtree_size(int64_t n) {
     return n <= 1 << 17 ? 2048 : n <= 1 << 23 ? 4096 : 16384;
 }
 
-csrec_status csrec_loop_speculate_run(csrec_loop_state *state, const csrec_loop_options *options,
-                                      csrec_loop_report *report, csrec_loop_stand *stand,
-                                      csrec_error *error) {
+csrec_status csrec_speculate_run(csrec_speculate_state *state,
+                                 const csrec_speculate_options *options,
+                                 csrec_speculate_report *report, csrec_speculate_totals *totals,
+                                 csrec_error *error) {
     bool one_sided = state->problem->columns == CSREC_COLUMNS_PAPER;
-    spec_job job = {};
+    speculate_job job = {};
     csrec_cuda_block memory = {};
     job.tree = state->tree;
     job.rules = state->rules;
-    job.stand = state->stand;
-    job.mail = state->mail;
+    job.totals = state->totals;
+    job.link = state->link;
     int32_t most = options->subtree > 0 ? options->subtree : subtree_size(job.tree.n);
-    csrec_status status = make_cut(state, &job, most, &memory, error);
-    if (!status) status = speculate_launch(&job, one_sided, error);
-    if (!status) status = csrec_loop_wait(state, options, error);
+    csrec_status status = make_parts(state, &job, most, &memory, error);
+    if (!status) status = csrec_speculate_launch(&job, one_sided, error);
+    if (!status) status = csrec_speculate_wait(state, options, error);
     if (!status)
-        status = csrec_cuda_check(cudaMemcpy(stand, state->stand, sizeof *stand, cudaMemcpyDefault),
-                                  "end of the speculative loop", error);
-    report->subtrees = job.cut.subtrees;
+        status =
+            csrec_cuda_check(cudaMemcpy(totals, state->totals, sizeof *totals, cudaMemcpyDefault),
+                             "end of the speculative pursuit", error);
+    report->subtrees = job.parts.subtrees;
     report->bytes += memory.used;
     csrec_cuda_block_destroy(&memory);
     return status;

@@ -1,6 +1,7 @@
-/* speculate_apply.cuh - what is valid is committed, the rest taken back; a pick above the cut. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_APPLY_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_APPLY_CUH
+/* speculate_commit.cuh - what is valid is committed, the rest taken back; a pick above the
+ * subtrees. */
+#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_COMMIT_CUH
+#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_COMMIT_CUH
 
 #include "kernels/method/grids/speculate_check.cuh"
 #include "kernels/method/grids/speculate_run.cuh"
@@ -10,7 +11,7 @@
 /* Takes back the picks of one subtree that come too late; the others count. A subtree's own picks
  * keep their order, so those that are valid are its first. */
 template <bool one_sided>
-static __device__ inline void settle(const spec_job *job, team_desk *team, int32_t subtree,
+static __device__ inline void commit(const speculate_job *job, team_memory *team, int32_t subtree,
                                      int base, int picks, unsigned limit) {
     const event *made = &job->time.events[base];
     int kept = 0;
@@ -29,26 +30,26 @@ static __device__ inline void settle(const spec_job *job, team_desk *team, int32
 }
 
 template <bool one_sided>
-static __device__ inline void settle_all(const spec_job *job, team_desk *team, unsigned limit,
-                                         int stamp) {
-    for (int64_t base = 0; team_id() + all_teams() * base < job->cut.subtrees; base += WARP) {
+static __device__ inline void commit_all(const speculate_job *job, team_memory *team,
+                                         unsigned limit, int stamp) {
+    for (int64_t base = 0; team_id() + all_teams() * base < job->parts.subtrees; base += WARP) {
         int32_t u = lane_subtree(base);
-        int4 ran = u < job->cut.subtrees ? job->cut.ran[u] : make_int4(0, 0, 0, 0);
+        int4 ran = u < job->parts.subtrees ? job->parts.ran[u] : make_int4(0, 0, 0, 0);
         unsigned todo = __ballot_sync(FULL, ran.x == stamp && ran.z > 0);
         for (; todo; todo &= todo - 1) {
             int from = __ffs((int)todo) - 1;
             int first = __shfl_sync(FULL, ran.y, from), picks = __shfl_sync(FULL, ran.z, from);
-            settle<one_sided>(job, team, __shfl_sync(FULL, u, from), first, picks, limit);
+            commit<one_sided>(job, team, __shfl_sync(FULL, u, from), first, picks, limit);
         }
     }
 }
 
 template <bool one_sided>
-static __device__ inline void settle_above(const spec_job *job, const view *time, const board *b,
-                                           unsigned limit) {
+static __device__ inline void commit_above(const speculate_job *job, const view *time,
+                                           const round_counts *b, unsigned limit) {
     for (unsigned k = warp_id(); k < b->touched; k += all_warps()) {
-        int32_t t = job->cut.touched[k];
-        int2 range = job->cut.range[t];
+        int32_t t = job->parts.touched[k];
+        int2 range = job->parts.range[t];
         double D = 0.0, S = 0.0, side;
         for (unsigned e = lane_id(); e < limit; e += WARP) {
             double change = change_below(time, range, t, e, &side);
@@ -58,32 +59,33 @@ static __device__ inline void settle_above(const spec_job *job, const view *time
         D = warp_sum(D);
         if (one_sided) S = warp_sum(S);
         if (lane_id()) continue;
-        job->tree.D[job->cut.top[t]] += D;
-        if (one_sided) job->tree.S[job->cut.top[t]] += S;
+        job->tree.D[job->parts.top[t]] += D;
+        if (one_sided) job->tree.S[job->parts.top[t]] += S;
     }
 }
 
-static __device__ inline void settle_books(const spec_job *job, unsigned limit, unsigned count) {
-    csrec_loop_wide gain = gain_until(job, limit);
+static __device__ inline void commit_totals(const speculate_job *job, unsigned limit,
+                                            unsigned count) {
+    csrec_wide gain = gain_until(job, limit);
     double change = 0.0;
     for (unsigned e = lane_id(); e < limit; e += WARP) change += job->time.change[e];
     change = warp_sum(change);
     if (lane_id()) return;
-    job->stand->energy -= gain;
-    job->stand->total += change;
-    job->stand->iterations += limit;
-    job->stand->undone += count - limit;
-    job->stand->rounds++;
+    job->totals->energy -= gain;
+    job->totals->total += change;
+    job->totals->iterations += limit;
+    job->totals->undone += count - limit;
+    job->totals->rounds++;
 }
 
-/* ---- a pick above the cut */
+/* ---- a pick above the subtrees */
 
 template <bool one_sided>
-static __device__ inline void apply_above(const spec_job *job, const pick *p) {
-    int64_t threads = (int64_t)gridDim.x * SPEC_THREADS;
-    for (int64_t t = (int64_t)blockIdx.x * SPEC_THREADS + threadIdx.x; t < job->cut.tops;
+static __device__ inline void apply_above(const speculate_job *job, const pick *p) {
+    int64_t threads = (int64_t)gridDim.x * THREADS;
+    for (int64_t t = (int64_t)blockIdx.x * THREADS + threadIdx.x; t < job->parts.tops;
          t += threads) {
-        int32_t at = job->cut.top[t];
+        int32_t at = job->parts.top[t];
         double D = job->tree.D[at], S = one_sided ? job->tree.S[at] : 0.0;
         if (!shift_node(p, at, job->tree.first[at], job->tree.size[at], &D, &S)) continue;
         job->tree.D[at] = D;
@@ -93,26 +95,26 @@ static __device__ inline void apply_above(const spec_job *job, const pick *p) {
 
 /* One chunk of a subtree. `start`: its widest node is not known yet. */
 template <bool one_sided>
-static __device__ inline void apply_to_chunk(const spec_job *job, int32_t subtree, int chunk,
+static __device__ inline void apply_to_chunk(const speculate_job *job, int32_t subtree, int chunk,
                                              const pick *p, bool start) {
-    int32_t first = subtree_begin(&job->cut, subtree), last = subtree_end(job, subtree);
+    int32_t first = subtree_begin(&job->parts, subtree), last = subtree_end(job, subtree);
     int rows = rows_of(last - first), lane;
     int64_t begin = (int64_t)first + chunk * rows * WARP;
     int64_t end = min(begin + rows * WARP, (int64_t)last);
     int64_t at = (int64_t)subtree * CHUNKS + chunk;
     best found = {0, INT64_MAX, 0.0, 0, 0};
     if (begin < end) {
-        found = apply<one_sided, ROWS>(job->tree, (int32_t)begin, (int32_t)end, last - 1, p, &lane);
+        found = apply<one_sided>(job->tree, (int32_t)begin, (int32_t)end, last - 1, p, &lane);
         found = shuffled(found, lane);
     }
-    if (lane_id() == 0) job->cut.chunk[at] = found;
+    if (lane_id() == 0) job->parts.chunk[at] = found;
     if (!start) return;
     span widest = find_widest(job->tree, begin, min(end, (int64_t)last - 1));
-    if (lane_id() == 0) job->cut.widest[at] = widest;
+    if (lane_id() == 0) job->parts.widest[at] = widest;
 }
 
 template <bool one_sided>
-static __device__ inline void apply_to_all(const spec_job *job, int2 range, const pick *p,
+static __device__ inline void apply_to_all(const speculate_job *job, int2 range, const pick *p,
                                            bool start) {
     int64_t chunks = (int64_t)(range.y - range.x + 1) * CHUNKS;
     for (int64_t k = warp_id(); k < chunks; k += all_warps())

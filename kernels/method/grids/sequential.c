@@ -1,5 +1,5 @@
-/* singly.c - few and large signals: one pursuit after another, each with the whole device
- * (kernels/method/grids/loop.h). */
+/* sequential.c - few and large signals: one pursuit after another, each with the whole device
+ * (kernels/method/grids/speculate.h). */
 #include "kernels/method/grids/job.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "haar/atoms.h"
 #include "kernels/method/grids/fill.h"
-#include "kernels/method/grids/loop.h"
+#include "kernels/method/grids/speculate.h"
 #include "recover/recover.h"
 
 typedef struct run {
@@ -45,7 +45,7 @@ static bool pass_progress(const csrec_progress *progress, void *context) {
     return j->stopped;
 }
 
-static void add_report(run *r, const csrec_loop_report *one) {
+static void add_report(run *r, const csrec_speculate_report *one) {
     csrec_recover_report *total = &r->job->report;
     total->pursuits++;
     total->iterations += one->solve.iterations;
@@ -65,11 +65,12 @@ static csrec_status pursue(run *r, int64_t channel, csrec_atoms *found) {
 #pragma omp parallel for schedule(static)                                                          \
     num_threads(csrec_threads(j->options->threads)) if (n > 100000)
     for (int64_t k = 0; k < n; k++) r->y[k] = y[(int64_t)r->order[k] * channels];
-    csrec_loop_problem problem = {j->report.levels, n, r->plane.rows, r->y, j->options->columns};
-    csrec_loop_options options = {
+    csrec_speculate_problem problem = {j->report.levels, n, r->plane.rows, r->y,
+                                       j->options->columns};
+    csrec_speculate_options options = {
         .stop = j->options->solve.stop, .progress = pass_progress, .context = r};
-    csrec_loop_report one;
-    csrec_status status = csrec_loop_solve(&problem, &options, found, NULL, &one, j->error);
+    csrec_speculate_report one;
+    csrec_status status = csrec_speculate_solve(&problem, &options, found, &one, j->error);
     if (!status) add_report(r, &one);
     return status;
 }
@@ -82,9 +83,9 @@ static csrec_status run_grid(run *r, int64_t number, csrec_atoms *atoms) {
         csrec_atoms found = {0};
         status = pursue(r, c, &found);
         double start = csrec_seconds();
-        if (!status && j->stage.signal)
-            status = csrec_cuda_fill(j->stage.grid, j->report.levels, &found, j->entries,
-                                     j->m->channels, j->stage.signal + c, j->error);
+        if (!status && j->work.signal)
+            status = csrec_cuda_fill(j->work.grid, j->report.levels, &found, j->entries,
+                                     j->m->channels, j->work.signal + c, j->error);
         j->report.seconds_synthesis += csrec_seconds() - start;
         if (status || !atoms)
             csrec_atoms_clear(&found);
@@ -95,7 +96,7 @@ static csrec_status run_grid(run *r, int64_t number, csrec_atoms *atoms) {
     return status;
 }
 
-csrec_status csrec_cuda_run_singly(csrec_cuda_job *j, csrec_atoms *atoms, int64_t *added) {
+csrec_status csrec_cuda_run_sequential(csrec_cuda_job *j, csrec_atoms *atoms, int64_t *added) {
     const size_t n = (size_t)j->m->n;
     run r = {.job = j, .order = malloc(n * sizeof *r.order), .y = malloc(n * sizeof *r.y)};
     csrec_status status =

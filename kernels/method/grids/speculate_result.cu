@@ -1,11 +1,8 @@
-/* loop_result.cu - atoms and residual of a pursuit on the device.
- *
- * The fit comes from prefix sums: a node adds x to its left half and takes x from its right, which
- * is three changes of a slope. */
+/* speculate_result.cu - the atoms of a pursuit on the device. */
 #include <cmath>
 #include <cstdlib>
 
-#include "kernels/method/grids/loop_state.h"
+#include "kernels/method/grids/speculate_state.h"
 
 extern "C" {
 #include "base/sort.h"
@@ -27,7 +24,7 @@ typedef struct atom_list {
 } atom_list;
 
 typedef struct result_job {
-    csrec_loop_tree tree;
+    csrec_speculate_tree tree;
     const uint64_t *rows;
     int levels;
     double units;
@@ -40,13 +37,9 @@ static __device__ inline void list(const result_job *job, uint64_t row, int leve
     if (x == 0) return;
     unsigned long long at = atomicAdd(job->atoms.found, 1ull);
     if ((int64_t)at >= job->atoms.capacity) return;
-    job->atoms.column[at] = (UINT64_C(1) << (job->levels - level)) + (row >> level);
+    job->atoms.column[at] = csrec_tree_column(job->levels, row, level);
     job->atoms.coefficient[at] = sign * (double)x * sqrt((double)count) / job->units;
     job->atoms.count[at] = count;
-}
-
-static __device__ inline double side(uint64_t row, int level) {
-    return (row >> (level - 1)) & 1 ? -1.0 : 1.0;
 }
 
 static __global__ void list_atoms(result_job job) {
@@ -56,62 +49,13 @@ static __global__ void list_atoms(result_job job) {
     list(&job, row, job.tree.level[j], 1.0, job.tree.x[j], job.tree.size[j]);
     if (!job.tree.x_sum) return;
     int edge = job.tree.node_edge[j];
-    if (edge) list(&job, row, edge, side(row, edge), job.tree.x_sum[j], job.tree.size[j]);
+    if (edge)
+        list(&job, row, edge, csrec_tree_side(row, edge), job.tree.x_sum[j], job.tree.size[j]);
     edge = job.tree.leaf_edge[j];
-    if (edge) list(&job, row, edge, side(row, edge), job.tree.x_leaf[j], 1);
+    if (edge) list(&job, row, edge, csrec_tree_side(row, edge), job.tree.x_leaf[j], 1);
 }
 
-static __device__ inline void add(long long *slope, int64_t at, long long x) {
-    atomicAdd((unsigned long long *)&slope[at], (unsigned long long)x);
-}
-
-static __global__ void slopes(csrec_loop_tree tree, long long x_all, long long *slope) {
-    int64_t j = thread_id();
-    if (j >= tree.n) return;
-    if (j == 0 && x_all) add(slope, 0, x_all);
-    int64_t first = tree.first[j], end = first + tree.size[j];
-    long long x = tree.x[j];
-    if (x) {
-        add(slope, first, x);
-        add(slope, j + 1, -2 * x);
-        add(slope, end, x);
-    }
-    if (!tree.x_sum) return;
-    if (tree.x_sum[j]) {
-        add(slope, first, tree.x_sum[j]);
-        add(slope, end, -tree.x_sum[j]);
-    }
-    if (tree.x_leaf[j]) {
-        add(slope, j, tree.x_leaf[j]);
-        add(slope, j + 1, -tree.x_leaf[j]);
-    }
-}
-
-static __global__ void residuals(int64_t n, const long long *fit, double units, double *y) {
-    int64_t j = thread_id();
-    if (j < n) y[j] -= (double)fit[j] / units;
-}
-
-static csrec_status residual(csrec_loop_state *s, const csrec_loop_stand *stand, double *r,
-                             csrec_error *error) {
-    int64_t n = s->problem->n;
-    unsigned blocks = csrec_cuda_blocks(n, THREADS);
-    csrec_status status = csrec_cuda_check(
-        cudaMemset(s->prefix, 0, (size_t)(n + 1) * sizeof *s->prefix), "residual", error);
-    if (status) return status;
-    slopes<<<blocks, THREADS>>>(s->tree, stand->x_all, s->prefix);
-    status = csrec_cuda_launched("slopes of the fit", error);
-    if (!status) status = csrec_loop_scan(n + 1, s->prefix, s->tiles, true, error);
-    if (status) return status;
-    residuals<<<blocks, THREADS>>>(n, s->prefix, s->rules.units, s->y);
-    status = csrec_cuda_launched("residual", error);
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(r, s->y, (size_t)n * sizeof *r, cudaMemcpyDefault),
-                                  "residual", error);
-    return status;
-}
-
-static csrec_status run_list(csrec_loop_state *s, atom_list *atoms, int64_t *found,
+static csrec_status run_list(csrec_speculate_state *s, atom_list *atoms, int64_t *found,
                              csrec_error *error) {
     result_job job = {s->tree, s->rows, s->problem->levels, s->rules.units, *atoms};
     csrec_status status =
@@ -163,11 +107,12 @@ static csrec_status put_in_order(csrec_atoms *listed, double all, int64_t n, csr
     return status;
 }
 
-static csrec_status collect(csrec_loop_state *s, const csrec_loop_stand *stand, csrec_atoms *atoms,
-                            csrec_error *error) {
+csrec_status csrec_speculate_state_atoms(csrec_speculate_state *s,
+                                         const csrec_speculate_totals *totals, csrec_atoms *atoms,
+                                         csrec_error *error) {
     int64_t n = s->problem->n, found = 0;
     atom_list list = {};
-    list.found = (unsigned long long *)s->tiles;
+    list.found = (unsigned long long *)s->prefix;
     csrec_status status = run_list(s, &list, &found, error);
     if (status) return status;
     csrec_cuda_block block = {};
@@ -183,17 +128,10 @@ static csrec_status collect(csrec_loop_state *s, const csrec_loop_stand *stand, 
     if (!status && csrec_atoms_create(found, &listed))
         status = csrec_fail(error, CSREC_MEMORY, "out of memory for %lld atoms", (long long)found);
     if (!status) status = download(&list, found, &listed, error);
-    double all = (double)stand->x_all * sqrt((double)n) / s->rules.units;
+    double all = (double)totals->x_all * sqrt((double)n) / s->rules.units;
     if (!status && put_in_order(&listed, all, n, atoms))
         status = csrec_fail(error, CSREC_MEMORY, "out of memory for %lld atoms", (long long)found);
     csrec_atoms_clear(&listed);
     csrec_cuda_block_destroy(&block);
-    return status;
-}
-
-csrec_status csrec_loop_state_result(csrec_loop_state *s, const csrec_loop_stand *stand,
-                                     csrec_atoms *atoms, double *r, csrec_error *error) {
-    csrec_status status = r ? residual(s, stand, r, error) : CSREC_OK;
-    if (!status && atoms) status = collect(s, stand, atoms, error);
     return status;
 }

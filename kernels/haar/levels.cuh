@@ -1,0 +1,49 @@
+/* levels.cuh - the step of the paper's transform, one thread a sample (T. Park 2015). The CPU's
+ * reading of the same page is src/haar/levels.c.
+ *
+ * Thread k holds the entry of the group whose first sample is k: add, #, and end, the first sample
+ * past the group. In step n, with span = 2^n and row index j,
+ *
+ *     group  g = j / span           member m = j % span           column = M / span + g.
+ *
+ * An entry meets the next one if that is in the same group; the left one of the two goes on.
+ */
+#ifndef CSREC_KERNELS_HAAR_LEVELS_CUH
+#define CSREC_KERNELS_HAAR_LEVELS_CUH
+
+#include <stdint.h>
+
+struct level_entries {
+    int64_t n;
+    const uint64_t *rows;
+    double *add;   /* sum of r over the group */
+    int64_t *size; /* # */
+    int64_t *end;
+};
+
+static __device__ inline void start_entry(const level_entries &e, int64_t k, const double *r) {
+    e.add[k] = r[k];
+    e.size[k] = 1;
+    e.end[k] = k + 1;
+}
+
+/* Step n of the paper; where samples lie on both sides, two_sided. sub of thread k's group, or
+ * false where the entry went on in one to its left. */
+static __device__ inline bool reduce_entry(const level_entries &e, int64_t k, int n, double *sub,
+                                           bool *two_sided) {
+    const uint64_t group = e.rows[k] >> n;
+    if (k > 0 && e.rows[k - 1] >> n == group) return false;
+    const bool in_left_half = (e.rows[k] >> (n - 1) & 1) == 0;
+    const int64_t right = e.end[k];
+    *two_sided = right < e.n && e.rows[right] >> n == group;
+    *sub = in_left_half ? e.add[k] : -e.add[k];
+    if (*two_sided) {
+        *sub = e.add[k] - e.add[right];
+        e.add[k] += e.add[right];
+        e.size[k] += e.size[right];
+        e.end[k] = e.end[right];
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* reference.h - the paper's pursuit on a CUDA device: csrec_pursuit_reference of haar/pursuit.h
+ * with transform, argmax and update there, and the same picks to the bit. */
+#ifndef CSREC_KERNELS_HAAR_REFERENCE_H
+#define CSREC_KERNELS_HAAR_REFERENCE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "haar/reference.h"
+
+extern const csrec_pursuit_type csrec_cuda_pursuit_reference;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

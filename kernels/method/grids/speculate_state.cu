@@ -1,0 +1,196 @@
+/* speculate_state.cu - the row tree and the sums of a pursuit built on the device.
+ *
+ * The node of gap j is the smallest dyadic block with samples j and j + 1; where its samples begin
+ * and end is found by galloping from the gap, as rows ascend. Its sums are differences of prefix
+ * sums, exact on the grid of haar/pursuit.h.
+ */
+#include <cmath>
+#include <cstdio>
+
+#include "kernels/method/grids/speculate_state.h"
+#include "shim/scan.h"
+
+enum { THREADS = 256 };
+
+static __device__ inline int64_t thread_id() {
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __global__ void to_units(int64_t n, const double *y, double units, long long *u) {
+    int64_t j = thread_id();
+    if (j <= n) u[j] = j < n ? (long long)rint(y[j] * units) : 0;
+}
+
+csrec_status csrec_speculate_sums(csrec_speculate_state *s, csrec_error *error) {
+    uint64_t *prefix = (uint64_t *)s->prefix; /* sums of either sign, modulo 2^64 */
+    return csrec_shim_sums_u64(prefix, prefix, s->problem->n + 1, s->scratch, s->scratch_bytes,
+                               NULL, error);
+}
+
+/* ---- the tree */
+
+typedef struct tree_build {
+    int64_t n;
+    const uint64_t *rows;
+    const long long *prefix;
+    int32_t *first, *size;
+    double *scale, *D, *S, *r;
+    uint8_t *level, *node_edge, *leaf_edge;
+} tree_build;
+
+static __device__ inline bool inside(const tree_build *b, int64_t j, int level, uint64_t block) {
+    return j >= 0 && j < b->n && b->rows[j] >> level == block;
+}
+
+/* The last sample from `at` on in direction way (+1, -1) that lies in the block; `at` does. */
+static __device__ inline int64_t gallop(const tree_build *b, int64_t at, int way, int level) {
+    uint64_t block = b->rows[at] >> level;
+    int64_t step = 1;
+    while (inside(b, at + way * step, level, block)) {
+        at += way * step;
+        step *= 2;
+    }
+    for (step /= 2; step; step /= 2)
+        if (inside(b, at + way * step, level, block)) at += way * step;
+    return at;
+}
+
+static __global__ void build_tree(tree_build b) {
+    int64_t j = thread_id();
+    if (j >= b.n) return;
+    int level = csrec_tree_gap(b.rows, b.n, j), above = csrec_tree_gap(b.rows, b.n, j - 1);
+    if (b.leaf_edge) {
+        b.leaf_edge[j] = (uint8_t)csrec_tree_edge(level < above ? level : above, 0);
+        b.r[j] = (double)(b.prefix[j + 1] - b.prefix[j]);
+    }
+    if (j == b.n - 1) {
+        b.first[j] = (int32_t)b.n;
+        return;
+    }
+    int64_t first = gallop(&b, j, -1, level), end = gallop(&b, j, 1, level) + 1;
+    long long before = b.prefix[first], after = b.prefix[end];
+    b.first[j] = (int32_t)first;
+    b.size[j] = (int32_t)(end - first);
+    b.scale[j] = 1.0 / sqrt((double)(end - first));
+    b.level[j] = (uint8_t)level;
+    b.D[j] = (double)(2 * b.prefix[j + 1] - before - after);
+    if (!b.node_edge) return;
+    int left = csrec_tree_gap(b.rows, b.n, first - 1), right = csrec_tree_gap(b.rows, b.n, end - 1);
+    b.node_edge[j] = (uint8_t)csrec_tree_edge(left < right ? left : right, level);
+    b.S[j] = (double)(after - before);
+}
+
+/* ---- creation */
+
+static void lay_out(csrec_speculate_state *s, tree_build *b) {
+    csrec_cuda_block *m = &s->memory;
+    int64_t n = s->problem->n;
+    bool one_sided = s->problem->columns == CSREC_COLUMNS_PAPER;
+    csrec_speculate_tree *t = &s->tree;
+    t->D = b->D = (double *)csrec_cuda_block_take(m, n, sizeof(double));
+    t->scale = b->scale = (double *)csrec_cuda_block_take(m, n, sizeof(double));
+    t->x = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
+    t->first = b->first = (int32_t *)csrec_cuda_block_take(m, n, sizeof(int32_t));
+    t->size = b->size = (int32_t *)csrec_cuda_block_take(m, n, sizeof(int32_t));
+    t->level = b->level = (uint8_t *)csrec_cuda_block_take(m, n, 1);
+    if (one_sided) {
+        t->S = b->S = (double *)csrec_cuda_block_take(m, n, sizeof(double));
+        t->r = b->r = (double *)csrec_cuda_block_take(m, n, sizeof(double));
+        t->x_sum = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
+        t->x_leaf = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
+        t->node_edge = b->node_edge = (uint8_t *)csrec_cuda_block_take(m, n, 1);
+        t->leaf_edge = b->leaf_edge = (uint8_t *)csrec_cuda_block_take(m, n, 1);
+    }
+    s->rows = (uint64_t *)csrec_cuda_block_take(m, n, sizeof(uint64_t));
+    s->y = (double *)csrec_cuda_block_take(m, n, sizeof(double));
+    s->prefix = (long long *)csrec_cuda_block_take(m, n + 1, sizeof(long long));
+    s->scratch = csrec_cuda_block_take(m, (int64_t)s->scratch_bytes, 1);
+    s->totals =
+        (csrec_speculate_totals *)csrec_cuda_block_take(m, 1, sizeof(csrec_speculate_totals));
+}
+
+static csrec_status sum_samples(csrec_speculate_state *s, csrec_error *error) {
+    int64_t n = s->problem->n;
+    to_units<<<csrec_cuda_blocks(n + 1, THREADS), THREADS>>>(n, s->y, s->rules.units, s->prefix);
+    csrec_status status = csrec_cuda_launched("samples in units", error);
+    return status ? status : csrec_speculate_sums(s, error);
+}
+
+/* Of the samples and the stopping rules, on the host. */
+static void set_rules(csrec_speculate_state *s, const csrec_stop *stop,
+                      csrec_speculate_totals *totals) {
+    const double *y = s->problem->y, units = csrec_pursuit_units(s->problem->n, y);
+    s->start = 0.0;
+    for (int64_t j = 0; j < s->problem->n; j++) {
+        double value = rint(y[j] * units);
+        s->start += y[j] * y[j];
+        totals->total += value;
+        totals->energy += (csrec_wide)(int64_t)value * (int64_t)value;
+    }
+    s->rules.units = units;
+    s->rules.inverse = 1.0 / units;
+    s->rules.all_scale = 1.0 / sqrt((double)s->problem->n);
+    s->rules.goal = fmax(stop->epsilon * stop->epsilon * s->start,
+                         stop->sigma * stop->sigma * (double)s->problem->n);
+    s->rules.min_coefficient = stop->min_coefficient;
+    s->rules.limit = stop->atoms ? stop->atoms : 4 * s->problem->n;
+}
+
+static csrec_status upload(csrec_speculate_state *s, csrec_error *error) {
+    size_t n = (size_t)s->problem->n;
+    csrec_status status = csrec_cuda_check(cudaMemset(s->memory.base, 0, s->memory.used),
+                                           "memory of the loop", error);
+    if (!status)
+        status = csrec_cuda_check(
+            cudaMemcpy(s->rows, s->problem->rows, n * sizeof *s->rows, cudaMemcpyDefault), "rows",
+            error);
+    if (!status)
+        status = csrec_cuda_check(
+            cudaMemcpy(s->y, s->problem->y, n * sizeof *s->y, cudaMemcpyDefault), "samples", error);
+    return status;
+}
+
+csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
+                                          const csrec_speculate_problem *problem,
+                                          const csrec_stop *stop, csrec_error *error) {
+    if (problem->n < 1 || problem->n > INT32_MAX)
+        return csrec_fail(error, CSREC_ARGUMENT, "%lld samples; must be 1 to 2147483647",
+                          (long long)problem->n);
+    s->problem = problem;
+    tree_build b = {};
+    csrec_speculate_totals totals = {};
+    char what[64];
+    snprintf(what, sizeof what, "a pursuit of %lld samples", (long long)problem->n);
+    s->scratch_bytes = csrec_shim_sums_bytes(problem->n + 1);
+    lay_out(s, &b);
+    csrec_status status = csrec_cuda_block_create(&s->memory, what, error);
+    if (status) return status;
+    lay_out(s, &b);
+    s->tree.n = problem->n;
+    status =
+        csrec_cuda_check(cudaHostAlloc((void **)&s->link, sizeof *s->link, cudaHostAllocMapped),
+                         "mapped memory", error);
+    if (!status) status = upload(s, error);
+    if (status) return status;
+    set_rules(s, stop, &totals);
+    status = sum_samples(s, error);
+    if (status) return status;
+    s->link->iterations = 0;
+    s->link->energy = -1.0;
+    s->link->stop = 0;
+    b.n = problem->n;
+    b.rows = s->rows;
+    b.prefix = s->prefix;
+    build_tree<<<csrec_cuda_blocks(problem->n, THREADS), THREADS>>>(b);
+    status = csrec_cuda_launched("the row tree", error);
+    if (!status)
+        status = csrec_cuda_check(cudaMemcpy(s->totals, &totals, sizeof totals, cudaMemcpyDefault),
+                                  "start of the loop", error);
+    return status;
+}
+
+void csrec_speculate_state_clear(csrec_speculate_state *s) {
+    if (s->link) cudaFreeHost(s->link);
+    s->link = NULL;
+    csrec_cuda_block_destroy(&s->memory);
+}
