@@ -8,6 +8,42 @@
 extern "C" {
 #endif
 
+/* ------------------------------------------------------------------ formats ------------------- */
+
+/* What a format is used for: bits of csrec_format.uses. */
+enum {
+    CSREC_USE_READ = 1,     /* whole signals are read: csrec_signal_read */
+    CSREC_USE_WRITE = 2,    /* and written: csrec_files_add_signal */
+    CSREC_USE_PICTURE = 4,  /* what is written are integers between black and white */
+    CSREC_USE_ROWS = 8,     /* arrays of any size are read in rows: csrec_rows_open */
+    CSREC_USE_SAMPLES = 16, /* measurements are read: csrec_measurement_read */
+    CSREC_USE_ARRAYS = 32   /* named arrays are written: measurements, models, atoms */
+};
+
+/* A row of the table of file formats. Files are read by what they begin with, whatever their name;
+ * the format of a new file follows from the ending of its name. */
+typedef struct csrec_format {
+    const char *name;    /* "png": as csrecover --format takes it */
+    const char *endings; /* ".png"; of several, separated by blanks, new files get the first */
+    const char *title;   /* "PNG": for lists of formats in messages */
+    const char *what;    /* "a PNG picture" */
+    int uses;
+} csrec_format;
+
+/* Row i; NULL past the end. */
+CSREC_API const csrec_format *csrec_format_info(int i);
+
+/* The format whose ending the path has, in upper or lower case; NULL: none. */
+CSREC_API const csrec_format *csrec_format_of(const char *path);
+
+/* Those with a use, by their endings (".png or .npy") or their titles; returns text. */
+CSREC_API const char *csrec_format_list(int use, bool titles, const char *word, char *text,
+                                        size_t room);
+
+/* NULL if the format can be written with signals of that shape, else the reason and the remedy. */
+CSREC_API const char *csrec_format_refusal(const csrec_format *format, const csrec_shape *shape,
+                                           int64_t channels);
+
 /* ------------------------------------------------------------------ arrays (.npy, .npz) ------- */
 
 /* Reads and writes NumPy .npy (versions 1 to 3). path "-" is stdin / stdout. Fortran order is
@@ -46,8 +82,8 @@ CSREC_API csrec_status csrec_image_write(const char *path, const csrec_image *im
                                          csrec_error *error);
 CSREC_API void csrec_image_clear(csrec_image *image);
 
-/* A whole signal from a PNG or a NumPy .npy array, told by its first bytes; path "-" is stdin. Of
- * an array bits is 0, and pixels have its type and shape. Free with csrec_image_clear. */
+/* A whole signal of any format that has CSREC_USE_READ; path "-" is stdin. If it is an array, bits
+ * is 0, and pixels have its type and shape. Free with csrec_image_clear. */
 CSREC_API csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_error *error);
 
 /* The bytes [n] of the PNG that csrec_image_write would write; free them with free. */
@@ -56,10 +92,10 @@ CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **by
 
 /* ------------------------------------------------------------------ measurements -------------- */
 
-/* Reads .npz (or .npy containers inside, see docs/files.md), .png with transparent
- * pixels, .png with mask_path (a PNG or .npy whose non-zero pixels are samples), or .csv of
- * coordinates and values. mask_path may be NULL. path "-" is stdin; its format is found from its
- * first bytes. The result is checked: finite, distinct, in range, not empty. */
+/* Reads a measurement of any format that has CSREC_USE_SAMPLES: .npz (see docs/files.md), a picture
+ * with transparent pixels or with mask_path (a picture or an .npy whose non-zero pixels are
+ * samples), or .csv of coordinates and values. mask_path may be NULL. path "-" is stdin. The result
+ * is checked: finite, distinct, in range, not empty. */
 CSREC_API csrec_status csrec_measurement_read(const char *path, const char *mask_path,
                                               csrec_measurement *measurement, csrec_error *error);
 
@@ -116,6 +152,10 @@ CSREC_API csrec_status csrec_files_add_npz(csrec_files *files, const char *path,
                                            const csrec_array *const *arrays, csrec_error *error);
 CSREC_API csrec_status csrec_files_add_image(csrec_files *files, const char *path,
                                              const csrec_image *image, csrec_error *error);
+/* A signal as csrec_signal_read delivers it, in a format that has CSREC_USE_WRITE. */
+CSREC_API csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
+                                              const csrec_format *format, const csrec_image *signal,
+                                              csrec_error *error);
 CSREC_API csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
                                                    const csrec_measurement *measurement,
                                                    bool procedural, csrec_error *error);

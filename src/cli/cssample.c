@@ -87,19 +87,20 @@ static const cli_tool tool = {
 static const uint64_t NOISE_STREAM = UINT64_C(0x6e6f697365);
 
 static int check_arguments(const arguments *a) {
+    char list[64];
     if (!a->output && !a->mask_out) return cli_usage(&tool, "nothing to write: give -o SCAN.npz");
     if ((a->rate > 0.0) == (a->count > 0))
         return cli_usage(&tool, "give one of --rate and --count");
     if (a->json && a->output && strcmp(a->output, "-") == 0)
         return cli_usage(&tool, "--json and -o - both want stdout; write to a file");
-    if (a->output && strcmp(a->output, "-") != 0 && cli_format_of(a->output) != CLI_NPZ)
-        return cli_usage(&tool, "--output %s: measurement files are .npz; or - for stdout",
-                         a->output);
+    if (a->output && strcmp(a->output, "-") != 0 &&
+        !cli_format_has(csrec_format_of(a->output), CSREC_USE_ARRAYS))
+        return cli_usage(&tool, "--output %s: measurement files are %s; or - for stdout", a->output,
+                         csrec_format_list(CSREC_USE_ARRAYS, false, "or", list, sizeof list));
     if (a->output && strcmp(a->output, "-") == 0 && isatty(STDOUT_FILENO))
         return cli_usage(&tool, "-o - would write binary data to the terminal; use a pipe");
-    cli_format mask = a->mask_out ? cli_format_of(a->mask_out) : CLI_PNG;
-    if (mask != CLI_PNG && mask != CLI_NPY)
-        return cli_usage(&tool, "--mask-out %s: name a .png or .npy", a->mask_out);
+    if (a->mask_out && !cli_format_has(csrec_format_of(a->mask_out), CSREC_USE_WRITE))
+        return cli_ending_refuse(&tool, "--mask-out", a->mask_out, CSREC_USE_WRITE, "");
     int code = a->output ? cli_output_check(&tool, a->output) : CLI_CONTINUE;
     if (code == CLI_CONTINUE && a->mask_out) code = cli_output_check(&tool, a->mask_out);
     return code;
@@ -222,7 +223,8 @@ static int measure(const arguments *a, const cli_signal *signal, csrec_measureme
 
 static csrec_status add_mask(const arguments *a, const csrec_measurement *measurement,
                              csrec_files *files, csrec_error *error) {
-    bool picture = cli_format_of(a->mask_out) == CLI_PNG;
+    const csrec_format *format = csrec_format_of(a->mask_out);
+    bool picture = cli_format_has(format, CSREC_USE_PICTURE);
     csrec_image image = {.bits = 8};
     csrec_status status =
         csrec_array_create(picture ? CSREC_U8 : CSREC_BOOL, &measurement->shape, &image.pixels);
@@ -232,8 +234,7 @@ static csrec_status add_mask(const arguments *a, const csrec_measurement *measur
     }
     uint8_t *mask = image.pixels.data;
     for (int64_t i = 0; i < measurement->n; i++) mask[measurement->index[i]] = picture ? 255 : 1;
-    status = picture ? csrec_files_add_image(files, a->mask_out, &image, error)
-                     : csrec_files_add_array(files, a->mask_out, &image.pixels, error);
+    status = csrec_files_add_signal(files, a->mask_out, format, &image, error);
     csrec_image_clear(&image);
     return status;
 }
@@ -296,9 +297,9 @@ static int run(const arguments *a, cli_signal *signal, csrec_measurement *measur
     double min_distance = 0.0;
     if (cli_signal_read(a->input, a->channels_last, signal, &error))
         return cli_failure(&tool, "%s", error.text);
-    if (a->mask_out && signal->shape.dims != 2 && cli_format_of(a->mask_out) == CLI_PNG)
-        return cli_failure(&tool, "%s: a mask in %d-D does not fit in a PNG; name a .npy",
-                           a->mask_out, signal->shape.dims);
+    const char *refusal =
+        a->mask_out ? csrec_format_refusal(csrec_format_of(a->mask_out), &signal->shape, 1) : NULL;
+    if (refusal) return cli_failure(&tool, "%s: %s", a->mask_out, refusal);
     int code = measure(a, signal, measurement, &min_distance);
     if (code == CLI_CONTINUE) code = write_all(a, measurement);
     return code == CLI_CONTINUE ? report(a, signal, measurement, min_distance) : code;

@@ -173,8 +173,7 @@ static int add_pictures(job *j, const char *path, const input *in) {
 }
 
 static csrec_status open_input(const job *j, const char *path, input *in, csrec_error *error) {
-    cli_format format = cli_format_of(path);
-    if (j->a.mask || (format != CLI_PNG && format != CLI_NPY)) {
+    if (j->a.mask || !cli_format_has(csrec_format_of(path), CSREC_USE_READ)) {
         csrec_status status = csrec_measurement_read(path, j->a.mask, &in->samples, error);
         if (status) return status;
         in->shape = in->samples.shape;

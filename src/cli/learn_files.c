@@ -1,4 +1,4 @@
-/* learn_files.c - lists folders, opens PNG and .npy files, reads their pictures. */
+/* learn_files.c - lists folders, opens picture and array files, reads their pictures. */
 #include "learn_files.h"
 
 #include <dirent.h>
@@ -51,13 +51,17 @@ static csrec_status add_folder(list *l, const char *folder, csrec_error *error) 
     int first = l->n;
     bool room = true;
     for (struct dirent *entry; room && (entry = readdir(dir));) {
-        cli_format format = cli_format_of(entry->d_name);
-        if (format == CLI_PNG || format == CLI_NPY) room = add(l, folder, entry->d_name);
+        if (cli_format_has(csrec_format_of(entry->d_name), CSREC_USE_READ))
+            room = add(l, folder, entry->d_name);
     }
     closedir(dir);
     if (!room) return refuse(error, CSREC_MEMORY, folder, "out of memory");
-    if (l->n == first)
-        return refuse(error, CSREC_DATA, folder, "has no .png or .npy files; name another folder");
+    if (l->n == first) {
+        char endings[64], text[128];
+        csrec_format_list(CSREC_USE_READ, false, "or", endings, sizeof endings);
+        snprintf(text, sizeof text, "has no %s files; name another folder", endings);
+        return refuse(error, CSREC_DATA, folder, text);
+    }
     qsort(l->file + first, (size_t)(l->n - first), sizeof *l->file, by_path);
     return CSREC_OK;
 }
@@ -94,9 +98,17 @@ void cli_data_add_paths(const cli_data_options *options, cli_paths *paths) {
 
 /* ------------------------------------------------------------------ opening */
 
+static csrec_status read_image(const char *path, csrec_image *image, csrec_error *error) {
+    csrec_status status = csrec_signal_read(path, image, error);
+    if (status || image->bits) return status;
+    csrec_image_clear(image);
+    return refuse(error, CSREC_FORMAT, path,
+                  "is an array, not a picture; give its name the ending of its format");
+}
+
 static csrec_status open_picture(cli_data_file *file, csrec_error *error) {
     csrec_image image = {0};
-    csrec_status status = csrec_image_read(file->path, &image, error);
+    csrec_status status = read_image(file->path, &image, error);
     if (status) return status;
     if (image.alpha)
         status = refuse(error, CSREC_DATA, file->path,
@@ -135,7 +147,7 @@ static csrec_status open_array(cli_data_file *file, const cli_data_options *o, c
 
 csrec_status cli_data_file_open(cli_data_file *file, const cli_data_options *options,
                                 csrec_error *error) {
-    bool array = cli_format_of(file->path) == CLI_NPY;
+    bool array = cli_format_has(csrec_format_of(file->path), CSREC_USE_ROWS);
     csrec_status status = array ? open_array(file, options, error) : open_picture(file, error);
     if (status) return status;
     if (options->gray && file->stored != 1 && file->stored != 3)
@@ -163,7 +175,7 @@ static void make_gray(int64_t entries, float *values) {
 
 static csrec_status read_picture(const cli_data_file *file, float *to, csrec_error *error) {
     csrec_image image = {0};
-    csrec_status status = csrec_image_read(file->path, &image, error);
+    csrec_status status = read_image(file->path, &image, error);
     if (status) return status;
     double unit = 255.0 / (double)((1 << image.bits) - 1);
     if (image.pixels.count != file->entries)

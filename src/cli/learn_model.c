@@ -3,11 +3,13 @@
 #include "output.h"
 
 int cli_model_check(const cli_tool *tool, const char *output, const char *plot) {
+    char list[64];
     if (!output) return cli_usage(tool, "nothing to write: give -o MODEL.npz");
-    if (cli_format_of(output) != CLI_NPZ)
-        return cli_usage(tool, "--output %s: models are .npz", output);
-    if (plot && cli_format_of(plot) != CLI_PNG)
-        return cli_usage(tool, "--plot %s: name a .png", plot);
+    if (!cli_format_has(csrec_format_of(output), CSREC_USE_ARRAYS))
+        return cli_usage(tool, "--output %s: models are %s", output,
+                         csrec_format_list(CSREC_USE_ARRAYS, false, "or", list, sizeof list));
+    if (plot && !cli_format_has(csrec_format_of(plot), CSREC_USE_PICTURE))
+        return cli_ending_refuse(tool, "--plot", plot, CSREC_USE_PICTURE, "");
     int code = cli_output_check(tool, output);
     return code == CLI_CONTINUE && plot ? cli_output_check(tool, plot) : code;
 }

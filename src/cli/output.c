@@ -7,16 +7,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-cli_format cli_format_of(const char *path) {
-    const char *dot = strrchr(path, '.');
-    if (!dot) return CLI_NO_FORMAT;
-    if (strcasecmp(dot, ".png") == 0) return CLI_PNG;
-    if (strcasecmp(dot, ".npy") == 0) return CLI_NPY;
-    return strcasecmp(dot, ".npz") == 0 ? CLI_NPZ : CLI_NO_FORMAT;
+bool cli_format_has(const csrec_format *format, int use) {
+    return format && (format->uses & use) != 0;
+}
+
+const csrec_format *cli_format_with(int use, int i) {
+    const csrec_format *format;
+    for (int k = 0; (format = csrec_format_info(k)); k++)
+        if (cli_format_has(format, use) && i-- == 0) return format;
+    return NULL;
+}
+
+cli_ending cli_ending_of(const csrec_format *format) {
+    cli_ending ending;
+    int length = (int)strcspn(format->endings, " ");
+    snprintf(ending.text, sizeof ending.text, "%.*s", length, format->endings);
+    return ending;
+}
+
+int cli_ending_refuse(const cli_tool *tool, const char *option, const char *path, int use,
+                      const char *also) {
+    char list[128];
+    return cli_usage(tool, "%s %s: name a %s%s", option, path,
+                     csrec_format_list(use, false, "or", list, sizeof list), also);
 }
 
 bool cli_is_dash(const char *path) {
@@ -61,21 +77,14 @@ cli_tones cli_tones_of(const csrec_measurement *measurement) {
     return tones;
 }
 
-const char *cli_picture_refusal(const csrec_measurement *measurement, const cli_tones *tones) {
-    if (measurement->shape.dims != 2) return "only a 2-D signal fits in a PNG; write .npy";
-    if (measurement->channels != 1 && measurement->channels != 3)
-        return "a PNG has 1 or 3 channels; write .npy";
-    if (tones->scale[0] == tones->scale[1])
+const char *cli_signal_refusal(const csrec_format *format, const csrec_measurement *measurement,
+                               const cli_tones *tones) {
+    const char *reason = csrec_format_refusal(format, &measurement->shape, measurement->channels);
+    if (reason) return reason;
+    if (cli_format_has(format, CSREC_USE_PICTURE) && tones->scale[0] == tones->scale[1])
         return "no array 'scale' tells which values are black and white; give --scale LOW,HIGH or "
                "write .npy";
     return NULL;
-}
-
-const char *cli_array_refusal(const csrec_measurement *measurement) {
-    bool fits = measurement->channels == 1 || measurement->shape.dims < CSREC_DIMS_MAX;
-    return fits ? NULL
-                : "a .npy has at most 8 axes, and channels would be one more; recover each channel "
-                  "by itself";
 }
 
 static csrec_status fail_memory(const char *path, csrec_error *error) {
@@ -89,9 +98,9 @@ static double tone(const cli_tones *tones, double value) {
     return round(fmin(fmax(share, 0.0), 1.0) * white);
 }
 
-static csrec_status write_png(csrec_files *files, const char *path, const cli_tones *tones,
-                              const csrec_measurement *measurement, const double *signal,
-                              csrec_error *error) {
+static csrec_status write_picture(csrec_files *files, const char *path, const csrec_format *format,
+                                  const cli_tones *tones, const csrec_measurement *measurement,
+                                  const double *signal, csrec_error *error) {
     csrec_image image = {.bits = tones->bits};
     csrec_shape shape = measurement->shape;
     shape.dim[shape.dims++] = measurement->channels;
@@ -104,7 +113,7 @@ static csrec_status write_png(csrec_files *files, const char *path, const cli_to
         else
             ((uint8_t *)image.pixels.data)[i] = (uint8_t)value;
     }
-    csrec_status status = csrec_files_add_image(files, path, &image, error);
+    csrec_status status = csrec_files_add_signal(files, path, format, &image, error);
     csrec_image_clear(&image);
     return status;
 }
@@ -118,30 +127,32 @@ static csrec_dtype array_type(csrec_dtype samples, int64_t n, const double *sign
     return CSREC_F32;
 }
 
-static csrec_status write_npy(csrec_files *files, const char *path,
-                              const csrec_measurement *measurement, const double *signal,
-                              csrec_error *error) {
-    csrec_array array = {0};
+static csrec_status write_array(csrec_files *files, const char *path, const csrec_format *format,
+                                const csrec_measurement *measurement, const double *signal,
+                                csrec_error *error) {
+    csrec_image image = {0};
+    csrec_array *array = &image.pixels;
     csrec_shape shape = measurement->shape;
     int64_t entries = 0;
     csrec_shape_count(&shape, &entries);
     csrec_dtype type = array_type(measurement->dtype, entries * measurement->channels, signal);
     if (measurement->channels > 1) shape.dim[shape.dims++] = measurement->channels;
-    if (csrec_array_create(type, &shape, &array)) return fail_memory(path, error);
-    for (int64_t i = 0; i < array.count; i++) {
-        if (array.dtype == CSREC_F32)
-            ((float *)array.data)[i] = (float)signal[i];
+    if (csrec_array_create(type, &shape, array)) return fail_memory(path, error);
+    for (int64_t i = 0; i < array->count; i++) {
+        if (array->dtype == CSREC_F32)
+            ((float *)array->data)[i] = (float)signal[i];
         else
-            ((double *)array.data)[i] = signal[i];
+            ((double *)array->data)[i] = signal[i];
     }
-    csrec_status status = csrec_files_add_array(files, path, &array, error);
-    csrec_array_clear(&array);
+    csrec_status status = csrec_files_add_signal(files, path, format, &image, error);
+    csrec_image_clear(&image);
     return status;
 }
 
-csrec_status cli_signal_write(csrec_files *files, const char *path, cli_format format,
+csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
                               const cli_tones *tones, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error) {
-    return format == CLI_PNG ? write_png(files, path, tones, measurement, signal, error)
-                             : write_npy(files, path, measurement, signal, error);
+    return cli_format_has(format, CSREC_USE_PICTURE)
+               ? write_picture(files, path, format, tones, measurement, signal, error)
+               : write_array(files, path, format, measurement, signal, error);
 }

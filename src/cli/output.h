@@ -5,10 +5,22 @@
 
 #include "options.h"
 
-typedef enum cli_format { CLI_NO_FORMAT, CLI_PNG, CLI_NPY, CLI_NPZ } cli_format;
+/* Whether the format has the use (CSREC_USE_...); NULL has none. */
+bool cli_format_has(const csrec_format *format, int use);
 
-/* By the extension, in upper or lower case. */
-cli_format cli_format_of(const char *path);
+/* Format i of those with the use; NULL past the end. */
+const csrec_format *cli_format_with(int use, int i);
+
+/* The ending that new files of the format get. */
+typedef struct cli_ending {
+    char text[16];
+} cli_ending;
+cli_ending cli_ending_of(const csrec_format *format);
+
+/* "--output x.jpg: name a .png or .npy": fails with the endings that have the use. `also` follows
+ * them. */
+int cli_ending_refuse(const cli_tool *tool, const char *option, const char *path, int use,
+                      const char *also);
 
 /* path is "-"; NULL is not. */
 bool cli_is_dash(const char *path);
@@ -30,16 +42,15 @@ typedef struct cli_tones {
  * 256 steps or the samples were 16-bit. */
 cli_tones cli_tones_of(const csrec_measurement *measurement);
 
-/* NULL if signals of the measurement can be a PNG, else the reason and the remedy. */
-const char *cli_picture_refusal(const csrec_measurement *measurement, const cli_tones *tones);
-
-/* The same of a .npy. */
-const char *cli_array_refusal(const csrec_measurement *measurement);
+/* NULL if signals of the measurement can be written in the format, else the reason and the remedy.
+ */
+const char *cli_signal_refusal(const csrec_format *format, const csrec_measurement *measurement,
+                               const cli_tones *tones);
 
 /* Writes the recovered signal [entries * channels], finite, to a format that does not refuse it.
- * Values outside the scale are clamped in a PNG; a .npy holds them as they are, in float32 if the
- * samples were float32 or of at most 16 bits and all values are in its range. */
-csrec_status cli_signal_write(csrec_files *files, const char *path, cli_format format,
+ * Values outside the scale are clamped in a picture; an array holds them as they are, in float32 if
+ * the samples were float32 or of at most 16 bits and all values are in its range. */
+csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
                               const cli_tones *tones, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error);
 

@@ -26,7 +26,7 @@ typedef struct cli_request {
     char *const *words; /* of the command line, [n_words] */
     int n_words;
     bool folder, page_folder, plot_folder;  /* --output, --report, --plot name a folder */
-    cli_format format;                      /* CLI_NO_FORMAT in a folder: what suits the signal */
+    const csrec_format *format;             /* NULL in a folder: what suits the signal */
     double scale[2];                        /* of --scale */
     csrec_setting settings[CLI_TEXTS_MOST]; /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
@@ -41,7 +41,7 @@ typedef struct cli_job {
     char *output, *reference, *page, *plot; /* NULL: none */
     char *command;                          /* the line that repeats this recovery */
     char *fingerprint;                      /* of what was read (cli_recover_fingerprint) */
-    cli_format format;
+    const csrec_format *format;
     cli_tones tones;
     csrec_measurement measurement;
     csrec_recover_options options;

@@ -127,8 +127,8 @@ int cli_job_charts(const cli_job *job, cli_chart charts[CLI_JOB_CHARTS]) {
 
 /* ------------------------------------------------------------------ --plot ------------------ */
 
-static csrec_status write_png(csrec_files *files, const char *path, const cli_chart *charts, int n,
-                              csrec_error *error) {
+static csrec_status write_picture(csrec_files *files, const char *path, const csrec_format *format,
+                                  const cli_chart *charts, int n, csrec_error *error) {
     cli_raster raster;
     if (cli_raster_open(&raster, cli_chart_width, n * cli_chart_height)) {
         snprintf(error->text, sizeof error->text, "%s: out of memory", path);
@@ -136,7 +136,7 @@ static csrec_status write_png(csrec_files *files, const char *path, const cli_ch
     }
     for (int i = 0; i < n; i++)
         cli_chart_draw(&charts[i], &raster.canvas, 0.0, i * cli_chart_height);
-    csrec_status status = csrec_files_add_image(files, path, &raster.image, error);
+    csrec_status status = csrec_files_add_signal(files, path, format, &raster.image, error);
     csrec_image_clear(&raster.image);
     return status;
 }
@@ -166,9 +166,9 @@ csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *e
         snprintf(error->text, sizeof error->text, "%s: out of memory", path);
         return CSREC_MEMORY;
     }
-    csrec_status status = cli_format_of(path) == CLI_PNG
-                              ? write_png(files, path, charts, n, error)
-                              : write_svg(files, path, job, charts, n, error);
+    const csrec_format *format = csrec_format_of(path);
+    csrec_status status = format ? write_picture(files, path, format, charts, n, error)
+                                 : write_svg(files, path, job, charts, n, error);
     while (n > 0) cli_chart_clear(&charts[--n]);
     return status;
 }

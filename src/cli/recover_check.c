@@ -8,7 +8,8 @@
 
 static int check_stdout(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
-    request->format = a->format == 0 ? CLI_PNG : CLI_NPY;
+    request->format = a->format >= 0 ? cli_format_with(CSREC_USE_WRITE, (int)a->format)
+                                     : cli_format_with(CSREC_USE_ROWS, 0);
     if (isatty(STDOUT_FILENO))
         return cli_usage(request->tool, "-o - would write binary data to the terminal; use a pipe");
     if (a->json)
@@ -21,44 +22,47 @@ static int check_output_name(cli_request *request) {
     if (cli_is_dash(a->output)) return check_stdout(request);
     request->folder = a->output && cli_is_folder(a->output);
     if (request->folder) {
-        if (a->format >= 0) request->format = a->format == 0 ? CLI_PNG : CLI_NPY;
+        if (a->format >= 0) request->format = cli_format_with(CSREC_USE_WRITE, (int)a->format);
         return CLI_CONTINUE;
     }
     if (a->format >= 0)
         return cli_usage(request->tool,
                          "--format is for -o - and for folders only; other names tell");
-    if (a->output) request->format = cli_format_of(a->output);
-    if (a->output && request->format != CLI_PNG && request->format != CLI_NPY)
-        return cli_usage(request->tool,
-                         "--output %s: name a .png or .npy, a folder, or - for stdout", a->output);
+    if (a->output) request->format = csrec_format_of(a->output);
+    if (a->output && !cli_format_has(request->format, CSREC_USE_WRITE))
+        return cli_ending_refuse(request->tool, "--output", a->output, CSREC_USE_WRITE,
+                                 ", a folder, or - for stdout");
     return a->output ? cli_output_check(request->tool, a->output) : CLI_CONTINUE;
 }
 
-/* A file of one of two endings, or a folder. */
+/* A file of one of these endings or of a format with the use, or a folder. */
 static int check_illustration(const cli_request *request, const char *option, const char *path,
-                              const char *endings[2], bool *folder) {
+                              const char *const endings[2], int use, bool *folder) {
     const char *dot = path ? strrchr(path, '.') : NULL;
+    char list[64] = "";
     if (!path) return CLI_CONTINUE;
     *folder = cli_is_folder(path);
     if (*folder) return CLI_CONTINUE;
     if (request->a.inputs.n > 1)
         return cli_usage(request->tool, "%d inputs need a folder, %s FOLDER/, not %s",
                          request->a.inputs.n, option, path);
-    if (!dot || (strcmp(dot, endings[0]) != 0 && strcmp(dot, endings[1]) != 0))
-        return cli_usage(request->tool, "%s %s: name a %s or %s, or a folder", option, path,
-                         endings[0], endings[1]);
+    if (!(dot && (strcmp(dot, endings[0]) == 0 || (endings[1] && strcmp(dot, endings[1]) == 0))) &&
+        !cli_format_has(csrec_format_of(path), use))
+        return cli_usage(
+            request->tool, "%s %s: name a %s or %s, or a folder", option, path, endings[0],
+            endings[1] ? endings[1] : csrec_format_list(use, false, "or", list, sizeof list));
     return cli_output_check(request->tool, path);
 }
 
 static int check_illustrations(cli_request *request) {
-    static const char *page[2] = {".html", ".htm"}, *plot[2] = {".svg", ".png"};
+    static const char *const page[2] = {".html", ".htm"}, *const plot[2] = {".svg", NULL};
     const cli_recover_arguments *a = &request->a;
     if (a->history && !a->json)
         return cli_usage(request->tool, "--history adds to --json; give that too");
-    int code = check_illustration(request, "--report", a->report, page, &request->page_folder);
-    return code == CLI_CONTINUE
-               ? check_illustration(request, "--plot", a->plot, plot, &request->plot_folder)
-               : code;
+    int code = check_illustration(request, "--report", a->report, page, 0, &request->page_folder);
+    return code == CLI_CONTINUE ? check_illustration(request, "--plot", a->plot, plot,
+                                                     CSREC_USE_PICTURE, &request->plot_folder)
+                                : code;
 }
 
 /* What only one input can have. */
@@ -82,8 +86,10 @@ static int check_batch(const cli_request *request) {
 static int check_coefficients_name(const cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     if (!a->coefficients) return CLI_CONTINUE;
-    if (cli_is_dash(a->coefficients) || cli_format_of(a->coefficients) != CLI_NPZ)
-        return cli_usage(request->tool, "--coefficients %s: name a .npz", a->coefficients);
+    if (cli_is_dash(a->coefficients) ||
+        !cli_format_has(csrec_format_of(a->coefficients), CSREC_USE_ARRAYS))
+        return cli_ending_refuse(request->tool, "--coefficients", a->coefficients, CSREC_USE_ARRAYS,
+                                 "");
     if (a->shifts > 1)
         return cli_usage(request->tool, "--coefficients needs a single grid; give --shifts 1");
     return cli_output_check(request->tool, a->coefficients);

@@ -65,10 +65,9 @@ static int allocate(cli_job *job) {
 
 /* Everything that can be refused before the pursuit is. */
 static int check_output(cli_job *job) {
-    const char *refusal = job->format == CLI_PNG
-                              ? cli_picture_refusal(&job->measurement, &job->tones)
-                              : cli_array_refusal(&job->measurement);
-    if (job->output && refusal)
+    const char *refusal =
+        job->output ? cli_signal_refusal(job->format, &job->measurement, &job->tones) : NULL;
+    if (refusal)
         return cli_job_fail(job, "%s: %s", cli_is_dash(job->output) ? "stdout" : job->output,
                             refusal);
     return CLI_CONTINUE;

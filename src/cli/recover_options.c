@@ -4,7 +4,8 @@
 #include "recover.h"
 
 const char *cli_format_name(int i) {
-    return i == 0 ? "png" : i == 1 ? "npy" : NULL;
+    const csrec_format *format = cli_format_with(CSREC_USE_WRITE, i);
+    return format ? format->name : NULL;
 }
 
 const char *cli_solver_name(int i) {

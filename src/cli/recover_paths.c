@@ -65,46 +65,45 @@ void cli_folders_drop(const cli_folders *made) {
     for (int i = made->n - 1; i >= 0; i--) rmdir(made->folder[i]); /* fails where files are */
 }
 
-/* FOLDER/NAME of each input with each ending. */
+/* FOLDER/NAME of each input with the ending. */
 static void add_folder(const cli_recover_arguments *a, const char *option, const char *folder,
-                       const char *const endings[2], cli_paths *paths) {
+                       const char *ending, cli_paths *paths) {
     bool written = strcmp(option, "reference") != 0;
     if (!folder || !cli_is_folder(folder)) return;
-    for (int i = 0; i < a->inputs.n; i++)
-        for (int e = 0; e < 2; e++) {
-            char *path = endings[e] ? path_in(folder, a->inputs.text[i], endings[e]) : NULL;
-            paths->failed = paths->failed || (endings[e] && !path);
-            cli_paths_add(paths, &(cli_path){.option = option,
-                                             .of = a->inputs.text[i],
-                                             .path = path,
-                                             .written = written});
-            free(path);
-        }
+    for (int i = 0; i < a->inputs.n; i++) {
+        char *path = path_in(folder, a->inputs.text[i], ending);
+        paths->failed = paths->failed || !path;
+        cli_paths_add(paths, &(cli_path){.option = option,
+                                         .of = a->inputs.text[i],
+                                         .path = path,
+                                         .written = written});
+        free(path);
+    }
 }
 
 void cli_recover_add_paths(const void *arguments, cli_paths *paths) {
     const cli_recover_arguments *a = arguments;
-    bool png = a->format != 1, npy = a->format != 0; /* of cli_format_name; -1: as it fits */
-    add_folder(a, "output", a->output,
-               (const char *const[]){png ? ".png" : NULL, npy ? ".npy" : NULL}, paths);
-    add_folder(a, "report", a->report, (const char *const[]){".html", NULL}, paths);
-    add_folder(a, "plot", a->plot, (const char *const[]){".svg", NULL}, paths);
-    add_folder(a, "reference", a->reference, (const char *const[]){".png", ".npy"}, paths);
+    const csrec_format *format;
+    for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++)
+        if (a->format < 0 || a->format == i)
+            add_folder(a, "output", a->output, cli_ending_of(format).text, paths);
+    add_folder(a, "report", a->report, ".html", paths);
+    add_folder(a, "plot", a->plot, ".svg", paths);
+    for (int i = 0; (format = cli_format_with(CSREC_USE_READ, i)); i++)
+        add_folder(a, "reference", a->reference, cli_ending_of(format).text, paths);
 }
 
 /* ------------------------------------------------------------------ done before ------------- */
 
 /* Readable to its end; of a page and an .svg that is where the fingerprint stands. */
 static bool is_whole(const char *path) {
-    csrec_array array = {0};
-    csrec_image image = {0};
-    cli_format format = cli_format_of(path);
+    csrec_image signal = {0};
+    const csrec_format *format = csrec_format_of(path);
     bool whole = true;
-    if (format == CLI_PNG) whole = !csrec_image_read(path, &image, NULL);
-    if (format == CLI_NPY) whole = !csrec_array_read(path, &array, NULL);
-    if (format == CLI_NPZ) whole = !csrec_npz_read(path, "levels", &array, NULL);
-    csrec_image_clear(&image);
-    csrec_array_clear(&array);
+    if (cli_format_has(format, CSREC_USE_READ)) whole = !csrec_signal_read(path, &signal, NULL);
+    if (cli_format_has(format, CSREC_USE_ARRAYS))
+        whole = !csrec_npz_read(path, "levels", &signal.pixels, NULL);
+    csrec_image_clear(&signal);
     return whole;
 }
 
@@ -123,11 +122,13 @@ static bool is_done(const char *given, bool folder, const char *input, const cha
 
 /* In a folder the signal's format may not be known before it is read. */
 static bool signal_is_done(const cli_request *request, const char *input, const char *fingerprint) {
-    const char *output = request->a.output;
-    return (request->format != CLI_NPY &&
-            is_done(output, request->folder, input, ".png", fingerprint)) ||
-           (request->format != CLI_PNG &&
-            is_done(output, request->folder, input, ".npy", fingerprint));
+    const csrec_format *format;
+    for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++)
+        if ((!request->format || request->format == format) &&
+            is_done(request->a.output, request->folder, input, cli_ending_of(format).text,
+                    fingerprint))
+            return true;
+    return false;
 }
 
 bool cli_input_is_done(const cli_request *request, const char *input) {
@@ -145,15 +146,23 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
 
 /* ------------------------------------------------------------------ of one job -------------- */
 
+/* The first format that the signal can be written in; if there is none, the last. */
+static const csrec_format *suiting_format(const cli_job *job) {
+    const csrec_format *format, *last = NULL;
+    for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++) {
+        if (!cli_signal_refusal(format, &job->measurement, &job->tones)) return format;
+        last = format;
+    }
+    return last;
+}
+
 static int set_output(cli_job *job) {
     const cli_request *request = job->request;
     job->format = request->format;
     if (!request->a.output) return CLI_CONTINUE;
-    if (request->folder && job->format == CLI_NO_FORMAT)
-        job->format = cli_picture_refusal(&job->measurement, &job->tones) ? CLI_NPY : CLI_PNG;
-    job->output = request->folder ? path_in(request->a.output, job->input,
-                                            job->format == CLI_PNG ? ".png" : ".npy")
-                                  : strdup(request->a.output);
+    if (request->folder && !job->format) job->format = suiting_format(job);
+    job->output = path_of(request->a.output, request->folder, job->input,
+                          job->format ? cli_ending_of(job->format).text : "");
     if (!job->output) return cli_job_fail(job, "%s: out of memory", job->input);
     return CLI_CONTINUE;
 }
@@ -166,22 +175,28 @@ static bool is_folder_there(const char *path) {
 char *cli_reference_path(const cli_request *request, const char *input) {
     const char *given = request->a.reference;
     if (!given) return NULL;
-    bool folder = is_folder_there(given);
-    char *path = path_of(given, folder, input, ".png");
-    if (!folder || !path || access(path, F_OK) == 0) return path;
-    free(path);
-    return path_in(given, input, ".npy");
+    if (!is_folder_there(given)) return strdup(given);
+    const csrec_format *format;
+    char *path = NULL;
+    for (int i = 0; (format = cli_format_with(CSREC_USE_READ, i)); i++) {
+        free(path);
+        path = path_in(given, input, cli_ending_of(format).text);
+        if (!path || access(path, F_OK) == 0) break;
+    }
+    return path;
 }
 
 static int set_reference(cli_job *job) {
     if (!job->a->reference) return CLI_CONTINUE;
     job->reference = cli_reference_path(job->request, job->input);
     if (!job->reference) return cli_job_fail(job, "%s: out of memory", job->input);
+    char list[64];
     if (is_folder_there(job->a->reference) && access(job->reference, F_OK) != 0)
         return cli_job_fail(job,
-                            "%s: neither this file nor the .png beside it is there; name "
-                            "the truth after its input",
-                            job->reference);
+                            "%s: not there, nor with another ending (%s); name the truth after its "
+                            "input",
+                            job->reference,
+                            csrec_format_list(CSREC_USE_READ, false, "or", list, sizeof list));
     return CLI_CONTINUE;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/format.h"
 #include "io/measurement.h"
 
 typedef struct {
@@ -288,3 +289,24 @@ csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
     if (status == CSREC_OK) *measurement = result;
     return status;
 }
+
+/* Content decides the format, but a name says what its owner believes. */
+static csrec_status read_measurement(csrec_input *input, const char *mask_path,
+                                     csrec_measurement *m, csrec_error *error) {
+    csrec_error text = {{0}};
+    const csrec_format *believed = csrec_format_of(input->name);
+    (void)mask_path;
+    csrec_status status = csrec_input_load(input, error);
+    if (status != CSREC_OK) return status;
+    status = csrec_csv_parse((const char *)input->bytes, input->size, input->name, m, &text);
+    if (status && believed && believed != &csrec_csv_format.format)
+        return csrec_fail(error, status, "%s: is not %s but text; write the file again",
+                          input->name, believed->what);
+    return status ? csrec_fail(error, status, "%s", text.text) : CSREC_OK;
+}
+
+const csrec_format_row csrec_csv_format = {
+    .format = {"csv", ".csv", "CSV", "a table of numbers", CSREC_USE_SAMPLES},
+    .measurement = read_measurement,
+    .positions = true,
+};

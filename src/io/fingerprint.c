@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
+#include "io/format.h"
 #include "io/npy.h"
 
 /* The directory of an .npz, which follows the line, has at most 65 entries of some hundred bytes.
@@ -52,7 +53,7 @@ static bool is_record(const uint8_t *bytes, size_t size) {
 
 uint64_t csrec_fingerprint_record(csrec_input *input) {
     uint64_t found = 0;
-    if (csrec_input_format(input) != CSREC_FORMAT_NPY) return 0;
+    if (csrec_input_format(input) != &csrec_npy_format) return 0;
     uint8_t *tail = malloc(TAIL);
     int64_t n = tail ? read_tail(input, tail) : -1;
     for (int64_t size = 2 * CSREC_FINGERPRINT_UNIT; size < n && !found;

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/format.h"
+#include "io/measurement.h"
 
 /* Deflate expands at most 1032 times: a file that declares more pixels is truncated or a bomb. */
 enum { EXPANSION_MAX = 1032 };
@@ -199,7 +201,7 @@ static csrec_status run(decoder *d, csrec_input *input, csrec_error *error) {
     d->name = input->name;
     d->reader = csrec_input_reader(input);
     d->error = error;
-    if (csrec_input_format(input) != CSREC_FORMAT_PNG)
+    if (csrec_input_format(input) != &csrec_png_format)
         return csrec_fail(error, CSREC_FORMAT, "%s: is not a PNG; convert the picture to PNG",
                           input->name);
     d->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, d, on_error, on_warning);
@@ -250,3 +252,19 @@ void csrec_image_clear(csrec_image *image) {
     free(image->alpha);
     *image = (csrec_image){0};
 }
+
+static const char *refusal(const csrec_shape *shape, int64_t channels) {
+    if (shape->dims != 2) return "only a 2-D signal fits in a PNG; write .npy";
+    return channels == 1 || channels == 3 ? NULL : "a PNG has 1 or 3 channels; write .npy";
+}
+
+const csrec_format_row csrec_png_format = {
+    .format = {"png", ".png", "PNG", "a PNG picture",
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_PICTURE | CSREC_USE_SAMPLES},
+    .magic = {{"\x89PNG\r\n\x1a\n", 8}},
+    .signal = csrec_image_decode,
+    .peek = csrec_image_peek,
+    .measurement = csrec_measurement_from_picture,
+    .refusal = refusal,
+    .write = csrec_files_add_image,
+};

@@ -149,17 +149,3 @@ csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t byte
     reader->left -= bytes;
     return CSREC_OK;
 }
-
-csrec_format csrec_input_format(csrec_input *input) {
-    uint8_t head[256];
-    size_t count = csrec_input_head(input, head, sizeof head);
-    if (count == 0) return CSREC_FORMAT_EMPTY;
-    /* PK 5 6: a zip archive without members. A prefix of a magic is a truncated file of its kind.
-     */
-    if (count >= 2 && memcmp(head, "PK", 2) == 0) return CSREC_FORMAT_ZIP;
-    if (memcmp(head, "\x93NUMPY", count < 6 ? count : 6) == 0) return CSREC_FORMAT_NPY;
-    if (memcmp(head, "\x89PNG\r\n\x1a\n", count < 8 ? count : 8) == 0) return CSREC_FORMAT_PNG;
-    for (size_t i = 0; i < count; i++)
-        if (head[i] < 32 && !strchr("\t\r\n\f", head[i])) return CSREC_FORMAT_BINARY;
-    return memchr(head, 0, count) ? CSREC_FORMAT_BINARY : CSREC_FORMAT_TEXT;
-}

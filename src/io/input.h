@@ -18,7 +18,8 @@ typedef struct csrec_input {
     void *context;
 } csrec_input;
 
-/* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with it.
+/* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with
+ * it.
  */
 csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error);
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error);
@@ -45,17 +46,5 @@ csrec_reader csrec_input_reader(csrec_input *input);
 /* Exactly `bytes` bytes, or CSREC_FORMAT ("ends early") or CSREC_FILE. */
 csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t bytes, const char *name,
                                csrec_error *error);
-
-/* Formats found from the first bytes, never from the file's name. */
-typedef enum csrec_format {
-    CSREC_FORMAT_EMPTY,
-    CSREC_FORMAT_ZIP,
-    CSREC_FORMAT_NPY,
-    CSREC_FORMAT_PNG,
-    CSREC_FORMAT_TEXT,
-    CSREC_FORMAT_BINARY /* none of these: has control characters that no text has */
-} csrec_format;
-
-csrec_format csrec_input_format(csrec_input *input);
 
 #endif

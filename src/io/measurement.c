@@ -2,11 +2,10 @@
 #include "io/measurement.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "io/csv.h"
 #include "base/memory.h"
+#include "io/format.h"
 
 csrec_status csrec_measurement_allocate(csrec_measurement *m, const char *name,
                                         csrec_error *error) {
@@ -29,49 +28,16 @@ void csrec_measurement_clear(csrec_measurement *measurement) {
     *measurement = (csrec_measurement){0};
 }
 
-static csrec_status from_csv(csrec_input *input, csrec_measurement *m, csrec_error *error) {
-    csrec_status status = csrec_input_load(input, error);
-    if (status != CSREC_OK) return status;
-    csrec_error text = {{0}};
-    status = csrec_csv_parse((const char *)input->bytes, input->size, input->name, m, &text);
-    /* Content decides the format, but a name says what its owner believes. */
-    static const char *const believed[][2] = {
-        {".npz", "a zip archive"}, {".png", "a PNG picture"}, {".npy", "a NumPy array"}};
-    size_t length = strlen(input->name);
-    for (int i = 0; status && length > 4 && i < 3; i++)
-        if (strcmp(input->name + length - 4, believed[i][0]) == 0)
-            return csrec_fail(error, status, "%s: is not %s but text; write the file again",
-                              input->name, believed[i][1]);
-    return status ? csrec_fail(error, status, "%s", text.text) : CSREC_OK;
-}
-
 static csrec_status parse_format(csrec_input *input, const char *mask_path, csrec_measurement *m,
                                  csrec_error *error) {
-    csrec_format format = csrec_input_format(input);
-    if (mask_path && (format == CSREC_FORMAT_ZIP || format == CSREC_FORMAT_TEXT))
+    const csrec_format_row *row = csrec_input_format(input);
+    if (!row || !row->measurement)
+        return csrec_format_unknown(input, CSREC_USE_SAMPLES, "save it with numpy.savez", error);
+    if (mask_path && row->positions)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "%s: has its positions inside; leave the mask out (it goes with a PNG)",
                           input->name);
-    switch (format) {
-    case CSREC_FORMAT_ZIP:
-        return csrec_measurement_from_npz(input, m, error);
-    case CSREC_FORMAT_PNG:
-        return csrec_measurement_from_png(input, mask_path, m, error);
-    case CSREC_FORMAT_TEXT:
-        return from_csv(input, m, error);
-    case CSREC_FORMAT_NPY:
-        return csrec_fail(
-            error, CSREC_FORMAT,
-            "%s: is a plain .npy array without positions; sample it with cssample, or "
-            "save samples and mask with numpy.savez(..., y=x[mask], mask=mask)",
-            input->name);
-    case CSREC_FORMAT_EMPTY:
-        return csrec_fail(error, CSREC_FORMAT, "%s: is empty; write the file again", input->name);
-    case CSREC_FORMAT_BINARY:
-        break;
-    }
-    return csrec_fail(error, CSREC_FORMAT,
-                      "%s: is none of .npz, PNG and CSV; save it with numpy.savez", input->name);
+    return row->measurement(input, mask_path, m, error);
 }
 
 csrec_status csrec_measurement_parse(csrec_input *input, const char *mask_path,

@@ -1,4 +1,4 @@
-/* measurement.h - the readers behind csrec_measurement_read, one a format. */
+/* measurement.h - what readers of measurements share; there is one a format (format.h). */
 #ifndef CSREC_IO_MEASUREMENT_H
 #define CSREC_IO_MEASUREMENT_H
 
@@ -8,11 +8,9 @@
 csrec_status csrec_measurement_parse(csrec_input *input, const char *mask_path,
                                      csrec_measurement *measurement, csrec_error *error);
 
-/* Each delivers an unchecked measurement or nothing. */
-csrec_status csrec_measurement_from_npz(csrec_input *input, csrec_measurement *measurement,
-                                        csrec_error *error);
-csrec_status csrec_measurement_from_png(csrec_input *input, const char *mask_path,
-                                        csrec_measurement *measurement, csrec_error *error);
+/* The opaque pixels of a picture, or those of a mask, for formats that have a peek (format.h). */
+csrec_status csrec_measurement_from_picture(csrec_input *input, const char *mask_path,
+                                            csrec_measurement *measurement, csrec_error *error);
 
 /* index [n] and y [n * channels], both uninitialised; on failure neither. */
 csrec_status csrec_measurement_allocate(csrec_measurement *measurement, const char *name,

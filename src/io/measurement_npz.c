@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/measurement.h"
 #include "base/memory.h"
+#include "io/format.h"
+#include "io/measurement.h"
 #include "io/npz.h"
 
 /* Poisson-disc sampling delivers fewer positions than asked; a file that asks for more than this
@@ -323,10 +324,11 @@ static csrec_status read_optional(const csrec_npz *npz, csrec_measurement *m, cs
     return status;
 }
 
-csrec_status csrec_measurement_from_npz(csrec_input *input, csrec_measurement *measurement,
-                                        csrec_error *error) {
+static csrec_status read_measurement(csrec_input *input, const char *mask_path,
+                                     csrec_measurement *measurement, csrec_error *error) {
     csrec_npz npz;
     csrec_measurement m = {0};
+    (void)mask_path;
     csrec_status status = csrec_npz_open(input, &npz, error);
     if (status != CSREC_OK) return status;
     npz.progress = input->progress;
@@ -343,3 +345,20 @@ csrec_status csrec_measurement_from_npz(csrec_input *input, csrec_measurement *m
         csrec_measurement_clear(&m);
     return status;
 }
+
+static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
+    (void)signal;
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: may be an .npz archive, and holds no single signal; save the array "
+                      "as .npy",
+                      input->name);
+}
+
+/* "PK" begins every zip archive, one without members too. */
+const csrec_format_row csrec_npz_format = {
+    .format = {"npz", ".npz", ".npz", "a zip archive", CSREC_USE_SAMPLES | CSREC_USE_ARRAYS},
+    .magic = {{"PK", 2}},
+    .signal = refuse_signal,
+    .measurement = read_measurement,
+    .positions = true,
+};

@@ -6,8 +6,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/output.h"
 #include "io/fingerprint.h"
+#include "io/format.h"
+#include "io/output.h"
 
 csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
                              csrec_error *error) {
@@ -45,7 +46,7 @@ csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error 
     if (input.size == 0)
         status =
             csrec_fail(error, CSREC_FORMAT, "%s: is empty; write it with numpy.save", input.name);
-    else if (csrec_input_format(&input) == CSREC_FORMAT_ZIP)
+    else if (csrec_input_format(&input) == &csrec_npz_format)
         status = csrec_fail(error, CSREC_FORMAT,
                             "%s: is a .npz where a .npy is needed; save one array with numpy.save",
                             input.name);
@@ -94,3 +95,41 @@ csrec_status csrec_array_write(const char *path, const csrec_array *array, csrec
     if (!status) status = csrec_files_add_array(files, path, array, error);
     return csrec_files_finish(files, status, error);
 }
+
+static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
+    csrec_reader reader = csrec_input_reader(input);
+    *signal = (csrec_image){0};
+    return csrec_npy_array(&reader, input->name, &signal->pixels, error);
+}
+
+static csrec_status refuse_measurement(csrec_input *input, const char *mask_path,
+                                       csrec_measurement *m, csrec_error *error) {
+    (void)mask_path;
+    (void)m;
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: is a plain .npy array without positions; sample it with cssample, or "
+                      "save samples and mask with numpy.savez(..., y=x[mask], mask=mask)",
+                      input->name);
+}
+
+static const char *refusal(const csrec_shape *shape, int64_t channels) {
+    bool fits = channels == 1 || shape->dims < CSREC_DIMS_MAX;
+    return fits ? NULL
+                : "a .npy has at most 8 axes, and channels would be one more; recover each channel "
+                  "by itself";
+}
+
+static csrec_status write_signal(csrec_files *files, const char *path, const csrec_image *signal,
+                                 csrec_error *error) {
+    return csrec_files_add_array(files, path, &signal->pixels, error);
+}
+
+const csrec_format_row csrec_npy_format = {
+    .format = {"npy", ".npy", ".npy", "a NumPy array",
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS},
+    .magic = {{"\x93NUMPY", 6}},
+    .signal = read_signal,
+    .measurement = refuse_measurement,
+    .refusal = refusal,
+    .write = write_signal,
+};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "io/format.h"
 #include "io/npy.h"
 
 struct csrec_rows {
@@ -75,7 +76,7 @@ static csrec_status check(const csrec_rows *rows, csrec_error *error) {
 }
 
 static csrec_status begin(csrec_rows *rows, csrec_error *error) {
-    if (csrec_input_format(&rows->input) != CSREC_FORMAT_NPY)
+    if (csrec_input_format(&rows->input) != &csrec_npy_format)
         return csrec_fail(error, CSREC_FORMAT, "%s: is not .npy data; write it with numpy.save",
                           rows->input.name);
     rows->reader = csrec_input_reader(&rows->input);

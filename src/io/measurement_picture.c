@@ -1,11 +1,10 @@
-/* measurement_png.c - a picture whose opaque or masked pixels are the samples. */
+/* measurement_picture.c - a picture whose opaque or masked pixels are the samples. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "io/image.h"
+#include "io/format.h"
 #include "io/measurement.h"
-#include "io/npy.h"
 
 /* A mask array [H, W] or [H, W, C]: a pixel counts where any of its channels is not 0. */
 static csrec_status check_mask(const csrec_array *pixels, const char *name, int64_t height,
@@ -33,22 +32,21 @@ static csrec_status flatten(const csrec_array *pixels, const char *name, int64_t
     return csrec_fail(error, CSREC_DATA, "%s: the mask marks no pixel; mark at least one", name);
 }
 
-/* From a PNG, whose size is looked at before its pixels are unpacked, or a .npy. */
+/* Of a picture the size is looked at before its pixels are unpacked. */
 static csrec_status decode_mask(csrec_input *input, int64_t height, int64_t width,
                                 csrec_image *image, csrec_error *error) {
     csrec_image seen;
     bool transparent;
-    csrec_format format = csrec_input_format(input);
-    csrec_reader reader = csrec_input_reader(input);
-    if (format == CSREC_FORMAT_NPY)
-        return csrec_npy_array(&reader, input->name, &image->pixels, error);
-    if (format != CSREC_FORMAT_PNG)
-        return csrec_fail(error, CSREC_FORMAT,
-                          "%s: is no mask; give a PNG or .npy whose non-zero pixels are samples",
-                          input->name);
-    csrec_status status = csrec_image_peek(input, &seen, &transparent, error);
-    if (status == CSREC_OK) status = check_mask(&seen.pixels, input->name, height, width, error);
-    return status == CSREC_OK ? csrec_image_decode(input, image, error) : status;
+    char list[64];
+    const csrec_format_row *row = csrec_input_format(input);
+    if (!row || !(row->format.uses & CSREC_USE_READ))
+        return csrec_fail(
+            error, CSREC_FORMAT, "%s: is no mask; give a %s whose non-zero pixels are samples",
+            input->name, csrec_format_list(CSREC_USE_READ, true, "or", list, sizeof list));
+    csrec_status status = row->peek ? row->peek(input, &seen, &transparent, error) : CSREC_OK;
+    if (status == CSREC_OK && row->peek)
+        status = check_mask(&seen.pixels, input->name, height, width, error);
+    return status == CSREC_OK ? row->signal(input, image, error) : status;
 }
 
 static csrec_status read_mask(const char *path, int64_t height, int64_t width, uint8_t **mask,
@@ -92,10 +90,10 @@ static csrec_status take_samples(const csrec_image *image, const uint8_t *mask, 
 }
 
 /* The size of the picture and its mask are looked at before any pixel is unpacked. */
-static csrec_status begin(csrec_input *input, const char *mask_path, csrec_image *seen,
-                          uint8_t **mask, csrec_error *error) {
+static csrec_status begin(csrec_input *input, const csrec_format_row *row, const char *mask_path,
+                          csrec_image *seen, uint8_t **mask, csrec_error *error) {
     bool transparent;
-    csrec_status status = csrec_image_peek(input, seen, &transparent, error);
+    csrec_status status = row->peek(input, seen, &transparent, error);
     const int64_t *size = seen->pixels.shape.dim;
     if (status != CSREC_OK) return status;
     if (mask_path) return read_mask(mask_path, size[0], size[1], mask, error);
@@ -106,13 +104,14 @@ static csrec_status begin(csrec_input *input, const char *mask_path, csrec_image
                       input->name);
 }
 
-csrec_status csrec_measurement_from_png(csrec_input *input, const char *mask_path,
-                                        csrec_measurement *measurement, csrec_error *error) {
+csrec_status csrec_measurement_from_picture(csrec_input *input, const char *mask_path,
+                                            csrec_measurement *measurement, csrec_error *error) {
+    const csrec_format_row *row = csrec_input_format(input);
     csrec_image seen, image = {0};
     csrec_measurement m = {0};
     uint8_t *mask = NULL;
-    csrec_status status = begin(input, mask_path, &seen, &mask, error);
-    if (status == CSREC_OK) status = csrec_image_decode(input, &image, error);
+    csrec_status status = begin(input, row, mask_path, &seen, &mask, error);
+    if (status == CSREC_OK) status = row->signal(input, &image, error);
     const uint8_t *known = mask ? mask : image.alpha;
     bool same = memcmp(&image.pixels.shape, &seen.pixels.shape, sizeof seen.pixels.shape) == 0;
     /* The mask is as large as the picture was. */

@@ -1,0 +1,116 @@
+/* format.c - the table of file formats; a row is found by content or by name. */
+#include "io/format.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+static const csrec_format_row *const rows[] = {&csrec_npz_format, &csrec_png_format,
+                                               &csrec_npy_format, &csrec_csv_format};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const csrec_format *csrec_format_info(int i) {
+    return i >= 0 && i < ROWS ? &rows[i]->format : NULL;
+}
+
+static const csrec_format_row *row_of(const csrec_format *format) {
+    for (int i = 0; i < ROWS; i++)
+        if (&rows[i]->format == format) return rows[i];
+    return NULL;
+}
+
+/* The ending is one of the list, which blanks separate. */
+static bool is_among(const char *endings, const char *ending) {
+    size_t length = strlen(ending);
+    for (const char *at = endings; *at; at += strspn(at, " ")) {
+        size_t each = strcspn(at, " ");
+        if (each == length && strncasecmp(at, ending, length) == 0) return true;
+        at += each;
+    }
+    return false;
+}
+
+const csrec_format *csrec_format_of(const char *path) {
+    const char *dot = strrchr(path, '.');
+    for (int i = 0; dot && i < ROWS; i++)
+        if (is_among(rows[i]->format.endings, dot)) return &rows[i]->format;
+    return NULL;
+}
+
+const char *csrec_format_list(int use, bool titles, const char *word, char *text, size_t room) {
+    int left = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < ROWS; i++) left += (rows[i]->format.uses & use) != 0;
+    for (int i = 0; i < ROWS; i++) {
+        const csrec_format *f = &rows[i]->format;
+        if (!(f->uses & use)) continue;
+        const char *name = titles ? f->title : f->endings;
+        int length = (int)(titles ? strlen(name) : strcspn(name, " "));
+        left--;
+        snprintf(text + used, room - used, "%.*s%s%s%s", length, name,
+                 left == 0   ? ""
+                 : left == 1 ? " "
+                             : ", ",
+                 left == 1 ? word : "", left == 1 ? " " : "");
+        used += strlen(text + used);
+    }
+    return text;
+}
+
+const char *csrec_format_refusal(const csrec_format *format, const csrec_shape *shape,
+                                 int64_t channels) {
+    const csrec_format_row *row = row_of(format);
+    if (!row || !row->refusal) return "holds no signals";
+    return row->refusal(shape, channels);
+}
+
+csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
+                                    const csrec_format *format, const csrec_image *signal,
+                                    csrec_error *error) {
+    const csrec_format_row *row = row_of(format);
+    if (row && row->write) return row->write(files, path, signal, error);
+    return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
+}
+
+/* ------------------------------------------------------------------ by content -------------- */
+
+/* Part of a magic is a truncated file of its kind, unless text can begin with it. */
+static bool begins(const csrec_format_row *row, const uint8_t *head, size_t count) {
+    for (int k = 0; row->magic[k].bytes; k++) {
+        const char *magic = row->magic[k].bytes;
+        size_t size = row->magic[k].size, seen = count < size ? count : size;
+        if (memcmp(head, magic, seen) == 0 && (seen == size || (unsigned char)magic[0] > 126))
+            return true;
+    }
+    return false;
+}
+
+/* No control characters that no text has. */
+static bool is_text(const uint8_t *head, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (head[i] < 32 && (head[i] == 0 || !strchr("\t\r\n\f", head[i]))) return false;
+    return true;
+}
+
+const csrec_format_row *csrec_input_format(csrec_input *input) {
+    uint8_t head[256];
+    size_t count = csrec_input_head(input, head, sizeof head);
+    for (int i = 0; count && i < ROWS; i++)
+        if (begins(rows[i], head, count)) return rows[i];
+    for (int i = 0; count && i < ROWS; i++)
+        if (!rows[i]->magic[0].bytes && is_text(head, count)) return rows[i];
+    return NULL;
+}
+
+csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,
+                                  csrec_error *error) {
+    char list[128];
+    uint8_t byte;
+    if (csrec_input_head(input, &byte, 1) == 0)
+        return csrec_fail(error, CSREC_FORMAT, "%s: is empty; write the file again", input->name);
+    return csrec_fail(error, CSREC_FORMAT, "%s: is none of %s; %s", input->name,
+                      csrec_format_list(use, true, "and", list, sizeof list), remedy);
+}

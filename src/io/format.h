@@ -1,0 +1,42 @@
+/* format.h - the table of file formats: how each is recognised, read and written. */
+#ifndef CSREC_IO_FORMAT_H
+#define CSREC_IO_FORMAT_H
+
+#include "io/input.h"
+
+/* A row: the last thing in the file of its format. Functions that a format has no use for are
+ * NULL, or fail with the remedy. */
+typedef struct csrec_format_row {
+    csrec_format format;
+    /* Files begin with one of these; none: with anything that is text. */
+    struct {
+        const char *bytes;
+        size_t size;
+    } magic[4];
+    csrec_status (*signal)(csrec_input *input, csrec_image *signal, csrec_error *error);
+    /* What the file says before its pixels: pixels->dtype and shape, bits, palette, and whether it
+     * has transparency. No data, nothing to free; the input can be read afterwards. */
+    csrec_status (*peek)(csrec_input *input, csrec_image *signal, bool *transparent,
+                         csrec_error *error);
+    /* Delivers an unchecked measurement or nothing. */
+    csrec_status (*measurement)(csrec_input *input, const char *mask_path,
+                                csrec_measurement *measurement, csrec_error *error);
+    bool positions; /* measurements have their positions inside, and take no mask */
+    const char *(*refusal)(const csrec_shape *shape, int64_t channels);
+    csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
+                          csrec_error *error);
+} csrec_format_row;
+
+/* The rows, in the order in which they are listed. */
+extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_format,
+    csrec_csv_format;
+
+/* Of what the input begins with, never of its name; NULL: empty, or none of the table. */
+const csrec_format_row *csrec_input_format(csrec_input *input);
+
+/* Fails for an input that has no format with the use: it is empty, or none of those. `remedy`
+ * follows their list. */
+csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,
+                                  csrec_error *error);
+
+#endif

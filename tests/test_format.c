@@ -1,0 +1,100 @@
+/* test_format.c - the table of formats: names, contents, lists, and what does not fit. */
+#include "io_file.h"
+
+#include "io/format.h"
+
+static const char *name_of(const char *path) {
+    const csrec_format *format = csrec_format_of(path);
+    return format ? format->name : "none";
+}
+
+static void endings_name_formats(void **state) {
+    (void)state;
+    assert_string_equal(name_of("a/b.PNG"), "png");
+    assert_string_equal(name_of("x.tar.npz"), "npz");
+    assert_string_equal(name_of(".npy"), "npy");
+    assert_string_equal(name_of("s.csv"), "csv");
+    static const char *const none[] = {"", "png", "x.pn", "x.pngg", "x.", "x.png/", "x.npy~"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_string_equal(name_of(none[i]), "none");
+    for (int i = 0; csrec_format_info(i); i++) {
+        const csrec_format *format = csrec_format_info(i);
+        assert_ptr_equal(csrec_format_of(format->endings), format); /* each has one at present */
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(csrec_format_info(k)->name, format->name);
+    }
+    assert_null(csrec_format_info(-1));
+}
+
+static void lists_are_sentences(void **state) {
+    (void)state;
+    char text[64];
+    assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
+                        ".png or .npy");
+    assert_string_equal(csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
+                        ".npz, PNG and CSV");
+    assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
+                        ".npz");
+    assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");
+    csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, 8);
+    assert_string_equal(text, ".npz, P");
+}
+
+static const char *content(const void *bytes, size_t size) {
+    csrec_input input = csrec_input_memory(bytes, size, "memory");
+    const csrec_format_row *row = csrec_input_format(&input);
+    return row ? row->format.name : "none";
+}
+
+/* A file that ends within its magic is of its kind, unless it may as well be text. */
+static void contents_name_formats(void **state) {
+    (void)state;
+    static const char png[] = "\x89PNG\r\n\x1a\n rest", npy[] = "\x93NUMPY\1";
+    for (size_t size = 1; size < sizeof png; size++) assert_string_equal(content(png, size), "png");
+    for (size_t size = 1; size < sizeof npy; size++) assert_string_equal(content(npy, size), "npy");
+    assert_string_equal(content("PK", 2), "npz");
+    assert_string_equal(content("P", 1), "csv");
+    assert_string_equal(content("1,2,3\t\r\n", 8), "csv");
+    assert_string_equal(content("1,2\0003", 5), "none");
+    assert_string_equal(content("\1", 1), "none");
+    assert_string_equal(content("", 0), "none");
+}
+
+static void shapes_are_refused(void **state) {
+    (void)state;
+    const csrec_format *png = csrec_format_of(".png"), *npy = csrec_format_of(".npy");
+    const csrec_shape picture = {2, {3, 4}}, volume = {3, {2, 3, 4}},
+                      deep = {8, {1, 1, 1, 1, 1, 1, 1, 2}};
+    assert_null(csrec_format_refusal(png, &picture, 3));
+    assert_non_null(csrec_format_refusal(png, &picture, 2));
+    assert_non_null(csrec_format_refusal(png, &volume, 1));
+    assert_null(csrec_format_refusal(npy, &volume, 5));
+    assert_null(csrec_format_refusal(npy, &deep, 1));
+    assert_non_null(csrec_format_refusal(npy, &deep, 2));
+    assert_non_null(csrec_format_refusal(csrec_format_of(".csv"), &picture, 1));
+}
+
+static void only_writers_write(void **state) {
+    (void)state;
+    char path[128];
+    csrec_error error = {""};
+    csrec_image signal = {0};
+    csrec_files *files = NULL;
+    snprintf(path, sizeof path, "%s/x.csv", io_folder);
+    assert_int_equal(csrec_files_create(NULL, &files, &error), CSREC_OK);
+    assert_int_equal(csrec_files_add_signal(files, path, csrec_format_of(path), &signal, &error),
+                     CSREC_ARGUMENT);
+    io_assert_line(&error, path, "not a format");
+    assert_int_equal(csrec_files_add_signal(files, path, NULL, &signal, &error), CSREC_ARGUMENT);
+    csrec_files_destroy(files);
+    assert_int_equal(io_count_files(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(endings_name_formats),  cmocka_unit_test(lists_are_sentences),
+        cmocka_unit_test(contents_name_formats), cmocka_unit_test(shapes_are_refused),
+        cmocka_unit_test(only_writers_write),
+    };
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}
