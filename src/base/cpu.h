@@ -1,5 +1,5 @@
-/* cpu.h - which instruction sets this processor has: a template's builds (*_avx2.c, *_avx512.c, by
- * the flags of CMakeLists.txt) are chosen at run time. */
+/* cpu.h - which instruction sets this processor has: the builds of a template (cmake/simd.cmake) are
+ * chosen at run time. */
 #ifndef CSREC_BASE_CPU_H
 #define CSREC_BASE_CPU_H
 
@@ -16,15 +16,15 @@ static inline csrec_cpu csrec_cpu_level(void) {
     return CSREC_CPU_GENERIC;
 }
 
-/* The best of a template's builds. Elsewhere than on x86-64 there is one, the others are not named.
- */
+/* The address of the best build of a template. Elsewhere than on x86-64 there is one, the others are
+ * not named. */
 #if defined(__x86_64__)
-#define CSREC_CPU_CHOOSE(generic, avx2, avx512)                                                    \
-    (csrec_cpu_level() == CSREC_CPU_AVX512 ? (avx512)                                              \
-     : csrec_cpu_level() == CSREC_CPU_AVX2 ? (avx2)                                                \
-                                           : (generic))
+#define CSREC_CPU_CHOOSE(name)                                                                     \
+    (csrec_cpu_level() == CSREC_CPU_AVX512 ? &name##_avx512                                        \
+     : csrec_cpu_level() == CSREC_CPU_AVX2 ? &name##_avx2                                          \
+                                           : &name##_generic)
 #else
-#define CSREC_CPU_CHOOSE(generic, avx2, avx512) (generic)
+#define CSREC_CPU_CHOOSE(name) (&name##_generic)
 #endif
 
 #endif

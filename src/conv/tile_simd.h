@@ -1,12 +1,21 @@
-/* tile_simd.h - inner products of convolutions, a template over instruction sets: each tile_<set>.c
- * includes it once, compiled with that set's flags, and defines SIMD_TABLE, the name of its table,
- * BYTES of a register, HEIGHT and VECS of a tile in registers, DOT of a dot product's. */
+/* tile_simd.h - inner products of convolutions, a template over instruction sets
+ * (cmake/simd.cmake).
+ */
 #include "conv/tile.h"
 
-typedef float vec32 __attribute__((vector_size(BYTES), aligned(4)));
-typedef double vec64 __attribute__((vector_size(BYTES), aligned(8)));
+typedef float vec32 __attribute__((vector_size(SIMD_BYTES), aligned(4)));
+typedef double vec64 __attribute__((vector_size(SIMD_BYTES), aligned(8)));
 
-enum { LANES_32 = BYTES / 4, LANES_64 = BYTES / 8 };
+enum { LANES_32 = SIMD_BYTES / 4, LANES_64 = SIMD_BYTES / 8 };
+
+/* Of a tile in registers, and of a dot product's: as many as the set has registers for. */
+enum {
+    HEIGHT = SIMD_BYTES == 64 ? 8 : 4,
+    VECS = SIMD_BYTES == 16 ? 2 : 3,
+    DOT = SIMD_BYTES == 64   ? 6
+          : SIMD_BYTES == 32 ? 3
+                             : 2
+};
 
 /* All HEIGHT x VECS sums stay in registers; minus 0 spreads a number for free, plus 0 would not. */
 #define DEFINE_TILE(name, real, vec, LANES)                                                        \

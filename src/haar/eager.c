@@ -20,7 +20,7 @@ double csrec_pursuit_units(int64_t n, const double *y) {
 }
 
 const csrec_eager_simd *csrec_eager_simd_choose(void) {
-    return CSREC_CPU_CHOOSE(&csrec_eager_generic, &csrec_eager_avx2, &csrec_eager_avx512);
+    return CSREC_CPU_CHOOSE(csrec_eager);
 }
 
 static csrec_status maxima_create(csrec_maxima *m, int64_t positions) {

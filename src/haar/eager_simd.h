@@ -1,6 +1,5 @@
-/* eager_simd.h - select and update of the eager pursuit, a template over instruction sets: each
- * eager_<set>.c includes it once, compiled with that set's flags, and defines SIMD_TABLE, the name
- * of its table. */
+/* eager_simd.h - select and update of the eager pursuit, a template over instruction sets
+ * (cmake/simd.cmake). */
 #include "haar/eager_keys.h"
 #include "haar/eager_shift.h"
 

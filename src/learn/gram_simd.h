@@ -1,12 +1,13 @@
-/* gram_simd.h - sums and products of columns, a template over instruction sets: each gram_<set>.c
- * includes it once, compiled with that set's flags, and defines SIMD_GRAM, the name of its table,
- * and LANES, floats of a register. */
+/* gram_simd.h - sums and products of columns, a template over instruction sets (cmake/simd.cmake).
+ */
 #include "learn/gram.h"
 
 #include <string.h>
 
-typedef float vec __attribute__((vector_size(4 * LANES), aligned(4)));
-typedef double wide __attribute__((vector_size(8 * LANES), aligned(8)));
+enum { LANES = SIMD_BYTES / 4 };
+
+typedef float vec __attribute__((vector_size(SIMD_BYTES), aligned(4)));
+typedef double wide __attribute__((vector_size(2 * SIMD_BYTES), aligned(8)));
 
 enum { BLOCK = CSREC_GRAM_BLOCK, ROWS = CSREC_GRAM_ROWS, HEIGHT = LANES == 16 ? 8 : 4, VECS = 2 };
 
@@ -62,4 +63,4 @@ static void add(int64_t n, int64_t count, const float *X, double *sum) {
         for (int r = 0; r < CSREC_SUM_ROWS; r++) sum[j] += (double)X[r * n + j];
 }
 
-const csrec_gram_set SIMD_GRAM = {multiply, add};
+const csrec_gram_set SIMD_TABLE = {multiply, add};

@@ -14,7 +14,7 @@
 static const double LOG_2_PI = 1.8378770664093454836;
 
 static csrec_whiten_fn choose_whiten(void) {
-    return CSREC_CPU_CHOOSE(csrec_whiten_generic, csrec_whiten_avx2, csrec_whiten_avx512);
+    return CSREC_CPU_CHOOSE(csrec_whiten);
 }
 
 /* ------------------------------------------------------------------ memory */

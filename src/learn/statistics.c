@@ -29,7 +29,7 @@ struct csrec_statistics {
 };
 
 static const csrec_gram_set *choose_gram(void) {
-    return CSREC_CPU_CHOOSE(&csrec_gram_generic, &csrec_gram_avx2, &csrec_gram_avx512);
+    return CSREC_CPU_CHOOSE(csrec_gram);
 }
 
 void csrec_statistics_destroy(csrec_statistics *s) {

@@ -1,10 +1,10 @@
-/* whiten_simd.h - whitening of rows, a template over instruction sets: each whiten_<set>.c includes
- * it once, compiled with that set's flags, and defines SIMD_WHITEN, the name of its function, and
- * LANES, doubles of a register. A lane is a row, so nothing is summed across lanes. */
+/* whiten_simd.h - whitening of rows, a template over instruction sets (cmake/simd.cmake). A lane is
+ * a row, so nothing is summed across lanes. */
 #include "learn/whiten.h"
 
-typedef double vec __attribute__((vector_size(8 * LANES), aligned(8)));
+typedef double vec __attribute__((vector_size(SIMD_BYTES), aligned(8)));
 
+enum { LANES = SIMD_BYTES / 8 };
 enum { ROWS = CSREC_WHITEN_ROWS, TILE = CSREC_WHITEN_TILE, VECS = LANES == 8 ? 2 : 1 };
 
 /* Outputs i .. i + TILE - 1 of some rows, columns 0 .. end - 1 of the triangle. */
@@ -26,8 +26,8 @@ static inline void tile(int end, const double *W, const double *x, double *lengt
     }
 }
 
-void SIMD_WHITEN(int d, const double *packed, const double *mean, const double *x, double *work,
-                 double *length) {
+void SIMD_TABLE(int d, const double *packed, const double *mean, const double *x, double *work,
+                double *length) {
     for (int i = 0; i < d; i++)
         for (int k = 0; k < ROWS; k++) work[i * ROWS + k] = x[i * ROWS + k] - mean[i];
     for (int i = d * ROWS; i < (d + TILE - 1) / TILE * TILE * ROWS; i++) work[i] = 0.0;

@@ -27,7 +27,7 @@ typedef struct state {
 } state;
 
 static const csrec_dct_simd *choose_simd(void) {
-    return CSREC_CPU_CHOOSE(&csrec_dct_generic, &csrec_dct_avx2, &csrec_dct_avx512);
+    return CSREC_CPU_CHOOSE(csrec_dct);
 }
 
 static void destroy(void *data) {

@@ -1,13 +1,14 @@
-/* dct_simd.h - one pass over all blocks of a picture, a template over instruction sets: each
- * dct_<set>.c defines LANES and SIMD_TABLE, and includes it once. Every block goes
- * through the same operations whatever LANES is; only the order in which overlapping blocks are
- * added up depends on it. */
+/* dct_simd.h - one pass over all blocks of a picture, a template over instruction sets
+ * (cmake/simd.cmake). Every block goes through the same operations whatever LANES is; only the order
+ * in which overlapping blocks are added up depends on it. */
 #include <string.h>
 
 #include "operator/dct_shrink.h"
 
-typedef float vec __attribute__((vector_size(4 * LANES)));
-typedef int32_t bits __attribute__((vector_size(4 * LANES)));
+enum { LANES = SIMD_BYTES / 4 };
+
+typedef float vec __attribute__((vector_size(SIMD_BYTES)));
+typedef int32_t bits __attribute__((vector_size(SIMD_BYTES)));
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -16,7 +16,7 @@ const csrec_dense_simd *csrec_dense_simd_choose(void) {
     if (csrec_cpu_level() == CSREC_CPU_AVX512 && __builtin_cpu_supports("avx512vnni"))
         return &csrec_dense_vnni;
 #endif
-    return CSREC_CPU_CHOOSE(&csrec_dense_generic, &csrec_dense_avx2, &csrec_dense_avx512);
+    return CSREC_CPU_CHOOSE(csrec_dense);
 }
 
 static void destroy(csrec_operator *A) {

@@ -1,5 +1,4 @@
-/* dense_simd.h - loops over long arrays, a template over instruction sets: each dense_<set>.c
- * includes it once, compiled with that set's flags, and defines SIMD_TABLE, the name of its table.
+/* dense_simd.h - loops over long arrays, a template over instruction sets (cmake/simd.cmake).
  *
  * Vectors are of 64 bytes; a set with shorter registers takes several for one.
  */

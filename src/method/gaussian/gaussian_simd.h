@@ -1,12 +1,13 @@
 /* gaussian_simd.h - distances between patches, and mean, covariance and conditioning of a group: a
- * template over instruction sets. Each gaussian_<set>.c includes it once, compiled with that set's
- * flags, and defines SIMD_TABLE, the name of its table, and LANES, floats of a register. */
+ * template over instruction sets (cmake/simd.cmake). */
 #include <math.h>
 #include <string.h>
 
 #include "method/gaussian/group.h"
 
-typedef float vec __attribute__((vector_size(4 * LANES), aligned(4)));
+enum { LANES = SIMD_BYTES / 4 }; /* floats of a register */
+
+typedef float vec __attribute__((vector_size(SIMD_BYTES), aligned(4)));
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -39,7 +39,7 @@ typedef struct round_state {
 } round_state;
 
 static const csrec_group_simd *choose_simd(void) {
-    return CSREC_CPU_CHOOSE(&csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
+    return CSREC_CPU_CHOOSE(csrec_group);
 }
 
 /* ------------------------------------------------------------------ memory */

@@ -37,7 +37,7 @@ typedef struct fit {
 } fit;
 
 static const csrec_patch_simd *choose_simd(void) {
-    return CSREC_CPU_CHOOSE(&csrec_patch_generic, &csrec_patch_avx2, &csrec_patch_avx512);
+    return CSREC_CPU_CHOOSE(csrec_patch);
 }
 
 /* ------------------------------------------------------------------ memory */

@@ -1,6 +1,5 @@
-/* patch_simd.h - conditioning of a patch on its samples, a template over instruction sets: each
- * gmm_patch_<set>.c includes it once, compiled with that set's flags, and defines SIMD_TABLE, the
- * name of its table, and LANES, floats of a register.
+/* patch_simd.h - conditioning of a patch on its samples, a template over instruction sets
+ * (cmake/simd.cmake).
  *
  * With the samples S of a patch and C_SS + noise I = L L^T, row i of V = L^-1 C_S is
  *     V_i = (C_{s_i} - sum_{j<i} L_ij V_j) / L_ii,   L_ij = V_j[s_i],   L_ii^2 = pivot[s_i] +
@@ -10,8 +9,9 @@
 
 #include "method/mixture/patch.h"
 
-typedef float vec __attribute__((vector_size(4 * LANES), aligned(4)));
+typedef float vec __attribute__((vector_size(SIMD_BYTES), aligned(4)));
 
+enum { LANES = SIMD_BYTES / 4 };
 enum { VECS = CSREC_PATCH_LANES / LANES, TILE = 8 };
 
 static inline vec load(const float *from) {

@@ -1,10 +1,8 @@
-/* whiten_generic.c - whitening of rows compiled for any processor of the target, and the packing.
- */
-#define LANES       2
-#define SIMD_WHITEN csrec_whiten_generic
-#include "learn/whiten_simd.h"
+/* whiten.c - packing of the triangle that whitens rows. */
+#include "learn/whiten.h"
 
 void csrec_whiten_pack(int d, const double *W, double *packed) {
+    enum { TILE = CSREC_WHITEN_TILE };
     for (int i = 0; i < d; i += TILE)
         for (int j = 0; j < i + TILE; j++)
             for (int t = 0; t < TILE; t++)

@@ -1,0 +1,8 @@
+/* tile.c - which build of the inner products of convolutions this processor takes. */
+#include "conv/tile.h"
+
+#include "base/cpu.h"
+
+const csrec_conv_simd *csrec_conv_simd_choose(void) {
+    return CSREC_CPU_CHOOSE(csrec_conv);
+}
