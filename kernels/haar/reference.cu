@@ -85,13 +85,13 @@ static void lay_out(engine *g) {
     g->temporary = csrec_cuda_block_take(b, (int64_t)g->bytes, 1);
 }
 
-static void destroy(void *state) {
+static void device_destroy(void *state) {
     engine *g = (engine *)state;
     csrec_cuda_block_destroy(&g->block);
     free(g);
 }
 
-static csrec_status create(const csrec_tree *tree, const double *r, void **state) {
+static csrec_status device_create(const csrec_tree *tree, const double *r, void **state) {
     csrec_status status = csrec_cuda_use(NULL);
     if (status) return status;
     engine *g = (engine *)calloc(1, sizeof *g);
@@ -109,7 +109,7 @@ static csrec_status create(const csrec_tree *tree, const double *r, void **state
     }
     if (!status) status = csrec_cuda_copy(g->r, r, n * sizeof *g->r, NULL);
     if (status)
-        destroy(g);
+        device_destroy(g);
     else
         *state = g;
     return status;
@@ -117,7 +117,7 @@ static csrec_status create(const csrec_tree *tree, const double *r, void **state
 
 /* Keys of different levels differ; of equal ones the first, as the maximum is, has the smallest
  * column. */
-static csrec_status find(void *state, csrec_reference_pick *pick) {
+static csrec_status device_find(void *state, csrec_reference_pick *pick) {
     engine *g = (engine *)state;
     const unsigned blocks = csrec_cuda_blocks(g->e.n, THREADS);
     int64_t place = 0;
@@ -130,18 +130,19 @@ static csrec_status find(void *state, csrec_reference_pick *pick) {
     return status ? status : csrec_cuda_copy(pick, g->best.pick + place, sizeof *pick, NULL);
 }
 
-static csrec_status subtract(void *state, const csrec_reference_pick *pick, double d) {
+static csrec_status device_subtract(void *state, const csrec_reference_pick *pick, double d) {
     engine *g = (engine *)state;
     update<<<csrec_cuda_blocks(g->e.n, THREADS), THREADS>>>(g->e, *pick, d, g->r);
     return csrec_cuda_launched("the reference pursuit", NULL);
 }
 
-static csrec_status residual(const void *state, double *r) {
+static csrec_status device_residual(const void *state, double *r) {
     const engine *g = (const engine *)state;
     return csrec_cuda_copy(r, g->r, (size_t)g->e.n * sizeof *r, NULL);
 }
 
-static const csrec_reference_engine device = {create, destroy, find, subtract, residual};
+static const csrec_reference_engine device = {device_create, device_destroy, device_find,
+                                              device_subtract, device_residual};
 
 static csrec_status create_pursuit(const csrec_tree *tree, const double *y, void **state) {
     return csrec_reference_create(&device, tree, y, state);

@@ -11,6 +11,10 @@
 
 #include "kernels/haar/transform_tile.cuh"
 
+extern "C" {
+#include "haar/pursuit.h"
+}
+
 /* Columns and handed-on gaps counted so far, in one word: 34 and 28 bits; the top two bits say
  * whether they are of one tile or of all tiles up to it. */
 constexpr int GAPS_SHIFT = 34;
@@ -52,8 +56,7 @@ struct product {
 
 /* code: the level, or COLUMN_0. */
 static __device__ void compare(const product &p, int code, csrec_cuda_best &best) {
-    if (p.there)
-        improve(best, (__double_as_longlong(fabs(p.value)) & ~INT64_C(63)) | code, p.column);
+    if (p.there) improve(best, csrec_pursuit_key(p.value, 1.0, code), p.column);
 }
 
 static __device__ unsigned upper_half(double value) {

@@ -1,4 +1,4 @@
-/* tree.h - the row tree on the device, cut into buckets: what the batched pursuit runs on.
+/* tree.h - the row tree on the device, split into buckets: what the batched pursuit runs on.
  *
  * Columns are items. A block with samples in both halves has a difference item; with one-sided
  * columns an edge's representative is a sum item and comes before the difference item of the same
@@ -8,7 +8,7 @@
  *
  *     weight = left - right samples of a difference, samples of a sum.
  *
- * The tree is cut at its maximal blocks of at most CSREC_CUDA_BUCKET items, the buckets; items
+ * The tree is split at its maximal blocks of at most CSREC_CUDA_BUCKET items, the buckets; items
  * above are tops. Both are numbered in preorder, and together, as units. A unit's path lists the
  * tops above it, the root first, so that lane k of a warp always handles the top at depth k.
  */

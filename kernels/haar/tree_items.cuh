@@ -8,6 +8,10 @@
 
 #include "kernels/haar/tree.h"
 
+extern "C" {
+#include "haar/tree.h"
+}
+
 struct csrec_tree_build {
     int64_t n;
     const uint64_t *rows;
@@ -36,19 +40,11 @@ struct csrec_tree_build {
     uint32_t *top_number, *by_height, *height_begin;
 };
 
-#define CSREC_EACH __host__ __device__ static inline
-
-CSREC_EACH int build_gap_level(const csrec_tree_build &b, int64_t j) {
-    if (j < 0 || j + 1 >= b.n) return 64;
-    uint64_t differ = b.rows[j] ^ b.rows[j + 1];
-#ifdef __CUDA_ARCH__
-    return 64 - __clzll((long long)differ);
-#else
-    return 64 - __builtin_clzll(differ);
-#endif
+CSREC_BOTH int build_gap_level(const csrec_tree_build &b, int64_t j) {
+    return csrec_tree_gap(b.rows, b.n, j);
 }
 
-CSREC_EACH int build_bits(uint64_t x) {
+CSREC_BOTH int build_bits(uint64_t x) {
 #ifdef __CUDA_ARCH__
     return __popcll(x);
 #else
@@ -56,7 +52,7 @@ CSREC_EACH int build_bits(uint64_t x) {
 #endif
 }
 
-CSREC_EACH void build_or(uint64_t *at, uint64_t bit) {
+CSREC_BOTH void build_or(uint64_t *at, uint64_t bit) {
 #ifdef __CUDA_ARCH__
     atomicOr((unsigned long long *)at, (unsigned long long)bit);
 #else
@@ -65,7 +61,7 @@ CSREC_EACH void build_or(uint64_t *at, uint64_t bit) {
 }
 
 /* Returns the value before. */
-CSREC_EACH uint32_t build_max(uint32_t *at, uint32_t x) {
+CSREC_BOTH uint32_t build_max(uint32_t *at, uint32_t x) {
 #ifdef __CUDA_ARCH__
     return atomicMax(at, x);
 #else
@@ -76,7 +72,7 @@ CSREC_EACH uint32_t build_max(uint32_t *at, uint32_t x) {
 }
 
 /* First sample whose row is >= row, searched for in growing steps down from sample j, which is. */
-CSREC_EACH int64_t build_search_down(const csrec_tree_build &b, int64_t j, uint64_t row) {
+CSREC_BOTH int64_t build_search_down(const csrec_tree_build &b, int64_t j, uint64_t row) {
     int64_t high = j, low = j, step = 1;
     while (low > 0 && b.rows[low - 1] >= row) {
         high = low - 1;
@@ -94,7 +90,7 @@ CSREC_EACH int64_t build_search_down(const csrec_tree_build &b, int64_t j, uint6
 }
 
 /* First sample after j, whose row is <= row, with a row above it. */
-CSREC_EACH int64_t build_search_up(const csrec_tree_build &b, int64_t j, uint64_t row) {
+CSREC_BOTH int64_t build_search_up(const csrec_tree_build &b, int64_t j, uint64_t row) {
     int64_t low = j + 1, high = low, step = 1;
     while (high < b.n && b.rows[high] <= row) {
         low = high + 1;
@@ -111,16 +107,12 @@ CSREC_EACH int64_t build_search_up(const csrec_tree_build &b, int64_t j, uint64_
     return low;
 }
 
-CSREC_EACH int build_edge(int parent, int child) {
-    return parent < 64 && parent - 1 > child ? parent - 1 : 0;
-}
-
-CSREC_EACH int build_lower(int a, int b) {
+CSREC_BOTH int build_lower(int a, int b) {
     return a < b ? a : b;
 }
 
 /* ---- by gap: its node's samples */
-CSREC_EACH void build_gap(const csrec_tree_build &b, int64_t j) {
+CSREC_BOTH void build_gap(const csrec_tree_build &b, int64_t j) {
     int level = build_gap_level(b, j);
     uint64_t inside = (UINT64_C(1) << level) - 1;
     int64_t first = build_search_down(b, j, b.rows[j] & ~inside);
@@ -132,13 +124,13 @@ CSREC_EACH void build_gap(const csrec_tree_build &b, int64_t j) {
 }
 
 /* ---- by sample: how many nodes start there */
-CSREC_EACH void build_count_starts(const csrec_tree_build &b, int64_t j) {
+CSREC_BOTH void build_count_starts(const csrec_tree_build &b, int64_t j) {
     b.starts[j] = (uint32_t)build_bits(b.mask[j]);
 }
 
 /* ---- by gap: the node's place in preorder. Of those that start at one sample the coarsest is
  * first. */
-CSREC_EACH void build_place(const csrec_tree_build &b, int64_t j) {
+CSREC_BOTH void build_place(const csrec_tree_build &b, int64_t j) {
     uint32_t first = b.gap_first[j], end = first + b.gap_size[j];
     int level = b.gap_level[j];
     uint32_t node = b.starts[first] + (uint32_t)build_bits(b.mask[first] >> level >> 1);
@@ -146,25 +138,25 @@ CSREC_EACH void build_place(const csrec_tree_build &b, int64_t j) {
     if (!b.one_sided) return;
     int parent =
         build_lower(build_gap_level(b, (int64_t)first - 1), build_gap_level(b, (int64_t)end - 1));
-    b.sums[node] = build_edge(parent, level) > 0;
+    b.sums[node] = csrec_tree_edge(parent, level) > 0;
 }
 
-CSREC_EACH int build_leaf_edge(const csrec_tree_build &b, int64_t j) {
-    return build_edge(build_lower(build_gap_level(b, j - 1), build_gap_level(b, j)), 0);
+CSREC_BOTH int build_leaf_edge(const csrec_tree_build &b, int64_t j) {
+    return csrec_tree_edge(build_lower(build_gap_level(b, j - 1), build_gap_level(b, j)), 0);
 }
 
 /* ---- by sample, one-sided */
-CSREC_EACH void build_mark_leaf(const csrec_tree_build &b, int64_t j) {
+CSREC_BOTH void build_mark_leaf(const csrec_tree_build &b, int64_t j) {
     b.leaves[j] = build_leaf_edge(b, j) > 0;
 }
 
 /* Items of nodes before `node` and leaves before `leaf`. */
-CSREC_EACH uint32_t build_item(const csrec_tree_build &b, uint32_t node, uint32_t leaf) {
+CSREC_BOTH uint32_t build_item(const csrec_tree_build &b, uint32_t node, uint32_t leaf) {
     return b.one_sided ? node + b.sums[node] + b.leaves[leaf] : node;
 }
 
 /* The difference item of the block above [first, end), and the side: << 1 | side. */
-CSREC_EACH uint32_t build_parent(const csrec_tree_build &b, int64_t first, int64_t end) {
+CSREC_BOTH uint32_t build_parent(const csrec_tree_build &b, int64_t first, int64_t end) {
     int before = build_gap_level(b, first - 1), after = build_gap_level(b, end - 1);
     if (before == 64 && after == 64) return CSREC_UNIT_NONE;
     int64_t gap = before < after ? first - 1 : end - 1;
@@ -174,7 +166,7 @@ CSREC_EACH uint32_t build_parent(const csrec_tree_build &b, int64_t first, int64
     return item << 1 | (before < after);
 }
 
-CSREC_EACH void build_set(const csrec_tree_build &b, uint32_t item, uint32_t first, uint64_t size,
+CSREC_BOTH void build_set(const csrec_tree_build &b, uint32_t item, uint32_t first, uint64_t size,
                           uint64_t left, int level, uint32_t mid, uint32_t end, uint32_t parent) {
     b.shape[item] = size | left << 28 | (uint64_t)level << 56;
     b.first[item] = first;
@@ -184,7 +176,7 @@ CSREC_EACH void build_set(const csrec_tree_build &b, uint32_t item, uint32_t fir
 }
 
 /* ---- by gap: its node's items */
-CSREC_EACH void build_node_items(const csrec_tree_build &b, int64_t j) {
+CSREC_BOTH void build_node_items(const csrec_tree_build &b, int64_t j) {
     uint32_t first = b.gap_first[j], size = b.gap_size[j], left = (uint32_t)(j + 1) - first;
     uint32_t node = b.gap_node[j], item = build_item(b, node, first);
     uint32_t mid = build_item(b, node + left, first + left);
@@ -193,7 +185,8 @@ CSREC_EACH void build_node_items(const csrec_tree_build &b, int64_t j) {
     if (b.one_sided && b.sums[node + 1] > b.sums[node]) {
         int above = build_lower(build_gap_level(b, (int64_t)first - 1),
                                 build_gap_level(b, (int64_t)first + size - 1));
-        build_set(b, item, first, size, 0, build_edge(above, b.gap_level[j]), end, end, parent);
+        build_set(b, item, first, size, 0, csrec_tree_edge(above, b.gap_level[j]), end, end,
+                  parent);
         parent = item << 1;
         item++;
     }
@@ -201,64 +194,64 @@ CSREC_EACH void build_node_items(const csrec_tree_build &b, int64_t j) {
 }
 
 /* ---- by sample, one-sided: its leaf item */
-CSREC_EACH void build_leaf_item(const csrec_tree_build &b, int64_t j) {
+CSREC_BOTH void build_leaf_item(const csrec_tree_build &b, int64_t j) {
     int edge = build_leaf_edge(b, j);
     if (!edge) return;
     uint32_t item = build_item(b, b.starts[j + 1], (uint32_t)j);
     build_set(b, item, (uint32_t)j, 1, 0, edge, item + 1, item + 1, build_parent(b, j, j + 1));
 }
 
-CSREC_EACH bool build_is_top(const csrec_tree_build &b, uint32_t item) {
+CSREC_BOTH bool build_is_top(const csrec_tree_build &b, uint32_t item) {
     return b.end[item] - item > CSREC_CUDA_BUCKET;
 }
 
-CSREC_EACH bool build_is_bucket(const csrec_tree_build &b, uint32_t item) {
+CSREC_BOTH bool build_is_bucket(const csrec_tree_build &b, uint32_t item) {
     if (build_is_top(b, item)) return false;
     uint32_t parent = b.parent[item];
     return parent == CSREC_UNIT_NONE || build_is_top(b, parent >> 1);
 }
 
 /* ---- by item, the last + 1 included */
-CSREC_EACH void build_mark_unit(const csrec_tree_build &b, int64_t i) {
+CSREC_BOTH void build_mark_unit(const csrec_tree_build &b, int64_t i) {
     bool item = i < b.items;
     b.units[i] = (uint64_t)(item && build_is_top(b, (uint32_t)i)) |
                  (uint64_t)(item && build_is_bucket(b, (uint32_t)i)) << 32;
 }
 
-CSREC_EACH uint32_t build_tops(const csrec_tree_build &b, uint32_t item) {
+CSREC_BOTH uint32_t build_tops(const csrec_tree_build &b, uint32_t item) {
     return (uint32_t)b.units[item];
 }
 
-CSREC_EACH uint32_t build_buckets(const csrec_tree_build &b, uint32_t item) {
+CSREC_BOTH uint32_t build_buckets(const csrec_tree_build &b, uint32_t item) {
     return (uint32_t)(b.units[item] >> 32);
 }
 
-CSREC_EACH bool build_is_unit(const csrec_tree_build &b, uint32_t item) {
+CSREC_BOTH bool build_is_unit(const csrec_tree_build &b, uint32_t item) {
     return b.units[item + 1] != b.units[item];
 }
 
-CSREC_EACH uint32_t build_depth(const csrec_tree_build &b, uint32_t item) {
+CSREC_BOTH uint32_t build_depth(const csrec_tree_build &b, uint32_t item) {
     uint32_t depth = 0;
     for (uint32_t p = b.parent[item]; p != CSREC_UNIT_NONE; p = b.parent[p >> 1]) depth++;
     return depth;
 }
 
 /* ---- by item */
-CSREC_EACH void build_find_depth(const csrec_tree_build &b, int64_t i) {
+CSREC_BOTH void build_find_depth(const csrec_tree_build &b, int64_t i) {
     if (build_is_unit(b, (uint32_t)i)) build_max(b.depth_max, build_depth(b, (uint32_t)i));
 }
 
-CSREC_EACH uint32_t build_parent_top(const csrec_tree_build &b, uint32_t item) {
+CSREC_BOTH uint32_t build_parent_top(const csrec_tree_build &b, uint32_t item) {
     uint32_t p = b.parent[item];
     return p == CSREC_UNIT_NONE ? p : build_tops(b, p >> 1) << 1 | (p & 1);
 }
 
-CSREC_EACH int32_t build_weight(uint64_t shape) {
+CSREC_BOTH int32_t build_weight(uint64_t shape) {
     int32_t size = (int32_t)(shape & 0xfffffff), left = (int32_t)(shape >> 28 & 0xfffffff);
     return left ? 2 * left - size : size;
 }
 
-CSREC_EACH void build_path(const csrec_tree_build &b, uint32_t item, uint32_t *path) {
+CSREC_BOTH void build_path(const csrec_tree_build &b, uint32_t item, uint32_t *path) {
     uint32_t depth = build_depth(b, item), at = item;
     path[CSREC_UNIT_ITEM] = item;
     path[CSREC_UNIT_DEPTH] = depth;
@@ -270,7 +263,7 @@ CSREC_EACH void build_path(const csrec_tree_build &b, uint32_t item, uint32_t *p
 }
 
 /* ---- by item: the unit it is the root of. A sum has one part, so its side is 0: a plus. */
-CSREC_EACH void build_unit(const csrec_tree_build &b, int64_t i) {
+CSREC_BOTH void build_unit(const csrec_tree_build &b, int64_t i) {
     uint32_t item = (uint32_t)i;
     if (!build_is_unit(b, item)) return;
     uint32_t t = build_tops(b, item), k = build_buckets(b, item), unit = t + k;
@@ -305,7 +298,7 @@ CSREC_EACH void build_unit(const csrec_tree_build &b, int64_t i) {
 }
 
 /* ---- by item: tops without tops below tell those above how high they are */
-CSREC_EACH void build_height(const csrec_tree_build &b, int64_t i) {
+CSREC_BOTH void build_height(const csrec_tree_build &b, int64_t i) {
     uint32_t item = (uint32_t)i;
     if (!build_is_top(b, item)) return;
     uint32_t t = build_tops(b, item);
@@ -316,13 +309,13 @@ CSREC_EACH void build_height(const csrec_tree_build &b, int64_t i) {
 }
 
 /* ---- by top: what is sorted by height */
-CSREC_EACH void build_height_key(const csrec_tree_build &b, int64_t t) {
+CSREC_BOTH void build_height_key(const csrec_tree_build &b, int64_t t) {
     b.height_keys[t] = b.top[t].height;
     b.top_number[t] = (uint32_t)t;
 }
 
 /* ---- by height, the last + 1 included: keys are those sorted */
-CSREC_EACH void build_height_begin(const csrec_tree_build &b, int64_t height) {
+CSREC_BOTH void build_height_begin(const csrec_tree_build &b, int64_t height) {
     int64_t low = 0, high = b.tops;
     while (low < high) {
         int64_t middle = (low + high) / 2;
@@ -335,7 +328,7 @@ CSREC_EACH void build_height_begin(const csrec_tree_build &b, int64_t height) {
 }
 
 /* ---- by item: its word in its bucket */
-CSREC_EACH void build_slot(const csrec_tree_build &b, int64_t i) {
+CSREC_BOTH void build_slot(const csrec_tree_build &b, int64_t i) {
     uint32_t item = (uint32_t)i, slot = 0;
     if (!build_is_top(b, item)) {
         uint32_t start = b.bucket[build_buckets(b, item + 1) - 1].item;

@@ -24,11 +24,6 @@ static __device__ double lifting_entry(const lifting_line &l, int64_t i) {
     return LOW ? v * factor : v / factor;
 }
 
-/* Whether a tap beyond the line's end is mirrored; the Haar wavelet's is 0. */
-static __device__ inline bool lifting_mirrors(double left) {
-    return left != 0.0;
-}
-
 template <int WAY, int STEPS, int K, bool LOW>
 static __device__ double lifting_value(const lifting_line &l, int64_t i);
 
@@ -48,7 +43,7 @@ static __device__ double lifting_updated(const lifting_line &l, double left, dou
                                          int64_t i) {
     double s = lifting_value<WAY, STEPS, K - 1, true>(l, i);
     s += left * lifting_value<WAY, STEPS, K - 1, false>(l, i > 0 ? i - 1 : 0);
-    if (i < l.nd || lifting_mirrors(left))
+    if (i < l.nd || csrec_lifting_mirrors(left))
         s += right * lifting_value<WAY, STEPS, K - 1, false>(l, i < l.nd ? i : l.nd - 1);
     return s;
 }
@@ -76,7 +71,7 @@ static __device__ double lifting_undone(const lifting_line &l, double left, doub
     if (i + 1 >= l.ns) return d;
     double next = lifting_value<WAY, STEPS, K - 1, true>(l, i + 1);
     d += left * next;
-    return i + 1 == l.nd && lifting_mirrors(left) ? d + right * next : d;
+    return i + 1 == l.nd && csrec_lifting_mirrors(left) ? d + right * next : d;
 }
 
 /* s_i (LOW) or d_i after K of the steps. Even steps change d, odd ones s, transposed the other;

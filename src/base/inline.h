@@ -11,12 +11,12 @@
 
 #include <stdint.h>
 
-/* Of x > 0. */
-CSREC_BOTH int csrec_leading_zeros(uint64_t x) {
+/* Bits of x > 0 up to the highest that is set. */
+CSREC_BOTH int csrec_bit_length(uint64_t x) {
 #ifdef __CUDA_ARCH__
-    return __clzll((long long)x);
+    return 64 - __clzll((long long)x);
 #else
-    return __builtin_clzll(x);
+    return 64 - __builtin_clzll(x);
 #endif
 }
 

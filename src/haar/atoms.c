@@ -13,6 +13,8 @@
 
 #include "haar/atoms.h"
 
+#include "base/inline.h"
+
 enum { LEVELS_MAX = 62 };
 
 csrec_status csrec_atoms_create(int64_t n, csrec_atoms *atoms) {
@@ -142,7 +144,7 @@ static void synthesize_rows(const table *t, int64_t n_rows, const uint64_t *rows
     value[0] = c.sum[0];
     for (int64_t k = 1; k < n_rows; k++) {
         const uint64_t changed = rows[k] ^ c.row;
-        if (changed) chain_descend(t, &c, 64 - __builtin_clzll(changed), rows[k]);
+        if (changed) chain_descend(t, &c, csrec_bit_length(changed), rows[k]);
         value[k] = c.sum[0];
     }
 }

@@ -39,7 +39,7 @@ static void maxima_clear(csrec_maxima *m) {
     for (int k = 0; k < m->levels; k++) free(m->max[k]);
 }
 
-static void destroy(void *state) {
+static void eager_destroy(void *state) {
     csrec_eager *e = state;
     if (!e) return;
     free(e->D);
@@ -124,7 +124,7 @@ static void start_from(csrec_eager *e, const double *y) {
     e->simd->start(e);
 }
 
-static csrec_status create(const csrec_tree *tree, const double *y, void **state) {
+static csrec_status eager_create(const csrec_tree *tree, const double *y, void **state) {
     csrec_eager *e = calloc(1, sizeof *e);
     if (!e) return CSREC_MEMORY;
     e->tree = tree;
@@ -133,7 +133,7 @@ static csrec_status create(const csrec_tree *tree, const double *y, void **state
     e->all_scale = 1.0 / sqrt((double)tree->n);
     csrec_status status = allocate(e);
     if (status) {
-        destroy(e);
+        eager_destroy(e);
         return status;
     }
     start_from(e, y);
@@ -141,17 +141,17 @@ static csrec_status create(const csrec_tree *tree, const double *y, void **state
     return CSREC_OK;
 }
 
-static double select_pick(void *state) {
+static double eager_select_pick(void *state) {
     csrec_eager *e = state;
     return e->simd->select(e);
 }
 
-static bool update(void *state) {
+static bool eager_update(void *state) {
     csrec_eager *e = state;
     return e->simd->update(e);
 }
 
-static double energy(const void *state) {
+static double eager_energy(const void *state) {
     const csrec_eager *e = state;
     return csrec_wide_double(e->energy) / e->units / e->units;
 }
@@ -256,7 +256,8 @@ static csrec_status collect(const csrec_eager *e, const double *y, csrec_atoms *
     return CSREC_OK;
 }
 
-static csrec_status result(const void *state, const double *y, csrec_atoms *atoms, double *r) {
+static csrec_status eager_result(const void *state, const double *y, csrec_atoms *atoms,
+                                 double *r) {
     const csrec_eager *e = state;
     csrec_status status = atoms ? collect(e, y, atoms) : CSREC_OK;
     if (status || !r) return status;
@@ -269,5 +270,5 @@ static csrec_status result(const void *state, const double *y, csrec_atoms *atom
     return CSREC_OK;
 }
 
-const csrec_pursuit_type csrec_pursuit_eager = {create, destroy, select_pick,
-                                                update, energy,  result};
+const csrec_pursuit_type csrec_pursuit_eager = {eager_create, eager_destroy, eager_select_pick,
+                                                eager_update, eager_energy,  eager_result};

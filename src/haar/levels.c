@@ -30,7 +30,7 @@ typedef struct {
  * groups as long as their rows differ in a bit at or above the step. */
 static void count_groups(int levels, int64_t n, const uint64_t *rows, int64_t *groups) {
     int64_t differ[LEVELS_MAX + 1] = {0}; /* pairs by the number of bits up to the highest such */
-    for (int64_t k = 1; k < n; k++) differ[64 - __builtin_clzll(rows[k - 1] ^ rows[k])]++;
+    for (int64_t k = 1; k < n; k++) differ[csrec_bit_length(rows[k - 1] ^ rows[k])]++;
     groups[levels] = 1;
     for (int step = levels; step > 1; step--) groups[step - 1] = groups[step] + differ[step];
 }

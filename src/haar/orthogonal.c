@@ -53,7 +53,7 @@ typedef struct orthogonal {
     block pick; /* its block */
 } orthogonal;
 
-static void destroy(void *state) {
+static void orthogonal_destroy(void *state) {
     orthogonal *o = state;
     if (!o) return;
     free(o->knot);
@@ -197,7 +197,7 @@ static void visit(orthogonal *o, block at, double c) {
     pull(o, at, c);
 }
 
-static double select_pick(void *state) {
+static double orthogonal_select_pick(void *state) {
     orthogonal *o = state;
     block top = root(o->tree);
     quadratic whole = from_above(o, top);
@@ -223,7 +223,7 @@ static int find_path(const orthogonal *o, block *path) {
     return depth;
 }
 
-static double energy(const void *state) {
+static double orthogonal_energy(const void *state) {
     const orthogonal *o = state;
     block top = root(o->tree);
     quadratic whole = from_above(o, top);
@@ -247,10 +247,10 @@ static void update_path(orthogonal *o) {
     for (int k = depth - 1; k >= 0; k--) pull(o, path[k], constant[k]);
 }
 
-static bool update(void *state) {
+static bool orthogonal_update(void *state) {
     orthogonal *o = state;
     if (o->best == 0.0) return false;
-    double before = energy(o);
+    double before = orthogonal_energy(o);
     int32_t node = o->pick.node;
     switch (o->kind) {
     case CSREC_PLACE_ALL:
@@ -267,7 +267,7 @@ static bool update(void *state) {
         break;
     }
     update_path(o);
-    return energy(o) < before;
+    return orthogonal_energy(o) < before;
 }
 
 static bool is_chosen(const orthogonal *o, const csrec_place *place) {
@@ -283,7 +283,8 @@ static bool is_chosen(const orthogonal *o, const csrec_place *place) {
     }
 }
 
-static csrec_status result(const void *state, const double *y, csrec_atoms *atoms, double *r) {
+static csrec_status orthogonal_result(const void *state, const double *y, csrec_atoms *atoms,
+                                      double *r) {
     const orthogonal *o = state;
     int64_t columns = csrec_tree_places(o->tree, NULL);
     csrec_place *place = malloc((size_t)columns * sizeof *place);
@@ -311,7 +312,7 @@ static void offer_leaves(orthogonal *o) {
 }
 
 /* Children have larger numbers than their parents. */
-static csrec_status create(const csrec_tree *tree, const double *y, void **state) {
+static csrec_status orthogonal_create(const csrec_tree *tree, const double *y, void **state) {
     orthogonal *o = calloc(1, sizeof *o);
     if (!o) return CSREC_MEMORY;
     o->tree = tree;
@@ -329,11 +330,12 @@ static csrec_status create(const csrec_tree *tree, const double *y, void **state
         }
         *state = o;
     } else {
-        destroy(o);
+        orthogonal_destroy(o);
     }
     free(first);
     return complete ? CSREC_OK : CSREC_MEMORY;
 }
 
-const csrec_pursuit_type csrec_pursuit_orthogonal = {create, destroy, select_pick,
-                                                     update, energy,  result};
+const csrec_pursuit_type csrec_pursuit_orthogonal = {orthogonal_create,      orthogonal_destroy,
+                                                     orthogonal_select_pick, orthogonal_update,
+                                                     orthogonal_energy,      orthogonal_result};

@@ -47,7 +47,7 @@ CSREC_BOTH double csrec_wide_double(csrec_wide w) {
     return (double)(int64_t)(w >> 64) * 0x1p64 + (double)(uint64_t)w;
 }
 
-/* The two ways to run the pursuit; both pick the same columns and end in the same bits. */
+/* A pursuit. All of them pick the same columns and end in the same bits. */
 typedef struct csrec_pursuit_type {
     /* y: [n] */
     csrec_status (*create)(const csrec_tree *tree, const double *y, void **state);

@@ -1,4 +1,5 @@
-/* reference.c - the books of the reference pursuit: ||r||^2, the picks, and what they add up to. */
+/* reference.c - the reference pursuit, engines aside: ||r||^2, the picks, and what they add up to.
+ */
 #include "haar/reference.h"
 
 #include <stdlib.h>

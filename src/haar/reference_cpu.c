@@ -14,7 +14,7 @@ typedef struct engine {
     bool *counts;            /* [columns] false: a one-sided column that is left out */
 } engine;
 
-static void destroy(void *state) {
+static void cpu_destroy(void *state) {
     engine *e = state;
     free(e->r);
     free(e->products);
@@ -45,14 +45,14 @@ static csrec_status find_columns(engine *e) {
     return status;
 }
 
-static csrec_status create(const csrec_tree *tree, const double *r, void **state) {
+static csrec_status cpu_create(const csrec_tree *tree, const double *r, void **state) {
     engine *e = calloc(1, sizeof *e);
     if (!e) return CSREC_MEMORY;
     e->tree = tree;
     e->r = malloc((size_t)tree->n * sizeof *e->r);
     csrec_status status = e->r ? find_columns(e) : CSREC_MEMORY;
     if (status) {
-        destroy(e);
+        cpu_destroy(e);
         return status;
     }
     memcpy(e->r, r, (size_t)tree->n * sizeof *r);
@@ -61,7 +61,7 @@ static csrec_status create(const csrec_tree *tree, const double *r, void **state
 }
 
 static int level_of(const csrec_tree *tree, uint64_t column) {
-    return column == 0 ? CSREC_REFERENCE_ALL : tree->levels - (63 - __builtin_clzll(column));
+    return column == 0 ? CSREC_REFERENCE_ALL : tree->levels + 1 - csrec_bit_length(column);
 }
 
 static int sign(const engine *e, const csrec_reference_pick *pick, int32_t j) {
@@ -69,7 +69,7 @@ static int sign(const engine *e, const csrec_reference_pick *pick, int32_t j) {
 }
 
 /* Columns ascend, so the first of equal keys has the smallest number. */
-static csrec_status find(void *state, csrec_reference_pick *pick) {
+static csrec_status cpu_find(void *state, csrec_reference_pick *pick) {
     engine *e = state;
     csrec_status status = transform(e);
     if (status) return status;
@@ -90,19 +90,20 @@ static csrec_status find(void *state, csrec_reference_pick *pick) {
     return CSREC_OK;
 }
 
-static csrec_status subtract(void *state, const csrec_reference_pick *pick, double d) {
+static csrec_status cpu_subtract(void *state, const csrec_reference_pick *pick, double d) {
     engine *e = state;
     for (int32_t j = 0; j < e->tree->n; j++) e->r[j] -= d * sign(e, pick, j);
     return CSREC_OK;
 }
 
-static csrec_status residual(const void *state, double *r) {
+static csrec_status cpu_residual(const void *state, double *r) {
     const engine *e = state;
     memcpy(r, e->r, (size_t)e->tree->n * sizeof *r);
     return CSREC_OK;
 }
 
-static const csrec_reference_engine cpu = {create, destroy, find, subtract, residual};
+static const csrec_reference_engine cpu = {cpu_create, cpu_destroy, cpu_find, cpu_subtract,
+                                           cpu_residual};
 
 static csrec_status create_pursuit(const csrec_tree *tree, const double *y, void **state) {
     return csrec_reference_create(&cpu, tree, y, state);

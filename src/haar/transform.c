@@ -1,4 +1,4 @@
-/* transform.c - csrec_haar_transform: the row tree's way, and the choice of method. */
+/* transform.c - csrec_haar_transform: by the row tree, and the choice of method. */
 #include "haar/transform.h"
 
 #include <math.h>

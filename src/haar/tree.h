@@ -61,7 +61,7 @@ CSREC_BOTH int csrec_tree_edge(int parent, int child) {
 /* Level of the smallest dyadic block that holds samples j and j + 1 of n; beyond the ends 64, above
  * every level. */
 CSREC_BOTH int csrec_tree_gap(const uint64_t *rows, int64_t n, int64_t j) {
-    return j < 0 || j + 1 >= n ? 64 : 64 - csrec_leading_zeros(rows[j] ^ rows[j + 1]);
+    return j < 0 || j + 1 >= n ? 64 : csrec_bit_length(rows[j] ^ rows[j + 1]);
 }
 
 /* Column number of the block of span 2^level that holds row. */

@@ -9,6 +9,7 @@
 #ifndef CSREC_OPERATOR_WAVELET_H
 #define CSREC_OPERATOR_WAVELET_H
 
+#include "base/inline.h"
 #include "operator/mask.h"
 
 typedef struct csrec_lifting {
@@ -16,6 +17,12 @@ typedef struct csrec_lifting {
     int steps; /* even numbers predict, odd ones update */
     double left[4], right[4], scale;
 } csrec_lifting;
+
+/* Whether a step with this tap continues the line about its last entry. The Haar wavelet's two taps
+ * are continued about the line's end instead: there the d that is missing is 0. */
+CSREC_BOTH bool csrec_lifting_mirrors(double left) {
+    return left != 0.0;
+}
 
 /* The row of the table named kind; NULL: none. */
 const csrec_lifting *csrec_lifting_find(const char *kind);

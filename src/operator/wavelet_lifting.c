@@ -28,16 +28,10 @@ static void predict(double left, double right, int64_t ns, int64_t nd, const dou
     for (int64_t i = 0; i < nd; i++) d[i] += left * s[i] + right * s[i + 1 < ns ? i + 1 : i];
 }
 
-/* The Haar wavelet's two taps are continued about the line's end, not its last entry: there the
- * d that is missing is 0. */
-static bool mirrors(double left) {
-    return left != 0.0;
-}
-
 static void update(double left, double right, int64_t ns, int64_t nd, double *s, const double *d) {
     for (int64_t i = 0; i < ns; i++) {
         s[i] += left * d[i > 0 ? i - 1 : 0];
-        if (i < nd || mirrors(left)) s[i] += right * d[i < nd ? i : nd - 1];
+        if (i < nd || csrec_lifting_mirrors(left)) s[i] += right * d[i < nd ? i : nd - 1];
     }
 }
 
@@ -54,7 +48,7 @@ static void update_transposed(double left, double right, int64_t ns, int64_t nd,
                               double *d) {
     for (int64_t i = 0; i < ns; i++) {
         d[i > 0 ? i - 1 : 0] += left * s[i];
-        if (i < nd || mirrors(left)) d[i < nd ? i : nd - 1] += right * s[i];
+        if (i < nd || csrec_lifting_mirrors(left)) d[i < nd ? i : nd - 1] += right * s[i];
     }
 }
 

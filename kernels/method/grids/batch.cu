@@ -34,7 +34,7 @@ __device__ static __noinline__ int32_t take_all(state &s, position &now) {
     return LARGE;
 }
 
-/* The step of a top, taken from the books. */
+/* The step of a top, taken from the ledger. */
 __device__ static __forceinline__ int32_t spend_top(const state &s, position &now,
                                                     const csrec_cuda_top &top, double v) {
     const double size = (double)top.size;

@@ -1,9 +1,10 @@
 /* batch_pair.cuh - picks inside a bucket by two warps: the first moves the bucket's items, the
- * second the tops above and keeps the books. One warp alone waits for the latency of every
+ * second the tops above and keeps the energy. One warp alone waits for the latency of every
  * instruction in turn; two halve their number.
  *
  *     items    load the bucket    find the step -> message    move, largest key \            store
- *     path     load the tops      check the books <- message  move, largest key / exchange remember
+ *     path     load the tops      check the energy <- message  move, largest key / exchange
+ * remember
  *
  * Named barriers: STEP when the message is there, BOTH for the exchange of the largest keys, and
  * where the second warp waits for what it is to do. */
@@ -46,23 +47,23 @@ __device__ static __forceinline__ int32_t take_pair(state &s, position &now) {
         __syncwarp(); /* what other lanes wrote for the last pick is read for this one */
         const bool small = head.z == CSREC_UNIT_NONE;
         best most = {0, next.unit};
-        lot a;
+        lane_items a;
         step pick;
         double by[PER];
         if (small) {
-            a = load_lot(lane, values, slots, head.x, head.w);
+            a = load_items(lane, values, slots, head.x, head.w);
             pick = find_step(s, lane, a, next.key, &s.step);
             announce_step();
             most.key = largest_key(take_step(s, lane, a, pick, by));
         }
         if (lane == 0) s.below[turn] = most;
         meet();
-        if (s.stop[turn] != GO_ON) break;
+        if (s.stop[turn] != CONTINUE) break;
         next = better(most, s.above[turn]);
         double *value = values + head.x + lane, *x = xs + head.x + pick.at;
         /* The next path is on its way while this one's values are written. */
         head = load_head(unit_path(paths, stride, next.unit));
-        store_lot(lane, a, pick, by, value, x);
+        store_items(lane, a, pick, by, value, x);
     }
     now = s.now;
     return s.outcome;
@@ -86,14 +87,14 @@ __device__ static __forceinline__ void follow_picks(state &s) {
         path p = load_path(s, entry, lane >= HEAD && lane - HEAD < (int)head.y);
         if (!small) prefetch_large(s, head, rest_of(entry));
         int32_t outcome = settle_up(l, s, before + iterations);
-        if (outcome == GO_ON && (!small || iterations == POLL || all_is_next(l, s, next.key)))
+        if (outcome == CONTINUE && (!small || iterations == POLL || all_is_next(l, s, next.key)))
             outcome = LARGE;
         best own = {0, CSREC_UNIT_NONE}, above = own;
         if (small) {
             await_step();
             const message m = s.step;
-            if (outcome == GO_ON) outcome = m.outcome;
-            if (outcome == GO_ON) {
+            if (outcome == CONTINUE) outcome = m.outcome;
+            if (outcome == CONTINUE) {
                 l.d = m.d;
                 l.factor = m.factor;
                 l.total += m.change;
@@ -104,13 +105,13 @@ __device__ static __forceinline__ void follow_picks(state &s) {
         if (lane == 0) {
             s.above[turn] = above;
             s.stop[turn] = outcome;
-            if (outcome != GO_ON) {
+            if (outcome != CONTINUE) {
                 s.outcome = outcome;
                 s.now = {l, next, before + iterations};
             }
         }
         meet();
-        if (outcome != GO_ON) return;
+        if (outcome != CONTINUE) return;
         const best below = s.below[turn];
         next = better(below, above);
         row = unit_path(paths, stride, next.unit);

@@ -1,4 +1,4 @@
-/* batch_path.cuh - the tops above a unit, a lane each; and the books of a pursuit: energy, gains,
+/* batch_path.cuh - the tops above a unit, a lane each; and the ledger of a pursuit: energy, gains,
  * when to stop. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH
@@ -143,11 +143,11 @@ __device__ static inline const uint32_t *unit_path(const uint32_t *paths, int st
 }
 
 /* Settles the last step's gain before pick number `iterations`: how that ended the pursuit, or
- * GO_ON. */
+ * CONTINUE. */
 __device__ static inline int32_t settle_up(ledger &l, const state &s, int64_t iterations) {
     if (settle_stalls(l, s)) return CSREC_STALLED;
     if (reached(l, s)) return CSREC_CONVERGED;
-    return iterations >= s.limit ? CSREC_ATOM_LIMIT : GO_ON;
+    return iterations >= s.limit ? CSREC_ATOM_LIMIT : CONTINUE;
 }
 
 __device__ static inline bool all_is_next(const ledger &l, const state &s, int64_t key) {

@@ -20,18 +20,18 @@ __device__ static __noinline__ void move_buckets(state &s, uint32_t top, int thr
         if (lane < count) bucket = __ldg((const uint4 *)(buckets + base + lane));
         int64_t mine = 0;
         for (uint32_t first = 0; first < count; first += FAN) {
-            lot a[FAN];
+            lane_items a[FAN];
             uint32_t item[FAN];
 #pragma unroll
             for (int f = 0; f < FAN; f++) {
                 item[f] = __shfl_sync(ALL_LANES, bucket.x, first + f);
-                a[f] = load_lot(lane, s.value, s.tree.slot, item[f],
-                                __shfl_sync(ALL_LANES, bucket.y, first + f));
+                a[f] = load_items(lane, s.value, s.tree.slot, item[f],
+                                  __shfl_sync(ALL_LANES, bucket.y, first + f));
             }
 #pragma unroll
             for (int f = 0; f < FAN; f++) {
                 double t = base + first + f < mid ? before : after;
-                int64_t key = largest_key(move_lot(s, a[f], item[f], t));
+                int64_t key = largest_key(move_items(s, a[f], item[f], t));
                 if (lane == first + f) mine = key;
             }
         }
@@ -51,12 +51,12 @@ template <bool BLOCK> __device__ static inline void join(void) {
 template <bool BLOCK>
 __device__ static inline void climb(state &s, uint32_t first, uint32_t last, bool on, uint32_t t,
                                     const csrec_cuda_top &top, double v) {
-    const parts &mine = kids[t - first];
+    const parts &mine = part_maxima[t - first];
     for (uint32_t height = 0; height <= last; height++) {
         if (on && top.height == height) {
             best b = {key_of(v, top.scale, top.level), top.unit};
             for (int side = 0; side < 2; side++) {
-                if (!(top.has >> side & 1)) kids[t - first].key[side] = 0;
+                if (!(top.has >> side & 1)) part_maxima[t - first].key[side] = 0;
                 b = better(b, {mine.key[side], mine.unit[side]});
             }
             store_best(s, first, t == first ? CSREC_UNIT_NONE : top.parent, b);
@@ -192,7 +192,7 @@ struct few {
     uint4 bucket;
     csrec_cuda_top top;
     double v;
-    lot a[FEW];
+    lane_items a[FEW];
 };
 
 __device__ static inline bool is_few(const uint4 &head, const uint4 &rest) {
@@ -213,8 +213,8 @@ __device__ static __forceinline__ few load_few(const state &s, const uint4 &head
     }
 #pragma unroll
     for (int f = 0; f < FEW; f++)
-        m.a[f] = load_lot(lane, s.value, s.tree.slot, __shfl_sync(ALL_LANES, m.bucket.x, f),
-                          __shfl_sync(ALL_LANES, m.bucket.y, f));
+        m.a[f] = load_items(lane, s.value, s.tree.slot, __shfl_sync(ALL_LANES, m.bucket.x, f),
+                            __shfl_sync(ALL_LANES, m.bucket.y, f));
     return m;
 }
 
@@ -228,7 +228,8 @@ __device__ static __forceinline__ void move_few(state &s, few &m, const uint4 &h
 #pragma unroll
     for (uint32_t f = 0; f < FEW; f++) {
         const uint32_t item = __shfl_sync(ALL_LANES, m.bucket.x, f);
-        int64_t key = largest_key(move_lot(s, m.a[f], item, rest.y + f < rest.z ? before : after));
+        int64_t key =
+            largest_key(move_items(s, m.a[f], item, rest.y + f < rest.z ? before : after));
         if (lane == f) mine = key;
     }
     if (lane < rest.w - rest.y) store_best(s, head.z, m.bucket.z, {mine, m.bucket.w});

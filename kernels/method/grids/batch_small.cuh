@@ -27,12 +27,12 @@ struct step {
     int at, lane;
     uint32_t slot;
     double d, change, factor; /* of its own sum; of all above; see ledger */
-    int32_t outcome;          /* GO_ON: none */
+    int32_t outcome;          /* CONTINUE: none */
 };
 
 /* Every lane takes the step of its own item that has this key; that of the leftmost counts. sent:
- * what the other warp of a pair is told, or NULL. */
-__device__ static __forceinline__ step find_step(const state &s, int lane, const lot &a,
+ * what is said to the other warp of a pair, or NULL. */
+__device__ static __forceinline__ step find_step(const state &s, int lane, const lane_items &a,
                                                  int64_t key, message *sent) {
     uint32_t found[PER], own = 0;
     double v = 0.0;
@@ -49,7 +49,7 @@ __device__ static __forceinline__ step find_step(const state &s, int lane, const
     const double size = (double)slot_size(own);
     const double2 factors = s.size[slot_size(own)];
     const double d = rint(v * factors.y), factor = 2.0 * v - d * size;
-    int32_t outcome = factor * d > 0.0 ? GO_ON : CSREC_STALLED;
+    int32_t outcome = factor * d > 0.0 ? CONTINUE : CSREC_STALLED;
     if (fabs(v) * factors.x * s.unit < s.least) outcome = CSREC_SMALL;
     step p;
 #pragma unroll
@@ -84,7 +84,7 @@ __device__ static __forceinline__ double move_by(const step &p, int i, uint32_t 
 }
 
 /* Moves the items, by what it says; returns the largest key of this lane's. */
-__device__ static __forceinline__ int64_t take_step(const state &s, int lane, lot &a,
+__device__ static __forceinline__ int64_t take_step(const state &s, int lane, lane_items &a,
                                                     const step &pick, double by[PER]) {
     int64_t most = 0;
 #pragma unroll
@@ -99,8 +99,8 @@ __device__ static __forceinline__ int64_t take_step(const state &s, int lane, lo
 }
 
 /* value: of this lane's first item; x: of the pick. */
-__device__ static __forceinline__ void store_lot(int lane, const lot &a, const step &pick,
-                                                 const double by[PER], double *value, double *x) {
+__device__ static __forceinline__ void store_items(int lane, const lane_items &a, const step &pick,
+                                                   const double by[PER], double *value, double *x) {
 #pragma unroll
     for (int k = 0; k < PER; k++)
         if (by[k] != 0.0) value[k * WARP] = a.v[k];
@@ -118,15 +118,15 @@ __device__ static __forceinline__ uint4 rest_of(uint32_t entry) {
 /* On its way for a pick of a top. */
 __device__ static __forceinline__ void prefetch_large(const state &s, const uint4 &head,
                                                       const uint4 &rest) {
-    const uint32_t lane = threadIdx.x % WARP, buckets = rest.w - rest.y, ahead = head.x + 16 * lane;
+    const uint32_t lane = threadIdx.x % WARP, buckets = rest.w - rest.y, at = head.x + 16 * lane;
     if (head.z + lane < rest.x) {
         prefetch(s.record + head.z + lane);
         prefetch(s.tree.top + head.z + lane);
     }
     if (lane < buckets) prefetch(s.tree.bucket + rest.y + lane);
-    if (buckets <= 16 && 16 * lane < PER * WARP * buckets && ahead < (uint32_t)s.tree.items) {
-        prefetch(s.value + ahead);
-        prefetch(s.tree.slot + ahead);
+    if (buckets <= 16 && 16 * lane < PER * WARP * buckets && at < (uint32_t)s.tree.items) {
+        prefetch(s.value + at);
+        prefetch(s.tree.slot + at);
     }
 }
 
@@ -144,16 +144,16 @@ template <bool DEEP> __device__ static __forceinline__ int32_t take_small(state 
     for (;; iterations++) {
         __syncwarp(); /* what other lanes wrote for the last pick is read for this one */
         const bool small = head.z == CSREC_UNIT_NONE;
-        lot a = load_lot(lane, s.value, s.tree.slot, head.x, small ? head.w : 0);
+        lane_items a = load_items(lane, s.value, s.tree.slot, head.x, small ? head.w : 0);
         path p = load_path(s, entry, !DEEP && lane >= HEAD && lane - HEAD < (int)head.y);
         if (!DEEP && !small) prefetch_large(s, head, rest_of(entry));
         outcome = settle_up(l, s, now.iterations + iterations);
-        if (outcome != GO_ON) break;
+        if (outcome != CONTINUE) break;
         outcome = LARGE;
         if (!small || iterations == POLL || all_is_next(l, s, next.key)) break;
         const step pick = find_step(s, lane, a, next.key, NULL);
         outcome = pick.outcome;
-        if (outcome != GO_ON) break;
+        if (outcome != CONTINUE) break;
         l.d = pick.d;
         l.factor = pick.factor;
         l.total += pick.change;
@@ -174,7 +174,7 @@ template <bool DEEP> __device__ static __forceinline__ int32_t take_small(state 
         row = unit_path(s.tree.path, stride, next.unit);
         head = load_head(row);
         if (!DEEP) entry = load_entry(lane, row, stride);
-        store_lot(lane, a, pick, by, value, x);
+        store_items(lane, a, pick, by, value, x);
         if (!DEEP && deep) remember_path(s, p, {largest_key(most), unit}, own);
     }
     now.l = l;

@@ -5,6 +5,10 @@
 
 #include "kernels/method/grids/batch_pursue.h"
 
+extern "C" {
+#include "haar/pursuit.h"
+}
+
 enum { WARP = 32, HEAD = CSREC_UNIT_HEAD, SIZES = CSREC_CUDA_BUCKET + 2, POLL = 1024 };
 enum { HEIGHTS = CSREC_CUDA_HEIGHTS, PER = CSREC_CUDA_BUCKET / WARP }; /* PER items a lane */
 #define ALL_LANES 0xffffffffu
@@ -15,7 +19,7 @@ struct best {
 };
 
 __device__ static inline int64_t key_of(double v, double scale, uint32_t level) {
-    return (__double_as_longlong(fabs(v) * scale) & ~INT64_C(63)) | level;
+    return csrec_pursuit_key(v, scale, (int)level);
 }
 
 /* The larger key; of equals the one further left. */
@@ -58,7 +62,7 @@ __device__ static inline int slot_weight(uint32_t slot) {
 }
 
 /* A lane's items of a bucket: those at lane, lane + WARP, ... slot 0: none. */
-struct lot {
+struct lane_items {
     double v[PER];
     uint32_t slot[PER];
 };
@@ -80,7 +84,7 @@ __device__ static inline int lane_number(void) {
     return lane % WARP;
 }
 
-enum { LARGE = -1, GO_ON = -2 }; /* no outcome: a pick above the buckets, or a poll; none */
+enum { LARGE = -1, CONTINUE = -2 }; /* no outcome: a pick above the buckets, or a poll; none */
 
 /* What the picks so far have done. The last step's gain is still to be settled: later, in the
  * shadow of loads. */
@@ -101,7 +105,7 @@ struct position {
 /* A step in a bucket, for the warp that has the path. */
 struct message {
     double change, d, factor; /* change: of the sums above */
-    int32_t outcome;          /* or GO_ON */
+    int32_t outcome;          /* or CONTINUE */
 };
 
 /* What a block shares: its signal, the tree, the job all warps join in. */
@@ -132,15 +136,15 @@ struct parts {
     int64_t key[2];
     uint32_t unit[2];
 };
-extern __shared__ parts kids[];
+extern __shared__ parts part_maxima[];
 
-/* A job with a thread for each top, from `first` on, keeps maxima in kids; else (first
+/* A job with a thread for each top, from `first` on, keeps maxima in part_maxima; else (first
  * CSREC_UNIT_NONE) they are in the records. */
 __device__ static inline void store_best(state &s, uint32_t first, uint32_t parent, best b) {
     if (parent == CSREC_UNIT_NONE) {
         s.found = b;
     } else if (first != CSREC_UNIT_NONE) {
-        parts *p = kids + ((parent >> 1) - first);
+        parts *p = part_maxima + ((parent >> 1) - first);
         p->key[parent & 1] = b.key;
         p->unit[parent & 1] = b.unit;
     } else {
@@ -160,9 +164,10 @@ __device__ static inline csrec_cuda_top load_top(const state &s, uint32_t t) {
     return a.top;
 }
 
-__device__ static inline lot load_lot(uint32_t lane, const double *value, const uint32_t *slot,
-                                      uint32_t first, uint32_t count) {
-    lot a;
+__device__ static inline lane_items load_items(uint32_t lane, const double *value,
+                                               const uint32_t *slot, uint32_t first,
+                                               uint32_t count) {
+    lane_items a;
 #pragma unroll
     for (uint32_t k = 0; k < PER; k++) {
         a.v[k] = 0.0;
@@ -176,7 +181,7 @@ __device__ static inline lot load_lot(uint32_t lane, const double *value, const 
 }
 
 /* All items of a bucket move by their weights; the largest key of this lane's. */
-__device__ static inline int64_t move_lot(state &s, lot &a, uint32_t first, double t) {
+__device__ static inline int64_t move_items(state &s, lane_items &a, uint32_t first, double t) {
     const uint32_t lane = threadIdx.x % WARP;
     int64_t most = 0;
 #pragma unroll

@@ -60,7 +60,7 @@ static csrec_status build_part(part *p, int64_t first) {
     return status;
 }
 
-static bool seen(int64_t iterations, void *context) {
+static bool report_progress(int64_t iterations, void *context) {
     part *p = context;
     csrec_cuda_job *j = p->job;
     const csrec_recover_options *options = j->options;
@@ -104,7 +104,7 @@ static csrec_status run_batch(part *p, csrec_cuda_batch *batch, csrec_atoms *ato
     csrec_cuda_job *j = p->job;
     double start = csrec_seconds();
     csrec_status status = start_batch(p, batch);
-    if (!status) status = csrec_cuda_batch_run(batch, 0, seen, p, j->error);
+    if (!status) status = csrec_cuda_batch_run(batch, 0, report_progress, p, j->error);
     double pursued = csrec_seconds();
     if (!status) add_reports(p, batch);
     for (int64_t c = 0; atoms && c < j->m->channels && !status; c++)

@@ -42,16 +42,16 @@ static __device__ inline bool inside(const tree_build *b, int64_t j, int level, 
     return j >= 0 && j < b->n && b->rows[j] >> level == block;
 }
 
-/* The last sample from `at` on in direction way (+1, -1) that lies in the block; `at` does. */
-static __device__ inline int64_t gallop(const tree_build *b, int64_t at, int way, int level) {
+/* The last sample from `at` on in a direction (+1, -1) that lies in the block; `at` does. */
+static __device__ inline int64_t gallop(const tree_build *b, int64_t at, int direction, int level) {
     uint64_t block = b->rows[at] >> level;
     int64_t step = 1;
-    while (inside(b, at + way * step, level, block)) {
-        at += way * step;
+    while (inside(b, at + direction * step, level, block)) {
+        at += direction * step;
         step *= 2;
     }
     for (step /= 2; step; step /= 2)
-        if (inside(b, at + way * step, level, block)) at += way * step;
+        if (inside(b, at + direction * step, level, block)) at += direction * step;
     return at;
 }
 
