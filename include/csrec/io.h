@@ -179,6 +179,10 @@ CSREC_API csrec_status csrec_fingerprint_read(const char *path, char *text, size
 CSREC_API csrec_status csrec_file_checksum(const char *path, uint64_t *bytes, uint32_t *crc,
                                            csrec_error *error);
 
+/* The file that the path leads to through links, there or not yet: what a file written to the path
+ * replaces. Free it with free. NULL: errno. */
+CSREC_API char *csrec_file_target(const char *path);
+
 /* Removes temporaries from the folder of the file `path` that no process holds: those of killed
  * runs. A live writer holds its own with flock. Returns how many were removed. */
 CSREC_API int csrec_files_sweep(const char *path);

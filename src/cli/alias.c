@@ -1,11 +1,9 @@
 /* alias.c - refuses a file that is to be written and is named elsewhere on the command line. */
 #include "alias.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Where a path leads: a file, or the deepest folder that is there and what would be made in it. */
 typedef struct place {
@@ -14,8 +12,6 @@ typedef struct place {
     char *rest; /* "" of a file that is there */
     const cli_path *path;
 } place;
-
-enum { LINKS_MOST = 40 };
 
 void cli_paths_add(cli_paths *paths, const cli_path *path) {
     size_t length = path->path ? strlen(path->path) : 0;
@@ -36,27 +32,6 @@ void cli_paths_add(cli_paths *paths, const cli_path *path) {
 }
 
 /* ------------------------------------------------------------------ places ------------------ */
-
-/* Of a link that leads to nothing: the name it leads to. NULL: no link, or no memory. */
-static char *link_target(const char *path) {
-    struct stat info;
-    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode)) return NULL;
-    const char *slash = strrchr(path, '/');
-    size_t folder = slash ? (size_t)(slash - path) + 1 : 0, room = (size_t)info.st_size + 1;
-    char *text = malloc(folder + room);
-    if (!text) return NULL;
-    ssize_t length = readlink(path, text + folder, room);
-    if (length <= 0 || (size_t)length >= room) {
-        free(text);
-        return NULL;
-    }
-    text[folder + (size_t)length] = '\0';
-    if (text[folder] == '/')
-        memmove(text, text + folder, (size_t)length + 1);
-    else
-        memcpy(text, path, folder);
-    return text;
-}
 
 /* Names of what is not there, without the parts that say nothing: "./a//b" is "a/b". */
 static void prepend(char *rest, const char *name) {
@@ -88,13 +63,8 @@ static bool locate_rest(char *path, place *to) {
 static bool locate(const cli_path *path, place *to) {
     struct stat info;
     *to = (place){.path = path};
-    char *name = strdup(path->path);
-    for (int links = 0; name && links < LINKS_MOST && stat(name, &info) != 0; links++) {
-        char *next = link_target(name);
-        if (!next) break;
-        free(name);
-        name = next;
-    }
+    char *name = csrec_file_target(path->path);
+    if (!name) name = strdup(path->path); /* links that lead to each other, a closed folder */
     to->rest = name ? calloc(strlen(name) + 2, 1) : NULL;
     if (to->rest && !(stat(name, &info) == 0 && !S_ISREG(info.st_mode)) && !locate_rest(name, to))
         to->node = 0;

@@ -20,6 +20,11 @@ typedef struct cli_learner {
 /* Whether both files can be made; plot may be NULL. CLI_CONTINUE, or the exit code after a line. */
 int cli_model_check(const cli_tool *tool, const char *output, const char *plot);
 
+/* The inputs as a model names them: paths, or names without folders; as many as there is room for.
+ */
+void cli_inputs_list(const cli_operands *inputs, const char *between, bool names, char *text,
+                     size_t room);
+
 /* Where a model goes. */
 typedef struct cli_model_files {
     const char *output, *plot; /* plot NULL: none */

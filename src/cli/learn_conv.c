@@ -292,23 +292,13 @@ static int learn(job *j) {
     return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
 }
 
-/* Their names without folders. */
-static void list_inputs(const job *j, size_t room, char *text) {
-    size_t used = 0;
-    for (int i = 0; i < j->a.inputs.n && used < room - 1; i++) {
-        const char *path = j->a.inputs.text[i], *name = strrchr(path, '/');
-        used += (size_t)snprintf(text + used, room - used, "%s%s", i ? " " : "",
-                                 name ? name + 1 : path);
-    }
-}
-
 static int write_files(job *j) {
     char settings[200], source[1024] = "";
     const int64_t *dim = csrec_model_array(j->model, "filters")->shape.dim;
     snprintf(settings, sizeof settings, "conv, %lld filters of %lldx%lld, seed %llu%s",
              (long long)dim[0], (long long)dim[1], (long long)dim[2], (unsigned long long)j->a.seed,
              j->start ? ", resumed" : "");
-    list_inputs(j, sizeof source, source);
+    cli_inputs_list(&j->a.inputs, " ", true, source, sizeof source);
     cli_fingerprint_set_whole(j->fingerprint, !j->stopped);
     csrec_error error;
     const cli_model_files to = {j->a.output,    j->a.plot, cli_plot_filters, j->a.no_sync,

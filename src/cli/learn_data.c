@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn.h"
 #include "learn_files.h"
 
 static csrec_status refuse(csrec_error *error, csrec_status status, const char *format, ...)
@@ -187,12 +188,8 @@ static csrec_status open_all(cli_data *d, csrec_error *error) {
 }
 
 static void describe(cli_data *d) {
-    size_t used = 0, room = sizeof d->source;
-    for (int i = 0; i < d->options->inputs.n && used < room; i++)
-        used += (size_t)snprintf(d->source + used, room - used, "%s%s", i ? ", " : "",
-                                 d->options->inputs.text[i]);
-    used = 0;
-    room = sizeof d->settings;
+    size_t used = 0, room = sizeof d->settings;
+    cli_inputs_list(&d->options->inputs, ", ", false, d->source, sizeof d->source);
     if (d->patch[0])
         used =
             (size_t)snprintf(d->settings, room, "patch %lldx%lld, stride %lld, ",

@@ -1,4 +1,7 @@
 /* learn_model.c - the files that a learner writes: its model and a plot of it. */
+#include <stdio.h>
+#include <string.h>
+
 #include "learn.h"
 #include "output.h"
 
@@ -12,6 +15,16 @@ int cli_model_check(const cli_tool *tool, const char *output, const char *plot) 
         return cli_ending_refuse(tool, "--plot", plot, CSREC_USE_PICTURE, "");
     int code = cli_output_check(tool, output);
     return code == CLI_CONTINUE && plot ? cli_output_check(tool, plot) : code;
+}
+
+void cli_inputs_list(const cli_operands *inputs, const char *between, bool names, char *text,
+                     size_t room) {
+    size_t used = 0;
+    for (int i = 0; i < inputs->n && used < room; i++) {
+        const char *path = inputs->text[i], *slash = names ? strrchr(path, '/') : NULL;
+        used += (size_t)snprintf(text + used, room - used, "%s%s", i ? between : "",
+                                 slash ? slash + 1 : path);
+    }
 }
 
 csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error) {

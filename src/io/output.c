@@ -29,8 +29,7 @@ static bool open_temporary(csrec_output *output, mode_t mode) {
     return false;
 }
 
-/* The file that a link leads to, there or not yet: the link stays. NULL: errno. */
-static char *follow(const char *path) {
+char *csrec_file_target(const char *path) {
     char *target = realpath(path, NULL), *next = NULL;
     if (target || errno != ENOENT) return target;
     struct stat info;
@@ -42,7 +41,7 @@ static char *follow(const char *path) {
     if (length > 0) {
         text[folder + (size_t)length] = '\0';
         if (text[folder] != '/') memcpy(text, path, folder);
-        next = follow(text[folder] == '/' ? text + folder : text);
+        next = csrec_file_target(text[folder] == '/' ? text + folder : text);
     }
     free(text);
     return next;
@@ -59,7 +58,7 @@ static bool open_target(const char *path, csrec_output *output) {
     /* Renaming would also replace a file that may not be written, and a link instead of its file.
      */
     if (exists && access(path, W_OK) != 0) return false;
-    output->target = follow(path);
+    output->target = csrec_file_target(path); /* a link stays */
     return output->target && open_temporary(output, exists ? info.st_mode & 0777 : 0);
 }
 

@@ -1,0 +1,155 @@
+"""tables_cuda.py - the table of what was measured on a device, for tables.py."""
+from table_text import named, power, table
+
+
+def copies(data):
+    """Rows of the CUDA table: the transform's share of the copy bandwidth."""
+    copy = next(r["gb_s"] for r in data["transform"] if r["bench"] == "copy")
+    for r in data["transform"]:
+        if r["bench"] == "transform" and r["log2_n"] >= 24:
+            yield (f"all inner products, N = 2^{r['log2_n']}, {r['columns']}",
+                   f"{r['ms']:.2f} ms, {r['gb_s'] / 1e3:.2f} TB/s of useful bytes",
+                   f"{100 * r['copy_share']:.0f} % of a copy ({copy / 1e3:.2f} TB/s)")
+
+
+def loops(data):
+    at = {r["n"]: r for r in data["loop"]["pursuits"] if r["signal"] == "picture"}
+    for n in (1 << 16, 1 << 18, 1 << 20):
+        if "reference_iteration_us" in at[n]:
+            us, cpu = at[n]["reference_iteration_us"], at[n]["reference_cpu_iteration_us"]
+            yield (f"the paper's loop, an iteration, N = {power(n)}", f"{us:,.0f} us",
+                   f"{cpu / us:,.0f} times a CPU core ({cpu / 1e3:,.1f} ms)")
+    for n in (1 << 16, 1 << 18, 1 << 20, 1 << 22):
+        r = at[n]
+        yield (f"one signal, an atom, N = {power(n)}", f"{r['speculative_atom_us']:.2f} us",
+               f"{r['cpu_atom_us'] / r['speculative_atom_us']:.1f} times a CPU core "
+               f"({r['cpu_atom_us']:.2f} us)")
+
+
+def batches(data):
+    batch = data["batch"]
+    core = 1.0 / batch["cpu_core_us_an_atom"]
+    for r in batch["batches"]:
+        if r["warps"] or r["signals"] == 1:
+            continue
+        grids = f"{r['grids']} grids" if r["grids"] > 1 else "one grid"
+        yield (f"{r['signals']:,} signals of {batch['n']:,} samples, {grids}",
+               f"{r['million_atoms_s']:,.0f} M atoms/s",
+               f"{r['million_atoms_s'] / core:,.0f} times a CPU core")
+
+
+def volumes(data):
+    v = data["loop"].get("volume")
+    if v:
+        yield (f"volume, M = 2^{v['levels']}, N = {power(v['n'])}, {v['atoms']:,} atoms",
+               f"{v['seconds']:.1f} s, pursuit {v['pursuit_seconds']:.2f} s",
+               f"{v['device_bytes'] / 2 ** 30:.1f} GiB; residual {v['residual']:.4f}")
+
+
+def wholes(data):
+    r = data["recover"]["picture_64_grids"]
+    yield ("1024 x 1024 RGB at 25 %, 64 grids: the library call",
+           f"{r['device']['seconds']:.2f} s",
+           f"{r['cpu']['seconds'] / r['device']['seconds']:.1f} times "
+           f"{data['recover']['machine']['cores']} CPU cores ({r['cpu']['seconds']:.2f} s)")
+    tool = data.get("tool")
+    if tool:
+        best = min(tool["cuda"], tool["cuda_again"])
+        yield ("the same, all of `csrecover --backend cuda`, .npz to PNG", f"{best:.2f} s",
+               f"{tool['cpu'] / best:.1f} times --backend cpu ({tool['cpu']:.2f} s)")
+
+
+def thresholds(data):
+    for r in data.get("threshold", []):
+        yield (f"{r['side']} x {r['side']} at 25 %, threshold, blocks 8, 16, 32: 60 iterations",
+               f"{r['loop_ms']:.2f} ms",
+               f"whole recovery {r['cuda_ms']:.1f} ms, on {r['cpu_threads']} CPU threads "
+               f"{r['cpu_ms']:.1f} ms, to rounding the same")
+
+
+def products(data):
+    """The larger of each operator's products: forward and adjoint, vectors there and back."""
+    largest = {}
+    for r in data.get("operators", []):
+        kind = r["operator"], r["what"]
+        other = largest.get(kind, r)
+        if r["what"] != "correlate" and r["m"] * r["n"] >= other["m"] * other["n"]:
+            largest[kind] = r
+    for r in largest.values():
+        same = "the same bits" if r["same_bits"] else f"to {r['largest']:.0e}"
+        yield (f"operator {r['operator']}, {r['m']:,} x {r['n']:,}, {r['what']}",
+               f"{r['cuda_ms']:.2f} ms, of which vectors {r['transfer_ms']:.2f}",
+               f"{r['cpu_threads']} CPU threads {r['cpu_ms']:.2f} ms; {same}")
+
+
+def manies(data):
+    rows = data.get("omp", [])
+    for r in rows:
+        alike = [o for o in rows if (o["m"], o["n"]) == (r["m"], r["n"])]
+        if r is max(alike, key=lambda o: o["signals"]):
+            yield (f"OMP of {r['signals']:,} signals, {r['m']} x {r['n']}, {r['atoms']} atoms",
+                   f"{r['signals_per_s']:,.0f} signals/s",
+                   f"{r['cpu_threads']} CPU threads {r['cpu_per_s']:,.0f}; "
+                   f"{100 * r['same_picks']:.1f} % with the same picks")
+
+
+def groups(data):
+    """The best mode on pictures, effort 0 and 1."""
+    rows = data.get("gaussian", [])
+    for r in (r for r in rows if r["backend"] == "cuda"):
+        cpu = next((c for c in rows if c["backend"] == "cpu"
+                    and (c["side"], c["effort"]) == (r["side"], r["effort"])), None)
+        beside = (f"{cpu['cpu_threads']} CPU threads {cpu['ms']:,.0f} ms, {cpu['psnr']:.2f} dB"
+                  if cpu else "")
+        yield (f"{r['side']} x {r['side']} at 25 %, Gaussian groups, effort {r['effort']:g}",
+               f"{r['ms']:,.0f} ms, {r['psnr']:.2f} dB", beside)
+
+
+def moments(data):
+    """Mean, centring and covariance beside a copy and cuBLAS."""
+    rows = {r["bench"]: r for r in data.get("statistics", [])}
+    blas = {r["bench"]: r for r in data.get("reference", []) if "rows" in r}
+    for name in ("mean", "center"):
+        if name in rows:
+            yield (f"{'centring' if name == 'center' else name} of 202,599 x 2,475 floats",
+                   f"{rows[name]['ms']:.2f} ms", f"{100 * rows[name]['of_copy']:.0f} % of a copy")
+    if "covariance" in rows:
+        r = rows["covariance"]
+        syrk = blas.get("ssyrk, fp32")
+        yield ("covariance of the same", f"{r['ms']:.2f} ms, largest error {r['largest_error']:.1e}",
+               f"{syrk['ms'] / r['ms']:.1f} times cuBLAS ssyrk ({syrk['ms']:.1f} ms)"
+               if syrk else "")
+
+
+def shape(r):
+    return (f"x ({', '.join(map(str, r['x']))}), W ({', '.join(map(str, r['w']))}), "
+            f"pad {r['pad']}")
+
+
+def convolutions(data):
+    cudnn = {shape(r): r for r in data.get("reference", []) if "x" in r}
+    for r in data.get("conv2d", []):
+        beside = cudnn.get(shape(r))
+        yield (f"conv2d {shape(r)}: forward, backward",
+               f"{r['forward_ms']:.3f}, {r['backward_ms']:.3f} ms",
+               f"cuDNN {beside['forward_ms']:.3f}, {beside['backward_ms']:.3f} ms"
+               if beside else "")
+
+
+def calls(data):
+    """Whole calls between arrays of the host: what auto chooses between."""
+    for r in data.get("calls", []):
+        yield (f"{r['call']}, {r['what']}, from host to host",
+               f"{r['cuda_ms']:,.1f} ms", f"{r['cpu_threads']} CPU threads {r['cpu_ms']:,.1f} ms")
+
+
+def cuda(results):
+    data = results("cuda")
+    rows = [row for part in (copies, loops, batches, volumes, thresholds, groups, moments,
+                             convolutions, products, manies, calls, wholes) for row in part(data)]
+    same = (all(r["equal_to_cpu"] for r in data["loop"]["pursuits"] + data["recover"]["choice"])
+            and data["recover"]["picture_64_grids"]["equal_to_cpu"])
+    machine = data["recover"]["machine"]
+    return table(("on the device", "measured", "against"), rows) + (
+        f"\n\nPursuits are {'equal' if same else 'NOT EQUAL'} to the CPU's to the bit. "
+        f"{data['device']}; {named(machine)}; bench/cuda.sh.")
