@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "check.h"
+#include "haar/pursuit.h"
 
 typedef struct problem {
     int levels;
@@ -87,6 +88,21 @@ static inline void assert_same_atoms(const csrec_atoms *a, const csrec_atoms *b)
     assert_memory_equal(a->column, b->column, (size_t)a->n * sizeof *a->column);
     assert_memory_equal(a->coefficient, b->coefficient, (size_t)a->n * sizeof *a->coefficient);
     assert_memory_equal(a->count, b->count, (size_t)a->n * sizeof *a->count);
+}
+
+/* The atoms and residuals that two pursuits have come to. */
+static inline void assert_same_results(const problem *p, const csrec_pursuit_type *type_a, void *a,
+                                       const csrec_pursuit_type *type_b, void *b) {
+    csrec_atoms atoms_a, atoms_b;
+    double *ra = malloc((size_t)p->n * sizeof *ra), *rb = malloc((size_t)p->n * sizeof *rb);
+    assert_ok(type_a->result(a, p->y, &atoms_a, ra));
+    assert_ok(type_b->result(b, p->y, &atoms_b, rb));
+    assert_same_atoms(&atoms_a, &atoms_b);
+    assert_memory_equal(ra, rb, (size_t)p->n * sizeof *ra);
+    csrec_atoms_clear(&atoms_a);
+    csrec_atoms_clear(&atoms_b);
+    free(ra);
+    free(rb);
 }
 
 #endif

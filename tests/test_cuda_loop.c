@@ -15,17 +15,8 @@ static bool brief(void) {
     return getenv("CSREC_TEST_BRIEF") != NULL;
 }
 
-static void same_atoms(const problem *p, void *cpu, void *cuda) {
-    csrec_atoms a, b;
-    double *ra = malloc((size_t)p->n * sizeof *ra), *rb = malloc((size_t)p->n * sizeof *rb);
-    assert_ok(csrec_pursuit_reference.result(cpu, p->y, &a, ra));
-    assert_ok(csrec_cuda_pursuit_reference.result(cuda, p->y, &b, rb));
-    assert_same_atoms(&a, &b);
-    assert_memory_equal(ra, rb, (size_t)p->n * sizeof *ra);
-    csrec_atoms_clear(&a);
-    csrec_atoms_clear(&b);
-    free(ra);
-    free(rb);
+static void same_results(const problem *p, void *cpu, void *cuda) {
+    assert_same_results(p, &csrec_pursuit_reference, cpu, &csrec_cuda_pursuit_reference, cuda);
 }
 
 /* The atoms after each of the first picks name the picks in their order. */
@@ -44,9 +35,9 @@ static int64_t run_together(const problem *p, int64_t limit) {
         assert_int_equal(csrec_cuda_pursuit_reference.update(cuda), more);
         assert_true(csrec_pursuit_reference.energy(cpu) ==
                     csrec_cuda_pursuit_reference.energy(cuda));
-        if (steps < 30) same_atoms(p, cpu, cuda);
+        if (steps < 30) same_results(p, cpu, cuda);
     }
-    same_atoms(p, cpu, cuda);
+    same_results(p, cpu, cuda);
     csrec_pursuit_reference.destroy(cpu);
     csrec_cuda_pursuit_reference.destroy(cuda);
     csrec_tree_clear(&tree);

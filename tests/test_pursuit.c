@@ -31,16 +31,7 @@ static int64_t run_together(const problem *p, const csrec_tree *tree, const csre
         assert_true(energy == csrec_pursuit_reference.energy(reference));
         if (!more) break;
     }
-    csrec_atoms a, b;
-    double *ra = malloc((size_t)p->n * sizeof *ra), *rb = malloc((size_t)p->n * sizeof *rb);
-    assert_ok(csrec_pursuit_eager.result(eager, p->y, &a, ra));
-    assert_ok(csrec_pursuit_reference.result(reference, p->y, &b, rb));
-    assert_same_atoms(&a, &b);
-    assert_memory_equal(ra, rb, (size_t)p->n * sizeof *ra);
-    csrec_atoms_clear(&a);
-    csrec_atoms_clear(&b);
-    free(ra);
-    free(rb);
+    assert_same_results(p, &csrec_pursuit_eager, eager, &csrec_pursuit_reference, reference);
     csrec_pursuit_eager.destroy(eager);
     csrec_pursuit_reference.destroy(reference);
     return steps;
