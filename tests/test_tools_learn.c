@@ -190,7 +190,7 @@ static void gmm_goes_on(void **state) {
              "$L gmm gray.png -o j.npz -p 6 -s 1 -k 6 -e 1e-12 -r %d -q && cmp i.npz j.npz",
              (int)rounds, (int)rounds);
     run_well(command);
-    assert_non_null(strstr(read_text("err"), "goes on after round"));
+    assert_non_null(strstr(read_text("err"), "continues after round"));
     assert_int_equal(access("i.npz.state", F_OK), -1);
 }
 
@@ -209,13 +209,13 @@ static void gmm_goes_on_with_its_own_state_alone(void **state) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char command[256];
         snprintf(command, sizeof command, "$L gmm %s -o u.npz -r 60", others[i]);
-        expect_mistake(command, 1, "is of other inputs or settings");
+        expect_mistake(command, 1, "has other inputs or settings");
         run_well("cmp u.npz.state kept");
     }
     /* The same name, another picture; then the same picture by another name. */
     run_well("mv two/x.png y.png && cp gray.png two/x.png");
-    expect_mistake("$L gmm two -o u.npz -p 4 -k 5 -r 60", 1, "is of other inputs or settings");
-    run_well("$L gmm y.png -o u.npz -p 4 -k 5 -r 60 2>&1 | grep -q 'goes on after round' && "
+    expect_mistake("$L gmm two -o u.npz -p 4 -k 5 -r 60", 1, "has other inputs or settings");
+    run_well("$L gmm y.png -o u.npz -p 4 -k 5 -r 60 2>&1 | grep -q 'continues after round' && "
              "$L gmm y.png -o v.npz -p 4 -k 5 -r 60 -q && cmp u.npz v.npz");
 }
 
@@ -246,11 +246,11 @@ static void mistakes_are_one_line(void **state) {
         {"pca missing -o wrong.npz", "missing", 1},
         {"pca empty -o wrong.npz", "empty", 1},
         {"pca family rgb.png -o wrong.npz", "rgb.png", 1},
-        {"pca family gray.png -o wrong.npz", "gray.png: is not of the size", 1},
+        {"pca family gray.png -o wrong.npz", "gray.png: its size differs", 1},
         {"pca family -o wrong.npz --patch 30x30", "smaller than the patch", 1},
         {"pca holes.png -o wrong.npz --patch 8", "transparent", 1},
         {"pca gray.png -o wrong.npz", "one row", 1},
-        {"pca line.npy -o wrong.npz --patch 4", "patches are cut", 1},
+        {"pca line.npy -o wrong.npz --patch 4", "patches need", 1},
         {"pca family -o none/wrong.npz", "none/wrong.npz", 1},
         {"pca family -o wrong.npz --backend gpu", "auto cpu cuda", 2},
         {"gmm family", "-o MODEL.npz", 2},

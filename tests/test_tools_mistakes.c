@@ -134,13 +134,13 @@ static void of_csrecover(void **state) {
         {"$R scan.npz none.npz scan.npz -o new/ -q", "same file", "rename", 2},
         {"$R scan.npz -o new/ --report new-pages/ --wings", "--wings", "--help", 2},
         {"$R scan.npz -o - >/dev/full", "standard output", "check", 1},
-        {"$R scan.npz --json -q >/dev/full", "stdout", "check where it goes", 1},
-        {"$R --help >/dev/full", "stdout", "check where it goes", 1},
-        {"$R --list >/dev/full", "stdout", "check where it goes", 1},
-        {"$R --man >/dev/full", "stdout", "check where it goes", 1},
-        {"$R --devices >/dev/full", "stdout", "check where it goes", 1},
-        {"$R --version >/dev/full", "stdout", "check where it goes", 1},
-        {"$R --completion zsh >/dev/full", "stdout", "check where it goes", 1},
+        {"$R scan.npz --json -q >/dev/full", "stdout", "check its destination", 1},
+        {"$R --help >/dev/full", "stdout", "check its destination", 1},
+        {"$R --list >/dev/full", "stdout", "check its destination", 1},
+        {"$R --man >/dev/full", "stdout", "check its destination", 1},
+        {"$R --devices >/dev/full", "stdout", "check its destination", 1},
+        {"$R --version >/dev/full", "stdout", "check its destination", 1},
+        {"$R --completion zsh >/dev/full", "stdout", "check its destination", 1},
     };
     try_all(wrong, sizeof wrong / sizeof *wrong);
 }
@@ -172,8 +172,8 @@ static void of_cslearn(void **state) {
         {"$L info scan.npz", "array 'kind'", "cslearn", 1},
         {"$L guess gray.png", "guess", "commands:", 2},
         {"$L pca gray.png --wings", "--wings", "--help", 2},
-        {"$L --help >/dev/full", "stdout", "check where it goes", 1},
-        {"$L --completion fish >/dev/full", "stdout", "check where it goes", 1},
+        {"$L --help >/dev/full", "stdout", "check its destination", 1},
+        {"$L --completion fish >/dev/full", "stdout", "check its destination", 1},
     };
     try_all(wrong, sizeof wrong / sizeof *wrong);
 }

@@ -15,7 +15,7 @@ static const work works[] = {
      "interrupted: the best so far"},
     {"exec $S big.png -o big.npz -r 0.4", NULL, "cssample: "},
     {"exec $L gmm big.png -o mix.npz -p 8 -n 5000 -e 1e-12 -r 100000", "mix.npz.state",
-     "goes on after"},
+     "continues after"},
     {"exec $L conv big.png -o conv.npz -i 100000", "conv.npz", "interrupted"},
     {"exec $L pca big.png -o pca.npz -p 32 -s 1", NULL, "nothing is written"},
 };

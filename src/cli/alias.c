@@ -1,15 +1,15 @@
-/* alias.c - refuses a file that is to be written and is named elsewhere on the command line. */
+/* alias.c - refuses an output file that the command line names elsewhere, too. */
 #include "alias.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where a path leads: a file, or the deepest folder that is there and what would be made in it. */
+/* What a path refers to: a file, or the deepest existing folder and the name to create in it. */
 typedef struct place {
     dev_t device;
     ino_t node;
-    char *rest; /* "" of a file that is there */
+    char *rest; /* "" for an existing file */
     const cli_path *path;
 } place;
 
@@ -33,7 +33,7 @@ void cli_paths_add(cli_paths *paths, const cli_path *path) {
 
 /* ------------------------------------------------------------------ places ------------------ */
 
-/* Names of what is not there, without the parts that say nothing: "./a//b" is "a/b". */
+/* The path of a file that does not exist, normalised: "./a//b" becomes "a/b". */
 static void prepend(char *rest, const char *name) {
     if (!*name || strcmp(name, ".") == 0) return;
     size_t length = strlen(name);
@@ -42,7 +42,7 @@ static void prepend(char *rest, const char *name) {
     rest[length] = '/';
 }
 
-/* Cuts names off until a folder is left that is there. */
+/* Removes trailing names until the folder exists. */
 static bool locate_rest(char *path, place *to) {
     struct stat info;
     while (stat(*path ? path : ".", &info) != 0) {
@@ -59,7 +59,7 @@ static bool locate_rest(char *path, place *to) {
     return true;
 }
 
-/* false: out of memory. A place without rest and node is none. */
+/* false: out of memory. A place without rest and node is empty. */
 static bool locate(const cli_path *path, place *to) {
     struct stat info;
     *to = (place){.path = path};
@@ -111,7 +111,7 @@ static int refuse(const cli_tool *tool, const cli_path *a, const cli_path *b) {
     return cli_usage(tool, "%s and %s are the same file; name another", first, second);
 }
 
-/* Those of one place are neighbours after the sort. */
+/* After the sort, equal places are adjacent. */
 static int compare(const cli_tool *tool, const place *places, int n) {
     for (int i = 0; i < n; i++)
         for (int k = i + 1;

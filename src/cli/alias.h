@@ -1,4 +1,5 @@
-/* alias.h - every path that a command line reads or writes, and that no file is both. */
+/* alias.h - collects every path that a command line reads or writes, and checks that no file is
+ * both. */
 #ifndef CSREC_CLI_ALIAS_H
 #define CSREC_CLI_ALIAS_H
 
@@ -18,13 +19,13 @@ struct cli_paths {
     bool failed; /* out of memory */
 };
 
-/* Adds a copy of path; NULL, "-" and a folder, ending in /, are none. */
+/* Adds a copy of path; ignores NULL, "-" and folders, which end in /. */
 void cli_paths_add(cli_paths *paths, const cli_path *path);
 
-/* Compares what the tool's options, its operands and tool->paths name. Two names are one file if
- * links or hard links lead to the same one, or if neither is there yet and both would be made at
- * the same place. CLI_CONTINUE, or CLI_USAGE after a line that names both. Devices and pipes keep
- * what they hold, and may be named twice. */
+/* Compares the paths of the tool's options, its operands and tool->paths. Two names are one file if
+ * links or hard links refer to the same file, or if neither exists yet and both would be created at
+ * the same place. Returns CLI_CONTINUE, or CLI_USAGE after a line that names both. Devices and
+ * pipes may be named twice. */
 int cli_alias_check(const cli_tool *tool, const void *arguments);
 
 #endif

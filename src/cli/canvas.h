@@ -1,5 +1,5 @@
-/* canvas.h - what charts are drawn on: SVG text, or pixels for a PNG. Coordinates are those of the
- * chart, y downwards. */
+/* canvas.h - the surface that charts are drawn on: SVG text, or pixels for a PNG. Coordinates are
+ * the chart's, with y downwards. */
 #ifndef CSREC_CLI_CANVAS_H
 #define CSREC_CLI_CANVAS_H
 
@@ -19,20 +19,20 @@ struct cli_canvas {
                  bool dashed);
     /* Connects n points. */
     void (*curve)(cli_canvas *canvas, int64_t n, const double (*at)[2], int ink);
-    /* A datum: a dot at `at` (size NULL), or a bar with that corner and size. x and y are its
-     * values, which SVG keeps. */
+    /* A datum: a dot at `at` (size NULL), or a bar with that corner and size. SVG stores its values
+     * x and y. */
     void (*datum)(cli_canvas *canvas, const double at[2], const double *size, int ink, double x,
                   double y);
-    /* The baseline's point; 13 units high. upwards: turned by 90 degrees. */
+    /* Text at a point of its baseline, 13 units high. upwards: rotated by 90 degrees. */
     void (*text)(cli_canvas *canvas, const double at[2], cli_anchor anchor, bool upwards,
                  const char *text);
-    /* A part of the drawing, with a name; ended by end. Parts of a part are at 0, 0. */
+    /* Begins a named group, closed by end. Nested groups start at 0, 0. */
     void (*begin)(cli_canvas *canvas, const char *name, double x, double y, double width,
                   double height);
     void (*end)(cli_canvas *canvas);
 };
 
-/* Writes into a page or file that the caller opens; texts are escaped. */
+/* Writes to a page or file that the caller opened; texts are escaped. */
 typedef struct cli_svg {
     cli_canvas canvas;
     FILE *file;
@@ -40,7 +40,8 @@ typedef struct cli_svg {
 
 void cli_svg_open(cli_svg *svg, FILE *file);
 
-/* <svg> of a size, in a page or, `alone`, as a file of its own with the colours of both schemes. */
+/* <svg> of a size, in a page or, if `alone`, as a complete file with the colours of both schemes.
+ */
 void cli_svg_begin(cli_svg *svg, double width, double height, const char *title, bool alone);
 void cli_svg_end(cli_svg *svg);
 
@@ -51,7 +52,7 @@ extern const char cli_svg_style[];
 typedef struct cli_raster {
     cli_canvas canvas;
     csrec_image image; /* 8-bit RGB */
-    double origin[2];  /* of the part begun */
+    double origin[2];  /* origin of the open group */
     int depth;
 } cli_raster;
 
@@ -61,7 +62,7 @@ csrec_status cli_raster_open(cli_raster *raster, double width, double height);
 /* Row `row` (0 at the top, 7 of them) of a character's 5 columns, the left one highest (font.c). */
 unsigned cli_font_row(char character, int row);
 
-/* Rows by which a character hangs below the line. */
+/* Rows of a character below the baseline. */
 int cli_font_drop(char character);
 
 #endif

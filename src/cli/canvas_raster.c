@@ -1,4 +1,4 @@
-/* canvas_raster.c - charts as pixels: what is drawn covers a pixel by its distance from the middle,
+/* canvas_raster.c - charts as pixels. The distance from the middle of a pixel gives its coverage,
  * which smooths edges. */
 #include <math.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static void begin(cli_canvas *canvas, const char *name, double x, double y, doub
     (void)name;
     (void)width;
     (void)height;
-    if (r->depth++ > 0) return; /* parts of a part are where it is */
+    if (r->depth++ > 0) return; /* nested groups keep its origin */
     r->origin[0] = x;
     r->origin[1] = y;
 }

@@ -2,7 +2,7 @@
 #include "canvas.h"
 #include "html.h"
 
-/* Plain colours: not every reader of SVG knows variables. */
+/* Plain colours, because not every SVG reader supports variables. */
 const char cli_svg_style[] =
     "svg text{font:13px system-ui,sans-serif;fill:#1a1a1a;stroke:none}.k0{stroke:#1a1a1a}"
     ".k1{stroke:#d0d0d0}.k2{stroke:#0060b0;fill:#0060b0}.k3{stroke:#c04000;fill:#c04000}"

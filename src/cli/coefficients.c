@@ -9,7 +9,7 @@ enum { COLUMN, COEFFICIENT, COUNT, LEVELS, CHANNEL, ARRAYS };
 
 static const char *const names[ARRAYS] = {"column", "coefficient", "count", "levels", "channel"};
 
-/* An array with room for n >= 0 elements; no data to speak of if n = 0. */
+/* An array of n >= 0 elements. */
 static bool create(csrec_dtype dtype, int dims, int64_t n, csrec_array *array) {
     *array = (csrec_array){dtype, {dims, {n}}, dims ? n : 1, NULL};
     array->data = calloc((size_t)array->count + 1, 8);

@@ -1,5 +1,5 @@
-/* completion.c - what bash, zsh and fish complete the options with, from the tables that also parse
- * them. */
+/* completion.c - shell completion for bash, zsh and fish, from the tables that also parse the
+ * options. */
 #include "completion.h"
 
 #include <ctype.h>
@@ -38,7 +38,7 @@ void cli_value_print(const cli_option *option, const char *between, const char *
     if (!word) printf("%s", after);
 }
 
-/* A full stop within brackets or before a small letter, as in "e.g. a", ends nothing. */
+/* A full stop in brackets or before a small letter, as in "e.g. a", does not end a sentence. */
 static size_t sentence_length(const char *text) {
     size_t i = 0;
     int depth = 0;

@@ -1,26 +1,26 @@
-/* completion.h - what the writers of completions share. */
+/* completion.h - shared by the writers of completions. */
 #ifndef CSREC_CLI_COMPLETION_H
 #define CSREC_CLI_COMPLETION_H
 
 #include "options.h"
 
-/* What a shell offers for the value of an option. */
+/* What a shell completes as the value of an option. */
 typedef enum cli_value {
     CLI_VALUE_NONE, /* the option takes no value */
-    CLI_VALUE_ANY,  /* a number or the like: nothing to offer */
+    CLI_VALUE_ANY,  /* a number or the like: no completion */
     CLI_VALUE_WORDS,
-    CLI_VALUE_KEYS, /* KEY=, to be gone on with */
+    CLI_VALUE_KEYS, /* KEY=, then a value */
     CLI_VALUE_FILE,
     CLI_VALUE_FOLDER
 } cli_value;
 
 cli_value cli_value_of(const cli_option *option);
 
-/* The words or keys, `between` them, `after` each. */
+/* Prints the words or keys, with `between` between them and `after` after each. */
 void cli_value_print(const cli_option *option, const char *between, const char *after);
 
-/* The first sentence of a text, at most; a backslash goes before each character of `escaped`, and a
- * ' leaves and enters the quotes of a shell again. */
+/* Prints the first sentence of a text. Characters of `escaped` get a backslash; a ' closes and
+ * reopens the shell's quotes. */
 void cli_print_sentence(const char *text, const char *escaped);
 
 /* The name of a shell function for a tool: letters, digits and _. */

@@ -1,4 +1,4 @@
-/* completion_bash.c - a completion function for bash 4 and later, which needs nothing else. */
+/* completion_bash.c - a completion function for bash 4 and later, without dependencies. */
 #include "completion.h"
 
 static void print_names(const cli_option *option, const char *between) {
@@ -67,7 +67,7 @@ void cli_completion_bash(const cli_program *program) {
            program->name);
     for (int c = 0; c < program->n_commands; c++) print_tool(program->commands[c], "_words");
     cli_print_function(program->name);
-    /* Readline breaks words at =, so that --name=value comes as three. */
+    /* Readline splits words at =, so --name=value arrives as three words. */
     printf("() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} before=\n"
            "    ((COMP_CWORD > 0)) && before=${COMP_WORDS[COMP_CWORD - 1]}\n"

@@ -27,8 +27,8 @@ static void print_value(const cli_option *option) {
     }
 }
 
-/* '(-o --output)'{-o+,--output=}'[brief]:FILE:_files'; a repeated option has * instead of the list
- * that excludes itself. */
+/* '(-o --output)'{-o+,--output=}'[brief]:FILE:_files'. For a repeatable option, * replaces the list
+ * of exclusions. */
 static void print_option(const cli_option *option) {
     const char *plus = option->argument ? "+" : "", *equals = option->argument ? "=" : "";
     bool many = option->type == CLI_TEXTS;
@@ -89,7 +89,7 @@ void cli_completion_zsh(const cli_program *program) {
     } else {
         print_commands(program);
     }
-    /* As a file of fpath the text is the function's body; sourced, it registers itself. */
+    /* In a file of fpath the text is the body of the function; if sourced, it registers itself. */
     printf("if [ \"$funcstack[1]\" = ");
     cli_print_function(program->name);
     printf(" ]; then\n    ");

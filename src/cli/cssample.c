@@ -13,7 +13,7 @@
 
 typedef struct {
     const char *input, *output, *mask_out;
-    int pattern; /* csrec_pattern - 1: none is no choice */
+    int pattern; /* csrec_pattern - 1: "none" cannot be chosen */
     double rate, noise;
     int64_t count;
     uint64_t seed;
@@ -29,7 +29,7 @@ static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE", "Measurement file to write, .npz, or - for stdout.",
      AT(output)},
     {"pattern", 'p', CLI_CHOICE, "NAME",
-     "How positions are drawn (default poisson for 2-D and 3-D, else jitter).", AT(pattern),
+     "Sampling pattern (default poisson for 2-D and 3-D, else jitter).", AT(pattern),
      .choice = pattern_name},
     {"rate", 'r', CLI_REAL, "R", "Fraction of the positions to sample, above 0, at most 1.",
      AT(rate), .low = 1e-19, .high = 1.0},
@@ -37,15 +37,15 @@ static const cli_option options[] = {
      .low = 1, .high = 0x1p62},
     {"seed", 's', CLI_SEED, "S", "Seed of all random numbers (default 1).", AT(seed)},
     {"noise", 0, CLI_REAL, "SIGMA",
-     "Add Gaussian noise of this standard deviation, in units of the data. It is stored as sigma; "
-     "the samples become float32 (float64 stays).",
+     "Add Gaussian noise of this standard deviation, in units of the data, and store it as "
+     "sigma. The samples become float32 (float64 stays float64).",
      AT(noise), .low = 0.0, .high = 1e300},
     {"mask-out", 'm', CLI_WRITE, "FILE",
-     "Write the mask too: .png (2-D; sampled pixels white) or .npy (bool).", AT(mask_out)},
-    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy holds channels, not space.",
+     "Also write the mask: .png (2-D; sampled pixels are white) or .npy (bool).", AT(mask_out)},
+    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy is channels.",
      AT(channels_last)},
     {"procedural", 0, CLI_FLAG, NULL,
-     "Store pattern, seed and count instead of the positions; readers draw them again.",
+     "Store pattern, seed and count instead of the positions, which readers then draw again.",
      AT(procedural)},
     CLI_NO_SYNC(arguments),
     {"json", 'j', CLI_FLAG, NULL, "Describe what was written as JSON on stdout.", AT(json)},
@@ -59,19 +59,19 @@ static const cli_tool tool = {
              "csrecover.",
     .synopsis = "INPUT -o SCAN.npz (--rate R | --count N) [OPTION...]",
     .details =
-        "INPUT - is stdin. Samples are distinct positions; the channels of a picture share them.\n"
-        "uniform draws positions alike and independently; jitter draws one in each cell of a "
-        "partition, so that all parts are covered; poisson keeps any two samples at least a "
-        "distance apart, the largest that --verbose and --json report. All give exactly the number "
-        "asked for, and the same positions on every platform and number of threads. Noise may "
-        "differ between platforms in the last bit. poisson looks at every entry, on one core: some "
+        "INPUT - is stdin. Samples are distinct positions; the channels of a picture share "
+        "them.\n"
+        "uniform draws positions independently, all with equal probability. jitter draws one "
+        "position in each cell of a partition. poisson keeps all samples at least a certain "
+        "distance apart, which --verbose and --json report. All give exactly the requested "
+        "number, and the same positions on every platform and number of threads. Noise may "
+        "differ between platforms in the last bit. poisson visits every entry on one core: some "
         "minutes for 16384 x 16384 or 512 x 512 x 512; jitter takes seconds.\n"
-        "A picture's samples keep their values, 0 to 2^bits - 1, and that range is stored as "
-        "scale. "
-        "Fully transparent pixels are unknown and never sampled: the pattern is drawn over the "
-        "whole picture and loses what falls on them, so that there may be fewer samples than asked "
-        "for (and --procedural, which cannot say so, is refused). Partial opacity is dropped. Both "
-        "are noted on stderr.\n"
+        "Samples of a picture keep their values, 0 to 2^bits - 1; this range is stored as scale. "
+        "Fully transparent pixels are unknown and never sampled. The pattern is drawn over the "
+        "whole picture and samples on such pixels are left out, so there may be fewer samples "
+        "than requested (then --procedural is refused). Partial opacity is ignored. Notes on "
+        "stderr report both.\n"
         "Ctrl-C stops and writes nothing.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (143 by SIGTERM).",
     .examples = "cssample photo.png -o scan.npz --rate 0.25\n"
@@ -83,7 +83,7 @@ static const cli_tool tool = {
     .n_options = sizeof options / sizeof *options,
     .operand = offsetof(arguments, input)};
 
-/* The file's noise numbers have a stream of their own: the letters "noise". */
+/* The noise has its own random stream, named by the letters "noise". */
 static const uint64_t NOISE_STREAM = UINT64_C(0x6e6f697365);
 
 static int check_arguments(const arguments *a) {
@@ -92,7 +92,7 @@ static int check_arguments(const arguments *a) {
     if ((a->rate > 0.0) == (a->count > 0))
         return cli_usage(&tool, "give one of --rate and --count");
     if (a->json && a->output && strcmp(a->output, "-") == 0)
-        return cli_usage(&tool, "--json and -o - both want stdout; write to a file");
+        return cli_usage(&tool, "--json and -o - both write to stdout; write to a file");
     if (a->output && strcmp(a->output, "-") != 0 &&
         !cli_format_has(csrec_format_of(a->output), CSREC_USE_ARRAYS))
         return cli_usage(&tool, "--output %s: measurement files are %s; or - for stdout", a->output,
@@ -125,7 +125,7 @@ static int drop_transparent(const arguments *a, const cli_signal *signal,
     if (a->procedural)
         return cli_failure(&tool,
                            "%s: %lld samples fall on transparent pixels, which --procedural "
-                           "cannot record; leave it out",
+                           "cannot record; omit it",
                            a->input, (long long)dropped);
     if (!a->quiet)
         cli_note(&tool, "%s: note: %lld samples left out on transparent pixels", a->input,
@@ -145,7 +145,7 @@ static int take_values(const arguments *a, const cli_signal *signal,
     if (!measurement->y) return cli_failure(&tool, "%s: out of memory", a->input);
     for (int64_t i = 0; i < measurement->n; i++)
         for (int64_t c = 0; c < channels; c++) {
-            /* Noise belongs to the place, not to the pattern that meets it. */
+            /* The noise depends on the position only, not on the pattern. */
             uint64_t place = (uint64_t)(measurement->index[i] * channels + c);
             double value = csrec_array_value(&signal->values, (int64_t)place);
             if (!isfinite(value))
@@ -179,7 +179,7 @@ static int64_t count_of(const arguments *a, const cli_signal *signal) {
     return count > 1 ? count : 1;
 }
 
-/* Positions, under a progress bar where that takes long. */
+/* Draws the positions, with a progress bar if that takes long. */
 static int draw(const arguments *a, const csrec_shape *shape, csrec_pattern pattern, int64_t count,
                 csrec_sampling *sampling) {
     csrec_error error;
@@ -213,7 +213,7 @@ static int measure(const arguments *a, const cli_signal *signal, csrec_measureme
                                        .count = count};
     if (signal->bits) measurement->scale[1] = (double)((1 << signal->bits) - 1);
     int code = drop_transparent(a, signal, measurement);
-    /* Positions that lost some are no longer what pattern, seed and count give. */
+    /* If positions were left out, pattern, seed and count no longer give them. */
     if (measurement->n != count) measurement->pattern = CSREC_PATTERN_NONE;
     if (code == CLI_CONTINUE) code = take_values(a, signal, measurement);
     if (code == CLI_CONTINUE && csrec_measurement_check(measurement, a->input, &error))
@@ -239,7 +239,7 @@ static csrec_status add_mask(const arguments *a, const csrec_measurement *measur
     return status;
 }
 
-/* Both files, or none. */
+/* Writes both files or neither. */
 static int write_all(const arguments *a, const csrec_measurement *measurement) {
     csrec_error error;
     csrec_files *files = NULL;

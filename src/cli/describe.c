@@ -1,4 +1,4 @@
-/* describe.c - what a measurement file holds, as text or JSON. */
+/* describe.c - describes a measurement file as text or JSON. */
 #include "describe.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static const char *type_name(csrec_dtype dtype) {
     return names[dtype];
 }
 
-/* What preset i takes; NULL past the end. */
+/* Name and estimate of preset i; NULL past the end. */
 static const char *preset_estimate(const csrec_measurement *m, int i, csrec_estimate *e) {
     csrec_recover_options options;
     const char *name = csrec_recover_preset(i, m, &options);
@@ -91,7 +91,7 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
     const char *name;
     for (int i = 0; (name = preset_estimate(m, i, &e)); i++)
         printf("%-9s about %.3g s and %.1f MiB%s\n", name, e.seconds, (double)e.bytes / 1048576.0,
-               e.bytes > e.memory ? ", more than there is"
+               e.bytes > e.memory ? ", more than is available"
                : e.tiles > 1      ? ", in tiles"
                                   : "");
     return fflush(stdout) == 0 && !ferror(stdout);

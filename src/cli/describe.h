@@ -4,7 +4,7 @@
 
 #include "report.h"
 
-/* Describes a measurement on stdout. false if stdout does not take it. */
+/* Describes a measurement on stdout. false: a write to stdout failed. */
 bool cli_describe(const char *path, const csrec_measurement *measurement);
 
 /* The same as members of an object. */

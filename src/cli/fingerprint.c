@@ -1,4 +1,4 @@
-/* fingerprint.c - builds and compares the lines that tell what a result was made from. */
+/* fingerprint.c - builds and compares the lines that say what a result was made from. */
 #include "fingerprint.h"
 
 #include <inttypes.h>

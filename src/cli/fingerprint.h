@@ -1,4 +1,4 @@
-/* fingerprint.h - what a result was made from, in one line that the result holds. */
+/* fingerprint.h - one line in each result that says what it was made from. */
 #ifndef CSREC_CLI_FINGERPRINT_H
 #define CSREC_CLI_FINGERPRINT_H
 
@@ -7,12 +7,12 @@
 #include "csrec.h"
 #include "text.h"
 
-/* A line begins with whether the result is whole: 1, or 0 of an interrupted one. */
+/* A line begins with 1 if the result is whole, 0 if the run was interrupted. */
 #define CLI_WHOLE "whole=1; "
 void cli_fingerprint_set_whole(char *text, bool whole);
 
-/* A line under construction. `known` turns false where contents cannot be told: of stdin, of pipes,
- * and of what cannot be read; such a line equals no other. */
+/* A line under construction. `known` becomes false if contents cannot be read again (stdin, pipes)
+ * or at all; such a line equals no other. */
 typedef struct cli_fingerprint {
     cli_text text;
     bool known;
@@ -22,7 +22,7 @@ enum { CLI_CONTENTS_ROOM = 96 };
 
 /* program: "cslearn gmm". */
 void cli_fingerprint_begin(cli_fingerprint *line, const char *program);
-/* Numbers read back as they are. A text of NULL and a path of NULL add nothing. */
+/* Numbers are written so that they read back exactly. NULL as text or path adds nothing. */
 void cli_fingerprint_text(cli_fingerprint *line, const char *name, const char *text);
 void cli_fingerprint_integer(cli_fingerprint *line, const char *name, int64_t value);
 void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value);
@@ -30,7 +30,7 @@ void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value)
 void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *path);
 /* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that is unknown. */
 void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]);
-/* What cli_contents_of gave. */
+/* The text that cli_contents_of returned. */
 void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const char *contents);
 /* The line, to be freed; NULL: out of memory. */
 char *cli_fingerprint_end(cli_fingerprint *line);
@@ -38,7 +38,7 @@ char *cli_fingerprint_end(cli_fingerprint *line);
 /* The line as a comment of HTML and SVG. */
 void cli_fingerprint_comment(FILE *file, const char *text);
 
-/* Whether the file at path is there and holds this line. */
+/* Whether the file at path exists and contains this line. */
 bool cli_fingerprint_is(const char *path, const char *text);
 
 #endif

@@ -85,7 +85,7 @@ static const glyph glyphs[] = {
 };
 /* clang-format on */
 
-/* A frame stands for what has no letter here. */
+/* A frame, for characters without a glyph. */
 static const unsigned char unknown[7] = {0x1F, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1F};
 
 int cli_font_drop(char character) {

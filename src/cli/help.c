@@ -6,8 +6,8 @@
 
 enum { WIDTH = 80, COLUMN = 26 };
 
-/* Prints text in words, lines broken before WIDTH and indented to `indent`; the cursor is at
- * `column`. A newline in the text starts a new line. */
+/* Prints text, wrapped before WIDTH and indented by `indent`; the cursor is at `column`. A newline
+ * in the text starts a new line. */
 static void wrap(const char *text, int column, int indent) {
     while (*text) {
         int length = (int)strcspn(text, " \n");

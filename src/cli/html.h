@@ -6,8 +6,8 @@
 
 #include "csrec.h"
 
-/* Any bytes as the text of an element or of a quoted attribute, in HTML and XML alike: markup is
- * escaped, what is no UTF-8 or no character of a text becomes U+FFFD. */
+/* Any bytes as the text of an element or of a quoted attribute, in HTML and in XML: markup is
+ * escaped; bytes that are not UTF-8 and characters that XML forbids become U+FFFD. */
 void cli_html_text(FILE *file, const char *text);
 
 /* src="data:image/png;base64,...". */

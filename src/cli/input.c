@@ -11,7 +11,7 @@ static csrec_status fail(csrec_error *error, csrec_status status, const char *pa
     return status;
 }
 
-/* Separates the channels' axis. Pictures always have one. */
+/* Splits off the axis of the channels, which pictures always have. */
 static csrec_status split_shape(const char *path, bool channels_last, cli_signal *signal,
                                 csrec_error *error) {
     csrec_shape shape = signal->values.shape;

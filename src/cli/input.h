@@ -14,8 +14,8 @@ typedef struct cli_signal {
     bool palette;
 } cli_signal;
 
-/* Reads a PNG or .npy; which one is told by its first byte. path "-" is stdin. channels_last: the
- * last axis of an array holds channels. */
+/* Reads a PNG or .npy, recognised by its first bytes. path "-" is stdin. channels_last: the last
+ * axis of an array is channels. */
 csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *signal,
                              csrec_error *error);
 void cli_signal_clear(cli_signal *signal);

@@ -1,4 +1,4 @@
-/* learn.h - learners: what cslearn does, one file each and a row of its table. */
+/* learn.h - learners: one file each, and a row of the table in cslearn.c. */
 #ifndef CSREC_CLI_LEARN_H
 #define CSREC_CLI_LEARN_H
 
@@ -10,14 +10,15 @@ typedef struct cli_learner {
     int (*run)(int argc, char **argv);
 } cli_learner;
 
-/* Of every learner: the model it writes. */
+/* An option of every learner. */
 #define CLI_MODEL_OUTPUT(struct_)                                                                  \
     {                                                                                              \
         .name = "output", .letter = 'o', .type = CLI_WRITE, .argument = "FILE",                    \
         .help = "Model file to write, .npz.", .offset = offsetof(struct_, output)                  \
     }
 
-/* Whether both files can be made; plot may be NULL. CLI_CONTINUE, or the exit code after a line. */
+/* Checks that both files can be created; plot may be NULL. CLI_CONTINUE, or the exit code after a
+ * message. */
 int cli_model_check(const cli_tool *tool, const char *output, const char *plot);
 
 /* The inputs as a model names them: paths, or names without folders; as many as there is room for.
@@ -31,11 +32,11 @@ typedef struct cli_model_files {
     csrec_status (*draw)(csrec_files *files, const char *path, const csrec_model *model,
                          csrec_error *error); /* adds the plot */
     bool no_sync;
-    const char *fingerprint; /* of the inputs and settings; NULL: there was no memory for it */
+    const char *fingerprint;       /* of the inputs and settings; NULL: out of memory */
     const char *source, *settings; /* texts of the model */
 } cli_model_files;
 
-/* Writes the model, its texts set, and the plot: both, or neither. */
+/* Sets the texts of the model and writes model and plot: both or neither. */
 csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error);
 
 extern const cli_learner cli_learn_conv, cli_learn_gmm, cli_learn_info, cli_learn_pca;

@@ -30,21 +30,22 @@ static const cli_option options[] = {
     {"lambda", 'l', CLI_REAL, "L", "Weight of the codes, black to white being 1 (default 0.005).",
      AT(lambda), .low = 1e-9, .high = 1e3},
     {"base", 0, CLI_REAL, "S",
-     "Pixels over which the layer left to no filter is smooth (default 8); 0: the mean.", AT(base),
-     .low = 0.0, .high = 64.0},
+     "Width in pixels of the smooth layer that is subtracted before filters are learned (default "
+     "8); 0: the mean.",
+     AT(base), .low = 0.0, .high = 64.0},
     {"iterations", 'i', CLI_INTEGER, "N", "Rounds of codes and filters (default 40).",
      AT(iterations), .low = 1, .high = 1e6},
     {"codings", 0, CLI_INTEGER, "N", "Steps on the codes in a round (default 5).", AT(codings),
      .low = 1, .high = 1e4},
     {"crop", 'c', CLI_INTEGER, "N",
-     "Of pictures larger than N x N take a part of that size, by the seed (default 256).", AT(crop),
-     .low = 16, .high = 65536},
+     "Learn from a random part of N x N of larger pictures (default 256).", AT(crop), .low = 16,
+     .high = 65536},
     {"mask", 'm', CLI_READ, "FILE",
-     "Only the non-zero pixels of this PNG or .npy are known, of every INPUT.", AT(mask)},
+     "For every INPUT, only pixels that are not zero in this PNG or .npy are known.", AT(mask)},
     {"resume", 'r', CLI_READ, "FILE",
-     "Go on from the filters of this model, which --output may replace.", AT(resume),
+     "Continue from the filters of this model, which --output may replace.", AT(resume),
      .may_alias = "output"},
-    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters into this PNG.", AT(plot)},
+    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this PNG.", AT(plot)},
     {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", AT(seed)},
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
@@ -57,14 +58,13 @@ static const cli_tool tool = {
     .brief = "Learns filters of a convolutional dictionary from pictures or samples of them.",
     .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
     .details =
-        "An INPUT is a picture, PNG or .npy, whose transparent pixels are unknown, or with --mask "
-        "the masked ones; or a measurement (.npz, .csv), of which only the samples are known. "
-        "Colour channels count as pictures of their own. The objective after each round is "
-        "in the model as `objective` and never rises. Ctrl-C writes the filters so far; --resume "
-        "goes on from them.\n"
+        "An INPUT is a picture, PNG or .npy, in which transparent pixels, or with --mask masked "
+        "pixels, are unknown; or a measurement (.npz, .csv), of which only the samples are "
+        "known. Each colour channel counts as a picture. The array `objective` of the model has "
+        "the objective after each round; it never rises. Ctrl-C writes the filters so far; "
+        "--resume continues from them.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM, with the "
-        "filters so far "
-        "written.",
+        "filters so far written.",
     .examples = "cslearn conv photo1.png photo2.png -o filters.npz --plot filters.png\n"
                 "cslearn conv scan.npz -o own.npz --filters 48 --size 12 # from its samples alone\n"
                 "cslearn conv photo*.png -o filters.npz --resume filters.npz --iterations 20\n"
@@ -120,7 +120,8 @@ static bool make_room(job *j) {
     return true;
 }
 
-/* An input: of a picture every pixel that is not transparent, of a measurement the samples. */
+/* Reads an input: the pixels of a picture that are not transparent, or the samples of a
+ * measurement. */
 typedef struct {
     csrec_shape shape;
     int64_t channels;
@@ -196,7 +197,7 @@ static csrec_status open_input(const job *j, const char *path, input *in, csrec_
     return CSREC_OK;
 }
 
-/* All inputs share a scale: the first one's. */
+/* All inputs must have the scale of the first. */
 static int read_input(job *j, const char *path) {
     input in = {0};
     csrec_error error;
@@ -208,8 +209,8 @@ static int read_input(job *j, const char *path) {
     if (j->n == 0) memcpy(j->scale, in.scale, sizeof j->scale);
     if (code == CLI_CONTINUE && (j->scale[0] != in.scale[0] || j->scale[1] != in.scale[1]))
         code = cli_failure(&tool,
-                           "%s: black and white are %g and %g, those of the inputs before %g and "
-                           "%g; learn from pictures of one scale",
+                           "%s: black and white are %g and %g, but %g and %g in the inputs "
+                           "before; learn from pictures of one scale",
                            path, in.scale[0], in.scale[1], j->scale[0], j->scale[1]);
     if (code == CLI_CONTINUE) code = add_pictures(j, path, &in);
     csrec_measurement_clear(&in.samples);
@@ -259,8 +260,8 @@ static int read_unchanged(job *j) {
         code = cli_failure(&tool, "out of memory");
     else if (strcmp(after, j->fingerprint) != 0)
         code = cli_failure(&tool,
-                           "%s: it, or a file that goes with it, changed while it was read; "
-                           "run again when it is written",
+                           "%s: it, or a file that belongs to it, changed while it was read; run "
+                           "again when it is complete",
                            j->a.inputs.text[0]);
     free(after);
     return code;

@@ -1,5 +1,5 @@
-/* learn_data.c - cuts pictures and arrays into the rows of a data matrix, read in pieces: only one
- * picture is in memory at a time, so inputs may be larger than it. */
+/* learn_data.c - cuts pictures and arrays into the rows of a data matrix. Only one picture is in
+ * memory at a time, so the inputs may be larger than memory. */
 #include "learn_data.h"
 
 #include <errno.h>
@@ -36,11 +36,10 @@ static csrec_status hold_picture(cli_data *d, const cli_data_file *file, int64_t
     int64_t count = file->entries / file->stored * file->channels;
     for (int64_t i = 0; i < count && !status; i++)
         if (!isfinite(d->picture[i]))
-            status =
-                refuse(error, CSREC_DATA,
-                       "%s: entry %lld of row or picture %lld is not finite, or no float is as "
-                       "large; leave that out (numpy.isfinite)",
-                       file->path, (long long)i, (long long)number);
+            status = refuse(error, CSREC_DATA,
+                            "%s: entry %lld of row or picture %lld is not finite or too large for "
+                            "float32; leave it out (numpy.isfinite)",
+                            file->path, (long long)i, (long long)number);
     if (!status) d->held = file->first_picture + number;
     return status;
 }
@@ -53,7 +52,7 @@ static void cut_patch(const cli_data *d, const cli_data_file *file, int64_t patc
                (size_t)(d->patch[1] * channels) * sizeof *to);
 }
 
-/* Patch `row` of all inputs, rows mostly ascending. */
+/* Reads patch `row` of all inputs; callers ask for mostly ascending rows. */
 static csrec_status read_row(cli_data *d, int64_t row, int *at, float *to, csrec_error *error) {
     while (row < d->files[*at].first_row) --*at;
     while (row >= d->files[*at].first_row + d->files[*at].rows) ++*at;
@@ -98,7 +97,7 @@ static int parse_patch(const cli_tool *tool, const cli_data_options *o, cli_data
     return CLI_CONTINUE;
 }
 
-/* Rows must be alike: of one shape (whole pictures), one number of channels, one scale. */
+/* All rows must have the same shape (whole pictures), number of channels and scale. */
 static csrec_status check_alike(const cli_data *d, const cli_data_file *file, csrec_error *error) {
     const cli_data_file *one = d->files;
     if (file->channels != one->channels)
@@ -106,12 +105,14 @@ static csrec_status check_alike(const cli_data *d, const cli_data_file *file, cs
                       file->path, (long long)file->channels, one->path, (long long)one->channels);
     if (file->scale[1] != one->scale[1])
         return refuse(error, CSREC_DATA,
-                      "%s: its values have another range than those of %s; learn from one kind",
+                      "%s: its values have another range than those of %s; learn from files of "
+                      "one range",
                       file->path, one->path);
     for (int a = 0; !d->patch[0] && a < CSREC_DIMS_MAX; a++)
         if (file->shape.dims != one->shape.dims || file->shape.dim[a] != one->shape.dim[a])
             return refuse(error, CSREC_DATA,
-                          "%s: is not of the size of %s; give --patch HxW, or aligned pictures",
+                          "%s: its size differs from that of %s; give --patch HxW, or pictures "
+                          "of one size",
                           file->path, one->path);
     if (d->patch[0] && file->patches == 0)
         return refuse(error, CSREC_DATA, "%s: is smaller than the patch; give a smaller --patch",
@@ -150,7 +151,7 @@ static csrec_status allocate(cli_data *d, csrec_error *error) {
     return status;
 }
 
-/* "" if they cannot be told. */
+/* "" if they are unknown. */
 static void take_contents(const cli_data *d, char text[CLI_CONTENTS_ROOM]) {
     const char **paths = malloc(((size_t)d->n_files + 1) * sizeof *paths);
     text[0] = '\0';
@@ -163,7 +164,7 @@ int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data) {
     char now[CLI_CONTENTS_ROOM];
     take_contents(data, now);
     if (strcmp(now, data->contents) == 0) return CLI_CONTINUE;
-    return cli_failure(tool, "%s: changed while it was learned from; run again when it is written",
+    return cli_failure(tool, "%s: changed while it was read; run again when it is complete",
                        data->source);
 }
 

@@ -1,11 +1,11 @@
-/* learn_data.h - what learners learn from: pictures and arrays as rows of a data matrix. */
+/* learn_data.h - the input of learners: pictures and arrays as rows of a data matrix. */
 #ifndef CSREC_CLI_LEARN_DATA_H
 #define CSREC_CLI_LEARN_DATA_H
 
 #include "fingerprint.h"
 #include "options.h"
 
-/* How a learner was told to cut its inputs; the fields of CLI_DATA_OPTIONS. */
+/* How to cut the inputs into rows; the fields of CLI_DATA_OPTIONS. */
 typedef struct cli_data_options {
     cli_operands inputs;
     const char *patch; /* "8x8"; NULL: whole pictures or rows */
@@ -20,7 +20,8 @@ typedef struct cli_data_options {
      .letter = 'p',                                                                                \
      .type = CLI_TEXT,                                                                             \
      .argument = "HxW",                                                                            \
-     .help = "Learn from all patches of this size, 8x8 or 8; else from whole pictures or rows.",   \
+     .help = "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "   \
+             "pictures or rows.",                                                                  \
      .offset = offsetof(arguments, member.patch)},                                                 \
         {.name = "stride",                                                                         \
          .letter = 's',                                                                            \
@@ -34,7 +35,7 @@ typedef struct cli_data_options {
          .letter = 'n',                                                                            \
          .type = CLI_INTEGER,                                                                      \
          .argument = "N",                                                                          \
-         .help = "Take this many of the patches or pictures at random, if there are more.",        \
+         .help = "Use this many patches or pictures, chosen at random, if there are more.",        \
          .offset = offsetof(arguments, member.most),                                               \
          .low = 1,                                                                                 \
          .high = 1e12},                                                                            \
@@ -50,7 +51,7 @@ typedef struct cli_data_options {
          .offset = offsetof(arguments, member.gray)},                                              \
     {                                                                                              \
         .name = "channels-last", .letter = 'c', .type = CLI_FLAG,                                  \
-        .help = "The last axis of a .npy holds channels, not space.",                              \
+        .help = "The last axis of a .npy is channels.",                                            \
         .offset = offsetof(arguments, member.channels_last)                                        \
     }
 
@@ -70,19 +71,19 @@ typedef struct cli_data {
     int64_t patch[2], stride;
 } cli_data;
 
-/* Adds the files of the inputs that are folders. */
+/* Adds to paths the files in the folders among the inputs. */
 void cli_data_add_paths(const cli_data_options *options, cli_paths *paths);
 
-/* Opens every input: PNG, folders of PNG and .npy, .npy. CLI_CONTINUE, or the exit code after a
- * line. cli_data_close after either. */
+/* Opens every input: PNG, .npy, and folders of them. CLI_CONTINUE, or the exit code after a
+ * message. Call cli_data_close after either. */
 int cli_data_open(const cli_tool *tool, const cli_data_options *options, cli_data *data);
 void cli_data_close(cli_data *data);
 
-/* After the work: CLI_CONTINUE if the files still hold what they held, else the exit code after a
- * line. */
+/* After the work: CLI_CONTINUE if the files have not changed, else the exit code after a message.
+ */
 int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data);
 
-/* What the data and the rows taken from them depend on. */
+/* Adds the settings on which the rows depend. */
 void cli_data_fingerprint(const cli_data *data, cli_fingerprint *line);
 
 #endif

@@ -83,14 +83,14 @@ csrec_status cli_data_files_list(const cli_data_options *options, cli_data_file 
     return status;
 }
 
-/* A folder that cannot be listed has its own message when it is opened. */
+/* If a folder cannot be listed, opening it reports the reason. */
 void cli_data_add_paths(const cli_data_options *options, cli_paths *paths) {
     csrec_error error;
     cli_data_file *files = NULL;
     int n = 0;
     (void)cli_data_files_list(options, &files, &n, &error);
     for (int i = 0; i < n; i++) {
-        cli_paths_add(paths, &(cli_path){.path = files[i].path}); /* reading twice is no fault */
+        cli_paths_add(paths, &(cli_path){.path = files[i].path}); /* a file may be named twice */
         free(files[i].path);
     }
     free(files);
@@ -117,12 +117,12 @@ static csrec_status open_picture(cli_data_file *file, csrec_error *error) {
     file->stored = image.pixels.shape.dim[2];
     file->entries = image.pixels.count;
     file->pictures = 1;
-    file->scale[1] = 255.0; /* of any bits: all are put on one scale */
+    file->scale[1] = 255.0; /* any number of bits: values are scaled to 0 .. 255 */
     csrec_image_clear(&image);
     return status;
 }
 
-/* A row of the file is a picture, or a line of the one picture that [height, width] is. */
+/* A row of the file is a picture, or a line if the file is one picture [height, width]. */
 static csrec_status open_array(cli_data_file *file, const cli_data_options *o, csrec_error *error) {
     csrec_shape row;
     csrec_status status =
@@ -132,8 +132,8 @@ static csrec_status open_array(cli_data_file *file, const cli_data_options *o, c
     bool single = o->patch && axes == 1;
     if (axes < 0 || (o->patch && axes != 2 && !single))
         return refuse(error, CSREC_DATA, file->path,
-                      "patches are cut from [height, width] or [pictures, height, width], each "
-                      "with an axis for channels under --channels-last");
+                      "patches need an array [height, width] or [pictures, height, width], with "
+                      "a further axis for channels under --channels-last");
     file->stored = o->channels_last ? row.dim[axes] : 1;
     file->rows_each = single ? file->rows_data.m : 1;
     file->pictures = file->rows_data.m / file->rows_each;
@@ -151,7 +151,7 @@ csrec_status cli_data_file_open(cli_data_file *file, const cli_data_options *opt
     csrec_status status = array ? open_array(file, options, error) : open_picture(file, error);
     if (status) return status;
     if (options->gray && file->stored != 1 && file->stored != 3)
-        return refuse(error, CSREC_DATA, file->path, "--gray is for 3 channels");
+        return refuse(error, CSREC_DATA, file->path, "--gray needs 3 channels");
     file->channels = options->gray ? 1 : file->stored;
     file->height = file->shape.dim[0];
     file->width = file->shape.dims > 1 ? file->shape.dim[1] : 1;
@@ -179,7 +179,7 @@ static csrec_status read_picture(const cli_data_file *file, float *to, csrec_err
     if (status) return status;
     double unit = 255.0 / (double)((1 << image.bits) - 1);
     if (image.pixels.count != file->entries)
-        status = refuse(error, CSREC_FILE, file->path, "has changed while it was read");
+        status = refuse(error, CSREC_FILE, file->path, "changed while it was read");
     for (int64_t i = 0; i < image.pixels.count && !status; i++)
         to[i] = (float)(unit * csrec_array_value(&image.pixels, i));
     csrec_image_clear(&image);

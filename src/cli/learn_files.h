@@ -19,7 +19,7 @@ typedef struct cli_data_file {
     int64_t patches, across, rows, first_row, first_picture; /* by learn_data.c */
 } cli_data_file;
 
-/* The inputs with folders replaced by their .png and .npy files, by name. */
+/* The inputs, with folders replaced by their .png and .npy files, sorted by name. */
 csrec_status cli_data_files_list(const cli_data_options *options, cli_data_file **files, int *count,
                                  csrec_error *error);
 
@@ -27,7 +27,7 @@ csrec_status cli_data_file_open(cli_data_file *file, const cli_data_options *opt
                                 csrec_error *error);
 void cli_data_file_close(cli_data_file *file);
 
-/* Picture `number` of the file, channels fastest; to has room for file->entries. */
+/* Reads picture `number` of the file, channels fastest, into to [file->entries]. */
 csrec_status cli_data_file_picture(const cli_data_file *file, int64_t number, bool gray, float *to,
                                    csrec_error *error);
 

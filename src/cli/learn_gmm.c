@@ -33,22 +33,23 @@ static const cli_option options[] = {
     {"components", 'k', CLI_INTEGER, "K", "Gaussians in the mixture (default 20).", AT(components),
      .low = 1, .high = 4096},
     {"start", 0, CLI_CHOICE, "NAME",
-     "Where the rounds start: clusters of the data (default), or edges of K - 1 directions and "
-     "cosines, for gray patches.",
+     "Start of the rounds: clusters of the data (default), or, for gray patches, edges of K - 1 "
+     "directions and cosines.",
      AT(start), .choice = start_name},
-    {"rounds", 'r', CLI_INTEGER, "R", "At most so many rounds (default 50).", AT(rounds), .low = 1,
-     .high = 100000},
+    {"rounds", 'r', CLI_INTEGER, "R", "Maximum number of rounds (default 50).", AT(rounds),
+     .low = 1, .high = 100000},
     {"tolerance", 'e', CLI_REAL, "E",
-     "Stop when a round raises the mean log-likelihood by less (default 0.005).", AT(tolerance),
-     .low = 1e-12, .high = 1e9},
+     "Stop when a round raises the mean log-likelihood by less than this (default 0.005).",
+     AT(tolerance), .low = 1e-12, .high = 1e9},
     {"least", 0, CLI_REAL, "V",
      "Least variance of a Gaussian in any direction (default 1e-4 of the data's mean variance).",
      AT(least), .low = 1e-300, .high = 1e300},
-    {"fresh", 'f', CLI_FLAG, NULL, "Start over, whatever an interrupted run has left.", AT(fresh)},
+    {"fresh", 'f', CLI_FLAG, NULL, "Start over, even if an interrupted run can be continued.",
+     AT(fresh)},
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
-    {"verbose", 'v', CLI_FLAG, NULL, "Tell the log-likelihood of each round on stderr.",
+    {"verbose", 'v', CLI_FLAG, NULL, "Report the log-likelihood of each round on stderr.",
      AT(verbose)},
     CLI_QUIET(arguments),
     CLI_STANDARD};
@@ -75,13 +76,13 @@ static const cli_tool tool = {
     .brief = "Learns a mixture of Gaussians of patches, pictures, or rows.",
     .synopsis = "INPUT... -o MODEL.npz --patch 8x8 [OPTION...]",
     .details =
-        "An INPUT is a PNG, a .npy [m, ...] of m pictures or rows, or a folder of both. Of more "
-        "than 200000 patches that many are taken at random, unless --most says otherwise.\n"
-        "Each round is expectation maximisation over all of them; the log-likelihood never falls. "
-        "After each the mixture so far is in MODEL.npz.state; a run that was interrupted goes on "
-        "from there when the same command is given again, and comes to the same model.\n"
-        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM "
-        "(the state is kept).",
+        "An INPUT is a PNG, a .npy [m, ...] of m pictures or rows, or a folder of both. At most "
+        "200000 patches, chosen at random, are used; --most changes that.\n"
+        "Each round is a step of expectation maximisation over all patches; the log-likelihood "
+        "never falls. After each round the mixture is saved in MODEL.npz.state. After an "
+        "interruption the same command continues from there and gives the same model.\n"
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (the state "
+        "is kept).",
     .examples = "cslearn gmm photos/ -o photos.npz --patch 8x8 --gray\n"
                 "cslearn gmm photo.png -o photo.npz -p 8 --stride 1 -k 40 --seed 7 --verbose\n"
                 "csrecover scan.npz --model photos.npz -o photo.png",
@@ -131,7 +132,7 @@ static csrec_status keep_round(const csrec_model *model, void *context, csrec_er
     return status;
 }
 
-/* What a round depends on: --rounds and --tolerance say only when it is the last. */
+/* The settings that a round depends on; --rounds and --tolerance only decide which is the last. */
 static char *fingerprint_of(const arguments *a, const cli_data *data, bool *known) {
     cli_fingerprint line;
     cli_fingerprint_begin(&line, tool.name);
@@ -145,7 +146,7 @@ static char *fingerprint_of(const arguments *a, const cli_data *data, bool *know
     return text;
 }
 
-/* What an interrupted run has left, if it is of this one. */
+/* Reads the state of an interrupted run, if its inputs and settings are those of this run. */
 static int find_state(const job *j, csrec_model **from) {
     csrec_error error;
     *from = NULL;
@@ -154,11 +155,11 @@ static int find_state(const job *j, csrec_model **from) {
         return cli_failure(&tool, "%s; start over with --fresh", error.text);
     if (j->known && cli_fingerprint_is(j->state, j->fingerprint)) {
         if (!j->a->quiet)
-            cli_note(&tool, "%s: goes on after round %lld", j->state,
+            cli_note(&tool, "%s: continues after round %lld", j->state,
                      (long long)csrec_model_array(*from, "log_likelihood")->count);
         return CLI_CONTINUE;
     }
-    return cli_failure(&tool, "%s: is of other inputs or settings; start over with --fresh",
+    return cli_failure(&tool, "%s: has other inputs or settings; start over with --fresh",
                        j->state);
 }
 
@@ -225,7 +226,7 @@ static int learn(job *j, const csrec_model *from) {
     cli_progress_finish(&j->progress);
     if (status) return cli_failure(&tool, "%s", error.text);
     if (stopped) {
-        cli_note(&tool, "interrupted: the same command goes on after the last whole round");
+        cli_note(&tool, "interrupted: the same command continues after the last complete round");
         return CLI_INTERRUPTED;
     }
     int code = deliver(j, model);

@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"energy", 'e', CLI_REAL, "E",
      "Keep the components that hold this share of the variance (default 0.99, or all K).",
      AT(energy), .low = 1e-6, .high = 1.0},
-    {"plot", 0, CLI_WRITE, "FILE", "Draw the mean and the components into this PNG.", AT(plot)},
+    {"plot", 0, CLI_WRITE, "FILE", "Draw the mean and the components as this PNG.", AT(plot)},
     CLI_THREADS(arguments),
     CLI_BACKEND(arguments),
     CLI_NO_SYNC(arguments),
@@ -46,14 +46,14 @@ static const cli_tool tool = {
     .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
     .details =
         "An INPUT is a PNG, a .npy [m, ...] of m pictures or rows, or a folder of both. Without "
-        "--patch all pictures must be of one size, aligned like faces; with it the patches of all "
-        "pictures are taken, and a .npy may also be one picture. Data are read twice in pieces: "
-        "files may be larger than memory, unless there are fewer rows than pixels. Values of PNG "
-        "are put on the scale 0 to 255, which the model tells csrecover.\n"
-        "With --backend cuda covariance and eigenvectors are found on a GPU, the latter by "
-        "cuSOLVER; auto does so where it is sooner done. The model says what was taken.\n"
-        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM "
-        "(nothing is written).",
+        "--patch all pictures must have one size and be aligned, like faces. With it, patches of "
+        "all pictures are used, and a .npy may also be one picture. Data are read twice in "
+        "pieces, so files may be larger than memory, unless there are fewer rows than pixels. "
+        "PNG values are scaled to 0 to 255; the model records this for csrecover.\n"
+        "With --backend cuda, covariance and eigenvectors (by cuSOLVER) are computed on a GPU; "
+        "auto does so if it is faster. The model records the backend.\n"
+        "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (nothing "
+        "is written).",
     .examples = "cslearn pca faces/ -o faces.npz --components 200\n"
                 "cslearn pca faces.npy -o faces.npz --energy 0.98 --plot faces.png\n"
                 "cslearn pca photo.png -o patches.npz --patch 8x8 --stride 2\n"

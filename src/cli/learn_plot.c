@@ -47,7 +47,7 @@ static void draw_all(sheet *s, const csrec_model *model, int64_t count) {
     }
 }
 
-/* Room for `count` vectors. */
+/* A sheet for `count` vectors. */
 static csrec_status open_sheet(sheet *s, int64_t count, const char *path, csrec_error *error) {
     s->image.bits = 8;
     s->zoom = s->height < 32 ? 32 / s->height : 1;
@@ -57,7 +57,7 @@ static csrec_status open_sheet(sheet *s, int64_t count, const char *path, csrec_
                          {GAP + lines * (s->height * s->zoom + GAP),
                           GAP + s->columns * (s->width * s->zoom + GAP), s->channels}};
     csrec_status status = csrec_array_create(CSREC_U8, &shape, &s->image.pixels);
-    if (status) snprintf(error->text, sizeof error->text, "%s: no memory to draw it", path);
+    if (status) snprintf(error->text, sizeof error->text, "%s: out of memory for the plot", path);
     return status;
 }
 
@@ -75,7 +75,7 @@ csrec_status cli_plot_components(csrec_files *files, const char *path, const csr
     int64_t channels = (int64_t)csrec_array_value(csrec_model_array(model, "channels"), 0);
     if (extents->count != 2 || (channels != 1 && channels != 3)) {
         snprintf(error->text, sizeof error->text,
-                 "%s: only 2-D components of 1 or 3 channels can be drawn; leave out --plot", path);
+                 "%s: only 2-D components of 1 or 3 channels can be drawn; omit --plot", path);
         return CSREC_UNSUPPORTED;
     }
     const int64_t *size = extents->data;

@@ -7,7 +7,7 @@
 #include "roff.h"
 #include "text.h"
 
-/* Arrays of a measurement file, for FILES. tests/docs holds the handbook's table against it. */
+/* Arrays of a measurement file, for FILES. tests/docs compares the handbook's table with them. */
 static const struct {
     const char *name, *type, *meaning;
 } arrays[] = {
@@ -17,7 +17,7 @@ static const struct {
     {"index", "int64/uint64 [N]", "flat C-order position of each sample, any order, no repeats"},
     {"mask", "bool/uint8, the signal's shape",
      "instead of shape and index: y lists its true entries in C order"},
-    {"seed, pattern, count", "scalars", "instead of index: positions drawn again, nothing stored"},
+    {"seed, pattern, count", "scalars", "instead of index: the reader draws the positions again"},
     {"sigma", "float", "optional: standard deviation of the noise, in units of y"},
     {"scale", "float [2]",
      "optional: the values of black and white for picture output, e.g. 0, 255"},
@@ -42,7 +42,7 @@ static void print_option(const cli_option *option) {
     printf("\n");
 }
 
-/* The paragraph of the details that tells the exit codes. */
+/* The paragraph of the details that lists the exit codes. */
 static const char EXIT[] = "Exit code: ";
 
 static void print_details(const char *details) {
@@ -57,7 +57,7 @@ static void print_details(const char *details) {
     }
 }
 
-/* The command that tells most of them speaks for all. */
+/* For a program, the command that lists the most exit codes. */
 static const char *exit_codes(const cli_program *program) {
     const char *most = "";
     for (int c = 0; c < program->n_commands; c++) {
@@ -82,8 +82,8 @@ static void print_exit_codes(const char *text) {
     }
 }
 
-/* What the commands list; taken before the page begins, so that no half of one is printed. false:
- * out of memory. */
+/* The output of the commands' --list, stored before the page begins so that a failure prints
+ * nothing. false: out of memory. */
 static bool take_listings(const cli_program *program, cli_text *text) {
     if (!cli_text_open(text)) return false;
     for (int c = 0; c < program->n_commands; c++)
@@ -97,7 +97,7 @@ static void print_synopsis(const cli_tool *tool) {
     printf("\n");
 }
 
-/* A program of one command describes that; else each command is a part of OPTIONS. */
+/* A program of one command is described by it; otherwise each command is a part of OPTIONS. */
 static void print_commands(const cli_program *program) {
     bool single = cli_program_is_tool(program);
     printf(".SH DESCRIPTION\n");
@@ -119,12 +119,12 @@ static void print_files(void) {
     printf(".SH FILES\n.PP\nA measurement file is a NumPy .npz with these arrays:\n");
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         printf(".TP\n\\fB%s\\fR (%s)\n%s\n", arrays[i].name, arrays[i].type, arrays[i].meaning);
-    printf(
-        ".PP\nAlso read: a PNG with transparent pixels, which are the unknown ones; a PNG with a "
-        "mask; and a CSV of coordinates and values.\n");
+    printf(".PP\n"
+           "Also read: a PNG in which transparent pixels are unknown; a PNG with a mask; and a CSV "
+           "of coordinates and values.\n");
 }
 
-/* Every other program of the build, from the list that CMake gives. */
+/* The other programs of the build, from the list that CMake defines. */
 static void print_see_also(const cli_program *program) {
     char names[] = CSREC_TOOL_NAMES;
     printf(".SH SEE ALSO\n.PP\n");

@@ -1,4 +1,4 @@
-/* options.c - parses a command line by a tool's table. */
+/* options.c - parses a command line by the tool's table. */
 #include "alias.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A message stays one line, whatever bytes a file name brings. */
+/* A message stays on one line, whatever bytes a file name has. */
 static void print_line(const cli_tool *tool, const char *format, va_list values) {
     char text[1024];
     vsnprintf(text, sizeof text, format, values);
@@ -94,7 +94,7 @@ static int store_seed(const cli_tool *tool, const cli_option *option, const char
     bool hexadecimal = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
     errno = 0;
     unsigned long long number = strtoull(value, &end, hexadecimal ? 16 : 10);
-    /* strtoull takes a sign and leading spaces; a seed has neither. */
+    /* strtoull accepts a sign and leading spaces; a seed has neither. */
     if (errno || end == value || *end != '\0' || value[0] < '0' || value[0] > '9')
         return wrong_value(tool, option, value, "a whole number from 0 to 2^64 - 1");
     *to = number;
@@ -116,7 +116,7 @@ static int store_choice(const cli_tool *tool, const cli_option *option, const ch
 }
 
 int cli_lost(const cli_tool *tool) {
-    return cli_failure(tool, "stdout: cannot be written; check where it goes");
+    return cli_failure(tool, "stdout: cannot be written; check its destination");
 }
 
 int cli_told(const cli_tool *tool) {
@@ -178,7 +178,7 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
     return CLI_CONTINUE;
 }
 
-/* The words of the command line not looked at yet. */
+/* The words of the command line that are not parsed yet. */
 typedef struct {
     int argc, at;
     char **argv;
@@ -194,7 +194,7 @@ static int take(const cli_tool *tool, const cli_option *option, const char *atta
                          option->argument, tool->name);
     bool text = option->type == CLI_TEXT || option->type == CLI_READ || option->type == CLI_WRITE;
     if (text && !*value)
-        return cli_usage(tool, "--%s needs a value, %s, and was given an empty one", option->name,
+        return cli_usage(tool, "--%s needs a value, %s, but the value is empty", option->name,
                          option->argument);
     return store(tool, option, value, w->arguments);
 }
@@ -250,8 +250,8 @@ static bool has_operand(const cli_tool *tool, void *arguments) {
     return tool->many ? ((cli_operands *)operand)->n > 0 : *(const char **)operand != NULL;
 }
 
-/* A descriptor below 3 that came closed would be given to the next file that is opened, and take
- * what is printed. One that fails both reading stdin and writing stdout stands in for it. */
+/* If a descriptor below 3 is closed at the start, the next opened file would get it and receive
+ * what is printed. A descriptor that fails reading and writing takes its place. */
 static void fill_standard_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
@@ -259,7 +259,7 @@ static void fill_standard_streams(void) {
 
 int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments) {
     fill_standard_streams();
-    signal(SIGXFSZ, SIG_IGN); /* a full quota is then a failed write, with its own message */
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then a failed write, with its own message */
     words w = {argc, 1, argv, arguments};
     bool options = true;
     int code = CLI_CONTINUE;

@@ -1,7 +1,9 @@
-/* options.h - command lines: one table of options a tool, which parses and prints the help.
+/* options.h - command lines: each tool has one table of options, which parses them and prints the
+ * help.
  *
  * Exit codes of every tool: 0 done, 1 failure (one line on stderr), 2 wrong usage (one line),
- * 130 interrupted, with the best so far written; 143 by SIGTERM, 129 by SIGHUP (cli_exit_code). */
+ * 130 interrupted, with the best result so far written; 143 by SIGTERM, 129 by SIGHUP
+ * (cli_exit_code). */
 #ifndef CSREC_CLI_OPTIONS_H
 #define CSREC_CLI_OPTIONS_H
 
@@ -20,13 +22,13 @@ typedef enum cli_type {
     CLI_SEED,    /* uint64_t, decimal or 0x */
     CLI_REAL,    /* double, finite, low .. high */
     CLI_CHOICE,  /* int, number of the name in choice */
-    CLI_DEVICES, /* lists backends and devices, and ends */
-    CLI_TEXTS,   /* cli_texts: may be given again and again */
-    CLI_LISTING, /* prints the tool's listing and ends */
+    CLI_DEVICES, /* lists backends and devices, then exits */
+    CLI_TEXTS,   /* cli_texts: may be repeated */
+    CLI_LISTING, /* prints the tool's list, then exits */
     CLI_HELP,
     CLI_VERSION,
-    CLI_MAN,       /* prints the manual page and ends */
-    CLI_COMPLETION /* prints the completion of the shell named and ends */
+    CLI_MAN,       /* prints the manual page, then exits */
+    CLI_COMPLETION /* prints the completion for a shell, then exits */
 } cli_type;
 
 enum { CLI_TEXTS_MOST = 32 };
@@ -44,14 +46,14 @@ typedef struct cli_operands {
 
 typedef struct cli_option {
     const char *name; /* long name without -- */
-    char letter;      /* short twin, 0: none */
+    char letter;      /* short name; 0: none */
     cli_type type;
-    /* The value's name in the help; NULL for flags. FILE and FOLDER are completed as such by the
-     * shell, and words with | between them as these. */
+    /* The value's name in the help; NULL for flags. Shells complete FILE and FOLDER as such, and
+     * words separated by | as these words. */
     const char *argument;
     const char *help;
-    size_t offset;                /* of the field in the tool's argument structure */
-    size_t given;                 /* of a bool set when the option is given; 0: none */
+    size_t offset;                /* offset of the field in the tool's structure of arguments */
+    size_t given;                 /* offset of a bool that is set if the option is given; 0: none */
     double low, high;             /* CLI_INTEGER, CLI_REAL: inclusive */
     const char *(*choice)(int i); /* CLI_CHOICE: name i, NULL past the end */
     const char *(*key)(int i);    /* of a KEY=VALUE: name i, NULL past the end */
@@ -75,18 +77,19 @@ const char *cli_backend_name(int i);
          .help = "Print the manual page (to be piped into man -l -) and exit."},                   \
     {                                                                                              \
         .name = "completion", .type = CLI_COMPLETION, .argument = "SHELL",                         \
-        .help = "Print what completes this tool's options in a shell and exit.",                   \
+        .help = "Print the completion of this tool's options for a shell and exit.",               \
         .choice = cli_shell_name                                                                   \
     }
 
-/* Rows that several tools have, whose fields are members of the tool's `struct_` of arguments. */
+/* Rows of several tools; their fields are members of the tool's structure of arguments, `struct_`.
+ */
 #define CLI_THREADS(struct_)                                                                       \
     {                                                                                              \
         .name = "threads", .letter = 't', .type = CLI_INTEGER, .argument = "T",                    \
-        .help = "Threads, 0 for all cores (default). The result does not depend on it.",           \
+        .help = "Threads; 0 for all cores (default). The result does not depend on it.",           \
         .offset = offsetof(struct_, threads), .low = 0, .high = 4096                               \
     }
-/* An int, -1 where it is not given. */
+/* An int; -1 if it is not given. */
 #define CLI_BACKEND(struct_)                                                                       \
     {                                                                                              \
         .name = "backend", .letter = 'b', .type = CLI_CHOICE, .argument = "NAME",                  \
@@ -101,7 +104,7 @@ const char *cli_backend_name(int i);
 #define CLI_NO_SYNC(struct_)                                                                       \
     {                                                                                              \
         .name = "no-sync", .type = CLI_FLAG,                                                       \
-        .help = "Do not wait until files are on the disk (fsync): sooner done, but a power cut "   \
+        .help = "Do not wait until files are on the disk (fsync): faster, but a power cut "   \
                 "may lose what was just written.",                                                 \
         .offset = offsetof(struct_, no_sync)                                                       \
     }
@@ -123,7 +126,7 @@ typedef struct cli_tool {
     void (*listing)(FILE *out); /* of CLI_LISTING */
     size_t operand; /* offset of a const char *, the one operand; `many`: of cli_operands */
     bool many;      /* one operand or more */
-    /* Adds the paths that follow from the arguments but are not themselves given; NULL: none. */
+    /* Adds paths that follow from the arguments; NULL: there are none. */
     void (*paths)(const void *arguments, cli_paths *paths);
 } cli_tool;
 
@@ -136,19 +139,19 @@ int cli_usage(const cli_tool *tool, const char *format, ...) __attribute__((form
 int cli_failure(const cli_tool *tool, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* CLI_FAILURE with the line for a stdout that took not all; CLI_DONE if it took what was printed.
+/* CLI_FAILURE with a message if a write to stdout failed, else CLI_DONE.
  */
 int cli_lost(const cli_tool *tool);
 int cli_told(const cli_tool *tool);
 
-/* The same line for what is no error. */
+/* The same for a note that is not an error. */
 void cli_note(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The help text (help.c). */
 void cli_help(const cli_tool *tool);
 
-/* A program of several commands, each a tool with options of its own. Manual pages and completions
- * are made of it; a tool by itself is a program of one command, which has the program's name. */
+/* A program of several commands, each a tool with its own options. Manual pages and completions are
+ * made from it. A single tool is a program of one command with the program's name. */
 typedef struct cli_program {
     const char *name, *brief;
     const cli_tool *const *commands;
@@ -157,15 +160,15 @@ typedef struct cli_program {
 
 bool cli_program_is_tool(const cli_program *program);
 
-/* The word of the command line that chooses a command; "" in a program of one. */
+/* The word that chooses a command; "" in a program of one command. */
 const char *cli_command_word(const cli_program *program, int command);
 
 /* Finds the command that argv[1] names: CLI_CONTINUE and *command, to be parsed from argv[1] on; or
- * the code to exit with, after --help, --version, --man, --completion or one line on stderr. */
+ * the exit code, after --help, --version, --man, --completion or a message on stderr. */
 int cli_program_parse(const cli_program *program, int argc, char **argv, int *command);
 
-/* On stdout: the manual page (man.c), and what a shell completes with (completion.c). cli_man
- * returns the code to exit with. */
+/* On stdout: the manual page (man.c) and the shell completion (completion.c). cli_man returns the
+ * exit code. */
 int cli_man(const cli_program *program);
 void cli_completion(const cli_program *program, int shell);
 

@@ -57,7 +57,7 @@ int cli_output_check(const cli_tool *tool, const char *path) {
     if (!folder) return cli_failure(tool, "%s: out of memory", path);
     int code = CLI_CONTINUE;
     if (access(folder, W_OK | X_OK) != 0)
-        code = cli_failure(tool, "%s: its folder cannot be written: %s; choose another", path,
+        code = cli_failure(tool, "%s: its folder is not writable: %s; choose another", path,
                            strerror(errno));
     free(folder);
     if (code == CLI_CONTINUE) csrec_files_sweep(path);
@@ -82,13 +82,13 @@ const char *cli_signal_refusal(const csrec_format *format, const csrec_measureme
     const char *reason = csrec_format_refusal(format, &measurement->shape, measurement->channels);
     if (reason) return reason;
     if (cli_format_has(format, CSREC_USE_PICTURE) && tones->scale[0] == tones->scale[1])
-        return "no array 'scale' tells which values are black and white; give --scale LOW,HIGH or "
-               "write .npy";
+        return "the file has no array 'scale' with the values of black and white; give --scale "
+               "LOW,HIGH or write .npy";
     return NULL;
 }
 
 static csrec_status fail_memory(const char *path, csrec_error *error) {
-    snprintf(error->text, sizeof error->text, "%s: no memory to write it", path);
+    snprintf(error->text, sizeof error->text, "%s: out of memory", path);
     return CSREC_MEMORY;
 }
 
@@ -118,8 +118,8 @@ static csrec_status write_picture(csrec_files *files, const char *path, const cs
     return status;
 }
 
-/* 24 bits of significand are enough for values that come from 16-bit or float32 samples, but a
- * float32 cannot hold what overshoots its range. */
+/* 24 bits of significand are enough for values from 16-bit or float32 samples, unless they exceed
+ * the range of float32. */
 static csrec_dtype array_type(csrec_dtype samples, int64_t n, const double *signal) {
     if (csrec_dtype_size(samples) > 2 && samples != CSREC_F32) return CSREC_F64;
     for (int64_t i = 0; i < n; i++)

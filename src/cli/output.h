@@ -1,4 +1,4 @@
-/* output.h - what the tools write: formats by name, early checks, pictures from recovered values.
+/* output.h - output files: formats by name, early checks, pictures from recovered values.
  */
 #ifndef CSREC_CLI_OUTPUT_H
 #define CSREC_CLI_OUTPUT_H
@@ -22,14 +22,14 @@ cli_ending cli_ending_of(const csrec_format *format);
 int cli_ending_refuse(const cli_tool *tool, const char *option, const char *path, int use,
                       const char *also);
 
-/* path is "-"; NULL is not. */
+/* Whether path is "-"; false for NULL. */
 bool cli_is_dash(const char *path);
 
-/* A name that ends in / is a folder's, whether it is there or not. */
+/* A name that ends in / is a folder, even if it does not exist yet. */
 bool cli_is_folder(const char *path);
 
-/* CLI_CONTINUE if a file can be made at path ("-": always), else CLI_FAILURE after its line. Asked
- * before any work; what killed runs have left in its folder is removed. */
+/* CLI_CONTINUE if a file can be created at path ("-": always), else CLI_FAILURE after a message.
+ * Called before any work; removes temporary files of killed runs from its folder. */
 int cli_output_check(const cli_tool *tool, const char *path);
 
 /* How values become a picture: black and white, and bits a sample. */
@@ -38,8 +38,8 @@ typedef struct cli_tones {
     int bits;        /* 8 or 16 */
 } cli_tones;
 
-/* The measurement's scale, else the range of its integer type; 16 bits where that has more than
- * 256 steps or the samples were 16-bit. */
+/* The measurement's scale, else the range of its integer type; 16 bits if that has more than 256
+ * steps or the samples have 16 bits. */
 cli_tones cli_tones_of(const csrec_measurement *measurement);
 
 /* NULL if signals of the measurement can be written in the format, else the reason and the remedy.

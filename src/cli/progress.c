@@ -11,11 +11,11 @@
 
 enum { BAR = 16, LINE = 256 };
 
-/* A signal handler can reach nothing but this: the number of the first signal, or 0. */
+/* The number of the first signal, or 0; a signal handler may access nothing else. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number) {
-    if (interrupted) { /* as if nobody had taken the signal over, once this returns */
+    if (interrupted) { /* the default action, after this returns */
         signal(number, SIG_DFL);
         raise(number);
     }
@@ -43,12 +43,13 @@ static void take_signals(void) {
     action.sa_handler = interrupt;
     action.sa_flags = SA_RESTART;
     for (int i = 0; i < 3; i++) {
-        /* nohup stays what it is; a shell starts what runs in the background deaf to Ctrl-C. */
+        /* Keeps ignored signals ignored: nohup ignores SIGHUP, and a shell ignores Ctrl-C for
+         * background jobs. */
         bool deaf = numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 &&
                     before.sa_handler == SIG_IGN;
         if (!deaf) sigaction(numbers[i], &action, NULL);
     }
-    signal(SIGPIPE, SIG_IGN); /* a failed write, which leaves no temporary behind */
+    signal(SIGPIPE, SIG_IGN); /* a failed write, which removes its temporary file */
 }
 
 void cli_progress_start(cli_progress *progress, bool quiet) {
@@ -64,8 +65,8 @@ void cli_progress_next(cli_progress *progress, const char *label, double goal) {
     progress->goal = goal;
 }
 
-/* A pursuit's count of iterations has no end that is known; its residual falls towards the goal
- * about exponentially. */
+/* The number of iterations of a pursuit is not known; its residual falls towards the goal about
+ * exponentially. */
 static double share_of(const cli_progress *progress, const csrec_progress *now) {
     double share = now->total > 0 ? (double)now->done / (double)now->total : 0.0;
     if (progress->goal > 0.0 && now->residual > 0.0 && now->residual < 1.0)
@@ -83,7 +84,7 @@ static void put_time(char *text, size_t size, double seconds) {
         snprintf(text, size, "%.1f h", seconds / 3600.0);
 }
 
-/* 870 it/s, 12.3k it/s, 1.2M it/s; where grids or samples are counted, of those. */
+/* 870 it/s, 12.3k it/s, 1.2M it/s; or grids or samples a second. */
 static void put_rate(char *text, size_t size, double rate, const char *stage) {
     const char *what = stage && strstr(stage, "grids")     ? "grids"
                        : stage && strstr(stage, "samples") ? "samples"
@@ -108,7 +109,7 @@ static void append_bar(char line[LINE], double share) {
     append(line, text);
 }
 
-/* Without a known end there is a count instead of a bar, and no time left. */
+/* If the end is not known, a count replaces the bar and the time left. */
 static void compose(const cli_progress *progress, const csrec_progress *now, double seconds,
                     char line[LINE]) {
     char text[64], time[32];
@@ -138,7 +139,7 @@ static void compose(const cli_progress *progress, const csrec_progress *now, dou
     }
 }
 
-/* A line longer than the terminal would leave its first row behind. */
+/* A line longer than the terminal would leave its first row on the screen. */
 static int columns(void) {
     struct winsize size;
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) return size.ws_col - 1;

@@ -17,8 +17,8 @@ static csrec_status check_shape(const char *path, const csrec_measurement *measu
         measurement->channels == truth->channels)
         return CSREC_OK;
     snprintf(error->text, sizeof error->text,
-             "%s: its shape is %s with %lld channels, the measurement's %s with %lld; give the "
-             "signal that was sampled",
+             "%s: its shape is %s with %lld channels, that of the measurement is %s with %lld; "
+             "give the signal that was sampled",
              path, cli_shape_text(b, has), (long long)truth->channels, cli_shape_text(a, needs),
              (long long)measurement->channels);
     return CSREC_DATA;

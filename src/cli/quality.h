@@ -1,4 +1,4 @@
-/* quality.h - how near a recovered signal is to the truth. */
+/* quality.h - PSNR and SSIM of a recovered signal against the truth. */
 #ifndef CSREC_CLI_QUALITY_H
 #define CSREC_CLI_QUALITY_H
 
@@ -6,13 +6,12 @@
 
 typedef struct cli_quality {
     double psnr; /* dB, of the values of all channels together; infinity if equal */
-    double ssim; /* mean over channels; not a number where it is not defined: not 2-D, or below
-                    11 x 11 */
+    double ssim; /* mean over channels; NaN if it is not defined: not 2-D, or below 11 x 11 */
     double peak;
 } cli_quality;
 
-/* Reads the truth, a PNG or .npy of the measurement's shape and channels, into values [entries *
- * channels]; free them. A PNG's black and white are put at the measurement's scale. */
+/* Reads the truth, a PNG or .npy with the measurement's shape and channels, into values [entries *
+ * channels], which the caller frees. Black and white of a PNG become the measurement's scale. */
 csrec_status cli_truth_read(const char *path, const csrec_measurement *measurement,
                             const cli_tones *tones, double **values, csrec_error *error);
 

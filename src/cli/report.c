@@ -106,7 +106,7 @@ void cli_json_unsigned(cli_json *json, const char *key, uint64_t value) {
     fprintf(json->file, "%" PRIu64, value);
 }
 
-/* Short where that reads back as the same number. */
+/* The shortest form that reads back as the same number. */
 static void put_real(FILE *file, double value) {
     char text[40];
     snprintf(text, sizeof text, "%.15g", value);

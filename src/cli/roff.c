@@ -1,12 +1,12 @@
-/* roff.c - text as roff source: what roff would take for its own is escaped. */
+/* roff.c - text as roff source: characters special to roff are escaped. */
 #include "roff.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One character that must come out as itself. A plain - would become a hyphen, which nobody can
- * paste into a shell; a . or ' that begins a line would be a request. */
+/* Escapes one character. A plain - would become a hyphen, which does not work if pasted into a
+ * shell; a . or ' at the start of a line would be a request. */
 static void put(char c, bool begins) {
     switch (c) {
     case '\\':

@@ -9,7 +9,7 @@
  * of capitals in italics where `names`. */
 void cli_roff_text(const char *text, size_t length, bool names);
 
-/* Lines as they stand, indented; the last one need not end. */
+/* Lines unchanged, indented; the last may lack a newline. */
 void cli_roff_lines(const char *lines);
 
 /* A new paragraph for each line of the text that is not empty. */

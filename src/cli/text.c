@@ -1,4 +1,4 @@
-/* text.c - a stream into memory that tells when there was too little of it. */
+/* text.c - a stream into memory that reports a failed allocation. */
 #define _GNU_SOURCE /* fopencookie */
 #include "text.h"
 

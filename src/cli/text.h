@@ -1,5 +1,5 @@
-/* text.h - a stream into memory. open_memstream drops what is printed while it cannot grow, and
- * neither ferror nor fclose tells. */
+/* text.h - a stream into memory. Unlike open_memstream, it reports output that was lost because
+ * memory was short. */
 #ifndef CSREC_CLI_TEXT_H
 #define CSREC_CLI_TEXT_H
 
@@ -12,10 +12,10 @@ typedef struct cli_text {
     size_t size, room;
 } cli_text;
 
-/* false: out of memory. `text` stays where it is until the close. */
+/* false: out of memory. `text` must not be moved before the close. */
 bool cli_text_open(cli_text *text);
 
-/* Closes the stream. false: out of memory, not all was taken, and nothing is to be freed. */
+/* Closes the stream. false: out of memory; output is incomplete, and there is nothing to free. */
 bool cli_text_close(cli_text *text);
 
 #endif

@@ -1,10 +1,10 @@
-/* haar_tree.c - the row tree as the device's kernels take it: positions, heights, columns. */
+/* operator.c - the row tree as the device's kernels take it: positions, heights, columns. */
 #include "operator/operator.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/operator/haar_tree.h"
+#include "kernels/haar/operator.h"
 #include "haar/levels.h"
 #include "haar/project.h"
 #include "operator/haar.h"

@@ -1,6 +1,6 @@
-/* haar_tree.h - the row tree as the device's kernels take it. */
-#ifndef CSREC_KERNELS_OPERATOR_HAAR_TREE_H
-#define CSREC_KERNELS_OPERATOR_HAAR_TREE_H
+/* operator.h - the row tree as the device's kernels take it. */
+#ifndef CSREC_KERNELS_HAAR_OPERATOR_H
+#define CSREC_KERNELS_HAAR_OPERATOR_H
 
 #include "kernels/operator/operator.h"
 
