@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/learn.h"
+#include "learn/engine.h"
 #include "bench.h"
 #include "device.h"
 #include "problem.h"

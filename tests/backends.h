@@ -2,7 +2,7 @@
 #ifndef CSREC_TESTS_BACKENDS_H
 #define CSREC_TESTS_BACKENDS_H
 
-#include "device/backend.h"
+#include "device/device.h"
 #include "check.h"
 
 /* A row for cmocka_run_group_tests. */
@@ -12,12 +12,13 @@
 /* Skips, with the reason, where the backend cannot be used. */
 static inline const char *check_backend(void **state) {
     const char *name = *state;
-    const csrec_backend *backend;
+    csrec_context context;
     csrec_error error;
-    if (csrec_backend_choose(name, &backend, &error)) {
+    if (csrec_context_create(name, &context, &error)) {
         print_message("SKIPPED: %s\n", error.text);
         skip();
     }
+    csrec_context_destroy(&context);
     return name;
 }
 

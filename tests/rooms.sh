@@ -48,28 +48,16 @@ src/method/estimate.c method/mixture/mixture.h
 src/method/mixture/mixture.c recover/recover.h
 src/device/threshold.h operator/operator.h
 src/device/cuda.c kernels/method/adaptive/engine.h
-src/device/cuda.c kernels/conv/engine.h
 src/device/cuda.c kernels/method/gaussian/engine.h
 src/device/cuda.c kernels/method/grids/engine.h
-src/device/cuda.c kernels/learn/learn.h
-src/device/cuda.c kernels/operator/engine.h
-src/device/cuda.c kernels/learn/engine.h
 src/device/cuda.c kernels/method/frames/engine.h
-src/device/cuda.c kernels/device/device.h
 src/device/cuda.c kernels/haar/transform.h
-src/device/learn.c learn/lapack.h
-src/device/omp.h operator/operator.h
-src/device/cpu.c recover/recover.h
-src/device/statistics.c learn/statistics.h
-kernels/operator/engine.c kernels/solver/omp.h
+src/device/backend_cpu.c recover/recover.h
 kernels/method/adaptive/engine.c method/sparse/sparse.h
 kernels/method/adaptive/engine.c method/gaussian/gaussian.h
 kernels/method/grids/sequential.c recover/recover.h
 kernels/method/grids/batches.c recover/recover.h
 kernels/method/grids/engine.c recover/recover.h
-kernels/haar/operator.h kernels/operator/operator.h
-kernels/haar/operator.c operator/operator.h
-kernels/haar/operator.c operator/haar.h
 '
 
 grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src kernels shim |

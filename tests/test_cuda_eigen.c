@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/backend.h"
+#include "learn/engine.h"
 
 static uint64_t seed;
 
@@ -142,13 +142,15 @@ static void mistakes_are_refused(void **state) {
                          CSREC_DEVICE);
         return;
     }
-    const csrec_eigen_device *device = csrec_backend_cuda.eigen;
-    assert_int_equal(device->largest(2, A, 3, values, V, &error), CSREC_ARGUMENT);
-    assert_int_equal(device->largest(0, A, 0, values, V, &error), CSREC_ARGUMENT);
-    assert_ok(device->largest(2, A, 2, values, V, &error));
+    csrec_context cuda;
+    assert_ok(csrec_context_create("cuda", &cuda, NULL));
+    assert_int_equal(csrec_learn_cuda.eigen(&cuda, 2, A, 3, values, V, &error), CSREC_ARGUMENT);
+    assert_int_equal(csrec_learn_cuda.eigen(&cuda, 0, A, 0, values, V, &error), CSREC_ARGUMENT);
+    assert_ok(csrec_learn_cuda.eigen(&cuda, 2, A, 2, values, V, &error));
     assert_true(values[0] == 2.0 && values[1] == 1.0 && V[1] == 1.0 && V[2] == 1.0);
     A[2] = INFINITY;
-    assert_int_equal(device->largest(2, A, 2, values, V, &error), CSREC_DATA);
+    assert_int_equal(csrec_learn_cuda.eigen(&cuda, 2, A, 2, values, V, &error), CSREC_DATA);
+    csrec_context_destroy(&cuda);
 }
 
 /* What auto would take to a device that refuses it is done all the same. */

@@ -379,13 +379,13 @@ static void wrong_backends_are_refused(void **state) {
     csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 2, .matrix = matrix};
     spec.backend = "abacus";
     expect_refusal(&spec, CSREC_ARGUMENT, "abacus");
-    const csrec_backend *backend;
-    csrec_error error;
+    csrec_context context;
     spec.backend = "cuda";
-    if (csrec_backend_choose("cuda", &backend, &error)) {
+    if (csrec_context_create("cuda", &context, NULL)) {
         expect_refusal(&spec, CSREC_DEVICE, "cuda");
         return;
     }
+    csrec_context_destroy(&context);
     csrec_operator *A;
     spec.backend = NULL;
     assert_ok(csrec_operator_create(&spec, &A, NULL));

@@ -1,5 +1,6 @@
 /* test_pca.c - principal components against the covariance from direct sums, on every backend. */
 #include "backends.h"
+#include "learn/engine.h"
 #include "rows.h"
 
 static uint64_t seed;

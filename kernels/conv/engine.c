@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
-#include "conv/conv.h"
 #include "base/threads.h"
+#include "conv/conv.h"
+#include "conv/engine.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
@@ -219,12 +220,13 @@ static csrec_status forward_parts(job *j, const csrec_conv2d *conv,
     return status;
 }
 
-static csrec_status forward(const csrec_conv2d *conv, const int64_t out[2], const float *X,
-                            const float *W, const float *B, float *Y, csrec_error *error) {
-    csrec_cuda_conv2d_arrays host = {.X = X, .W = W, .B = B, .Y = Y};
-    job j;
-    csrec_status status = create(&j, conv, out, &host, false, error);
-    if (!status) status = forward_parts(&j, conv, &host, error);
+static csrec_status forward(const csrec_context *context, const csrec_conv2d_job *given,
+                            csrec_error *error) {
+    csrec_cuda_conv2d_arrays host = {.X = given->X, .W = given->W, .B = given->B, .Y = given->Y};
+    job j = {0};
+    csrec_status status = csrec_cuda_enter(context, error);
+    if (!status) status = create(&j, &given->conv, given->out, &host, false, error);
+    if (!status) status = forward_parts(&j, &given->conv, &host, error);
     destroy(&j);
     return status;
 }
@@ -281,21 +283,27 @@ static csrec_status backward_parts(job *j, const csrec_conv2d *conv,
     return status;
 }
 
-static csrec_status backward(const csrec_conv2d *conv, const int64_t out[2], const float *X,
-                             const float *W, const float *dY, float *dX, float *dW, float *dB,
+static csrec_status backward(const csrec_context *context, const csrec_conv2d_job *given,
                              csrec_error *error) {
-    csrec_cuda_conv2d_arrays host = {
-        .X = dW ? X : NULL, .W = dX ? W : NULL, .dY = dY, .dX = dX, .dW = dW, .dB = dB};
-    job j;
-    csrec_status status = create(&j, conv, out, &host, true, error);
-    if (!status) status = backward_parts(&j, conv, &host, error);
+    csrec_cuda_conv2d_arrays host = {.X = given->dW ? given->X : NULL,
+                                     .W = given->dX ? given->W : NULL,
+                                     .dY = given->dY,
+                                     .dX = given->dX,
+                                     .dW = given->dW,
+                                     .dB = given->dB};
+    job j = {0};
+    csrec_status status = csrec_cuda_enter(context, error);
+    if (!status) status = create(&j, &given->conv, given->out, &host, true, error);
+    if (!status) status = backward_parts(&j, &given->conv, &host, error);
     destroy(&j);
     return status;
 }
 
 /* Seconds, as for a covariance (bench/cuda_calls.c): a thread of the CPU multiplies 2e10 times a
  * second, X and Y go one way or the other at 5e9 bytes a second, the first use takes 0.2 s. */
-static bool pays(const csrec_conv2d *c, const int64_t out[2]) {
+static bool pays(const csrec_conv2d_job *given) {
+    const csrec_conv2d *c = &given->conv;
+    const int64_t *out = given->out;
     const double in = (double)c->channels_in * (double)(c->size[0] * c->size[1]);
     const double made = (double)c->channels_out * (double)(out[0] * out[1]);
     const double products = made * (double)c->channels_in * (double)(c->kernel[0] * c->kernel[1]);
@@ -303,4 +311,7 @@ static bool pays(const csrec_conv2d *c, const int64_t out[2]) {
            0.2 + (double)c->batch * 4.0 * (in + made) / 5e9;
 }
 
-const csrec_conv2d_device csrec_cuda_conv2d = {forward, backward, pays};
+/* A batch that does not fit goes up in parts. The same bits for the same geometry and gradients
+ * asked for, on a device with as much memory. Infinite values give not-a-numbers
+ * (kernels/conv/multiply.cu). */
+const csrec_conv2d_engine csrec_conv2d_cuda = {forward, backward, pays};

@@ -1,13 +1,8 @@
-/* engine.h - convolutions on a CUDA device. */
+/* engine.h - convolutions of arrays that lie on a CUDA device. */
 #ifndef CSREC_KERNELS_CONV_ENGINE_H
 #define CSREC_KERNELS_CONV_ENGINE_H
 
-#include "conv/conv2d.h"
-
-/* From host memory; a batch that does not fit goes up in parts. The same bits for the same geometry
- * and gradients asked for, on a device with as much memory. Infinite values give not-a-numbers
- * (kernels/conv/multiply.cu). */
-extern const csrec_conv2d_device csrec_cuda_conv2d;
+#include "base/error.h"
 
 /* Arrays on the device, as in csrec_conv2d_forward and csrec_conv2d_backward; what is not wanted
  * is NULL. scratch: csrec_cuda_conv2d_room bytes, aligned to 256. */

@@ -57,21 +57,40 @@ bool csrec_cuda_describe(int i, char *text, size_t size) {
     return true;
 }
 
-csrec_status csrec_cuda_use(csrec_error *error) {
+static csrec_status try_device(int i, csrec_error *error) {
+    cudaDeviceProp device;
+    cudaError_t code = cudaGetDeviceProperties(&device, i);
+    const char *text = code == cudaSuccess ? why_not(&device) : cudaGetErrorString(code);
+    if (!text) code = cudaSetDevice(i);
+    if (!text && code == cudaSuccess) code = cudaFree(NULL); /* makes the driver's context */
+    if (!text && code == cudaSuccess) return CSREC_OK;
+    cudaGetLastError();
+    return csrec_fail(error, CSREC_DEVICE, "device %d: %s", i,
+                      text ? text : cudaGetErrorString(code));
+}
+
+csrec_status csrec_cuda_open(csrec_context *context, csrec_error *error) {
     csrec_error reason;
     int count = csrec_cuda_devices(&reason);
-    for (int i = 0; i < count; i++) {
-        cudaDeviceProp device;
-        cudaError_t code = cudaGetDeviceProperties(&device, i);
-        const char *text = code == cudaSuccess ? why_not(&device) : cudaGetErrorString(code);
-        if (!text) code = cudaSetDevice(i);
-        if (!text && code == cudaSuccess) code = cudaFree(NULL); /* makes the context */
-        if (!text && code == cudaSuccess) return CSREC_OK;
-        cudaGetLastError();
-        csrec_fail(&reason, CSREC_DEVICE, "device %d: %s", i,
-                   text ? text : cudaGetErrorString(code));
+    int first = context->ordinal < 0 ? 0 : context->ordinal;
+    int end = context->ordinal < 0 ? count : first + 1;
+    if (count > 0 && first >= count)
+        csrec_fail(&reason, CSREC_DEVICE, "device %d: there are %d", first, count);
+    for (int i = first; i < end && i < count; i++) {
+        if (try_device(i, &reason)) continue;
+        context->ordinal = i;
+        return CSREC_OK;
     }
     return csrec_fail(error, CSREC_DEVICE, "backend cuda: %s; use --backend cpu", reason.text);
+}
+
+csrec_status csrec_cuda_use(csrec_error *error) {
+    csrec_context context = {CSREC_DEVICE_CUDA, -1, NULL};
+    return csrec_cuda_open(&context, error);
+}
+
+csrec_status csrec_cuda_enter(const csrec_context *context, csrec_error *error) {
+    return csrec_cuda_check(cudaSetDevice(context->ordinal), "the device", error);
 }
 
 csrec_status csrec_cuda_measure(csrec_cuda_size *size, csrec_error *error) {

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#include "base/error.h"
+#include "device/device.h"
 
 /* Number of CUDA devices the driver shows. 0 with the reason in error if there is none. */
 int csrec_cuda_devices(csrec_error *error);
@@ -20,8 +20,14 @@ int csrec_cuda_devices(csrec_error *error);
  * last device; with no device at all, entry 0 is the reason. */
 bool csrec_cuda_describe(int i, char *text, size_t size);
 
+/* As csrec_device's open. */
+csrec_status csrec_cuda_open(csrec_context *context, csrec_error *error);
+
 /* Makes the first usable device the calling thread's. CSREC_DEVICE with the reason. */
 csrec_status csrec_cuda_use(csrec_error *error);
+
+/* Makes the context's device the calling thread's: what every engine begins with. */
+csrec_status csrec_cuda_enter(const csrec_context *context, csrec_error *error);
 
 /* Bytes of device memory free and in all, multiprocessors, of the calling thread's device. */
 typedef struct csrec_cuda_size {

@@ -1,7 +1,8 @@
 /* eigen.c - the largest eigenvalues of a symmetric matrix on a device. */
 #include <math.h>
 
-#include "kernels/learn/learn.h"
+#include "kernels/device/device.h"
+#include "kernels/learn/engine.h"
 #include "learn/lapack.h"
 #include "shim/eigen.h"
 
@@ -35,9 +36,10 @@ static csrec_status check(int n, const double *A, int count, csrec_error *error)
     return CSREC_OK;
 }
 
-static csrec_status largest(int n, const double *A, int count, double *values, double *V,
-                            csrec_error *error) {
+csrec_status csrec_cuda_eigen(const csrec_context *context, int n, double *A, int count,
+                              double *values, double *V, csrec_error *error) {
     csrec_status status = check(n, A, count, error);
+    if (!status) status = csrec_cuda_enter(context, error);
     if (!status) status = csrec_shim_eigen(n, A, count, values, V, error);
     if (!status) turn_round(n, count, values, V);
     return status;
@@ -46,9 +48,7 @@ static csrec_status largest(int n, const double *A, int count, double *values, d
 /* Seconds, with 16 threads and an H200 (bench/cuda_calls.c): LAPACK takes 4.6e-11 n^3, and 1.1e-10
  * n^2 for each vector; cuSOLVER 0.09 for all of n = 2,048, but its first use 0.3, and 0.9 where the
  * library comes from the disk. */
-static bool pays(int n, int count) {
+bool csrec_cuda_eigen_pays(int n, int count) {
     const double squares = (double)n * (double)n;
     return squares * (4.6e-11 * n + 1.1e-10 * count) > 0.5;
 }
-
-const csrec_eigen_device csrec_cuda_eigen = {csrec_shim_eigen_usable, largest, pays};

@@ -1,5 +1,5 @@
-/* engine.c - rows in host memory to a device, whole or in chunks, and what comes of them.
- */
+/* engine.c - rows in host memory to a device, whole or in chunks, and what comes of them. The same
+ * bits for the same shape and device memory. */
 #include "kernels/learn/engine.h"
 
 #include <math.h>
@@ -8,6 +8,8 @@
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
 #include "kernels/learn/statistics.h"
+#include "learn/statistics.h"
+#include "shim/eigen.h"
 
 typedef struct rows {
     int64_t m, n, chunk; /* chunk: rows on the device at once, a multiple of 4 or all */
@@ -59,8 +61,10 @@ static csrec_status weigh(rows *r, csrec_error *error) {
     return CSREC_OK;
 }
 
-static csrec_status start(rows *r, bool covariance, csrec_error *error) {
-    csrec_status status = weigh(r, error);
+static csrec_status start(rows *r, const csrec_context *context, bool covariance,
+                          csrec_error *error) {
+    csrec_status status = csrec_cuda_enter(context, error);
+    if (!status) status = weigh(r, error);
     if (!status) status = choose_chunk(r, covariance, error);
     if (status) return status;
     lay_out(r);
@@ -115,41 +119,49 @@ static csrec_status check_finite(int64_t n, const double *values, int64_t step, 
     return CSREC_OK;
 }
 
-static csrec_status mean(int64_t m, int64_t n, const float *X, const double *weights, double *mean,
+static rows rows_of(const csrec_rows *given) {
+    return (rows){.m = given->m, .n = given->n, .X = given->X, .weights = given->weights};
+}
+
+static csrec_status mean(const csrec_context *context, const csrec_rows *given, double *mean,
                          csrec_error *error) {
-    rows r = {.m = m, .n = n, .X = X, .weights = weights};
-    csrec_status status = start(&r, false, error);
+    rows r = rows_of(given);
+    csrec_status status = start(&r, context, false, error);
     if (!status) status = find_mean(&r, error);
     if (!status) status = csrec_cuda_statistics_get_mean(r.statistics, mean, error);
     finish(&r);
-    return status ? status : check_finite(n, mean, 1, "X: column %lld is not finite", error);
+    return status ? status : check_finite(given->n, mean, 1, "X: column %lld is not finite", error);
 }
 
-static csrec_status center(int64_t m, int64_t n, float *X, const double *mean, csrec_error *error) {
-    rows r = {.m = m, .n = n, .X = X};
-    csrec_status status = start(&r, false, error);
+static csrec_status center(const csrec_context *context, const csrec_rows *given,
+                           const double *mean, csrec_error *error) {
+    rows r = rows_of(given);
+    int64_t n = r.n;
+    csrec_status status = start(&r, context, false, error);
     if (!status) status = csrec_cuda_statistics_set_mean(r.statistics, mean, error);
-    for (int64_t i = 0; i < m && !status; i += r.chunk) {
-        int64_t count = m - i < r.chunk ? m - i : r.chunk;
+    for (int64_t i = 0; i < r.m && !status; i += r.chunk) {
+        int64_t count = r.m - i < r.chunk ? r.m - i : r.chunk;
         status = send(&r, i, count, error);
         if (!status) status = csrec_cuda_statistics_center(r.statistics, count, r.chunk_X, error);
         if (!status)
-            status = csrec_cuda_pipe_receive(&r.pipe, X + i * n, r.chunk_X,
-                                             (size_t)(count * n) * sizeof *X, error);
+            status = csrec_cuda_pipe_receive(&r.pipe, given->X + i * n, r.chunk_X,
+                                             (size_t)(count * n) * sizeof *given->X, error);
     }
     finish(&r);
-    return status;
+    if (status) return status;
+    return csrec_statistics_check_centred(given->m, n, given->X, given->threads, error);
 }
 
 static csrec_status give_mean(rows *r, const double *mean, csrec_error *error) {
     return mean ? csrec_cuda_statistics_set_mean(r->statistics, mean, error) : find_mean(r, error);
 }
 
-static csrec_status covariance(int64_t m, int64_t n, const float *X, const double *weights,
+static csrec_status covariance(const csrec_context *context, const csrec_rows *given,
                                const double *mean, double *C, csrec_error *error) {
-    rows r = {.m = m, .n = n, .X = X, .weights = weights};
+    rows r = rows_of(given);
+    int64_t n = r.n;
     double *device_C = NULL;
-    csrec_status status = start(&r, true, error);
+    csrec_status status = start(&r, context, true, error);
     if (!status) status = give_mean(&r, mean, error);
     if (!status) status = pass(&r, csrec_cuda_statistics_add_covariance, error);
     if (!status)
@@ -165,8 +177,15 @@ static csrec_status covariance(int64_t m, int64_t n, const float *X, const doubl
  * takes 0.2 s. */
 static bool covariance_pays(int64_t m, int64_t n, int threads) {
     const double entries = (double)m * (double)n;
-    return entries * (double)n / (7e10 * csrec_threads_wanted(threads)) > 0.2 + 4.0 * entries / 10e9;
+    return entries * (double)n / (7e10 * csrec_threads_wanted(threads)) >
+           0.2 + 4.0 * entries / 10e9;
 }
 
-const csrec_statistics_device csrec_cuda_statistics_functions = {mean, center, covariance,
-                                                                 covariance_pays};
+const csrec_learn_engine csrec_learn_cuda = {.mean = mean,
+                                             .center = center,
+                                             .covariance = covariance,
+                                             .stream = csrec_cuda_stream,
+                                             .eigen = csrec_cuda_eigen,
+                                             .eigen_usable = csrec_shim_eigen_usable,
+                                             .covariance_pays = covariance_pays,
+                                             .eigen_pays = csrec_cuda_eigen_pays};

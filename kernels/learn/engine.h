@@ -1,11 +1,18 @@
-/* engine.h - mean, centring and covariance on a CUDA device. */
+/* engine.h - the parts of the learners' engine on a CUDA device. */
 #ifndef CSREC_KERNELS_LEARN_ENGINE_H
 #define CSREC_KERNELS_LEARN_ENGINE_H
 
-#include "device/statistics.h"
+#include "learn/engine.h"
 
-/* The same bits for the same shape and device memory. Rows that do not fit go up in chunks, twice
- * for a covariance. CSREC_MEMORY: a covariance of n columns does not fit. */
-extern const csrec_statistics_device csrec_cuda_statistics_functions;
+/* Pieces go up as they are read, so data may be larger than either memory. The same bits every
+ * time. CSREC_MEMORY: a covariance of n columns does not fit. */
+csrec_status csrec_cuda_stream(const csrec_context *context, const csrec_data *data, int threads,
+                               csrec_progress_fn progress, void *caller, double *mean, double *C,
+                               bool *stopped, csrec_error *error);
+
+/* By cuSOLVER (shim/eigen.h), in double. A stays as it is. */
+csrec_status csrec_cuda_eigen(const csrec_context *context, int n, double *A, int count,
+                              double *values, double *V, csrec_error *error);
+bool csrec_cuda_eigen_pays(int n, int count);
 
 #endif

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/learn/learn.h"
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
+#include "kernels/learn/engine.h"
 #include "kernels/learn/statistics.h"
 #include "learn/data.h"
 
@@ -90,12 +90,15 @@ static csrec_status start(stream *s, const csrec_data *data, int64_t piece, csre
     return csrec_cuda_statistics_create(s->n, s->room, true, &s->statistics, error);
 }
 
-csrec_status csrec_cuda_stream(const csrec_data *data, csrec_progress_fn progress, void *context,
-                               double *mean, double *C, bool *stopped, csrec_error *error) {
+csrec_status csrec_cuda_stream(const csrec_context *context, const csrec_data *data, int threads,
+                               csrec_progress_fn progress, void *caller, double *mean, double *C,
+                               bool *stopped, csrec_error *error) {
     stream s = {.n = data->n};
     bool own = false;
-    csrec_data_pass pass = {.progress = progress, .context = context, .take = take, .taker = &s};
+    csrec_data_pass pass = {.progress = progress, .context = caller, .take = take, .taker = &s};
+    (void)threads;
     csrec_status status = csrec_data_check(data, error);
+    if (!status) status = csrec_cuda_enter(context, error);
     if (status) return status;
     if (!stopped) stopped = &own;
     *stopped = false;

@@ -1,34 +1,65 @@
-/* engine.c - operators whose products a CUDA device computes: the CPU's operator, its data
- * copied to the device once, and a type that calls there.
+/* engine.c - operators whose products a CUDA device computes: the CPU's operator, its data copied
+ * to the device once, and a type that calls there. What else the operator's row offers (columns,
+ * searches and least squares on the tree) stays with the CPU.
  *
- * The device's buffers serve one call at a time, whichever threads call: a chain uses those of its
- * factors, and all products queue on one stream. No callback of a user runs under that lock. */
+ * A chain works in the buffers of its factors, so a call takes the locks of all of them: always in
+ * the order of their addresses, so that no two calls wait for each other. */
 #include "kernels/operator/engine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/haar/operator.h"
 #include "kernels/haar/reference.h"
 #include "kernels/device/device.h"
-#include "kernels/solver/omp.h"
-#include "kernels/operator/operator.h"
+#include "kernels/operator/haar_tree.h"
 #include "operator/chain.h"
 #include "operator/dense.h"
 #include "operator/haar.h"
 
-struct csrec_operator_device {
-    csrec_operator_type type; /* the row with the device's products */
-    csrec_atom_search search; /* of the row tree, with the device's reference pursuit */
-    csrec_cuda_operator *op;
-    csrec_cuda_omp_plan *omp; /* made when first asked for */
-};
+/* ---- locks */
+
+static int compare(const void *a, const void *b) {
+    uintptr_t x = (uintptr_t) * (pthread_mutex_t *const *)a,
+              y = (uintptr_t) * (pthread_mutex_t *const *)b;
+    return (x > y) - (x < y);
+}
+
+/* The state's own lock and those of the factors, each once. */
+static bool gather_locks(const csrec_operator *A, csrec_operator_state *state) {
+    const csrec_chain *c = A->row == &csrec_operator_chain ? A->data : NULL;
+    const csrec_operator *factors[2] = {c ? c->first : NULL, c ? c->second : NULL};
+    int n = 1, kept = 0;
+    for (int f = 0; c && f < 2; f++) n += factors[f]->state->n_locks;
+    state->locks = malloc((size_t)n * sizeof *state->locks);
+    if (!state->locks) return false;
+    state->locks[0] = &state->own;
+    n = 1;
+    for (int f = 0; c && f < 2; f++)
+        for (int k = 0; k < factors[f]->state->n_locks; k++)
+            state->locks[n++] = factors[f]->state->locks[k];
+    qsort(state->locks, (size_t)n, sizeof *state->locks, compare);
+    for (int k = 0; k < n; k++)
+        if (k == 0 || state->locks[k] != state->locks[k - 1])
+            state->locks[kept++] = state->locks[k];
+    state->n_locks = kept;
+    return true;
+}
+
+void csrec_cuda_operator_begin(const csrec_operator *A) {
+    for (int k = 0; k < A->state->n_locks; k++) pthread_mutex_lock(A->state->locks[k]);
+}
+
+void csrec_cuda_operator_end(const csrec_operator *A) {
+    for (int k = A->state->n_locks; k-- > 0;) pthread_mutex_unlock(A->state->locks[k]);
+}
+
+/* ---- products */
 
 static csrec_status apply(const csrec_operator *A, csrec_cuda_way way, const double *in,
                           double *out) {
-    csrec_status status;
-#pragma omp critical(csrec_cuda_operator)
-    status = csrec_cuda_operator_apply(A->device->op, way, in, out, NULL);
+    csrec_cuda_operator_begin(A);
+    csrec_status status = csrec_cuda_operator_apply(A->state->op, way, in, out, NULL);
+    csrec_cuda_operator_end(A);
     return status;
 }
 
@@ -61,13 +92,20 @@ static csrec_status search(const csrec_operator *A, bool reference, const double
                              state);
 }
 
+/* ---- taking an operator */
+
 static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op,
                                csrec_error *error) {
     const csrec_chain *c = A->data;
-    if (!c->first->device || !c->second->device)
+    if (!c->first->state || !c->second->state)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator chain: backend cuda needs both factors made with backend cuda");
-    return csrec_cuda_operator_chain(c->first->device->op, c->second->device->op, op, error);
+    if (c->first->context.ordinal != A->context.ordinal ||
+        c->second->context.ordinal != A->context.ordinal)
+        return csrec_fail(
+            error, CSREC_ARGUMENT,
+            "operator chain: its factors are on other CUDA devices; make them on one");
+    return csrec_cuda_operator_chain(c->first->state->op, c->second->state->op, op, error);
 }
 
 static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csrec_error *error) {
@@ -85,68 +123,52 @@ static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csre
                       A->row->name);
 }
 
-csrec_status csrec_cuda_take_operator(csrec_operator *A, csrec_error *error) {
-    csrec_operator_device *device = calloc(1, sizeof *device);
-    if (!device) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", A->row->name);
-    csrec_status status;
-#pragma omp critical(csrec_cuda_operator)
-    status = make(A, &device->op, error);
+static void set_type(const csrec_operator *A, csrec_operator_state *state) {
+    csrec_operator_type *type = &state->type;
+    *type = *A->row;
+    type->forward = forward;
+    type->adjoint = adjoint;
+    type->correlate = correlate;
+    type->column_norms = column_norms;
+    if (A->row->synthesize) type->synthesize = synthesize;
+    if (A->row->analyze) type->analyze = analyze;
+    type->shrink = NULL; /* thresholding goes through the products, then */
+    type->access = NULL; /* and so do few columns */
+    if (A->row != &csrec_operator_haar) return;
+    state->search = *A->row->search;
+    state->search.create = search;
+    type->search = &state->search;
+}
+
+static csrec_status take(csrec_operator *A, csrec_error *error) {
+    csrec_operator_state *state = calloc(1, sizeof *state);
+    if (!state) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", A->row->name);
+    csrec_status status = csrec_cuda_enter(&A->context, error);
+    if (!status) status = make(A, &state->op, error);
+    if (!status && !gather_locks(A, state)) {
+        csrec_cuda_operator_destroy(state->op);
+        status = csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", A->row->name);
+    }
     if (status) {
-        free(device);
+        free(state);
         return status;
     }
-    device->type = *A->row;
-    device->type.forward = forward;
-    device->type.adjoint = adjoint;
-    device->type.correlate = correlate;
-    device->type.column_norms = column_norms;
-    if (A->row->synthesize) device->type.synthesize = synthesize;
-    if (A->row->analyze) device->type.analyze = analyze;
-    device->type.shrink = NULL; /* thresholding goes through the products, then */
-    device->type.access = NULL; /* and so do few columns */
-    if (A->row == &csrec_operator_haar) {
-        device->search = *A->row->search;
-        device->search.create = search;
-        device->type.search = &device->search;
-    }
-    A->device = device;
-    A->type = &device->type;
+    pthread_mutex_init(&state->own, NULL);
+    set_type(A, state);
+    A->state = state;
+    A->type = &state->type;
     return CSREC_OK;
 }
 
-void csrec_cuda_release_operator(csrec_operator *A) {
-    csrec_operator_device *device = A->device;
-#pragma omp critical(csrec_cuda_operator)
-    {
-        csrec_cuda_omp_destroy(device->omp);
-        csrec_cuda_operator_destroy(device->op);
-    }
-    free(device);
-    A->device = NULL;
+static void release(csrec_operator *A) {
+    csrec_operator_state *state = A->state;
+    if (state->kept) state->drop(state->kept);
+    csrec_cuda_operator_destroy(state->op);
+    pthread_mutex_destroy(&state->own);
+    free(state->locks);
+    free(state);
+    A->state = NULL;
     A->type = A->row;
 }
 
-/* For solvers that do little between products. Milliseconds of 40 iterations, products on 16
- * threads of the CPU and on the device (bench/cuda_calls.c), whose first use takes 200:
- *
- *                     dct, fista   dct, iht   wavelet, fista   wavelet, iht
- *     128 x 128          112, 42    157, 53           29, 20         76, 64
- *     512 x 512        1909, 667  4395, 1959        835, 131      1570, 563
- */
-bool csrec_cuda_products_pay(const csrec_measurement *m, const csrec_recover_options *options) {
-    enum { ENTRIES = 1 << 16 };
-    const char *basis = options->basis, *solver = options->solve.solver;
-    int64_t entries;
-    if (!basis || (strcmp(basis, "dct") != 0 && strcmp(basis, "wavelet") != 0)) return false;
-    if (!solver || (strcmp(solver, "fista") != 0 && strcmp(solver, "iht") != 0)) return false;
-    return !csrec_shape_count(&m->shape, &entries) && entries >= ENTRIES;
-}
-
-csrec_status csrec_cuda_omp(const csrec_omp_job *job, const csrec_omp_result *result) {
-    csrec_operator_device *device = job->A->device;
-    csrec_status status;
-    if (!device || !csrec_dense_of(job->A)) return CSREC_UNSUPPORTED;
-#pragma omp critical(csrec_cuda_operator)
-    status = csrec_cuda_omp_run(device->op, &device->omp, job, result, NULL);
-    return status;
-}
+const csrec_operator_engine csrec_operator_cuda = {take, release};

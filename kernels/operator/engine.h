@@ -1,20 +1,26 @@
-/* engine.h - operators whose products a CUDA device computes. */
+/* engine.h - what a CUDA device keeps for an operator, for those who work with it there. */
 #ifndef CSREC_KERNELS_OPERATOR_ENGINE_H
 #define CSREC_KERNELS_OPERATOR_ENGINE_H
 
-#include "device/omp.h"
+#include <pthread.h>
 
-/* The operator's type becomes one that computes forward, adjoint, norms, correlations, synthesis
- * and analysis on the device; what else its row offers (columns, searches and least squares on the
- * tree) stays with the CPU. */
-csrec_status csrec_cuda_take_operator(csrec_operator *A, csrec_error *error);
-void csrec_cuda_release_operator(csrec_operator *A);
+#include "kernels/operator/operator.h"
+#include "operator/engine.h"
 
-/* Whether a recovery by products of an operator is sooner done where a device computes them. */
-bool csrec_cuda_products_pay(const csrec_measurement *measurement,
-                             const csrec_recover_options *options);
+struct csrec_operator_state {
+    csrec_operator_type type; /* the row with the device's products */
+    csrec_atom_search search; /* of the row tree, with the device's reference pursuit */
+    csrec_cuda_operator *op;
+    void *kept; /* what a solver keeps with the operator, and how that is given back */
+    void (*drop)(void *kept);
+    pthread_mutex_t own;     /* the device's buffers serve one call at a time */
+    pthread_mutex_t **locks; /* [n_locks] its own and, of a chain, its factors', by address */
+    int n_locks;
+};
 
-/* As csrec_backend's omp. */
-csrec_status csrec_cuda_omp(const csrec_omp_job *job, const csrec_omp_result *result);
+/* Around each use of A's buffers on the device, by any thread. No callback of a user runs between.
+ */
+void csrec_cuda_operator_begin(const csrec_operator *A);
+void csrec_cuda_operator_end(const csrec_operator *A);
 
 #endif

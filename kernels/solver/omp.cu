@@ -168,7 +168,7 @@ static int64_t fitting(const csrec_cuda_omp_plan *plan, int64_t wanted, size_t f
     return room < 1.0 ? 1 : room < (double)wanted ? (int64_t)room : wanted;
 }
 
-static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_job *job, bool with_r,
+static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_part *job, bool with_r,
                               csrec_cuda_omp_plan **made, csrec_error *error) {
     csrec_cuda_size size;
     omp_signal unused;
@@ -202,7 +202,7 @@ static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_job *job,
     return status;
 }
 
-static bool fits(const csrec_cuda_omp_plan *plan, const csrec_omp_job *job, bool with_r) {
+static bool fits(const csrec_cuda_omp_plan *plan, const csrec_omp_part *job, bool with_r) {
     return plan && plan->room == job->room && (plan->with_r || !with_r) && plan->most >= job->count;
 }
 
@@ -253,7 +253,7 @@ static void set_stop(csrec_cuda_omp_plan *plan, const csrec_stop *stop) {
 }
 
 csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **kept,
-                                const csrec_omp_job *job, const csrec_omp_result *result,
+                                const csrec_omp_part *job, const csrec_omp_result *result,
                                 csrec_error *error) {
     csrec_status status = csrec_cuda_check(cudaSetDevice(op->device), "the device", error);
     if (!status && !fits(*kept, job, result->r != NULL)) {

@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-#include "device/omp.h"
 #include "kernels/operator/operator.h"
+#include "solver/engine.h"
 
 /* The unit columns, their Gram matrix and buffers, kept between calls with the same `room`. */
 typedef struct csrec_cuda_omp_plan csrec_cuda_omp_plan;
@@ -22,7 +22,7 @@ typedef struct csrec_cuda_omp_plan csrec_cuda_omp_plan;
  * where it does not fit the job. CSREC_UNSUPPORTED: the factor of job->room columns, or a residual,
  * exceeds the device's shared memory. */
 csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **plan,
-                                const csrec_omp_job *job, const csrec_omp_result *result,
+                                const csrec_omp_part *job, const csrec_omp_result *result,
                                 csrec_error *error);
 void csrec_cuda_omp_destroy(csrec_cuda_omp_plan *plan);
 

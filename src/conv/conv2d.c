@@ -1,18 +1,12 @@
-/* conv2d.c - the public convolution of pictures: checks, workspace, packed weights, passes. */
+/* conv2d.c - the public convolution of pictures: checks, and the device that does it. */
 #include "conv/conv2d.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "conv/conv.h"
 #include "base/threads.h"
-
-struct csrec_conv2d_weights {
-    csrec_conv2d conv;
-    float *W, *packed[2]; /* forward, transposed */
-};
+#include "conv/engine.h"
 
 /* Any one number; products are bounded below. */
 static const int64_t MOST = INT32_MAX;
@@ -50,8 +44,7 @@ static int64_t at_least_1(int64_t v) {
     return v > 0 ? v : 1;
 }
 
-/* The geometry with a first axis of extent 1. */
-static csrec_conv geometry_of(const csrec_conv2d *c) {
+csrec_conv csrec_conv2d_geometry(const csrec_conv2d *c, const int64_t out[2]) {
     return (csrec_conv){.batch = c->batch,
                         .channels_in = c->channels_in,
                         .channels_out = c->channels_out,
@@ -60,13 +53,14 @@ static csrec_conv geometry_of(const csrec_conv2d *c) {
                         .stride = {1, at_least_1(c->stride[0]), at_least_1(c->stride[1])},
                         .padding = {0, c->padding[0], c->padding[1]},
                         .dilation = {1, at_least_1(c->dilation[0]), at_least_1(c->dilation[1])},
-                        .out = {1, 0, 0}};
+                        .out = {1, out[0], out[1]}};
 }
 
-static csrec_status check(const csrec_conv2d *c, csrec_conv *conv, csrec_error *error) {
+csrec_status csrec_conv2d_check(const csrec_conv2d *c, csrec_conv *conv, csrec_error *error) {
+    static const int64_t unknown[2] = {0, 0};
     csrec_status status = check_ranges(c, error);
     if (status) return status;
-    *conv = geometry_of(c);
+    *conv = csrec_conv2d_geometry(c, unknown);
     int axis;
     if (!csrec_conv_outputs(conv, &axis))
         return csrec_fail(error, CSREC_ARGUMENT,
@@ -90,110 +84,26 @@ static csrec_status check(const csrec_conv2d *c, csrec_conv *conv, csrec_error *
 
 csrec_status csrec_conv2d_output(const csrec_conv2d *conv, int64_t out[2], csrec_error *error) {
     csrec_conv g;
-    csrec_status status = check(conv, &g, error);
+    csrec_status status = csrec_conv2d_check(conv, &g, error);
     if (!status) memcpy(out, g.out + 1, 2 * sizeof *out);
     return status;
-}
-
-/* ---- workspace: 63 bytes to align, packed weights, what is shared, a room for each thread */
-
-enum { ALIGN = 64 };
-
-typedef struct workspace {
-    size_t packed, shared, room;
-} workspace;
-
-static size_t packed_bytes(const csrec_conv *conv, bool transposed) {
-    size_t bytes =
-        (size_t)csrec_conv_packed(conv, transposed, csrec_conv_simd_choose()) * sizeof(float);
-    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
-}
-
-static workspace for_product(const csrec_conv *conv, bool transposed) {
-    return (workspace){packed_bytes(conv, transposed), 0,
-                       csrec_conv_room(conv, transposed, csrec_conv_simd_choose(), sizeof(float))};
-}
-
-static workspace for_gradient(const csrec_conv *conv) {
-    return (workspace){0, csrec_conv_gradient_shared(conv), csrec_conv_gradient_room(conv)};
-}
-
-static size_t bytes_of(const workspace *w, int threads) {
-    return ALIGN - 1 + w->packed + w->shared + (size_t)threads * w->room;
 }
 
 csrec_status csrec_conv2d_workspace(const csrec_conv2d *conv, size_t *forward, size_t *backward,
                                     csrec_error *error) {
     csrec_conv g;
-    csrec_status status = check(conv, &g, error);
+    size_t bytes[2];
+    csrec_status status = csrec_conv2d_check(conv, &g, error);
     if (status) return status;
-    workspace y = for_product(&g, false), x = for_product(&g, true), w = for_gradient(&g);
-    int threads = csrec_threads(conv->threads);
-    size_t for_x = bytes_of(&x, threads), for_w = bytes_of(&w, threads);
-    if (forward) *forward = bytes_of(&y, threads);
-    if (backward) *backward = for_x > for_w ? for_x : for_w;
-    return CSREC_OK;
-}
-
-/* As many threads as there is room for; packed: where to pack weights, NULL if none are needed. */
-static csrec_status lay_out(const csrec_conv2d *conv, const workspace *need, bool packs,
-                            void *memory, size_t bytes, csrec_conv_work *work, float **packed,
-                            csrec_error *error) {
-    size_t skip = (ALIGN - (uintptr_t)memory % ALIGN) % ALIGN;
-    size_t fixed = skip + (packs ? need->packed : 0) + need->shared;
-    size_t room = memory && bytes > fixed ? (bytes - fixed) / need->room : 0;
-    if (room < 1)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "conv2d: a workspace of %zu bytes; csrec_conv2d_workspace asks for %zu, "
-                          "%zu for one thread",
-                          memory ? bytes : (size_t)0, bytes_of(need, csrec_threads(conv->threads)),
-                          bytes_of(need, 1));
-    int threads = csrec_threads(conv->threads);
-    char *at = (char *)memory + skip;
-    *packed = (float *)(void *)at;
-    *work = (csrec_conv_work){.simd = csrec_conv_simd_choose(),
-                              .threads = room < (size_t)threads ? (int)room : threads,
-                              .memory = at + (packs ? need->packed : 0)};
-    return CSREC_OK;
-}
-
-/* ---- weights */
-
-void csrec_conv2d_weights_destroy(csrec_conv2d_weights *weights) {
-    if (!weights) return;
-    free(weights->W);
-    free(weights->packed[0]);
-    free(weights->packed[1]);
-    free(weights);
-}
-
-csrec_status csrec_conv2d_weights_create(const csrec_conv2d *conv, const float *W,
-                                         csrec_conv2d_weights **weights, csrec_error *error) {
-    csrec_conv g;
-    csrec_status status = check(conv, &g, error);
-    if (status) return status;
-    if (!W) return csrec_fail(error, CSREC_ARGUMENT, "conv2d: W is missing");
-    csrec_conv2d_weights *made = calloc(1, sizeof *made);
-    if (!made) return csrec_fail(error, CSREC_MEMORY, "conv2d: out of memory");
-    size_t bytes = (size_t)(g.channels_out * g.channels_in * g.kernel[1] * g.kernel[2]) * sizeof *W;
-    made->conv = *conv;
-    made->W = malloc(bytes);
-    for (int t = 0; t < 2; t++) made->packed[t] = aligned_alloc(ALIGN, packed_bytes(&g, t));
-    if (!made->W || !made->packed[0] || !made->packed[1]) {
-        csrec_conv2d_weights_destroy(made);
-        return csrec_fail(error, CSREC_MEMORY, "conv2d: out of memory for %zu bytes of weights",
-                          bytes);
-    }
-    memcpy(made->W, W, bytes);
-    for (int t = 0; t < 2; t++)
-        csrec_conv_pack_f32(&g, t, csrec_conv_simd_choose(), W, made->packed[t]);
-    *weights = made;
+    csrec_conv2d_bytes(&g, csrec_threads(conv->threads), &bytes[0], &bytes[1]);
+    if (forward) *forward = bytes[0];
+    if (backward) *backward = bytes[1];
     return CSREC_OK;
 }
 
 /* What the layout depends on; padding moves the remainders of the transposed product. */
 static bool fits(const csrec_conv2d_weights *weights, const csrec_conv *g) {
-    csrec_conv own = geometry_of(&weights->conv);
+    csrec_conv own = csrec_conv2d_geometry(&weights->conv, g->out + 1);
     bool same = own.channels_in == g->channels_in && own.channels_out == g->channels_out;
     for (int a = 0; a < 3; a++)
         same = same && own.kernel[a] == g->kernel[a] && own.stride[a] == g->stride[a] &&
@@ -215,29 +125,6 @@ static csrec_status check_weights(const csrec_conv *g, const float *W,
     return CSREC_OK;
 }
 
-static csrec_status apply(const csrec_conv2d *conv, const csrec_conv *g, bool transposed,
-                          const float *W, const csrec_conv2d_weights *weights, const float *in,
-                          const float *bias, float *out, void *memory, size_t bytes,
-                          csrec_error *error) {
-    workspace need = for_product(g, transposed);
-    csrec_conv_work work = {0};
-    float *packed = NULL;
-    csrec_status status = lay_out(conv, &need, !weights, memory, bytes, &work, &packed, error);
-    if (status) return status;
-    if (!weights) csrec_conv_pack_f32(g, transposed, work.simd, W, packed);
-    csrec_conv_apply_f32(g, transposed, &work, weights ? weights->packed[transposed] : packed, in,
-                         bias, out);
-    return CSREC_OK;
-}
-
-/* The geometry as a device sees it. */
-static csrec_conv2d plain(const csrec_conv2d *conv, const csrec_conv *g) {
-    csrec_conv2d p = *conv;
-    memcpy(p.stride, g->stride + 1, sizeof p.stride);
-    memcpy(p.dilation, g->dilation + 1, sizeof p.dilation);
-    return p;
-}
-
 /* Values may be NULL. */
 static csrec_status check_finite(const char *name, int64_t n, const float *values,
                                  csrec_error *error) {
@@ -251,63 +138,6 @@ static csrec_status check_finite(const char *name, int64_t n, const float *value
                             name);
 }
 
-csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, const float *W,
-                                  const csrec_conv2d_weights *weights, const float *B, float *Y,
-                                  void *workspace_memory, size_t workspace_bytes,
-                                  csrec_error *error) {
-    csrec_conv g;
-    const csrec_conv2d_device *device;
-    csrec_status status = check(conv, &g, error);
-    if (!status) status = check_weights(&g, W, weights, error);
-    if (!status && (!X || !Y))
-        status = csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s is missing", X ? "Y" : "X");
-    if (!status) status = csrec_conv2d_choose(conv, g.out + 1, &device, error);
-    if (status) return status;
-    if (device) {
-        csrec_conv2d p = plain(conv, &g);
-        status = device->forward(&p, g.out + 1, X, weights ? weights->W : W, B, Y, error);
-    } else {
-        status =
-            apply(conv, &g, false, W, weights, X, B, Y, workspace_memory, workspace_bytes, error);
-    }
-    int64_t outputs = g.batch * g.channels_out * g.out[1] * g.out[2];
-    return status ? status : check_finite("Y", outputs, Y, error);
-}
-
-/* In double; eight sums side by side, as one alone would wait for each addition. */
-static double sum_of(int64_t n, const float *v) {
-    double lane[8] = {0};
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int l = 0; l < 8; l++) lane[l] += (double)v[i + l];
-    for (; i < n; i++) lane[0] += (double)v[i];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
-           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-}
-
-/* dB[co] = sum_n sum_o dY[n][co][o] */
-static void sum_bias(const csrec_conv *g, int threads, const float *dY, float *dB) {
-    int64_t plane = g->out[1] * g->out[2];
-#pragma omp parallel for num_threads(threads)
-    for (int64_t co = 0; co < g->channels_out; co++) {
-        double total = 0.0;
-        for (int64_t n = 0; n < g->batch; n++)
-            total += sum_of(plane, dY + (n * g->channels_out + co) * plane);
-        dB[co] = (float)total;
-    }
-}
-
-static csrec_status gradient(const csrec_conv2d *conv, const csrec_conv *g, const float *X,
-                             const float *dY, float *dW, void *memory, size_t bytes,
-                             csrec_error *error) {
-    workspace need = for_gradient(g);
-    csrec_conv_work work = {0};
-    float *packed = NULL;
-    csrec_status status = lay_out(conv, &need, false, memory, bytes, &work, &packed, error);
-    if (!status) csrec_conv_gradient(g, &work, X, dY, dW);
-    return status;
-}
-
 static csrec_status check_backward(const csrec_conv *g, const float *X, const float *W,
                                    const csrec_conv2d_weights *weights, const float *dY,
                                    const float *dX, const float *dW, csrec_error *error) {
@@ -316,35 +146,77 @@ static csrec_status check_backward(const csrec_conv *g, const float *X, const fl
     return dX ? check_weights(g, W, weights, error) : CSREC_OK;
 }
 
-static csrec_status gradients_here(const csrec_conv2d *conv, const csrec_conv *g, const float *X,
-                                   const float *W, const csrec_conv2d_weights *weights,
-                                   const float *dY, float *dX, float *dW, float *dB, void *memory,
-                                   size_t bytes, csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    if (dX) status = apply(conv, g, true, W, weights, dY, NULL, dX, memory, bytes, error);
-    if (dW && !status) status = gradient(conv, g, X, dY, dW, memory, bytes, error);
-    if (dB && !status) sum_bias(g, csrec_threads(conv->threads), dY, dB);
-    return status;
+/* ---- on a device */
+
+static const csrec_conv2d_engine *const engines[CSREC_DEVICE_KINDS] =
+    CSREC_ENGINES(&csrec_conv2d_cpu, &csrec_conv2d_cuda);
+
+static bool pays(csrec_device_kind kind, const void *job) {
+    return engines[kind] && engines[kind]->pays && engines[kind]->pays(job);
+}
+
+static csrec_status run_forward(const csrec_context *context, void *job, csrec_error *error) {
+    return engines[context->kind]->forward(context, job, error);
+}
+
+static csrec_status run_backward(const csrec_context *context, void *job, csrec_error *error) {
+    return engines[context->kind]->backward(context, job, error);
+}
+
+/* Strides and dilations as they are meant. */
+static void complete(csrec_conv2d_job *job, const csrec_conv *g) {
+    memcpy(job->conv.stride, g->stride + 1, sizeof job->conv.stride);
+    memcpy(job->conv.dilation, g->dilation + 1, sizeof job->conv.dilation);
+    memcpy(job->out, g->out + 1, sizeof job->out);
+    if (job->weights) job->W = job->weights->W;
+}
+
+csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, const float *W,
+                                  const csrec_conv2d_weights *weights, const float *B, float *Y,
+                                  void *workspace_memory, size_t workspace_bytes,
+                                  csrec_error *error) {
+    static const csrec_device_work work = {pays, run_forward};
+    csrec_conv2d_job job = {.conv = *conv,
+                            .X = X,
+                            .W = W,
+                            .B = B,
+                            .Y = Y,
+                            .weights = weights,
+                            .workspace = workspace_memory,
+                            .bytes = workspace_bytes};
+    csrec_conv g;
+    csrec_status status = csrec_conv2d_check(conv, &g, error);
+    if (!status) status = check_weights(&g, W, weights, error);
+    if (!status && (!X || !Y))
+        status = csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s is missing", X ? "Y" : "X");
+    if (status) return status;
+    complete(&job, &g);
+    status = csrec_device_run(conv->backend, &work, &job, NULL, error);
+    int64_t outputs = g.batch * g.channels_out * g.out[1] * g.out[2];
+    return status ? status : check_finite("Y", outputs, Y, error);
 }
 
 csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, const float *W,
                                    const csrec_conv2d_weights *weights, const float *dY, float *dX,
                                    float *dW, float *dB, void *workspace_memory,
                                    size_t workspace_bytes, csrec_error *error) {
+    static const csrec_device_work work = {pays, run_backward};
+    csrec_conv2d_job job = {.conv = *conv,
+                            .X = X,
+                            .W = W,
+                            .dY = dY,
+                            .dX = dX,
+                            .dW = dW,
+                            .dB = dB,
+                            .weights = weights,
+                            .workspace = workspace_memory,
+                            .bytes = workspace_bytes};
     csrec_conv g;
-    const csrec_conv2d_device *device;
-    csrec_status status = check(conv, &g, error);
+    csrec_status status = csrec_conv2d_check(conv, &g, error);
     if (!status) status = check_backward(&g, X, W, weights, dY, dX, dW, error);
-    if (!status) status = csrec_conv2d_choose(conv, g.out + 1, &device, error);
     if (status) return status;
-    if (device) {
-        csrec_conv2d p = plain(conv, &g);
-        status =
-            device->backward(&p, g.out + 1, X, weights ? weights->W : W, dY, dX, dW, dB, error);
-    } else {
-        status = gradients_here(conv, &g, X, W, weights, dY, dX, dW, dB, workspace_memory,
-                                workspace_bytes, error);
-    }
+    complete(&job, &g);
+    status = csrec_device_run(conv->backend, &work, &job, NULL, error);
     int64_t inputs = g.batch * g.channels_in * g.size[1] * g.size[2];
     int64_t taps = g.channels_out * g.channels_in * g.kernel[1] * g.kernel[2];
     if (!status) status = check_finite("dX", inputs, dX, error);

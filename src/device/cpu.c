@@ -1,33 +1,20 @@
-/* cpu.c - the backend that is always there. */
+/* cpu.c - the device that is always there. */
 #include <stdio.h>
 
-#include "device/backend.h"
 #include "base/threads.h"
-#include "recover/recover.h"
+#include "device/device.h"
 
-static bool device(int i, char *text, size_t size) {
+static bool describe(int i, char *text, size_t size) {
     if (i == 0) snprintf(text, size, "%d threads", csrec_threads_wanted(0));
     return i == 0;
 }
 
-static csrec_status usable(csrec_error *error) {
-    (void)error;
+static csrec_status open(csrec_context *context, csrec_error *error) {
+    if (context->ordinal > 0)
+        return csrec_fail(error, CSREC_DEVICE, "backend cpu:%d: there is one CPU; use cpu",
+                          context->ordinal);
+    context->ordinal = 0;
     return CSREC_OK;
 }
 
-static csrec_status transform(int levels, int64_t n, const uint64_t *rows, const double *r,
-                              csrec_transform_method method, int64_t capacity,
-                              csrec_product *products, int64_t *found, csrec_error *error) {
-    csrec_status status =
-        csrec_haar_transform(levels, n, rows, r, method, capacity, products, found);
-    if (status)
-        csrec_fail(error, status, "transform of %lld samples: %s", (long long)n,
-                   csrec_status_text(status));
-    return status;
-}
-
-const csrec_backend csrec_backend_cpu = {.name = "cpu",
-                                         .device = device,
-                                         .usable = usable,
-                                         .recover_grids = csrec_recover_grids,
-                                         .transform = transform};
+const csrec_device csrec_device_cpu = {.describe = describe, .open = open};

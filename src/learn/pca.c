@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/learn.h"
+#include "learn/engine.h"
 #include "base/blas.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -1,11 +1,9 @@
 /* operator.c - the table of operators and the calls that go through it. */
-#include "operator/operator.h"
+#include "operator/engine.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "device/backend.h"
 
 static const csrec_operator_type *const types[] = {
     &csrec_operator_haar, &csrec_operator_dense, &csrec_operator_dct,  &csrec_operator_wavelet,
@@ -27,23 +25,37 @@ const csrec_param *csrec_operator_param(int number, int i) {
     return i == 0 && param->name ? param : NULL;
 }
 
-csrec_status csrec_operator_create(const csrec_operator_spec *spec, csrec_operator **A,
-                                   csrec_error *error) {
-    const csrec_operator_type *type = NULL;
-    for (int i = 0; i < TYPES && spec->name; i++)
-        if (strcmp(types[i]->name, spec->name) == 0) type = types[i];
+static const csrec_operator_engine *const engines[CSREC_DEVICE_KINDS] =
+    CSREC_ENGINES(&csrec_operator_cpu, &csrec_operator_cuda);
+
+static const csrec_operator_type *find_type(const char *name) {
+    for (int i = 0; i < TYPES && name; i++)
+        if (strcmp(types[i]->name, name) == 0) return types[i];
+    return NULL;
+}
+
+static csrec_status take(csrec_operator *A, csrec_error *error) {
+    const csrec_operator_engine *engine = engines[A->context.kind];
+    return engine ? engine->take(A, error)
+                  : csrec_device_lacks(&A->context, "products of operators", NULL, error);
+}
+
+csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_operator_spec *spec,
+                                      csrec_operator **A, csrec_error *error) {
+    const csrec_operator_type *type = find_type(spec->name);
     if (!type)
         return csrec_fail(error, CSREC_ARGUMENT, "operator '%s' is unknown",
                           spec->name ? spec->name : "(none)");
     csrec_operator *made = calloc(1, sizeof *made);
     if (!made) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", type->name);
     made->type = made->row = type;
+    made->context = *context;
     csrec_status status = type->create(made, spec, error);
     if (status) {
         free(made);
         return status;
     }
-    status = csrec_backend_take_operator(spec->backend, made, error);
+    status = take(made, error);
     if (status)
         csrec_operator_destroy(made);
     else
@@ -51,10 +63,30 @@ csrec_status csrec_operator_create(const csrec_operator_spec *spec, csrec_operat
     return status;
 }
 
+/* auto is the CPU: whether a product pays for its transfers depends on the solver. */
+csrec_status csrec_operator_create(const csrec_operator_spec *spec, csrec_operator **A,
+                                   csrec_error *error) {
+    csrec_context context;
+    const char *cpu = csrec_device_name(CSREC_DEVICE_CPU);
+    bool automatic = csrec_device_automatic(spec->backend);
+    csrec_operator *made = NULL;
+    csrec_status status = csrec_context_create(automatic ? cpu : spec->backend, &context, error);
+    if (status) return status;
+    status = csrec_operator_create_on(&context, spec, &made, error);
+    if (status) {
+        csrec_context_destroy(&context);
+        return status;
+    }
+    made->owned = true;
+    *A = made;
+    return CSREC_OK;
+}
+
 void csrec_operator_destroy(csrec_operator *A) {
     if (!A) return;
-    if (A->device) A->backend->release_operator(A);
+    if (A->state) engines[A->context.kind]->release(A);
     A->row->destroy(A);
+    if (A->owned) csrec_context_destroy(&A->context);
     free(A);
 }
 

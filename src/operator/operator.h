@@ -2,7 +2,7 @@
 #ifndef CSREC_OPERATOR_OPERATOR_H
 #define CSREC_OPERATOR_OPERATOR_H
 
-#include "base/error.h"
+#include "device/device.h"
 
 typedef struct csrec_mask csrec_mask; /* mask.h */
 
@@ -82,14 +82,15 @@ typedef struct csrec_operator_type {
     const csrec_shrink_type *shrink; /* optional */
 } csrec_operator_type;
 
-/* What a backend keeps for an operator whose products it computes. */
-typedef struct csrec_operator_device csrec_operator_device;
+/* What a device keeps for an operator whose products it computes. */
+typedef struct csrec_operator_state csrec_operator_state;
 
 struct csrec_operator {
-    const csrec_operator_type *type; /* what is called: the row, or the backend's in its place */
+    const csrec_operator_type *type; /* what is called: the row, or the device's in its place */
     const csrec_operator_type *row;  /* of the table */
-    const struct csrec_backend *backend;
-    csrec_operator_device *device; /* NULL: the CPU's */
+    csrec_context context;           /* where its products are computed */
+    bool owned;                      /* the context is the operator's own */
+    csrec_operator_state *state;     /* NULL: the CPU's */
     int64_t m, n;
     void *data;             /* of the type */
     const csrec_mask *mask; /* where there is synthesize, else NULL */

@@ -140,7 +140,7 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
     if (!status) status = csrec_backend_choose_for(measurement, options, &backend, error);
     if (status) return status;
     csrec_recover_report own = {0};
-    bool first_of_two = backend != cpu && csrec_backend_automatic(options->backend);
+    bool first_of_two = backend != cpu && csrec_device_automatic(options->backend);
     status =
         recover_on(backend, measurement, options, signal, atoms, &own, first_of_two ? NULL : error);
     if (status && first_of_two) { /* what a device cannot do, auto leaves to the CPU */

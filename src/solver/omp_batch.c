@@ -20,7 +20,7 @@
 #include "base/blas.h"
 #include "haar/atoms.h"
 #include "operator/dense.h"
-#include "solver/omp_backend.h"
+#include "solver/engine.h"
 
 enum { CHUNK = 4096, LINE = 64 };       /* signals at once; floats of combine */
 enum { PIECE = 256, MULTIPLIERS = 16 }; /* columns of a product; threads with buffers for it */
@@ -377,13 +377,8 @@ static bool pays(const csrec_many *job, int64_t room) {
     return csrec_dense_of(job->A) && job->A->n <= 8192 && k <= 0.5 * m && saved > n * n * m;
 }
 
-csrec_status csrec_omp_batch(const csrec_many *job) {
-    batch b = {.job = job, .m = job->A->m, .n = job->A->n, .room = job->options->stop.atoms};
-    int64_t most = b.m < b.n ? b.m : b.n;
-    if (b.room == 0 || b.room > most || job->options->start || !pays(job, b.room))
-        return CSREC_UNSUPPORTED;
-    csrec_status elsewhere = csrec_omp_on_backend(job, b.room);
-    if (elsewhere != CSREC_UNSUPPORTED) return elsewhere;
+static csrec_status run(const csrec_many *job, int64_t room) {
+    batch b = {.job = job, .m = job->A->m, .n = job->A->n, .room = room};
     b.dense = csrec_dense_of(job->A);
     b.simd = csrec_dense_simd_choose();
     b.padded = (b.n + LINE - 1) / LINE * LINE;
@@ -396,4 +391,22 @@ csrec_status csrec_omp_batch(const csrec_many *job) {
     }
     batch_clear(&b);
     return status;
+}
+
+const csrec_solver_engine csrec_solver_cpu = {.omp = run};
+
+/* Where the operator's products are computed; what that device leaves is the CPU's, as all of a
+ * solver is but for the products. */
+csrec_status csrec_omp_batch(const csrec_many *job) {
+    static const csrec_solver_engine *const engines[CSREC_DEVICE_KINDS] =
+        CSREC_ENGINES(&csrec_solver_cpu, &csrec_solver_cuda);
+    const csrec_operator *A = job->A;
+    int64_t room = job->options->stop.atoms, most = A->m < A->n ? A->m : A->n;
+    if (room == 0 || room > most || job->options->start || !pays(job, room))
+        return CSREC_UNSUPPORTED;
+    const csrec_solver_engine *engine = engines[A->context.kind];
+    csrec_status status = engine ? engine->omp(job, room) : CSREC_UNSUPPORTED;
+    return status == CSREC_UNSUPPORTED && engine != &csrec_solver_cpu
+               ? csrec_solver_cpu.omp(job, room)
+               : status;
 }

@@ -335,7 +335,7 @@ static csrec_status set_up(job *j, const csrec_backend *backend, csrec_error *er
     if (status) return status;
     /* Thresholding by products alone pays nowhere. */
     bool products =
-        !csrec_backend_automatic(j->options->backend) || strcmp(j->solve.solver, "threshold") != 0;
+        !csrec_device_automatic(j->options->backend) || strcmp(j->solve.solver, "threshold") != 0;
     if (backend != &csrec_backend_cpu && !for_device(j, backend) && products)
         j->products = backend->name;
     status = make_operators(j, basis, error);

@@ -1,10 +1,10 @@
-/* operator.c - the row tree as the device's kernels take it: positions, heights, columns. */
+/* haar_tree.c - the row tree as the device's kernels take it: positions, heights, columns. */
 #include "operator/operator.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/haar/operator.h"
+#include "kernels/operator/haar_tree.h"
 #include "haar/levels.h"
 #include "haar/project.h"
 #include "operator/haar.h"

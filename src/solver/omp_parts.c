@@ -1,14 +1,15 @@
-/* omp_backend.c - Batch-OMP where the operator's backend has a way of its own: part by part, so
- * that an interruption is heard; what the backend leaves, omp itself solves. */
-#include "solver/omp_backend.h"
-
+/* omp_parts.c - Batch-OMP on a device: part by part, so that an interruption is heard; what the
+ * device leaves, omp itself solves. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/backend.h"
 #include "haar/atoms.h"
+#include "solver/engine.h"
+#include "solver/solver.h"
 
 enum { PART = 16384 };
+
+typedef csrec_status (*solve_fn)(const csrec_omp_part *part, const csrec_omp_result *result);
 
 static void clear(csrec_omp_result *result) {
     void *all[] = {result->outcome,  result->size,   result->iterations,
@@ -70,11 +71,11 @@ static csrec_status deliver(const csrec_many *job, int64_t at, const csrec_omp_r
 }
 
 static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t count, int64_t room,
-                               csrec_omp_result *result) {
+                               solve_fn solve, csrec_omp_result *result) {
     int64_t m = job->A->m;
-    csrec_omp_job part = {job->A, count, room, job->y + start * m, &job->options->stop};
+    csrec_omp_part part = {job->A, count, room, job->y + start * m, &job->options->stop};
     result->r = job->r ? job->r + start * m : NULL;
-    csrec_status status = job->A->backend->omp(&part, result);
+    csrec_status status = solve(&part, result);
     if (status) return status;
 #pragma omp parallel num_threads(job->threads)
     {
@@ -102,15 +103,15 @@ static csrec_status leave_out(const csrec_many *job, int64_t at) {
     return job->atoms ? csrec_atoms_create(0, job->atoms + at) : CSREC_OK;
 }
 
-csrec_status csrec_omp_on_backend(const csrec_many *job, int64_t room) {
+csrec_status csrec_omp_in_parts(const csrec_many *job, int64_t room, solve_fn solve) {
     /* A device delivers results alone, no residual of each step. */
-    if (!job->A->backend->omp || job->options->history) return CSREC_UNSUPPORTED;
+    if (job->options->history) return CSREC_UNSUPPORTED;
     csrec_omp_result result;
     int64_t most = job->count < PART ? job->count : PART, at = 0;
     csrec_status status = allocate((size_t)most, (size_t)room, &result) ? CSREC_OK : CSREC_MEMORY;
     for (bool stopped = false; at < job->count && !status && !stopped;) {
         int64_t count = job->count - at < most ? job->count - at : most;
-        status = solve_part(job, at, count, room, &result);
+        status = solve_part(job, at, count, room, solve, &result);
         at += count;
         stopped = !status && csrec_many_stops(job, at);
     }

@@ -1,6 +1,6 @@
-/* operator.h - the row tree as the device's kernels take it. */
-#ifndef CSREC_KERNELS_HAAR_OPERATOR_H
-#define CSREC_KERNELS_HAAR_OPERATOR_H
+/* haar_tree.h - the row tree as the device's kernels take it. */
+#ifndef CSREC_KERNELS_OPERATOR_HAAR_TREE_H
+#define CSREC_KERNELS_OPERATOR_HAAR_TREE_H
 
 #include "kernels/operator/operator.h"
 

@@ -1,0 +1,85 @@
+/* device.h - where work runs: the table of devices, a context on one of them, and the one function
+ * in which "auto" gives a device up.
+ *
+ * A room with work for devices declares a table of functions in its engine.h, the CPU's engine
+ * first and a device's in kernels/<room>, and makes an array of them by kind:
+ *
+ *     static const csrec_conv2d_engine *const engines[CSREC_DEVICE_KINDS] =
+ *         CSREC_ENGINES(&csrec_conv2d_cpu, &csrec_conv2d_cuda);
+ */
+#ifndef CSREC_DEVICE_DEVICE_H
+#define CSREC_DEVICE_DEVICE_H
+
+#include "base/error.h"
+
+typedef enum csrec_device_kind {
+    CSREC_DEVICE_CPU,
+    CSREC_DEVICE_CUDA,
+    CSREC_DEVICE_KINDS
+} csrec_device_kind;
+
+/* Engines by kind of device; NULL for what is not built. Nothing else asks what is built. */
+#ifdef CSREC_HAS_CUDA
+#define CSREC_ENGINES(cpu, cuda)                                                                   \
+    { [CSREC_DEVICE_CPU] = (cpu), [CSREC_DEVICE_CUDA] = (cuda) }
+#else
+#define CSREC_ENGINES(cpu, cuda)                                                                   \
+    { [CSREC_DEVICE_CPU] = (cpu) }
+#endif
+
+/* A device that work is passed down with. Any number of them may be open at a time. */
+typedef struct csrec_context {
+    csrec_device_kind kind;
+    int ordinal;  /* number of the device among those of its kind */
+    void *stream; /* where its work is queued, as the kind has it; NULL: the device's own queue */
+} csrec_context;
+
+typedef struct csrec_device {
+    /* One line about device i; false past the last. What cannot be used says why as entry 0. */
+    bool (*describe)(int i, char *text, size_t size);
+    /* context->ordinal < 0: the first usable device, whose number replaces it. The device becomes
+     * the calling thread's. CSREC_DEVICE: not usable, with the reason. */
+    csrec_status (*open)(csrec_context *context, csrec_error *error);
+    void (*close)(csrec_context *context); /* NULL: there is nothing to give back */
+} csrec_device;
+
+extern const csrec_device csrec_device_cpu, csrec_device_cuda;
+
+/* "cpu" or "cuda". */
+const char *csrec_device_name(csrec_device_kind kind);
+
+/* Whether the choice is left to us: "auto", or NULL. */
+bool csrec_device_automatic(const char *name);
+
+/* name: "cpu", "cuda" for the first usable device, "cuda:1" for that one. CSREC_ARGUMENT: unknown
+ * name; CSREC_DEVICE: not built, or not usable. */
+csrec_status csrec_context_create(const char *name, csrec_context *context, csrec_error *error);
+void csrec_context_destroy(csrec_context *context);
+
+/* CSREC_UNSUPPORTED and one line: `what` has no engine for the context's device; `have` names what
+ * has one, NULL where nothing needs to be named. */
+csrec_status csrec_device_lacks(const csrec_context *context, const char *what, const char *have,
+                                csrec_error *error);
+
+/* Work that runs on any device that has an engine for it. */
+typedef struct csrec_device_work {
+    /* Whether "auto" should try this kind, which is not the CPU; NULL: never. */
+    bool (*pays)(csrec_device_kind kind, const void *job);
+    /* CSREC_UNSUPPORTED: not this job, or not on this device. Must leave the job as it was where it
+     * fails, so that another device can begin anew. */
+    csrec_status (*run)(const csrec_context *context, void *job, csrec_error *error);
+} csrec_device_work;
+
+typedef struct csrec_device_ran {
+    const char *device;   /* the one that did the work */
+    csrec_error given_up; /* why "auto" went on to the CPU; empty: it did not try another device */
+} csrec_device_ran;
+
+/* Runs the work on the device of this name. "auto" tries a device where that pays, and what the
+ * device cannot do (CSREC_MEMORY, CSREC_DEVICE, CSREC_UNSUPPORTED) is done on the CPU; whether a
+ * device is usable is not even asked where it does not pay, as the answer alone takes a good part
+ * of a second. Other failures are the work's own. ran may be NULL. */
+csrec_status csrec_device_run(const char *name, const csrec_device_work *work, void *job,
+                              csrec_device_ran *ran, csrec_error *error);
+
+#endif

@@ -1,0 +1,326 @@
+/* Devices by name, their listing, the one fallback of "auto", and work on two contexts at a time.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "backends.h"
+#include "check.h"
+#include "operators.h"
+
+#include "device/device.h"
+
+static uint64_t seed;
+
+static void cpu_is_always_there(void **state) {
+    (void)state;
+    csrec_context context;
+    csrec_error error;
+    assert_ok(csrec_context_create("cpu", &context, &error));
+    assert_string_equal(csrec_device_name(context.kind), "cpu");
+    assert_int_equal(context.ordinal, 0);
+    csrec_context_destroy(&context);
+    assert_ok(csrec_context_create("cpu:0", &context, &error));
+    csrec_context_destroy(&context);
+    assert_true(csrec_device_automatic("auto") && csrec_device_automatic(NULL));
+    assert_false(csrec_device_automatic("cpu"));
+}
+
+static void unknown_names_are_refused(void **state) {
+    (void)state;
+    const char *names[] = {"abacus",  "cpus",    "cpu:", "cpu:x",
+                           "cuda:1x", "cuda:-1", "",     "cuda:99999999999999999999"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        csrec_context context = {.ordinal = 77};
+        csrec_error error;
+        assert_int_equal(csrec_context_create(names[k], &context, &error), CSREC_ARGUMENT);
+        assert_non_null(strstr(error.text, names[k]));
+        assert_int_equal(context.ordinal, 77);
+    }
+}
+
+/* Either it works, or one line says why not and what to do. */
+static void cuda_works_or_says_why(void **state) {
+    (void)state;
+    csrec_context context;
+    csrec_error error = {{0}};
+    csrec_status status = csrec_context_create("cuda", &context, &error);
+    if (status) {
+        assert_true(status == CSREC_DEVICE || status == CSREC_UNSUPPORTED);
+        assert_non_null(strstr(error.text, "--backend cpu"));
+        assert_null(strchr(error.text, '\n'));
+    } else {
+        assert_string_equal(csrec_device_name(context.kind), "cuda");
+        assert_true(context.ordinal >= 0);
+        csrec_context_destroy(&context);
+    }
+    assert_int_equal(csrec_context_create("cuda:4711", &context, &error), CSREC_DEVICE);
+    assert_non_null(strstr(error.text, "--backend cpu"));
+    assert_int_equal(csrec_context_create("cpu:1", &context, &error), CSREC_DEVICE);
+}
+
+static void listing_names_both(void **state) {
+    (void)state;
+    const char *name;
+    char text[256];
+    int cpu = 0, cuda = 0, i = 0;
+    for (; csrec_backend_info(i, &name, text, sizeof text); i++) {
+        cpu += strcmp(name, "cpu") == 0;
+        cuda += strcmp(name, "cuda") == 0;
+        assert_true(strlen(text) > 0);
+        print_message("%s: %s\n", name, text);
+    }
+    assert_int_equal(cpu, 1);
+    assert_true(cuda >= 1);
+    assert_int_equal(i, cpu + cuda);
+}
+
+/* ---- the fallback */
+
+typedef struct job {
+    csrec_status there, here; /* what the work says on a device, on the CPU */
+    int devices, cpus;        /* times it ran */
+    bool pays;
+} job;
+
+static bool job_pays(csrec_device_kind kind, const void *data) {
+    assert_true(kind != CSREC_DEVICE_CPU);
+    return ((const job *)data)->pays;
+}
+
+static csrec_status run_job(const csrec_context *context, void *data, csrec_error *error) {
+    job *j = data;
+    bool cpu = context->kind == CSREC_DEVICE_CPU;
+    *(cpu ? &j->cpus : &j->devices) += 1;
+    if (error) snprintf(error->text, sizeof error->text, "%s", cpu ? "here" : "there");
+    return cpu ? j->here : j->there;
+}
+
+static const csrec_device_work job_work = {job_pays, run_job};
+
+/* What does not pay is not tried; a failure on the CPU is the work's own. */
+static void auto_is_the_cpu_where_nothing_pays(void **state) {
+    (void)state;
+    csrec_device_ran ran;
+    csrec_error error;
+    const csrec_device_work plain = {NULL, run_job};
+    job j = {0};
+    assert_ok(csrec_device_run("auto", &job_work, &j, &ran, &error));
+    assert_ok(csrec_device_run(NULL, &plain, &j, NULL, NULL));
+    assert_ok(csrec_device_run("cpu", &job_work, &j, &ran, &error));
+    assert_int_equal(j.cpus, 3);
+    assert_int_equal(j.devices, 0);
+    assert_string_equal(ran.device, "cpu");
+    assert_string_equal(ran.given_up.text, "");
+    j.here = CSREC_DATA;
+    assert_int_equal(csrec_device_run("auto", &job_work, &j, &ran, &error), CSREC_DATA);
+    assert_string_equal(error.text, "here");
+    assert_int_equal(csrec_device_run("gpu", &job_work, &j, &ran, &error), CSREC_ARGUMENT);
+    assert_int_equal(j.cpus, 4);
+}
+
+/* What a device cannot do, auto does on the CPU and says why; what is wrong with the data, or what
+ * the user named the device for, stays a failure. */
+static void auto_goes_on_to_the_cpu(void **state) {
+    (void)state;
+    const csrec_status given_up[] = {CSREC_MEMORY, CSREC_DEVICE, CSREC_UNSUPPORTED};
+    csrec_context context;
+    csrec_device_ran ran;
+    csrec_error error;
+    bool there = !csrec_context_create("cuda", &context, &error);
+    if (there) csrec_context_destroy(&context);
+    for (int k = 0; k < 3; k++) {
+        job j = {.there = given_up[k], .pays = true};
+        assert_ok(csrec_device_run("auto", &job_work, &j, &ran, &error));
+        assert_string_equal(ran.device, "cpu");
+        assert_int_equal(j.cpus, 1);
+        assert_int_equal(j.devices, there);
+        if (there) assert_string_equal(ran.given_up.text, "there");
+        j = (job){.there = given_up[k]};
+        assert_int_equal(csrec_device_run("cuda", &job_work, &j, &ran, &error),
+                         there ? given_up[k] : CSREC_DEVICE);
+        assert_int_equal(j.cpus, 0);
+    }
+    if (!there) {
+        print_message("SKIPPED: %s\n", error.text);
+        skip();
+    }
+    job j = {.there = CSREC_DATA, .pays = true};
+    assert_int_equal(csrec_device_run("auto", &job_work, &j, &ran, &error), CSREC_DATA);
+    assert_string_equal(error.text, "there");
+    assert_int_equal(j.cpus, 0);
+    j = (job){.pays = true};
+    assert_ok(csrec_device_run("auto", &job_work, &j, &ran, &error));
+    assert_string_equal(ran.device, "cuda");
+    assert_int_equal(j.cpus, 0);
+}
+
+static void what_has_no_engine_is_one_line(void **state) {
+    (void)state;
+    const csrec_context context = {.kind = CSREC_DEVICE_CUDA};
+    csrec_error error;
+    assert_int_equal(csrec_device_lacks(&context, "method pca", "grids and adaptive", &error),
+                     CSREC_UNSUPPORTED);
+    assert_string_equal(error.text, "method pca has no CUDA engine; grids and adaptive have; use "
+                                    "--backend cpu");
+    csrec_device_lacks(&context, "method pca", NULL, &error);
+    assert_string_equal(error.text, "method pca has no CUDA engine; use --backend cpu");
+}
+
+/* ---- two at a time */
+
+enum { CALLS = 40, THREADS = 4 };
+
+typedef struct caller {
+    const csrec_operator *A;
+    const double *x, *y, *forward, *adjoint; /* and the results of one call alone */
+    int64_t m, n;
+    int failed;
+} caller;
+
+static void *call(void *data) {
+    caller *c = data;
+    double *y = malloc((size_t)c->m * sizeof *y), *x = malloc((size_t)c->n * sizeof *x);
+    for (int k = 0; k < CALLS; k++) {
+        c->failed += csrec_operator_forward(c->A, c->x, y) != CSREC_OK;
+        c->failed += csrec_operator_adjoint(c->A, c->y, x) != CSREC_OK;
+        c->failed += memcmp(y, c->forward, (size_t)c->m * sizeof *y) != 0;
+        c->failed += memcmp(x, c->adjoint, (size_t)c->n * sizeof *x) != 0;
+    }
+    free(y);
+    free(x);
+    return NULL;
+}
+
+static double *random_vector(int64_t n) {
+    double *v = malloc((size_t)n * sizeof *v);
+    for (int64_t i = 0; i < n; i++) v[i] = check_normal(&seed);
+    return v;
+}
+
+static caller prepare(const csrec_operator *A) {
+    caller c = {.A = A};
+    csrec_operator_size(A, &c.m, &c.n);
+    double *forward = random_vector(c.m), *adjoint = random_vector(c.n);
+    c.x = random_vector(c.n);
+    c.y = random_vector(c.m);
+    assert_ok(csrec_operator_forward(A, c.x, forward));
+    assert_ok(csrec_operator_adjoint(A, c.y, adjoint));
+    c.forward = forward;
+    c.adjoint = adjoint;
+    return c;
+}
+
+static void drop(const caller *c) {
+    free((void *)(uintptr_t)c->x);
+    free((void *)(uintptr_t)c->y);
+    free((void *)(uintptr_t)c->forward);
+    free((void *)(uintptr_t)c->adjoint);
+}
+
+static void run_together(caller *callers) {
+    pthread_t threads[THREADS];
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, call, &callers[k]), 0);
+    for (int k = 0; k < THREADS; k++) assert_int_equal(pthread_join(threads[k], NULL), 0);
+    for (int k = 0; k < THREADS; k++) assert_int_equal(callers[k].failed, 0);
+}
+
+/* Every operator, each with a context of its own, from a thread of its own; then all threads on one
+ * of them. Every result is that of a call alone, to the bit. */
+static void operators_work_from_several_threads(void **state) {
+    const char *backend = check_backend(state), *name, *brief;
+    for (int i = 0; csrec_operator_info(i, &name, &brief); i++) {
+        drawn d[THREADS];
+        csrec_operator *A[THREADS];
+        caller callers[THREADS];
+        for (int k = 0; k < THREADS; k++) {
+            d[k] = draw_operator(&seed, name, backend);
+            d[k].spec.shape = &d[k].shape;
+            assert_ok(csrec_operator_create(&d[k].spec, &A[k], NULL));
+            callers[k] = prepare(A[k]);
+        }
+        run_together(callers);
+        for (int k = 1; k < THREADS; k++) {
+            drop(&callers[k]);
+            callers[k] = prepare(A[0]);
+        }
+        run_together(callers);
+        for (int k = 0; k < THREADS; k++) {
+            drop(&callers[k]);
+            csrec_operator_destroy(A[k]);
+            drop_drawn(&d[k]);
+        }
+    }
+}
+
+/* Products A B and B A use each other's buffers in turn, and A A its own twice. */
+static void chains_share_their_factors(void **state) {
+    const char *backend = check_backend(state);
+    enum { N = 24 };
+    csrec_operator *part[2], *chain[THREADS];
+    caller callers[THREADS];
+    for (int k = 0; k < 2; k++) {
+        double *matrix = random_vector(N * N);
+        csrec_operator_spec spec = {
+            .name = "dense", .m = N, .n = N, .matrix = matrix, .backend = backend};
+        assert_ok(csrec_operator_create(&spec, &part[k], NULL));
+        free(matrix);
+    }
+    for (int k = 0; k < THREADS; k++) {
+        csrec_operator_spec spec = {.name = "chain", .backend = backend};
+        spec.first = part[k % 2];
+        spec.second = k < 2 ? part[1 - k] : part[k % 2];
+        assert_ok(csrec_operator_create(&spec, &chain[k], NULL));
+        callers[k] = prepare(chain[k]);
+    }
+    run_together(callers);
+    for (int k = 0; k < THREADS; k++) {
+        drop(&callers[k]);
+        csrec_operator_destroy(chain[k]);
+    }
+    for (int k = 0; k < 2; k++) csrec_operator_destroy(part[k]);
+}
+
+/* Contexts opened and closed by several threads at a time. */
+static void *open_and_close(void *data) {
+    const char *name = data;
+    for (int k = 0; k < CALLS; k++) {
+        csrec_context context;
+        if (csrec_context_create(name, &context, NULL)) return data;
+        csrec_context_destroy(&context);
+    }
+    return NULL;
+}
+
+static void contexts_live_beside_each_other(void **state) {
+    const char *backend = check_backend(state);
+    pthread_t threads[THREADS];
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(
+            pthread_create(&threads[k], NULL, open_and_close, (void *)(uintptr_t)backend), 0);
+    for (int k = 0; k < THREADS; k++) {
+        void *failed;
+        assert_int_equal(pthread_join(threads[k], &failed), 0);
+        assert_null(failed);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpu_is_always_there),
+        cmocka_unit_test(unknown_names_are_refused),
+        cmocka_unit_test(cuda_works_or_says_why),
+        cmocka_unit_test(listing_names_both),
+        cmocka_unit_test(auto_is_the_cpu_where_nothing_pays),
+        cmocka_unit_test(auto_goes_on_to_the_cpu),
+        cmocka_unit_test(what_has_no_engine_is_one_line),
+        CHECK_ON("cpu", operators_work_from_several_threads),
+        CHECK_ON("cpu", chains_share_their_factors),
+        CHECK_ON("cpu", contexts_live_beside_each_other),
+        CHECK_ON("cuda", operators_work_from_several_threads),
+        CHECK_ON("cuda", chains_share_their_factors),
+        CHECK_ON("cuda", contexts_live_beside_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
