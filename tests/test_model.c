@@ -157,7 +157,7 @@ static const struct {
     {"gmm", "weights", ">= 0", 0, -0.25},
     {"gmm", "weights", "sums to", 0, 0.5},
     {"gmm", "means", "not finite", 0, -INFINITY},
-    {"gmm", "covariances", "no covariance", 1, 0.6},
+    {"gmm", "covariances", "not a valid covariance", 1, 0.6},
     {"gmm", "covariances", "variance", 9, -2.0},
     {"conv", "filters", "not finite", 59, NAN},
 };

@@ -76,7 +76,7 @@ static void mistakes_are_one_line(void **state) {
         {"$L conv gray.png -o g.npz --size 99", "--size", 2},
         {"$L conv volume.npy -o g.npz", "axes", 1},
         {"$L conv gray.png -o g.npz --resume gray.png", "gray.png", 1},
-        {"$L conv gray.png -o g.npz --resume f.npz -k 3", "others are asked for", 1},
+        {"$L conv gray.png -o g.npz --resume f.npz -k 3", "do not match the options", 1},
         {"$R m.npz --basis conv -o out.png", "model", 1},
         {"$R m.npz --basis dct --model f.npz -o out.png", "dct", 1},
     };

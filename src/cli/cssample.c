@@ -292,7 +292,7 @@ static int report(const arguments *a, const cli_signal *signal,
     return a->json ? report_json(a, signal, measurement, min_distance) : CLI_DONE;
 }
 
-static int run(const arguments *a, cli_signal *signal, csrec_measurement *measurement) {
+static int sample_run(const arguments *a, cli_signal *signal, csrec_measurement *measurement) {
     csrec_error error;
     double min_distance = 0.0;
     if (cli_signal_read(a->input, a->channels_last, signal, &error))
@@ -312,7 +312,7 @@ int main(int argc, char **argv) {
     if (code != CLI_CONTINUE) return code;
     cli_signal signal = {0};
     csrec_measurement measurement = {0};
-    code = run(&a, &signal, &measurement);
+    code = sample_run(&a, &signal, &measurement);
     csrec_measurement_clear(&measurement);
     cli_signal_clear(&signal);
     return cli_exit_code(code);

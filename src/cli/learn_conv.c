@@ -84,9 +84,9 @@ typedef struct {
     int64_t size[2];
     bool stopped;
     char *fingerprint;
-} job;
+} conv_command;
 
-static int read_size(job *j) {
+static int read_size(conv_command *j) {
     char rest;
     long long h, w;
     const char *text = j->a.size;
@@ -103,14 +103,14 @@ static int read_size(job *j) {
     return CLI_CONTINUE;
 }
 
-static int check_arguments(job *j) {
+static int check_arguments(conv_command *j) {
     int code = read_size(j);
     return code == CLI_CONTINUE ? cli_model_check(&tool, j->a.output, j->a.plot) : code;
 }
 
 /* ---- reading */
 
-static bool make_room(job *j) {
+static bool make_room(conv_command *j) {
     if (j->n < j->room) return true;
     int64_t room = j->room ? 2 * j->room : 16;
     csrec_conv_picture *grown = realloc(j->pictures, (size_t)room * sizeof *grown);
@@ -138,7 +138,7 @@ static void put(csrec_conv_picture *to, float *values, uint8_t *known, int64_t y
 }
 
 /* One channel's window at (top, left). */
-static bool add_window(job *j, const input *in, int64_t channel, const int64_t at[2],
+static bool add_window(conv_command *j, const input *in, int64_t channel, const int64_t at[2],
                        const int64_t size[2]) {
     int64_t width = in->shape.dim[1];
     float *values = calloc((size_t)(size[0] * size[1]), sizeof *values);
@@ -161,7 +161,7 @@ static bool add_window(job *j, const input *in, int64_t channel, const int64_t a
     return true;
 }
 
-static int add_pictures(job *j, const char *path, const input *in) {
+static int add_pictures(conv_command *j, const char *path, const input *in) {
     int64_t size[2], at[2];
     for (int a = 0; a < 2; a++) {
         size[a] = in->shape.dim[a] < j->a.crop ? in->shape.dim[a] : j->a.crop;
@@ -173,7 +173,8 @@ static int add_pictures(job *j, const char *path, const input *in) {
     return CLI_CONTINUE;
 }
 
-static csrec_status open_input(const job *j, const char *path, input *in, csrec_error *error) {
+static csrec_status open_input(const conv_command *j, const char *path, input *in,
+                               csrec_error *error) {
     if (j->a.mask || !cli_format_has(csrec_format_of(path), CSREC_USE_READ)) {
         csrec_status status = csrec_measurement_read(path, j->a.mask, &in->samples, error);
         if (status) return status;
@@ -198,7 +199,7 @@ static csrec_status open_input(const job *j, const char *path, input *in, csrec_
 }
 
 /* All inputs must have the scale of the first. */
-static int read_input(job *j, const char *path) {
+static int read_input(conv_command *j, const char *path) {
     input in = {0};
     csrec_error error;
     int code =
@@ -218,7 +219,7 @@ static int read_input(job *j, const char *path) {
     return code;
 }
 
-static int read_all(job *j) {
+static int read_all(conv_command *j) {
     int code = CLI_CONTINUE;
     csrec_error error;
     for (int i = 0; i < j->a.inputs.n && code == CLI_CONTINUE; i++)
@@ -231,7 +232,7 @@ static int read_all(job *j) {
     return code;
 }
 
-static char *fingerprint_of(const job *j) {
+static char *fingerprint_of(const conv_command *j) {
     const arguments *a = &j->a;
     char contents[CLI_CONTENTS_ROOM];
     cli_fingerprint line;
@@ -251,7 +252,7 @@ static char *fingerprint_of(const job *j) {
     return cli_fingerprint_end(&line);
 }
 
-static int read_unchanged(job *j) {
+static int read_unchanged(conv_command *j) {
     j->fingerprint = fingerprint_of(j);
     int code = read_all(j);
     if (code != CLI_CONTINUE) return code;
@@ -269,7 +270,7 @@ static int read_unchanged(job *j) {
 
 /* ---- learning and writing */
 
-static int learn(job *j) {
+static int learn(conv_command *j) {
     const arguments *a = &j->a;
     cli_progress progress;
     csrec_error error;
@@ -293,7 +294,7 @@ static int learn(job *j) {
     return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
 }
 
-static int write_files(job *j) {
+static int write_files(conv_command *j) {
     char settings[200], source[1024] = "";
     const int64_t *dim = csrec_model_array(j->model, "filters")->shape.dim;
     snprintf(settings, sizeof settings, "conv, %lld filters of %lldx%lld, seed %llu%s",
@@ -308,7 +309,7 @@ static int write_files(job *j) {
                                                  : CLI_CONTINUE;
 }
 
-static int report(const job *j) {
+static int report(const conv_command *j) {
     const csrec_array *filters = csrec_model_array(j->model, "filters");
     const csrec_array *objective = csrec_model_array(j->model, "objective");
     int64_t rounds = objective ? objective->count : 0;
@@ -336,8 +337,8 @@ static int report(const job *j) {
     return cli_json_close(&json) ? done : cli_lost(&tool);
 }
 
-static int run(int argc, char **argv) {
-    job j = {.a = {.seed = 1, .crop = 256, .base = -1.0}};
+static int learn_conv_run(int argc, char **argv) {
+    conv_command j = {.a = {.seed = 1, .crop = 256, .base = -1.0}};
     int code = cli_parse(&tool, argc, argv, &j.a);
     if (code == CLI_CONTINUE) code = check_arguments(&j);
     if (code == CLI_CONTINUE) code = read_unchanged(&j);
@@ -356,4 +357,4 @@ static int run(int argc, char **argv) {
     return code;
 }
 
-const cli_learner cli_learn_conv = {&tool, run};
+const cli_learner cli_learn_conv = {&tool, learn_conv_run};

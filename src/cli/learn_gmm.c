@@ -99,11 +99,12 @@ typedef struct {
     cli_progress progress;
     char *state, *fingerprint, settings[400];
     bool known; /* the contents of the inputs */
-} job;
+} gmm_command;
 
 /* ------------------------------------------------------------------ rounds */
 
-static csrec_status save(const job *j, csrec_model *model, const char *path, csrec_error *error) {
+static csrec_status save(const gmm_command *j, csrec_model *model, const char *path,
+                         csrec_error *error) {
     const cli_model_files to = {.output = path,
                                 .no_sync = j->a->no_sync,
                                 .fingerprint = j->fingerprint,
@@ -113,7 +114,7 @@ static csrec_status save(const job *j, csrec_model *model, const char *path, csr
 }
 
 static csrec_status keep_round(const csrec_model *model, void *context, csrec_error *error) {
-    job *j = context;
+    gmm_command *j = context;
     const csrec_array *history = csrec_model_array(model, "log_likelihood");
     csrec_model *copy;
     const char *names[12];
@@ -147,7 +148,7 @@ static char *fingerprint_of(const arguments *a, const cli_data *data, bool *know
 }
 
 /* Reads the state of an interrupted run, if its inputs and settings are those of this run. */
-static int find_state(const job *j, csrec_model **from) {
+static int find_state(const gmm_command *j, csrec_model **from) {
     csrec_error error;
     *from = NULL;
     if (j->a->fresh || access(j->state, F_OK) != 0) return CLI_CONTINUE;
@@ -165,7 +166,7 @@ static int find_state(const job *j, csrec_model **from) {
 
 /* ------------------------------------------------------------------ results */
 
-static int report(const job *j, const csrec_model *model) {
+static int report(const gmm_command *j, const csrec_model *model) {
     const csrec_array *history = csrec_model_array(model, "log_likelihood");
     const csrec_array *means = csrec_model_array(model, "means");
     if (!j->a->json) {
@@ -190,7 +191,7 @@ static int report(const job *j, const csrec_model *model) {
     return cli_json_close(&json) ? CLI_DONE : cli_lost(&tool);
 }
 
-static int deliver(const job *j, csrec_model *model) {
+static int learn_gmm_deliver(const gmm_command *j, csrec_model *model) {
     csrec_error error;
     int code = cli_data_check_unchanged(&tool, j->data);
     if (code != CLI_CONTINUE) return code;
@@ -200,7 +201,7 @@ static int deliver(const job *j, csrec_model *model) {
     return report(j, model);
 }
 
-static int learn(job *j, const csrec_model *from) {
+static int learn(gmm_command *j, const csrec_model *from) {
     const arguments *a = j->a;
     const cli_data *d = j->data;
     csrec_learn_options o = {.shape = d->shape,
@@ -229,13 +230,13 @@ static int learn(job *j, const csrec_model *from) {
         cli_note(&tool, "interrupted: the same command continues after the last complete round");
         return CLI_INTERRUPTED;
     }
-    int code = deliver(j, model);
+    int code = learn_gmm_deliver(j, model);
     csrec_model_destroy(model);
     return code;
 }
 
 static int run_job(const arguments *a, const cli_data *data) {
-    job *j = calloc(1, sizeof *j);
+    gmm_command *j = calloc(1, sizeof *j);
     csrec_model *from = NULL;
     if (!j) return cli_failure(&tool, "out of memory");
     j->a = a;
@@ -254,7 +255,7 @@ static int run_job(const arguments *a, const cli_data *data) {
     return code;
 }
 
-static int run(int argc, char **argv) {
+static int learn_gmm_run(int argc, char **argv) {
     arguments a = {.in = {.seed = 1, .most = 200000}, .components = 20};
     cli_data data = {.held = -1};
     int code = cli_parse(&tool, argc, argv, &a);
@@ -266,4 +267,4 @@ static int run(int argc, char **argv) {
     return code;
 }
 
-const cli_learner cli_learn_gmm = {&tool, run};
+const cli_learner cli_learn_gmm = {&tool, learn_gmm_run};

@@ -67,7 +67,7 @@ static bool print_text(const csrec_model *model) {
     return fflush(stdout) == 0;
 }
 
-static int run(int argc, char **argv) {
+static int learn_info_run(int argc, char **argv) {
     arguments a = {0};
     csrec_error error;
     csrec_model *model;
@@ -79,4 +79,4 @@ static int run(int argc, char **argv) {
     return written ? CLI_DONE : cli_lost(&tool);
 }
 
-const cli_learner cli_learn_info = {&tool, run};
+const cli_learner cli_learn_info = {&tool, learn_info_run};

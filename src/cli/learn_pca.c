@@ -149,7 +149,7 @@ static int learn(const arguments *a, cli_data *d) {
     return code;
 }
 
-static int run(int argc, char **argv) {
+static int learn_pca_run(int argc, char **argv) {
     arguments a = {.in = {.seed = 1}, .backend = -1};
     cli_data data = {.held = -1};
     int code = cli_parse(&tool, argc, argv, &a);
@@ -161,4 +161,4 @@ static int run(int argc, char **argv) {
     return code;
 }
 
-const cli_learner cli_learn_pca = {&tool, run};
+const cli_learner cli_learn_pca = {&tool, learn_pca_run};

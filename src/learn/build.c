@@ -25,7 +25,7 @@ csrec_status csrec_learn_check(const csrec_learn_options *options, int64_t n, cs
     if (csrec_shape_count(&shape, &count) || count > n || channels_of(options) > n ||
         count * channels_of(options) != n)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "shape and channels: do not make the %lld columns of the data",
+                          "shape and channels: their product is not the %lld columns of the data",
                           (long long)n);
     if (options->components < 0)
         return csrec_fail(error, CSREC_ARGUMENT, "components = %lld; must be at least 0",
@@ -33,7 +33,7 @@ csrec_status csrec_learn_check(const csrec_learn_options *options, int64_t n, cs
     if (!(options->energy >= 0.0 && options->energy <= 1.0))
         return csrec_fail(error, CSREC_ARGUMENT, "energy = %g; must be 0 to 1", options->energy);
     if (!isfinite(options->scale[0]) || !isfinite(options->scale[1]))
-        return csrec_fail(error, CSREC_ARGUMENT, "scale: is not finite");
+        return csrec_fail(error, CSREC_ARGUMENT, "scale: not finite");
     return CSREC_OK;
 }
 

@@ -1,10 +1,10 @@
-/* build.h - what learners share: checking options, putting a model together. */
+/* build.h - shared by learners: checks options and assembles a model. */
 #ifndef CSREC_LEARN_BUILD_H
 #define CSREC_LEARN_BUILD_H
 
 #include "learn/model.h"
 
-/* Arrays that are not owned. */
+/* Arrays; the caller owns them. */
 typedef struct csrec_model_parts {
     int n;
     const char *names[CSREC_MODEL_FIELDS];

@@ -2,7 +2,7 @@
  *
  * Alternates accelerated proximal gradient steps on the codes of each picture with projected
  * gradient steps on the filters (Olshausen and Field 1996; Heide, Heidrich and Wetzstein 2015 for
- * masks in the data term). Every step is taken only where it does not raise F. */
+ * masks in the data term). A step that would raise F is rejected. */
 #include "learn/conv.h"
 
 #include <math.h>
@@ -15,16 +15,16 @@
 
 enum { FIRST_CODINGS = 30 };
 
-typedef struct job {
+typedef struct filter_learning {
     const csrec_conv_learn_options *options;
     csrec_learning l;
     int64_t size[2], iterations, codings, done;
     double base, low, range;
     double *objective; /* [iterations] */
     csrec_team team;
-} job;
+} filter_learning;
 
-static void clear(job *j) {
+static void conv_clear(filter_learning *j) {
     csrec_learning *l = &j->l;
     for (int64_t p = 0; p < l->count && l->coded; p++) {
         csrec_coded *c = &l->coded[p];
@@ -37,9 +37,10 @@ static void clear(job *j) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-/* ---- what is asked for */
+/* ---- options */
 
-static csrec_status check_start(const csrec_conv_learn_options *o, job *j, csrec_error *error) {
+static csrec_status check_start(const csrec_conv_learn_options *o, filter_learning *j,
+                                csrec_error *error) {
     if (strcmp(csrec_model_kind(o->start), "conv") != 0)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "start: a model of kind %s has no filters; give one of kind conv",
@@ -48,14 +49,15 @@ static csrec_status check_start(const csrec_conv_learn_options *o, job *j, csrec
     if ((o->filters && o->filters != dim[0]) || (o->size[0] && o->size[0] != dim[1]) ||
         (o->size[1] && o->size[1] != dim[2]))
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "start: has %lld filters of %lld x %lld, others are asked for",
+                          "start: its %lld filters of %lld x %lld do not match the options",
                           (long long)dim[0], (long long)dim[1], (long long)dim[2]);
     j->l.filters = dim[0];
     memcpy(j->size, dim + 1, sizeof j->size);
     return CSREC_OK;
 }
 
-static csrec_status set_options(const csrec_conv_learn_options *o, job *j, csrec_error *error) {
+static csrec_status set_options(const csrec_conv_learn_options *o, filter_learning *j,
+                                csrec_error *error) {
     j->l.filters = o->filters ? o->filters : 64;
     for (int a = 0; a < 2; a++) j->size[a] = o->size[a] ? o->size[a] : 8;
     csrec_status status = o->start ? check_start(o, j, error) : CSREC_OK;
@@ -79,8 +81,8 @@ static csrec_status set_options(const csrec_conv_learn_options *o, job *j, csrec
     return CSREC_OK;
 }
 
-/* Values of black and white: given, or the range of all samples. */
-static csrec_status set_scale(job *j, int64_t count, const csrec_conv_picture *pictures,
+/* Values of black and white: the given ones, or the range of all samples. */
+static csrec_status set_scale(filter_learning *j, int64_t count, const csrec_conv_picture *pictures,
                               csrec_error *error) {
     double low = INFINITY, high = -INFINITY;
     for (int64_t p = 0; p < count; p++)
@@ -95,10 +97,11 @@ static csrec_status set_scale(job *j, int64_t count, const csrec_conv_picture *p
         }
     const double *scale = j->options->scale;
     if (!(high > low))
-        return csrec_fail(error, CSREC_DATA, "no two samples of the pictures differ");
+        return csrec_fail(error, CSREC_DATA, "all samples of the pictures are equal");
     j->low = scale[0] != scale[1] ? fmin(scale[0], scale[1]) : low;
     j->range = scale[0] != scale[1] ? fabs(scale[1] - scale[0]) : high - low;
-    /* Squares of what samples are above black, white being 1, are finite in a float. */
+    /* The squares of samples, scaled so that black is 0 and white is 1, must be finite in a float.
+     */
     double most = fmax(fabs(high - j->low), fabs(low - j->low)) / j->range;
     if (!isfinite(j->range) || !(most <= 1e15))
         return csrec_fail(error, CSREC_DATA,
@@ -115,7 +118,7 @@ static float *floats(int64_t n) {
 }
 
 /* s = (picture - base) / range at the samples. */
-static csrec_status load(job *j, const csrec_conv_picture *from, csrec_coded *c) {
+static csrec_status load(filter_learning *j, const csrec_conv_picture *from, csrec_coded *c) {
     int64_t *index = malloc((size_t)c->entries * sizeof *index), m = 0;
     double *y = malloc((size_t)c->entries * sizeof *y),
            *base = malloc((size_t)c->entries * sizeof *y);
@@ -135,7 +138,7 @@ static csrec_status load(job *j, const csrec_conv_picture *from, csrec_coded *c)
     return status;
 }
 
-static csrec_status make_coded(job *j, const csrec_conv_picture *from, csrec_coded *c) {
+static csrec_status make_coded(filter_learning *j, const csrec_conv_picture *from, csrec_coded *c) {
     int axis;
     c->conv = (csrec_conv){.batch = 1,
                            .channels_in = 1,
@@ -162,8 +165,8 @@ static csrec_status make_coded(job *j, const csrec_conv_picture *from, csrec_cod
     return status;
 }
 
-/* Memory for any product of any picture. */
-static csrec_status make_room(job *j) {
+/* Memory for every product of every picture. */
+static csrec_status make_room(filter_learning *j) {
     csrec_learning *l = &j->l;
     int64_t codes = 1, entries = 1;
     size_t bytes = 0, threads = (size_t)csrec_threads(j->options->threads);
@@ -180,7 +183,7 @@ static csrec_status make_room(job *j) {
         if (c->codes > codes) codes = c->codes;
         if (c->entries > entries) entries = c->entries;
     }
-    /* Codes change places with those of the pictures: all are as long as the longest. */
+    /* Codes are swapped with those of the pictures, so all are as long as the longest. */
     for (int64_t p = 0; p < l->count; p++)
         for (int i = 0; i < 2; i++) {
             float **own = i ? &l->coded[p].before : &l->coded[p].x;
@@ -195,7 +198,7 @@ static csrec_status make_room(job *j) {
     return l->work.memory && l->codes && l->r && l->part ? CSREC_OK : CSREC_MEMORY;
 }
 
-static csrec_status make_filters(job *j) {
+static csrec_status make_filters(filter_learning *j) {
     csrec_learning *l = &j->l;
     int64_t n = l->filters * l->size;
     l->d = floats(n);
@@ -227,8 +230,8 @@ static void normalise(csrec_learning *l) {
     }
 }
 
-/* Number k in the order of rising frequency among the cosines of the filter's grid. */
-static void frequency(const job *j, int64_t k, int64_t f[2]) {
+/* Cosine k of the filter's grid, in order of rising frequency. */
+static void frequency(const filter_learning *j, int64_t k, int64_t f[2]) {
     int64_t n = j->l.size, found = 0;
     double least = -1.0;
     f[0] = f[1] = 0;
@@ -252,9 +255,9 @@ static void frequency(const job *j, int64_t k, int64_t f[2]) {
     }
 }
 
-/* Cosines, a little disturbed so that no two stay alike, expected to be the smaller the faster they
- * are, as pictures have them; what is more than cosines starts as noise. */
-static void start_anew(job *j) {
+/* Cosines, slightly disturbed so that no two are equal, with amplitudes that fall with frequency,
+ * as in pictures. Filters beyond the number of cosines start as noise. */
+static void start_anew(filter_learning *j) {
     const double pi = 3.14159265358979323846, disturbed = 0.05;
     csrec_learning *l = &j->l;
     double longest = (double)(j->size[0] > j->size[1] ? j->size[0] : j->size[1]);
@@ -274,7 +277,7 @@ static void start_anew(job *j) {
     normalise(l);
 }
 
-static void start_from(job *j, const csrec_model *model) {
+static void start_from(filter_learning *j, const csrec_model *model) {
     csrec_learning *l = &j->l;
     const csrec_array *filters = csrec_model_array(model, "filters");
     const csrec_array *amplitudes = csrec_model_array(model, "amplitudes");
@@ -287,12 +290,12 @@ static void start_from(job *j, const csrec_model *model) {
 
 /* ---- alternation */
 
-static bool report(job *j) {
+static bool report(filter_learning *j) {
     csrec_progress progress = {"learning filters", j->done, j->iterations, -1.0};
     return csrec_team_report(&j->team, &progress);
 }
 
-static void learn(job *j) {
+static void learn(filter_learning *j) {
     csrec_learning *l = &j->l;
     csrec_learn_pack(l, l->d);
     l->L = csrec_learn_norm(l, &l->coded[0]);
@@ -310,13 +313,13 @@ static void learn(job *j) {
             l->coded[p].objective = csrec_learn_objective(l, &l->coded[p]);
             sum += l->coded[p].objective;
         }
-        j->objective[j->done++] = fmin(sum, before); /* they differ by rounding at most */
+        j->objective[j->done++] = fmin(sum, before); /* they differ at most by rounding */
         lower = moved || sum < before;
     }
 }
 
-/* Unit filters with their amplitudes apart. */
-static csrec_status build(job *j, csrec_model **model, csrec_error *error) {
+/* Unit filters, and their amplitudes in an array of their own. */
+static csrec_status build(filter_learning *j, csrec_model **model, csrec_error *error) {
     csrec_learning *l = &j->l;
     int64_t n = l->filters * l->size;
     double *unit = malloc((size_t)n * sizeof *unit);
@@ -351,7 +354,7 @@ static csrec_status check_pictures(int64_t count, const csrec_conv_picture *pict
     return CSREC_OK;
 }
 
-static csrec_status prepare(job *j, int64_t count, const csrec_conv_picture *pictures,
+static csrec_status prepare(filter_learning *j, int64_t count, const csrec_conv_picture *pictures,
                             csrec_error *error) {
     csrec_learning *l = &j->l;
     l->coded = calloc((size_t)count, sizeof *l->coded);
@@ -376,7 +379,7 @@ static csrec_status prepare(job *j, int64_t count, const csrec_conv_picture *pic
 csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
                               const csrec_conv_learn_options *options, csrec_model **model,
                               bool *stopped, csrec_error *error) {
-    job j = {.options = options};
+    filter_learning j = {.options = options};
     csrec_team_begin(&j.team, options->progress, options->context,
                      (csrec_progress){"learning filters", 0, 0, -1.0});
     csrec_status status = check_pictures(count, pictures, error);
@@ -387,6 +390,6 @@ csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
     if (!status) status = build(&j, model, error);
     if (!status && stopped) *stopped = csrec_team_stopped(&j.team);
     csrec_team_end(&j.team);
-    clear(&j);
+    conv_clear(&j);
     return status;
 }

@@ -1,9 +1,9 @@
-/* conv.h - what learning of filters works on: pictures with their codes, and filters.
+/* conv.h - the state of learning filters: pictures with their codes, and filters.
  *
  * With s_p the picture less its smooth layer, M_p its mask, and S(d) x = sum_k d_k * x_k,
  *     F(d, x) = sum_p 1/2 ||M_p (S(d) x_p - s_p)||^2 + lambda sum_p ||x_p||_1,   ||d_k|| = a_k.
- * The amplitudes a_k stay as they are at the start: a filter of length a_k is a unit one whose
- * coefficient is expected to be of size a_k, and charged lambda / a_k. */
+ * The amplitudes a_k are fixed at the start: a filter of length a_k is a unit filter whose
+ * coefficients are expected to have size a_k, with the penalty lambda / a_k. */
 #ifndef CSREC_LEARN_CONV_H
 #define CSREC_LEARN_CONV_H
 
@@ -14,7 +14,7 @@ typedef struct csrec_coded {
     csrec_conv conv; /* analysis of this picture: one channel to K */
     int64_t entries, codes;
     float *s, *mask;                 /* [entries]; mask 0 or 1 */
-    float *x, *before;               /* [codes] now, and a step earlier */
+    float *x, *before;               /* [codes] current and previous */
     float *picture, *picture_before; /* [entries] S x of both */
     double momentum, objective;      /* t of the next step; F_p */
 } csrec_coded;
@@ -25,7 +25,7 @@ typedef struct csrec_learning {
     float *d, *d_next, *gradient; /* [filters][size] */
     double *amplitude, *square;   /* [filters] a_k; sum of x_k^2 */
     float *packed[2];
-    csrec_conv_work work; /* memory for any of the products of any picture, and the team */
+    csrec_conv_work work; /* memory for every product of every picture, and the team */
     float *codes, *r;     /* [most codes], [most entries] */
     double *part;         /* sums of blocks */
     double lambda, L, step;
@@ -46,14 +46,14 @@ double csrec_learn_misfit(const csrec_coded *c, const float *picture);
 /* F of one picture at its x and picture. */
 double csrec_learn_objective(const csrec_learning *l, const csrec_coded *c);
 
-/* One accelerated proximal gradient step on x; never raises F. Stopped, none. */
+/* One accelerated proximal gradient step on x; never raises F. No step if stopped. */
 void csrec_learn_code(csrec_learning *l, csrec_coded *c);
 
 /* ||S||^2, from below, by power iteration on a picture. */
 double csrec_learn_norm(csrec_learning *l, csrec_coded *c);
 
-/* One projected gradient step on the filters; never raises F. false: none lowers it, or the team is
- * stopped. */
+/* One projected gradient step on the filters; never raises F. false: no step lowers it, or the team
+ * is stopped. */
 bool csrec_learn_filters(csrec_learning *l);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* to = line convolved with the kernel; outside is nothing. */
+/* to = line convolved with the kernel; values outside are 0. */
 static void blur_line(int64_t n, const double *line, int64_t stride, int64_t reach,
                       const double *kernel, double *to) {
     for (int64_t i = 0; i < n; i++) {
@@ -16,7 +16,7 @@ static void blur_line(int64_t n, const double *line, int64_t stride, int64_t rea
     }
 }
 
-/* In place; scratch: [max(height, width)]. Stopped, not all lines. */
+/* In place; scratch: [max(height, width)]. If stopped, some lines are left. */
 static void blur(int64_t height, int64_t width, int64_t reach, const double *kernel,
                  csrec_team *team, double *picture, double *scratch) {
     for (int64_t y = 0; y < height && !csrec_team_poll(team); y++) {
@@ -31,7 +31,7 @@ static void blur(int64_t height, int64_t width, int64_t reach, const double *ker
 
 csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int64_t *index,
                              const double *y, double sigma, csrec_team *team, double *base) {
-    const double least = 1e-6; /* of a sample right here */
+    const double least = 1e-6; /* the kernel's value at a sample */
     int64_t entries = height * width, longest = height > width ? height : width;
     int64_t reach = (int64_t)ceil(5.0 * sigma);
     double mean = 0.0;
@@ -41,7 +41,7 @@ csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int
     double *weight = calloc((size_t)(entries + longest + reach + 1), sizeof *weight);
     if (!weight) return CSREC_MEMORY;
     double *scratch = weight + entries, *kernel = scratch + longest;
-    /* Below 0.025 the kernel is 1 and zeros, but the square of a tiny width would vanish. */
+    /* Below 0.025 the kernel is 1 and zeros; the square of a tiny width would underflow. */
     double spread = fmax(sigma, 1e-3);
     for (int64_t j = 0; j <= reach; j++)
         kernel[j] = exp(-0.5 * (double)(j * j) / (spread * spread));

@@ -27,7 +27,7 @@ static int64_t blocks_of(int64_t n) {
     return (n + CSREC_LEARN_BLOCK - 1) / CSREC_LEARN_BLOCK;
 }
 
-/* In blocks that are the same for any number of threads. */
+/* Sums in blocks, the same for any number of threads. */
 static double sum_parts(const csrec_learning *l, int64_t n) {
     double sum = 0.0;
     for (int64_t b = 0; b < blocks_of(n); b++) sum += l->part[b];
@@ -71,8 +71,8 @@ static void swap(float **a, float **b) {
     *b = held;
 }
 
-/* Beck and Teboulle 2009, with the step refused where F rises: then the momentum is dropped, and
- * without momentum L was too small. S is linear, so the picture at z needs no product. */
+/* Beck and Teboulle 2009. A step that raises F is rejected: the momentum is reset, or, without
+ * momentum, L was too small. S is linear, so the picture at z needs no product. */
 void csrec_learn_code(csrec_learning *l, csrec_coded *c) {
     double t = 0.5 * (1.0 + sqrt(1.0 + 4.0 * c->momentum * c->momentum));
     double beta = (c->momentum - 1.0) / t;
@@ -86,13 +86,13 @@ void csrec_learn_code(csrec_learning *l, csrec_coded *c) {
     double size = shrink(l, c, (float)beta, l->codes);
     csrec_learn_synthesize(l, c, l->codes, l->r);
     double objective = csrec_learn_misfit(c, l->r) + l->lambda * size;
-    if (csrec_team_poll(l->work.team)) return; /* the picture may not be whole */
+    if (csrec_team_poll(l->work.team)) return; /* the picture may be incomplete */
     if (!(objective <= c->objective)) {
         if (beta == 0.0) l->L *= 1.5;
         c->momentum = 1.0;
         return;
     }
-    swap(&c->before, &c->x); /* before = x, x = codes, and the oldest is free */
+    swap(&c->before, &c->x); /* before = x, x = codes; the oldest array becomes scratch */
     swap(&c->x, &l->codes);
     memcpy(c->picture_before, c->picture, (size_t)c->entries * sizeof *c->picture);
     memcpy(c->picture, l->r, (size_t)c->entries * sizeof *c->picture);
@@ -141,8 +141,8 @@ static void find_gradient(csrec_learning *l) {
     }
 }
 
-/* d_next = d + step gradient / curvature, back on the sphere of its amplitude. A filter's own
- * curvature is sum x_k^2 where its codes lie apart. Unused ones stay. */
+/* d_next = d + step gradient / curvature, projected to the sphere of its amplitude. The curvature
+ * of a filter is sum x_k^2 if its codes do not overlap. Unused filters do not change. */
 static void move(csrec_learning *l, double step) {
     for (int64_t k = 0; k < l->filters; k++) {
         const float *d = l->d + k * l->size, *g = l->gradient + k * l->size;
@@ -158,7 +158,8 @@ static void move(csrec_learning *l, double step) {
     }
 }
 
-/* F's misfit of all pictures with the filters packed; into picture_before, which is free. */
+/* The data term of F over all pictures with the packed filters; writes to picture_before, which is
+ * scratch. */
 static double try_pictures(csrec_learning *l) {
     double sum = 0.0;
     for (int64_t p = 0; p < l->count; p++) {
@@ -196,7 +197,7 @@ bool csrec_learn_filters(csrec_learning *l) {
         accept(l);
     else
         csrec_learn_pack(l, l->d);
-    /* The step before was with other filters: there is no momentum to keep. */
+    /* The previous step used other filters, so the momentum is reset. */
     for (int64_t p = 0; p < l->count; p++) {
         csrec_coded *c = &l->coded[p];
         memcpy(c->picture_before, c->picture, (size_t)c->entries * sizeof *c->picture);

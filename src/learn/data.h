@@ -15,10 +15,10 @@ typedef struct csrec_data_pass {
 
 csrec_status csrec_data_check(const csrec_data *data, csrec_error *error);
 
-/* Rows of a piece: 4 MiB, or 8 rows where those are more. */
+/* Rows of a piece: 4 MiB, at least 8 rows. */
 int64_t csrec_data_piece(const csrec_data *data);
 
-/* Hands all rows to pass->take in their order. piece: [csrec_data_piece][n]. */
+/* Passes all rows to pass->take in order. piece: [csrec_data_piece][n]. */
 csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, float *piece,
                              bool *stopped, csrec_error *error);
 
@@ -28,8 +28,8 @@ typedef struct csrec_held {
     float *X;
 } csrec_held;
 
-/* Takes data into memory where half of what is free holds them; else held->X is NULL and held->data
- * is the data itself. */
+/* Reads the data into memory if they fit in half of the free memory; else held->X is NULL and
+ * held->data is the data itself. */
 csrec_status csrec_data_hold(const csrec_data *data, const csrec_data_pass *pass, csrec_held *held,
                              bool *stopped, csrec_error *error);
 

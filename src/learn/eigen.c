@@ -2,9 +2,9 @@
  * tridiagonal matrix, then QR steps with Wilkinson's shift (Golub and Van Loan 2013, Matrix
  * Computations, algorithms 8.3.1 to 8.3.3).
  *
- * LAPACK is not called from within a parallel region: its BLAS hands pieces of 64 x 64 to threads
- * of its own, which wait for a core while those of the region spin on it. Whole rows are added to
- * rows throughout, which vectorises without changing the order of a sum. */
+ * LAPACK is not called inside a parallel region: its BLAS gives blocks of 64 x 64 to its own
+ * threads, which wait for a core while the region's threads spin. All loops add whole rows to rows,
+ * which vectorises without changing the order of a sum. */
 #include "learn/eigen.h"
 
 #include <float.h>
@@ -24,13 +24,14 @@ static double dot(int n, const double *x, const double *y) {
     return sum;
 }
 
-/* v [count] becomes the vector of the reflection 1 - beta v v^T that maps it to (result, 0, ...).
+/* Overwrites v [count] with the vector of the reflection 1 - beta v v^T that maps v to (result, 0,
+ * ...).
  */
 static double reflect(int count, double *v, double *result) {
     double rest = dot(count - 1, v + 1, v + 1), length = sqrt(v[0] * v[0] + rest);
     *result = v[0];
     if (rest == 0.0) return 0.0;
-    *result = v[0] > 0.0 ? -length : length; /* the sign that does not cancel */
+    *result = v[0] > 0.0 ? -length : length; /* the sign that avoids cancellation */
     v[0] -= *result;
     return 2.0 / (v[0] * v[0] + rest);
 }
@@ -49,7 +50,7 @@ static void reduce(int n, double *A, double *d, double *e, double *beta, double 
         for (int i = 0; i < count; i++)
             add_row(count, beta[k] * v[i], v + (size_t)(i + 1) * (size_t)n, w);
         add_row(count, -0.5 * beta[k] * dot(count, v, w), v, w);
-        for (int i = 0; i < count; i++) { /* v_i w_j + w_i v_j is symmetric to the bit */
+        for (int i = 0; i < count; i++) { /* v_i w_j + w_i v_j is exactly symmetric */
             double *row = v + (size_t)(i + 1) * (size_t)n, vi = v[i], wi = w[i];
             for (int j = 0; j < count; j++) row[j] -= vi * w[j] + wi * v[j];
         }
@@ -123,7 +124,7 @@ bool csrec_eigen_all(int n, double *A, double *values, double *V, double *work) 
         if (!isfinite(A[i])) return false;
         if (fabs(A[i]) > largest) largest = fabs(A[i]);
     }
-    /* By a power of two, which rounds nothing: squares neither overflow nor vanish. */
+    /* Scales by a power of two, which is exact, so that squares neither overflow nor underflow. */
     int exponent = 0;
     frexp(largest, &exponent);
     for (size_t i = 0; i < squares; i++) A[i] = ldexp(A[i], -exponent);

@@ -13,7 +13,7 @@ enum { COMPONENTS = 20, ROUNDS = 50 };
 
 static const double TOLERANCE = 0.005, LEAST = 1e-4;
 
-typedef struct job {
+typedef struct gmm_learning {
     csrec_held held;
     const csrec_learn_options *options;
     csrec_data_pass pass;
@@ -26,12 +26,12 @@ typedef struct job {
     double mean, variance, least, tolerance;
     int rounds, done, threads;
     char stage[96];
-} job;
+} gmm_learning;
 
 /* ------------------------------------------------------------------ checks */
 
-static csrec_status check(const csrec_data *data, const csrec_learn_options *o,
-                          csrec_error *error) {
+static csrec_status gmm_check(const csrec_data *data, const csrec_learn_options *o,
+                              csrec_error *error) {
     csrec_status status = csrec_data_check(data, error);
     if (!status) status = csrec_learn_check(o, data->n, error);
     if (status) return status;
@@ -45,11 +45,11 @@ static csrec_status check(const csrec_data *data, const csrec_learn_options *o,
                           "rounds, tolerance and least must be at least 0, rounds at most 100000");
     bool edges = o->start && strcmp(o->start, "edges") == 0;
     if (o->start && !edges && strcmp(o->start, "kmeans") != 0)
-        return csrec_fail(error, CSREC_ARGUMENT, "start '%.40s': there are kmeans and edges",
+        return csrec_fail(error, CSREC_ARGUMENT, "start '%.40s': must be kmeans or edges",
                           o->start);
     if (edges && (o->shape.dims != 2 || o->channels > 1))
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "start edges is for 2-D patches of one channel; take kmeans");
+                          "start edges needs 2-D patches of one channel; use kmeans");
     if (o->backend && strcmp(o->backend, "auto") != 0 && strcmp(o->backend, "cpu") != 0)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "backend '%.40s': mixtures are learned on the CPU; use auto or cpu",
@@ -57,24 +57,24 @@ static csrec_status check(const csrec_data *data, const csrec_learn_options *o,
     return CSREC_OK;
 }
 
-/* What a mixture to go on from must have. */
-static csrec_status check_from(const job *j, csrec_error *error) {
+/* Checks the mixture that learning continues from. */
+static csrec_status check_from(const gmm_learning *j, csrec_error *error) {
     const csrec_model *from = j->options->from;
     const csrec_array *means =
         strcmp(csrec_model_kind(from), "gmm") == 0 ? csrec_model_array(from, "means") : NULL;
     const csrec_array *history = means ? csrec_model_array(from, "log_likelihood") : NULL;
     if (!history || means->shape.dim[0] != j->mixture.K || means->shape.dim[1] != j->mixture.d)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "the model to go on from is no mixture of %d components of %d entries "
-                          "with its log_likelihood; start anew",
+                          "the model to continue from is not a mixture of %d components of %d "
+                          "entries with a log_likelihood; start over",
                           j->mixture.K, j->mixture.d);
     return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ the start */
 
-/* The level of all entries, and their mean variance. */
-static csrec_status measure(job *j, csrec_error *error) {
+/* The mean of all entries, and their mean variance. */
+static csrec_status measure(gmm_learning *j, csrec_error *error) {
     int64_t d = j->held.data.n;
     double *mean = malloc((size_t)(d + d * d) * sizeof *mean);
     if (!mean) return csrec_fail(error, CSREC_MEMORY, "out of memory");
@@ -88,13 +88,13 @@ static csrec_status measure(job *j, csrec_error *error) {
     free(mean);
     if (!status && !*j->stopped && !(j->variance > 0.0))
         status = csrec_fail(error, CSREC_DATA,
-                            "all %lld rows of the data are the same; learn from more that differ",
+                            "all %lld rows of the data are equal; add rows that differ",
                             (long long)j->held.data.m);
     j->least = j->options->least > 0.0 ? j->options->least : LEAST * j->variance;
     return status;
 }
 
-static csrec_status take_up(job *j, csrec_error *error) {
+static csrec_status take_up(gmm_learning *j, csrec_error *error) {
     csrec_status status = check_from(j, error);
     if (status) return status;
     const csrec_array *history = csrec_model_array(j->options->from, "log_likelihood");
@@ -111,13 +111,13 @@ static csrec_status take_up(job *j, csrec_error *error) {
     return CSREC_OK;
 }
 
-static csrec_status prepare(job *j, csrec_error *error) {
+static csrec_status prepare(gmm_learning *j, csrec_error *error) {
     csrec_status status = csrec_mixture_prepare(&j->mixture, j->least, j->threads, &j->team, error);
     *j->stopped = csrec_team_stopped(&j->team);
     return status;
 }
 
-static csrec_status begin(job *j, csrec_error *error) {
+static csrec_status begin(gmm_learning *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     csrec_status status = measure(j, error);
     if (status || *j->stopped) return status;
@@ -134,7 +134,7 @@ static csrec_status begin(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ rounds */
 
-static csrec_status make_model(const job *j, csrec_model **model, csrec_error *error) {
+static csrec_status make_model(const gmm_learning *j, csrec_model **model, csrec_error *error) {
     const csrec_mixture *m = &j->mixture;
     csrec_model_parts parts = {.n = 0};
     csrec_model_add(&parts, "weights", (csrec_shape){1, {m->K}}, m->weights);
@@ -144,7 +144,7 @@ static csrec_status make_model(const job *j, csrec_model **model, csrec_error *e
     return csrec_model_build("gmm", &parts, j->options, m->d, model, error);
 }
 
-static csrec_status report(const job *j, csrec_error *error) {
+static csrec_status report(const gmm_learning *j, csrec_error *error) {
     csrec_model *model;
     if (!j->options->round_done) return CSREC_OK;
     csrec_status status = make_model(j, &model, error);
@@ -154,11 +154,11 @@ static csrec_status report(const job *j, csrec_error *error) {
     return status;
 }
 
-static bool has_settled(const job *j) {
+static bool has_settled(const gmm_learning *j) {
     return j->done > 1 && j->history[j->done - 1] - j->history[j->done - 2] < j->tolerance;
 }
 
-static csrec_status run_round(job *j, csrec_error *error) {
+static csrec_status run_round(gmm_learning *j, csrec_error *error) {
     if (j->done)
         snprintf(j->stage, sizeof j->stage, "round %d of %d, log-likelihood %.4f", j->done + 1,
                  j->rounds, j->history[j->done - 1]);
@@ -173,7 +173,7 @@ static csrec_status run_round(job *j, csrec_error *error) {
     return status || *j->stopped ? status : report(j, error);
 }
 
-static csrec_status run(job *j, csrec_error *error) {
+static csrec_status gmm_run(gmm_learning *j, csrec_error *error) {
     csrec_status status = begin(j, error);
     j->pass.take = csrec_em_take;
     j->pass.taker = j->em;
@@ -185,7 +185,7 @@ static csrec_status run(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ */
 
-static csrec_status allocate(job *j, csrec_error *error) {
+static csrec_status allocate(gmm_learning *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     int64_t piece = csrec_data_piece(&j->held.data);
     int K = o->components ? (int)o->components : COMPONENTS;
@@ -200,21 +200,21 @@ static csrec_status allocate(job *j, csrec_error *error) {
 csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
                              csrec_model **model, bool *stopped, csrec_error *error) {
     bool own = false;
-    job j = {.options = options,
-             .stopped = stopped ? stopped : &own,
-             .rounds = options->rounds ? (int)options->rounds : ROUNDS,
-             .tolerance = options->tolerance > 0.0 ? options->tolerance : TOLERANCE,
-             .threads = csrec_threads(options->threads),
-             .stage = "round 1"};
+    gmm_learning j = {.options = options,
+                      .stopped = stopped ? stopped : &own,
+                      .rounds = options->rounds ? (int)options->rounds : ROUNDS,
+                      .tolerance = options->tolerance > 0.0 ? options->tolerance : TOLERANCE,
+                      .threads = csrec_threads(options->threads),
+                      .stage = "round 1"};
     *j.stopped = false;
-    csrec_status status = check(data, options, error);
+    csrec_status status = gmm_check(data, options, error);
     if (status) return status;
     csrec_team_begin(&j.team, options->progress, options->context,
                      (csrec_progress){"reading", 0, data->m, -1.0});
     j.pass = (csrec_data_pass){.progress = csrec_team_hear, .context = &j.team};
     status = csrec_data_hold(data, &j.pass, &j.held, j.stopped, error);
     if (!status && !*j.stopped) status = allocate(&j, error);
-    if (!status && !*j.stopped) status = run(&j, error);
+    if (!status && !*j.stopped) status = gmm_run(&j, error);
     if (!status && !*j.stopped) status = make_model(&j, model, error);
     csrec_team_end(&j.team);
     csrec_em_destroy(j.em);

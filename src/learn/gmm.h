@@ -7,20 +7,20 @@
 
 typedef struct csrec_em csrec_em;
 
-/* Expectation and maximisation steps of a mixture that outlives them. */
+/* Expectation and maximisation steps; the mixture must outlive them. */
 csrec_status csrec_em_create(csrec_mixture *mixture, int64_t piece, int threads, csrec_team *team,
                              csrec_em **em, csrec_error *error);
 void csrec_em_destroy(csrec_em *em);
 
-/* Begins a round; then csrec_em_take (as csrec_data_pass has it, the taker is the csrec_em) of all
- * rows; then csrec_em_finish: the mean log-likelihood of the rows before the step, and the mixture
- * after it, without factors. */
+/* A round: csrec_em_begin; then csrec_em_take for all rows (the `take` of a csrec_data_pass, whose
+ * taker is the csrec_em); then csrec_em_finish, which returns the mean log-likelihood of the rows
+ * before the step and updates the mixture, without its factors. */
 void csrec_em_begin(csrec_em *em);
 csrec_status csrec_em_take(void *em, int64_t first, int64_t count, const float *X,
                            csrec_error *error);
 csrec_status csrec_em_finish(csrec_em *em, double *log_likelihood, csrec_error *error);
 
-/* Starts. k-means++ of some rows of the data. C [d][d] and mean: of all rows. */
+/* Starting mixtures. k-means++ of some rows of the data. C [d][d] and mean: of all rows. */
 csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_team *team, uint64_t seed,
                                     int threads, csrec_mixture *mixture, bool *stopped,
                                     csrec_error *error);

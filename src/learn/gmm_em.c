@@ -1,9 +1,9 @@
-/* gmm_em.c - one round of expectation maximisation over rows that come in pieces.
+/* gmm_em.c - one round of expectation maximisation over rows that are read in pieces.
  *
- * Second moments are summed about the means of the round before, so that one pass is enough and
- * nothing large cancels: C = sum r (x - mu_old)(x - mu_old)^T / N - delta delta^T, where delta =
- * mu - mu_old is no larger than the spread of the component. Each component is one thread's and
- * takes the rows in their order: threads do not change the result. */
+ * Second moments are summed about the means of the previous round, so one pass is enough and large
+ * numbers do not cancel: C = sum r (x - mu_old)(x - mu_old)^T / N - delta delta^T, where delta = mu
+ * - mu_old is no larger than the spread of the component. One thread sums each component, over the
+ * rows in order: the number of threads does not change the result. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ struct csrec_em {
     csrec_mixture *mixture;
     int threads;
     csrec_team *team;  /* or NULL */
-    int64_t rows;      /* taken in this round */
-    double sum, carry; /* log-likelihoods, and what rounding took from their sum */
+    int64_t rows;      /* rows in this round */
+    double sum, carry; /* log-likelihoods, and the rounding error of their sum */
     double *posterior; /* [piece][K] */
     double *block_sum; /* [piece / ROWS] */
     double *work;      /* [threads][csrec_mixture_work] */
@@ -159,7 +159,7 @@ csrec_status csrec_em_take(void *context, int64_t first, int64_t count, const fl
     for (int64_t b = 0; b < (count + ROWS - 1) / ROWS; b++) {
         if (!isfinite(em->block_sum[b]))
             return csrec_fail(
-                error, CSREC_DATA, "data: rows %lld to %lld are not finite, or too far away",
+                error, CSREC_DATA, "data: rows %lld to %lld are not finite or too large",
                 (long long)(first + b * ROWS), (long long)(first + b * ROWS + ROWS - 1));
         add_sum(em, em->block_sum[b]);
     }
@@ -196,7 +196,7 @@ csrec_status csrec_em_finish(csrec_em *em, double *log_likelihood, csrec_error *
     double all = 0.0;
     for (int k = 0; k < m->K; k++) all += em->part[k].weight;
     for (int k = 0; k < m->K && !status; k++) {
-        /* Nobody's component keeps its place, and loses its weight. */
+        /* A component without rows keeps its mean and covariance; its weight becomes 0. */
         m->weights[k] = em->part[k].weight / all;
         if (em->part[k].weight > 0.0) status = update(em, k, error);
     }

@@ -1,4 +1,4 @@
-/* gmm_start.c - mixtures to start from: clusters of the data, or edges and cosines. */
+/* gmm_start.c - starting mixtures: clusters of the data, or edges and cosines. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@ static const double PI = 3.14159265358979323846;
 
 enum { PICKS = 16384, LLOYD = 10, DRAWS = 64 };
 
-/* Draws of the start: the letters "kmeans". */
+/* Random stream of the start: the letters "kmeans". */
 static const uint64_t STREAM = UINT64_C(0x6b6d65616e73);
 
 typedef struct sample {
-    int64_t d, n, next; /* next: of the picks still to come */
+    int64_t d, n, next; /* next: of the remaining picks */
     csrec_sampling rows;
     float *X;         /* [n][d] */
     double *distance; /* [n] squared, to the nearest centre */
@@ -34,7 +34,7 @@ static csrec_status pick(void *context, int64_t first, int64_t count, const floa
     return CSREC_OK;
 }
 
-static void clear(sample *s) {
+static void sample_clear(sample *s) {
     csrec_sampling_clear(&s->rows);
     free(s->X);
     free(s->distance);
@@ -73,7 +73,7 @@ static double squared(int64_t d, const float *x, const double *centre) {
     return sum;
 }
 
-/* Centres first .. end - 1 against the nearest so far. */
+/* Updates the nearest centres with centres first .. end - 1. */
 static void assign(sample *s, const double *centres, int first, int end) {
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t i = 0; i < s->n; i++)
@@ -85,7 +85,7 @@ static void assign(sample *s, const double *centres, int first, int end) {
         }
 }
 
-/* A row with a chance in proportion to its distance. */
+/* Picks a row with a probability proportional to its distance. */
 static int64_t draw_row(const sample *s, double uniform) {
     double sum = 0.0, at = 0.0;
     for (int64_t i = 0; i < s->n; i++) sum += s->distance[i];
@@ -108,7 +108,7 @@ static void seed_centres(sample *s, uint64_t seed, int K, double *centres) {
 static void move_centres(const sample *s, int K, double *weights, double *centres) {
     memset(weights, 0, (size_t)K * sizeof *weights);
     for (int64_t i = 0; i < s->n; i++) weights[s->nearest[i]] += 1.0;
-    for (int k = 0; k < K; k++) /* a centre of nobody stays */
+    for (int k = 0; k < K; k++) /* a centre without rows does not move */
         if (weights[k] > 0.0) memset(centres + k * s->d, 0, (size_t)s->d * sizeof *centres);
     for (int64_t i = 0; i < s->n; i++) {
         double *to = centres + s->nearest[i] * s->d;
@@ -134,8 +134,8 @@ static void sum_cluster(const sample *s, int k, const double *centre, double *C)
     }
 }
 
-/* Covariances of clusters, drawn to that of all clusters together as if it were d more rows: small
- * clusters do not know their own. */
+/* Covariances of clusters. The covariance of all clusters together counts as d further rows,
+ * because small clusters do not determine their own. */
 static void set_mixture(const sample *s, csrec_mixture *m, double *pooled) {
     size_t squares = (size_t)(s->d * s->d);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
@@ -171,7 +171,7 @@ csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_team *team, ui
         *stopped = csrec_team_stopped(team);
     }
     free(pooled);
-    clear(&s);
+    sample_clear(&s);
     return status;
 }
 
@@ -209,8 +209,8 @@ static void add_cosines(int height, int width, double *patch, double *C) {
     }
 }
 
-/* Half of the variance is of the brightness, half of the pattern; a little of everything keeps all
- * of it possible. */
+/* Half of the variance is brightness, half is pattern; a small multiple of the identity keeps every
+ * direction possible. */
 static void scale_covariance(int d, double variance, double *C) {
     double trace = 0.0;
     for (int i = 0; i < d; i++) trace += C[i * (d + 1)];

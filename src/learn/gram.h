@@ -9,7 +9,7 @@ enum {
     CSREC_GRAM_ROWS = 16,      /* rows whose products are summed in registers */
     CSREC_GRAM_PARTS = 8,      /* such sums added in float before they are added in double */
     CSREC_GRAM_PACKED = 1024,  /* rows that a block is packed to */
-    CSREC_GRAM_ALIGNMENT = 64, /* bytes; blocks that straddle cache lines take half as long again */
+    CSREC_GRAM_ALIGNMENT = 64, /* bytes; blocks that straddle cache lines take 1.5 times as long */
     CSREC_SUM_ROWS = 8         /* rows summed at a time */
 };
 

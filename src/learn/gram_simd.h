@@ -19,7 +19,7 @@ static inline void tile(const float *a, const float *b, float *sums) {
         vec b0 = *(const vec *)b, b1 = *(const vec *)(b + LANES);
 #pragma GCC unroll 8
         for (int i = 0; i < HEIGHT; i++) {
-            vec ai = a[i] - (vec){0}; /* minus 0 costs nothing, plus 0 would */
+            vec ai = a[i] - (vec){0}; /* starting from -0 is free, from +0 is not */
             sum[i][0] += ai * b0;
             sum[i][1] += ai * b1;
         }
@@ -31,10 +31,10 @@ static inline void tile(const float *a, const float *b, float *sums) {
     }
 }
 
-/* Sums in float of 16 products, 8 of those in float, the rest in double. With u = 2^-24 and sums of
- * one sign that grow evenly the roundings come to 8.5 u and 4.5 u, those of the two factors to 2 u:
- * 15 u = 9e-7 of the product's size at the worst, 2e-7 with roundings at random, and less by the
- * root of the number of such sums after they are added in double. */
+/* 16 products are summed in float, 8 such sums in float, the rest in double. With u = 2^-24 and
+ * sums of one sign that grow evenly, the rounding errors are 8.5 u and 4.5 u, and 2 u from the two
+ * factors: 15 u = 9e-7 of the product's size in the worst case, 2e-7 for random roundings, and less
+ * by the square root of the number of such sums added in double. */
 static void multiply(int rows, const float *a, const float *b, double *C) {
     enum { PART = ROWS * CSREC_GRAM_PARTS };
     float sums[BLOCK * BLOCK] __attribute__((aligned(CSREC_GRAM_ALIGNMENT)));

@@ -8,7 +8,7 @@
 #include "base/blas.h"
 
 /* Relatively robust representations: LAPACK Users' Guide, 3rd edition, section 2.4.4. The lengths
- * of the texts follow hidden, as Fortran compilers have it. */
+ * of the strings are hidden last arguments, as Fortran compilers pass them. */
 extern void dsyevr_(const char *jobz, const char *range, const char *uplo, const int *n, double *A,
                     const int *lda, const double *vl, const double *vu, const int *il,
                     const int *iu, const double *abstol, int *m, double *w, double *z,
@@ -46,8 +46,9 @@ static csrec_status solve(problem *p, csrec_error *error) {
         return csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", p->n);
     if (p->info || p->found != p->last - p->first + 1)
         return csrec_fail(error, CSREC_DATA,
-                          "the eigenvectors of %d x %d were not found; is the data finite?", p->n,
-                          p->n);
+                          "the eigenvectors of %d x %d did not converge; check that the data are "
+                          "finite",
+                          p->n, p->n);
     return CSREC_OK;
 }
 

@@ -85,7 +85,7 @@ void csrec_triangle_invert(int d, const double *L, double *W) {
     size_t n = (size_t)d;
     memset(W, 0, n * n * sizeof *W);
     for (size_t i = 0; i < n; i++) {
-        /* row i of W: (e_i - sum_k<i L_ik W_k) / L_ii, whole rows at a time */
+        /* row i of W: (e_i - sum_k<i L_ik W_k) / L_ii, computed by whole rows */
         for (size_t k = 0; k < i; k++)
             for (size_t j = 0; j <= k; j++) W[i * n + j] -= L[i * n + k] * W[k * n + j];
         W[i * n + i] = 1.0;
@@ -93,7 +93,7 @@ void csrec_triangle_invert(int d, const double *L, double *W) {
     }
 }
 
-/* Whether all eigenvalues are at least `least`, but for rounding. A: work. */
+/* Whether all eigenvalues are at least `least`, up to rounding. A: work. */
 static bool is_above(int d, const double *C, double least, double *A) {
     size_t n = (size_t)d;
     memcpy(A, C, n * n * sizeof *A);
@@ -107,7 +107,9 @@ static csrec_status find_eigen(int d, double *A, double *values, double *V, csre
     if (d > CSREC_EIGEN_SMALL) return csrec_eigen_largest(d, A, d, values, V, error);
     if (csrec_eigen_all(d, A, values, V, values + d)) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
-                      "the eigenvectors of %d x %d were not found; is the data finite?", d, d);
+                      "the eigenvectors of %d x %d did not converge; check that the data are "
+                      "finite",
+                      d, d);
 }
 
 /* C = V max(l, least) V^T. A, V: work. */
@@ -178,10 +180,10 @@ size_t csrec_mixture_work(const csrec_mixture *mixture) {
     return 2 * padded(mixture) + CSREC_WHITEN_ROWS;
 }
 
-/* exp(-40) is 4e-18 of the largest, which the last bit of their sum does not see. */
+/* exp(-40) = 4e-18 of the largest does not change the last bit of their sum. */
 static const double NOTHING = -40.0;
 
-/* r becomes posteriors from logarithms; returns the logarithm of their sum. */
+/* Converts r from logarithms to posteriors; returns the logarithm of their sum. */
 static double normalise(int K, double *r) {
     double most = -INFINITY, sum = 0.0;
     for (int k = 0; k < K; k++)

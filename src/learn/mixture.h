@@ -1,4 +1,5 @@
-/* mixture.h - a mixture of Gaussians at work: factors of its covariances, posteriors of rows. */
+/* mixture.h - evaluation of a mixture of Gaussians: factors of its covariances, posteriors of rows.
+ */
 #ifndef CSREC_LEARN_MIXTURE_H
 #define CSREC_LEARN_MIXTURE_H
 
@@ -21,9 +22,9 @@ void csrec_mixture_clear(csrec_mixture *mixture);
 csrec_status csrec_mixture_from(const csrec_model *model, csrec_mixture *mixture,
                                 csrec_error *error);
 
-/* Raises the eigenvalues of each C below `least` to it: of all covariances whose eigenvalues are at
- * least that, the one of the largest likelihood. Then the factors. least > 0. Where the team (may
- * be NULL) is stopped, not all are made. */
+/* Raises eigenvalues of each C below `least` to it, which gives the largest likelihood of all
+ * covariances with that bound. Then computes the factors. least > 0. If the team (may be NULL) is
+ * stopped, some are not computed. */
 csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
                                    csrec_team *team, csrec_error *error);
 
@@ -31,8 +32,8 @@ csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int thr
 size_t csrec_mixture_work(const csrec_mixture *mixture);
 
 /* Posterior r [count][K] of the components for rows X [count][d], count up to CSREC_WHITEN_ROWS;
- * returns the sum of the rows' log-likelihoods. A row that is far from everything has the posterior
- * of the nearest. */
+ * returns the sum of the rows' log-likelihoods. A row that is far from all components belongs to
+ * the nearest. */
 double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const float *X,
                                 double *work, double *r);
 

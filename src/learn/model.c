@@ -1,4 +1,4 @@
-/* model.c - learned models in memory: made, checked, looked into. */
+/* model.c - learned models in memory: creation, checks, access. */
 #include "learn/model.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ csrec_status csrec_model_fail(const char *name, const char *array, csrec_error *
                       text);
 }
 
-/* ------------------------------------------------------------------ looking into */
+/* ------------------------------------------------------------------ access */
 
 const char *csrec_model_kind(const csrec_model *model) {
     return model->type->name;
@@ -79,7 +79,7 @@ csrec_shape csrec_model_shape(const csrec_model *model, int64_t *channels) {
 
 /* ------------------------------------------------------------------ checks */
 
-/* What a letter stands for, and the array that said so first. */
+/* The extent that a letter stands for, and the array that defined it. */
 typedef struct extents {
     int64_t size[128];
     const char *from[128];
@@ -103,7 +103,7 @@ static csrec_status check_axes(const csrec_model_field *field, const csrec_array
         }
         if (e->size[letter] != size)
             return csrec_model_fail(name, field->name, error,
-                                    "axis %d has the extent %lld, which array '%s' makes %lld", d,
+                                    "axis %d has the extent %lld, but array '%s' has %lld", d,
                                     (long long)size, e->from[letter], (long long)e->size[letter]);
     }
     return CSREC_OK;
@@ -158,7 +158,7 @@ csrec_status csrec_model_check(const csrec_model *model, const char *name, csrec
     return status || !model->type->check ? status : model->type->check(model, name, error);
 }
 
-/* ------------------------------------------------------------------ making */
+/* ------------------------------------------------------------------ creation */
 
 void csrec_model_destroy(csrec_model *model) {
     if (!model) return;
@@ -171,8 +171,10 @@ static csrec_status take_array(csrec_model *model, const char *name, const csrec
                                csrec_error *error) {
     int f = csrec_model_field_find(model->type, name);
     if (f < 0)
-        return csrec_fail(error, CSREC_ARGUMENT, "array '%s': a model of kind %s has none", name,
-                          model->type->name);
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "array '%s': a model of kind %s has no such "
+                          "array",
+                          name, model->type->name);
     csrec_array *to = &model->arrays[f];
     csrec_array_clear(to);
     csrec_status status = csrec_array_create(model->type->fields[f].dtype, &from->shape, to);

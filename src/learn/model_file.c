@@ -1,4 +1,4 @@
-/* model_file.c - models from and to .npz files that NumPy reads too: an array a field, and texts as
+/* model_file.c - models in .npz files that NumPy reads, too: an array for each field, and texts as
  * Unicode scalars. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static csrec_status read_text(const csrec_npz *npz, const char *field, char *tex
     csrec_status status = csrec_npz_begin(npz, field, &member, error);
     if (status) return status;
     if (member.header.kind != 'U' && member.header.kind != 'S')
-        status = csrec_fail(error, CSREC_FORMAT, "%s: holds numbers where a text is needed",
+        status = csrec_fail(error, CSREC_FORMAT, "%s: is an array of numbers; must be a text",
                             member.name);
     if (!status)
         status = csrec_npy_text(&member.reader, &member.header, member.name, text,
@@ -27,7 +27,8 @@ static csrec_status read_kind(const csrec_npz *npz, csrec_model *model, csrec_er
     char kind[CSREC_MODEL_TEXT_ROOM], kinds[128];
     if (!csrec_npz_has(npz, "kind"))
         return csrec_fail(error, CSREC_FORMAT,
-                          "%s: array 'kind' is missing, so it is no model; make one with cslearn",
+                          "%s: array 'kind' is missing, so it is not a model; make one with "
+                          "cslearn",
                           npz->name);
     csrec_status status = read_text(npz, "kind", kind, error);
     if (status) return status;
@@ -47,7 +48,7 @@ static csrec_status measure_array(const csrec_npz *npz, const csrec_model_field 
     if (status) return status;
     *array = (csrec_array){
         .dtype = field->dtype, .shape = member.header.shape, .count = member.header.count};
-    /* np.array([x]) where a scalar is meant */
+    /* np.array([x]) instead of a scalar */
     if (!field->axes && array->count == 1) array->shape.dims = 0;
     csrec_npz_leave(&member);
     return CSREC_OK;
@@ -71,7 +72,7 @@ static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *fi
     return csrec_npz_end(&member, status, error);
 }
 
-/* All shapes are known to suit each other, and their arrays to fit, before one is unpacked. */
+/* Before any array is unpacked, all shapes are checked to agree and to fit into memory. */
 static csrec_status read_arrays(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
     const csrec_model_field *fields = model->type->fields;
     csrec_status status = CSREC_OK;
@@ -113,7 +114,7 @@ csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error
                : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input.name);
     if (status == CSREC_FORMAT)
         csrec_fail(error, status,
-                   "%s: is no whole zip archive, so it is no model; make one with "
+                   "%s: is not a complete zip archive, so it is not a model; make one with "
                    "cslearn",
                    input.name);
     if (!status) {

@@ -9,7 +9,7 @@ static const double *reals(const csrec_model *model, const char *array) {
     return csrec_model_array(model, array)->data;
 }
 
-/* `shape` times `channels` must be the length of the vectors that the model is about. */
+/* `shape` times `channels` must be the length of the model's vectors. */
 static csrec_status check_entries(const csrec_model *model, int64_t entries, const char *name,
                                   csrec_error *error) {
     int64_t channels, count = 0;
@@ -44,7 +44,8 @@ static csrec_status check_covariance(int64_t k, int64_t d, const double *C, cons
             double size = sqrt(C[i * d + i]) * sqrt(C[j * d + j]), off = 1e-6 * size;
             if (fabs(C[i * d + j] - C[j * d + i]) > off || fabs(C[i * d + j]) > size + off)
                 return csrec_model_fail(name, "covariances", error,
-                                        "component %lld is no covariance at (%lld, %lld)",
+                                        "component %lld is not a valid covariance matrix at "
+                                        "(%lld, %lld)",
                                         (long long)k, (long long)i, (long long)j);
         }
     }
@@ -65,7 +66,7 @@ static csrec_status check_gmm(const csrec_model *model, const char *name, csrec_
     return status;
 }
 
-/* What the vectors of a model are: shape without channels, and the values of black and white. */
+/* Meaning of the vectors of a model: shape without channels, and the values of black and white. */
 #define VECTORS                                                                                    \
     {.name = "shape", .axes = "D", .dtype = CSREC_I64}, {.name = "channels", .dtype = CSREC_I64},  \
     {                                                                                              \

@@ -18,26 +18,26 @@
 #include "learn/data.h"
 #include "learn/lapack.h"
 
-enum { COLUMNS = 1024 }; /* of the data, centred at a time */
+enum { COLUMNS = 1024 }; /* columns of the data, centred at a time */
 
 static const double ENERGY = 0.99, RANK = 1e-10; /* of the variance; of the largest eigenvalue */
 
-typedef struct job {
+typedef struct pca_learning {
     const csrec_data *data;
     const csrec_learn_options *options;
     csrec_team team;
     bool *stopped;
-    int64_t m, n, size, k; /* size: of the eigenproblem; k: eigenvectors asked for, then kept */
-    float *X;              /* [m][n] of the Gram way */
+    int64_t m, n, size, k; /* size: of the eigenproblem; k: eigenvectors requested, then kept */
+    float *X;              /* [m][n] if by the Gram matrix */
     double *mean, *A;      /* [n]; [size][size] */
     double *values, *V;    /* [k]; [k][size] */
     double *components;    /* [k][n] */
     double *part;          /* [m][COLUMNS] */
     double trace;
-    const char *matrix_on, *vectors_on; /* the backends that did it */
-} job;
+    const char *matrix_on, *vectors_on; /* the backends used */
+} pca_learning;
 
-static void clear(job *j) {
+static void pca_clear(pca_learning *j) {
     if (j->components != j->V) free(j->components);
     free(j->X);
     free(j->mean);
@@ -49,21 +49,21 @@ static void clear(job *j) {
 
 static csrec_status no_memory(csrec_error *error) {
     return csrec_fail(error, CSREC_MEMORY,
-                      "out of memory for principal components; take fewer or "
-                      "smaller pictures or patches");
+                      "out of memory for principal components; use fewer or smaller pictures or "
+                      "patches");
 }
 
 /* ------------------------------------------------------------------ the matrix */
 
 static csrec_status keep_piece(void *context, int64_t first, int64_t count, const float *X,
                                csrec_error *error) {
-    job *j = context;
+    pca_learning *j = context;
     (void)error;
     memcpy(j->X + first * j->n, X, (size_t)(count * j->n) * sizeof *X);
     return CSREC_OK;
 }
 
-static csrec_status load(job *j, csrec_error *error) {
+static csrec_status load(pca_learning *j, csrec_error *error) {
     csrec_data_pass pass = {"reading", csrec_team_hear, &j->team, keep_piece, j};
     j->X = malloc((size_t)(j->m * j->n) * sizeof *j->X);
     j->part = malloc((size_t)j->m * COLUMNS * sizeof *j->part);
@@ -76,8 +76,9 @@ static csrec_status load(job *j, csrec_error *error) {
     return csrec_mean(j->m, j->n, j->X, NULL, j->options->threads, j->mean, error);
 }
 
-/* Columns first .. of the data, centred, in `part`; 0: there are none, or the work is stopped. */
-static int take_columns(job *j, int64_t first) {
+/* Copies columns first .. of the data, centred, to `part`; returns their number, 0 at the end or if
+ * stopped. */
+static int take_columns(pca_learning *j, int64_t first) {
     if (first >= j->n || csrec_team_poll(&j->team)) return 0;
     int columns = (int)(j->n - first < COLUMNS ? j->n - first : COLUMNS);
     for (int64_t i = 0; i < j->m; i++)
@@ -86,7 +87,7 @@ static int take_columns(job *j, int64_t first) {
     return columns;
 }
 
-static csrec_status make_gram(job *j, csrec_error *error) {
+static csrec_status make_gram(pca_learning *j, csrec_error *error) {
     int m = (int)j->m;
     j->matrix_on = "cpu";
     csrec_status status = load(j, error);
@@ -102,7 +103,7 @@ static csrec_status make_gram(job *j, csrec_error *error) {
     return CSREC_OK;
 }
 
-static csrec_status make_matrix(job *j, csrec_error *error) {
+static csrec_status make_matrix(pca_learning *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     csrec_status status =
         j->size == j->n ? csrec_stream_on(o->backend, j->data, o->threads, csrec_team_hear,
@@ -112,15 +113,15 @@ static csrec_status make_matrix(job *j, csrec_error *error) {
         j->trace += j->A[i * (j->size + 1)];
     if (!status && !*j->stopped && !(j->trace > 0.0))
         status = csrec_fail(error, CSREC_DATA,
-                            "all %lld rows of the data are the same; learn from more that differ",
+                            "all %lld rows of the data are equal; add rows that differ",
                             (long long)j->m);
     return status;
 }
 
 /* ------------------------------------------------------------------ the components */
 
-/* As many as asked for, no more than the rank, and enough for the share of the variance. */
-static void choose(job *j) {
+/* The requested number, at most the rank, and enough for the share of the variance. */
+static void choose(pca_learning *j) {
     const csrec_learn_options *o = j->options;
     double energy = o->energy > 0.0 ? o->energy : o->components > 0 ? 1.0 : ENERGY, sum = 0.0;
     int64_t k = 0;
@@ -130,7 +131,7 @@ static void choose(job *j) {
     j->k = k;
 }
 
-static csrec_status spread_vectors(job *j, csrec_error *error) {
+static csrec_status spread_vectors(pca_learning *j, csrec_error *error) {
     j->components = j->V;
     if (j->size == j->n) return CSREC_OK;
     j->components = malloc((size_t)(j->k * j->n) * sizeof *j->components);
@@ -149,7 +150,7 @@ static csrec_status spread_vectors(job *j, csrec_error *error) {
     return CSREC_OK;
 }
 
-static csrec_status solve(job *j, csrec_error *error) {
+static csrec_status solve(pca_learning *j, csrec_error *error) {
     csrec_progress now = {"eigenvectors", 0, 0, -1.0};
     const csrec_learn_options *o = j->options;
     *j->stopped = csrec_team_report(&j->team, &now);
@@ -161,17 +162,17 @@ static csrec_status solve(job *j, csrec_error *error) {
     return spread_vectors(j, error);
 }
 
-static csrec_status name_backends(const job *j, csrec_model *model) {
+static csrec_status name_backends(const pca_learning *j, csrec_model *model) {
     char text[64];
     snprintf(text, sizeof text, "covariance %s, eigenvectors %s", j->matrix_on, j->vectors_on);
     bool same = strcmp(j->matrix_on, j->vectors_on) == 0;
     return csrec_model_set_text(model, "backend", same ? j->matrix_on : text);
 }
 
-static csrec_status deliver(const job *j, csrec_model **model, csrec_error *error) {
+static csrec_status pca_deliver(const pca_learning *j, csrec_model **model, csrec_error *error) {
     double kept = 0.0, noise = 0.0;
     for (int64_t i = 0; i < j->k; i++) kept += j->values[i];
-    /* The mean of what is left over: Tipping and Bishop 1999, equation 8. */
+    /* The mean variance that is left: Tipping and Bishop 1999, equation 8. */
     if (j->k < j->n && j->trace > kept) noise = (j->trace - kept) / (double)(j->n - j->k);
     csrec_model_parts parts = {.n = 0};
     csrec_model_add(&parts, "mean", (csrec_shape){1, {j->n}}, j->mean);
@@ -187,7 +188,7 @@ static csrec_status deliver(const job *j, csrec_model **model, csrec_error *erro
 
 /* ------------------------------------------------------------------ */
 
-static csrec_status allocate(job *j, csrec_error *error) {
+static csrec_status allocate(pca_learning *j, csrec_error *error) {
     int64_t most = j->size == j->n ? j->n : j->m - 1;
     j->k =
         j->options->components > 0 && j->options->components < most ? j->options->components : most;
@@ -214,7 +215,7 @@ static csrec_status allocate(job *j, csrec_error *error) {
 csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *options,
                              csrec_model **model, bool *stopped, csrec_error *error) {
     bool own = false;
-    job j = {.data = data, .options = options, .stopped = stopped ? stopped : &own};
+    pca_learning j = {.data = data, .options = options, .stopped = stopped ? stopped : &own};
     *j.stopped = false;
     csrec_status status = csrec_data_check(data, error);
     if (!status) status = csrec_learn_check(options, data->n, error);
@@ -228,8 +229,8 @@ csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *
     status = allocate(&j, error);
     if (!status) status = make_matrix(&j, error);
     if (!status && !*j.stopped) status = solve(&j, error);
-    if (!status && !*j.stopped) status = deliver(&j, model, error);
+    if (!status && !*j.stopped) status = pca_deliver(&j, model, error);
     csrec_team_end(&j.team);
-    clear(&j);
+    pca_clear(&j);
     return status;
 }

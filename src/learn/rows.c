@@ -10,7 +10,7 @@ struct csrec_rows {
     csrec_input input;
     csrec_npy_header header; /* of the whole file */
     uint64_t start;          /* byte of the first element */
-    int64_t m, n, next;      /* next: the row that the reader is at */
+    int64_t m, n, next;      /* next: the reader's current row */
     csrec_reader reader;
     double *buffer; /* [PIECE] of types that are not float */
 };
@@ -28,7 +28,9 @@ static csrec_status seek(csrec_rows *rows, int64_t row, csrec_error *error) {
     uint64_t offset = rows->start + (uint64_t)(row * rows->n) * rows->header.bytes;
     if (row == rows->next) return CSREC_OK;
     if (rows->input.file && fseeko(rows->input.file, (off_t)offset, SEEK_SET) != 0)
-        return csrec_fail(error, CSREC_FILE, "%s: cannot be read again; is it still there?",
+        return csrec_fail(error, CSREC_FILE,
+                          "%s: cannot be read again; check that it still "
+                          "exists",
                           rows->input.name);
     rows->reader = csrec_input_reader(&rows->input);
     rows->reader.left -= offset;
@@ -60,7 +62,7 @@ static csrec_status read_rows(void *context, int64_t first, int64_t count, float
     return status;
 }
 
-static csrec_status check(const csrec_rows *rows, csrec_error *error) {
+static csrec_status rows_check(const csrec_rows *rows, csrec_error *error) {
     const csrec_npy_header *h = &rows->header;
     if (h->kind == 'U' || h->kind == 'S')
         return csrec_fail(error, CSREC_FORMAT, "%s: holds text; save numbers", rows->input.name);
@@ -69,7 +71,7 @@ static csrec_status check(const csrec_rows *rows, csrec_error *error) {
                           rows->input.name);
     if (h->fortran && h->shape.dims > 1)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: is in Fortran order, so its rows are not together; save "
+                          "%s: is in Fortran order, so its rows are not contiguous; save "
                           "numpy.ascontiguousarray of it",
                           rows->input.name);
     return CSREC_OK;
@@ -82,7 +84,7 @@ static csrec_status begin(csrec_rows *rows, csrec_error *error) {
     rows->reader = csrec_input_reader(&rows->input);
     csrec_status status =
         csrec_npy_header_read(&rows->reader, rows->input.name, &rows->header, error);
-    if (!status) status = check(rows, error);
+    if (!status) status = rows_check(rows, error);
     if (status) return status;
     rows->start = rows->input.size - rows->reader.left;
     rows->m = rows->header.shape.dim[0];

@@ -1,8 +1,8 @@
 /* statistics.c - mean, centring and covariance of the rows of a float matrix, whole or in chunks.
  *
- * Two passes: means are summed in double; the covariance sums products of rows less the mean, whose
- * size is that of the result, so nothing large cancels. Rows are collected until a fixed number is
- * there: the result depends neither on the chunks nor on the number of threads, to the bit. */
+ * Two passes: means are summed in double; the covariance sums products of centred rows, so large
+ * numbers do not cancel. Rows are collected to blocks of a fixed number, so the result does not
+ * depend on the chunks or the number of threads, to the bit. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct csrec_statistics {
     int64_t n, blocks;
     int threads;
     double *mean;            /* [n] sums, then means */
-    double weight, weight_2; /* of the rows of the first and second pass */
+    double weight, weight_2; /* of the rows of the first and the second pass */
     bool has_mean;
     int packed;  /* rows waiting */
     float *pack; /* [blocks][ROWS][BLOCK] rows less the mean, times the root of their weight */
@@ -79,7 +79,7 @@ static csrec_status weigh(int64_t m, const double *weights, double *sum, csrec_e
 
 /* ------------------------------------------------------------------ first pass */
 
-/* Every column's sum runs over the rows in their order, one by one. */
+/* Each column is summed over the rows in order, one by one. */
 static void add_strip(const csrec_statistics *s, int64_t m, int64_t count, const float *X,
                       const double *weights, double *sum) {
     int64_t i = 0;
@@ -91,8 +91,8 @@ static void add_strip(const csrec_statistics *s, int64_t m, int64_t count, const
     }
 }
 
-/* A strip of columns a thread, of whole cache lines, or more where their sums would leave the
- * cache. */
+/* Each thread sums a strip of columns of whole cache lines; more strips if their sums would leave
+ * the cache. */
 static void add_rows(csrec_statistics *s, int64_t m, const float *X, const double *weights) {
     enum { LINE = 16, MOST = 4096 };
     int64_t n = s->n, strips = (n + s->threads - 1) / s->threads;
@@ -105,7 +105,9 @@ static void add_rows(csrec_statistics *s, int64_t m, const float *X, const doubl
 csrec_status csrec_statistics_add_mean(csrec_statistics *s, int64_t m, const float *X,
                                        const double *weights, csrec_error *error) {
     if (s->has_mean)
-        return csrec_fail(error, CSREC_ARGUMENT, "the mean was taken already; rows come before it");
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "the mean was computed already; add rows before "
+                          "it");
     csrec_status status = weigh(m, weights, &s->weight, error);
     if (status) return status;
     add_rows(s, m, X, weights);
@@ -139,7 +141,7 @@ static int64_t block_at(int64_t i, int64_t j) {
     return i * (i + 1) / 2 + j;
 }
 
-/* Rows of zeros up to a whole number of the product's steps. */
+/* Pads with rows of zeros to a whole number of the product's steps. */
 static int fill_up(csrec_statistics *s) {
     int step = CSREC_GRAM_ROWS, rows = (s->packed + step - 1) / step * step;
     for (int64_t b = 0; b < s->blocks; b++)
@@ -148,8 +150,8 @@ static int fill_up(csrec_statistics *s) {
     return rows;
 }
 
-/* C += P^T P of the rows waiting, lower blocks only. Each block is one thread's. Blocks of columns
- * are taken in groups that stay in the cache while the others pass. */
+/* C += P^T P of the collected rows, lower blocks only. One thread computes each block. Groups of
+ * column blocks stay in the cache while the others are read. */
 static void flush(csrec_statistics *s) {
     int64_t groups = (s->blocks + GROUP - 1) / GROUP, tasks = groups * s->blocks;
     int rows = fill_up(s);
@@ -257,7 +259,7 @@ csrec_status csrec_mean(int64_t m, int64_t n, const float *X, const double *weig
 static csrec_status judge_centred(bool finite, csrec_error *error) {
     return finite ? CSREC_OK
                   : csrec_fail(error, CSREC_DATA,
-                               "X less its mean is beyond the range of a float32; scale it");
+                               "X minus its mean is beyond the range of float32; scale it");
 }
 
 csrec_status csrec_center(int64_t m, int64_t n, float *X, const double *mean, int threads,

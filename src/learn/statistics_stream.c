@@ -28,7 +28,7 @@ static csrec_status read_held(void *context, int64_t first, int64_t count, float
     return CSREC_OK;
 }
 
-/* Where the rows lie already, or NULL. */
+/* The rows, if they are in memory already, or NULL. */
 static const float *held_rows(const csrec_data *data, int64_t first) {
     if (data->read != read_held) return NULL;
     return ((const csrec_held *)data->context)->X + first * data->n;
@@ -99,9 +99,9 @@ static csrec_status take_covariance(void *context, int64_t first, int64_t count,
                                            t->weights ? t->weights + first : NULL, error);
 }
 
-/* The results are not touched before both passes are done. */
-static csrec_status run(const csrec_data *data, csrec_data_pass *pass, float *piece, double *mean,
-                        double *C, bool *stopped, csrec_error *error) {
+/* The results are written only after both passes. */
+static csrec_status stream_run(const csrec_data *data, csrec_data_pass *pass, float *piece,
+                               double *mean, double *C, bool *stopped, csrec_error *error) {
     taker *t = pass->taker;
     pass->stage = "mean";
     pass->take = take_mean;
@@ -127,7 +127,7 @@ csrec_status csrec_statistics_stream(const csrec_data *data, const double *weigh
     if (!status) status = csrec_statistics_create(data->n, threads, &t.statistics, error);
     if (status) return status;
     float *piece = malloc((size_t)(csrec_data_piece(data) * data->n) * sizeof *piece);
-    status = piece ? run(data, &pass, piece, mean, C, stopped, error)
+    status = piece ? stream_run(data, &pass, piece, mean, C, stopped, error)
                    : csrec_fail(error, CSREC_MEMORY, "out of memory for a piece of the data");
     free(piece);
     csrec_statistics_destroy(t.statistics);

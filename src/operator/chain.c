@@ -5,7 +5,8 @@
 
 typedef csrec_chain chain;
 
-static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status chain_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                 csrec_error *error) {
     const csrec_operator *first = spec->first, *second = spec->second;
     if (!first || !second || first->m != second->n)
         return csrec_fail(error, CSREC_ARGUMENT,
@@ -20,11 +21,11 @@ static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, c
     return CSREC_OK;
 }
 
-static void destroy(csrec_operator *A) {
+static void chain_destroy(csrec_operator *A) {
     free(A->data);
 }
 
-static csrec_status forward(const csrec_operator *A, const double *x, double *y) {
+static csrec_status chain_forward(const csrec_operator *A, const double *x, double *y) {
     const chain *c = A->data;
     double *between = malloc((size_t)c->first->m * sizeof *between);
     csrec_status status = between ? c->first->type->forward(c->first, x, between) : CSREC_MEMORY;
@@ -33,7 +34,7 @@ static csrec_status forward(const csrec_operator *A, const double *x, double *y)
     return status;
 }
 
-static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+static csrec_status chain_adjoint(const csrec_operator *A, const double *y, double *x) {
     const chain *c = A->data;
     double *between = malloc((size_t)c->first->m * sizeof *between);
     csrec_status status = between ? c->second->type->adjoint(c->second, y, between) : CSREC_MEMORY;
@@ -43,7 +44,7 @@ static csrec_status adjoint(const csrec_operator *A, const double *y, double *x)
 }
 
 /* The first operator may know its columns cheaply. */
-static csrec_status column(const csrec_operator *A, int64_t j, double *a) {
+static csrec_status chain_column(const csrec_operator *A, int64_t j, double *a) {
     const chain *c = A->data;
     double *between = malloc((size_t)c->first->m * sizeof *between);
     csrec_status status = between ? csrec_operator_column(c->first, j, between) : CSREC_MEMORY;
@@ -54,8 +55,8 @@ static csrec_status column(const csrec_operator *A, int64_t j, double *a) {
 
 const csrec_operator_type csrec_operator_chain = {.name = "chain",
                                                   .brief = "the product of two operators",
-                                                  .create = create,
-                                                  .destroy = destroy,
-                                                  .forward = forward,
-                                                  .adjoint = adjoint,
-                                                  .column = column};
+                                                  .create = chain_create,
+                                                  .destroy = chain_destroy,
+                                                  .forward = chain_forward,
+                                                  .adjoint = chain_adjoint,
+                                                  .column = chain_column};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void destroy(csrec_operator *A) {
+static void conv_destroy(csrec_operator *A) {
     csrec_conv_dictionary *d = A->data;
     csrec_mask_clear(&d->mask);
     free(d->filters);
@@ -15,13 +15,13 @@ static void destroy(csrec_operator *A) {
     free(d);
 }
 
-static double *allocate(size_t count) {
+static double *conv_allocate(size_t count) {
     return aligned_alloc(64, (count * sizeof(double) + 63) / 64 * 64);
 }
 
 /* out = analysis of a signal, or synthesis of coefficients. */
-static csrec_status product(const csrec_conv_dictionary *d, bool synthesis, const double *packed,
-                            const double *in, double *out) {
+static csrec_status conv_product(const csrec_conv_dictionary *d, bool synthesis,
+                                 const double *packed, const double *in, double *out) {
     const csrec_conv_simd *simd = csrec_conv_simd_choose();
     size_t room = csrec_conv_room(&d->conv, synthesis, simd, sizeof(double));
     csrec_conv_work work = {simd, d->threads, aligned_alloc(64, room * (size_t)d->threads), NULL};
@@ -36,14 +36,14 @@ static csrec_status find_norms(csrec_conv_dictionary *d) {
     size_t K = (size_t)d->conv.channels_out, size = (size_t)d->size;
     const csrec_conv_simd *simd = csrec_conv_simd_choose();
     double *squares = malloc(K * size * sizeof *squares);
-    double *packed = allocate((size_t)csrec_conv_packed(&d->conv, false, simd));
+    double *packed = conv_allocate((size_t)csrec_conv_packed(&d->conv, false, simd));
     double *signal = calloc((size_t)d->mask.entries, sizeof *signal);
     csrec_status status = squares && packed && signal ? CSREC_OK : CSREC_MEMORY;
     if (!status) {
         for (size_t i = 0; i < K * size; i++) squares[i] = d->filters[i] * d->filters[i];
         for (int64_t k = 0; k < d->mask.m; k++) signal[d->mask.index[k]] = 1.0;
         csrec_conv_pack_f64(&d->conv, false, simd, squares, packed);
-        status = product(d, false, packed, signal, d->norms);
+        status = conv_product(d, false, packed, signal, d->norms);
     }
     for (size_t j = 0; j < K * (size_t)d->places && !status; j++) d->norms[j] = sqrt(d->norms[j]);
     free(squares);
@@ -52,7 +52,8 @@ static csrec_status find_norms(csrec_conv_dictionary *d) {
     return status;
 }
 
-static csrec_status check(const csrec_operator_spec *spec, csrec_conv *conv, csrec_error *error) {
+static csrec_status conv_check(const csrec_operator_spec *spec, csrec_conv *conv,
+                               csrec_error *error) {
     int64_t extent[3];
     if (!csrec_mask_extents(spec->shape, extent))
         return csrec_fail(error, CSREC_UNSUPPORTED, "operator conv: needs a shape of 1 to 3 axes");
@@ -95,17 +96,18 @@ static csrec_status fill(csrec_conv_dictionary *d, const csrec_operator_spec *sp
     d->filters = malloc(count * sizeof *d->filters);
     d->norms = malloc((size_t)(d->conv.channels_out * d->places) * sizeof *d->norms);
     for (int t = 0; t < 2; t++)
-        d->packed[t] = allocate((size_t)csrec_conv_packed(&d->conv, t, simd));
+        d->packed[t] = conv_allocate((size_t)csrec_conv_packed(&d->conv, t, simd));
     if (!d->filters || !d->norms || !d->packed[0] || !d->packed[1]) return CSREC_MEMORY;
     memcpy(d->filters, spec->filters, count * sizeof *d->filters);
     for (int t = 0; t < 2; t++) csrec_conv_pack_f64(&d->conv, t, simd, d->filters, d->packed[t]);
     return find_norms(d);
 }
 
-static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status conv_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                csrec_error *error) {
     csrec_conv conv;
     int axis;
-    csrec_status status = check(spec, &conv, error);
+    csrec_status status = conv_check(spec, &conv, error);
     if (status) return status;
     csrec_conv_outputs(&conv, &axis);
     csrec_conv_dictionary *d = calloc(1, sizeof *d);
@@ -121,7 +123,7 @@ static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, c
         csrec_fail(error, status, "operator conv: out of memory for %lld coefficients",
                    (long long)(conv.channels_out * d->places));
     if (status) {
-        destroy(A);
+        conv_destroy(A);
         return status;
     }
     A->mask = &d->mask;
@@ -130,30 +132,30 @@ static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, c
     return CSREC_OK;
 }
 
-static csrec_status synthesize(const csrec_operator *A, const double *x, double *signal) {
+static csrec_status conv_synthesize(const csrec_operator *A, const double *x, double *signal) {
     const csrec_conv_dictionary *d = A->data;
-    return product(d, true, d->packed[1], x, signal);
+    return conv_product(d, true, d->packed[1], x, signal);
 }
 
-static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+static csrec_status conv_adjoint(const csrec_operator *A, const double *y, double *x) {
     const csrec_conv_dictionary *d = A->data;
     double *signal = malloc((size_t)d->mask.entries * sizeof *signal);
     if (!signal) return CSREC_MEMORY;
     csrec_mask_scatter(&d->mask, y, signal);
-    csrec_status status = product(d, false, d->packed[0], signal, x);
+    csrec_status status = conv_product(d, false, d->packed[0], signal, x);
     free(signal);
     return status;
 }
 
-static csrec_status column_norms(const csrec_operator *A, double *norms) {
+static csrec_status conv_column_norms(const csrec_operator *A, double *norms) {
     const csrec_conv_dictionary *d = A->data;
     memcpy(norms, d->norms, (size_t)A->n * sizeof *norms);
     return CSREC_OK;
 }
 
-static csrec_status correlate(const csrec_operator *A, const double *r, double *c) {
+static csrec_status conv_correlate(const csrec_operator *A, const double *r, double *c) {
     const csrec_conv_dictionary *d = A->data;
-    csrec_status status = adjoint(A, r, c);
+    csrec_status status = conv_adjoint(A, r, c);
     for (int64_t j = 0; j < A->n && !status; j++)
         c[j] = d->norms[j] > 0.0 ? c[j] / d->norms[j] : 0.0;
     return status;
@@ -166,7 +168,7 @@ void csrec_conv_corner(const csrec_conv_dictionary *d, int64_t place, int64_t co
     }
 }
 
-static csrec_status column(const csrec_operator *A, int64_t j, double *a) {
+static csrec_status conv_column(const csrec_operator *A, int64_t j, double *a) {
     const csrec_conv_dictionary *d = A->data;
     const int64_t *h = d->conv.kernel, *size = d->conv.size;
     const double *filter = d->filters + j / d->places * d->size;
@@ -195,12 +197,12 @@ const csrec_operator_type csrec_operator_conv = {
     .name = "conv",
     .brief = "convolutional dictionary of a sampled signal, 1 to 3 axes",
     .params = params,
-    .create = create,
-    .destroy = destroy,
+    .create = conv_create,
+    .destroy = conv_destroy,
     .forward = csrec_mask_forward,
-    .adjoint = adjoint,
+    .adjoint = conv_adjoint,
     .search = &csrec_conv_search,
-    .column_norms = column_norms,
-    .correlate = correlate,
-    .column = column,
-    .synthesize = synthesize};
+    .column_norms = conv_column_norms,
+    .correlate = conv_correlate,
+    .column = conv_column,
+    .synthesize = conv_synthesize};

@@ -37,7 +37,7 @@ typedef struct search {
     int64_t taken;
 } search;
 
-static void destroy(void *state) {
+static void conv_search_destroy(void *state) {
     search *s = state;
     if (!s) return;
     void *all[] = {s->sampled, s->r,    s->filters, s->c,       s->weight,
@@ -46,7 +46,7 @@ static void destroy(void *state) {
     free(s);
 }
 
-static csrec_status allocate(search *s) {
+static csrec_status conv_search_allocate(search *s) {
     size_t n = (size_t)s->A->n, places = (size_t)s->d->places, size = (size_t)s->d->size;
     size_t entries = (size_t)s->d->mask.entries, K = (size_t)s->d->conv.channels_out;
     for (s->leaves = 1; s->leaves < s->d->places;) s->leaves *= 2;
@@ -97,13 +97,13 @@ static void build(search *s) {
 }
 
 /* All correlations of r. */
-static csrec_status correlate(search *s, const double *y) {
+static csrec_status conv_search_correlate(search *s, const double *y) {
     csrec_status status = s->A->type->adjoint(s->A, y, s->dense);
     if (!status) transpose(s->d->conv.channels_out, s->d->places, s->dense, s->c);
     return status;
 }
 
-static csrec_status start(search *s, const double *y) {
+static csrec_status conv_search_start(search *s, const double *y) {
     const csrec_mask *mask = &s->d->mask;
     csrec_mask_scatter(mask, y, s->r);
     for (int64_t k = 0; k < mask->m; k++) {
@@ -115,22 +115,23 @@ static csrec_status start(search *s, const double *y) {
     transpose(s->d->conv.channels_out, s->d->places, s->d->norms, s->weight);
     for (int64_t j = 0; j < s->A->n; j++)
         s->weight[j] = s->weight[j] > 0.0 ? 1.0 / s->weight[j] : 0.0;
-    csrec_status status = correlate(s, y);
+    csrec_status status = conv_search_correlate(s, y);
     if (!status) build(s);
     return status;
 }
 
-static csrec_status create(const csrec_operator *A, bool reference, const double *y, void **state) {
+static csrec_status conv_search_create(const csrec_operator *A, bool reference, const double *y,
+                                       void **state) {
     search *s = calloc(1, sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->A = A;
     s->d = csrec_conv_dictionary_of(A);
     s->simd = csrec_conv_simd_choose();
     s->reference = reference;
-    csrec_status status = allocate(s);
-    if (!status) status = start(s, y);
+    csrec_status status = conv_search_allocate(s);
+    if (!status) status = conv_search_start(s, y);
     if (status)
-        destroy(s);
+        conv_search_destroy(s);
     else
         *state = s;
     return status;
@@ -228,7 +229,7 @@ static void recompute(search *s) {
     double *y = malloc((size_t)s->A->m * sizeof *y);
     if (!y) return;
     csrec_mask_gather(&s->d->mask, s->r, y);
-    if (!correlate(s, y)) build(s);
+    if (!conv_search_correlate(s, y)) build(s);
     free(y);
 }
 
@@ -245,7 +246,7 @@ static void note_energy(search *s, double gain) {
     s->exact = s->energy;
 }
 
-static bool update(void *state) {
+static bool conv_search_update(void *state) {
     search *s = state;
     int64_t K = s->d->conv.channels_out, p = s->tree[1], k = filter_of(s, p), corner[3];
     double weight = s->weight[p * K + k], step = s->c[p * K + k] * weight * weight, gain;
@@ -262,15 +263,17 @@ static bool update(void *state) {
     return true;
 }
 
-static double energy(const void *state) {
+static double conv_search_energy(const void *state) {
     const search *s = state;
     return s->energy > 0.0 ? s->energy : 0.0;
 }
 
-static csrec_status result(const void *state, csrec_atoms *atoms, double *r) {
+static csrec_status conv_search_result(const void *state, csrec_atoms *atoms, double *r) {
     const search *s = state;
     if (r) csrec_mask_gather(&s->d->mask, s->r, r);
     return atoms ? csrec_atoms_from_dense(s->A->n, s->x, atoms) : CSREC_OK;
 }
 
-const csrec_atom_search csrec_conv_search = {create, destroy, select_atom, update, energy, result};
+const csrec_atom_search csrec_conv_search = {conv_search_create, conv_search_destroy,
+                                             select_atom,        conv_search_update,
+                                             conv_search_energy, conv_search_result};

@@ -15,7 +15,7 @@ static void axis_clear(csrec_dct_axis *axis) {
     free(axis->cosine);
 }
 
-static void destroy(csrec_operator *A) {
+static void dct_destroy(csrec_operator *A) {
     csrec_dct *d = A->data;
     for (int a = 0; a < 3; a++) axis_clear(&d->axis[a]);
     csrec_mask_clear(&d->mask);
@@ -48,7 +48,8 @@ static csrec_status axis_create(int64_t extent, int block, int step, csrec_dct_a
     return CSREC_OK;
 }
 
-static csrec_status check(const csrec_operator_spec *spec, int64_t extent[3], csrec_error *error) {
+static csrec_status dct_check(const csrec_operator_spec *spec, int64_t extent[3],
+                              csrec_error *error) {
     if (!csrec_mask_extents(spec->shape, extent))
         return csrec_fail(error, CSREC_UNSUPPORTED, "operator dct: needs a shape of 1 to 3 axes");
     if (spec->block < CSREC_DCT_LEAST || spec->block > CSREC_DCT_MOST)
@@ -61,9 +62,10 @@ static csrec_status check(const csrec_operator_spec *spec, int64_t extent[3], cs
     return CSREC_OK;
 }
 
-static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status dct_create(csrec_operator *A, const csrec_operator_spec *spec,
+                               csrec_error *error) {
     int64_t extent[3];
-    csrec_status status = check(spec, extent, error);
+    csrec_status status = dct_check(spec, extent, error);
     if (status) return status;
     csrec_dct *d = calloc(1, sizeof *d);
     if (!d) return csrec_fail(error, CSREC_MEMORY, "operator dct: out of memory");
@@ -80,7 +82,7 @@ static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, c
     }
     if (!complete) status = csrec_fail(error, CSREC_MEMORY, "operator dct: out of memory");
     if (status) {
-        destroy(A);
+        dct_destroy(A);
         return status;
     }
     A->mask = &d->mask;
@@ -164,7 +166,7 @@ static csrec_status blocks_of(const csrec_dct *d, double *const matrix[3], const
     return CSREC_OK;
 }
 
-static csrec_status analyze(const csrec_operator *A, const double *signal, double *x) {
+static csrec_status dct_analyze(const csrec_operator *A, const double *signal, double *x) {
     const csrec_dct *d = A->data;
     double *const matrix[3] = {d->axis[0].cosine, d->axis[1].cosine, d->axis[2].cosine};
     return blocks_of(d, matrix, signal, x);
@@ -187,23 +189,23 @@ static csrec_status synthesize_some(const csrec_dct *d, const double *x, int64_t
     return CSREC_OK;
 }
 
-static csrec_status synthesize(const csrec_operator *A, const double *x, double *signal) {
+static csrec_status dct_synthesize(const csrec_operator *A, const double *x, double *signal) {
     const csrec_dct *d = A->data;
     return synthesize_some(d, x, 0, d->blocks, signal);
 }
 
-static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+static csrec_status dct_adjoint(const csrec_operator *A, const double *y, double *x) {
     const csrec_dct *d = A->data;
     double *signal = malloc((size_t)d->mask.entries * sizeof *signal);
     if (!signal) return CSREC_MEMORY;
     csrec_mask_scatter(&d->mask, y, signal);
     weigh(d, false, signal);
-    csrec_status status = analyze(A, signal, x);
+    csrec_status status = dct_analyze(A, signal, x);
     free(signal);
     return status;
 }
 
-static csrec_status column(const csrec_operator *A, int64_t j, double *a) {
+static csrec_status dct_column(const csrec_operator *A, int64_t j, double *a) {
     const csrec_dct *d = A->data;
     double *signal = malloc((size_t)d->mask.entries * sizeof *signal);
     double *x = calloc((size_t)d->size, sizeof *x);
@@ -220,7 +222,7 @@ static csrec_status column(const csrec_operator *A, int64_t j, double *a) {
 
 /* ||a||^2 = sum over the block's samples of (1/c)^2 times the squared cosines, which are products
  * over the axes like the cosines: the same transform with squared matrices. */
-static csrec_status column_norms(const csrec_operator *A, double *norms) {
+static csrec_status dct_column_norms(const csrec_operator *A, double *norms) {
     const csrec_dct *d = A->data;
     enum { SIZE = CSREC_DCT_MOST * CSREC_DCT_MOST };
     double *signal = calloc((size_t)d->mask.entries, sizeof *signal);
@@ -251,12 +253,12 @@ const csrec_operator_type csrec_operator_dct = {
     .name = "dct",
     .brief = "overlapping block cosine frame of a sampled signal, 1 to 3 axes",
     .params = params,
-    .create = create,
-    .destroy = destroy,
+    .create = dct_create,
+    .destroy = dct_destroy,
     .forward = csrec_mask_forward,
-    .adjoint = adjoint,
-    .column_norms = column_norms,
-    .column = column,
-    .synthesize = synthesize,
-    .analyze = analyze,
+    .adjoint = dct_adjoint,
+    .column_norms = dct_column_norms,
+    .column = dct_column,
+    .synthesize = dct_synthesize,
+    .analyze = dct_analyze,
     .shrink = &csrec_dct_shrink};

@@ -30,7 +30,7 @@ static const csrec_dct_simd *choose_simd(void) {
     return CSREC_CPU_CHOOSE(csrec_dct);
 }
 
-static void destroy(void *data) {
+static void dct_shrink_destroy(void *data) {
     state *s = data;
     if (!s) return;
     free(s->memory);
@@ -55,7 +55,7 @@ static csrec_status lay_axis(const csrec_dct *d, int64_t extent, lattice *axis) 
     return axis->share ? CSREC_OK : CSREC_MEMORY;
 }
 
-static csrec_status allocate(state *s) {
+static csrec_status dct_shrink_allocate(state *s) {
     const csrec_dct *d = s->d;
     csrec_dct_pass *p = &s->pass;
     csrec_status status = lay_axis(d, d->axis[1].extent, &s->axis[0]);
@@ -115,17 +115,17 @@ static void fill(state *s, const double *y, const double *start) {
     }
 }
 
-static csrec_status create(const csrec_operator *A, const double *y, const double *start,
-                           void **data) {
+static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, const double *start,
+                                      void **data) {
     if (!suits(A->data)) return CSREC_UNSUPPORTED;
     state *s = calloc(1, sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->d = A->data;
     s->simd = choose_simd();
     s->y = y;
-    csrec_status status = allocate(s);
+    csrec_status status = dct_shrink_allocate(s);
     if (status) {
-        destroy(s);
+        dct_shrink_destroy(s);
         return status;
     }
     fill(s, y, start);
@@ -191,7 +191,7 @@ static csrec_status take_step(void *data, const csrec_shrink_step *step) {
     return CSREC_OK;
 }
 
-static double energy(const void *data) {
+static double dct_shrink_energy(const void *data) {
     const state *s = data;
     double sum = 0.0;
     for (int64_t k = 0; k < s->d->mask.m; k++) {
@@ -201,7 +201,7 @@ static double energy(const void *data) {
     return sum;
 }
 
-static void signal(const void *data, double *out) {
+static void dct_shrink_signal(const void *data, double *out) {
     const state *s = data;
     const csrec_dct_pass *p = &s->pass;
     for (int64_t i = 0; i < s->axis[0].extent; i++)
@@ -209,4 +209,5 @@ static void signal(const void *data, double *out) {
             *out++ = s->picture[place(p, i + p->step - 1, j + p->step - 1)];
 }
 
-const csrec_shrink_type csrec_dct_shrink = {create, destroy, take_step, energy, signal};
+const csrec_shrink_type csrec_dct_shrink = {dct_shrink_create, dct_shrink_destroy, take_step,
+                                            dct_shrink_energy, dct_shrink_signal};

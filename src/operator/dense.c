@@ -19,7 +19,7 @@ const csrec_dense_simd *csrec_dense_simd_choose(void) {
     return CSREC_CPU_CHOOSE(csrec_dense);
 }
 
-static void destroy(csrec_operator *A) {
+static void dense_destroy(csrec_operator *A) {
     csrec_dense *d = A->data;
     free(d->columns);
     free(d->norms);
@@ -36,7 +36,7 @@ static bool all_finite(int64_t count, const double *v) {
     return !(sign >> 63);
 }
 
-static csrec_status check(const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status dense_check(const csrec_operator_spec *spec, csrec_error *error) {
     if (spec->m < 1 || spec->n < 1 || spec->m > INT32_MAX || spec->n > INT32_MAX || !spec->matrix)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator dense: a matrix of %lld x %lld; both sides must be 1 to "
@@ -45,7 +45,7 @@ static csrec_status check(const csrec_operator_spec *spec, csrec_error *error) {
     return CSREC_OK;
 }
 
-static csrec_status refuse(const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status dense_refuse(const csrec_operator_spec *spec, csrec_error *error) {
     int64_t at = 0;
     while (isfinite(spec->matrix[at])) at++;
     return csrec_fail(error, CSREC_DATA, "operator dense: entry (%lld, %lld) is not finite",
@@ -94,8 +94,9 @@ void *csrec_dense_allocate(size_t bytes) {
     return p;
 }
 
-static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
-    csrec_status status = check(spec, error);
+static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                 csrec_error *error) {
+    csrec_status status = dense_check(spec, error);
     if (status) return status;
     csrec_dense *d = calloc(1, sizeof *d);
     if (!d) return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory");
@@ -108,18 +109,18 @@ static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, c
     bool large = spec->m * spec->n >= 1 << 20;
     if (large) d->screen = csrec_screen_create(spec->m, spec->n);
     if (!d->columns || !d->norms || (large && !d->screen)) {
-        destroy(A);
+        dense_destroy(A);
         return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory for %lld x %lld",
                           (long long)spec->m, (long long)spec->n);
     }
     if (fill(d, spec)) return CSREC_OK;
-    destroy(A);
-    return refuse(spec, error);
+    dense_destroy(A);
+    return dense_refuse(spec, error);
 }
 
 /* x is sparse in most solvers: columns of zeros in x are not read. Rows are cut into blocks, each
  * the sum of its columns in one order, so that the threads do not change the result. */
-static csrec_status forward(const csrec_operator *A, const double *x, double *y) {
+static csrec_status dense_forward(const csrec_operator *A, const double *x, double *y) {
     enum { BLOCK = 1024 };
     const csrec_dense *d = A->data;
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
@@ -140,7 +141,7 @@ static csrec_status forward(const csrec_operator *A, const double *x, double *y)
     return CSREC_OK;
 }
 
-static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+static csrec_status dense_adjoint(const csrec_operator *A, const double *y, double *x) {
     const csrec_dense *d = A->data;
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
 #pragma omp parallel for schedule(static) if (A->m * A->n > 1 << 20)
@@ -148,13 +149,13 @@ static csrec_status adjoint(const csrec_operator *A, const double *y, double *x)
     return CSREC_OK;
 }
 
-static csrec_status column_norms(const csrec_operator *A, double *norms) {
+static csrec_status dense_column_norms(const csrec_operator *A, double *norms) {
     const csrec_dense *d = A->data;
     memcpy(norms, d->norms, (size_t)A->n * sizeof *norms);
     return CSREC_OK;
 }
 
-static csrec_status column(const csrec_operator *A, int64_t j, double *a) {
+static csrec_status dense_column(const csrec_operator *A, int64_t j, double *a) {
     const csrec_dense *d = A->data;
     memcpy(a, d->columns + j * A->m, (size_t)A->m * sizeof *a);
     return CSREC_OK;
@@ -166,20 +167,20 @@ double csrec_dense_correlation(const csrec_operator *A, int64_t j, const double 
     return norm > 0.0 ? csrec_dense_simd_choose()->dot(A->m, d->columns + j * A->m, r) / norm : 0.0;
 }
 
-static csrec_status correlate(const csrec_operator *A, const double *r, double *c) {
+static csrec_status dense_correlate(const csrec_operator *A, const double *r, double *c) {
     const csrec_dense *d = A->data;
-    adjoint(A, r, c);
+    dense_adjoint(A, r, c);
     for (int64_t j = 0; j < A->n; j++) c[j] = d->norms[j] > 0.0 ? c[j] / d->norms[j] : 0.0;
     return CSREC_OK;
 }
 
 const csrec_operator_type csrec_operator_dense = {.name = "dense",
                                                   .brief = "any real matrix in memory",
-                                                  .create = create,
-                                                  .destroy = destroy,
-                                                  .forward = forward,
-                                                  .adjoint = adjoint,
-                                                  .column_norms = column_norms,
-                                                  .correlate = correlate,
-                                                  .column = column,
+                                                  .create = dense_create,
+                                                  .destroy = dense_destroy,
+                                                  .forward = dense_forward,
+                                                  .adjoint = dense_adjoint,
+                                                  .column_norms = dense_column_norms,
+                                                  .correlate = dense_correlate,
+                                                  .column = dense_column,
                                                   .access = &csrec_dense_access};

@@ -14,14 +14,14 @@ typedef struct access {
     int8_t *p;                  /* scratch of the screen */
 } access;
 
-static void destroy(void *state) {
+static void access_destroy(void *state) {
     access *a = state;
     if (!a) return;
     free(a->p);
     free(a);
 }
 
-static csrec_status create(const csrec_operator *A, void **state) {
+static csrec_status access_create(const csrec_operator *A, void **state) {
     access *a = calloc(1, sizeof *a);
     if (!a) return CSREC_MEMORY;
     a->A = A;
@@ -34,22 +34,22 @@ static csrec_status create(const csrec_operator *A, void **state) {
         status = a->p ? csrec_screen_of(A, &a->screen) : CSREC_MEMORY;
     }
     if (status)
-        destroy(a);
+        access_destroy(a);
     else
         *state = a;
     return status;
 }
 
-static const double *column(const access *a, int64_t j) {
+static const double *access_column(const access *a, int64_t j) {
     return a->dense->columns + j * a->A->m;
 }
 
-static double product(const void *state, int64_t j, const double *r) {
+static double access_product(const void *state, int64_t j, const double *r) {
     const access *a = state;
-    return a->simd->dot(a->A->m, column(a, j), r);
+    return a->simd->dot(a->A->m, access_column(a, j), r);
 }
 
-static void bounds(void *state, const double *r, double *upper) {
+static void access_bounds(void *state, const double *r, double *upper) {
     const access *a = state;
     const double *norms = a->dense->norms;
     if (a->screen) {
@@ -58,7 +58,7 @@ static void bounds(void *state, const double *r, double *upper) {
         for (int64_t j = 0; j < a->A->n; j++)
             upper[j] = norms[j] > 0.0 ? upper[j] * norms[j] * (1.0 + 0x1p-50) : 0.0;
     } else {
-        for (int64_t j = 0; j < a->A->n; j++) upper[j] = __builtin_fabs(product(a, j, r));
+        for (int64_t j = 0; j < a->A->n; j++) upper[j] = __builtin_fabs(access_product(a, j, r));
     }
 }
 
@@ -67,8 +67,8 @@ static void gram_tile(const access *a, int64_t i, int64_t k, int64_t size, const
                       int64_t stride, double *G) {
     const double *rows[2], *columns[4];
     double sum[8];
-    for (int64_t u = 0; u < 2; u++) rows[u] = column(a, list[i + u < size ? i + u : i]);
-    for (int64_t v = 0; v < 4; v++) columns[v] = column(a, list[k + v < size ? k + v : k]);
+    for (int64_t u = 0; u < 2; u++) rows[u] = access_column(a, list[i + u < size ? i + u : i]);
+    for (int64_t v = 0; v < 4; v++) columns[v] = access_column(a, list[k + v < size ? k + v : k]);
     a->simd->products(a->A->m, rows, columns, sum);
     for (int64_t u = 0; u < 2 && i + u < size; u++)
         for (int64_t v = 0; v < 4 && k + v <= i + u; v++)
@@ -76,8 +76,8 @@ static void gram_tile(const access *a, int64_t i, int64_t k, int64_t size, const
 }
 
 /* Few enough columns to stay in cache meet all rows before the next few come. */
-static void gram(const void *state, int64_t first, int64_t size, const int64_t *list,
-                 int64_t stride, double *G) {
+static void access_gram(const void *state, int64_t first, int64_t size, const int64_t *list,
+                        int64_t stride, double *G) {
     enum { FEW = 32 };
     const access *a = state;
 #pragma omp parallel for schedule(dynamic, 1) if (a->A->m * (size - first) * size > 1 << 26)
@@ -87,11 +87,13 @@ static void gram(const void *state, int64_t first, int64_t size, const int64_t *
                 gram_tile(a, i, k, size, list, stride, G);
 }
 
-static void subtract(const void *state, int64_t size, const int64_t *list, const double *w,
-                     double *r) {
+static void access_subtract(const void *state, int64_t size, const int64_t *list, const double *w,
+                            double *r) {
     const access *a = state;
     for (int64_t k = 0; k < size; k++)
-        if (w[k] != 0.0) a->simd->subtract(a->A->m, 1, column(a, list[k]), a->A->m, w + k, r);
+        if (w[k] != 0.0)
+            a->simd->subtract(a->A->m, 1, access_column(a, list[k]), a->A->m, w + k, r);
 }
 
-const csrec_column_access csrec_dense_access = {create, destroy, bounds, product, gram, subtract};
+const csrec_column_access csrec_dense_access = {access_create,  access_destroy, access_bounds,
+                                                access_product, access_gram,    access_subtract};

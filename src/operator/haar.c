@@ -12,7 +12,7 @@
 
 typedef csrec_haar haar;
 
-static void destroy(csrec_operator *A) {
+static void haar_destroy(csrec_operator *A) {
     haar *h = A->data;
     csrec_tree_clear(&h->tree);
     csrec_tree_map_destroy(h->map);
@@ -40,7 +40,8 @@ static csrec_status check_rows(const csrec_operator_spec *spec, csrec_error *err
     return CSREC_OK;
 }
 
-static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status haar_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                csrec_error *error) {
     csrec_status status = check_rows(spec, error);
     if (status) return status;
     haar *h = calloc(1, sizeof *h);
@@ -91,14 +92,14 @@ static csrec_status map_of(const csrec_operator *A, const csrec_tree_map **map) 
     return CSREC_OK;
 }
 
-static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+static csrec_status haar_adjoint(const csrec_operator *A, const double *y, double *x) {
     const haar *h = A->data;
     const csrec_tree_map *map;
     csrec_status status = map_of(A, &map);
     return status ? status : csrec_tree_adjoint(&h->tree, map, y, x);
 }
 
-static csrec_status forward(const csrec_operator *A, const double *x, double *y) {
+static csrec_status haar_forward(const csrec_operator *A, const double *x, double *y) {
     const haar *h = A->data;
     const csrec_tree_map *map;
     csrec_status status = map_of(A, &map);
@@ -144,7 +145,8 @@ csrec_status csrec_haar_search(const csrec_operator *A, const csrec_pursuit_type
 
 static csrec_status search_create(const csrec_operator *A, bool reference, const double *y,
                                   void **state) {
-    return csrec_haar_search(A, reference ? &csrec_pursuit_reference : &csrec_pursuit_eager, y, state);
+    return csrec_haar_search(A, reference ? &csrec_pursuit_reference : &csrec_pursuit_eager, y,
+                             state);
 }
 
 static csrec_status orthogonal_create(const csrec_operator *A, bool reference, const double *y,
@@ -186,8 +188,8 @@ static const csrec_atom_search haar_search = {search_create, search_destroy, sea
 static const csrec_atom_search haar_orthogonal = {orthogonal_create, search_destroy, search_select,
                                                   search_update,     search_energy,  search_result};
 
-static csrec_status fit(const csrec_operator *A, const bool *chosen, const double *y, double *x,
-                        double *r) {
+static csrec_status haar_fit(const csrec_operator *A, const bool *chosen, const double *y,
+                             double *x, double *r) {
     const haar *h = A->data;
     const csrec_tree_map *map;
     csrec_status status = map_of(A, &map);
@@ -195,7 +197,7 @@ static csrec_status fit(const csrec_operator *A, const bool *chosen, const doubl
 }
 
 /* Columns have unit length: the adjoint is the correlation. */
-static csrec_status column_norms(const csrec_operator *A, double *norms) {
+static csrec_status haar_column_norms(const csrec_operator *A, double *norms) {
     for (int64_t i = 0; i < A->n; i++) norms[i] = 1.0;
     return CSREC_OK;
 }
@@ -203,12 +205,12 @@ static csrec_status column_norms(const csrec_operator *A, double *norms) {
 const csrec_operator_type csrec_operator_haar = {
     .name = "haar",
     .brief = "sampled Haar matrix, procedural: never stored, any M up to 2^62",
-    .create = create,
-    .destroy = destroy,
-    .forward = forward,
-    .adjoint = adjoint,
+    .create = haar_create,
+    .destroy = haar_destroy,
+    .forward = haar_forward,
+    .adjoint = haar_adjoint,
     .search = &haar_search,
     .orthogonal = &haar_orthogonal,
-    .fit = fit,
-    .column_norms = column_norms,
-    .correlate = adjoint};
+    .fit = haar_fit,
+    .column_norms = haar_column_norms,
+    .correlate = haar_adjoint};

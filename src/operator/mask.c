@@ -72,7 +72,8 @@ bool csrec_mask_extents(const csrec_shape *shape, int64_t extent[3]) {
     return true;
 }
 
-static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status mask_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                csrec_error *error) {
     csrec_mask *mask = calloc(1, sizeof *mask);
     if (!mask) return csrec_fail(error, CSREC_MEMORY, "operator mask: out of memory");
     csrec_status status = csrec_mask_create(spec, "mask", mask, error);
@@ -87,23 +88,23 @@ static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, c
     return CSREC_OK;
 }
 
-static void destroy(csrec_operator *A) {
+static void mask_destroy(csrec_operator *A) {
     csrec_mask_clear(A->data);
     free(A->data);
 }
 
-static csrec_status forward(const csrec_operator *A, const double *x, double *y) {
+static csrec_status mask_forward(const csrec_operator *A, const double *x, double *y) {
     csrec_mask_gather(A->data, x, y);
     return CSREC_OK;
 }
 
 /* Columns are unit vectors or zero: also the correlation. */
-static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+static csrec_status mask_adjoint(const csrec_operator *A, const double *y, double *x) {
     csrec_mask_scatter(A->data, y, x);
     return CSREC_OK;
 }
 
-static csrec_status column_norms(const csrec_operator *A, double *norms) {
+static csrec_status mask_column_norms(const csrec_operator *A, double *norms) {
     const csrec_mask *mask = A->data;
     memset(norms, 0, (size_t)A->n * sizeof *norms);
     for (int64_t k = 0; k < mask->m; k++) norms[mask->index[k]] = 1.0;
@@ -117,11 +118,11 @@ static csrec_status copy(const csrec_operator *A, const double *from, double *to
 
 const csrec_operator_type csrec_operator_mask = {.name = "mask",
                                                  .brief = "the sampled entries of a signal",
-                                                 .create = create,
-                                                 .destroy = destroy,
-                                                 .forward = forward,
-                                                 .adjoint = adjoint,
-                                                 .column_norms = column_norms,
-                                                 .correlate = adjoint,
+                                                 .create = mask_create,
+                                                 .destroy = mask_destroy,
+                                                 .forward = mask_forward,
+                                                 .adjoint = mask_adjoint,
+                                                 .column_norms = mask_column_norms,
+                                                 .correlate = mask_adjoint,
                                                  .synthesize = copy,
                                                  .analyze = copy};

@@ -10,7 +10,7 @@ enum { LEVELS = CSREC_WAVELET_LEVELS, SQUARES = 16 };
 
 typedef csrec_wavelet wavelet;
 
-static void destroy(csrec_operator *A) {
+static void wavelet_destroy(csrec_operator *A) {
     wavelet *w = A->data;
     csrec_mask_clear(&w->mask);
     free(w);
@@ -47,7 +47,8 @@ static csrec_status set_up(wavelet *w, const csrec_operator_spec *spec, csrec_er
     return CSREC_OK;
 }
 
-static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status wavelet_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                   csrec_error *error) {
     wavelet *w = calloc(1, sizeof *w);
     if (!w) return csrec_fail(error, CSREC_MEMORY, "operator wavelet: out of memory");
     csrec_status status = set_up(w, spec, error);
@@ -104,17 +105,17 @@ static csrec_status transform(const wavelet *w, direction way, double *v) {
     return CSREC_OK;
 }
 
-static csrec_status analyze(const csrec_operator *A, const double *signal, double *x) {
+static csrec_status wavelet_analyze(const csrec_operator *A, const double *signal, double *x) {
     memcpy(x, signal, (size_t)A->n * sizeof *x);
     return transform(A->data, ANALYZE, x);
 }
 
-static csrec_status synthesize(const csrec_operator *A, const double *x, double *signal) {
+static csrec_status wavelet_synthesize(const csrec_operator *A, const double *x, double *signal) {
     memcpy(signal, x, (size_t)A->n * sizeof *x);
     return transform(A->data, SYNTHESIZE, signal);
 }
 
-static csrec_status adjoint(const csrec_operator *A, const double *y, double *x) {
+static csrec_status wavelet_adjoint(const csrec_operator *A, const double *y, double *x) {
     const wavelet *w = A->data;
     csrec_mask_scatter(&w->mask, y, x);
     return transform(w, TRANSPOSE, x);
@@ -184,7 +185,7 @@ static void level_norms(const wavelet *w, int level, const double *mask, double 
                 norms[(i * e[1] + j) * e[2] + k] = sqrt(a[(i * r[1] + j) * r[2] + k]);
 }
 
-static csrec_status column_norms(const csrec_operator *A, double *norms) {
+static csrec_status wavelet_column_norms(const csrec_operator *A, double *norms) {
     const wavelet *w = A->data;
     int64_t longest = 1;
     for (int a = 0; a < 3; a++)
@@ -207,10 +208,10 @@ const csrec_operator_type csrec_operator_wavelet = {
     .name = "wavelet",
     .brief = "lifted wavelets (haar, cdf53, cdf97) of a sampled signal, 1 to 3 axes",
     .params = params,
-    .create = create,
-    .destroy = destroy,
+    .create = wavelet_create,
+    .destroy = wavelet_destroy,
     .forward = csrec_mask_forward,
-    .adjoint = adjoint,
-    .column_norms = column_norms,
-    .synthesize = synthesize,
-    .analyze = analyze};
+    .adjoint = wavelet_adjoint,
+    .column_norms = wavelet_column_norms,
+    .synthesize = wavelet_synthesize,
+    .analyze = wavelet_analyze};

@@ -1,4 +1,4 @@
-/* cosamp.c - Compressive Sampling Matching Pursuit: 2 k candidates join, a fit, k stay. */
+/* cosamp.c - Compressive Sampling Matching Pursuit: add 2 k candidates, fit, keep the k largest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 typedef struct cosamp {
     csrec_support s; /* first */
     int64_t k;
-    double *best_x, *best_r; /* of the iteration before */
+    double *best_x, *best_r; /* of the previous iteration */
 } cosamp;
 
-static void destroy(csrec_run *run) {
+static void cosamp_destroy(csrec_run *run) {
     cosamp *o = run->state;
     if (o) {
         free(o->best_x);
@@ -19,7 +19,7 @@ static void destroy(csrec_run *run) {
     csrec_sparse_destroy(run);
 }
 
-static csrec_status create(csrec_run *run, csrec_error *error) {
+static csrec_status cosamp_create(csrec_run *run, csrec_error *error) {
     csrec_status status = csrec_sparse_create(run, sizeof(cosamp), error);
     cosamp *o = run->state;
     if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
@@ -45,8 +45,8 @@ static void prune(csrec_support *s, int64_t k) {
     s->size = kept;
 }
 
-/* More columns than samples cannot be fitted: the candidates are cut to what the samples hold. */
-static bool update(csrec_run *run) {
+/* More columns than samples cannot be fitted, so the number of candidates is limited. */
+static bool cosamp_update(csrec_run *run) {
     cosamp *o = run->state;
     csrec_support *s = &o->s;
     size_t x_bytes = (size_t)run->A->n * sizeof *s->x, r_bytes = (size_t)run->A->m * sizeof *s->r;
@@ -71,18 +71,18 @@ static bool update(csrec_run *run) {
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
 
-static csrec_solver_need need(const csrec_solver_size *size) {
+static csrec_solver_need cosamp_need(const csrec_solver_size *size) {
     return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (size->n + size->m), 200.0, 0.0};
 }
 
 const csrec_solver_type csrec_solver_cosamp = {
     .name = "cosamp",
-    .brief = "CoSaMP: candidates join, all are fitted, the k largest stay",
+    .brief = "CoSaMP: adds candidates, fits all, keeps the k largest",
     .source = "Needell and Tropp 2009, algorithm 2.1",
     .params = params,
-    .create = create,
-    .need = need,
-    .destroy = destroy,
-    .update = update,
+    .create = cosamp_create,
+    .need = cosamp_need,
+    .destroy = cosamp_destroy,
+    .update = cosamp_update,
     .energy = csrec_support_energy,
     .result = csrec_support_result};

@@ -1,7 +1,7 @@
 /* fista.c - min 1/2 ||A x - y||^2 + lambda ||x||_1 by accelerated proximal gradient steps.
  *
- * lambda is in the units of <a_j, y>: with lambda >= max_j |<a_j, y>| the answer is x = 0, so the
- * share `lambda` of that maximum is what is set. The step is 1 / L with L = ||A||^2 found by power
+ * lambda has the units of <a_j, y>. For lambda >= max_j |<a_j, y>| the minimum is x = 0, so the
+ * parameter `lambda` is a share of that maximum. The step is 1 / L with L = ||A||^2 found by power
  * iteration and raised where a step proves it too small (Beck and Teboulle's backtracking). With
  * `debias` the columns found are fitted by least squares at the end.
  *
@@ -15,9 +15,9 @@
 #include "solver/fista_active.h"
 #include "solver/sparse.h"
 
-/* Power iteration comes within a small factor of ||A||^2: where 1.5^100 times more does not do, the
- * numbers have left the range of a double, and no step will. */
-enum { RAISES = 100, DRAWN = 1 << 16 /* numbers between two reports */ };
+/* Power iteration is within a small factor of ||A||^2. If 1.5^100 times more is not enough, the
+ * numbers have left the range of a double, and no step length works. */
+enum { RAISES = 100, DRAWN = 1 << 16 /* numbers processed between two reports */ };
 
 typedef struct fista {
     csrec_support s;      /* first */
@@ -28,7 +28,7 @@ typedef struct fista {
     bool debias;
 } fista;
 
-static void destroy(csrec_run *run) {
+static void fista_destroy(csrec_run *run) {
     fista *o = run->state;
     if (o) {
         csrec_active_destroy(o->active);
@@ -39,7 +39,7 @@ static void destroy(csrec_run *run) {
     csrec_sparse_destroy(run);
 }
 
-/* v has all frequencies and is the same each run. */
+/* v has all frequencies and is the same in every run. */
 static csrec_status draw(csrec_run *run, int64_t n, double *v) {
     for (int64_t j = 0; j < n; j++) {
         if (j % DRAWN == 0 && csrec_run_stops(run)) return CSREC_STOPPED;
@@ -64,7 +64,7 @@ static csrec_status estimate_norm(fista *o) {
     return status;
 }
 
-static csrec_status create(csrec_run *run, csrec_error *error) {
+static csrec_status fista_create(csrec_run *run, csrec_error *error) {
     csrec_status status = csrec_sparse_create(run, sizeof(fista), error);
     fista *o = run->state;
     if (status) return status;
@@ -82,8 +82,8 @@ static csrec_status create(csrec_run *run, csrec_error *error) {
                   : CSREC_OK;
 }
 
-/* What steps on all columns begin with, from the x at hand. */
-static csrec_status start(csrec_run *run, fista *o) {
+/* The state that steps on all columns need, from the current x. */
+static csrec_status fista_start(csrec_run *run, fista *o) {
     csrec_support *s = &o->s;
     csrec_status status = csrec_support_adjoint(s, run->y, s->g);
     double largest = 0.0;
@@ -96,7 +96,7 @@ static csrec_status start(csrec_run *run, fista *o) {
 }
 
 /* next = soft(z - A^T (A z - y) / L, lambda / L); p keeps the gradient at z. */
-static void shrink(fista *o, int64_t n) {
+static void fista_shrink(fista *o, int64_t n) {
     double limit = o->lambda / o->L;
     for (int64_t j = 0; j < n; j++) {
         double v = o->z[j] + o->s.p[j] / o->L;
@@ -127,7 +127,7 @@ static void extrapolate(fista *o) {
     double against = 0.0;
     for (int64_t j = 0; j < s->A->n; j++)
         against += (o->z[j] - o->next[j]) * (o->next[j] - s->x[j]);
-    /* Momentum that points uphill starts anew (O'Donoghue and Candes 2015). */
+    /* Momentum that points uphill is reset (O'Donoghue and Candes 2015). */
     if (against > 0.0) {
         t = 1.0;
         inertia = 0.0;
@@ -138,18 +138,18 @@ static void extrapolate(fista *o) {
 }
 
 /* One step on all columns. */
-static bool step(csrec_run *run, fista *o) {
+static bool fista_step(csrec_run *run, fista *o) {
     csrec_support *s = &o->s;
     int64_t n = run->A->n, m = run->A->m;
-    if (o->L == 0.0) run->fault = start(run, o);
+    if (o->L == 0.0) run->fault = fista_start(run, o);
     double at_z = csrec_squares(m, o->at_z);
     if (!run->fault) run->fault = csrec_support_adjoint(s, o->at_z, s->p);
     if (run->fault) return false;
-    shrink(o, n);
+    fista_shrink(o, n);
     for (int tries = 0; !step_holds(o, at_z, &run->fault); tries++) {
         if (run->fault || tries == RAISES) return false;
         o->L *= 1.5;
-        shrink(o, n);
+        fista_shrink(o, n);
     }
     if (run->fault) return false;
     double moved = 0.0, size = 0.0;
@@ -162,20 +162,20 @@ static bool step(csrec_run *run, fista *o) {
     memcpy(s->x, o->next, (size_t)n * sizeof *s->x);
     memcpy(s->r, s->q, (size_t)m * sizeof *s->r);
     s->energy = csrec_squares(m, s->r);
-    return moved > 0x1p-90 * size; /* x stands still to 13 digits */
+    return moved > 0x1p-90 * size; /* x does not change in 13 digits */
 }
 
-static bool update(csrec_run *run) {
+static bool fista_update(csrec_run *run) {
     fista *o = run->state;
-    if (!o->active) return step(run, o);
+    if (!o->active) return fista_step(run, o);
     csrec_round came = csrec_active_round(o->active);
     if (came != CSREC_ROUND_FULL) return came == CSREC_ROUND_BETTER;
     csrec_active_destroy(o->active);
     o->active = NULL;
-    return step(run, o);
+    return fista_step(run, o);
 }
 
-static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) {
+static csrec_status fista_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
     fista *o = run->state;
     csrec_status status = CSREC_OK;
     if (o->debias && !run->stopped) {
@@ -190,17 +190,17 @@ static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) 
     return status ? status : csrec_support_result(run, atoms, r);
 }
 
-static bool settles(const csrec_run *run) {
+static bool fista_settles(const csrec_run *run) {
     return ((const fista *)run->state)->debias;
 }
 
 static const csrec_param params[] = {
-    {"lambda", 0.01, 0, 1, "weight of ||x||_1, as a share of max |<a_j, y>|, which makes x = 0"},
+    {"lambda", 0.01, 0, 1, "weight of ||x||_1, as a share of max |<a_j, y>|; at 1, x = 0"},
     {"debias", 0, 0, 1, "1: fit the columns found by least squares at the end"},
     {0}};
 
 /* With backtracking about three products a step. */
-static csrec_solver_need need(const csrec_solver_size *size) {
+static csrec_solver_need fista_need(const csrec_solver_size *size) {
     double steps = size->atoms > 0.0 ? size->atoms : 200.0;
     return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (2.0 * size->n + size->m),
                                3.0 * steps, 0.0};
@@ -211,10 +211,10 @@ const csrec_solver_type csrec_solver_fista = {
     .brief = "least squares with an l1 penalty, accelerated proximal gradient",
     .source = "Beck and Teboulle 2009, equations 4.1 to 4.3, with backtracking and restart",
     .params = params,
-    .create = create,
-    .need = need,
-    .destroy = destroy,
-    .update = update,
+    .create = fista_create,
+    .need = fista_need,
+    .destroy = fista_destroy,
+    .update = fista_update,
     .energy = csrec_support_energy,
-    .result = result,
-    .settles = settles};
+    .result = fista_result,
+    .settles = fista_settles};

@@ -5,7 +5,7 @@
  *     c_j = lambda sign(x_j) where x_j is not 0, and |c_j| <= lambda elsewhere.
  *
  * A round takes into W the columns that miss this most, solves the problem on W by its Gram matrix
- * (restricted.c), and looks at all columns again: bounds of |c_j| clear nearly all of them for a
+ * (l1_gram.c), and looks at all columns again: bounds of |c_j| clear nearly all of them for a
  * part of the cost of their products, the others are computed. So the answer is one of all columns,
  * however W came about, and most rounds read an eighth of the matrix.
  *
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/restricted.h"
+#include "solver/l1_gram.h"
 
 /* Columns a round may take, or as many as there are already; and as many as a Gram matrix may
  * have. */
@@ -44,18 +44,18 @@ struct csrec_active {
     double lambda;   /* wanted; on.lambda is come to it */
     double y_length; /* ||y|| */
     bool bounded;    /* s->g bounds |c| for s->r */
-    csrec_restricted on;
+    csrec_l1_gram on;
 };
 
 void csrec_active_destroy(csrec_active *a) {
     if (!a) return;
     if (a->state) a->access->destroy(a->state);
-    csrec_restricted_clear(&a->on);
+    csrec_l1_gram_clear(&a->on);
     free(a->list);
     free(a);
 }
 
-static double product(const csrec_active *a, int64_t j, const double *r) {
+static double active_product(const csrec_active *a, int64_t j, const double *r) {
     return a->access->product(a->state, j, r);
 }
 
@@ -66,9 +66,9 @@ static double largest_product(csrec_active *a, const double *v) {
     a->access->bounds(a->state, v, upper);
     for (int64_t j = 1; j < n; j++)
         if (upper[j] > upper[best]) best = j;
-    most = fabs(product(a, best, v));
+    most = fabs(active_product(a, best, v));
     for (int64_t j = 0; j < n; j++)
-        if (upper[j] > most && j != best) most = fmax(most, fabs(product(a, j, v)));
+        if (upper[j] > most && j != best) most = fmax(most, fabs(active_product(a, j, v)));
     return most;
 }
 
@@ -86,12 +86,12 @@ static void allow(csrec_active *a) {
 static void join(csrec_active *a, int64_t count) {
     csrec_support *s = a->s;
     int64_t old = a->on.size;
-    csrec_restricted_grow(&a->on, old + count);
+    csrec_l1_gram_grow(&a->on, old + count);
     for (int64_t k = 0; k < count; k++) {
         int64_t j = s->largest[k];
         a->list[old + k] = j;
         a->on.x[old + k] = s->x[j];
-        a->on.c[old + k] = product(a, j, s->r);
+        a->on.c[old + k] = active_product(a, j, s->r);
         s->chosen[j] = true;
     }
     int64_t piece = JOINED / (s->A->m * (old + count)) / 2 * 2 + 2; /* rows come in pairs */
@@ -101,7 +101,7 @@ static void join(csrec_active *a, int64_t count) {
     }
 }
 
-static csrec_status start(csrec_active *a, double share) {
+static csrec_status active_start(csrec_active *a, double share) {
     csrec_support *s = a->s;
     csrec_status status = a->access->create(s->A, &a->state);
     if (status) return status;
@@ -114,8 +114,8 @@ static csrec_status start(csrec_active *a, double share) {
     if (room > s->A->n) room = s->A->n;
     if (room > ROOM_MOST) room = ROOM_MOST;
     a->list = malloc((size_t)room * sizeof *a->list);
-    status = csrec_restricted_create(s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest),
-                                     &a->on);
+    status =
+        csrec_l1_gram_create(s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest), &a->on);
     return a->list ? status : CSREC_MEMORY;
 }
 
@@ -126,7 +126,7 @@ csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active *
     if (!a) return CSREC_MEMORY;
     a->s = s;
     a->access = s->A->type->access;
-    csrec_status status = start(a, lambda);
+    csrec_status status = active_start(a, lambda);
     int64_t used = status ? 0 : csrec_support_largest(s, s->x, s->A->n);
     /* Without a gradient there is nothing to do and no lambda to do it with. */
     bool here = !status && used <= a->on.room && a->lambda > 0.0;
@@ -161,7 +161,7 @@ static int64_t find_missing(csrec_active *a, int64_t most, double *worst) {
         rest -= looked;
         for (int64_t k = 0; k < looked; k++) {
             int64_t j = s->largest[k];
-            double c = fabs(product(a, j, s->r));
+            double c = fabs(active_product(a, j, s->r));
             bound[j] = 0.0;
             *worst = fmax(*worst, c - lambda);
             if (c > limit) s->largest[found++] = j;
@@ -179,7 +179,7 @@ static void settle(csrec_active *a) {
     for (int64_t i = 0; i < s->A->m; i++) s->energy += s->r[i] * s->r[i];
     for (int64_t k = 0; k < a->on.size; k++) {
         s->x[a->list[k]] = a->on.x[k];
-        a->on.c[k] = product(a, a->list[k], s->r);
+        a->on.c[k] = active_product(a, a->list[k], s->r);
     }
 }
 
@@ -207,7 +207,7 @@ static void prune(csrec_active *a) {
         a->list[kept] = j;
         s->largest[kept++] = k;
     }
-    csrec_restricted_keep(&a->on, kept, s->largest);
+    csrec_l1_gram_keep(&a->on, kept, s->largest);
 }
 
 /* Columns to add, and by how much those in W and out of it miss; lambda comes down where both
@@ -217,7 +217,7 @@ static int64_t look(csrec_active *a, double *within, double *without) {
         int64_t most = a->on.size > ADD_LEAST ? a->on.size : ADD_LEAST;
         int64_t left = a->on.room - a->on.size;
         allow(a);
-        *within = csrec_restricted_miss(&a->on);
+        *within = csrec_l1_gram_miss(&a->on);
         *without = 0.0;
         int64_t found = find_missing(a, most < left || left == 0 ? most : left, without);
         double close = a->on.lambda > a->lambda ? CSREC_ACTIVE_CLOSE * a->on.lambda : -1.0;
@@ -236,7 +236,7 @@ csrec_round csrec_active_round(csrec_active *a) {
     if (without >= within) join(a, found);
     if (csrec_run_stops(a->s->run)) return CSREC_ROUND_DONE;
     allow(a);
-    csrec_restricted_solve(&a->on, 1e-2 * without);
+    csrec_l1_gram_solve(&a->on, 1e-2 * without);
     if (found == 0 && !moved(a)) return CSREC_ROUND_DONE;
     settle(a);
     return CSREC_ROUND_BETTER;

@@ -1,5 +1,5 @@
-/* iht.c - Iterative Hard Thresholding: a gradient step, then only the k largest stay; normalised
- * (the step length follows the support), and HTP, which fits the support it finds. */
+/* iht.c - Normalised Iterative Hard Thresholding: a gradient step whose length depends on the
+ * support, then the k largest entries are kept; and HTP, which fits on the support it finds. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct iht {
     bool *before; /* [n] its predecessor's support */
 } iht;
 
-static void destroy(csrec_run *run) {
+static void iht_destroy(csrec_run *run) {
     iht *o = run->state;
     if (o) {
         free(o->z);
@@ -22,7 +22,7 @@ static void destroy(csrec_run *run) {
     csrec_sparse_destroy(run);
 }
 
-static csrec_status create(csrec_run *run, csrec_error *error) {
+static csrec_status iht_create(csrec_run *run, csrec_error *error) {
     csrec_status status = csrec_sparse_create(run, sizeof(iht), error);
     iht *o = run->state;
     if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
@@ -34,8 +34,8 @@ static csrec_status create(csrec_run *run, csrec_error *error) {
                : csrec_fail(error, CSREC_MEMORY, "solver %s: out of memory", run->type->name);
 }
 
-/* The step that is best on the chosen columns: ||g_S||^2 / ||A g_S||^2, in columns of unit length.
- * c holds the gradient; g, q are scratch. 0: the gradient vanishes there. */
+/* The best step length on the chosen columns: ||g_S||^2 / ||A g_S||^2, for columns of unit length.
+ * c is the gradient; g, q are scratch. 0: the gradient is zero there. */
 static double step_length(csrec_support *s, csrec_status *status) {
     double length = 0.0;
     for (int64_t j = 0; j < s->A->n; j++) {
@@ -68,7 +68,7 @@ static bool support_changed(const iht *o) {
     return memcmp(o->before, o->s.chosen, (size_t)o->s.A->n * sizeof *o->before) != 0;
 }
 
-/* ||z - x||^2 / ||A (z - x)||^2: a longer step could lengthen r once the support changes. */
+/* ||z - x||^2 / ||A (z - x)||^2: if the support changes, a longer step could increase ||r||. */
 static double longest_step(iht *o, csrec_status *status) {
     csrec_support *s = &o->s;
     double moved = 0.0;
@@ -81,7 +81,7 @@ static double longest_step(iht *o, csrec_status *status) {
     return image > 0.0 ? moved / image : INFINITY;
 }
 
-/* The gradient, a support to start with, and the step with its safeguard; z is the next x. */
+/* Computes the gradient, an initial support, and the step with its safeguard; z is the next x. */
 static bool take_step(csrec_run *run, iht *o) {
     csrec_support *s = &o->s;
     run->fault = csrec_support_correlate(s);
@@ -106,7 +106,8 @@ static void change_places(iht *o) {
     o->z = held;
 }
 
-/* x = z and its r, by csrec_support_residual or csrec_support_fit; a fault leaves x and r. */
+/* Sets x = z and its r, by csrec_support_residual or csrec_support_fit; on a fault x and r are
+ * unchanged. */
 static bool update(csrec_run *run, csrec_status (*follow)(csrec_support *s)) {
     iht *o = run->state;
     double before = o->s.energy;
@@ -127,30 +128,30 @@ static bool htp_update(csrec_run *run) {
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
 
-static csrec_solver_need need(const csrec_solver_size *size) {
+static csrec_solver_need iht_need(const csrec_solver_size *size) {
     return (csrec_solver_need){csrec_support_bytes(size) + 16.0 * size->n, 300.0, 0.0};
 }
 
 const csrec_solver_type csrec_solver_iht = {
     .name = "iht",
-    .brief = "Normalised Iterative Hard Thresholding: gradient step, the k largest stay",
+    .brief = "Normalised Iterative Hard Thresholding: gradient step, keeps the k largest",
     .source = "Blumensath and Davies 2010, algorithm of section III",
     .params = params,
-    .create = create,
-    .need = need,
-    .destroy = destroy,
+    .create = iht_create,
+    .need = iht_need,
+    .destroy = iht_destroy,
     .update = iht_update,
     .energy = csrec_support_energy,
     .result = csrec_support_result};
 
 const csrec_solver_type csrec_solver_htp = {
     .name = "htp",
-    .brief = "Hard Thresholding Pursuit: as iht, with a fit on the support it finds",
+    .brief = "Hard Thresholding Pursuit: iht with a least squares fit on its support",
     .source = "Foucart 2011, algorithm HTP with the step of normalised IHT",
     .params = params,
-    .create = create,
-    .destroy = destroy,
-    .need = need,
+    .create = iht_create,
+    .destroy = iht_destroy,
+    .need = iht_need,
     .update = htp_update,
     .energy = csrec_support_energy,
     .result = csrec_support_result};

@@ -1,4 +1,4 @@
-/* mp.c - Matching Pursuit: while r is long, take out the column that r leans on most. */
+/* mp.c - Matching Pursuit: while r is long, subtract the column with the largest correlation. */
 #include "solver/search.h"
 #include "solver/solver.h"
 
@@ -10,7 +10,8 @@ static const csrec_atom_search *mp_search_of(const csrec_run *run) {
 static csrec_status mp_create(csrec_run *run, csrec_error *error) {
     if (run->options->start)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "solver mp: starts from 0 only; solve for the residual of the start");
+                          "solver mp: starts from 0 only; solve for the residual of the start "
+                          "instead");
     csrec_status status =
         mp_search_of(run)->create(run->A, run->options->reference, run->y, &run->state);
     return status ? csrec_fail(error, status, "solver mp: out of memory for %lld samples",
@@ -39,7 +40,7 @@ static csrec_status mp_result(const csrec_run *run, csrec_atoms *atoms, double *
     return mp_search_of(run)->result(run->state, atoms, r);
 }
 
-/* search.c: a column an iteration; as many as the samples, where no limit is given. */
+/* As search.c works: one column an iteration; as many as there are samples if no limit is given. */
 static csrec_solver_need mp_need(const csrec_solver_size *size) {
     double atoms = size->atoms > 0.0 ? size->atoms : size->m;
     return (csrec_solver_need){8.0 * (3.0 * size->n + 2.0 * size->m), atoms, 0.0};

@@ -1,44 +1,44 @@
-/* omp.c - Orthogonal Matching Pursuit: after each pick all picked columns are fitted anew.
+/* omp.c - Orthogonal Matching Pursuit: after each pick, a least squares fit on all picked columns.
  *
- * With unit columns q_1, q_2, .. that span the picked ones (omp_basis.c), r -= <q, r> q is the new
+ * With unit columns q_1, q_2, .. that span the picked ones (omp_qr.c), r -= <q, r> q is the new
  * residual, and x follows once at the end from R x = Q^T y. An operator with an orthogonal search
- * of its own is asked for it instead; on a dense matrix omp_ahead.c finds the picks.
+ * of its own is asked for it instead; on a dense matrix omp_predict.c finds the picks.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "operator/dense.h"
-#include "solver/omp_ahead.h"
-#include "solver/omp_basis.h"
+#include "solver/omp_predict.h"
+#include "solver/omp_qr.h"
 #include "solver/omp_batch.h"
 #include "solver/support.h"
 
 typedef struct omp {
     csrec_support s; /* first; unused where the operator has its own search */
     const csrec_atom_search *own;
-    void *search; /* of own */
-    csrec_basis basis;
-    csrec_ahead *ahead; /* or NULL */
-    int64_t pick;       /* of select; -1: none */
-    double c;           /* its correlation */
-    int64_t *picks;     /* [room] columns in the order of their picks */
-    double *t;          /* [room] Q^T y */
+    void *search; /* of the operator's own search */
+    csrec_qr qr;
+    csrec_omp_predictor *predictor; /* or NULL */
+    int64_t pick;                   /* of select; -1: none */
+    double c;                       /* its correlation */
+    int64_t *picks;                 /* [room] columns in the order of their picks */
+    double *t;                      /* [room] Q^T y */
 } omp;
 
-static void destroy(csrec_run *run) {
+static void omp_destroy(csrec_run *run) {
     omp *o = run->state;
     if (!o) return;
     if (o->own) o->own->destroy(o->search);
     csrec_support_clear(&o->s);
-    csrec_basis_clear(&o->basis);
-    csrec_ahead_destroy(o->ahead);
+    csrec_qr_clear(&o->qr);
+    csrec_omp_predictor_destroy(o->predictor);
     free(o->picks);
     free(o->t);
     free(o);
 }
 
-static csrec_status check(const csrec_run *run, csrec_error *error) {
+static csrec_status omp_check(const csrec_run *run, csrec_error *error) {
     int64_t atoms = run->options->stop.atoms;
     int64_t most = run->A->m < run->A->n ? run->A->m : run->A->n;
     if (run->options->start)
@@ -59,8 +59,8 @@ static csrec_status create_own(csrec_run *run, omp *o, csrec_error *error) {
                   : CSREC_OK;
 }
 
-static csrec_status create(csrec_run *run, csrec_error *error) {
-    csrec_status status = check(run, error);
+static csrec_status omp_create(csrec_run *run, csrec_error *error) {
+    csrec_status status = omp_check(run, error);
     omp *o = status ? NULL : calloc(1, sizeof *o);
     if (status) return status;
     if (!o) return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory");
@@ -72,8 +72,9 @@ static csrec_status create(csrec_run *run, csrec_error *error) {
     if (run->options->stop.atoms) room = run->options->stop.atoms;
     o->picks = malloc((size_t)room * sizeof *o->picks);
     o->t = malloc((size_t)room * sizeof *o->t);
-    status = csrec_basis_create(run->A, o->s.norms, room, &o->basis);
-    if (!status && !csrec_run_stops(run)) status = csrec_ahead_create(run->A, &o->ahead);
+    status = csrec_qr_create(run->A, o->s.norms, room, &o->qr);
+    if (!status && !csrec_run_stops(run))
+        status = csrec_omp_predictor_create(run->A, &o->predictor);
     if (!status && o->picks && o->t) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory for %lld atoms; set --atoms",
                       (long long)room);
@@ -84,8 +85,9 @@ static double select_column(csrec_run *run) {
     if (o->own) return o->own->select(o->search);
     o->c = 0.0;
     o->pick = -1;
-    if (o->ahead) {
-        o->pick = csrec_ahead_select(o->ahead, &o->basis, o->s.chosen, o->s.r, &o->c, &run->fault);
+    if (o->predictor) {
+        o->pick = csrec_omp_predictor_select(o->predictor, &o->qr, o->s.chosen, o->s.r, &o->c,
+                                             &run->fault);
         return fabs(o->c);
     }
     run->fault = csrec_support_correlate(&o->s);
@@ -97,24 +99,24 @@ static double select_column(csrec_run *run) {
     return fabs(o->c);
 }
 
-/* The pick's basis vector: made by looking ahead, or made now. */
+/* The orthonormal vector of the pick: already computed by the prediction, or computed now. */
 static bool extend_basis(csrec_run *run, omp *o) {
-    if (!o->ahead || !csrec_ahead_added(o->ahead))
-        return csrec_basis_add(&o->basis, o->pick, &run->fault);
-    o->basis.size++;
+    if (!o->predictor || !csrec_omp_predictor_added(o->predictor))
+        return csrec_qr_add(&o->qr, o->pick, &run->fault);
+    o->qr.size++;
     return true;
 }
 
-static bool update(csrec_run *run) {
+static bool omp_update(csrec_run *run) {
     omp *o = run->state;
     if (o->own) return o->own->update(o->search);
     if (run->fault || o->pick < 0 || o->c == 0.0 || csrec_run_stops(run)) return false;
     if (!extend_basis(run, o)) return false;
-    if (o->ahead) csrec_ahead_advance(o->ahead);
+    if (o->predictor) csrec_omp_predictor_advance(o->predictor);
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
-    int64_t k = o->basis.size - 1, m = run->A->m;
-    csrec_basis_reduce(&o->basis, k, o->s.r);
-    o->t[k] = simd->dot(m, o->basis.Q + k * m, o->s.y);
+    int64_t k = o->qr.size - 1, m = run->A->m;
+    csrec_qr_reduce(&o->qr, k, o->s.r);
+    o->t[k] = simd->dot(m, o->qr.Q + k * m, o->s.y);
     o->picks[k] = o->pick;
     o->s.chosen[o->pick] = true;
     o->s.size++;
@@ -122,21 +124,21 @@ static bool update(csrec_run *run) {
     return true;
 }
 
-static double energy(const csrec_run *run) {
+static double omp_energy(const csrec_run *run) {
     const omp *o = run->state;
     return o->own ? o->own->energy(o->search) : o->s.energy;
 }
 
-static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) {
+static csrec_status omp_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
     const omp *o = run->state;
     if (o->own) return o->own->result(o->search, atoms, r);
-    csrec_basis_solve(&o->basis, o->t); /* R x = Q^T y */
-    for (int64_t k = 0; k < o->basis.size; k++) o->s.x[o->picks[k]] = o->t[k];
+    csrec_qr_solve(&o->qr, o->t); /* R x = Q^T y */
+    for (int64_t k = 0; k < o->qr.size; k++) o->s.x[o->picks[k]] = o->t[k];
     return csrec_support_result(run, atoms, r);
 }
 
-/* Q and R of omp_basis.c grow with the picks, a third of the samples where no limit is given. */
-static csrec_solver_need need(const csrec_solver_size *size) {
+/* Q and R of omp_qr.c grow with the picks, a third of the samples where no limit is given. */
+static csrec_solver_need omp_need(const csrec_solver_size *size) {
     const double per_product = 2.5e-10; /* seconds */
     double most = size->m < size->n ? size->m : size->n;
     double room = size->atoms > 0.0 ? size->atoms : most;
@@ -149,13 +151,13 @@ static csrec_solver_need need(const csrec_solver_size *size) {
 
 const csrec_solver_type csrec_solver_omp = {
     .name = "omp",
-    .brief = "Orthogonal Matching Pursuit: all picked columns fitted after each pick",
+    .brief = "Orthogonal Matching Pursuit: fits all picked columns after each pick",
     .source = "Pati, Rezaiifar and Krishnaprasad 1993; Tropp and Gilbert 2007",
-    .create = create,
-    .need = need,
-    .destroy = destroy,
+    .create = omp_create,
+    .need = omp_need,
+    .destroy = omp_destroy,
     .select = select_column,
-    .update = update,
-    .energy = energy,
-    .result = result,
+    .update = omp_update,
+    .energy = omp_energy,
+    .result = omp_result,
     .many = csrec_omp_batch};

@@ -25,13 +25,13 @@
 enum { CHUNK = 4096, LINE = 64 };       /* signals at once; floats of combine */
 enum { PIECE = 256, MULTIPLIERS = 16 }; /* columns of a product; threads with buffers for it */
 
-/* Of the matrix, shared by all signals. */
+/* Of the matrix; shared by all signals. */
 typedef struct batch {
     const csrec_many *job;
     const csrec_dense *dense;
     const csrec_dense_simd *simd;
     int64_t m, n, padded, room;
-    double *U, *G;  /* [n][m] unit columns, [n][n]; not all of G where the job is stopped */
+    double *U, *G;  /* [n][m] unit columns, [n][n]; G is incomplete if the job is stopped */
     float *U1, *G1; /* [padded][m], [n][padded]: rounded, zeros behind */
     float *Y1, *a1; /* [CHUNK][m], [CHUNK][padded] */
     int64_t done;   /* signals, all chunks */
@@ -79,7 +79,7 @@ static bool batch_allocate(batch *b) {
     return b->U && b->G && b->U1 && b->G1 && b->Y1 && b->a1;
 }
 
-/* Some columns of G at a time; stopped, not all. */
+/* Computes G, some columns at a time; incomplete if stopped. */
 static void multiply_columns(batch *b) {
     int64_t m = b->m, n = b->n;
     for (int64_t j = 0; j < n && !csrec_team_poll(b->job->team); j += PIECE) {
@@ -151,15 +151,15 @@ static double correlation(const signal *s, int64_t j, double *a) {
     return c;
 }
 
-/* What single precision may have changed in any entry of c: the roundings of a product of length m
- * and of one of length k, for unit columns. */
+/* A bound of the rounding errors in c from single precision: a product of length m and one of
+ * length k, for unit columns. */
 static float float_error(const signal *s) {
     double sum = 1.0;
     for (int64_t k = 0; k < s->size; k++) sum += fabs(s->x[k]);
     return (float)(1.01 * FLT_EPSILON * ((double)(s->b->m + 4) + ((double)s->size + 4.0) * sum));
 }
 
-/* The best column not picked yet, -1 where all are; c its correlation, a its product with y. */
+/* The best column that is not picked yet (-1: none), its correlation c and its product a with y. */
 static int64_t find_pick(signal *s, double *c, double *a) {
     const batch *b = s->b;
     int64_t best = -1, found = b->n;
@@ -189,7 +189,7 @@ static void take(int64_t n, double w, const double *restrict l, double *restrict
     for (int64_t k = 0; k < n; k++) v[k] -= w * l[k];
 }
 
-/* L v = v and L^T v = v, by columns: no sum waits for the one before. */
+/* Solve L v = v and L^T v = v, by columns: sums do not wait for each other. */
 static void solve_first(const signal *s, double *v) {
     int64_t room = s->b->room;
     for (int64_t i = 0; i < s->size; i++) {
@@ -212,7 +212,7 @@ static void compute_residual(signal *s) {
         b->simd->subtract(b->m, 1, b->U + s->pick[k] * b->m, b->m, s->x + k, s->r);
 }
 
-/* Adds column j to L, x, ||r||; false if it is nearly in the span of the others. */
+/* Adds column j to L, x and ||r||; false if it is nearly in the span of the others. */
 static bool add_column(signal *s, int64_t j, double a) {
     const batch *b = s->b;
     int64_t k = s->size, room = b->room;
@@ -296,7 +296,7 @@ static bool pursue(signal *s, csrec_solve_report *report) {
     return true;
 }
 
-static csrec_status deliver(const signal *s, int64_t at) {
+static csrec_status batch_deliver(const signal *s, int64_t at) {
     const csrec_many *job = s->b->job;
     if (job->r)
         for (int64_t i = 0; i < s->b->m; i++) job->r[at * s->b->m + i] = s->r[i] * s->scale;
@@ -319,7 +319,7 @@ static csrec_status solve_one(signal *s, int64_t at, int64_t in_chunk) {
     if (job->reports) job->reports[at] = report;
     for (int64_t k = 0; options.history && k < report.iterations && k < options.history_size; k++)
         options.history[k] = s->steps[k];
-    return deliver(s, at);
+    return batch_deliver(s, at);
 }
 
 /* a1 = U1^T y for the chunk; y scaled to unit length first. */

@@ -4,8 +4,8 @@
 
 #include "solver/solver.h"
 
-/* The entry `many` of omp. CSREC_UNSUPPORTED where one by one is better: other operators, a matrix
- * whose Gram matrix costs more than it saves, few right-hand sides. */
+/* The entry `many` of omp. CSREC_UNSUPPORTED if solving one by one is better: other operators, a
+ * Gram matrix that costs more than it saves, few right-hand sides. */
 csrec_status csrec_omp_batch(const csrec_many *job);
 
 #endif

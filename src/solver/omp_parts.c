@@ -1,5 +1,5 @@
-/* omp_parts.c - Batch-OMP on a device: part by part, so that an interruption is heard; what the
- * device leaves, omp itself solves. */
+/* omp_parts.c - Batch-OMP on a device, in parts, between which an interruption is noticed. omp
+ * solves the right-hand sides that the device leaves. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +11,13 @@ enum { PART = 16384 };
 
 typedef csrec_status (*solve_fn)(const csrec_omp_part *part, const csrec_omp_result *result);
 
-static void clear(csrec_omp_result *result) {
+static void parts_clear(csrec_omp_result *result) {
     void *all[] = {result->outcome,  result->size,   result->iterations,
                    result->residual, result->column, result->coefficient};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
 }
 
-static bool allocate(size_t count, size_t room, csrec_omp_result *result) {
+static bool parts_allocate(size_t count, size_t room, csrec_omp_result *result) {
     *result = (csrec_omp_result){.outcome = malloc(count * sizeof *result->outcome),
                                  .size = malloc(count * sizeof *result->size),
                                  .iterations = malloc(count * sizeof *result->iterations),
@@ -52,9 +52,9 @@ static csrec_status make_atoms(int64_t size, int32_t *column, double *coefficien
     return status;
 }
 
-/* Right-hand side `at` of the job, which is number k of the part. */
-static csrec_status deliver(const csrec_many *job, int64_t at, const csrec_omp_result *result,
-                            int64_t room, int64_t k) {
+/* Right-hand side `at` of the job is number k of the part. */
+static csrec_status parts_deliver(const csrec_many *job, int64_t at, const csrec_omp_result *result,
+                                  int64_t room, int64_t k) {
     int64_t m = job->A->m;
     csrec_atoms *atoms = job->atoms ? job->atoms + at : NULL;
     const csrec_solve_options options = csrec_many_options(job, at);
@@ -81,7 +81,7 @@ static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t cou
     {
 #pragma omp for schedule(dynamic, 64) nowait
         for (int64_t k = 0; k < count; k++) {
-            csrec_status own = deliver(job, start + k, result, room, k);
+            csrec_status own = parts_deliver(job, start + k, result, room, k);
             if (own) {
 #pragma omp atomic write
                 status = own;
@@ -92,7 +92,7 @@ static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t cou
     return status;
 }
 
-/* x = 0 for what an interruption leaves out. */
+/* x = 0 for the right-hand sides that an interruption leaves out. */
 static csrec_status leave_out(const csrec_many *job, int64_t at) {
     const double *y = job->y + at * job->A->m;
     bool zero = true;
@@ -104,11 +104,12 @@ static csrec_status leave_out(const csrec_many *job, int64_t at) {
 }
 
 csrec_status csrec_omp_in_parts(const csrec_many *job, int64_t room, solve_fn solve) {
-    /* A device delivers results alone, no residual of each step. */
+    /* A device returns results only, without the residual of each step. */
     if (job->options->history) return CSREC_UNSUPPORTED;
     csrec_omp_result result;
     int64_t most = job->count < PART ? job->count : PART, at = 0;
-    csrec_status status = allocate((size_t)most, (size_t)room, &result) ? CSREC_OK : CSREC_MEMORY;
+    csrec_status status =
+        parts_allocate((size_t)most, (size_t)room, &result) ? CSREC_OK : CSREC_MEMORY;
     for (bool stopped = false; at < job->count && !status && !stopped;) {
         int64_t count = job->count - at < most ? job->count - at : most;
         status = solve_part(job, at, count, room, solve, &result);
@@ -116,6 +117,6 @@ csrec_status csrec_omp_in_parts(const csrec_many *job, int64_t room, solve_fn so
         stopped = !status && csrec_many_stops(job, at);
     }
     for (; at < job->count && !status; at++) status = leave_out(job, at);
-    clear(&result);
+    parts_clear(&result);
     return status;
 }

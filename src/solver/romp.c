@@ -1,4 +1,4 @@
-/* romp.c - Regularised OMP: a pick takes many columns, of comparable correlation. */
+/* romp.c - Regularised OMP: each pick takes many columns of comparable correlation. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,12 +15,12 @@ typedef struct romp {
     candidate *candidates; /* [k] */
 } romp;
 
-static void destroy(csrec_run *run) {
+static void romp_destroy(csrec_run *run) {
     if (run->state) free(((romp *)run->state)->candidates);
     csrec_sparse_destroy(run);
 }
 
-static csrec_status create(csrec_run *run, csrec_error *error) {
+static csrec_status romp_create(csrec_run *run, csrec_error *error) {
     csrec_status status = csrec_sparse_create(run, sizeof(romp), error);
     romp *o = run->state;
     if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
@@ -46,8 +46,8 @@ static int larger_first(const void *a, const void *b) {
     return (x->column > y->column) - (x->column < y->column);
 }
 
-/* Of the runs of candidates in which the first is at most twice the last, the one with the most
- * energy; [*first, *end). */
+/* Of the groups of consecutive candidates in which the first is at most twice the last, finds the
+ * one with the most energy: [*first, *end). */
 static void regularise(const candidate *list, int64_t n, int64_t *first, int64_t *end) {
     double best = -1.0, energy = 0.0;
     for (int64_t i = 0, stop = 0; i < n; i++) {
@@ -63,7 +63,7 @@ static void regularise(const candidate *list, int64_t n, int64_t *first, int64_t
 }
 
 /* Identify, regularise, fit: the three steps of the paper. */
-static bool update(csrec_run *run) {
+static bool romp_update(csrec_run *run) {
     romp *o = run->state;
     if (run->fault) return false;
     int64_t found = csrec_support_largest(&o->s, o->s.c, o->k), first = 0, end = 0;
@@ -83,20 +83,20 @@ static bool update(csrec_run *run) {
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
 
-static csrec_solver_need need(const csrec_solver_size *size) {
+static csrec_solver_need romp_need(const csrec_solver_size *size) {
     double k = size->k > 0.0 ? size->k : size->m / 4.0;
     return (csrec_solver_need){csrec_support_bytes(size) + sizeof(candidate) * k, 200.0, 0.0};
 }
 
 const csrec_solver_type csrec_solver_romp = {
     .name = "romp",
-    .brief = "Regularised OMP: columns of comparable correlation a pick",
+    .brief = "Regularised OMP: picks many columns of comparable correlation at once",
     .source = "Needell and Vershynin 2010; decoder of Sen and Darabi 2011",
     .params = params,
-    .create = create,
-    .need = need,
-    .destroy = destroy,
+    .create = romp_create,
+    .need = romp_need,
+    .destroy = romp_destroy,
     .select = select_columns,
-    .update = update,
+    .update = romp_update,
     .energy = csrec_support_energy,
     .result = csrec_support_result};

@@ -16,7 +16,7 @@ typedef struct search {
     double energy;
 } search;
 
-static void destroy(void *state) {
+static void search_destroy(void *state) {
     search *s = state;
     if (!s) return;
     free(s->r);
@@ -27,8 +27,9 @@ static void destroy(void *state) {
     free(s);
 }
 
-static csrec_status create(const csrec_operator *A, bool reference, const double *y, void **state) {
-    (void)reference; /* this is the readable way already */
+static csrec_status search_create(const csrec_operator *A, bool reference, const double *y,
+                                  void **state) {
+    (void)reference; /* this is already the readable reference */
     search *s = calloc(1, sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->A = A;
@@ -40,7 +41,7 @@ static csrec_status create(const csrec_operator *A, bool reference, const double
     csrec_status status = s->r && s->a && s->c && s->norms && s->x ? CSREC_OK : CSREC_MEMORY;
     if (!status) status = csrec_operator_column_norms(A, s->norms);
     if (status) {
-        destroy(s);
+        search_destroy(s);
         return status;
     }
     memcpy(s->r, y, (size_t)A->m * sizeof *s->r);
@@ -59,7 +60,7 @@ static double select_column(void *state) {
     return fabs(s->c[s->picked]);
 }
 
-static bool update(void *state) {
+static bool search_update(void *state) {
     search *s = state;
     double norm = s->norms[s->picked];
     if (norm == 0.0 || csrec_operator_column(s->A, s->picked, s->a)) return false;
@@ -72,14 +73,15 @@ static bool update(void *state) {
     return true;
 }
 
-static double energy(const void *state) {
+static double search_energy(const void *state) {
     return ((const search *)state)->energy;
 }
 
-static csrec_status result(const void *state, csrec_atoms *atoms, double *r) {
+static csrec_status search_result(const void *state, csrec_atoms *atoms, double *r) {
     const search *s = state;
     if (r) memcpy(r, s->r, (size_t)s->A->m * sizeof *r);
     return atoms ? csrec_atoms_from_dense(s->A->n, s->x, atoms) : CSREC_OK;
 }
 
-const csrec_atom_search csrec_search_any = {create, destroy, select_column, update, energy, result};
+const csrec_atom_search csrec_search_any = {search_create, search_destroy, select_column,
+                                            search_update, search_energy,  search_result};

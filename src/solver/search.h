@@ -1,5 +1,5 @@
-/* search.h - the search for atoms that works on any operator: all correlations, argmax, subtract.
- * Used where an operator has no search of its own. */
+/* search.h - Matching Pursuit's search for any operator: all correlations, argmax, subtract. Used
+ * if an operator has no search of its own. */
 #ifndef CSREC_SOLVER_SEARCH_H
 #define CSREC_SOLVER_SEARCH_H
 

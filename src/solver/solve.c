@@ -141,7 +141,7 @@ bool csrec_run_stops(csrec_run *run) {
     return run->stopped;
 }
 
-/* What ends the loop before the next iteration; false: go on. */
+/* Whether the loop ends before the next iteration, and its outcome. */
 static bool ended(csrec_run *run, double energy, double goal, int64_t limit,
                   csrec_solve_report *report) {
     const csrec_stop *stop = &run->options->stop;
@@ -165,7 +165,7 @@ static void look_on(const csrec_run *run, int64_t iteration, bool last, double e
     if (run->watch) run->watch->step(run, iteration, last, energy, whole, run->watch->context);
 }
 
-/* What progress is told: a residual that is no number, which ends in a refusal, is not known. */
+/* The residual for progress reports: unknown if it is NaN, which ends in an error. */
 static double told(double residual) {
     return isfinite(residual) ? residual : -1.0;
 }
@@ -178,7 +178,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
         stop->atoms && (stop->atoms < planned || !run->type->planned) ? stop->atoms : planned;
     double energy = run->type->energy(run), whole = 0.0;
     for (int64_t j = 0; j < run->A->m; j++) whole += run->y[j] * run->y[j];
-    /* A planned solver shapes its steps by sigma and takes them all. */
+    /* A solver with planned iterations uses sigma in its steps and runs them all. */
     double noise = run->type->planned ? 0.0 : stop->sigma * stop->sigma * (double)run->A->m;
     double goal = fmax(stop->epsilon * stop->epsilon * whole, noise);
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
@@ -207,7 +207,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     report->residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
 }
 
-/* What csrec_solve and csrec_solve_signal have in common: `deliver` takes the result. */
+/* The common part of csrec_solve and csrec_solve_signal: `deliver` returns the result. */
 typedef struct delivery {
     csrec_atoms *atoms;
     double *r, *signal;
@@ -249,7 +249,7 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
     return status;
 }
 
-/* What came out in the unit, in the units of y. */
+/* Converts results back to the units of y. */
 static csrec_status bring_back(const csrec_run *run, double unit, csrec_atoms *atoms, double *r,
                                const csrec_solve_report *report, csrec_error *error) {
     bool finite = isfinite(report->residual) &&
@@ -257,8 +257,8 @@ static csrec_status bring_back(const csrec_run *run, double unit, csrec_atoms *a
                   (!r || csrec_scale_back(run->A->m, unit, r) < 0);
     return finite ? CSREC_OK
                   : csrec_fail(error, CSREC_DATA,
-                               "solver %s: the result is beyond the range of a double; bring the "
-                               "samples and the columns of the operator to ordinary size",
+                               "solver %s: the result is beyond the range of a double; rescale "
+                               "the samples and the columns of the operator",
                                run->type->name);
 }
 
@@ -316,7 +316,7 @@ csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
                  error);
 }
 
-/* Progress of one right-hand side: reports for all of them. */
+/* The progress callback of one right-hand side; it reports for all of them. */
 static bool hear_stop(const csrec_progress *progress, void *context) {
     (void)progress;
     return csrec_team_poll(context);
@@ -335,7 +335,7 @@ bool csrec_many_stops(const csrec_many *job, int64_t done) {
     return csrec_team_report(job->team, &progress);
 }
 
-/* x = 0, for what an interruption leaves out. */
+/* x = 0 for the right-hand sides that an interruption leaves out. */
 static csrec_status leave_out(const csrec_many *job, int64_t k) {
     size_t m = (size_t)job->A->m;
     if (job->r) memcpy(job->r + (size_t)k * m, job->y + (size_t)k * m, m * sizeof *job->r);
@@ -389,7 +389,7 @@ static csrec_status check_many(const csrec_solver_type *type, const csrec_many *
     return CSREC_OK;
 }
 
-/* Others need a unit of their own each. */
+/* Other solvers need one unit for each right-hand side. */
 static bool are_ordinary(const csrec_many *job) {
     for (int64_t k = 0; k < job->count; k++)
         if (csrec_unit_of(csrec_largest(job->A->m, job->y + k * job->A->m)) != 1.0) return false;

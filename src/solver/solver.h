@@ -1,5 +1,5 @@
-/* solver.h - what a solver offers; a new one is a file with a table row. Stopping rules, progress,
- * history and reports live in solve.c, never in a solver. */
+/* solver.h - the interface of a solver; a new one is a file with a table row. Stopping rules,
+ * progress, history and reports are in solve.c, never in a solver. */
 #ifndef CSREC_SOLVER_SOLVER_H
 #define CSREC_SOLVER_SOLVER_H
 
@@ -11,8 +11,8 @@ typedef struct csrec_solver_type csrec_solver_type;
 
 typedef struct csrec_run csrec_run;
 
-/* Looks on: before the first iteration, after each, and once more at the end (`last`). It may ask
- * csrec_run_signal, or the type's result, unless that `settles`. */
+/* An observer, called before the first iteration, after each, and once more at the end (`last`). It
+ * may call csrec_run_signal, or the type's result unless that `settles`. */
 typedef struct csrec_watch {
     void (*step)(const csrec_run *run, int64_t iteration, bool last, double energy, double whole,
                  void *context); /* energy = ||r||^2, whole = ||y||^2 */
@@ -28,9 +28,9 @@ struct csrec_run {
     const double *start;      /* a whole signal to start from, or NULL */
     csrec_status fault;       /* set by a step that fails; the loop ends and returns it */
     const csrec_watch *watch; /* or NULL */
-    csrec_progress now;       /* where the loop is */
+    csrec_progress now;       /* state of the loop */
     csrec_ticker pace;        /* of the reports */
-    bool stopped;             /* by one of them */
+    bool stopped;             /* by a report */
 };
 
 /* Many right-hand sides, checked. Results may be NULL; atoms come cleared. */
@@ -46,14 +46,14 @@ typedef struct csrec_many {
     csrec_team *team;
 } csrec_many;
 
-/* What a solver's memory and time depend on; a matrix of m x n. atoms: csrec_stop, 0: none given; k:
- * columns sought, 0: a quarter of the samples. */
+/* Problem size, from which a solver's memory and time are estimated: a matrix of m x n; atoms of
+ * csrec_stop (0: not given); k columns to find (0: a quarter of the samples). */
 typedef struct csrec_solver_size {
     double m, n, atoms, k;
 } csrec_solver_size;
 
-/* bytes at the peak; products with the operator, forward or adjoint, and seconds beside them. How
- * many iterations data need is not known before: these are of pictures. */
+/* Peak bytes; products with the operator, forward or adjoint; and seconds of other work. The number
+ * of iterations is not known in advance: these are typical of pictures. */
 typedef struct csrec_solver_need {
     double bytes, products, seconds;
 } csrec_solver_need;
@@ -64,22 +64,22 @@ struct csrec_solver_type {
     const char *const *lengths;        /* parameters in the units of y, then NULL; NULL: none */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
     void (*destroy)(csrec_run *run); /* also after a failed create */
-    /* Looks for the next step: the size of the best coefficient, in the units of y. NULL: the
-     * solver has no such notion, and min_coefficient is refused. */
+    /* Finds the next step; returns the size of the best coefficient, in the units of y. NULL: the
+     * solver has no such value, and min_coefficient is refused. */
     double (*select)(csrec_run *run);
-    /* Takes the step; false: no step reduces the residual, or run->fault is set. */
+    /* Takes the step. false: no step reduces the residual, or run->fault is set. */
     bool (*update)(csrec_run *run);
     double (*energy)(const csrec_run *run); /* ||r||^2 */
     /* atoms and r [m] may be NULL. */
     csrec_status (*result)(const csrec_run *run, csrec_atoms *atoms, double *r);
-    /* Optional: iterations that the solver has planned, at which it is done. */
+    /* Optional: the number of iterations that the solver has planned; then it is done. */
     int64_t (*planned)(const csrec_run *run);
-    /* Optional: the whole signal, where that is more than A's synthesis of x. */
+    /* Optional: the whole signal, if it is more than A's synthesis of x. */
     csrec_status (*signal)(const csrec_run *run, double *signal);
-    /* Optional: whether result ends the run, as it changes the state. */
+    /* Optional: whether result ends the run because it changes the state. */
     bool (*settles)(const csrec_run *run);
-    /* Optional: all right-hand sides at once, with the results of one by one. CSREC_UNSUPPORTED:
-     * not here, go one by one. */
+    /* Optional: solves all right-hand sides at once, with the same results as one by one.
+     * CSREC_UNSUPPORTED: not for this job; solve them one by one. */
     csrec_status (*many)(const csrec_many *job);
     csrec_solver_need (*need)(const csrec_solver_size *size); /* of one right-hand side */
 };
@@ -92,21 +92,21 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
                                const double *y, const csrec_solve_options *options,
                                csrec_error *error);
 
-/* The options of right-hand side k: the job's, with a history of its own, and a callback that only
- * hears of a request to stop: any thread may run it. */
+/* The options of right-hand side k: the job's, with its own history, and a callback that only
+ * passes on a request to stop, so that any thread may run it. */
 csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
 
-/* Reports `done` right-hand sides; true: asked to stop. Any thread of the job. */
+/* Reports `done` right-hand sides; true: stop. Any thread of the job may call it. */
 bool csrec_many_stops(const csrec_many *job, int64_t done);
 
 /* CSREC_ARGUMENT: the solver has no parameter of that name; the text lists those it has. */
 csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name,
                                  csrec_error *error);
 
-/* The value that the settings give a name, the last one where there are several; else `otherwise`. */
+/* The last value that the settings give to a name, or `otherwise`. */
 double csrec_setting_value(const csrec_solve_options *options, const char *name, double otherwise);
 
-/* Puts a setting before all others, which override it. room: for one more than there are. */
+/* Inserts a setting before all others, which override it. room: for one more setting. */
 void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, csrec_setting *room);
 
 /* ||v||^2. */
@@ -116,15 +116,15 @@ static inline double csrec_squares(int64_t n, const double *v) {
     return sum;
 }
 
-/* Whether a parameter of the solver, NULL: of any, is a length in the units of y. */
+/* Whether a parameter of the solver (NULL: of any solver) has the units of y. */
 bool csrec_solver_measures(const char *solver, const char *param);
 
-/* Before each long piece of work, of create and of steps: reports, at most every 10 ms. true: what
- * runs is to end early, with x and r that belong together, and the loop ends as interrupted. A step
- * may then have the fault CSREC_STOPPED. */
+/* Call before each long piece of work in create and in steps: reports progress, at most every 10
+ * ms. true: end early, with an x and r that belong together; the loop ends as interrupted. A step
+ * may then set the fault CSREC_STOPPED. */
 bool csrec_run_stops(csrec_run *run);
 
-/* The value of a parameter: from the options, else its default. */
+/* The value of a parameter: that of the options, else its default. */
 double csrec_run_param(const csrec_run *run, const char *name);
 
 /* The non-zeros of a dense x [n] as atoms. */
@@ -133,19 +133,19 @@ csrec_status csrec_run_atoms(const csrec_run *run, const double *x, csrec_atoms 
 /* Fills x [n] from options->start, else with 0. CSREC_ARGUMENT: a column out of range. */
 csrec_status csrec_run_start(const csrec_run *run, double *x, csrec_error *error);
 
-/* As csrec_solve, for an operator with synthesize: delivers the whole signal [entries]. start: a
+/* As csrec_solve, for an operator with synthesize: returns the whole signal [entries]. start: a
  * signal for solvers that can start from one, or NULL. */
 csrec_status csrec_solve_signal(const csrec_operator *A, const double *y,
                                 const csrec_solve_options *options, const double *start,
                                 double *signal, csrec_solve_report *report, csrec_error *error);
 
-/* The same under watch; where signal is NULL, atoms are delivered. */
+/* The same with an observer; if signal is NULL, atoms are returned. */
 csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
                                  const csrec_solve_options *options, const csrec_watch *watch,
                                  double *signal, csrec_atoms *atoms, csrec_solve_report *report,
                                  csrec_error *error);
 
-/* The whole signal [entries] of a run as it stands, for an operator with synthesize. */
+/* The current whole signal [entries] of a run, for an operator with synthesize. */
 csrec_status csrec_run_signal(const csrec_run *run, double *signal);
 
 extern const csrec_solver_type csrec_solver_mp, csrec_solver_omp, csrec_solver_romp,

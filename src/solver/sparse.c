@@ -1,4 +1,4 @@
-/* sparse.c - what solvers with a target sparsity share. */
+/* sparse.c - shared by solvers with a target sparsity. */
 #include "solver/sparse.h"
 
 #include <stdlib.h>

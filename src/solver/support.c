@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* x as the run starts, and its r. */
+/* The initial x and its r. */
 static csrec_status set_out(csrec_run *run, csrec_support *s, csrec_error *error) {
     csrec_status status = csrec_run_start(run, s->x, error);
     memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
@@ -106,14 +106,14 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
     int64_t found = 0;
     if (csrec_run_stops(s->run)) return 0;
     for (int64_t j = 0; j < s->A->n; j++)
-        if (fabs(v[j]) > 0.0) s->largest[found++] = j; /* not a number has no size */
+        if (fabs(v[j]) > 0.0) s->largest[found++] = j; /* NaN counts as 0 */
     if (found <= k) return found;
     if (k < 1) return 0;
     select_first(v, s->largest, found, k);
     int64_t last = s->largest[0];
     for (int64_t i = 1; i < k; i++)
         if (before(v, last, s->largest[i])) last = s->largest[i];
-    /* A pass over all is less work than a sort of the k. */
+    /* One pass over all is less work than sorting the k. */
     found = 0;
     for (int64_t j = 0; j < s->A->n; j++)
         if (fabs(v[j]) > 0.0 && !before(v, last, j)) s->largest[found++] = j;
@@ -142,7 +142,7 @@ static csrec_status conjugate_gradients(csrec_support *s) {
     status = gradient(s);
     memcpy(s->p, s->g, (size_t)n * sizeof *s->p);
     double gamma = csrec_squares(n, s->g), start = csrec_squares(m, s->y);
-    /* Exact arithmetic needs `size` steps; rounding some more. */
+    /* Exact arithmetic needs `size` steps; rounding adds some. */
     for (int64_t step = 0; step < 4 * s->size + 10 && !status; step++) {
         if (gamma <= 0x1p-104 * start) break; /* ||A_S^T r|| below rounding of ||y|| */
         status = apply_scaled(s);

@@ -1,4 +1,4 @@
-/* support.h - what the greedy and thresholding solvers share: a dense x, r = y - A x, the k largest
+/* support.h - shared by the greedy and thresholding solvers: a dense x, r = y - A x, the k largest
  * entries, and least squares on a support. */
 #ifndef CSREC_SOLVER_SUPPORT_H
 #define CSREC_SOLVER_SUPPORT_H
@@ -26,29 +26,31 @@ static inline double csrec_support_bytes(const csrec_solver_size *size) {
            size->m * 2 * sizeof(double);
 }
 
-/* x from the run's start or 0, all allocated. Stopped, without norms. CSREC_MEMORY,
+/* Allocates all; x is the run's start or 0. If stopped, norms are not computed. CSREC_MEMORY,
  * CSREC_ARGUMENT. */
 csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error);
 void csrec_support_clear(csrec_support *s);
 
-/* y = A x and x = A^T y, before which the run reports. CSREC_STOPPED: it was asked to stop, and
- * nothing is written. */
+/* y = A x and x = A^T y, with a report before. CSREC_STOPPED: stop was requested; nothing is
+ * written. */
 csrec_status csrec_support_forward(const csrec_support *s, const double *x, double *y);
 csrec_status csrec_support_adjoint(const csrec_support *s, const double *y, double *x);
 
-/* c, from r as it is. */
+/* Computes c from the current r. */
 csrec_status csrec_support_correlate(csrec_support *s);
 
 /* r = y - A x and its energy. */
 csrec_status csrec_support_residual(csrec_support *s);
 
-/* The indices of the k entries of v [n] with the largest |v_j|, equal ones by the smaller index;
- * ascending, in s->largest. Returns how many: at most k, zeros left out; stopped, none. O(n). */
+/* Finds the k entries of v [n] with the largest |v_j|, the smaller index first if equal; their
+ * indices, ascending, are in s->largest. Returns their number: at most k, without zeros; 0 if
+ * stopped. O(n). */
 int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
 
-/* min ||y - A x|| over x that are 0 off the chosen columns, and r. An operator's own way (exact)
- * or conjugate gradients on the normal equations from the x at hand (CGLS, Bjorck 1996, 7.4.1) to
- * rounding, or to where the run is stopped. CSREC_STOPPED: before it began, r is not of x. */
+/* min ||y - A x|| over x that are 0 outside the chosen columns, and r. By the operator's `fit`
+ * (exact), or by conjugate gradients on the normal equations from the current x (CGLS, Bjorck
+ * 1996, 7.4.1) to rounding or until the run is stopped. CSREC_STOPPED: stopped before it began; r
+ * does not belong to x. */
 csrec_status csrec_support_fit(csrec_support *s);
 
 /* Shared table entries: csrec_support as the first member of run->state. */

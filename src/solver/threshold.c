@@ -1,4 +1,5 @@
-/* threshold.c - thresholding with a falling threshold and the samples put back each time. */
+/* threshold.c - iterative thresholding with a falling threshold; samples are put back in each step.
+ */
 #include "solver/threshold.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ typedef struct threshold {
     int64_t done;
 } threshold;
 
-static void destroy(csrec_run *run) {
+static void threshold_destroy(csrec_run *run) {
     threshold *t = run->state;
     if (t && t->state) t->way->destroy(t->state);
     free(t);
@@ -28,7 +29,7 @@ void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *t) {
     }
     double range = csrec_run_param(run, "range");
     if (range == 0.0) range = most > least ? most - least : fabs(most);
-    if (range == 0.0) range = 1.0; /* all samples are 0, and so is what is recovered */
+    if (range == 0.0) range = 1.0; /* if all samples are 0, so is the result */
     t->first = csrec_run_param(run, "first");
     t->last = csrec_run_param(run, "last");
     if (t->first == 0.0) t->first = 60.0 / 255.0 * range;
@@ -51,7 +52,7 @@ csrec_shrink_step csrec_threshold_step(const csrec_threshold_schedule *t, int64_
                                .draw = done};
 }
 
-/* The start: a signal or coefficients that are given, else a guess. */
+/* The start: the given signal or coefficients, else a guess. */
 static csrec_status make_start(const csrec_run *run, double *signal, csrec_error *error) {
     const csrec_operator *A = run->A;
     if (!run->options->start) return csrec_threshold_start(A->mask, run->y, signal);
@@ -81,29 +82,29 @@ static csrec_status start_way(csrec_run *run, threshold *t, csrec_error *error) 
     return status;
 }
 
-static csrec_status create(csrec_run *run, csrec_error *error) {
+static csrec_status threshold_create(csrec_run *run, csrec_error *error) {
     if (!run->A->mask || !run->A->type->analyze)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "solver threshold: operator %s is no basis of a sampled signal; use dct "
-                          "or wavelet",
+                          "solver threshold: operator %s is not a basis of a sampled signal; use "
+                          "dct or wavelet",
                           run->A->type->name);
     threshold *t = calloc(1, sizeof *t);
     run->state = t;
     csrec_status status = t ? CSREC_OK : CSREC_MEMORY;
     if (!status) csrec_threshold_plan(run, &t->schedule);
     if (!status) status = start_way(run, t, error);
-    csrec_run_stops(run); /* its guess is what there is then */
+    csrec_run_stops(run); /* its guess is the result then */
     if (status == CSREC_MEMORY)
         csrec_fail(error, status, "solver threshold: out of memory for %lld coefficients",
                    (long long)run->A->n);
     return status;
 }
 
-static int64_t planned(const csrec_run *run) {
+static int64_t threshold_planned(const csrec_run *run) {
     return ((const threshold *)run->state)->schedule.steps;
 }
 
-static bool update(csrec_run *run) {
+static bool threshold_update(csrec_run *run) {
     threshold *t = run->state;
     csrec_shrink_step step = csrec_threshold_step(&t->schedule, t->done);
     run->fault = t->way->step(t->state, &step);
@@ -111,24 +112,24 @@ static bool update(csrec_run *run) {
     return !run->fault;
 }
 
-static double energy(const csrec_run *run) {
+static double threshold_energy(const csrec_run *run) {
     const threshold *t = run->state;
     return t->way->energy(t->state);
 }
 
-static csrec_status signal(const csrec_run *run, double *out) {
+static csrec_status threshold_signal(const csrec_run *run, double *out) {
     const threshold *t = run->state;
     t->way->signal(t->state, out);
     return CSREC_OK;
 }
 
 /* x: the coefficients of the signal that pass the last threshold. */
-static csrec_status result(const csrec_run *run, csrec_atoms *atoms, double *r) {
+static csrec_status threshold_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
     const threshold *t = run->state;
     const csrec_operator *A = run->A;
     double *u = malloc((size_t)A->mask->entries * sizeof *u);
     double *x = malloc((size_t)A->n * sizeof *x);
-    csrec_status status = u && x ? signal(run, u) : CSREC_MEMORY;
+    csrec_status status = u && x ? threshold_signal(run, u) : CSREC_MEMORY;
     if (!status) status = A->type->analyze(A, u, x);
     if (!status) csrec_threshold_apply(A->n, t->schedule.last, t->schedule.soft, x);
     if (!status && r) status = A->type->forward(A, x, r);
@@ -143,25 +144,27 @@ static const csrec_param params[] = {
     {"first", 0, 0, 1e300, "first threshold, in units of y; 0: 60/255 of the range"},
     {"last", 0, 0, 1e300, "last threshold; 0: 3/255 of the range, at least sigma"},
     {"steps", 60, 1, 1e6, "iterations, over which the threshold falls exponentially"},
-    {"relax", 1, 0, 1.5, "each iteration goes so much further than the thresholded signal"},
+    {"relax", 1, 0, 1.5, "over-relaxation: 1 moves twice as far as the thresholded signal"},
     {"blend", 1.2, 0, 100,
      "noisy samples are put back as T^2 / (T^2 + (blend sigma)^2) at threshold T"},
-    {"soft", 0, 0, 1, "1: coefficients that stay are moved towards 0 by the threshold"},
-    {"range", 0, 0, 1e300, "what thresholds are shares of, in units of y; 0: the samples' range"},
+    {"soft", 0, 0, 1, "1: soft thresholding: kept coefficients shrink by the threshold"},
+    {"range", 0, 0, 1e300,
+     "range of which thresholds are shares, in units of y; 0: the range of "
+     "the samples"},
     {0}};
 
 static const char *const lengths[] = {"first", "last", "range", NULL};
 
 const csrec_solver_type csrec_solver_threshold = {
     .name = "threshold",
-    .brief = "falling threshold on a frame of pictures, samples put back each iteration",
+    .brief = "iterative thresholding on a frame, with a falling threshold",
     .source = "Guleryuz 2006, algorithm of section III; Elad, Starck, Querre and Donoho 2005",
     .params = params,
     .lengths = lengths,
-    .create = create,
-    .destroy = destroy,
-    .update = update,
-    .energy = energy,
-    .result = result,
-    .planned = planned,
-    .signal = signal};
+    .create = threshold_create,
+    .destroy = threshold_destroy,
+    .update = threshold_update,
+    .energy = threshold_energy,
+    .result = threshold_result,
+    .planned = threshold_planned,
+    .signal = threshold_signal};

@@ -1,4 +1,4 @@
-/* threshold.h - thresholding on a frame with stored coefficients: for frames without a faster way.
+/* threshold.h - thresholding on a frame with stored coefficients, for frames without `shrink`.
  */
 #ifndef CSREC_SOLVER_THRESHOLD_H
 #define CSREC_SOLVER_THRESHOLD_H
@@ -9,8 +9,8 @@
 /* For any operator with synthesize and analyze. */
 extern const csrec_shrink_type csrec_threshold_plain;
 
-/* A first guess of the whole signal: where samples are sparse, the mean of ever larger cells around
- * an entry. signal: [entries]. */
+/* A first guess of the whole signal: means over cells, larger where samples are sparse. signal:
+ * [entries]. */
 csrec_status csrec_threshold_start(const csrec_mask *mask, const double *y, double *signal);
 
 typedef struct csrec_threshold_schedule {
@@ -19,8 +19,8 @@ typedef struct csrec_threshold_schedule {
     bool soft;
 } csrec_threshold_schedule;
 
-/* By the run's parameters: thresholds are shares of the samples' range unless they are given; the
- * last one is not below known noise. */
+/* From the run's parameters: by default thresholds are shares of the samples' range; the last one
+ * is at least the known noise. */
 void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *schedule);
 
 /* Iteration `done`, from 0: the threshold falls exponentially; the last one does not overshoot. */

@@ -20,7 +20,7 @@ void csrec_threshold_apply(int64_t n, double threshold, bool soft, double *x) {
     }
 }
 
-static void destroy(void *data) {
+static void plain_destroy(void *data) {
     state *s = data;
     if (!s) return;
     free(s->x);
@@ -29,8 +29,8 @@ static void destroy(void *data) {
     free(s);
 }
 
-static csrec_status create(const csrec_operator *A, const double *y, const double *start,
-                           void **data) {
+static csrec_status plain_create(const csrec_operator *A, const double *y, const double *start,
+                                 void **data) {
     if (!A->mask) return CSREC_UNSUPPORTED;
     state *s = calloc(1, sizeof *s);
     if (!s) return CSREC_MEMORY;
@@ -41,7 +41,7 @@ static csrec_status create(const csrec_operator *A, const double *y, const doubl
     s->u = malloc(entries * sizeof *s->u);
     s->v = calloc(entries, sizeof *s->v);
     if (!s->x || !s->u || !s->v) {
-        destroy(s);
+        plain_destroy(s);
         return CSREC_MEMORY;
     }
     memcpy(s->u, start, entries * sizeof *s->u);
@@ -66,7 +66,7 @@ static csrec_status take_step(void *data, const csrec_shrink_step *step) {
     return CSREC_OK;
 }
 
-static double energy(const void *data) {
+static double plain_energy(const void *data) {
     const state *s = data;
     const csrec_mask *mask = s->A->mask;
     double sum = 0.0;
@@ -77,9 +77,10 @@ static double energy(const void *data) {
     return sum;
 }
 
-static void signal(const void *data, double *out) {
+static void plain_signal(const void *data, double *out) {
     const state *s = data;
     memcpy(out, s->u, (size_t)s->A->mask->entries * sizeof *out);
 }
 
-const csrec_shrink_type csrec_threshold_plain = {create, destroy, take_step, energy, signal};
+const csrec_shrink_type csrec_threshold_plain = {plain_create, plain_destroy, take_step,
+                                                 plain_energy, plain_signal};

@@ -39,7 +39,7 @@ static void gather(const level *finer, level *coarser) {
     }
 }
 
-/* A cell trusts its own samples, and its parent as much as half a sample. */
+/* A cell's mean counts its parent as half a sample. */
 static void spread(const level *coarser, level *finer) {
     int64_t wide = finer->extent[2], lines = finer->cells / wide;
     for (int64_t l = 0; l < lines; l++) {

@@ -1,6 +1,6 @@
-/* omp_basis.c - Gram-Schmidt, again where a pass took most of the column away: orthogonal to
- * rounding (Kahan's "twice is enough", Giraud, Langou and Rozloznik 2005). */
-#include "solver/omp_basis.h"
+/* omp_qr.c - Gram-Schmidt, repeated if a pass removes most of the column: orthogonal to rounding
+ * (Kahan's "twice is enough", Giraud, Langou and Rozloznik 2005). */
+#include "solver/omp_qr.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,24 +8,24 @@
 
 #include "operator/dense.h"
 
-csrec_status csrec_basis_create(const csrec_operator *A, const double *norms, int64_t room,
-                                csrec_basis *basis) {
-    *basis = (csrec_basis){.A = A, .norms = norms, .room = room};
-    basis->Q = malloc((size_t)room * (size_t)A->m * sizeof *basis->Q);
-    basis->R = malloc((size_t)room * (size_t)room * sizeof *basis->R);
-    basis->share = malloc((size_t)room * sizeof *basis->share);
-    return basis->Q && basis->R && basis->share ? CSREC_OK : CSREC_MEMORY;
+csrec_status csrec_qr_create(const csrec_operator *A, const double *norms, int64_t room,
+                             csrec_qr *qr) {
+    *qr = (csrec_qr){.A = A, .norms = norms, .room = room};
+    qr->Q = malloc((size_t)room * (size_t)A->m * sizeof *qr->Q);
+    qr->R = malloc((size_t)room * (size_t)room * sizeof *qr->R);
+    qr->share = malloc((size_t)room * sizeof *qr->share);
+    return qr->Q && qr->R && qr->share ? CSREC_OK : CSREC_MEMORY;
 }
 
-void csrec_basis_clear(csrec_basis *basis) {
-    free(basis->Q);
-    free(basis->R);
-    free(basis->share);
-    *basis = (csrec_basis){0};
+void csrec_qr_clear(csrec_qr *qr) {
+    free(qr->Q);
+    free(qr->R);
+    free(qr->share);
+    *qr = (csrec_qr){0};
 }
 
 /* q -= Q Q^T q; adds Q^T q to column. */
-static void project_out(csrec_basis *b, double *q, double *column) {
+static void project_out(csrec_qr *b, double *q, double *column) {
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
     int64_t m = b->A->m;
     for (int64_t i = 0; i < b->size; i++) {
@@ -35,7 +35,7 @@ static void project_out(csrec_basis *b, double *q, double *column) {
     simd->subtract(m, b->size, b->Q, m, b->share, q);
 }
 
-bool csrec_basis_add(csrec_basis *b, int64_t j, csrec_status *status) {
+bool csrec_qr_add(csrec_qr *b, int64_t j, csrec_status *status) {
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
     int64_t m = b->A->m, k = b->size;
     if (k == b->room) return false;
@@ -56,14 +56,14 @@ bool csrec_basis_add(csrec_basis *b, int64_t j, csrec_status *status) {
     return true;
 }
 
-void csrec_basis_reduce(const csrec_basis *b, int64_t k, double *r) {
+void csrec_qr_reduce(const csrec_qr *b, int64_t k, double *r) {
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
     const double *q = b->Q + k * b->A->m;
     double share = simd->dot(b->A->m, q, r);
     simd->subtract(b->A->m, 1, q, b->A->m, &share, r);
 }
 
-void csrec_basis_solve(const csrec_basis *b, double *x) {
+void csrec_qr_solve(const csrec_qr *b, double *x) {
     for (int64_t k = b->size - 1; k >= 0; k--) {
         x[k] /= b->R[k * b->room + k];
         for (int64_t i = 0; i < k; i++) x[i] -= x[k] * b->R[k * b->room + i];

@@ -1,4 +1,4 @@
-/* omp_ahead.c - the next picks are guessed, then proved or corrected all at once.
+/* omp_predict.c - the next picks are guessed, then proved or corrected all at once.
  *
  * A large matrix is bound by memory: the pass over the screen is what a step costs, and for sixteen
  * residuals it costs little more than for one. The next picks almost always come from the few
@@ -7,7 +7,7 @@
  * guess that a column beats is replaced by it and ends the plan. The picks are those of full
  * correlations, whatever was guessed.
  */
-#include "solver/omp_ahead.h"
+#include "solver/omp_predict.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 /* Below this many entries all correlations cost less than the second copy would. */
 enum { SCREEN_FROM = 1 << 14, POOL = 64, COUNT = CSREC_SCREEN_COUNT };
 
-struct csrec_ahead {
+struct csrec_omp_predictor {
     const csrec_operator *A;
     const csrec_screen *screen;
     int64_t pool[POOL]; /* best columns at the last pass */
@@ -30,7 +30,7 @@ struct csrec_ahead {
     int8_t *p;         /* scratch of the screen */
 };
 
-void csrec_ahead_destroy(csrec_ahead *a) {
+void csrec_omp_predictor_destroy(csrec_omp_predictor *a) {
     if (!a) return;
     free(a->r);
     free(a->upper);
@@ -38,10 +38,10 @@ void csrec_ahead_destroy(csrec_ahead *a) {
     free(a);
 }
 
-csrec_status csrec_ahead_create(const csrec_operator *A, csrec_ahead **ahead) {
-    *ahead = NULL;
+csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_omp_predictor **predictor) {
+    *predictor = NULL;
     if (!csrec_dense_of(A) || A->m * A->n < SCREEN_FROM) return CSREC_OK;
-    csrec_ahead *a = calloc(1, sizeof *a);
+    csrec_omp_predictor *a = calloc(1, sizeof *a);
     if (!a) return CSREC_MEMORY;
     a->A = A;
     a->r = malloc(COUNT * (size_t)A->m * sizeof *a->r);
@@ -49,13 +49,13 @@ csrec_status csrec_ahead_create(const csrec_operator *A, csrec_ahead **ahead) {
     a->p = aligned_alloc(64, COUNT * (size_t)csrec_screen_padded(A->m) * sizeof *a->p);
     csrec_status status = a->r && a->upper && a->p ? csrec_screen_of(A, &a->screen) : CSREC_MEMORY;
     if (status)
-        csrec_ahead_destroy(a);
+        csrec_omp_predictor_destroy(a);
     else
-        *ahead = a;
+        *predictor = a;
     return status;
 }
 
-static int64_t best_in_pool(const csrec_ahead *a, const bool *skip, const double *r) {
+static int64_t best_in_pool(const csrec_omp_predictor *a, const bool *skip, const double *r) {
     int64_t best = -1;
     double most = 0.0;
     for (int i = 0; i < a->pooled; i++) {
@@ -70,21 +70,21 @@ static int64_t best_in_pool(const csrec_ahead *a, const bool *skip, const double
 
 /* Guesses, each with its basis vector and the residual after it. Returns the residuals to prove;
  * the guess for the last may be missing. */
-static int guess(csrec_ahead *a, csrec_basis *basis, bool *skip, csrec_status *status) {
+static int guess(csrec_omp_predictor *a, csrec_qr *qr, bool *skip, csrec_status *status) {
     int64_t m = a->A->m;
     for (int k = 0; k < COUNT; k++) {
         a->pick[k] = best_in_pool(a, skip, a->r + k * m);
-        a->added[k] = a->pick[k] >= 0 && csrec_basis_add(basis, a->pick[k], status);
+        a->added[k] = a->pick[k] >= 0 && csrec_qr_add(qr, a->pick[k], status);
         if (!a->added[k] || k + 1 == COUNT) return k + 1;
         skip[a->pick[k]] = true;
         memcpy(a->r + (k + 1) * m, a->r + k * m, (size_t)m * sizeof *a->r);
-        csrec_basis_reduce(basis, basis->size - 1, a->r + (k + 1) * m);
+        csrec_qr_reduce(qr, qr->size - 1, a->r + (k + 1) * m);
     }
     return COUNT;
 }
 
 /* Takes back all guesses; those that are proved are skipped on the way. */
-static void prove(csrec_ahead *a, int count, bool *skip) {
+static void prove(csrec_omp_predictor *a, int count, bool *skip) {
     int64_t n = a->A->n, guessed[COUNT];
     memcpy(guessed, a->pick, sizeof guessed);
     for (int k = 0; k + 1 < count; k++) skip[guessed[k]] = false;
@@ -102,7 +102,7 @@ static void prove(csrec_ahead *a, int count, bool *skip) {
 }
 
 /* A heap-free selection: the POOL largest bounds, by a threshold that rises as the pool fills. */
-static void fill_pool(csrec_ahead *a, const double *upper, const bool *skip) {
+static void fill_pool(csrec_omp_predictor *a, const double *upper, const bool *skip) {
     int least = 0;
     a->pooled = 0;
     for (int64_t j = 0; j < a->A->n; j++) {
@@ -115,29 +115,29 @@ static void fill_pool(csrec_ahead *a, const double *upper, const bool *skip) {
     }
 }
 
-static void plan(csrec_ahead *a, csrec_basis *basis, bool *skip, const double *r,
+static void plan(csrec_omp_predictor *a, csrec_qr *qr, bool *skip, const double *r,
                  csrec_status *status) {
-    int64_t size = basis->size;
+    int64_t size = qr->size;
     memcpy(a->r, r, (size_t)a->A->m * sizeof *r);
-    int count = guess(a, basis, skip, status);
-    basis->size = size;
+    int count = guess(a, qr, skip, status);
+    qr->size = size;
     csrec_screen_bounds(a->A, a->screen, count, a->r, a->upper, a->p);
     prove(a, count, skip);
     fill_pool(a, a->upper + (a->planned - 1) * a->A->n, skip);
     a->next = 0;
 }
 
-int64_t csrec_ahead_select(csrec_ahead *a, csrec_basis *basis, bool *skip, const double *r,
-                           double *c, csrec_status *status) {
-    if (a->next == a->planned) plan(a, basis, skip, r, status);
+int64_t csrec_omp_predictor_select(csrec_omp_predictor *a, csrec_qr *qr, bool *skip,
+                                   const double *r, double *c, csrec_status *status) {
+    if (a->next == a->planned) plan(a, qr, skip, r, status);
     *c = a->c[a->next];
     return a->pick[a->next];
 }
 
-bool csrec_ahead_added(const csrec_ahead *a) {
+bool csrec_omp_predictor_added(const csrec_omp_predictor *a) {
     return a->added[a->next];
 }
 
-void csrec_ahead_advance(csrec_ahead *a) {
+void csrec_omp_predictor_advance(csrec_omp_predictor *a) {
     a->next++;
 }

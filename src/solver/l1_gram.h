@@ -1,15 +1,15 @@
-/* restricted.h - the l1 problem on a few columns W, by their Gram matrix G:
+/* l1_gram.h - the l1 problem on a few columns W, by their Gram matrix G:
  *
  *     min 1/2 ||A_W x - y||^2 + lambda ||x||_1,   c = A_W^T (y - A_W x),   G = A_W^T A_W
  *
  * where a step costs k^2 for k columns, whatever m and n are. */
-#ifndef CSREC_SOLVER_RESTRICTED_H
-#define CSREC_SOLVER_RESTRICTED_H
+#ifndef CSREC_SOLVER_L1_GRAM_H
+#define CSREC_SOLVER_L1_GRAM_H
 
 #include "operator/dense.h"
 #include "solver/solver.h"
 
-typedef struct csrec_restricted {
+typedef struct csrec_l1_gram {
     csrec_run *run; /* that is asked whether to stop */
     int64_t size, room, stride;
     double lambda;
@@ -21,25 +21,24 @@ typedef struct csrec_restricted {
     double *x0, *c0, *next, *c_next, *z, *c_z, *d; /* [room] */
     double *R;                                     /* [size][stride] Cholesky factor, lower */
     int64_t *free;                                 /* [room] columns that Newton's step moves */
-} csrec_restricted;
+} csrec_l1_gram;
 
 /* No columns yet. Memory that no column uses is not touched. CSREC_MEMORY. */
-csrec_status csrec_restricted_create(csrec_run *run, int64_t room, double lambda,
-                                     csrec_restricted *q);
-void csrec_restricted_clear(csrec_restricted *q);
+csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_l1_gram *q);
+void csrec_l1_gram_clear(csrec_l1_gram *q);
 
 /* Makes place for `size` <= room columns; the caller fills x, c, allowed and the rows of G. */
-void csrec_restricted_grow(csrec_restricted *q, int64_t size);
+void csrec_l1_gram_grow(csrec_l1_gram *q, int64_t size);
 
 /* Only the columns kept[0] < kept[1] < ... stay. */
-void csrec_restricted_keep(csrec_restricted *q, int64_t count, const int64_t *kept);
+void csrec_l1_gram_keep(csrec_l1_gram *q, int64_t count, const int64_t *kept);
 
 /* By how much the worst column misses the optimality conditions beyond what is allowed:
  * c_j = lambda sign(x_j) where x_j is not 0, else |c_j| <= lambda. */
-double csrec_restricted_miss(const csrec_restricted *q);
+double csrec_l1_gram_miss(const csrec_l1_gram *q);
 
 /* Improves x, until the miss is at most `enough`, a share of a second has gone or the run is
  * stopped; c follows. */
-void csrec_restricted_solve(csrec_restricted *q, double enough);
+void csrec_l1_gram_solve(csrec_l1_gram *q, double enough);
 
 #endif

@@ -1,4 +1,4 @@
-/* restricted.c - accelerated proximal steps on a Gram matrix, and Newton's step between them.
+/* l1_gram.c - accelerated proximal steps on a Gram matrix, and Newton's step between them.
  *
  * Gradients are affine in x, so c at an extrapolated point follows from c at two others, and a step
  * is one product with G. The steps find which columns x uses and with what signs s; given these,
@@ -13,7 +13,7 @@
  * 2006 is made of such steps alone). Where columns of F depend on each other, G_FF has no inverse,
  * and one of them leaves first.
  */
-#include "solver/restricted.h"
+#include "solver/l1_gram.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,9 +25,8 @@
 #define CSREC_RESTRICTED_WORK 0x1p29
 enum { NEWTON_MOST = 1024, NEWTON_TRIES = 32, STEPS_LEAST = 30, STEPS_MOST = 1000 };
 
-csrec_status csrec_restricted_create(csrec_run *run, int64_t room, double lambda,
-                                     csrec_restricted *q) {
-    *q = (csrec_restricted){
+csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_l1_gram *q) {
+    *q = (csrec_l1_gram){
         .run = run, .room = room, .lambda = lambda, .simd = csrec_dense_simd_choose()};
     double **all[] = {&q->x,    &q->c,      &q->allowed, &q->x0,  &q->c0,
                       &q->next, &q->c_next, &q->z,       &q->c_z, &q->d};
@@ -41,15 +40,15 @@ csrec_status csrec_restricted_create(csrec_run *run, int64_t room, double lambda
     return complete && q->G && q->R && q->free ? CSREC_OK : CSREC_MEMORY;
 }
 
-void csrec_restricted_clear(csrec_restricted *q) {
+void csrec_l1_gram_clear(csrec_l1_gram *q) {
     double *all[] = {q->x,      q->c, q->allowed, q->x0, q->c0, q->next,
                      q->c_next, q->z, q->c_z,     q->d,  q->G,  q->R};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
     free(q->free);
-    *q = (csrec_restricted){0};
+    *q = (csrec_l1_gram){0};
 }
 
-void csrec_restricted_keep(csrec_restricted *q, int64_t count, const int64_t *kept) {
+void csrec_l1_gram_keep(csrec_l1_gram *q, int64_t count, const int64_t *kept) {
     for (int64_t k = 0; k < count; k++) {
         q->x[k] = q->x[kept[k]];
         q->c[k] = q->c[kept[k]];
@@ -59,7 +58,7 @@ void csrec_restricted_keep(csrec_restricted *q, int64_t count, const int64_t *ke
     q->size = count;
 }
 
-void csrec_restricted_grow(csrec_restricted *q, int64_t size) {
+void csrec_l1_gram_grow(csrec_l1_gram *q, int64_t size) {
     int64_t stride = (size + 7) / 8 * 8;
     if (stride < q->stride) stride = q->stride; /* rows move apart only */
     for (int64_t i = q->size - 1; i > 0; i--)
@@ -72,7 +71,7 @@ static double miss_of(double x, double c, double lambda) {
     return x == 0.0 ? fabs(c) - lambda : fabs(c - copysign(lambda, x));
 }
 
-double csrec_restricted_miss(const csrec_restricted *q) {
+double csrec_l1_gram_miss(const csrec_l1_gram *q) {
     double worst = 0.0;
     for (int64_t j = 0; j < q->size; j++)
         worst = fmax(worst, miss_of(q->x[j], q->c[j], q->lambda) - q->allowed[j]);
@@ -81,7 +80,7 @@ double csrec_restricted_miss(const csrec_restricted *q) {
 
 /* c_v = c0 - G (v - x0): from where the call began, so that rounding does not add up. Most columns
  * stay at 0. */
-static void gradient(csrec_restricted *q, const double *v, double *c_v) {
+static void gradient(csrec_l1_gram *q, const double *v, double *c_v) {
     for (int64_t j = 0; j < q->size; j++) q->d[j] = v[j] - q->x0[j];
     memcpy(c_v, q->c0, (size_t)q->size * sizeof *c_v);
     for (int64_t j = 0, end; j < q->size; j = end + 1) {
@@ -92,7 +91,7 @@ static void gradient(csrec_restricted *q, const double *v, double *c_v) {
 
 /* ||G|| from below: by power iteration, whose start may be one that G sends to 0, and at least the
  * largest entry of the diagonal. q->next, q->c_next are scratch. */
-static double estimate_norm(csrec_restricted *q) {
+static double estimate_norm(csrec_l1_gram *q) {
     size_t bytes = (size_t)q->size * sizeof(double);
     double *v = q->next, *image = q->c_next, norm = 0.0, least = 0.0, steepest = DBL_MIN;
     for (int64_t j = 0; j < q->size; j++) {
@@ -114,7 +113,7 @@ static double estimate_norm(csrec_restricted *q) {
     return fmax(norm, least);
 }
 
-static void start_steps(csrec_restricted *q, double *t) {
+static void start_steps(csrec_l1_gram *q, double *t) {
     memcpy(q->z, q->x, (size_t)q->size * sizeof *q->z);
     memcpy(q->c_z, q->c, (size_t)q->size * sizeof *q->c_z);
     *t = 1.0;
@@ -122,7 +121,7 @@ static void start_steps(csrec_restricted *q, double *t) {
 
 /* next = soft(z + c_z / L, lambda / L). True if 1 / L is short enough between z and next:
  * <d, G d> <= L <d, d> for d = next - z. */
-static bool shrink(csrec_restricted *q) {
+static bool shrink(csrec_l1_gram *q) {
     double limit = q->lambda / q->L, curved = 0.0, moved = 0.0;
     for (int64_t j = 0; j < q->size; j++) {
         double v = q->z[j] + q->c_z[j] / q->L;
@@ -138,7 +137,7 @@ static bool shrink(csrec_restricted *q) {
 }
 
 /* One step of FISTA with O'Donoghue and Candes' restart. */
-static void step(csrec_restricted *q, double *t) {
+static void step(csrec_l1_gram *q, double *t) {
     /* A difference of rounding alone may look curved: L need not grow for ever. */
     for (int tries = 0; !shrink(q) && tries < 20; tries++) q->L *= 1.5;
     double longer = 0.5 * (1.0 + sqrt(1.0 + 4.0 * *t * *t)), inertia = (*t - 1.0) / longer;
@@ -160,7 +159,7 @@ static void step(csrec_restricted *q, double *t) {
 
 /* R R^T = G_FF by rows, up to the first column that depends on those before: *dependent, or -1,
  * with its row of R in `row` k. */
-static int64_t factor(csrec_restricted *q, int64_t *dependent) {
+static int64_t factor(csrec_l1_gram *q, int64_t *dependent) {
     int64_t k = 0;
     *dependent = -1;
     for (int64_t j = 0; j < q->size; j++) {
@@ -182,7 +181,7 @@ static int64_t factor(csrec_restricted *q, int64_t *dependent) {
 }
 
 /* R^T d = d */
-static void solve_back(const csrec_restricted *q, int64_t k, double *d) {
+static void solve_back(const csrec_l1_gram *q, int64_t k, double *d) {
     for (int64_t i = k - 1; i >= 0; i--) {
         d[i] /= q->R[i * q->stride + i];
         q->simd->subtract(i, 1, q->R + i * q->stride, q->stride, d + i, d);
@@ -190,7 +189,7 @@ static void solve_back(const csrec_restricted *q, int64_t k, double *d) {
 }
 
 /* d = G_FF^-1 (c_F - lambda s_F), in the order of F; returns <d, c_F - lambda s_F>. */
-static double direction(csrec_restricted *q, int64_t k, double *d) {
+static double direction(csrec_l1_gram *q, int64_t k, double *d) {
     double *right = q->next, gain = 0.0;
     for (int64_t i = 0; i < k; i++) {
         const double *row = q->R + i * q->stride;
@@ -205,7 +204,7 @@ static double direction(csrec_restricted *q, int64_t k, double *d) {
 
 /* Where x + t d crosses 0 next, beyond place (*t, *at) in the order of t, then of F; 1, -1: nowhere
  * before t = 1. */
-static void next_crossing(const csrec_restricted *q, int64_t k, const double *d, double *t,
+static void next_crossing(const csrec_l1_gram *q, int64_t k, const double *d, double *t,
                           int64_t *at) {
     double near = 1.0;
     int64_t first = -1;
@@ -225,7 +224,7 @@ static void next_crossing(const csrec_restricted *q, int64_t k, const double *d,
 /* The minimum over 0 <= t <= 1 of the objective at x + t d, whose slope is (t - 1) gain, and
  * 2 lambda |d_i| more beyond each place -x_i / d_i where a sign changes. *zero: the entry of F
  * that is 0 there, or -1. */
-static double length(const csrec_restricted *q, int64_t k, const double *d, double gain,
+static double length(const csrec_l1_gram *q, int64_t k, const double *d, double gain,
                      int64_t *zero) {
     double sum = 0.0, t = 0.0;
     int64_t at = -1;
@@ -241,7 +240,7 @@ static double length(const csrec_restricted *q, int64_t k, const double *d, doub
 }
 
 /* By how much the objective rose from x = z, where c was c_z. */
-static double rise(const csrec_restricted *q) {
+static double rise(const csrec_l1_gram *q) {
     double sum = 0.0;
     for (int64_t j = 0; j < q->size; j++)
         sum += q->lambda * (fabs(q->x[j]) - fabs(q->z[j])) -
@@ -251,15 +250,15 @@ static double rise(const csrec_restricted *q) {
 
 /* x += t d on the first k of F, entry `zero` to 0 unless -1; z, c_z are scratch. False: rounding
  * has spoilt d, as where columns nearly depend on each other, and x stays. */
-static bool move(csrec_restricted *q, int64_t k, const double *d, double t, int64_t zero) {
+static bool move(csrec_l1_gram *q, int64_t k, const double *d, double t, int64_t zero) {
     size_t bytes = (size_t)q->size * sizeof(double);
-    double before = csrec_restricted_miss(q);
+    double before = csrec_l1_gram_miss(q);
     memcpy(q->z, q->x, bytes);
     memcpy(q->c_z, q->c, bytes);
     for (int64_t i = 0; i < k; i++) q->x[q->free[i]] += t * d[i];
     if (zero >= 0) q->x[q->free[zero]] = 0.0;
     gradient(q, q->x, q->c);
-    if (rise(q) <= 0.0 || csrec_restricted_miss(q) <= before) return true;
+    if (rise(q) <= 0.0 || csrec_l1_gram_miss(q) <= before) return true;
     memcpy(q->x, q->z, bytes);
     memcpy(q->c, q->c_z, bytes);
     return false;
@@ -267,7 +266,7 @@ static bool move(csrec_restricted *q, int64_t k, const double *d, double t, int6
 
 /* Column k of F is the sum of w_i times those before: along (-w, 1) only ||x||_1 changes, and
  * falls one way or is even, until an entry is 0. */
-static bool purge(csrec_restricted *q, int64_t k) {
+static bool purge(csrec_l1_gram *q, int64_t k) {
     double *d = q->c_next, slope = 0.0, t = INFINITY;
     int64_t zero = -1;
     memcpy(d, q->R + k * q->stride, (size_t)k * sizeof *d);
@@ -289,7 +288,7 @@ static bool purge(csrec_restricted *q, int64_t k) {
 }
 
 /* Newton's step. True: there is no use in another one now. */
-static bool newton(csrec_restricted *q) {
+static bool newton(csrec_l1_gram *q) {
     int64_t dependent, k = factor(q, &dependent), zero;
     if (dependent >= 0) return !purge(q, k);
     double *d = q->c_next, gain = direction(q, k, d);
@@ -300,13 +299,13 @@ static bool newton(csrec_restricted *q) {
 
 /* Steps between two of Newton's, so that these take no more time: k^3 / 6 products in short rows
  * take as long as k^3 / 2 in long ones. */
-static int64_t steps_of_newton(const csrec_restricted *q) {
+static int64_t steps_of_newton(const csrec_l1_gram *q) {
     double k = 0.0;
     for (int64_t j = 0; j < q->size; j++) k += q->x[j] != 0.0;
     return 8 + (int64_t)(0.5 * k * k / (double)q->size);
 }
 
-void csrec_restricted_solve(csrec_restricted *q, double enough) {
+void csrec_l1_gram_solve(csrec_l1_gram *q, double enough) {
     double k = (double)q->size, t;
     int64_t most = (int64_t)(CSREC_RESTRICTED_WORK / (k * k + 1.0)), since = 0;
     if (most < STEPS_LEAST) most = STEPS_LEAST;
@@ -316,7 +315,7 @@ void csrec_restricted_solve(csrec_restricted *q, double enough) {
     q->L = fmax(q->L, estimate_norm(q));
     if (!(q->L > 0.0)) return;
     start_steps(q, &t);
-    for (int64_t i = 0; i < most && csrec_restricted_miss(q) > enough; i++) {
+    for (int64_t i = 0; i < most && csrec_l1_gram_miss(q) > enough; i++) {
         if (csrec_run_stops(q->run)) break;
         step(q, &t);
         if (++since % 8 || q->size > NEWTON_MOST || since < steps_of_newton(q)) continue;
