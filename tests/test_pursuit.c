@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "haar/eager.h"
 #include "haar/project.h"
+#include "haar/reference.h"
 
 static uint64_t seed;
 
@@ -253,6 +254,65 @@ static void picks_are_the_largest(void **state) {
     }
 }
 
+/* An engine, as on a device, that fails after some steps. */
+static int steps_left;
+
+static csrec_status failing_create(const csrec_tree *tree, const double *r, void **state) {
+    (void)tree, (void)r;
+    *state = &steps_left;
+    return CSREC_OK;
+}
+
+static void failing_destroy(void *state) {
+    assert_ptr_equal(state, &steps_left);
+}
+
+static csrec_status failing_find(void *state, csrec_reference_pick *pick) {
+    (void)state;
+    *pick = (csrec_reference_pick){CSREC_REFERENCE_ALL, 0, 2, 5.0};
+    return steps_left-- > 0 ? CSREC_OK : CSREC_DEVICE;
+}
+
+static csrec_status failing_subtract(void *state, const csrec_reference_pick *pick, double d) {
+    (void)state, (void)pick, (void)d;
+    return steps_left-- > 0 ? CSREC_OK : CSREC_DEVICE;
+}
+
+static csrec_status failing_residual(const void *state, double *r) {
+    (void)state, (void)r;
+    return CSREC_DEVICE;
+}
+
+static void a_failing_engine_is_reported(void **state) {
+    (void)state;
+    static const csrec_reference_engine engine = {failing_create, failing_destroy, failing_find,
+                                                  failing_subtract, failing_residual};
+    uint64_t rows[] = {0, 1};
+    double y[] = {2.0, 3.0}, r[2];
+    csrec_tree tree;
+    csrec_atoms atoms;
+    assert_ok(csrec_tree_create(1, 2, rows, CSREC_COLUMNS_PAPER, &tree));
+    for (steps_left = 0; steps_left < 5;) {
+        int steps = steps_left;
+        void *pursuit;
+        assert_ok(csrec_reference_create(&engine, &tree, y, &pursuit));
+        double best = 0.0;
+        for (int k = 0; k < 3 && best >= 0.0; k++) {
+            best = csrec_reference_select(pursuit);
+            if (best >= 0.0) assert_true(csrec_reference_update(pursuit));
+        }
+        assert_true(best == -(double)CSREC_DEVICE);
+        /* Where it is the update that failed, nothing is right any more. */
+        assert_int_equal(csrec_reference_result(pursuit, y, &atoms, NULL),
+                         steps % 2 ? CSREC_DEVICE : CSREC_OK);
+        if (steps % 2 == 0) csrec_atoms_clear(&atoms);
+        assert_int_equal(csrec_reference_result(pursuit, y, NULL, r), CSREC_DEVICE);
+        csrec_reference_destroy(pursuit);
+        steps_left = steps + 1;
+    }
+    csrec_tree_clear(&tree);
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
@@ -264,6 +324,7 @@ int main(void) {
         cmocka_unit_test(a_left_child_wins_over_an_equal_right_leaf),
         cmocka_unit_test(one_coefficient_for_each_one_sided_column),
         cmocka_unit_test(picks_are_the_largest),
+        cmocka_unit_test(a_failing_engine_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
