@@ -83,6 +83,41 @@ static void measure_statistics(int64_t m, int64_t n) {
     free(d.C);
 }
 
+/* ---- the Haar transform */
+
+typedef struct products {
+    bench_problem p;
+    csrec_transform_method method;
+    int64_t capacity;
+    csrec_product *product;
+} products;
+
+static void run_transform(const char *backend, void *with) {
+    products *t = with;
+    int64_t found;
+    csrec_error error;
+    if (csrec_haar_transform(backend, t->p.levels, t->p.n, t->p.rows, t->p.y, t->method,
+                             t->capacity, t->product, &found, &error))
+        bench_fail(backend, error.text);
+}
+
+static void measure_transform(int log_n, csrec_transform_method method) {
+    int64_t n = INT64_C(1) << log_n;
+    products t = {bench_problem_create(BENCH_NOISE, log_n + 2, n, 1), method, 0, NULL};
+    bench_check(csrec_haar_transform("cpu", t.p.levels, n, t.p.rows, t.p.y, method, 0, NULL,
+                                     &t.capacity, NULL),
+                "transform");
+    t.product = malloc((size_t)t.capacity * sizeof *t.product);
+    if (!t.product) bench_fail("memory", "out of memory");
+    memset(t.product, 0, (size_t)t.capacity * sizeof *t.product);
+    char what[64];
+    snprintf(what, sizeof what, "%s, N = 2^%d",
+             method == CSREC_TRANSFORM_LEVELS ? "levels" : "distinct", log_n);
+    measure(&(call){"all inner products", (double)n, run_transform, &t}, what);
+    free(t.product);
+    bench_problem_destroy(&t.p);
+}
+
 /* ---- learning */
 
 typedef struct matrix {
@@ -229,6 +264,9 @@ int main(void) {
     measure_statistics(4000, 256);
     measure_statistics(20000, 1024);
     measure_statistics(40000, 2475);
+    for (int log_n = 16; log_n <= 22; log_n += 2)
+        measure_transform(log_n, CSREC_TRANSFORM_DISTINCT);
+    measure_transform(20, CSREC_TRANSFORM_LEVELS);
     for (int n = 256; n <= 2048; n *= 2) measure_learning(4096, n);
     measure_learning(40000, 2475);
     measure_conv2d(1, 16, 16, 128, 3);

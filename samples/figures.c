@@ -120,8 +120,8 @@ static int draw_levels(const char *folder) {
     csrec_product product[MOST];
     int64_t found;
     double top = 74;
-    if (csrec_haar_transform(paper.levels, paper.n, paper.row, paper.r, CSREC_TRANSFORM_LEVELS,
-                             MOST, product, &found))
+    if (csrec_haar_transform(NULL, paper.levels, paper.n, paper.row, paper.r,
+                             CSREC_TRANSFORM_LEVELS, MOST, product, &found, NULL))
         return 1;
     FILE *svg = svg_open(folder, "levels.svg", LEFT + CELL * 32 + 12, 344,
                          "Six samples on 32 rows, and the inner products level by level");

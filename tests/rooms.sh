@@ -51,7 +51,6 @@ src/device/cuda.c kernels/method/adaptive/engine.h
 src/device/cuda.c kernels/method/gaussian/engine.h
 src/device/cuda.c kernels/method/grids/engine.h
 src/device/cuda.c kernels/method/frames/engine.h
-src/device/cuda.c kernels/haar/transform.h
 src/device/backend_cpu.c recover/recover.h
 kernels/method/adaptive/engine.c method/sparse/sparse.h
 kernels/method/adaptive/engine.c method/gaussian/gaussian.h

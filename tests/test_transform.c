@@ -4,14 +4,17 @@
 #include "dense.h"
 #include "problem.h"
 
+#include <string.h>
+
 static uint64_t seed;
 
 static csrec_product *transform(const problem *p, csrec_transform_method method, int64_t *found) {
-    assert_ok(csrec_haar_transform(p->levels, p->n, p->rows, p->y, method, 0, NULL, found));
+    assert_ok(
+        csrec_haar_transform(NULL, p->levels, p->n, p->rows, p->y, method, 0, NULL, found, NULL));
     csrec_product *products = malloc((size_t)*found * sizeof *products);
     int64_t again = 0;
-    assert_ok(
-        csrec_haar_transform(p->levels, p->n, p->rows, p->y, method, *found, products, &again));
+    assert_ok(csrec_haar_transform("cpu", p->levels, p->n, p->rows, p->y, method, *found, products,
+                                   &again, NULL));
     assert_int_equal(again, *found);
     return products;
 }
@@ -131,19 +134,60 @@ static void distinct_lists_one_of_each(void **state) {
     }
 }
 
+static void refused(const char *device, int levels, int64_t n, const uint64_t *rows,
+                    const double *r, int method, csrec_status expected, const char *word) {
+    int64_t found = -7;
+    csrec_error error = {{0}};
+    assert_int_equal(csrec_haar_transform(device, levels, n, rows, r,
+                                          (csrec_transform_method)method, 0, NULL, &found, &error),
+                     expected);
+    if (!strstr(error.text, word)) fail_msg("'%s' does not name '%s'", error.text, word);
+    assert_null(strchr(error.text, '\n'));
+    assert_int_equal(found, -7);
+}
+
 static void bad_input_is_refused(void **state) {
     (void)state;
+    const int tree = CSREC_TRANSFORM_TREE;
     uint64_t rows[2] = {3, 3}, high[1] = {8};
     double r[2] = {1.0, 2.0}, bad[1] = {NAN};
-    int64_t found;
-    assert_int_equal(csrec_haar_transform(3, 2, rows, r, CSREC_TRANSFORM_TREE, 0, NULL, &found),
-                     CSREC_ARGUMENT);
-    assert_int_equal(csrec_haar_transform(3, 1, high, r, CSREC_TRANSFORM_TREE, 0, NULL, &found),
-                     CSREC_ARGUMENT);
-    assert_int_equal(csrec_haar_transform(3, 1, rows, bad, CSREC_TRANSFORM_TREE, 0, NULL, &found),
-                     CSREC_ARGUMENT);
-    assert_int_equal(csrec_haar_transform(63, 1, rows, r, CSREC_TRANSFORM_TREE, 0, NULL, &found),
-                     CSREC_ARGUMENT);
+    refused(NULL, 3, 2, rows, r, tree, CSREC_ARGUMENT, "row 1 is not above");
+    refused("cpu", 3, 1, high, r, tree, CSREC_ARGUMENT, "row 8 is beyond");
+    refused("auto", 3, 1, rows, bad, tree, CSREC_ARGUMENT, "r[0] is not finite");
+    refused(NULL, 63, 1, rows, r, tree, CSREC_ARGUMENT, "levels = 63");
+    refused(NULL, -1, 1, rows, r, tree, CSREC_ARGUMENT, "levels = -1");
+    refused(NULL, 1, 3, rows, r, tree, CSREC_ARGUMENT, "3 samples");
+    refused(NULL, 3, 0, rows, r, tree, CSREC_ARGUMENT, "0 samples");
+    refused(NULL, 3, 1, rows, r, 3, CSREC_ARGUMENT, "method 3");
+    refused("gpu", 3, 1, rows, r, tree, CSREC_ARGUMENT, "'gpu' is unknown");
+}
+
+/* A device that is named does the work, or one line says why it does not. */
+static void a_named_device_is_taken(void **state) {
+    (void)state;
+    csrec_product *products[3];
+    int64_t found, expected = 0;
+    uint64_t rows[] = {1, 6, 10, 16, 23, 27};
+    double r[] = {7, 7, 7, 4, 4, 6};
+    problem p = {.levels = 5, .n = 6, .rows = rows, .y = r};
+    for (int method = CSREC_TRANSFORM_LEVELS; method <= CSREC_TRANSFORM_DISTINCT; method++) {
+        csrec_error error = {{0}};
+        products[method] = transform(&p, (csrec_transform_method)method, &expected);
+        csrec_product *cuda = malloc((size_t)expected * sizeof *cuda);
+        csrec_status status =
+            csrec_haar_transform("cuda", p.levels, p.n, p.rows, p.y, (csrec_transform_method)method,
+                                 expected, cuda, &found, &error);
+        if (status) {
+            assert_int_equal(status, CSREC_DEVICE);
+            assert_non_null(strstr(error.text, "cuda"));
+            assert_null(strchr(error.text, '\n'));
+        } else {
+            assert_int_equal(found, expected);
+            assert_memory_equal(cuda, products[method], (size_t)found * sizeof *cuda);
+        }
+        free(cuda);
+        free(products[method]);
+    }
 }
 
 /* <A x, y> = <x, A^T y>, and explicit columns against the dense matrix. */
@@ -186,6 +230,7 @@ int main(void) {
         cmocka_unit_test(tree_equals_dense_at_random),
         cmocka_unit_test(distinct_lists_one_of_each),
         cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(a_named_device_is_taken),
         cmocka_unit_test(operator_is_its_adjoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,13 @@
 /* products.cu - csrec_haar_transform on the device: upload, transform, sort by column, download. */
-#include <math.h>
-
 #include "kernels/device/device.h"
+#include "kernels/device/pipe.h"
 #include "kernels/haar/levels.h"
 #include "kernels/haar/transform.h"
 #include "shim/shim.h"
+
+extern "C" {
+#include "haar/engine.h"
+}
 
 enum { THREADS = 256 };
 
@@ -54,68 +57,56 @@ static csrec_status sort_products(arrays *a, int levels, int64_t found, csrec_er
     return csrec_cuda_launched("gather", error);
 }
 
-static csrec_status list(csrec_cuda_transform *transform, arrays *a, int levels, int64_t n,
-                         const uint64_t *rows, const double *r, int64_t capacity,
-                         csrec_product *products, int64_t *found, csrec_error *error) {
-    size_t size = (size_t)n * sizeof *r;
-    csrec_status status =
-        csrec_cuda_check(cudaMemcpy(a->rows, rows, size, cudaMemcpyHostToDevice), "rows", error);
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(a->r, r, size, cudaMemcpyHostToDevice), "r", error);
+static csrec_status list(csrec_cuda_transform *transform, arrays *a, csrec_cuda_pipe *pipe,
+                         csrec_transform_job *job, csrec_error *error) {
+    size_t size = (size_t)job->n * sizeof *job->r;
+    csrec_status status = csrec_cuda_pipe_send(pipe, a->rows, job->rows, size, error);
+    if (!status) status = csrec_cuda_pipe_send(pipe, a->r, job->r, size, error);
     if (!status)
         status = csrec_cuda_transform_run(transform, a->rows, a->r, a->column, a->value, a->count,
                                           error);
-    int64_t total = 0;
-    if (!status) status = csrec_cuda_transform_wait(transform, &total, NULL, error);
-    if (!status && total <= capacity) status = sort_products(a, levels, total, error);
-    if (!status && total <= capacity)
-        status =
-            csrec_cuda_check(cudaMemcpy(products, a->products, (size_t)total * sizeof *products,
-                                        cudaMemcpyDeviceToHost),
-                             "products", error);
-    if (!status) *found = total;
-    return status;
+    if (!status) status = csrec_cuda_transform_wait(transform, &job->found, NULL, error);
+    if (status || job->found > job->capacity) return status;
+    status = sort_products(a, job->levels, job->found, error);
+    return status ? status
+                  : csrec_cuda_pipe_receive(pipe, job->products, a->products,
+                                            (size_t)job->found * sizeof *job->products, error);
 }
 
-static csrec_status distinct(int levels, int64_t n, const uint64_t *rows, const double *r,
-                             int64_t capacity, csrec_product *products, int64_t *found,
-                             csrec_error *error) {
+static csrec_status transform_distinct(csrec_transform_job *job, csrec_error *error) {
     arrays a = {};
     csrec_cuda_block block = {};
     csrec_cuda_transform *transform = NULL;
     csrec_status status =
-        csrec_shim_sort(NULL, &a.bytes, 3 * n, levels + 1, NULL, NULL, NULL, NULL, error);
+        csrec_shim_sort(NULL, &a.bytes, 3 * job->n, job->levels + 1, NULL, NULL, NULL, NULL, error);
     if (!status)
-        status = csrec_cuda_transform_create(levels, n, CSREC_COLUMNS_PAPER, &transform, error);
-    lay_out(&block, n, &a);
+        status = csrec_cuda_transform_create(job->levels, job->n, CSREC_COLUMNS_PAPER, &transform,
+                                             error);
+    lay_out(&block, job->n, &a);
     if (!status) status = csrec_cuda_block_create(&block, "all products", error);
     if (!status) {
-        lay_out(&block, n, &a);
-        status = list(transform, &a, levels, n, rows, r, capacity, products, found, error);
+        lay_out(&block, job->n, &a);
+        csrec_cuda_pipe pipe;
+        csrec_cuda_pipe_create((size_t)job->n * 3 * sizeof *job->products, &pipe);
+        status = list(transform, &a, &pipe, job, error);
+        csrec_cuda_pipe_destroy(&pipe);
     }
     csrec_cuda_block_destroy(&block);
     csrec_cuda_transform_destroy(transform);
     return status;
 }
 
-static bool usable(int levels, int64_t n, const uint64_t *rows, const double *r) {
-    if (levels < 0 || levels > 62 || n < 1 || (uint64_t)n > (uint64_t)1 << levels) return false;
-    if (n > INT32_MAX) return false;
-    for (int64_t j = 0; j < n; j++)
-        if (!isfinite(r[j]) || (j && rows[j] <= rows[j - 1])) return false;
-    return rows[n - 1] < (uint64_t)1 << levels;
+static csrec_status cuda_transform(const csrec_context *context, csrec_transform_job *job,
+                                   csrec_error *error) {
+    csrec_status status = csrec_cuda_enter(context, error);
+    if (status) return status;
+    if (job->n > INT32_MAX)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "backend cuda: transform of %lld samples; at most 2^31 - 1",
+                          (long long)job->n);
+    if (job->method == CSREC_TRANSFORM_DISTINCT) return transform_distinct(job, error);
+    return csrec_cuda_levels(job->levels, job->n, job->rows, job->r, job->capacity, job->products,
+                             &job->found, error);
 }
 
-csrec_status csrec_cuda_products(int levels, int64_t n, const uint64_t *rows, const double *r,
-                                 csrec_transform_method method, int64_t capacity,
-                                 csrec_product *products, int64_t *found, csrec_error *error) {
-    if (!usable(levels, n, rows, r))
-        return csrec_fail(
-            error, CSREC_ARGUMENT,
-            "transform: levels 0 .. 62, ascending rows below 2^levels, finite values");
-    csrec_status status = csrec_cuda_use(error);
-    if (status) return status;
-    if (method == CSREC_TRANSFORM_DISTINCT)
-        return distinct(levels, n, rows, r, capacity, products, found, error);
-    return csrec_cuda_levels(levels, n, rows, r, capacity, products, found, error);
-}
+const csrec_haar_engine csrec_haar_cuda = {cuda_transform};

@@ -92,8 +92,6 @@ static void device_destroy(void *state) {
 }
 
 static csrec_status device_create(const csrec_tree *tree, const double *r, void **state) {
-    csrec_status status = csrec_cuda_use(NULL);
-    if (status) return status;
     engine *g = (engine *)calloc(1, sizeof *g);
     if (!g) return CSREC_MEMORY;
     size_t n = (size_t)tree->n;
@@ -102,7 +100,7 @@ static csrec_status device_create(const csrec_tree *tree, const double *r, void 
     g->e.n = tree->n;
     g->bytes = n / 4 + (1 << 20); /* more than a maximum takes */
     lay_out(g);
-    status = csrec_cuda_block_create(&g->block, "the reference pursuit", NULL);
+    csrec_status status = csrec_cuda_block_create(&g->block, "the reference pursuit", NULL);
     if (!status) {
         lay_out(g);
         status = csrec_cuda_copy(g->rows, tree->rows, n * sizeof *g->rows, NULL);

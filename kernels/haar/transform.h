@@ -42,11 +42,6 @@ typedef struct csrec_cuda_best {
 csrec_status csrec_cuda_transform_wait(csrec_cuda_transform *transform, int64_t *found,
                                        csrec_cuda_best *best, csrec_error *error);
 
-/* csrec_haar_transform on the device: host arrays in, products in ascending column order out. */
-csrec_status csrec_cuda_products(int levels, int64_t n, const uint64_t *rows, const double *r,
-                                 csrec_transform_method method, int64_t capacity,
-                                 csrec_product *products, int64_t *found, csrec_error *error);
-
 #ifdef __cplusplus
 }
 #endif

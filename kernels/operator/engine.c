@@ -87,9 +87,11 @@ static csrec_status analyze(const csrec_operator *A, const double *signal, doubl
     return apply(A, CSREC_CUDA_ANALYZE, signal, x);
 }
 
+/* A search stays with the thread that began it. */
 static csrec_status search(const csrec_operator *A, bool reference, const double *y, void **state) {
-    return csrec_haar_search(A, reference ? &csrec_cuda_pursuit_reference : &csrec_pursuit_eager, y,
-                             state);
+    if (!reference) return csrec_haar_search(A, &csrec_pursuit_eager, y, state);
+    csrec_status status = csrec_cuda_enter(&A->context, NULL);
+    return status ? status : csrec_haar_search(A, &csrec_cuda_pursuit_reference, y, state);
 }
 
 /* ---- taking an operator */

@@ -18,7 +18,8 @@ from ._library import Atoms, Progress, lib, text
 from ._measurement import Measurement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
 from ._models import Model, learn_conv, learn_gmm, learn_pca, read_model
-from ._operators import Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows
+from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
+                         haar_transform)
 from ._recover import RecoverInfo, Track, recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, solvers
@@ -33,8 +34,8 @@ __all__ = [
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "backends", "bases", "conv2d", "conv2d_backward",
-    "haar_rows", "learn_conv", "learn_gmm", "learn_pca", "positions_of", "psnr", "read",
-    "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "write",
+    "haar_rows", "haar_transform", "learn_conv", "learn_gmm", "learn_pca", "positions_of", "psnr",
+    "read", "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "write",
 ]
 
 

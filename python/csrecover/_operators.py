@@ -200,14 +200,8 @@ class Haar(Operator):
         return self._column_numbers
 
     def _number_columns(self) -> np.ndarray:
-        zeros, found = np.zeros(self.rows.size), ffi.new("int64_t *")
-        arguments = (self.levels, self.rows.size, pointer(self.rows, "uint64_t"), pointer(zeros),
-                     lib.CSREC_TRANSFORM_DISTINCT)
-        check(lib.csrec_haar_transform(*arguments, 0, NULL, found))
-        products = ffi.new("csrec_product[]", int(found[0]))
-        check(lib.csrec_haar_transform(*arguments, found[0], products, found))
-        record = np.dtype([("column", "u8"), ("value", "f8"), ("count", "i8")])
-        numbers = copied(products, int(found[0]), "csrec_product", record)["column"].copy()
+        zeros = np.zeros(self.rows.size)
+        numbers = haar_transform(self.rows, zeros, self.levels)["column"].copy()
         return numbers if self.columns == "paper" else numbers[self._two_sided(numbers)]
 
     def _two_sided(self, numbers: np.ndarray) -> np.ndarray:
@@ -220,6 +214,33 @@ class Haar(Operator):
         edge = [np.searchsorted(self.rows, (group * np.uint64(2) + np.uint64(k)) << half)
                 for k in range(3)]
         return (numbers == 0) | ((edge[0] < edge[1]) & (edge[1] < edge[2]))
+
+
+def haar_transform(rows: Any, r: Any, levels: Optional[int] = None, method: str = "distinct",
+                   backend: str = "auto") -> np.ndarray:
+    """All inner products of r [N] with the non-zero columns of the sampled Haar matrix (Park 2015,
+    section 2.4), in ascending column order: an array with the fields 'column', 'value' and 'count',
+    the samples in the column's block.
+
+    rows: [N] ascending distinct rows, see :func:`haar_rows`; levels: L, as of :class:`Haar`;
+    method: 'levels', the paper's L steps over the samples, and 'tree', the row tree, list every
+    column; 'distinct' lists one of those that are equal up to sign; backend: 'auto', 'cpu' or
+    'cuda', where it is computed.
+    """
+    rows, values = np.ascontiguousarray(rows, dtype=np.uint64), doubles(real(r, "r"))
+    if rows.ndim != 1 or rows.size == 0 or values.shape != rows.shape:
+        raise ArgumentError(f"rows have shape {rows.shape} and r {values.shape}; give [N] of both")
+    if levels is None:
+        levels = int(rows[-1]).bit_length()
+    device, found, error = ffi.new("char[]", backend.encode()), ffi.new("int64_t *"), new_error()
+    arguments = (device, whole(levels, "levels"), rows.size, pointer(rows, "uint64_t"),
+                 pointer(values), number("transform", "csrec_transform_method", method,
+                        ("levels", "tree", "distinct")))
+    check(lib.csrec_haar_transform(*arguments, 0, NULL, found, error), error)
+    products = ffi.new("csrec_product[]", int(found[0]))
+    check(lib.csrec_haar_transform(*arguments, found[0], products, found, error), error)
+    record = np.dtype([("column", "u8"), ("value", "f8"), ("count", "i8")])
+    return copied(products, int(found[0]), "csrec_product", record)
 
 
 def haar_rows(index: Any, shape: Any, order: str = "morton") -> tuple[np.ndarray, int]:

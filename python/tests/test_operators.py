@@ -99,6 +99,40 @@ def test_haar_is_the_papers_matrix(rng, columns):
         assert (np.diff(A.column_numbers.astype(int)) > 0).all()
 
 
+def test_haar_transform_lists_all_inner_products(rng):
+    """The worked example of Park 2015, and random rows against the matrix."""
+    found = cs.haar_transform([1, 6, 10, 16, 23, 27], [7, 7, 7, 4, 4, 6], 5, "levels")
+    assert found["column"][-6:].tolist() == [16, 19, 21, 24, 27, 29]
+    assert found["value"][-6:].tolist() == [-7, 7, 7, 4, -4, -6]
+    assert abs(found["value"][0] - 35 / 6 ** 0.5) < 1e-14 and found["count"][0] == 6
+    for _ in range(20):
+        levels = int(rng.integers(1, 9))
+        M = 1 << levels
+        rows = np.sort(rng.choice(M, rng.integers(1, M + 1), replace=False))
+        r, matrix = rng.standard_normal(rows.size), haar_matrix(levels)[rows]
+        count = np.abs(matrix).sum(axis=0)
+        for method in ("levels", "tree"):
+            found = cs.haar_transform(rows, r, levels, method)
+            np.testing.assert_array_equal(found["column"], np.flatnonzero(count))
+            np.testing.assert_array_equal(found["count"], count[found["column"].astype(int)])
+            wanted = (unit(matrix).T @ r)[found["column"].astype(int)]
+            np.testing.assert_allclose(found["value"], wanted, rtol=0, atol=1e-12)
+        fewer = cs.haar_transform(rows, r, levels)
+        assert np.isin(fewer["column"], found["column"]).all()
+    with pytest.raises(cs.ArgumentError, match="ascending"):
+        cs.haar_transform([3, 3], [1, 2])
+    with pytest.raises(cs.ArgumentError, match="levels, tree, distinct"):
+        cs.haar_transform([3, 4], [1, 2], method="all")
+    with pytest.raises(cs.ArgumentError, match="'gpu' is unknown"):
+        cs.haar_transform([3, 4], [1, 2], backend="gpu")
+    try:
+        on_device = cs.haar_transform([1, 6, 10], [7, 7, 4], 5, backend="cuda")
+    except cs.DeviceError as error:  # not built, or no device
+        assert "cuda" in str(error).lower()
+    else:
+        np.testing.assert_array_equal(on_device, cs.haar_transform([1, 6, 10], [7, 7, 4], 5))
+
+
 def test_haar_rows_are_a_bijection(rng):
     shape = (5, 9)
     for order in ("morton", "hilbert", "raster"):

@@ -14,10 +14,6 @@ typedef struct csrec_backend {
                                   csrec_error *error);
     /* Whether auto should take this backend for it, if it is usable; NULL: always. */
     bool (*pays)(const csrec_measurement *measurement, const csrec_recover_options *options);
-    /* As csrec_haar_transform, with the reason of a failure; NULL: not offered. */
-    csrec_status (*transform)(int levels, int64_t n, const uint64_t *rows, const double *r,
-                              csrec_transform_method method, int64_t capacity,
-                              csrec_product *products, int64_t *found, csrec_error *error);
     /* The mean over frames of thresholded block cosines; NULL: not offered. */
     csrec_status (*threshold)(const csrec_threshold_job *job, double *mean, double *energy,
                               csrec_error *error);

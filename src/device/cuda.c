@@ -4,7 +4,6 @@
 #ifdef CSREC_HAS_CUDA
 #include <string.h>
 
-#include "kernels/haar/transform.h"
 #include "kernels/method/adaptive/engine.h"
 #include "kernels/method/frames/engine.h"
 #include "kernels/method/gaussian/engine.h"
@@ -35,7 +34,6 @@ static bool pays(const csrec_measurement *measurement, const csrec_recover_optio
 const csrec_backend csrec_backend_cuda = {.name = "cuda",
                                           .recover_grids = csrec_cuda_recover_grids,
                                           .pays = pays,
-                                          .transform = csrec_cuda_products,
                                           .threshold = csrec_cuda_threshold,
                                           .gaussian = &csrec_cuda_gaussian_rounds,
                                           .adaptive = &csrec_cuda_adaptive_passes};

@@ -1,7 +1,6 @@
-/* transform.c - csrec_haar_transform: by the row tree, and the choice of method. */
+/* transform.c - all inner products from the row tree. */
 #include "haar/transform.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "haar/levels.h"
@@ -85,43 +84,4 @@ int64_t csrec_tree_products(const csrec_tree *tree, const double *r, const doubl
     l.products = products;
     if (products) list_all(&l, all_levels);
     return total;
-}
-
-static csrec_status tree_transform(int levels, int64_t n, const uint64_t *rows, const double *r,
-                                   bool all_levels, int64_t capacity, csrec_product *products,
-                                   int64_t *found) {
-    csrec_tree tree;
-    csrec_status status = csrec_tree_create(levels, n, rows, CSREC_COLUMNS_PAPER, &tree);
-    if (status) return status;
-    double *sums = malloc((size_t)n * sizeof *sums);
-    status = sums ? csrec_tree_sums(&tree, r, sums) : CSREC_MEMORY;
-    if (!status) {
-        *found = csrec_tree_products(&tree, r, sums, all_levels, NULL);
-        if (*found <= capacity) csrec_tree_products(&tree, r, sums, all_levels, products);
-    }
-    free(sums);
-    csrec_tree_clear(&tree);
-    return status;
-}
-
-static bool rows_usable(int levels, int64_t n, const uint64_t *rows, const double *r) {
-    if (levels < 0 || levels > 62 || n < 1 || (uint64_t)n > UINT64_C(1) << levels) return false;
-    for (int64_t j = 0; j < n; j++)
-        if (!isfinite(r[j]) || (j && rows[j] <= rows[j - 1])) return false;
-    return rows[n - 1] < UINT64_C(1) << levels;
-}
-
-csrec_status csrec_haar_transform(int levels, int64_t n, const uint64_t *rows, const double *r,
-                                  csrec_transform_method method, int64_t capacity,
-                                  csrec_product *products, int64_t *found) {
-    if (!rows_usable(levels, n, rows, r)) return CSREC_ARGUMENT;
-    switch (method) {
-    case CSREC_TRANSFORM_LEVELS:
-        return csrec_haar_levels(levels, n, rows, r, capacity, products, found);
-    case CSREC_TRANSFORM_TREE:
-        return tree_transform(levels, n, rows, r, true, capacity, products, found);
-    case CSREC_TRANSFORM_DISTINCT:
-        return tree_transform(levels, n, rows, r, false, capacity, products, found);
-    }
-    return CSREC_ARGUMENT;
 }
