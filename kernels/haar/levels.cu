@@ -30,9 +30,7 @@ static __global__ void reduce(level_entries e, int levels, int n, csrec_product 
 }
 
 struct level_run {
-    level_entries e;
-    uint64_t *rows;
-    double *r;
+    level_arrays a;
     int64_t *kept;
     csrec_product *products, *chosen;
     void *temporary;
@@ -41,14 +39,9 @@ struct level_run {
 };
 
 static void lay_out(level_run *run) {
-    int64_t n = run->e.n;
+    int64_t n = run->a.e.n;
     csrec_cuda_block *b = &run->block;
-    run->rows = (uint64_t *)csrec_cuda_block_take(b, n, sizeof *run->rows);
-    run->r = (double *)csrec_cuda_block_take(b, n, sizeof *run->r);
-    run->e.rows = run->rows;
-    run->e.add = (double *)csrec_cuda_block_take(b, n, sizeof *run->e.add);
-    run->e.size = (int64_t *)csrec_cuda_block_take(b, n, sizeof *run->e.size);
-    run->e.end = (int64_t *)csrec_cuda_block_take(b, n, sizeof *run->e.end);
+    take_arrays(b, &run->a);
     run->products = (csrec_product *)csrec_cuda_block_take(b, n, sizeof *run->products);
     run->chosen = (csrec_product *)csrec_cuda_block_take(b, n, sizeof *run->chosen);
     run->kept = (int64_t *)csrec_cuda_block_take(b, 1, sizeof *run->kept);
@@ -57,26 +50,24 @@ static void lay_out(level_run *run) {
 
 static csrec_status begin(level_run *run, const uint64_t *rows, const double *r,
                           csrec_error *error) {
-    size_t n = (size_t)run->e.n;
-    csrec_status status = csrec_shim_keep(NULL, &run->bytes, run->e.n, NULL, NULL, NULL, error);
+    csrec_status status = csrec_shim_keep(NULL, &run->bytes, run->a.e.n, NULL, NULL, NULL, error);
     if (status) return status;
     lay_out(run);
     status = csrec_cuda_block_create(&run->block, "the transform by levels", error);
     if (status) return status;
     lay_out(run);
-    status = csrec_cuda_copy(run->rows, rows, n * sizeof *rows, error);
-    return status ? status : csrec_cuda_copy(run->r, r, n * sizeof *r, error);
+    return fill_arrays(&run->a, rows, r, error);
 }
 
 /* All levels from fine to coarse; the products of a level go before those of the level before.
  * products NULL: counts them. */
 static csrec_status list_levels(level_run *run, int levels, csrec_product *products, int64_t total,
                                 int64_t *found, csrec_error *error) {
-    const level_entries e = run->e;
+    const level_entries e = run->a.e;
     const unsigned blocks = csrec_cuda_blocks(e.n, THREADS);
     int64_t place = total;
     *found = 1;
-    start<<<blocks, THREADS>>>(e, run->r);
+    start<<<blocks, THREADS>>>(e, run->a.r);
     csrec_status status = csrec_cuda_launched("start", error);
     for (int n = 1; n <= levels && !status; n++) {
         int64_t kept = 0;
@@ -109,7 +100,7 @@ csrec_status csrec_cuda_levels(int levels, int64_t n, const uint64_t *rows, cons
                                int64_t capacity, csrec_product *products, int64_t *found,
                                csrec_error *error) {
     level_run run = {};
-    run.e.n = n;
+    run.a.e.n = n;
     int64_t total = 0;
     csrec_status status = begin(&run, rows, r, error);
     if (!status) status = list_levels(&run, levels, NULL, 0, &total, error);

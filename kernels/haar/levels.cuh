@@ -11,7 +11,7 @@
 #ifndef CSREC_KERNELS_HAAR_LEVELS_CUH
 #define CSREC_KERNELS_HAAR_LEVELS_CUH
 
-#include <stdint.h>
+#include "kernels/device/device.h"
 
 struct level_entries {
     int64_t n;
@@ -44,6 +44,30 @@ static __device__ inline bool reduce_entry(const level_entries &e, int64_t k, in
         e.end[k] = e.end[right];
     }
     return true;
+}
+
+/* What every transform needs on the device. */
+struct level_arrays {
+    level_entries e; /* n is set before the others are taken */
+    uint64_t *rows;
+    double *r;
+};
+
+static inline void take_arrays(csrec_cuda_block *b, level_arrays *a) {
+    int64_t n = a->e.n;
+    a->rows = (uint64_t *)csrec_cuda_block_take(b, n, sizeof *a->rows);
+    a->r = (double *)csrec_cuda_block_take(b, n, sizeof *a->r);
+    a->e.rows = a->rows;
+    a->e.add = (double *)csrec_cuda_block_take(b, n, sizeof *a->e.add);
+    a->e.size = (int64_t *)csrec_cuda_block_take(b, n, sizeof *a->e.size);
+    a->e.end = (int64_t *)csrec_cuda_block_take(b, n, sizeof *a->e.end);
+}
+
+static inline csrec_status fill_arrays(const level_arrays *a, const uint64_t *rows, const double *r,
+                                       csrec_error *error) {
+    size_t bytes = (size_t)a->e.n * sizeof *r;
+    csrec_status status = csrec_cuda_copy(a->rows, rows, bytes, error);
+    return status ? status : csrec_cuda_copy(a->r, r, bytes, error);
 }
 
 #endif

@@ -62,9 +62,7 @@ static __global__ void update(level_entries e, csrec_reference_pick pick, double
 struct engine {
     int levels;
     bool one_sided;
-    uint64_t *rows;
-    double *r;
-    level_entries e;
+    level_arrays a;
     candidates best;
     void *temporary;
     size_t bytes;
@@ -72,14 +70,9 @@ struct engine {
 };
 
 static void lay_out(engine *g) {
-    int64_t n = g->e.n;
+    int64_t n = g->a.e.n;
     csrec_cuda_block *b = &g->block;
-    g->rows = (uint64_t *)csrec_cuda_block_take(b, n, sizeof *g->rows);
-    g->r = (double *)csrec_cuda_block_take(b, n, sizeof *g->r);
-    g->e.rows = g->rows;
-    g->e.add = (double *)csrec_cuda_block_take(b, n, sizeof *g->e.add);
-    g->e.size = (int64_t *)csrec_cuda_block_take(b, n, sizeof *g->e.size);
-    g->e.end = (int64_t *)csrec_cuda_block_take(b, n, sizeof *g->e.end);
+    take_arrays(b, &g->a);
     g->best.key = (int64_t *)csrec_cuda_block_take(b, n, sizeof *g->best.key);
     g->best.pick = (csrec_reference_pick *)csrec_cuda_block_take(b, n, sizeof *g->best.pick);
     g->temporary = csrec_cuda_block_take(b, (int64_t)g->bytes, 1);
@@ -94,18 +87,16 @@ static void device_destroy(void *state) {
 static csrec_status device_create(const csrec_tree *tree, const double *r, void **state) {
     engine *g = (engine *)calloc(1, sizeof *g);
     if (!g) return CSREC_MEMORY;
-    size_t n = (size_t)tree->n;
     g->levels = tree->levels;
     g->one_sided = tree->one_sided;
-    g->e.n = tree->n;
-    g->bytes = n / 4 + (1 << 20); /* more than a maximum takes */
+    g->a.e.n = tree->n;
+    g->bytes = (size_t)tree->n / 4 + (1 << 20); /* more than a maximum takes */
     lay_out(g);
     csrec_status status = csrec_cuda_block_create(&g->block, "the reference pursuit", NULL);
     if (!status) {
         lay_out(g);
-        status = csrec_cuda_copy(g->rows, tree->rows, n * sizeof *g->rows, NULL);
+        status = fill_arrays(&g->a, tree->rows, r, NULL);
     }
-    if (!status) status = csrec_cuda_copy(g->r, r, n * sizeof *g->r, NULL);
     if (status)
         device_destroy(g);
     else
@@ -117,26 +108,27 @@ static csrec_status device_create(const csrec_tree *tree, const double *r, void 
  * column. */
 static csrec_status device_find(void *state, csrec_reference_pick *pick) {
     engine *g = (engine *)state;
-    const unsigned blocks = csrec_cuda_blocks(g->e.n, THREADS);
+    const unsigned blocks = csrec_cuda_blocks(g->a.e.n, THREADS);
     int64_t place = 0;
-    start<<<blocks, THREADS>>>(g->e, g->r, g->best);
+    start<<<blocks, THREADS>>>(g->a.e, g->a.r, g->best);
     for (int n = 1; n <= g->levels; n++)
-        reduce<<<blocks, THREADS>>>(g->e, n, g->one_sided, g->best);
-    column_0<<<1, 1>>>(g->e, g->best);
+        reduce<<<blocks, THREADS>>>(g->a.e, n, g->one_sided, g->best);
+    column_0<<<1, 1>>>(g->a.e, g->best);
     csrec_status status = csrec_cuda_launched("the reference pursuit", NULL);
-    if (!status) status = csrec_shim_max(g->temporary, g->bytes, g->e.n, g->best.key, &place, NULL);
+    if (!status)
+        status = csrec_shim_max(g->temporary, g->bytes, g->a.e.n, g->best.key, &place, NULL);
     return status ? status : csrec_cuda_copy(pick, g->best.pick + place, sizeof *pick, NULL);
 }
 
 static csrec_status device_subtract(void *state, const csrec_reference_pick *pick, double d) {
     engine *g = (engine *)state;
-    update<<<csrec_cuda_blocks(g->e.n, THREADS), THREADS>>>(g->e, *pick, d, g->r);
+    update<<<csrec_cuda_blocks(g->a.e.n, THREADS), THREADS>>>(g->a.e, *pick, d, g->a.r);
     return csrec_cuda_launched("the reference pursuit", NULL);
 }
 
 static csrec_status device_residual(const void *state, double *r) {
     const engine *g = (const engine *)state;
-    return csrec_cuda_copy(r, g->r, (size_t)g->e.n * sizeof *r, NULL);
+    return csrec_cuda_copy(r, g->a.r, (size_t)g->a.e.n * sizeof *r, NULL);
 }
 
 static const csrec_reference_engine device = {device_create, device_destroy, device_find,

@@ -7,6 +7,10 @@
 
 #include "kernels/method/grids/grid_rows.cuh"
 
+extern "C" {
+#include "haar/atoms.h"
+}
+
 enum { THREADS = 256, LEVELS_MAX = 40 };
 
 typedef struct fill_memory {
@@ -61,19 +65,6 @@ static csrec_status upload(const fill_memory *m, const csrec_atoms *atoms, csrec
     return status ? status : csrec_cuda_copy(m->count, atoms->count, bytes, error);
 }
 
-/* First atom from `begin` on whose column is at least `column`. */
-static int64_t lower_bound(const csrec_atoms *atoms, int64_t begin, uint64_t column) {
-    int64_t end = atoms->n;
-    while (begin < end) {
-        int64_t middle = begin + (end - begin) / 2;
-        if (atoms->column[middle] < column)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
 static csrec_status descend(const fill_memory *m, int levels, const csrec_atoms *atoms,
                             csrec_error *error) {
     int64_t at = atoms->n > 0 && atoms->column[0] == 0;
@@ -84,7 +75,7 @@ static csrec_status descend(const fill_memory *m, int levels, const csrec_atoms 
         const double *from = m->value[level % 2];
         double2 *to = (double2 *)m->value[(level - 1) % 2];
         halve<<<csrec_cuda_blocks(blocks, THREADS), THREADS>>>(blocks, from, to);
-        int64_t end = lower_bound(atoms, at, (uint64_t)blocks * 2);
+        int64_t end = csrec_atoms_bound(atoms, at, atoms->n, (uint64_t)blocks * 2);
         if (end > at)
             add_atoms<<<csrec_cuda_blocks(end - at, THREADS), THREADS>>>(
                 end - at, m->column + at, m->coefficient + at, m->count + at, (uint64_t)blocks,
