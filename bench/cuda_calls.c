@@ -232,7 +232,7 @@ typedef struct recovery {
 static void run_recovery(const char *backend, void *with) {
     recovery *r = with;
     csrec_recover_options options;
-    csrec_recover_defaults(&r->m, &options);
+    csrec_recover_defaults(&options);
     options.solve.solver = r->solver;
     options.solve.stop.atoms = ITERATIONS;
     options.basis = r->basis;

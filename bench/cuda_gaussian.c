@@ -62,7 +62,7 @@ static stages run(scene *s, const char *backend, double effort, int repeats) {
     for (int repeat = 0; repeat < repeats; repeat++) {
         stages now = {.begin = bench_seconds()};
         csrec_recover_options options;
-        csrec_recover_defaults(&s->m, &options);
+        csrec_recover_defaults(&options);
         options.solve.solver = "gaussian";
         options.solve.settings = &set;
         options.solve.n_settings = 1;

@@ -39,7 +39,7 @@ static double seconds_of(int engine, const csrec_measurement *m,
         csrec_recover_report report = {0};
         double start = bench_seconds();
         csrec_status status =
-            engine < 0 ? csrec_recover_grids(m, options, signal, NULL, &report, &error)
+            engine < 0 ? csrec_recover(m, options, signal, NULL, &report, &error)
                        : csrec_cuda_recover_grids_by((csrec_cuda_grids_engine)engine, m, options,
                                                      signal, NULL, &report, &error);
         double seconds = bench_seconds() - start;
@@ -52,8 +52,9 @@ static double seconds_of(int engine, const csrec_measurement *m,
 
 static csrec_recover_options options_of(const csrec_measurement *m, int64_t grids) {
     csrec_recover_options options;
-    csrec_recover_defaults(m, &options);
+    csrec_recover_defaults(&options);
     options.shifts = grids;
+    options.backend = "cpu";
     options.solve.stop = (csrec_stop){.atoms = m->n / 4};
     return options;
 }

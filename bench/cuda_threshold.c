@@ -47,7 +47,7 @@ static double loop_ms(const csrec_measurement *m, int64_t side, const double *st
 
 static double recover_ms(const csrec_measurement *m, const char *backend, double *signal) {
     csrec_recover_options options;
-    csrec_recover_defaults(m, &options);
+    csrec_recover_defaults(&options);
     options.basis = "dct";
     options.backend = backend;
     double least = INFINITY;

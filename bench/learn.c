@@ -223,7 +223,7 @@ static double recover_psnr(const csrec_measurement *m, const csrec_model *model,
                            const double *truth, double *signal) {
     csrec_recover_options o;
     csrec_error error;
-    csrec_recover_defaults(m, &o);
+    csrec_recover_defaults(&o);
     o.model = model;
     o.basis = basis;
     bench_check(csrec_recover(m, &o, signal, NULL, NULL, &error), error.text);

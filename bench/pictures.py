@@ -132,7 +132,7 @@ SLOW = ("biharmonic (scikit-image)",)
 OURS = {"csrecover --shifts 1 --columns paper": ["--shifts", "1", "--columns", "paper"],
         "csrecover --shifts 1 --columns two-sided": ["--shifts", "1", "--columns", "two-sided"],
         "csrecover --shifts 16": ["--shifts", "16"],
-        "csrecover (default: adaptive grids)": [],
+        "csrecover --method adaptive": ["--method", "adaptive"],
         "csrecover --quality fast": ["--quality", "fast"],
         "csrecover --quality balanced": ["--quality", "balanced"],
         "csrecover --solver gaussian --set effort=0":

@@ -11,7 +11,7 @@
 
 typedef struct way {
     const char *name, *solver, *basis;
-    int64_t shifts; /* -1: the default */
+    int64_t shifts;
     bool mean;
 } way;
 
@@ -20,16 +20,16 @@ static const way ways[] = {
     {"plain grid, omp", "omp", NULL, 1, false},
     {"grids", "mp", NULL, 8, false},
     {"adaptive grids", NULL, NULL, 0, false},
-    {"dct, threshold", "threshold", "dct", -1, false},
-    {"dct, threshold, mean", "threshold", "dct", -1, true},
-    {"dct, fista", "fista", "dct", -1, false},
-    {"dct, iht", "iht", "dct", -1, false},
-    {"dct, cosamp", "cosamp", "dct", -1, false},
-    {"dct, omp", "omp", "dct", -1, false},
-    {"wavelet, threshold", "threshold", "wavelet", -1, false},
-    {"wavelet, fista", "fista", "wavelet", -1, false},
-    {"gaussian", "gaussian", NULL, -1, false},
-    {"gmm", "gmm", NULL, -1, false},
+    {"dct, threshold", "threshold", "dct", 0, false},
+    {"dct, threshold, mean", "threshold", "dct", 0, true},
+    {"dct, fista", "fista", "dct", 0, false},
+    {"dct, iht", "iht", "dct", 0, false},
+    {"dct, cosamp", "cosamp", "dct", 0, false},
+    {"dct, omp", "omp", "dct", 0, false},
+    {"wavelet, threshold", "threshold", "wavelet", 0, false},
+    {"wavelet, fista", "fista", "wavelet", 0, false},
+    {"gaussian", "gaussian", NULL, 0, false},
+    {"gmm", "gmm", NULL, 0, false},
 };
 
 typedef struct listener {
@@ -92,11 +92,12 @@ static void recover(const csrec_measurement *m, const way *w, double seconds, do
     csrec_recover_options o;
     csrec_error error;
     listener l = begin(seconds);
-    csrec_recover_defaults(m, &o);
+    csrec_recover_defaults(&o);
     o.solve.solver = w->solver;
     o.basis = w->basis;
     o.mean = w->mean;
-    if (w->shifts >= 0) o.shifts = w->shifts;
+    o.shifts = w->shifts;
+    if (!w->solver) o.method = "adaptive";
     o.threads = 1;
     o.backend = "cpu";
     o.solve.progress = listen;

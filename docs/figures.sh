@@ -39,7 +39,7 @@ methods() {
     for method in nearest linear; do
         interpolate "$method" "$work/small.npz" "$work/m-$method.png"
     done
-    csrecover "$work/small.npz" -o "$work/m-haar.png" --quiet
+    csrecover "$work/small.npz" -o "$work/m-haar.png" --quiet --method adaptive
     csrecover "$work/small.npz" -o "$work/m-dct.png" --quiet --basis dct
     csrecover "$work/small.npz" -o "$work/m-gmm.png" --quiet --solver gmm
     csrecover "$work/small.npz" -o "$work/m-gaussian.png" --quiet --solver gaussian

@@ -24,11 +24,11 @@ static const char *table_name(bool solvers, int i) {
 }
 
 static void choose_method(fuzz_bytes *bytes, const csrec_measurement *measurement,
-                          fuzz_choice *choice, int *basis, int *solver) {
+                          fuzz_choice *choice, int *basis, int *solver, int *method) {
     csrec_recover_options *o = &choice->options;
     int presets = 0;
     while (csrec_recover_preset(presets, measurement, NULL)) presets++;
-    csrec_recover_defaults(measurement, o);
+    csrec_recover_defaults(o);
     int preset = (int)fuzz_below(bytes, (unsigned)presets + 1) - 1;
     if (preset >= 0) csrec_recover_preset(preset, measurement, o);
     *basis = (int)fuzz_below(bytes, (unsigned)table_length(false) + 1) - 1;
@@ -38,8 +38,13 @@ static void choose_method(fuzz_bytes *bytes, const csrec_measurement *measuremen
     static const int64_t shifts[] = {-1, 1, 0, 2, 3, 5};
     int64_t shift = shifts[fuzz_below(bytes, 6)];
     if (shift >= 0) o->shifts = shift;
-    o->order = (csrec_order)fuzz_below(bytes, CSREC_ORDER_RASTER + 1);
-    o->columns = fuzz_below(bytes, 2) ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED;
+    o->order = (csrec_order)((int)fuzz_below(bytes, CSREC_ORDER_RASTER + 2) - 1);
+    o->columns = (csrec_columns)((int)fuzz_below(bytes, CSREC_COLUMNS_TWO_SIDED + 2) - 1);
+    csrec_method row;
+    int methods = 0;
+    while (csrec_method_info(methods, &row)) methods++;
+    *method = (int)fuzz_below(bytes, (unsigned)methods + 1) - 1;
+    if (csrec_method_info(*method, &row)) o->method = row.name;
 }
 
 /* An end of the range, the default, something between, or any number. */
@@ -62,15 +67,16 @@ static double parameter_value(fuzz_bytes *bytes, const csrec_param *param) {
     }
 }
 
-static void choose_settings(fuzz_bytes *bytes, fuzz_choice *choice, int basis, int solver) {
+static void choose_settings(fuzz_bytes *bytes, fuzz_choice *choice, const int row[3]) {
+    const csrec_param *(*const tables[3])(int, int) = {csrec_operator_param, csrec_solver_param,
+                                                       csrec_method_param};
     int n = (int)fuzz_below(bytes, FUZZ_SETTINGS + 1), made = 0;
     for (int i = 0; i < n; i++) {
-        const csrec_param *(*table)(int, int) =
-            fuzz_below(bytes, 2) ? csrec_operator_param : csrec_solver_param;
-        int row = table == csrec_operator_param ? basis : solver, length = 0;
-        while (table(row, length)) length++;
+        int table = (int)fuzz_below(bytes, 3), length = 0;
+        while (tables[table](row[table], length)) length++;
         if (!length) continue;
-        const csrec_param *param = table(row, (int)fuzz_below(bytes, (unsigned)length));
+        const csrec_param *param =
+            tables[table](row[table], (int)fuzz_below(bytes, (unsigned)length));
         choice->settings[made++] = (csrec_setting){param->name, parameter_value(bytes, param)};
     }
     if (!made) return;
@@ -88,10 +94,10 @@ static void choose_stop(fuzz_bytes *bytes, csrec_stop *stop) {
 }
 
 void fuzz_choose(fuzz_bytes *bytes, const csrec_measurement *measurement, fuzz_choice *choice) {
-    int basis, solver;
+    int row[3]; /* basis, solver, method */
     *choice = (fuzz_choice){0};
     csrec_recover_options *o = &choice->options;
-    choose_method(bytes, measurement, choice, &basis, &solver);
+    choose_method(bytes, measurement, choice, &row[0], &row[1], &row[2]);
     unsigned atoms = fuzz_below(bytes, 4);
     choice->atoms = atoms & 1;
     choice->no_signal = atoms == 3;
@@ -99,7 +105,7 @@ void fuzz_choose(fuzz_bytes *bytes, const csrec_measurement *measurement, fuzz_c
     choice->history = history & 1;
     choice->truth = history & 2;
     choose_stop(bytes, &o->solve.stop);
-    choose_settings(bytes, choice, basis, solver);
+    choose_settings(bytes, choice, row);
     o->threads = fuzz_below(bytes, 8) == 1 ? 2 : 1;
     o->seed = fuzz_below(bytes, 256);
     o->mean = fuzz_below(bytes, 4) == 1 ? !o->mean : o->mean;

@@ -14,8 +14,8 @@ enum { SETTINGS = 2, NAME = 96 };
 /* One way: options but for what belongs to a measurement. */
 typedef struct way {
     char name[2 * NAME];
-    const char *preset, *solver, *basis, *model; /* model: its kind */
-    int64_t shifts;                              /* below 0: as the defaults have it */
+    const char *preset, *method, *solver, *basis, *model; /* model: its kind */
+    int64_t shifts;
     csrec_order order;
     csrec_columns columns;
     csrec_setting settings[SETTINGS];
@@ -153,7 +153,7 @@ static double scaled(const run *r, double v) {
 
 static void set_options(const way *w, const problem *p, const run *r, csrec_setting *settings,
                         csrec_recover_options *o) {
-    csrec_recover_defaults(&p->m, o);
+    csrec_recover_defaults(o);
     for (int i = 0; w->preset && csrec_recover_preset(i, NULL, NULL); i++)
         if (strcmp(csrec_recover_preset(i, NULL, NULL), w->preset) == 0)
             csrec_recover_preset(i, &p->m, o);
@@ -165,7 +165,8 @@ static void set_options(const way *w, const problem *p, const run *r, csrec_sett
     o->columns = w->columns;
     o->basis = w->basis;
     o->solve.solver = w->solver;
-    if (w->shifts >= 0) o->shifts = w->shifts;
+    o->shifts = w->shifts;
+    o->method = w->method;
     for (int i = 0; i < w->n_settings; i++) {
         settings[i] = w->settings[i];
         bool length =

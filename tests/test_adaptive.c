@@ -46,8 +46,8 @@ static void clear(picture *p) {
 
 static double *recover(const picture *p, int threads, csrec_recover_report *report) {
     csrec_recover_options options;
-    csrec_recover_defaults(&p->m, &options);
-    assert_int_equal(options.shifts, 0);
+    csrec_recover_defaults(&options);
+    options.method = "adaptive";
     options.threads = threads;
     options.seed = 7;
     double *signal = malloc((size_t)(p->entries * p->m.channels) * sizeof *signal);
@@ -114,7 +114,7 @@ static void samples_are_kept_and_threads_do_not_matter(void **state) {
     size_t bytes = (size_t)(p.entries * p.m.channels) * sizeof(double);
     csrec_recover_report report;
     double *one = recover(&p, 1, &report);
-    assert_int_equal(report.outcome, CSREC_CONVERGED);
+    assert_int_equal(report.outcome, CSREC_DONE);
     assert_true(report.pursuits > 0 && report.iterations > report.pursuits);
     for (int64_t i = 0; i < p.m.n; i++)
         for (int64_t c = 0; c < 2; c++) assert_true(one[p.m.index[i] * 2 + c] == p.m.y[i * 2 + c]);
@@ -251,7 +251,8 @@ static void interruption_delivers_the_best_so_far(void **state) {
             patience limit = {.most = limits[k]};
             csrec_recover_options options;
             csrec_recover_report report;
-            csrec_recover_defaults(&p.m, &options);
+            csrec_recover_defaults(&options);
+            options.method = "adaptive";
             options.threads = threads;
             options.solve.progress = stop_after;
             options.solve.context = &limit;
@@ -273,7 +274,8 @@ static void options_of_plain_grids_are_refused(void **state) {
     csrec_error error;
     csrec_recover_options options;
     for (int k = 0; k < 6; k++) {
-        csrec_recover_defaults(&p.m, &options);
+        csrec_recover_defaults(&options);
+        options.method = "adaptive";
         if (k == 0) options.solve.stop.epsilon = 0.1;
         if (k == 1) options.solve.stop.atoms = 5;
         if (k == 2) options.solve.stop.min_coefficient = 0.1;
@@ -281,14 +283,13 @@ static void options_of_plain_grids_are_refused(void **state) {
         if (k == 4) options.columns = CSREC_COLUMNS_PAPER;
         if (k == 5) options.order = CSREC_ORDER_HILBERT;
         assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-        assert_non_null(strstr(error.text, "--shifts 64"));
+        assert_non_null(strstr(error.text, "grids"));
     }
     p.m.shape = (csrec_shape){1, {64}};
-    csrec_recover_defaults(&p.m, &options);
-    assert_int_equal(options.shifts, 1);
-    options.shifts = 0;
+    csrec_recover_defaults(&options);
+    options.method = "adaptive";
     assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    assert_non_null(strstr(error.text, "--shifts 1"));
+    assert_non_null(strstr(error.text, "two axes"));
     clear(&p);
 }
 

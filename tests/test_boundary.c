@@ -13,7 +13,7 @@ static int n_ways;
 static way *add_way(const char *what, const char *detail) {
     assert_true(n_ways < WAYS_MOST);
     way *w = &ways[n_ways++];
-    *w = (way){.shifts = -1, .columns = CSREC_COLUMNS_TWO_SIDED};
+    *w = (way){.order = CSREC_ORDER_UNSET, .columns = CSREC_COLUMNS_UNSET};
     snprintf(w->name, sizeof w->name, "%s %s", what, detail ? detail : "");
     return w;
 }
@@ -27,7 +27,7 @@ static void add_pursuits(void) {
             w->shifts = 1;
         }
     add_way("grids", "3")->shifts = 3;
-    add_way("adaptive", "grids")->shifts = 0;
+    add_way("adaptive", "grids")->method = "adaptive";
 }
 
 /* Every solver on the Haar matrix and on every basis; conv alone needs a model. */
@@ -130,9 +130,12 @@ static bool picks_columns(const way *w, const problem *p) {
     csrec_setting settings[SETTINGS];
     const run plain = {.factor = 1.0};
     set_options(w, p, &plain, settings, &o);
-    bool picks = !o.solve.solver && !o.basis && !o.model && o.shifts > 0;
-    for (size_t i = 0; o.solve.solver && i < sizeof solvers / sizeof *solvers; i++)
-        picks = picks || strcmp(o.solve.solver, solvers[i]) == 0;
+    csrec_plan plan;
+    if (csrec_recover_plan(&p->m, &o, false, &plan, NULL)) return false;
+    const char *solver = plan.options.solve.solver;
+    bool picks = false;
+    for (size_t i = 0; solver && i < sizeof solvers / sizeof *solvers; i++)
+        picks = picks || strcmp(solver, solvers[i]) == 0;
     return picks;
 }
 

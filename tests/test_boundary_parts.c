@@ -51,7 +51,7 @@ static void samples_beyond_a_model_are_refused(void **state) {
     for (int k = 0; k < 2; k++) {
         p.model = make_model(&p, kinds[k], true);
         for (int f = 0; f < 6; f++) {
-            way w = {.model = kinds[k], .shifts = -1};
+            way w = {.model = kinds[k], .order = CSREC_ORDER_UNSET, .columns = CSREC_COLUMNS_UNSET};
             run r = {.factor = factors[f]};
             snprintf(w.name, sizeof w.name, "%s, black 0, white 1", kinds[k]);
             recover(&w, &p, &r);
@@ -73,7 +73,10 @@ static void large_filters_end(void **state) {
     for (int a = 0; a < 4; a++) {
         p.model = make_conv(amplitudes[a]);
         for (int s = 0; csrec_solver_info(s, &solver, &brief, &source); s++) {
-            way w = {.model = "conv", .solver = solver, .shifts = -1};
+            way w = {.model = "conv",
+                     .solver = solver,
+                     .order = CSREC_ORDER_UNSET,
+                     .columns = CSREC_COLUMNS_UNSET};
             run r = {.factor = 1.0};
             snprintf(w.name, sizeof w.name, "amplitudes %g, %s", amplitudes[a], solver);
             recover(&w, &p, &r);

@@ -272,7 +272,7 @@ static void recovery_with_the_filters_that_made_it(void **state) {
     csrec_recover_options o;
     csrec_recover_report report;
     csrec_setting settings[] = {{"base", 0.0}, {"lambda", 0.01}};
-    csrec_recover_defaults(&m, &o);
+    csrec_recover_defaults(&o);
     o.model = model;
     o.basis = "conv";
     o.solve.stop.atoms = 300;

@@ -4,9 +4,8 @@
 
 #include "kernels/method/adaptive/engine.h"
 #include "device.h"
-#include "method/adaptive/adaptive.h"
+#include "method.h"
 #include "method/adaptive/recipe.h"
-#include "method/tones.h"
 
 static uint64_t seed;
 
@@ -53,11 +52,10 @@ static found recover(const csrec_measurement *m, const csrec_recover_options *op
                      const csrec_adaptive_device *device) {
     found f = {.signal = malloc((size_t)values_of(m) * sizeof(double))};
     csrec_error error = {{0}};
-    csrec_whole whole;
-    assert_ok(csrec_whole_of(m, &whole, NULL));
-    if (csrec_recover_adaptive(m, &whole, options, device, f.signal, &f.report, &error))
+    const csrec_backend there = {.name = "device", .adaptive = device};
+    if (run_method(&csrec_method_adaptive, device ? &there : &csrec_backend_cpu, m, options,
+                   f.signal, NULL, &f.report, &error))
         fail_msg("%s", error.text);
-    csrec_whole_clear(&whole);
     return f;
 }
 
@@ -82,9 +80,10 @@ static void compare(const csrec_measurement *m, const csrec_recover_options *opt
     free(device.signal);
 }
 
-static csrec_recover_options draw_options(const csrec_measurement *m) {
+static csrec_recover_options draw_options(void) {
     csrec_recover_options options;
-    csrec_recover_defaults(m, &options);
+    csrec_recover_defaults(&options);
+    options.method = "adaptive";
     options.seed = check_next(&seed);
     options.threads = 2;
     return options;
@@ -94,7 +93,7 @@ static void compare_any(int64_t most) {
     double rate = check_uniform(&seed) * check_uniform(&seed);
     csrec_measurement m = draw(1 + check_below(&seed, most), 1 + check_below(&seed, most),
                                check_below(&seed, 3) ? 1 : 3, rate, check_below(&seed, 3) ? 0 : 5);
-    csrec_recover_options options = draw_options(&m);
+    csrec_recover_options options = draw_options();
     compare(&m, &options);
     drop(&m);
 }
@@ -120,7 +119,7 @@ static void extremes(void **state) {
         double rate = k / 4 == 0 ? 0.0 : k / 4 == 1 ? 1.0 : 0.5;
         csrec_measurement m = draw(sizes[k % 4][0], sizes[k % 4][1], 1, rate, 0.0);
         for (int64_t i = 0; k / 4 == 2 && i < m.n; i++) m.y[i] = 7.0;
-        csrec_recover_options options = draw_options(&m);
+        csrec_recover_options options = draw_options();
         compare(&m, &options);
         drop(&m);
     }
@@ -146,7 +145,7 @@ static void interruption(void **state) {
                      classes ? pass * CSREC_CLASS_GRIDS
                              : (pass - CSREC_CLASS_PASSES) * CSREC_FEATURE_GRIDS};
         csrec_measurement m = draw(20, 30, 1, 0.3, 0.0);
-        csrec_recover_options options = draw_options(&m);
+        csrec_recover_options options = draw_options();
         options.solve.progress = stops;
         options.solve.context = &when;
         found cpu = recover(&m, &options, NULL);
@@ -172,7 +171,7 @@ static void less_memory(void **state) {
     (void)state;
     if (no_device()) skip();
     csrec_measurement m = draw(180, 180, 1, 0.3, check_below(&seed, 2) ? 5.0 : 0.0);
-    csrec_recover_options options = draw_options(&m);
+    csrec_recover_options options = draw_options();
     found cpu = recover(&m, &options, NULL);
     found warm = recover(&m, &options, &csrec_cuda_adaptive_passes); /* modules are loaded */
     csrec_cuda_block ballast = {.used = free_bytes() - (24 << 20)};
@@ -192,7 +191,7 @@ static void backend_by_name(void **state) {
     (void)state;
     if (no_device()) skip();
     csrec_measurement m = draw(25, 33, 3, 0.3, 0.0);
-    csrec_recover_options options = draw_options(&m);
+    csrec_recover_options options = draw_options();
     found f[2];
     csrec_history *history[2];
     for (int k = 0; k < 2; k++) {

@@ -5,7 +5,7 @@
 #include "kernels/method/grids/engine.h"
 #include "cuda_check.h"
 #include "kernels/device/pipe.h"
-#include "recover/recover.h"
+#include "method.h"
 
 static uint64_t seed;
 
@@ -83,7 +83,8 @@ static void compare_engine(csrec_cuda_grids_engine engine, const csrec_measureme
 
 static void compare_engines(const csrec_measurement *m, const csrec_recover_options *options) {
     found cpu = found_create(m, options);
-    assert_ok(csrec_recover_grids(m, options, cpu.signal, cpu.atoms, &cpu.report, NULL));
+    assert_ok(run_method(&csrec_method_grids, &csrec_backend_cpu, m, options, cpu.signal, cpu.atoms,
+                         &cpu.report, NULL));
     compare_engine(CSREC_CUDA_GRIDS_BATCHES, m, options, &cpu);
     if (options->solve.stop.stagnation == 0.0)
         compare_engine(CSREC_CUDA_GRIDS_SEQUENTIAL, m, options, &cpu);
@@ -98,9 +99,9 @@ static csrec_shape draw_shape(void) {
     return shape;
 }
 
-static csrec_recover_options draw_options(const csrec_measurement *m, int64_t shifts) {
+static csrec_recover_options draw_options(int64_t shifts) {
     csrec_recover_options options;
-    csrec_recover_defaults(m, &options);
+    csrec_recover_defaults(&options);
     options.order = (csrec_order)check_below(&seed, 3);
     options.columns = draw_columns(&seed);
     options.shifts = shifts;
@@ -119,7 +120,7 @@ static void recovered_signals(void **state) {
     for (int k = 0; k < (brief() ? 4 : 120); k++) {
         csrec_shape shape = draw_shape();
         csrec_measurement m = draw_measurement(&shape, 1 + check_below(&seed, k % 8 ? 3 : 6), 4);
-        csrec_recover_options options = draw_options(&m, k % 2 ? 1 : 1 + check_below(&seed, 6));
+        csrec_recover_options options = draw_options(k % 2 ? 1 : 1 + check_below(&seed, 6));
         compare_engines(&m, &options);
         drop(&m);
     }
@@ -149,7 +150,7 @@ static void both_sides_of_the_switch(void **state) {
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         csrec_shape shape = {2, {cases[k].side, cases[k].side}};
         csrec_measurement m = draw_measurement(&shape, cases[k].channels, 4);
-        csrec_recover_options options = draw_options(&m, cases[k].shifts);
+        csrec_recover_options options = draw_options(cases[k].shifts);
         options.solve.stop = (csrec_stop){.atoms = m.n / 4};
         assert_int_equal(csrec_cuda_grids_choose(m.channels * options.shifts, m.n),
                          cases[k].engine);
@@ -171,7 +172,7 @@ static void automatic_backend(void **state) {
     for (int k = 0; k < 3; k++) {
         csrec_shape shape = {2, {k ? 1600 : 64, k ? 1600 : 64}};
         csrec_measurement m = draw_measurement(&shape, 1, 4);
-        csrec_recover_options options = draw_options(&m, 1);
+        csrec_recover_options options = draw_options(1);
         options.solve.stop = (csrec_stop){.atoms = 1000};
         if (k == 2) options.solve.solver = "omp";
         if (k == 2) options.solve.stop.atoms = 3;
@@ -191,7 +192,7 @@ static void atoms_alone(void **state) {
     csrec_measurement m = draw_measurement(&shape, 2, 2);
     m.shape.dim[0] = INT64_C(1) << 50;
     for (int64_t k = 0; k < m.n; k++) m.index[k] *= INT64_C(123456789);
-    csrec_recover_options options = draw_options(&m, 1);
+    csrec_recover_options options = draw_options(1);
     options.solve.stop = (csrec_stop){.atoms = 500};
     csrec_atoms atoms[3][2];
     csrec_recover_report report;
@@ -217,7 +218,7 @@ static void interruption(void **state) {
     csrec_shape shape = {2, {1400, 1400}};
     csrec_measurement m = draw_measurement(&shape, 2, 4);
     for (int64_t k = 0; k < m.n * 2; k++) m.y[k] = check_uniform(&seed);
-    csrec_recover_options options = draw_options(&m, 2);
+    csrec_recover_options options = draw_options(2);
     int calls = 0;
     options.solve.stop = (csrec_stop){0};
     options.solve.progress = stop_at_once;
@@ -258,7 +259,8 @@ static csrec_status run_within(size_t limit, csrec_cuda_grids_engine engine,
 static void within(csrec_cuda_grids_engine engine, const csrec_measurement *m,
                    const csrec_recover_options *options, size_t most, size_t surely) {
     found cpu = found_create(m, options), f = found_create(m, options);
-    assert_ok(csrec_recover_grids(m, options, cpu.signal, NULL, &cpu.report, NULL));
+    assert_ok(run_method(&csrec_method_grids, &csrec_backend_cpu, m, options, cpu.signal, NULL,
+                         &cpu.report, NULL));
     assert_ok(csrec_cuda_recover_grids_by(engine, m, options, f.signal, NULL, &f.report, NULL));
     size_t had = free_bytes(), refused = 0;
     for (size_t limit = most; limit > 4u << 20; limit = limit / 4 * 3) {
@@ -284,7 +286,7 @@ static void batches_are_cut(void **state) {
     if (no_device() || brief()) skip();
     csrec_shape shape = {2, {256, 256}};
     csrec_measurement m = draw_measurement(&shape, 3, 1);
-    csrec_recover_options options = draw_options(&m, 24);
+    csrec_recover_options options = draw_options(24);
     options.solve.stop = (csrec_stop){.atoms = 300};
     assert_int_equal(m.n, 65536);
     within(CSREC_CUDA_GRIDS_BATCHES, &m, &options, 64 << 20, 48 << 20);
@@ -297,7 +299,7 @@ static void one_signal_that_does_not_fit(void **state) {
     if (no_device() || brief()) skip();
     csrec_shape shape = {2, {512, 512}};
     csrec_measurement m = draw_measurement(&shape, 1, 1);
-    csrec_recover_options options = draw_options(&m, 1);
+    csrec_recover_options options = draw_options(1);
     options.shifts = 2; /* no atoms are asked for */
     options.solve.stop = (csrec_stop){.atoms = 300};
     within(CSREC_CUDA_GRIDS_SEQUENTIAL, &m, &options, 256 << 20, 128 << 20);

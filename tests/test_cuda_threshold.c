@@ -103,7 +103,7 @@ static void test_recovery(void **unused) {
     csrec_measurement p = random_samples(height, width, n / 4, true);
     csrec_recover_options options;
     csrec_recover_report cpu = {0}, cuda = {0};
-    csrec_recover_defaults(&p, &options);
+    csrec_recover_defaults(&options);
     options.basis = "dct";
     double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
     double *c = malloc((size_t)n * sizeof *c);
@@ -156,7 +156,7 @@ static void test_stop(void **unused) {
     csrec_measurement p = random_samples(40, 36, n / 4, true);
     csrec_recover_options options;
     csrec_recover_report report;
-    csrec_recover_defaults(&p, &options);
+    csrec_recover_defaults(&options);
     options.basis = "dct";
     options.solve.progress = stop_at_once;
     p.channels = 2;

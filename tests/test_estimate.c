@@ -63,8 +63,9 @@ typedef struct one_case {
 } one_case;
 
 static void set(const one_case *c, const csrec_measurement *m, csrec_recover_options *o) {
-    csrec_recover_defaults(m, o);
+    csrec_recover_defaults(o);
     if (c->preset) csrec_recover_preset(c->preset - 1, m, o);
+    if (!c->preset && !c->solver && !c->shifts) o->method = "adaptive";
     if (c->solver) o->solve.solver = c->solver;
     if (c->basis) o->basis = c->basis;
     if (c->setting.name) {
@@ -130,7 +131,8 @@ static peak measure(const one_case *c) {
     peak p = {0};
     csrec_measurement m = make(&c->shape, c->channels, c->rate);
     csrec_recover_options o;
-    csrec_estimate e = {0};
+    csrec_plan plan = {0};
+    const csrec_estimate *e = &plan.estimate;
     csrec_recover_report report = {0};
     int64_t entries;
     csrec_shape_count(&c->shape, &entries);
@@ -138,14 +140,14 @@ static peak measure(const one_case *c) {
     double before = status_bytes("VmRSS");
     double *signal = malloc((size_t)(entries * c->channels) * sizeof *signal);
     o.threads = 1;
-    p.status = csrec_recover_estimate(&m, &o, &e, NULL);
-    p.least = (double)e.bytes;
+    p.status = csrec_recover_plan(&m, &o, false, &plan, NULL);
+    p.least = (double)e->bytes;
     o.threads = c->threads;
-    if (!p.status) p.status = csrec_recover_estimate(&m, &o, &e, NULL);
+    if (!p.status) p.status = csrec_recover_plan(&m, &o, false, &plan, NULL);
     if (!p.status) p.status = csrec_recover(&m, &o, signal, NULL, &report, NULL);
     p.measured = status_bytes("VmHWM") - before;
-    p.estimated = (double)e.bytes;
-    p.seconds = e.seconds;
+    p.estimated = (double)e->bytes;
+    p.seconds = e->seconds;
     p.took = report.seconds_total;
     p.tiles = report.estimate.tiles;
     p.threads = report.estimate.threads;

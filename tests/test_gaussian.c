@@ -62,7 +62,7 @@ static double *recover_by(const picture *p, double effort, int threads, int64_t 
                           csrec_recover_report *report) {
     const csrec_setting set = {"effort", effort};
     csrec_recover_options options;
-    csrec_recover_defaults(&p->m, &options);
+    csrec_recover_defaults(&options);
     options.solve.solver = "gaussian";
     options.solve.settings = &set;
     options.solve.n_settings = 1;
@@ -91,7 +91,7 @@ static void check_threads(picture *p, double effort) {
     csrec_recover_report report;
     double *one = recover_by(p, effort, 1, NULL, &report);
     double *other = recover_by(p, effort, 3, NULL, NULL);
-    assert_int_equal(report.outcome, CSREC_CONVERGED);
+    assert_int_equal(report.outcome, CSREC_DONE);
     assert_memory_equal(one, other, (size_t)(p->entries * channels) * sizeof *one);
     for (int64_t i = 0; i < p->m.n; i++)
         for (int64_t c = 0; c < channels; c++)
@@ -198,7 +198,7 @@ static void what_does_not_fit_is_refused(void **state) {
     csrec_atoms atoms;
     double signal[400];
     csrec_setting wrong = {"effort", 0.5}, unknown = {"wings", 2};
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     options.solve.solver = "gaussian";
     options.solve.n_settings = 1;
     options.solve.settings = &wrong;
@@ -224,7 +224,7 @@ static void volumes_beyond_memory_are_refused(void **state) {
     csrec_error error;
     double untouched = 1.5;
     p.m.shape = (csrec_shape){3, {1024, 1024, 1024}};
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     options.solve.solver = "gaussian";
     if (csrec_memory_available() < UINT64_C(1) << 36) {
         csrec_status status = csrec_recover(&p.m, &options, &untouched, NULL, NULL, &error);

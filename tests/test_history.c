@@ -125,7 +125,7 @@ static void pursuit_on_one_grid(void **state) {
     for (int i = 0; i < 10; i++) {
         problem p = draw(1 + i % 3, i % 3 == 0 ? 800 : i % 3 == 1 ? 30 : 9, 1 + i % 3, 20.0);
         csrec_recover_options options;
-        csrec_recover_defaults(&p.m, &options);
+        csrec_recover_defaults(&options);
         options.shifts = 1;
         options.solve.solver = solvers[i % 5];
         options.solve.stop.epsilon = 0.02;
@@ -146,7 +146,7 @@ static void mean_over_grids(void **state) {
     (void)state;
     problem p = draw(2, 25, 2, 20.0);
     csrec_recover_options options;
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     options.shifts = 37; /* more than a batch */
     csrec_history *history = follow(&p, &options);
     check_steps(&p, &options, history, "grid", SHIFTS);
@@ -161,7 +161,7 @@ static void thresholding(void **state) {
     (void)state;
     problem p = draw(2, 33, 3, 20.0);
     csrec_recover_options options;
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     csrec_setting settings[] = {{"block", 8}, {"steps", 20}};
     options.basis = "dct";
     options.solve.settings = settings;
@@ -197,7 +197,8 @@ static void adaptive_passes(void **state) {
     (void)state;
     problem p = draw(2, 24, 2, 20.0);
     csrec_recover_options options;
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
+    options.method = "adaptive";
     csrec_history *history = follow(&p, &options);
     int64_t n;
     const csrec_history_step *steps = track_of(history, 0, "pass", &n);
@@ -212,7 +213,7 @@ static void rounds_of_groups(void **state) {
     (void)state;
     problem p = draw(2, 30, 1, 20.0);
     csrec_recover_options options;
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     options.solve.solver = "gaussian";
     csrec_history *history = follow(&p, &options);
     int64_t n;
@@ -281,7 +282,7 @@ static void rounds_of_a_mixture(void **state) {
         csrec_model *model = i ? draw_mixture() : NULL;
         csrec_setting settings[] = {{"rounds", 3}, {"step", 3}, {"components", 3}};
         csrec_recover_options options;
-        csrec_recover_defaults(&p.m, &options);
+        csrec_recover_defaults(&options);
         p.m.sigma = check_below(&seed, 2) ? 2.0 : 0.0;
         options.solve.solver = "gmm";
         options.solve.settings = settings;
@@ -321,7 +322,7 @@ static void iterations_with_filters(void **state) {
         csrec_model *model = model_of("conv", 1, names, &filters);
         problem p = draw(2, 20, channels, 20.0);
         csrec_recover_options options;
-        csrec_recover_defaults(&p.m, &options);
+        csrec_recover_defaults(&options);
         p.m.sigma = 1.0;
         options.model = model;
         options.solve.stop.atoms = 30;
@@ -351,7 +352,7 @@ static void components_have_no_steps(void **state) {
     for (int a = 0; a < 2; a++) ((double *)arrays[4].data)[a] = (double)p.m.shape.dim[a];
     ((double *)arrays[5].data)[0] = 1.0;
     csrec_recover_options options;
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     csrec_model *model = model_of("pca", 6, names, arrays);
     options.model = model;
     csrec_history *history = follow(&p, &options);
@@ -369,7 +370,7 @@ static void levels_are_counted(void **state) {
     csrec_recover_report report;
     csrec_atoms atoms[2];
     int64_t count[64], expected[64] = {0};
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     options.shifts = 1;
     assert_ok(csrec_history_create(NULL, 1.0, &options.history));
     assert_int_equal(csrec_history_levels(options.history, count), 0);
@@ -406,7 +407,7 @@ static void stopped_means_are_of_whole_grids(void **state) {
     double *whole = malloc((size_t)p.entries * sizeof *whole);
     csrec_recover_options options;
     csrec_recover_report report;
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     options.threads = 1;
     options.shifts = 60;
     options.solve.progress = stop_after;
@@ -427,7 +428,7 @@ static void of_one_solve_is_refused(void **state) {
     problem p = draw(1, 20, 1, 20.0);
     double room[4];
     csrec_recover_options options;
-    csrec_recover_defaults(&p.m, &options);
+    csrec_recover_defaults(&options);
     options.solve.history = room;
     options.solve.history_size = 4;
     assert_int_equal(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL), CSREC_ARGUMENT);

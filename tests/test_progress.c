@@ -13,7 +13,7 @@ enum { EDGE = 48, SHARE = 3, THREADS = 4, COUNT = 60 };
 
 typedef struct way {
     const char *name, *solver, *basis;
-    int64_t shifts; /* -1: the default */
+    int64_t shifts;
     int64_t atoms;
     bool mean;
 } way;
@@ -23,12 +23,12 @@ static const way ways[] = {
     {"mean over grids", "mp", NULL, 8, 0, false},
     {"omp on grids", "omp", NULL, 3, 20, false},
     {"adaptive grids", NULL, NULL, 0, 0, false},
-    {"dct, threshold", "threshold", "dct", -1, 0, false},
-    {"dct and adaptive grids", "threshold", "dct", -1, 0, true},
-    {"dct, fista", "fista", "dct", -1, 60, false},
-    {"wavelet, iht", "iht", "wavelet", -1, 60, false},
-    {"gaussian", "gaussian", NULL, -1, 0, false},
-    {"gmm", "gmm", NULL, -1, 0, false},
+    {"dct, threshold", "threshold", "dct", 0, 0, false},
+    {"dct and adaptive grids", "threshold", "dct", 0, 0, true},
+    {"dct, fista", "fista", "dct", 0, 60, false},
+    {"wavelet, iht", "iht", "wavelet", 0, 60, false},
+    {"gaussian", "gaussian", NULL, 0, 0, false},
+    {"gmm", "gmm", NULL, 0, 0, false},
 };
 
 enum { WAYS = sizeof ways / sizeof *ways };
@@ -67,11 +67,12 @@ static csrec_outcome run_threads(const scene *s, const way *w, int threads, doub
     csrec_recover_options o;
     csrec_recover_report report;
     csrec_error error;
-    csrec_recover_defaults(&s->m, &o);
+    csrec_recover_defaults(&o);
     o.solve.solver = w->solver;
     o.basis = w->basis;
     o.mean = w->mean;
-    if (w->shifts >= 0) o.shifts = w->shifts;
+    o.shifts = w->shifts;
+    if (!w->solver) o.method = "adaptive";
     o.solve.stop.atoms = w->atoms;
     o.threads = threads;
     o.backend = "cpu";

@@ -164,7 +164,7 @@ static void signal_is_the_mean_of_the_grids(void **state) {
         csrec_recover_report report;
         int64_t entries;
         assert_ok(csrec_shape_count(&m.shape, &entries));
-        csrec_recover_defaults(&m, &options);
+        csrec_recover_defaults(&options);
         options.shifts = 1 + check_below(&seed, 40);
         options.seed = seed;
         options.order = (csrec_order)check_below(&seed, 3);
@@ -211,7 +211,7 @@ static void interruption_delivers_the_best_so_far(void **state) {
     csrec_recover_options options;
     csrec_recover_report report;
     int calls = 0;
-    csrec_recover_defaults(&m, &options);
+    csrec_recover_defaults(&options);
     options.shifts = 1;
     options.solve.progress = stop_at_once;
     options.solve.context = &calls;
@@ -237,7 +237,7 @@ static void wrong_options_are_refused(void **state) {
     csrec_error error;
     csrec_atoms atoms;
     double *signal = calloc(4096, sizeof *signal);
-    csrec_recover_defaults(&m, &options);
+    csrec_recover_defaults(&options);
     options.shifts = -1;
     assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     options.shifts = 4;

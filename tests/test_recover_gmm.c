@@ -53,9 +53,9 @@ static void recover(const csrec_measurement *m, csrec_recover_options *o, double
     if (csrec_recover(m, o, signal, NULL, NULL, &error)) fail_msg("%s", error.text);
 }
 
-static csrec_recover_options options_of(const csrec_measurement *m, const csrec_model *model) {
+static csrec_recover_options options_of(const csrec_model *model) {
     csrec_recover_options o;
-    csrec_recover_defaults(m, &o);
+    csrec_recover_defaults(&o);
     o.model = model;
     o.solve.solver = "gmm";
     o.threads = 1; /* small pictures: threads would wait for each other */
@@ -93,7 +93,7 @@ static void reaches_the_bayes_error(void **state) {
     }
     csrec_model *model = make_model(K, P, P, 1, weights, means, C);
     csrec_measurement m = sample(SIDE, SIDE, 1, x, SIDE * SIDE / 2, sigma);
-    csrec_recover_options o = options_of(&m, model);
+    csrec_recover_options o = options_of(model);
     csrec_setting settings[] = {{"step", P}, {"rounds", 4}};
     o.solve.settings = settings;
     o.solve.n_settings = 2;
@@ -161,7 +161,7 @@ static void pictures_without_a_model(void **state) {
         make_picture(H, W, channels, x);
         int64_t n = H * W * channels;
         csrec_measurement m = sample(H, W, channels, x, H * W * 3 / 10, 0.0);
-        csrec_recover_options o = options_of(&m, NULL);
+        csrec_recover_options o = options_of(NULL);
         csrec_setting settings[] = {{"components", 8}};
         o.solve.settings = settings;
         o.solve.n_settings = 1;
@@ -229,7 +229,7 @@ static void pictures_with_a_model(void **state) {
             for (int i = 0; i < H * W * channels; i++)
                 x[i] = joint == channels ? other[i] : other[i / channels];
             csrec_measurement m = sample(H, W, channels, x, H * W / 4, 3.0);
-            csrec_recover_options o = options_of(&m, model);
+            csrec_recover_options o = options_of(model);
             o.solve.solver = NULL; /* the model says which */
             recover(&m, &o, u);
             assert_true(squared_error(H * W * channels, u, x) <
@@ -264,7 +264,7 @@ static void odd_pictures(void **state) {
                     }
                 m.n = kept;
             }
-            csrec_recover_options o = options_of(&m, NULL);
+            csrec_recover_options o = options_of(NULL);
             const csrec_setting few = {"components", 5};
             o.solve.settings = &few;
             o.solve.n_settings = 1;
@@ -288,7 +288,7 @@ static void singular_models_are_used(void **state) {
     make_picture(20, 20, 1, x);
     csrec_model *model = make_model(2, 4, 4, 1, weights, means, C);
     csrec_measurement m = sample(20, 20, 1, x, 100, 0.0);
-    csrec_recover_options o = options_of(&m, model);
+    csrec_recover_options o = options_of(model);
     recover(&m, &o, u);
     for (int i = 0; i < 400; i++) assert_true(isfinite(u[i]));
     csrec_measurement_clear(&m);
@@ -305,7 +305,7 @@ static void interruptions_keep_an_estimate(void **state) {
     double x[900], u[900];
     make_picture(30, 30, 1, x);
     csrec_measurement m = sample(30, 30, 1, x, 300, 0.0);
-    csrec_recover_options o = options_of(&m, NULL);
+    csrec_recover_options o = options_of(NULL);
     o.solve.progress = stop_later;
     for (int calls = 0; calls < 20; calls += 10) {
         int left = calls;
@@ -324,7 +324,7 @@ static void mistakes_are_refused(void **state) {
     csrec_error error;
     make_picture(20, 20, 1, x);
     csrec_measurement m = sample(20, 20, 1, x, 100, 0.0);
-    csrec_recover_options o = options_of(&m, NULL);
+    csrec_recover_options o = options_of(NULL);
     const csrec_setting wrong[] = {{"wings", 2}, {"patch", 99}, {"rounds", 1.5}, {"step", 1e308}};
     o.solve.n_settings = 1;
     for (int i = 0; i < 4; i++) {

@@ -96,7 +96,7 @@ static csrec_measurement sample(const csrec_shape *shape, const double *x, int64
 static void recover(const csrec_measurement *m, const csrec_model *model, double *signal) {
     csrec_recover_options o;
     csrec_error error;
-    csrec_recover_defaults(m, &o);
+    csrec_recover_defaults(&o);
     o.model = model;
     o.threads = 1;
     if (csrec_recover(m, &o, signal, NULL, NULL, &error)) fail_msg("%s", error.text);
@@ -288,14 +288,14 @@ static void mistakes_are_refused(void **state) {
     csrec_shape shapes[] = {{2, {7, 6}}, {1, {42}}, {3, {6, 7, 1}}};
     for (int i = 0; i < 3; i++) {
         csrec_measurement m = sample(&shapes[i], x, 5, 1.0);
-        csrec_recover_defaults(&m, &o);
+        csrec_recover_defaults(&o);
         o.model = t.model;
         assert_int_equal(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_DATA);
         assert_non_null(strstr(error.text, "array 'shape'"));
         csrec_measurement_clear(&m);
     }
     csrec_measurement m = sample(&(csrec_shape){2, {6, 7}}, x, 5, 1.0);
-    csrec_recover_defaults(&m, &o);
+    csrec_recover_defaults(&o);
     o.model = t.model;
     o.basis = "dct";
     assert_int_equal(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);

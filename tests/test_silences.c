@@ -283,7 +283,7 @@ static void check_recovery(const char *kind, int64_t edge, int least) {
         csrec_recover_report report;
         csrec_error error;
         listener l = {.stage = kind, .limit = least, .stop_at = k * (least - 1) / 3 + (k > 0)};
-        csrec_recover_defaults(&m, &o);
+        csrec_recover_defaults(&o);
         o.model = model;
         o.threads = 1;
         o.solve.progress = listen;

@@ -47,7 +47,7 @@ static void recover(uint64_t seed, const char *solver, const char *basis, int th
     for (int64_t k = 0; k < m.n; k++)
         m.y[k] = 100.0 + (double)(m.index[k] % 7 * 9) + check_uniform(&seed);
     csrec_recover_options o;
-    csrec_recover_defaults(&m, &o);
+    csrec_recover_defaults(&o);
     o.solve.solver = solver;
     o.basis = basis;
     o.threads = threads;

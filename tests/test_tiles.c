@@ -87,13 +87,13 @@ static double loss(const picture *p, const double *tiled) {
 /* Memory that is too little for the whole, by the estimate: a share of it. */
 static uint64_t memory_for_tiles(const csrec_measurement *m, csrec_recover_options *o,
                                  double share) {
-    csrec_estimate e;
+    csrec_plan plan;
     o->memory = 0;
     int threads = o->threads;
     o->threads = 1;
-    assert_ok(csrec_recover_estimate(m, o, &e, NULL));
+    assert_ok(csrec_recover_plan(m, o, false, &plan, NULL));
     o->threads = threads;
-    return (uint64_t)(share * (double)e.bytes);
+    return (uint64_t)(share * (double)plan.estimate.bytes);
 }
 
 /* Mean of |second difference| along x beside column `at`, against that of all columns. A line there
@@ -172,8 +172,9 @@ static const one_case cases[] = {
 };
 
 static void set(const one_case *c, const csrec_measurement *m, csrec_recover_options *o) {
-    csrec_recover_defaults(m, o);
+    csrec_recover_defaults(o);
     if (c->preset) csrec_recover_preset(c->preset - 1, m, o);
+    if (!c->preset && !c->solver) o->method = "adaptive";
     if (c->solver) o->solve.solver = c->solver;
     if (c->setting.name) {
         o->solve.settings = &c->setting;
@@ -222,7 +223,7 @@ static void tiles_are_as_good_as_the_whole(void **state) {
 /* Two axes halved: thresholded blocks in 4 tiles. */
 static picture small_tiles(double rate, csrec_recover_options *o) {
     picture p = make(&(csrec_shape){2, {560, 530}}, 1, 0.0, rate, 0.0);
-    csrec_recover_defaults(&p.m, o);
+    csrec_recover_defaults(o);
     csrec_recover_preset(1, &p.m, o);
     o->memory = memory_for_tiles(&p.m, o, 0.7);
     return p;
@@ -329,9 +330,8 @@ static void too_little_memory_is_refused(void **state) {
     assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
     assert_non_null(strstr(error.text, "where 1.0 MiB of memory may be used; give it more memory"));
     assert_true(p.signal[0] == 1.5);
-    o.shifts = 1; /* which knows no tiles */
-    o.basis = NULL;
-    o.solve.solver = "mp";
+    o.method = "grids"; /* which knows no tiles */
+    o.shifts = 1;
     assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
     assert_non_null(strstr(error.text, "take a preset that works in tiles"));
     clear(&p);

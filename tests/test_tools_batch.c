@@ -56,7 +56,8 @@ static void frames_share_what_they_can(void **state) {
                  {"--solver omp --shifts 2 --atoms 40", true},
                  {"--basis wavelet --set steps=10", true},
                  {"--quality fast --set steps=10", true},
-                 {"", false}};
+                 {"", true},
+                 {"--method adaptive", false}};
     char command[512];
     run_well("mkdir -p frames single && for i in 1 2 3 4; do $S gray.png -o frames/$i.npz -r 0.3 "
              "--seed 7 --pattern uniform --noise 3 || exit 1; done && $S rgb.png -o frames/x.npz "

@@ -30,7 +30,7 @@ static void little_memory_makes_tiles(void **state) {
     assert_true(number_of(text, "estimate", "tiles") == 1.0);
     assert_true(number_of(text, "estimate", "seconds") > 0.0);
     assert_true(number_of(text, "estimate", "threads") == 1.0);
-    assert_non_null(strstr(text, "\"method\": \"basis\""));
+    assert_non_null(strstr(text, "\"method\": \"frames\""));
     int given = (int)(0.8 * bytes / 1048576.0);
     snprintf(command, sizeof command,
              "$R m.npz -v -t 1 -Q balanced --memory %d --json -o tiles.png", given);

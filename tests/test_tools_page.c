@@ -165,7 +165,7 @@ static void pages_show_what_happened(void **state) {
     check_page("bare.html", 2, 2); /* no reference: no PSNR, but levels */
     run_well("$S line.npy -o l.npz -r 0.3 && $R l.npz -r line.npy --report l.html");
     check_page("l.html", 0, 4);
-    run_well("$S volume.npy -o v.npz -r 0.3 && $R v.npz -r volume.npy --report v.html");
+    run_well("$S volume.npy -o v.npz -r 0.3 && $R v.npz -s 1 -r volume.npy --report v.html");
     check_page("v.html", 4, 3);
     run_well("$S planes.npy -c -o p.npz -r 0.3 && $R p.npz -r planes.npy --report p.html");
     check_page("p.html", 4, 2);
@@ -234,7 +234,7 @@ static csrec_history *history_of(const char *scan, const char *truth, int preset
     if (preset >= 0)
         csrec_recover_preset(preset, &m, &options);
     else
-        csrec_recover_defaults(&m, &options);
+        csrec_recover_defaults(&options);
     if (preset < 0) options.shifts = shifts;
     options.history = history;
     assert_ok(csrec_recover(&m, &options, signal, NULL, NULL, NULL));

@@ -12,9 +12,10 @@ extern "C" {
 
 /* How an N-d position becomes a row of the Haar matrix. */
 typedef enum csrec_order {
-    CSREC_ORDER_MORTON,  /* interleaved bits (Z curve), axes of unequal length allowed */
-    CSREC_ORDER_HILBERT, /* Hilbert curve over the largest cube, Morton order of such cubes */
-    CSREC_ORDER_RASTER   /* flat C-order position */
+    CSREC_ORDER_UNSET = -1, /* of csrec_recover_options alone: not given */
+    CSREC_ORDER_MORTON,     /* interleaved bits (Z curve), axes of unequal length allowed */
+    CSREC_ORDER_HILBERT,    /* Hilbert curve over the largest cube, Morton order of such cubes */
+    CSREC_ORDER_RASTER      /* flat C-order position */
 } csrec_order;
 
 CSREC_API const char *csrec_order_name(csrec_order order);
@@ -37,8 +38,9 @@ CSREC_API csrec_status csrec_rows_to_index(const csrec_shape *shape, csrec_order
 
 /* Which columns of Psi count. One-sided columns have samples in one half of their block only. */
 typedef enum csrec_columns {
-    CSREC_COLUMNS_PAPER,    /* every non-zero column (Park 2015) */
-    CSREC_COLUMNS_TWO_SIDED /* columns with samples in both halves, and column 0 */
+    CSREC_COLUMNS_UNSET = -1, /* of csrec_recover_options alone: not given */
+    CSREC_COLUMNS_PAPER,      /* every non-zero column (Park 2015) */
+    CSREC_COLUMNS_TWO_SIDED   /* columns with samples in both halves, and column 0 */
 } csrec_columns;
 
 CSREC_API const char *csrec_columns_name(csrec_columns columns);

@@ -12,18 +12,23 @@ extern "C" {
 
 /* ------------------------------------------------------------------ options and reports ------- */
 
-/* How csrec_recover turns a measurement into the whole signal. Start from
- * csrec_recover_defaults. */
+/* Of csrec_recover_options.solve.stop.epsilon: not given, the method has its own. */
+#define CSREC_EPSILON_UNSET (-1.0)
+
+/* How csrec_recover turns a measurement into the whole signal. Start from csrec_recover_defaults,
+ * which gives nothing: what is not given is resolved once, see csrec_recover_plan. What is given
+ * beside a method that has no such option is CSREC_ARGUMENT. */
 typedef struct csrec_recover_options {
-    csrec_solve_options solve; /* its settings may also name parameters of the basis */
-    const char *basis;         /* NULL, "haar", or an operator with parameters: dct, wavelet */
-    bool mean; /* basis: the mean with the adaptive grids' picture, where they suit */
-    csrec_order order;
-    csrec_columns columns;
-    int64_t shifts; /* dyadic grids to average over; 1: the plain grid alone, which has atoms;
-                       0: adaptive grids, 2-D only (docs/pictures.md): the pursuit in closed form,
-                       so nothing of `solve` but progress and context, order or columns may differ
-                       from the defaults */
+    const char *method;        /* a name of csrec_method_info; NULL: what the other options ask for,
+                                  else the default of the measurement's shape */
+    csrec_solve_options solve; /* solver NULL: the method's own; its settings may also name
+                                  parameters of the method and the basis */
+    const char *basis;     /* NULL, "haar", or an operator with parameters: dct, wavelet, conv */
+    bool mean;             /* of pictures the mean with the picture that adaptive grids give */
+    csrec_order order;     /* CSREC_ORDER_UNSET: not given, Morton */
+    csrec_columns columns; /* CSREC_COLUMNS_UNSET: not given, two-sided */
+    int64_t shifts; /* dyadic grids to average over; 1: the plain grid alone, which has atoms; 0:
+                       not given, 64 of a picture, else 1, and 1 where atoms are wanted */
     uint64_t seed;  /* draws the grids */
     int threads;    /* 0: all cores; the result does not depend on it */
     const char *backend;           /* "auto", "cpu" or "cuda" */
@@ -33,10 +38,9 @@ typedef struct csrec_recover_options {
     uint64_t memory; /* bytes that it may take, see "estimates" below; 0: what is available */
 } csrec_recover_options;
 
-/* What a recovery takes, as far as that is known before: see csrec_recover_estimate. */
+/* What a recovery takes, as far as that is known before: see csrec_recover_plan. */
 typedef struct csrec_estimate {
-    const char *method; /* what it rests on: pca, conv, gmm, gaussian, basis, adaptive or grids;
-                           NULL: not estimated, as on a device */
+    const char *method; /* the plan's; NULL: not estimated, as on a device */
     uint64_t bytes;     /* of memory at the peak, the signal with it, the measurement without */
     uint64_t memory;    /* that it may take: options->memory, or what is available */
     double seconds;     /* on this machine, with `threads` */
@@ -46,25 +50,26 @@ typedef struct csrec_estimate {
 } csrec_estimate;
 
 typedef struct csrec_recover_report {
+    const char *method;    /* that ran */
     csrec_outcome outcome; /* of the pursuit that stopped last in the enumeration's order */
     int64_t pursuits;      /* pursuits run: grids x channels */
     int64_t iterations;    /* atoms picked in all of them */
     double residual;       /* largest ||r|| / ||y|| of any pursuit */
     int levels;            /* L of the (first) grid */
     const char *backend;   /* the one that ran */
+    csrec_error given_up;  /* why "auto" gave up a device; empty if it did not */
     double seconds_tree, seconds_pursuit, seconds_synthesis, seconds_total;
     csrec_estimate estimate; /* made before the recovery; its tiles were recovered */
 } csrec_recover_report;
 
-/* The defaults that suit the measurement's shape: for 2-D the best picture in about half a second
- * a core at 256 x 256, shifts = 0 (docs/pictures.md), else one plain Morton grid. */
-CSREC_API void csrec_recover_defaults(const csrec_measurement *measurement,
-                                      csrec_recover_options *options);
+/* Nothing is given: all is resolved by what is measured. The default of a picture or a volume is
+ * the preset "balanced", else one plain Morton grid. */
+CSREC_API void csrec_recover_defaults(csrec_recover_options *options);
 
 /* Name of preset i for pictures and volumes, NULL past the end: "fast", "balanced", "best". Where
- * options is given, it becomes the preset: the defaults but for a solver, a basis and parameters
- * that suit each other and the measurement (docs/bases.md has quality and seconds of each; "best"
- * of a volume docs/gaussian.md). */
+ * options is given, it becomes the preset: the defaults but for a method and its settings that suit
+ * the measurement; measurement NULL: any (docs/bases.md has quality and seconds of each; "best" of
+ * a volume docs/gaussian.md). */
 CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
                                            csrec_recover_options *options);
 
@@ -85,7 +90,7 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 
 /* ------------------------------------------------------------------ estimates ----------------- */
 
-/* Memory and time that csrec_recover will take with these options, on the CPU. Bytes are counted
+/* Memory and time that csrec_recover will take, on the CPU: csrec_plan.estimate. Bytes are counted
  * from the allocations. Beyond 64 MiB the peak of one thread was within a fifth of them, but for
  * several grids of a colour picture, which took a quarter less; threads that wait for a processor
  * take less, too. Seconds are counts of the work times rates of one machine, and were within a
@@ -103,13 +108,7 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
  * Tiles depend on the memory, the shape and the samples alone, not on threads: give `memory` for
  * the same signal on every machine. What fits as a whole does not depend on it. Fewer threads run
  * where their memory does not fit.
- *
- * CSREC_ARGUMENT, CSREC_DATA: as csrec_recover. bytes > memory: csrec_recover refuses with
- * CSREC_MEMORY, before anything else. Thread-safe; up to some milliseconds, and a look at every
- * sample for each cut. */
-CSREC_API csrec_status csrec_recover_estimate(const csrec_measurement *measurement,
-                                              const csrec_recover_options *options,
-                                              csrec_estimate *estimate, csrec_error *error);
+ * bytes > memory: csrec_recover refuses with CSREC_MEMORY, before anything else. */
 
 /* ------------------------------------------------------------------ recovery with a model ----- */
 

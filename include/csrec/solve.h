@@ -16,6 +16,7 @@ CSREC_API const csrec_param *csrec_solver_param(int solver, int i);
 
 typedef enum csrec_outcome {
     CSREC_CONVERGED,  /* residual <= epsilon ||y||, or <= sigma sqrt(m) */
+    CSREC_DONE,       /* the method or the schedule ran to its end */
     CSREC_SMALL,      /* the best coefficient is below min_coefficient */
     CSREC_ATOM_LIMIT, /* `atoms` iterations done */
     CSREC_STALLED,    /* no step reduces the residual in the arithmetic in use */

@@ -22,7 +22,7 @@ from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet,
                          haar_transform)
 from ._recover import RecoverInfo, Track, recover
 from ._solve import Solution, solve, synthesize
-from ._tables import backends, bases, solvers
+from ._tables import backends, bases, methods, solvers
 
 if TYPE_CHECKING:
     from ._sklearn import OrthogonalMatchingPursuit
@@ -34,8 +34,8 @@ __all__ = [
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "backends", "bases", "conv2d", "conv2d_backward",
-    "haar_rows", "haar_transform", "learn_conv", "learn_gmm", "learn_pca", "positions_of", "psnr",
-    "read", "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "write",
+    "haar_rows", "haar_transform", "learn_conv", "learn_gmm", "learn_pca", "methods", "positions_of",
+    "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "write",
 ]
 
 

@@ -12,7 +12,6 @@ from ._library import (NULL, Atoms, Callback, Watch, check, copied, doubles, ffi
 from ._measurement import Measurement, measured, to_c
 from ._models import Model
 
-QUALITIES = ("fast", "balanced", "best")
 ORDERS = ("morton", "hilbert", "raster")
 COLUMNS = ("paper", "two-sided")
 
@@ -37,6 +36,8 @@ class Track:
 class RecoverInfo:
     """How a recovery went."""
 
+    method: str
+    """the method that ran, a name of :func:`methods`"""
     outcome: str
     """why it ended, in words"""
     interrupted: bool
@@ -60,16 +61,16 @@ class RecoverInfo:
 
 def _start(made: Any, quality: Optional[str]) -> Any:
     options = ffi.new("csrec_recover_options *")
-    lib.csrec_recover_defaults(made, options)
+    lib.csrec_recover_defaults(options)
     if quality is None:
         return options
-    i = 0
-    while (name := lib.csrec_recover_preset(i, NULL, NULL)) != NULL:
+    names: list[str] = []
+    while (name := lib.csrec_recover_preset(len(names), NULL, NULL)) != NULL:
         if text(name) == quality:
-            lib.csrec_recover_preset(i, made, options)
+            lib.csrec_recover_preset(len(names), made, options)
             return options
-        i += 1
-    raise ArgumentError(f"quality '{quality}' is unknown; use {', '.join(QUALITIES)}")
+        names.append(text(name))
+    raise ArgumentError(f"quality '{quality}' is unknown; use {', '.join(names)}")
 
 
 def _add_settings(options: Any, params: dict[str, float]) -> list[Any]:
@@ -80,22 +81,6 @@ def _add_settings(options: Any, params: dict[str, float]) -> list[Any]:
     made, keep = settings({**before, **params})
     solve.settings, solve.n_settings = made, len({**before, **params})
     return [made, *keep]
-
-
-def _settle_grids(options: Any, shifts: Optional[int], epsilon: Optional[float],
-                  steered: bool, coefficients: bool) -> None:
-    """As the tool csrecover chooses: adaptive grids run to their end, so whatever steers a pursuit
-    asks for plain ones, and the mean over grids gains nothing from small residuals."""
-    solver = text(options.solve.solver)
-    on_grids = text(options.basis) in ("", "haar") and solver not in ("gaussian", "gmm")
-    if shifts is not None:
-        options.shifts = whole(shifts, "shifts")
-    elif coefficients:
-        options.shifts = 1
-    elif options.shifts == 0 and on_grids and steered:
-        options.shifts = 64
-    if options.shifts > 1 and on_grids and epsilon is None:
-        options.solve.stop.epsilon = 0.01
 
 
 def _truth(measurement: Measurement, made: Any, reference: Any,
@@ -136,7 +121,8 @@ def _signal(measurement: Measurement, made: Any) -> np.ndarray:
 
 
 def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
-            quality: Optional[str] = None, solver: Optional[str] = None,
+            quality: Optional[str] = None, method: Optional[str] = None,
+            solver: Optional[str] = None,
             basis: Optional[str] = None, sigma: Optional[float] = None,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
             seed: int = 1, order: Optional[str] = None, columns: Optional[str] = None,
@@ -156,16 +142,17 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     index, shape
         instead of mask: [N] flat C-order positions in any order, and the signal's shape
     quality
-        'fast', 'balanced' or 'best': a solver, a basis and parameters that suit each other.
-        Without it, and without what follows: adaptive Haar grids for pictures
-    solver, basis, **params
-        see :func:`solvers` and :func:`bases`; ``lambda_`` stands for the parameter ``lambda``
+        'fast', 'balanced' or 'best': a method and its parameters. Without it, and without what
+        follows: 'balanced' for pictures and volumes
+    method, solver, basis, **params
+        see :func:`methods`, :func:`solvers` and :func:`bases`; ``lambda_`` stands for the
+        parameter ``lambda``
     sigma
         standard deviation of the noise of one sample, in units of y
     scale
         values of black and white, in units of y
     shifts
-        Haar grids to average over; 1: the plain grid of the paper; 0: adaptive grids
+        Haar grids to average over; 1: the plain grid of the paper
     seed
         draws the grids
     order, columns
@@ -212,7 +199,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         made.scale = [float(value) for value in scale]
     options = _start(made, quality)
     solve, stop = options.solve, options.solve.stop
-    for name, where, field in ((solver, solve, "solver"), (basis, options, "basis"),
+    for name, where, field in ((method, options, "method"), (solver, solve, "solver"), (basis, options, "basis"),
                                (backend, options, "backend")):
         if name is not None:
             keep.append(ffi.new("char[]", str(name).encode()))
@@ -229,9 +216,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         stop.min_coefficient = float(min_coefficient)
     if atoms is not None:
         stop.atoms = whole(atoms, "atoms")
-    steered = bool(params) or any(
-        given is not None for given in (solver, order, columns, epsilon, min_coefficient, atoms))
-    _settle_grids(options, shifts, epsilon, steered, coefficients)
+    if shifts is not None:
+        options.shifts = whole(shifts, "shifts")
     options.seed, options.threads = seed, whole(threads, "threads")
     options.memory = whole(memory, "memory")
 
@@ -260,7 +246,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         return signal
     seconds = {stage: getattr(report, f"seconds_{stage}")
                for stage in ("tree", "pursuit", "synthesis", "total")}
-    return signal, RecoverInfo(text(lib.csrec_outcome_text(report.outcome)),
+    return signal, RecoverInfo(text(report.method),
+                               text(lib.csrec_outcome_text(report.outcome)),
                                report.outcome == lib.CSREC_INTERRUPTED, report.pursuits,
                                report.iterations, report.residual, report.levels,
                                text(report.backend), seconds, taken,

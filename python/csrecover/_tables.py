@@ -1,4 +1,4 @@
-"""What the library's tables offer: solvers, bases, backends."""
+"""What the library's tables offer: methods, solvers, bases, backends."""
 from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
@@ -7,7 +7,7 @@ from ._library import NULL, ffi, lib, text
 
 
 class Parameter(NamedTuple):
-    """A number that a solver or basis takes as a keyword argument."""
+    """A number that a method, solver or basis takes as a keyword argument."""
 
     default: float
     least: float
@@ -32,6 +32,25 @@ def _parameters(param: Callable[[int, int], Any], row: int) -> dict[str, Paramet
     while (p := param(row, i)) != NULL:
         found[text(p.name)] = Parameter(p.value, p.least, p.most, text(p.help))
         i += 1
+    return found
+
+
+class Method(NamedTuple):
+    brief: str
+    source: str
+    """Paper and section, or a page of the handbook."""
+    model: str
+    """Kind of model that it rests on, or ''."""
+    parameters: dict[str, Parameter]
+
+
+def methods() -> dict[str, Method]:
+    """What :func:`recover` takes as ``method``, by name."""
+    row = ffi.new("csrec_method *")
+    found: dict[str, Method] = {}
+    while lib.csrec_method_info(len(found), row):
+        found[text(row.name)] = Method(text(row.brief), text(row.source), text(row.model),
+                                       _parameters(lib.csrec_method_param, len(found)))
     return found
 
 

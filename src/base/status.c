@@ -37,8 +37,8 @@ csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *for
 static const char *const pattern_names[] = {"none", "uniform", "poisson", "jitter"};
 static const char *const order_names[] = {"morton", "hilbert", "raster"};
 static const char *const columns_names[] = {"paper", "two-sided"};
-static const char *const outcome_texts[] = {"converged", "coefficients below the minimum",
-                                            "atom limit", "stalled", "interrupted"};
+static const char *const outcome_texts[] = {
+    "converged", "done", "coefficients below the minimum", "atom limit", "stalled", "interrupted"};
 
 #define COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
 

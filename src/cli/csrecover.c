@@ -29,11 +29,17 @@ static const cli_option options[] = {
      "INPUT is a picture; only pixels that are not zero in this PNG or .npy are samples.",
      AT(mask)},
     {"quality", 'Q', CLI_CHOICE, "NAME",
-     "A preset that trades time for quality: solver, basis and their parameters. Other options "
-     "override it.",
+     "A preset that trades time for quality: a method and its parameters. Other options override "
+     "it.",
      AT(quality), .choice = cli_quality_name},
-    {"solver", 'S', CLI_CHOICE, "NAME", "The solver that finds the coefficients.", AT(solver),
-     .choice = cli_solver_name},
+    {"method", 0, CLI_CHOICE, "NAME",
+     "The method of recovery, see --list (default: the one that the other options need; without "
+     "any, --quality balanced for pictures and volumes).",
+     AT(method), .choice = cli_method_name},
+    {"solver", 'S', CLI_CHOICE, "NAME",
+     "The solver that finds the coefficients. gaussian and gmm stand for the methods gaussian and "
+     "mixture.",
+     AT(solver), .choice = cli_solver_name},
     {"basis", 'B', CLI_CHOICE, "NAME", "The basis in which the signal is sparse (default haar).",
      AT(basis), .choice = cli_basis_name},
     {"model", 'M', CLI_READ, "FILE",
@@ -43,8 +49,8 @@ static const cli_option options[] = {
     {"set", 0, CLI_TEXTS, "KEY=VALUE",
      "Set a parameter of the solver or the basis, see --list. May be given several times.", AT(set),
      .key = cli_setting_key},
-    {"list", 0, CLI_LISTING, NULL, "List solvers and bases with their parameters and exit.",
-     .offset = 0},
+    {"list", 0, CLI_LISTING, NULL,
+     "List methods, solvers and bases with their parameters and exit.", .offset = 0},
     {"reference-pursuit", 0, CLI_FLAG, NULL,
      "Compute a full transform for every atom: slow, with the same picks.", AT(reference_pursuit)},
     {"epsilon", 'e', CLI_REAL, "E",
@@ -62,8 +68,7 @@ static const cli_option options[] = {
     {"order", 0, CLI_CHOICE, "NAME", "Order in which positions become rows.", AT(order),
      .choice = cli_order_name},
     {"shifts", 's', CLI_INTEGER, "S",
-     "Average S pursuits on random grids; 1: one plain grid. Without this and other options of "
-     "the pursuit, pictures are recovered on adaptive grids.",
+     "Average S pursuits on random grids (default 64 for pictures, else 1); 1: one plain grid.",
      AT(shifts), .low = 1, .high = 1e9},
     {"seed", 0, CLI_SEED, "S", "Seed of the random grids.", AT(seed),
      .given = offsetof(cli_recover_arguments, seed_given)},
@@ -109,7 +114,8 @@ static const cli_tool tool = {
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .png whose "
         "transparent pixels are unknown, a .png with --mask, a .csv of coordinates and values, "
-        "or - for stdin. If you give no solver options, defaults are chosen for the input.\n"
+        "or - for stdin. If you give no method, solver or basis, a default is chosen for the "
+        "input.\n"
         "With several inputs, an input that fails does not stop the others; failures are listed "
         "at the end. Consecutive inputs with the same sampled positions, such as the frames of a "
         "sequence, are recovered together if the method treats channels separately; the result "
@@ -136,6 +142,7 @@ static const cli_tool tool = {
 int main(int argc, char **argv) {
     cli_request request = {.tool = &tool,
                            .a = {.format = -1,
+                                 .method = -1,
                                  .solver = -1,
                                  .basis = -1,
                                  .quality = -1,

@@ -32,8 +32,12 @@ static const char *type_name(csrec_dtype dtype) {
 /* Name and estimate of preset i; NULL past the end. */
 static const char *preset_estimate(const csrec_measurement *m, int i, csrec_estimate *e) {
     csrec_recover_options options;
+    csrec_plan plan;
     const char *name = csrec_recover_preset(i, m, &options);
-    return name && !csrec_recover_estimate(m, &options, e, NULL) ? name : NULL;
+    options.backend = "cpu";
+    if (!name || csrec_recover_plan(m, &options, false, &plan, NULL)) return NULL;
+    *e = plan.estimate;
+    return name;
 }
 
 void cli_describe_json(const csrec_measurement *m, cli_json *json) {

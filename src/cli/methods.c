@@ -1,4 +1,4 @@
-/* methods.c - what the tables of solvers and operators offer. */
+/* methods.c - what the tables of methods, solvers and operators offer. */
 #include "methods.h"
 
 #include <math.h>
@@ -10,6 +10,24 @@ static void print_params(FILE *out, const csrec_param *(*param_of)(int number, i
     const csrec_param *param;
     for (int i = 0; (param = param_of(number, i)); i++)
         fprintf(out, "    --set %s=%g  %s\n", param->name, param->value, param->help);
+}
+
+const char *cli_method_name(int i) {
+    csrec_method method;
+    return csrec_method_info(i, &method) ? method.name : NULL;
+}
+
+/* Solvers, then the methods that answer to a solver's name. */
+const char *cli_solver_name(int i) {
+    const char *name, *brief, *source;
+    csrec_method method;
+    int k = 0;
+    for (; csrec_solver_info(k, &name, &brief, &source); k++)
+        if (k == i) return name;
+    i -= k;
+    for (k = 0; csrec_method_info(k, &method); k++)
+        if (method.solver && i-- == 0) return method.solver;
+    return NULL;
 }
 
 /* A basis is the Haar matrix or an operator that has parameters. */
@@ -26,7 +44,13 @@ const char *cli_basis_name(int i) {
 
 void cli_methods_list(FILE *out) {
     const char *name, *brief, *source;
-    fprintf(out, "Solvers (--solver NAME):\n");
+    csrec_method method;
+    fprintf(out, "Methods (--method NAME):\n");
+    for (int i = 0; csrec_method_info(i, &method); i++) {
+        fprintf(out, "  %-10s %s (%s)\n", method.name, method.brief, method.source);
+        print_params(out, csrec_method_param, i);
+    }
+    fprintf(out, "Solvers (--solver NAME), of methods that take one:\n");
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
         fprintf(out, "  %-10s %s (%s)\n", name, brief, source);
         print_params(out, csrec_solver_param, i);
@@ -39,10 +63,14 @@ void cli_methods_list(FILE *out) {
     }
 }
 
-/* Parameter i of all solvers, then of all operators, repeats included. */
+/* Parameter i of all methods, solvers and operators, repeats included. */
 static const char *any_key(int i) {
     const char *name, *brief, *source;
     const csrec_param *param;
+    csrec_method method;
+    for (int k = 0; csrec_method_info(k, &method); k++)
+        for (int p = 0; (param = csrec_method_param(k, p)); p++)
+            if (i-- == 0) return param->name;
     for (int k = 0; csrec_solver_info(k, &name, &brief, &source); k++)
         for (int p = 0; (param = csrec_solver_param(k, p)); p++)
             if (i-- == 0) return param->name;
@@ -81,24 +109,9 @@ int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[]
 
 void cli_settings_add(int n, csrec_setting *settings, csrec_recover_options *options) {
     csrec_solve_options *solve = &options->solve;
-    bool preset = solve->n_settings == 1;
-    if (preset) {
-        memmove(settings + 1, settings, (size_t)n * sizeof *settings);
-        settings[0] = solve->settings[0];
-    }
+    int before = solve->n_settings < CLI_PRESET_SETTINGS ? solve->n_settings : CLI_PRESET_SETTINGS;
+    memmove(settings + before, settings, (size_t)n * sizeof *settings);
+    for (int i = 0; i < before; i++) settings[i] = solve->settings[i];
     solve->settings = settings;
-    solve->n_settings = n + preset;
-}
-
-bool cli_on_grids(const csrec_recover_options *options) {
-    return !options->basis || strcmp(options->basis, "haar") == 0;
-}
-
-const char *cli_solver_of(const csrec_recover_options *options) {
-    if (options->solve.solver) return options->solve.solver;
-    return cli_on_grids(options) ? "mp" : "threshold";
-}
-
-bool cli_on_patches(const char *solver) {
-    return strcmp(solver, "gaussian") == 0 || strcmp(solver, "gmm") == 0;
+    solve->n_settings = before + n;
 }

@@ -11,7 +11,8 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot;
-    int format, solver, basis, quality, columns, order, backend; /* of names; -1: not given */
+    int format, method, solver, basis, quality, columns, order,
+        backend; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient;
@@ -45,7 +46,8 @@ typedef struct cli_job {
     cli_tones tones;
     csrec_measurement measurement;
     csrec_recover_options options;
-    csrec_setting settings[CLI_TEXTS_MOST + 1]; /* a preset's, then those given */
+    csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
+    csrec_plan plan;                                              /* what the options come to */
     cli_progress *progress;
     double *signal, *truth;
     csrec_atoms *atoms;
@@ -60,7 +62,6 @@ typedef struct cli_job {
 
 /* Names of the choices, NULL past the end. */
 const char *cli_format_name(int i);
-const char *cli_solver_name(int i);
 const char *cli_columns_name(int i);
 const char *cli_order_name(int i);
 const char *cli_quality_name(int i);
@@ -69,7 +70,7 @@ const char *cli_quality_name(int i);
  * returns int: CLI_CONTINUE, or the code to exit with after one line on stderr. */
 int cli_request_check(cli_request *request);
 
-/* Options that would be ignored together are refused (recover_conflicts.c). */
+/* Options of which some would be ignored are refused. */
 int cli_request_conflicts(const cli_request *request);
 
 /* Every input of the request. The tool's exit code. */
@@ -114,11 +115,11 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 /* Once the measurement is known: where the signal goes and what it is compared with. */
 int cli_job_paths(cli_job *job);
 
-/* Reads --model, if given, and lets the recovery rest on it (recover_model.c). */
+/* Reads --model, if given (recover_model.c). */
 int cli_job_model(cli_job *job);
 
-/* The options of csrec_recover, from the request and what suits the measurement. */
-void cli_job_options(cli_job *job);
+/* The options of csrec_recover, and the plan that they come to. */
+int cli_job_options(cli_job *job);
 
 /* Reads the input, refuses what can be refused before the work, and makes room. */
 int cli_job_load(cli_job *job);

@@ -159,9 +159,9 @@ static int collect(batch *b, cli_job *group[TOGETHER]) {
 
 /* Whose residual goes from 1 to epsilon. */
 static bool is_one_pursuit(const cli_job *job) {
-    const char *solver = cli_solver_of(&job->options);
-    return !job->model && job->options.shifts == 1 && job->measurement.channels == 1 &&
-           strcmp(solver, "threshold") != 0 && !cli_on_patches(solver);
+    const csrec_recover_options *o = &job->plan.options;
+    return job->plan.method.iterates && !job->model && o->solve.stop.epsilon > 0.0 &&
+           o->shifts <= 1 && job->measurement.channels == 1;
 }
 
 static void label(const batch *b, const cli_job *job, int n) {
@@ -171,7 +171,8 @@ static void label(const batch *b, const cli_job *job, int n) {
     if (!is_single(b))
         snprintf(text, sizeof text, "%d/%d %.*s: ", b->done + b->skipped + b->n_failed + n,
                  b->request->a.inputs.n, length < 20 ? length : 20, name);
-    cli_progress_next(b->progress, text, is_one_pursuit(job) ? job->options.solve.stop.epsilon : 0);
+    cli_progress_next(b->progress, text,
+                      is_one_pursuit(job) ? job->plan.options.solve.stop.epsilon : 0);
 }
 
 static void run_group(batch *b, cli_job *first) {

@@ -85,40 +85,44 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     return f.n;
 }
 
-static void add_stopping(facts *f, const csrec_stop *stop) {
-    add(f, "epsilon", "%g", stop->epsilon);
+/* Whether the method of the plan takes an option. */
+static bool takes(const csrec_plan *plan, csrec_takes option) {
+    return plan->method.takes >> option & 1u;
+}
+
+static void add_options(facts *f, const cli_job *job) {
+    const csrec_plan *plan = &job->plan;
+    const csrec_recover_options *o = &plan->options;
+    const csrec_stop *stop = &o->solve.stop;
+    add(f, "method", "%s", plan->method.name);
+    if (o->model) add(f, "model", "%.150s", job->a->model);
+    if (o->solve.solver) add(f, "solver", "%s", o->solve.solver);
+    if (o->basis)
+        add(f, "basis", "%s%s", o->basis, o->mean ? ", the mean with adaptive grids" : "");
+    if (takes(plan, CSREC_TAKES_SHIFTS)) add(f, "grids", "%lld", (long long)o->shifts);
+    if (takes(plan, CSREC_TAKES_COLUMNS)) add(f, "columns", "%s", csrec_columns_name(o->columns));
+    if (takes(plan, CSREC_TAKES_ORDER)) add(f, "order", "%s", csrec_order_name(o->order));
+    if (stop->epsilon > 0.0) add(f, "epsilon", "%g", stop->epsilon);
     if (stop->atoms) add(f, "atoms", "at most %lld", (long long)stop->atoms);
     if (stop->min_coefficient > 0.0) add(f, "min-coefficient", "%g", stop->min_coefficient);
+    for (int i = 0; i < o->solve.n_settings; i++)
+        add(f, o->solve.settings[i].name, "%g", o->solve.settings[i].value);
 }
 
 int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     const csrec_recover_options *o = &job->options;
     const csrec_recover_report *r = &job->report;
     facts f = {list, 0};
-    bool grids = cli_on_grids(o) && !o->model, adaptive = grids && o->shifts == 0;
     if (job->a->quality >= 0) add(&f, "quality", "%s", cli_quality_name(job->a->quality));
-    if (o->model) {
-        add(&f, "model", "%.150s", job->a->model);
-    } else {
-        add(&f, "solver", "%s", adaptive ? "pursuits in closed form" : cli_solver_of(o));
-        add(&f, "basis", "%s%s", o->basis ? o->basis : "haar",
-            o->mean ? ", the mean with adaptive grids" : "");
-    }
-    if (grids) add(&f, "grids", adaptive ? "adaptive" : "%lld", (long long)o->shifts);
-    if (grids && !adaptive) {
-        add(&f, "columns", "%s", csrec_columns_name(o->columns));
-        add(&f, "order", "%s", csrec_order_name(o->order));
-    }
-    if (!o->model && !adaptive && !cli_on_patches(cli_solver_of(o)))
-        add_stopping(&f, &o->solve.stop);
-    for (int i = 0; i < o->solve.n_settings; i++)
-        add(&f, o->solve.settings[i].name, "%g", o->solve.settings[i].value);
+    add_options(&f, job);
     add(&f, "seed", "%llu", (unsigned long long)o->seed);
     add(&f, "threads", o->threads ? "%d" : "all cores", o->threads);
     add(&f, "backend", "%s", r->backend);
     add(&f, "outcome", "%s", csrec_outcome_text(r->outcome));
-    add(&f, "pursuits", "%lld", (long long)r->pursuits);
-    add(&f, "iterations", "%lld", (long long)r->iterations);
+    if (job->plan.method.iterates) {
+        add(&f, "pursuits", "%lld", (long long)r->pursuits);
+        add(&f, "iterations", "%lld", (long long)r->iterations);
+    }
     if (r->residual > 0.0) add(&f, "residual", "%.6g", r->residual);
     add(&f, "library", "csrec %s", csrec_version());
     return f.n;

@@ -7,6 +7,7 @@
 static void add_names(cli_fingerprint *line, const cli_recover_arguments *a) {
     const char *backend = cli_backend_name(a->backend);
     if (a->quality >= 0) cli_fingerprint_text(line, "quality", cli_quality_name(a->quality));
+    if (a->method >= 0) cli_fingerprint_text(line, "method", cli_method_name(a->method));
     if (a->solver >= 0) cli_fingerprint_text(line, "solver", cli_solver_name(a->solver));
     if (a->basis >= 0) cli_fingerprint_text(line, "basis", cli_basis_name(a->basis));
     if (a->columns >= 0) cli_fingerprint_text(line, "columns", cli_columns_name(a->columns));

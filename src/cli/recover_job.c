@@ -91,8 +91,8 @@ static int load(cli_job *job) {
     if (job->reference &&
         cli_truth_read(job->reference, &job->measurement, &job->tones, &job->truth, &error))
         return cli_job_fail(job, "%s", error.text);
-    cli_job_options(job);
-    return cli_job_model(job);
+    code = cli_job_model(job);
+    return code == CLI_CONTINUE ? cli_job_options(job) : code;
 }
 
 /* The fingerprint is of the bytes that were read: what it is of must not have changed meanwhile. */

@@ -6,6 +6,5 @@ int cli_job_model(cli_job *job) {
     if (!job->a->model) return CLI_CONTINUE;
     if (csrec_model_read(job->a->model, &job->model, &error))
         return cli_job_fail(job, "%s", error.text);
-    job->options.model = job->model;
     return CLI_CONTINUE;
 }

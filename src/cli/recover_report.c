@@ -29,15 +29,27 @@ static void tell_estimate(const cli_job *job) {
              e->tiles == 1 ? "" : "s", cli_shape_text(&e->tile, tile));
 }
 
+static void tell_method(const cli_job *job) {
+    const csrec_plan *plan = &job->plan;
+    const csrec_recover_report *r = &job->report;
+    char work[96] = "";
+    if (plan->method.iterates)
+        snprintf(work, sizeof work, ", %lld pursuits, %lld iterations, residual %.3e",
+                 (long long)r->pursuits, (long long)r->iterations, r->residual);
+    cli_note(job->tool, "%s: %lld samples, method %s, backend %s: %s%s", job->input,
+             (long long)job->measurement.n, plan->method.name, r->backend,
+             csrec_outcome_text(r->outcome), work);
+    if (*r->given_up.text)
+        cli_note(job->tool, "the device was given up for the CPU: %s", r->given_up.text);
+    for (int i = 0; i < plan->n_parameters; i++)
+        cli_note(job->tool, "%s = %g", plan->parameter[i].name, plan->parameter[i].value);
+}
+
 void cli_job_tell(const cli_job *job) {
     const csrec_recover_report *r = &job->report;
     if (job->a->verbose) {
         tell_estimate(job);
-        cli_note(job->tool, "%s: %lld samples, %d levels, %lld pursuits, %s, backend %s",
-                 job->input, (long long)job->measurement.n, r->levels, (long long)r->pursuits,
-                 cli_solver_of(&job->options), r->backend);
-        cli_note(job->tool, "%lld iterations, residual %.3e, %s", (long long)r->iterations,
-                 r->residual, csrec_outcome_text(r->outcome));
+        tell_method(job);
         cli_note(job->tool, "tree %.3f s, pursuit %.3f s, synthesis %.3f s, total %.3f s",
                  r->seconds_tree, r->seconds_pursuit, r->seconds_synthesis, r->seconds_total);
     }
@@ -53,12 +65,14 @@ void cli_job_tell(const cli_job *job) {
 }
 
 static void json_recovery(cli_json *json, const cli_job *job) {
-    const csrec_recover_options *o = &job->options;
+    const csrec_recover_options *o = &job->plan.options;
     const csrec_recover_report *r = &job->report;
-    cli_json_text(json, "solver", cli_solver_of(o));
-    cli_json_text(json, "basis", o->basis ? o->basis : "haar");
-    cli_json_text(json, "order", csrec_order_name(o->order));
-    cli_json_text(json, "columns", csrec_columns_name(o->columns));
+    cli_json_text(json, "method", job->plan.method.name);
+    cli_json_text(json, "solver", o->solve.solver);
+    cli_json_text(json, "basis", o->basis);
+    cli_json_text(json, "order", o->order == CSREC_ORDER_UNSET ? NULL : csrec_order_name(o->order));
+    cli_json_text(json, "columns",
+                  o->columns == CSREC_COLUMNS_UNSET ? NULL : csrec_columns_name(o->columns));
     cli_json_integer(json, "shifts", o->shifts);
     cli_json_unsigned(json, "seed", o->seed);
     cli_json_text(json, "backend", r->backend);
@@ -94,15 +108,15 @@ static void json_estimate(cli_json *json, const csrec_estimate *e) {
 }
 
 static void json_settings(cli_json *json, const cli_job *job) {
-    const csrec_recover_options *o = &job->options;
+    const csrec_recover_options *o = &job->plan.options;
     cli_json_begin(json, "settings");
-    cli_json_real(json, "epsilon", o->solve.stop.epsilon);
+    cli_json_real(json, "epsilon", fmax(o->solve.stop.epsilon, 0.0));
     cli_json_integer(json, "atoms", o->solve.stop.atoms);
     cli_json_real(json, "min_coefficient", o->solve.stop.min_coefficient);
     cli_json_integer(json, "threads", o->threads);
     cli_json_flag(json, "mean_with_adaptive_grids", o->mean);
-    for (int i = 0; i < o->solve.n_settings; i++)
-        cli_json_real(json, o->solve.settings[i].name, o->solve.settings[i].value);
+    for (int i = 0; i < job->plan.n_parameters; i++)
+        cli_json_real(json, job->plan.parameter[i].name, job->plan.parameter[i].value);
     cli_json_end(json);
 }
 

@@ -6,14 +6,10 @@
 
 #include "recover.h"
 
-static bool same_options(const csrec_recover_options *a, const csrec_recover_options *b) {
-    return a->shifts == b->shifts && a->mean == b->mean && a->basis == b->basis;
-}
-
-/* Adaptive grids and Gaussian groups look at all channels of a picture at once. */
-static bool by_channels(const csrec_recover_options *o) {
-    if (o->solve.solver && cli_on_patches(o->solve.solver)) return false;
-    return cli_on_grids(o) ? o->shifts > 0 : !o->mean;
+/* Plans of the same command line, for other measurements. */
+static bool same_plan(const csrec_plan *a, const csrec_plan *b) {
+    return a->method.name == b->method.name && a->options.shifts == b->options.shifts &&
+           a->options.mean == b->options.mean;
 }
 
 static bool same_places(const csrec_measurement *a, const csrec_measurement *b) {
@@ -24,7 +20,7 @@ static bool same_places(const csrec_measurement *a, const csrec_measurement *b) 
 
 bool cli_jobs_share(const cli_job *a, const cli_job *b) {
     return !a->model && !a->options.memory && !a->atoms && !a->history && a->signal && b->signal &&
-           by_channels(&a->options) && same_options(&a->options, &b->options) &&
+           a->plan.by_channels && same_plan(&a->plan, &b->plan) &&
            same_places(&a->measurement, &b->measurement);
 }
 
@@ -72,12 +68,11 @@ static int take_quality(cli_job *job) {
 /* At a terminal, before work that will be long. */
 static void announce(const cli_job *job) {
     enum { LONG = 10 };
-    csrec_estimate e;
+    const csrec_estimate *e = &job->plan.estimate;
     if (job->a->quiet || !isatty(STDERR_FILENO)) return;
-    if (csrec_recover_estimate(&job->measurement, &job->options, &e, NULL)) return;
-    if (e.seconds < LONG || e.bytes > e.memory) return;
-    cli_note(job->tool, "%s: about %.0f s and %.0f MiB are expected%s", job->input, e.seconds,
-             (double)e.bytes / 1048576.0, e.tiles > 1 ? ", in tiles" : "");
+    if (!e->method || e->seconds < LONG || e->bytes > e->memory) return;
+    cli_note(job->tool, "%s: about %.0f s and %.0f MiB are expected%s", job->input, e->seconds,
+             (double)e->bytes / 1048576.0, e->tiles > 1 ? ", in tiles" : "");
 }
 
 int cli_jobs_recover(cli_job *const *jobs, int n) {

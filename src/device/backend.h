@@ -7,13 +7,11 @@
 
 typedef struct csrec_backend {
     const char *name;
-    /* As csrec_recover_grids of recover/recover.h; NULL: not offered. */
+    /* A mean over grids (method/grids); NULL: the CPU does it. */
     csrec_status (*recover_grids)(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, double *signal,
                                   csrec_atoms *atoms, csrec_recover_report *report,
                                   csrec_error *error);
-    /* Whether auto should take this backend for it, if it is usable; NULL: always. */
-    bool (*pays)(const csrec_measurement *measurement, const csrec_recover_options *options);
     /* The mean over frames of thresholded block cosines; NULL: not offered. */
     csrec_status (*threshold)(const csrec_threshold_job *job, double *mean, double *energy,
                               csrec_error *error);
@@ -26,13 +24,7 @@ typedef struct csrec_backend {
 extern const csrec_backend csrec_backend_cpu;
 extern const csrec_backend csrec_backend_cuda;
 
-/* By name; auto takes the first that is usable. Errors are those of csrec_context_create. */
-csrec_status csrec_backend_choose(const char *name, const csrec_backend **backend,
-                                  csrec_error *error);
-
-/* By options->backend, where it is usable; auto passes over what does not pay. */
-csrec_status csrec_backend_choose_for(const csrec_measurement *measurement,
-                                      const csrec_recover_options *options,
-                                      const csrec_backend **backend, csrec_error *error);
+/* Of the context's kind of device. */
+const csrec_backend *csrec_backend_of(const csrec_context *context);
 
 #endif

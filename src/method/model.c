@@ -1,4 +1,4 @@
-/* model.c - chooses the recovery that suits a model; a kind of model is a row of the table. */
+/* model.c - what recoveries with a learned model have in common. */
 #include "method/model.h"
 
 #include <float.h>
@@ -6,24 +6,6 @@
 #include <string.h>
 
 #include "learn/model.h"
-#include "method/sparse/sparse.h"
-#include "method/mixture/mixture.h"
-
-typedef csrec_status (*recover_fn)(const csrec_measurement *measurement,
-                                   const struct csrec_whole *whole,
-                                   const csrec_recover_options *options, double unit,
-                                   double *signal, csrec_recover_report *report,
-                                   csrec_error *error);
-
-static const struct {
-    const char *kind, *solver; /* solver: the one name that options may give, NULL: none */
-    const char *basis;         /* which options may name, and then any solver; NULL: none */
-    recover_fn recover;
-} ways[] = {{"pca", NULL, NULL, csrec_recover_pca},
-            {"gmm", "gmm", NULL, csrec_recover_gmm},
-            {"conv", NULL, "conv", csrec_recover_conv}};
-
-enum { WAYS = sizeof ways / sizeof *ways };
 
 csrec_model_units csrec_model_units_of(const csrec_model *model,
                                        const csrec_measurement *measurement, double unit) {
@@ -45,7 +27,8 @@ static double off_sample(const csrec_measurement *m, const double *signal, int64
     return m->y[i] - signal[m->index[i / m->channels] * m->channels + i % m->channels];
 }
 
-/* Samples and what is off are each divided by their largest: a model may be far from the samples. */
+/* Samples and what is off are each divided by their largest: a model may be far from the samples.
+ */
 double csrec_samples_residual(const csrec_measurement *measurement, const double *signal) {
     int64_t count = measurement->n * measurement->channels;
     double most = 0.0, farthest = 0.0, r = 0.0, y = 0.0;
@@ -62,9 +45,8 @@ double csrec_samples_residual(const csrec_measurement *measurement, const double
     return y > 0.0 ? fmin(sqrt(r / y) * (farthest / most), DBL_MAX) : 0.0;
 }
 
-/* Samples in units of the model are within what its entries are. */
-static csrec_status check_scales(const csrec_measurement *measurement, const csrec_model *model,
-                                 csrec_error *error) {
+csrec_status csrec_model_check_scales(const csrec_measurement *measurement,
+                                      const csrec_model *model, csrec_error *error) {
     const csrec_array *scale = csrec_model_array(model, "scale");
     const double *from = measurement->scale, *to = scale ? scale->data : NULL;
     if (!to || from[0] == from[1]) return CSREC_OK;
@@ -78,32 +60,4 @@ static csrec_status check_scales(const csrec_measurement *measurement, const csr
                       "in the model's array 'scale', %g and %g in the measurement's; mend one of "
                       "both",
                       CSREC_MODEL_MOST, to[0], to[1], from[0], from[1]);
-}
-
-csrec_status csrec_recover_model(const csrec_measurement *measurement,
-                                 const struct csrec_whole *whole,
-                                 const csrec_recover_options *options, double unit, double *signal,
-                                 csrec_recover_report *report, csrec_error *error) {
-    const char *kind = csrec_model_kind(options->model), *solver = options->solve.solver;
-    if (!signal)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "a model recovers whole signals, not "
-                          "coefficients; leave one of both out");
-    for (int i = 0; i < WAYS; i++) {
-        if (strcmp(ways[i].kind, kind) != 0) continue;
-        const char *basis = ways[i].basis;
-        if (csrec_basis_wanted(options) && !(basis && strcmp(basis, options->basis) == 0))
-            return csrec_fail(error, CSREC_ARGUMENT,
-                              "a model of kind %s knows no basis '%s'; leave it out", kind,
-                              options->basis);
-        if (solver && !basis && (!ways[i].solver || strcmp(solver, ways[i].solver) != 0))
-            return csrec_fail(error, CSREC_ARGUMENT,
-                              "a model of kind %s is not for solver %s; leave one of both out",
-                              kind, solver);
-        csrec_status status = check_scales(measurement, options->model, error);
-        if (status) return status;
-        return ways[i].recover(measurement, whole, options, unit, signal, report, error);
-    }
-    return csrec_fail(error, CSREC_UNSUPPORTED, "there is no recovery with models of kind %s",
-                      kind);
 }

@@ -59,7 +59,7 @@ static csrec_status conv_check(const csrec_operator_spec *spec, csrec_conv *conv
         return csrec_fail(error, CSREC_UNSUPPORTED, "operator conv: needs a shape of 1 to 3 axes");
     if (!spec->filters || !spec->kernel || spec->n_filters < 1)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "operator conv: needs filters; learn some with cslearn conv");
+                          "operator conv: needs filters; learn a model of them with cslearn conv");
     *conv = (csrec_conv){.batch = 1, .channels_in = 1, .channels_out = spec->n_filters};
     double entries = (double)spec->n_filters, volume = 1.0;
     for (int a = 0; a < 3; a++) {
@@ -193,6 +193,21 @@ static const csrec_param params[] = {
     {"base", 4, 0, 64, "pixels over which the layer under the filters is smooth; 0: the mean"},
     {0}};
 
+/* Norms of all atoms, and products that take the threads themselves. */
+static csrec_operator_need conv_need(const csrec_operator_spec *spec) {
+    static const double per_product = 2.1e-10; /* seconds of one thread, a tap */
+    double K = (double)spec->n_filters, taps = 1.0, places = 1.0;
+    for (int a = 0; spec->kernel && a < spec->shape->dims; a++) {
+        taps *= (double)spec->kernel[a];
+        places *= (double)(spec->shape->dim[a] + spec->kernel[a] - 1);
+    }
+    double threads = spec->threads > 1 ? (double)spec->threads : 1.0;
+    return (csrec_operator_need){.n = K * places,
+                                 .product = per_product * K * places * taps / threads,
+                                 .stored = true,
+                                 .own = 8.0 * K * places + 8.0 * (double)spec->m};
+}
+
 const csrec_operator_type csrec_operator_conv = {
     .name = "conv",
     .brief = "convolutional dictionary of a sampled signal, 1 to 3 axes",
@@ -205,4 +220,5 @@ const csrec_operator_type csrec_operator_conv = {
     .column_norms = conv_column_norms,
     .correlate = conv_correlate,
     .column = conv_column,
-    .synthesize = conv_synthesize};
+    .synthesize = conv_synthesize,
+    .need = conv_need};

@@ -249,6 +249,32 @@ static const csrec_param params[] = {
     {"step", 0, 0, CSREC_DCT_MOST, "distance of blocks, at most block; 0: half a block"},
     {0}};
 
+/* Seconds of one thread for a multiplication of a block's transform; for an entry: a step of blocks
+ * that are never stored, and that times the edge. */
+static const double PER_PRODUCT = 2.1e-10, PER_PIXEL = 1.4e-9, PER_PIXEL_EDGE = 1e-10;
+
+/* Blocks `step` apart along each axis, at both ends too. Where none are stored (dct_shrink.c): four
+ * planes and a quarter of one, over the blocks that cover the signal wherever they begin. */
+static csrec_operator_need dct_need(const csrec_operator_spec *spec) {
+    const csrec_shape *shape = spec->shape;
+    int block = spec->block, step = spec->step;
+    csrec_operator_need need = {.n = 1.0, .own = 8.0 * (double)spec->m};
+    double edges = 0.0, planes = 1.0;
+    bool fast = shape->dims == 2 && (block & (block - 1)) == 0 && block % step == 0;
+    for (int a = 0; a < shape->dims; a++) {
+        int64_t extent = shape->dim[a], edge = extent < block ? extent : block;
+        need.n *= (double)(((extent - edge + step - 1) / step + 1) * edge);
+        edges += (double)edge;
+        planes *= (double)(extent + block + 2 * step);
+        fast = fast && extent >= block;
+    }
+    need.stored = !fast;
+    need.product = PER_PRODUCT * need.n * edges;
+    need.step = planes * (PER_PIXEL + PER_PIXEL_EDGE * block);
+    if (fast) need.kept = 4.0 * planes * (4.0 + 1.0 / (step * step)) + 8.0 * (double)spec->m;
+    return need;
+}
+
 const csrec_operator_type csrec_operator_dct = {
     .name = "dct",
     .brief = "overlapping block cosine frame of a sampled signal, 1 to 3 axes",
@@ -261,4 +287,5 @@ const csrec_operator_type csrec_operator_dct = {
     .column = dct_column,
     .synthesize = dct_synthesize,
     .analyze = dct_analyze,
-    .shrink = &csrec_dct_shrink};
+    .shrink = &csrec_dct_shrink,
+    .need = dct_need};

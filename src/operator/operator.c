@@ -18,6 +18,12 @@ bool csrec_operator_info(int i, const char **name, const char **brief) {
     return true;
 }
 
+const csrec_operator_type *csrec_operator_find(const char *name) {
+    for (int i = 0; i < TYPES; i++)
+        if (strcmp(types[i]->name, name) == 0) return types[i];
+    return NULL;
+}
+
 const csrec_param *csrec_operator_param(int number, int i) {
     if (number < 0 || number >= TYPES || !types[number]->params) return NULL;
     const csrec_param *param = types[number]->params;

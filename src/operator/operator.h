@@ -58,6 +58,15 @@ typedef struct csrec_column_access {
                      double *r);
 } csrec_column_access;
 
+/* What a recovery on a basis will take, of one channel: known from the shape and the settings. */
+typedef struct csrec_operator_need {
+    double n, product; /* coefficients, and seconds that a product with all takes */
+    bool stored;       /* thresholding stores coefficients: csrec_threshold_plain */
+    double step;       /* seconds of an iteration that does not store them */
+    double own;        /* bytes of the operator */
+    double kept;       /* and of what iterations that store no coefficients keep */
+} csrec_operator_need;
+
 /* x: [n], y: [m]. What is NULL has a default made from the rest. */
 typedef struct csrec_operator_type {
     const char *name, *brief;
@@ -80,6 +89,8 @@ typedef struct csrec_operator_type {
     csrec_status (*synthesize)(const csrec_operator *A, const double *x, double *signal);
     csrec_status (*analyze)(const csrec_operator *A, const double *signal, double *x);
     const csrec_shrink_type *shrink; /* optional */
+    /* Of a basis with parameters; the specification's arrays are not read, and may be NULL. */
+    csrec_operator_need (*need)(const csrec_operator_spec *spec);
 } csrec_operator_type;
 
 /* What a device keeps for an operator whose products it computes. */
@@ -95,6 +106,9 @@ struct csrec_operator {
     void *data;             /* of the type */
     const csrec_mask *mask; /* where there is synthesize, else NULL */
 };
+
+/* NULL if no operator has the name. */
+const csrec_operator_type *csrec_operator_find(const char *name);
 
 extern const csrec_operator_type csrec_operator_haar, csrec_operator_dense, csrec_operator_dct,
     csrec_operator_wavelet, csrec_operator_conv, csrec_operator_mask, csrec_operator_chain;

@@ -204,6 +204,15 @@ static const csrec_param params[] = {{"kind", 2, 0, 2, "0: haar, 1: cdf53, 2: cd
                                      {"levels", 0, 0, LEVELS, "levels; 0: as many as fit"},
                                      {0}};
 
+static csrec_operator_need wavelet_need(const csrec_operator_spec *spec) {
+    static const double per_step = 2e-8; /* seconds of one thread, an entry */
+    int64_t entries = 0;
+    csrec_shape_count(spec->shape, &entries);
+    double n = (double)entries;
+    return (csrec_operator_need){
+        .n = n, .product = per_step * n, .stored = true, .own = 8.0 * (double)spec->m};
+}
+
 const csrec_operator_type csrec_operator_wavelet = {
     .name = "wavelet",
     .brief = "lifted wavelets (haar, cdf53, cdf97) of a sampled signal, 1 to 3 axes",
@@ -214,4 +223,5 @@ const csrec_operator_type csrec_operator_wavelet = {
     .adjoint = wavelet_adjoint,
     .column_norms = wavelet_column_norms,
     .synthesize = wavelet_synthesize,
-    .analyze = wavelet_analyze};
+    .analyze = wavelet_analyze,
+    .need = wavelet_need};

@@ -1,9 +1,15 @@
-/* plan.c - the largest tiles that fit into memory. */
+/* plan.c - options become a plan, and the plan the largest tiles that fit into memory. */
 #include "recover/plan.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "recover/recover.h"
+#include "solver/solver.h"
+
+/* ------------------------------------------------------------------ memory and time */
 
 /* Tiles are the same for any number of threads: they leave room for so many. */
 enum { TILE_THREADS = 8 };
@@ -30,24 +36,24 @@ static int threads_within(const csrec_task *task, double taken, double memory) {
     return threads;
 }
 
-static void set_estimate(csrec_plan *plan, double bytes, double seconds, int threads) {
-    csrec_estimate *e = &plan->estimate;
+static void set_estimate(csrec_layout *plan, double bytes, double seconds, int threads) {
+    csrec_estimate *e = &plan->plan.estimate;
     e->bytes = bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX;
     e->seconds = seconds;
     e->threads = threads;
     e->tiles = plan->tiling.tiles;
 }
 
-static void plan_whole(const csrec_task *task, double memory, csrec_plan *plan) {
+static void plan_whole(const csrec_task *task, double memory, csrec_layout *plan) {
     int threads = threads_within(task, 0.0, memory);
     csrec_need need = need_of(task, threads);
     plan->tiling = (csrec_tiling){.shape = task->shape, .tiles = 1};
     set_estimate(plan, need.bytes, need.seconds, threads);
-    plan->estimate.tile = task->shape;
+    plan->plan.estimate.tile = task->shape;
 }
 
 static csrec_status plan_tiles(const csrec_measurement *measurement, const csrec_task *task,
-                               double memory, csrec_plan *plan, csrec_error *error) {
+                               double memory, csrec_layout *plan, csrec_error *error) {
     double signal = csrec_signal_bytes(task);
     csrec_task tile = *task;
     csrec_status status = CSREC_OK;
@@ -63,44 +69,50 @@ static csrec_status plan_tiles(const csrec_measurement *measurement, const csrec
     int threads = threads_within(&tile, beside, memory);
     csrec_need need = need_of(&tile, threads);
     set_estimate(plan, beside + need.bytes, (double)plan->tiling.tiles * need.seconds, threads);
-    plan->estimate.tile = csrec_tiling_largest(&plan->tiling);
+    plan->plan.estimate.tile = csrec_tiling_largest(&plan->tiling);
     return CSREC_OK;
 }
 
 /* Whether the method can work on parts, and the smallest of them would be smaller than all. */
 static bool has_parts(const csrec_task *task) {
-    const csrec_method *method = csrec_method_of(task->options);
+    const csrec_method_type *method = csrec_method_of(task->options);
     return task->shape.dims <= CSREC_TILE_AXES && method->parts && method->parts(task);
 }
 
-csrec_status csrec_plan_make(const csrec_measurement *measurement,
-                             const csrec_recover_options *options, bool parts, csrec_plan *plan,
-                             csrec_error *error) {
-    csrec_task task = csrec_task_of(measurement, options);
-    *plan = (csrec_plan){.options = *options, .parts = parts && has_parts(&task)};
-    plan->estimate.method = csrec_method_of(options)->name;
-    uint64_t given = options->memory;
-    plan_whole(&task, INFINITY, plan);
+/* Threads and tiles by the memory that may be taken. */
+static csrec_status fit(const csrec_measurement *measurement, const csrec_task *task,
+                        csrec_layout *plan, csrec_error *error) {
+    csrec_estimate *e = &plan->plan.estimate;
+    uint64_t given = plan->plan.options.memory;
+    plan_whole(task, INFINITY, plan);
     plan->available = UINT64_MAX;
-    plan->estimate.memory = given ? given : UINT64_MAX;
-    if (!given && (double)plan->estimate.bytes <= SMALL) return CSREC_OK;
+    e->memory = given ? given : UINT64_MAX;
+    if (!given && (double)e->bytes <= SMALL) return CSREC_OK;
     plan->available = csrec_memory_available();
-    plan->estimate.memory = given ? given : plan->available;
-    double memory = (double)plan->estimate.memory, most = given ? memory : 0.75 * memory;
-    csrec_status status = CSREC_OK;
-    if (need_of(&task, 1).bytes <= most || !plan->parts)
-        plan_whole(&task, most, plan);
-    else
-        status = plan_tiles(measurement, &task, given ? most : exp2(floor(log2(fmax(most, 1.0)))),
-                            plan, error);
-    if (plan->estimate.threads < task.threads) plan->options.threads = plan->estimate.threads;
+    e->memory = given ? given : plan->available;
+    double memory = (double)e->memory, most = given ? memory : 0.75 * memory;
+    if (need_of(task, 1).bytes <= most || !plan->parts) {
+        plan_whole(task, most, plan);
+        return CSREC_OK;
+    }
+    double room = given ? most : exp2(floor(log2(fmax(most, 1.0))));
+    return plan_tiles(measurement, task, room, plan, error);
+}
+
+static csrec_status fit_cpu(const csrec_measurement *measurement, const csrec_task *task,
+                            csrec_wanted wanted, csrec_layout *plan, csrec_error *error) {
+    plan->parts = wanted.signal && !wanted.atoms && has_parts(task);
+    csrec_status status = fit(measurement, task, plan, error);
+    plan->plan.estimate.method = plan->method->shown.name;
+    if (plan->plan.estimate.threads < task->threads)
+        plan->plan.options.threads = plan->plan.estimate.threads;
     return status;
 }
 
 /* Fewer threads were tried before; tiles too, where the method has parts. */
-static const char *remedy(const csrec_plan *plan) {
-    bool more = plan->estimate.memory < plan->available;
-    if (!plan->parts && plan->estimate.tile.dims <= CSREC_TILE_AXES)
+static const char *remedy(const csrec_layout *plan) {
+    bool more = plan->plan.estimate.memory < plan->available;
+    if (!plan->parts && plan->plan.estimate.tile.dims <= CSREC_TILE_AXES)
         return more ? "give it more memory, or take a preset that works in tiles: fast, balanced, "
                       "best"
                     : "take a preset that works in tiles: fast, balanced, best";
@@ -108,8 +120,8 @@ static const char *remedy(const csrec_plan *plan) {
                 : "take a cheaper preset, or recover parts of the signal";
 }
 
-csrec_status csrec_plan_check(const csrec_plan *plan, csrec_error *error) {
-    const csrec_estimate *e = &plan->estimate;
+csrec_status csrec_layout_check(const csrec_layout *plan, csrec_error *error) {
+    const csrec_estimate *e = &plan->plan.estimate;
     uint64_t memory = e->memory < plan->available ? e->memory : plan->available;
     if (!e->method || e->bytes <= memory) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
@@ -117,14 +129,122 @@ csrec_status csrec_plan_check(const csrec_plan *plan, csrec_error *error) {
                       (double)e->bytes / 1048576, (double)memory / 1048576, remedy(plan));
 }
 
-csrec_status csrec_recover_estimate(const csrec_measurement *measurement,
-                                    const csrec_recover_options *options, csrec_estimate *estimate,
-                                    csrec_error *error) {
-    csrec_plan plan;
+/* ------------------------------------------------------------------ resolution */
+
+static csrec_status check(const csrec_recover_options *options, csrec_error *error) {
+    if (options->shifts < 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "shifts = %lld; must be at least 0",
+                          (long long)options->shifts);
+    if (options->solve.history)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "solve.history is of a single csrec_solve; use history of the options");
+    return CSREC_OK;
+}
+
+csrec_status csrec_recover_options_check(const csrec_recover_options *options, bool model,
+                                         bool atoms, csrec_error *error) {
+    const csrec_method_type *method;
+    csrec_status status = check(options, error);
+    return status ? status : csrec_method_resolve(NULL, options, model, atoms, &method, error);
+}
+
+/* Parameters of the method, its solver and its basis, with the values that count. */
+static void list_parameters(csrec_plan *plan) {
+    const csrec_param *param;
+    plan->n_parameters = 0;
+    for (int k = 0; plan->n_parameters < CSREC_PARAMETERS_MOST &&
+                    (param = csrec_method_param_of(&plan->options, k));
+         k++)
+        plan->parameter[plan->n_parameters++] = (csrec_setting){
+            param->name, csrec_setting_value(&plan->options.solve, param->name, param->value)};
+}
+
+csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
+                                  const csrec_recover_options *options, csrec_wanted wanted,
+                                  csrec_layout *plan, csrec_error *error) {
+    *plan = (csrec_layout){.plan.options = *options};
+    csrec_recover_options *o = &plan->plan.options;
+    csrec_status status = check(o, error);
+    if (!status)
+        status = csrec_method_resolve(measurement, o, false, wanted.atoms, &plan->method, error);
+    if (status) return status;
+    if (!plan->method) {
+        csrec_preset_default(measurement, o);
+        if (!o->method) o->method = csrec_method_grids.shown.name;
+        plan->method = csrec_method_of(o);
+    }
+    o->method = plan->method->shown.name;
+    if (!(plan->method->shown.takes & CSREC_TAKES(SOLVER))) o->solve.solver = NULL;
+    if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
+    plan->plan.method = plan->method->shown;
+    plan->plan.by_channels = plan->method->by_channels && plan->method->by_channels(o);
+    list_parameters(&plan->plan);
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ where it runs */
+
+bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout *plan) {
+    csrec_task task = csrec_task_of(measurement, &plan->plan.options);
+    const csrec_method_type *method = plan->method;
+    return method->on_device && method->on_device(&task) && method->pays(&task);
+}
+
+/* Names of the methods that have an engine on a device. */
+static void list_device_methods(size_t room, char *text) {
+    const csrec_method_type *method;
+    snprintf(text, room, "methods with one: ");
+    for (int i = 0, n = 0; (method = csrec_method_at(i)); i++)
+        if (method->on_device)
+            snprintf(text + strlen(text), room - strlen(text), "%s%s", n++ ? ", " : "",
+                     method->shown.name);
+}
+
+csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wanted wanted,
+                               const csrec_context *context, csrec_layout *plan,
+                               csrec_error *error) {
+    csrec_task task = csrec_task_of(measurement, &plan->plan.options);
+    const csrec_method_type *method = plan->method;
+    char what[64], names[160];
+    plan->plan.backend = csrec_device_name(context->kind);
+    plan->plan.estimate = (csrec_estimate){0};
+    plan->tiling = (csrec_tiling){.tiles = 1};
+    if (context->kind == CSREC_DEVICE_CPU) return fit_cpu(measurement, &task, wanted, plan, error);
+    if (method->on_device && method->on_device(&task)) return CSREC_OK;
+    snprintf(what, sizeof what, "method %s", method->shown.name);
+    list_device_methods(sizeof names, names);
+    return csrec_device_lacks(context, what, names, error);
+}
+
+/* ------------------------------------------------------------------ as users see it */
+
+typedef struct plan_job {
+    const csrec_measurement *measurement;
+    csrec_wanted wanted;
+    csrec_layout layout;
+} plan_job;
+
+static bool plan_pays(csrec_device_kind kind, const void *job) {
+    const plan_job *j = job;
+    (void)kind;
+    return csrec_layout_pays(j->measurement, &j->layout);
+}
+
+static csrec_status plan_on(const csrec_context *context, void *job, csrec_error *error) {
+    plan_job *j = job;
+    return csrec_layout_make(j->measurement, j->wanted, context, &j->layout, error);
+}
+
+csrec_status csrec_recover_plan(const csrec_measurement *measurement,
+                                const csrec_recover_options *options, bool atoms, csrec_plan *plan,
+                                csrec_error *error) {
+    static const csrec_device_work work = {.pays = plan_pays, .run = plan_on};
+    plan_job j = {.measurement = measurement, .wanted = {.signal = true, .atoms = atoms}};
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);
-    if (!status) status = csrec_plan_make(measurement, options, true, &plan, error);
-    if (!status && plan.estimate.memory == UINT64_MAX)
-        plan.estimate.memory = csrec_memory_available();
-    if (!status) *estimate = plan.estimate;
-    return status;
+    if (!status) status = csrec_layout_resolve(measurement, options, j.wanted, &j.layout, error);
+    if (!status) status = csrec_device_run(options->backend, &work, &j, NULL, error);
+    if (status) return status;
+    *plan = j.layout.plan;
+    if (plan->estimate.memory == UINT64_MAX) plan->estimate.memory = csrec_memory_available();
+    return CSREC_OK;
 }

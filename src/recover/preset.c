@@ -1,27 +1,59 @@
-/* preset.c - solvers and bases that suit each other, by name. */
-#include "method/gaussian/gaussian.h"
-#include "recover/recover.h"
+/* preset.c - the table of presets: methods with settings, by how much work a picture is worth. */
+#include <string.h>
 
-static const char *const names[] = {"fast", "balanced", "best"};
+#include "recover/recover.h"
 
 static const csrec_setting one_block[] = {{"block", 8}};
 
+/* Of rows with one name the first counts whose method suits the measurement. */
+static const struct preset {
+    const char *name;
+    const csrec_method_type *method;
+    const csrec_setting *settings;
+    int n_settings;
+    bool mean, standard; /* standard: the default of pictures and volumes */
+} presets[] = {{"fast", &csrec_method_frames, one_block, 1, false, false},
+               {"balanced", &csrec_method_frames, NULL, 0, false, true},
+               {"best", &csrec_method_gaussian, NULL, 0, false, false},
+               {"best", &csrec_method_frames, NULL, 0, true, false}};
+
+enum { PRESETS = sizeof presets / sizeof *presets };
+
+static const char *name_of(int i) {
+    for (int k = 0; k < PRESETS; k++) {
+        bool repeats = k > 0 && strcmp(presets[k].name, presets[k - 1].name) == 0;
+        if (!repeats && i-- == 0) return presets[k].name;
+    }
+    return NULL;
+}
+
+static bool suits(const struct preset *row, const csrec_measurement *measurement) {
+    return !measurement || !row->method->suits || row->method->suits(measurement);
+}
+
+static void apply(const struct preset *row, csrec_recover_options *options) {
+    options->method = row->method->shown.name;
+    options->mean = row->mean;
+    if (row->n_settings == 0) return;
+    options->solve.settings = row->settings;
+    options->solve.n_settings = row->n_settings;
+}
+
 const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
                                  csrec_recover_options *options) {
-    if (i < 0 || i > 2) return NULL;
-    if (!options) return names[i];
-    csrec_recover_defaults(measurement, options);
-    if (measurement->shape.dims > 3) return names[i];
-    if (i == 2 && csrec_gaussian_suits(measurement)) {
-        options->solve.solver = "gaussian";
-        return names[i];
+    const char *name = i < 0 ? NULL : name_of(i);
+    if (!name || !options) return name;
+    csrec_recover_defaults(options);
+    for (int k = 0; k < PRESETS; k++) {
+        if (strcmp(presets[k].name, name) != 0 || !suits(&presets[k], measurement)) continue;
+        apply(&presets[k], options);
+        break;
     }
-    options->basis = "dct";
-    options->solve.solver = "threshold";
-    options->mean = i == 2;
-    if (i == 0) {
-        options->solve.settings = one_block;
-        options->solve.n_settings = 1;
-    }
-    return names[i];
+    return name;
+}
+
+void csrec_preset_default(const csrec_measurement *measurement, csrec_recover_options *options) {
+    int dims = measurement->shape.dims;
+    for (int k = 0; k < PRESETS && (dims == 2 || dims == 3); k++)
+        if (presets[k].standard && suits(&presets[k], measurement)) apply(&presets[k], options);
 }

@@ -8,22 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/backend.h"
-#include "operator/mask.h"
 #include "method/gaussian/colour.h"
-#include "recover/recover.h"
 #include "method/tones.h"
+#include "operator/mask.h"
 #include "solver/threshold.h"
 
 typedef struct job {
+    const csrec_method_type *method;
     const csrec_measurement *m;
+    csrec_recovery tile; /* of each tile all but the measurement, the signal and the report */
     csrec_whole whole;
     csrec_gaussian_axes axes;
     const csrec_recover_options *given;
     csrec_recover_options options; /* of a tile */
-    const csrec_backend *backend;
     const csrec_tiling *tiling;
-    double unit, *signal, *mean; /* mean [channels] of the samples */
+    double *signal, *mean; /* mean [channels] of the samples */
     int64_t done;
     bool stopped;
 } job;
@@ -203,9 +202,12 @@ static csrec_status run_tile(job *j, int64_t number, csrec_recover_report *repor
         fill(j, entries, values);
     else if (j->stopped)
         status = guess(&part, entries, values);
-    else
-        status = csrec_recover_whole(&part, &j->whole, &j->options, j->backend, j->unit, values,
-                                     NULL, &one, error);
+    else {
+        j->tile.measurement = &part;
+        j->tile.signal = values;
+        j->tile.report = &one;
+        status = j->method->run(&j->tile, error);
+    }
     if (!status && part.n > 0 && !one.backend) one.outcome = CSREC_INTERRUPTED;
     if (!status) status = lay(j, &tile, values);
     if (!status) add_report(&one, report);
@@ -223,25 +225,28 @@ static csrec_status find_mean(job *j) {
     return j->mean ? CSREC_OK : CSREC_MEMORY;
 }
 
-csrec_status csrec_recover_tiles(const csrec_measurement *measurement, const csrec_whole *whole,
-                                 const csrec_recover_options *options, const csrec_backend *backend,
-                                 double unit, const csrec_tiling *tiling, double *signal,
-                                 csrec_recover_report *report, csrec_error *error) {
-    job j = {.m = measurement,
-             .whole = *whole,
-             .given = options,
-             .options = *options,
-             .backend = backend,
-             .unit = unit,
+csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,
+                                 const csrec_tiling *tiling, csrec_error *error) {
+    const csrec_measurement *measurement = recovery->measurement;
+    csrec_recover_report *report = recovery->report;
+    job j = {.method = method,
+             .m = measurement,
+             .tile = *recovery,
+             .whole = *recovery->whole,
+             .given = recovery->options,
+             .options = *recovery->options,
              .tiling = tiling,
-             .signal = signal};
+             .signal = recovery->signal};
     if (find_mean(&j)) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_gaussian_axes_of(measurement, csrec_tones_unit(measurement, whole, NULL), &j.axes);
+    csrec_gaussian_axes_of(measurement, csrec_tones_unit(measurement, recovery->whole, NULL),
+                           &j.axes);
     j.whole.axes = &j.axes;
     j.options.history = NULL; /* which has the whole signal alone */
     j.options.solve.progress = pass_progress;
     j.options.solve.context = &j;
-    report->backend = backend->name;
+    j.tile.whole = &j.whole;
+    j.tile.options = &j.options;
+    report->backend = recovery->backend->name;
     csrec_status status = CSREC_OK;
     for (; j.done < tiling->tiles && !status; j.done++)
         status = run_tile(&j, j.done, report, error);

@@ -4,7 +4,7 @@
 #ifndef CSREC_RECOVER_TILES_H
 #define CSREC_RECOVER_TILES_H
 
-#include "method/estimate.h"
+#include "method/method.h"
 
 enum { CSREC_TILE_AXES = 3 };
 
@@ -35,16 +35,9 @@ csrec_shape csrec_tiling_largest(const csrec_tiling *tiling);
 csrec_status csrec_tiling_task(const csrec_tiling *tiling, const csrec_measurement *measurement,
                                const csrec_task *whole, csrec_task *task);
 
-struct csrec_backend;
-struct csrec_whole; /* of tones.h */
-
-/* Tile by tile with the same options. `unit`: of y, see normal.h. Where a tile has no sample it
- * becomes the samples' mean. Stopped, the tiles that are left become a smooth guess. */
-csrec_status csrec_recover_tiles(const csrec_measurement *measurement,
-                                 const struct csrec_whole *whole,
-                                 const csrec_recover_options *options,
-                                 const struct csrec_backend *backend, double unit,
-                                 const csrec_tiling *tiling, double *signal,
-                                 csrec_recover_report *report, csrec_error *error);
+/* Tile by tile by the method. Where a tile has no sample it becomes the samples' mean. Stopped, the
+ * tiles that are left become a smooth guess. */
+csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,
+                                 const csrec_tiling *tiling, csrec_error *error);
 
 #endif

@@ -211,6 +211,7 @@ const csrec_solver_type csrec_solver_fista = {
     .brief = "least squares with an l1 penalty, accelerated proximal gradient",
     .source = "Beck and Teboulle 2009, equations 4.1 to 4.3, with backtracking and restart",
     .params = params,
+    .products_alone = true,
     .create = fista_create,
     .need = fista_need,
     .destroy = fista_destroy,

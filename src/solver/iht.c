@@ -137,6 +137,7 @@ const csrec_solver_type csrec_solver_iht = {
     .brief = "Normalised Iterative Hard Thresholding: gradient step, keeps the k largest",
     .source = "Blumensath and Davies 2010, algorithm of section III",
     .params = params,
+    .products_alone = true,
     .create = iht_create,
     .need = iht_need,
     .destroy = iht_destroy,

@@ -49,6 +49,7 @@ static csrec_solver_need mp_need(const csrec_solver_size *size) {
 const csrec_solver_type csrec_solver_mp = {.name = "mp",
                                            .brief = "Matching Pursuit",
                                            .source = "Mallat and Zhang 1993; table 1 of Park 2015",
+                                           .reference = true,
                                            .create = mp_create,
                                            .need = mp_need,
                                            .destroy = mp_destroy,

@@ -11,9 +11,8 @@
 #include "solver/units.h"
 
 static const csrec_solver_type *const types[] = {
-    &csrec_solver_mp,       &csrec_solver_omp, &csrec_solver_romp,  &csrec_solver_cosamp,
-    &csrec_solver_iht,      &csrec_solver_htp, &csrec_solver_fista, &csrec_solver_threshold,
-    &csrec_solver_gaussian, &csrec_solver_gmm};
+    &csrec_solver_mp,  &csrec_solver_omp, &csrec_solver_romp,  &csrec_solver_cosamp,
+    &csrec_solver_iht, &csrec_solver_htp, &csrec_solver_fista, &csrec_solver_threshold};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -41,8 +40,8 @@ const csrec_param *csrec_solver_param(int solver, int i) {
     return i == 0 && param->name ? param : NULL;
 }
 
-static const csrec_param *find_param(const csrec_solver_type *type, const char *name) {
-    for (const csrec_param *p = type->params; p && p->name; p++)
+const csrec_param *csrec_param_find(const csrec_param *params, const char *name) {
+    for (const csrec_param *p = params; p && p->name; p++)
         if (strcmp(p->name, name) == 0) return p;
     return NULL;
 }
@@ -70,7 +69,8 @@ void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, cs
 }
 
 double csrec_run_param(const csrec_run *run, const char *name) {
-    return csrec_setting_value(run->options, name, find_param(run->type, name)->value);
+    return csrec_setting_value(run->options, name,
+                               csrec_param_find(run->type->params, name)->value);
 }
 
 csrec_status csrec_run_atoms(const csrec_run *run, const double *x, csrec_atoms *atoms) {
@@ -90,23 +90,24 @@ csrec_status csrec_run_start(const csrec_run *run, double *x, csrec_error *error
     return CSREC_OK;
 }
 
-csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name,
-                                 csrec_error *error) {
+csrec_status csrec_param_unknown(const char *what, const char *name, const csrec_param *params,
+                                 const char *param, csrec_error *error) {
     char names[128] = "";
-    for (const csrec_param *p = type->params; p && p->name; p++) {
+    for (const csrec_param *p = params; p && p->name; p++) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, " %s", p->name);
     }
-    return csrec_fail(error, CSREC_ARGUMENT, "solver %s has no parameter '%s'; it has%s",
-                      type->name, name, *names ? names : " none");
+    return csrec_fail(error, CSREC_ARGUMENT, "%s %s has no parameter '%s'; it has%s", what, name,
+                      param, *names ? names : " none");
 }
 
 static csrec_status check_settings(const csrec_solver_type *type,
                                    const csrec_solve_options *options, csrec_error *error) {
     for (int i = 0; i < options->n_settings; i++) {
         const csrec_setting *set = &options->settings[i];
-        const csrec_param *param = find_param(type, set->name);
-        if (!param) return csrec_param_unknown(type, set->name, error);
+        const csrec_param *param = csrec_param_find(type->params, set->name);
+        if (!param)
+            return csrec_param_unknown("solver", type->name, type->params, set->name, error);
         if (!(set->value >= param->least && set->value <= param->most))
             return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %g to %g", set->name,
                               set->value, param->least, param->most);
@@ -150,7 +151,8 @@ static bool ended(csrec_run *run, double energy, double goal, int64_t limit,
     else if (run->stopped)
         report->outcome = CSREC_INTERRUPTED;
     else if (report->iterations >= limit)
-        report->outcome = CSREC_ATOM_LIMIT;
+        report->outcome =
+            run->type->planned && limit == run->type->planned(run) ? CSREC_DONE : CSREC_ATOM_LIMIT;
     else if (run->type->select && run->type->select(run) < stop->min_coefficient)
         report->outcome = CSREC_SMALL;
     else if (!run->type->update(run))

@@ -62,6 +62,9 @@ struct csrec_solver_type {
     const char *name, *brief, *source; /* source: paper and equation */
     const csrec_param *params;         /* ends with a row without a name; NULL: none */
     const char *const *lengths;        /* parameters in the units of y, then NULL; NULL: none */
+    bool tones; /* its constants are for tones (method/tones.h), and it has a parameter `range` */
+    bool reference;      /* solve.reference has a meaning */
+    bool products_alone; /* it does little but products, which a device may do sooner */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
     void (*destroy)(csrec_run *run); /* also after a failed create */
     /* Finds the next step; returns the size of the best coefficient, in the units of y. NULL: the
@@ -99,9 +102,13 @@ csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
 /* Reports `done` right-hand sides; true: stop. Any thread of the job may call it. */
 bool csrec_many_stops(const csrec_many *job, int64_t done);
 
-/* CSREC_ARGUMENT: the solver has no parameter of that name; the text lists those it has. */
-csrec_status csrec_param_unknown(const csrec_solver_type *type, const char *name,
-                                 csrec_error *error);
+/* The parameter of that name; NULL if there is none. params may be NULL. */
+const csrec_param *csrec_param_find(const csrec_param *params, const char *name);
+
+/* CSREC_ARGUMENT: `what`, "solver" or "method", has no parameter `param`; the text lists those it
+ * has. */
+csrec_status csrec_param_unknown(const char *what, const char *name, const csrec_param *params,
+                                 const char *param, csrec_error *error);
 
 /* The last value that the settings give to a name, or `otherwise`. */
 double csrec_setting_value(const csrec_solve_options *options, const char *name, double otherwise);
@@ -150,6 +157,6 @@ csrec_status csrec_run_signal(const csrec_run *run, double *signal);
 
 extern const csrec_solver_type csrec_solver_mp, csrec_solver_omp, csrec_solver_romp,
     csrec_solver_cosamp, csrec_solver_iht, csrec_solver_htp, csrec_solver_fista,
-    csrec_solver_threshold, csrec_solver_gaussian, csrec_solver_gmm;
+    csrec_solver_threshold;
 
 #endif

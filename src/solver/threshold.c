@@ -161,6 +161,7 @@ const csrec_solver_type csrec_solver_threshold = {
     .source = "Guleryuz 2006, algorithm of section III; Elad, Starck, Querre and Donoho 2005",
     .params = params,
     .lengths = lengths,
+    .tones = true,
     .create = threshold_create,
     .destroy = threshold_destroy,
     .update = threshold_update,

@@ -38,7 +38,7 @@ static int recover(void *library) {
         y[k] = index[k] % EDGE;
     }
     csrec_recover_options o;
-    FIND(library, csrec_recover_defaults)(&m, &o);
+    FIND(library, csrec_recover_defaults)(&o);
     o.threads = 2;
     o.backend = "cpu";
     return FIND(library, csrec_recover)(&m, &o, signal, NULL, NULL, NULL);

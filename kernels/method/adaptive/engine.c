@@ -5,8 +5,6 @@
 
 #include "base/threads.h"
 #include "kernels/method/adaptive/adaptive.h"
-#include "method/sparse/sparse.h"
-#include "method/gaussian/gaussian.h"
 #include "solver/solver.h"
 
 static csrec_status create(const csrec_picture *p, float units, int *sums, void **state,
@@ -105,35 +103,3 @@ static csrec_status get(const void *state, float *u, float *before, int64_t *lea
 
 const csrec_adaptive_device csrec_cuda_adaptive_passes = {
     create, destroy, residual, features, add, combine, weighted, mean, get};
-
-/* Cost of a picture's entry, that of adaptive grids being 1; 0: neither they nor Gaussian groups,
- * or groups of colours, of which the CPU makes more (docs/gaussian.md). */
-static int weight(const csrec_recover_options *options, int64_t channels) {
-    enum { BEST = 4, COLOURS = 3 };
-    const csrec_solve_options *solve = &options->solve;
-    if (options->model) return 0;
-    if (csrec_gaussian_wanted(options)) {
-        bool quick = csrec_setting_value(solve, "effort", 1.0) == 0.0;
-        return channels == COLOURS ? 0 : quick ? 1 : BEST;
-    }
-    bool plain = !solve->solver || strcmp(solve->solver, "mp") == 0;
-    return plain && options->shifts == 0 && !csrec_basis_wanted(options);
-}
-
-/* Milliseconds of 16 threads and of the device, H200 (bench/cuda_gaussian.c), whose first use takes
- * 200:
- *
- *                                256 x 256   512 x 512
- *     adaptive grids                96, 6     437, 18
- *     gaussian, effort 0           103, 5     396, 22
- *     gaussian, effort 1          668, 22    2745, 76
- *
- * One thread takes 4.5 times as long as 16. */
-bool csrec_cuda_adaptive_pays(const csrec_measurement *m, const csrec_recover_options *options) {
-    enum { ENTRIES = 1 << 15, THREADS = 4 };
-    int64_t entries;
-    if (m->shape.dims != 2 || csrec_shape_count(&m->shape, &entries)) return false;
-    int64_t threads = csrec_threads_wanted(options->threads);
-    if (threads > THREADS) threads = THREADS;
-    return weight(options, m->channels) * m->channels * (entries / threads) >= ENTRIES;
-}

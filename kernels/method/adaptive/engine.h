@@ -8,8 +8,4 @@
  * within the rounding of a double between two. CSREC_MEMORY: it does not fit. */
 extern const csrec_adaptive_device csrec_cuda_adaptive_passes;
 
-/* Whether a device is sooner done than the CPU's cores with adaptive grids or Gaussian groups. */
-bool csrec_cuda_adaptive_pays(const csrec_measurement *measurement,
-                              const csrec_recover_options *options);
-
 #endif

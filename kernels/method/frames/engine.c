@@ -41,15 +41,3 @@ csrec_status csrec_cuda_threshold(const csrec_threshold_job *job, double *mean, 
     csrec_cuda_shrink_destroy(shrink);
     return status;
 }
-
-/* A process's first use of a device takes 0.2 s, in which a core thresholds about 2^19 pixels with
- * one size of blocks (docs/bases.md). */
-bool csrec_cuda_threshold_pays(const csrec_measurement *m, const csrec_recover_options *options) {
-    enum { FRAMES = 3, PIXELS = 1 << 20 };
-    const char *solver = options->solve.solver;
-    if (!options->basis || strcmp(options->basis, "dct") != 0 || m->shape.dims != 2) return false;
-    if (solver && strcmp(solver, "threshold") != 0) return false;
-    int64_t threads = csrec_threads_wanted(options->threads);
-    int64_t rounds = (FRAMES * m->channels + threads - 1) / threads;
-    return rounds * m->shape.dim[0] * m->shape.dim[1] >= PIXELS;
-}

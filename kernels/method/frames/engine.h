@@ -6,13 +6,10 @@
 
 /* The CPU's picture but for the order in which overlapping blocks are added up: a coefficient
  * within rounding of a threshold may fall on its other side. The same bits every time.
- * CSREC_UNSUPPORTED: block or step is not one of kernels/method/frames/shrink.h; CSREC_MEMORY: it does not fit.
+ * CSREC_UNSUPPORTED: block or step is not one of kernels/method/frames/shrink.h; CSREC_MEMORY: it
+ * does not fit.
  */
 csrec_status csrec_cuda_threshold(const csrec_threshold_job *job, double *mean, double *energy,
                                   csrec_error *error);
-
-/* Whether a device is sooner done than the CPU's cores. */
-bool csrec_cuda_threshold_pays(const csrec_measurement *measurement,
-                               const csrec_recover_options *options);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "recover/recover.h"
+#include "base/clock.h"
 
 /* The grids that run at once. */
 typedef struct part {

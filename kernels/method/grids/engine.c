@@ -15,7 +15,8 @@
 #include "kernels/method/grids/fill.h"
 #include "kernels/device/pipe.h"
 #include "method/grids/grid.h"
-#include "recover/recover.h"
+#include "solver/solver.h"
+#include "base/clock.h"
 
 /* Measured on an H200 with N/4 atoms, milliseconds of a whole recovery (batches, sequential):
  *
@@ -32,26 +33,9 @@ csrec_cuda_grids_engine csrec_cuda_grids_choose(int64_t signals, int64_t n) {
 }
 
 static bool supported(const csrec_recover_options *options) {
-    const csrec_solve_options *solve = &options->solve;
-    return (!solve->solver || strcmp(solve->solver, "mp") == 0) && !solve->reference &&
-           !solve->start && !solve->history && solve->n_settings == 0 && options->shifts >= 1 &&
-           (!options->basis || strcmp(options->basis, "haar") == 0);
-}
-
-/* A process's first use of a device takes 0.19 s, in which a CPU core recovers a signal of about
- * 2^19 samples; measured, the device included (16 cores, H200):
- *
- *     signals x N   1 x 2^18   1 x 2^20   16 x 2^18   192 x 2^14   192 x 2^16   192 x 2^18
- *     CPU, ms          66         290        1427         176          510         4522
- *     device, ms      217         301         919         225          351         1185
- *
- * so what counts is the samples that one core would have to work through. */
-bool csrec_cuda_pays(const csrec_measurement *m, const csrec_recover_options *options) {
-    enum { SAMPLES = 1 << 19 };
-    if (!supported(options)) return false;
-    int64_t threads = csrec_threads_wanted(options->threads);
-    int64_t rounds = (options->shifts * m->channels + threads - 1) / threads;
-    return rounds * m->n >= SAMPLES;
+    const char *solver = options->solve.solver;
+    return (!solver || strcmp(solver, csrec_solver_mp.name) == 0) && !options->solve.reference &&
+           options->shifts >= 1;
 }
 
 static size_t larger(size_t a, size_t b) {

@@ -27,7 +27,4 @@ csrec_status csrec_cuda_recover_grids_by(csrec_cuda_grids_engine engine,
 /* The engine for so many signals (grids x channels) of n samples. */
 csrec_cuda_grids_engine csrec_cuda_grids_choose(int64_t signals, int64_t n);
 
-/* Whether a device is sooner done than the CPU's cores. */
-bool csrec_cuda_pays(const csrec_measurement *measurement, const csrec_recover_options *options);
-
 #endif

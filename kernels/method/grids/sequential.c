@@ -9,7 +9,7 @@
 #include "haar/atoms.h"
 #include "kernels/method/grids/fill.h"
 #include "kernels/method/grids/speculate.h"
-#include "recover/recover.h"
+#include "base/clock.h"
 
 typedef struct run {
     csrec_cuda_job *job;

@@ -8,20 +8,19 @@
  * Fits are summed as integers, classes are combined in their order: the result does not depend on
  * the number of threads. docs/pictures.md tells what else was tried.
  */
-#include "method/adaptive/adaptive.h"
-
 #include <float.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/threads.h"
 #include "method/adaptive/device.h"
 #include "method/adaptive/recipe.h"
-#include "method/estimate.h"
 #include "method/history.h"
-#include "recover/recover.h"
+#include "method/method.h"
 #include "method/tones.h"
+#include "operator/operator.h"
 
 enum { MOST_THREADS = 31 /* classes; each thread has its own sums */ };
 
@@ -249,7 +248,7 @@ static csrec_status run(csrec_picture *p, const csrec_adaptive_device *device, c
 
 static void fill_report(csrec_picture *p, double seconds, csrec_recover_report *report) {
     bool stopped = csrec_team_stopped(&p->team);
-    *report = (csrec_recover_report){.outcome = stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED,
+    *report = (csrec_recover_report){.outcome = stopped ? CSREC_INTERRUPTED : CSREC_DONE,
                                      .levels = p->levels,
                                      .seconds_pursuit = seconds,
                                      .pursuits = p->grids_fitted * p->channels,
@@ -260,35 +259,11 @@ static void fill_report(csrec_picture *p, double seconds, csrec_recover_report *
     }
 }
 
-bool csrec_adaptive_suits(const csrec_measurement *measurement) {
+static bool suits(const csrec_measurement *measurement) {
     const int64_t most = INT64_C(1) << 30;
     int64_t entries;
     return measurement->shape.dims == 2 && !csrec_shape_count(&measurement->shape, &entries) &&
            entries <= most && measurement->channels <= (most << 8) / entries;
-}
-
-/* What may be set of a pursuit's options is what the defaults set. */
-static bool steers_pursuit(const csrec_recover_options *options) {
-    const csrec_solve_options *solve = &options->solve;
-    const csrec_stop *stop = &solve->stop;
-    return (stop->epsilon != 0.0 && stop->epsilon != CSREC_EPSILON_DEFAULT) || stop->atoms != 0 ||
-           stop->min_coefficient != 0.0 || stop->sigma != 0.0 || stop->stagnation != 0.0 ||
-           (solve->solver && strcmp(solve->solver, "mp") != 0) || solve->reference ||
-           solve->n_settings != 0 || solve->start || solve->history ||
-           options->columns != CSREC_COLUMNS_TWO_SIDED || options->order != CSREC_ORDER_MORTON;
-}
-
-static csrec_status check(const csrec_measurement *measurement,
-                          const csrec_recover_options *options, csrec_error *error) {
-    if (!csrec_adaptive_suits(measurement))
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "adaptive grids need a picture, two axes and at most 2^30 pixels; "
-                          "use --shifts 1");
-    if (steers_pursuit(options))
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "solver, stopping rules, columns and order are of pursuits on plain "
-                          "grids; give --shifts 64 with them");
-    return CSREC_OK;
 }
 
 static int threads_of(const csrec_recover_options *options) {
@@ -296,15 +271,14 @@ static int threads_of(const csrec_recover_options *options) {
     return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
-csrec_status csrec_recover_adaptive(const csrec_measurement *measurement, const csrec_whole *whole,
-                                    const csrec_recover_options *options,
-                                    const csrec_adaptive_device *device, double *signal,
-                                    csrec_recover_report *report, csrec_error *error) {
+static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *measurement = r->measurement;
+    const csrec_recover_options *options = r->options;
+    const csrec_adaptive_device *device = r->backend->adaptive;
     csrec_picture picture;
-    csrec_status status = check(measurement, options, error);
     int threads = device ? 0 : threads_of(options);
-    if (!status)
-        status = csrec_picture_create(measurement, whole, options, threads, &picture, error);
+    csrec_status status =
+        csrec_picture_create(measurement, r->whole, options, threads, &picture, error);
     if (status) return status;
     double start = csrec_seconds();
     csrec_team_begin(&picture.team, options->solve.progress, options->solve.context,
@@ -314,8 +288,9 @@ csrec_status csrec_recover_adaptive(const csrec_measurement *measurement, const 
         csrec_history_record(options->history, 0, "passes over adaptive grids", "pass", -1);
     status = run(&picture, device, error);
     if (!status) {
-        csrec_picture_deliver(&picture, measurement, picture.u, signal);
-        fill_report(&picture, csrec_seconds() - start, report);
+        csrec_picture_deliver(&picture, measurement, picture.u, r->signal);
+        fill_report(&picture, csrec_seconds() - start, r->report);
+        r->report->backend = r->backend->name;
     }
     csrec_team_end(&picture.team);
     csrec_picture_clear(&picture);
@@ -323,14 +298,59 @@ csrec_status csrec_recover_adaptive(const csrec_measurement *measurement, const 
 }
 
 /* Every grid sorts the samples and looks up all sites. */
-csrec_need csrec_need_of_adaptive(const csrec_task *task) {
+static csrec_need need_of(const csrec_task *task) {
     static const double per_site = 1.38e-8, per_sample = 4.9e-8; /* seconds a grid */
     double sites = (double)task->entries, n = (double)task->n, channels = (double)task->channels;
     const int grids =
         CSREC_CLASS_PASSES * CSREC_CLASS_GRIDS + CSREC_FEATURE_PASSES * CSREC_FEATURE_GRIDS;
     int threads = task->threads < MOST_THREADS ? task->threads : MOST_THREADS;
     double work = grids * (per_site * sites + per_sample * n) * (0.75 + 0.25 * channels);
-    return (csrec_need){
-        csrec_picture_bytes(sites, n, channels, task->noisy, threads) + csrec_signal_bytes(task),
-        csrec_task_share(task, work, CSREC_CLASSES)};
+    return (csrec_need){csrec_picture_bytes(sites, n, channels, task->noisy, threads) +
+                            csrec_signal_bytes(task),
+                        csrec_task_share(task, work, CSREC_CLASSES)};
 }
+
+/* Milliseconds of 16 threads and of the device, H200 (bench/cuda_gaussian.c), whose first use takes
+ * 200: 96 and 6 of 256 x 256 pixels, 437 and 18 of 512 x 512. One thread takes 4.5 times as long as
+ * 16. */
+static bool pays(const csrec_task *task) {
+    enum { ENTRIES = 1 << 15, THREADS = 4 };
+    int64_t threads = csrec_threads_wanted(task->options->threads);
+    if (threads > THREADS) threads = THREADS;
+    return task->channels * (task->entries / threads) >= ENTRIES;
+}
+
+static bool works_with(const char *solver, const char *basis) {
+    (void)solver;
+    return !basis || strcmp(basis, csrec_operator_haar.name) == 0;
+}
+
+/* The basis that it is in. */
+static bool is_chosen(const csrec_recover_options *options) {
+    csrec_recover_options rest = *options;
+    rest.basis = NULL;
+    return options->basis && works_with(NULL, options->basis) && !csrec_method_grids.chosen(&rest);
+}
+
+static void complete(const csrec_measurement *measurement, bool atoms,
+                     csrec_recover_options *options) {
+    (void)measurement;
+    (void)atoms;
+    options->basis = csrec_operator_haar.name;
+}
+
+const csrec_method_type csrec_method_adaptive = {
+    .shown = {.name = "adaptive",
+              .brief = "pursuits in closed form on Haar grids that follow the picture, averaged",
+              .source = "docs/pictures.md",
+              .takes = CSREC_TAKES(BASIS)},
+    .chosen = is_chosen,
+    .works_with = works_with,
+    .suits = suits,
+    .wants = "a picture, two axes and at most 2^30 pixels",
+    .complete = complete,
+    .need = need_of,
+    .parts = csrec_task_always,
+    .on_device = csrec_task_always,
+    .pays = pays,
+    .run = recover};

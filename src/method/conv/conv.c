@@ -3,21 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/threads.h"
 #include "learn/conv_base.h"
-#include "operator/operator.h"
-#include "method/sparse/sparse.h"
 #include "method/history.h"
 #include "method/model.h"
-#include "recover/recover.h"
-#include "method/tones.h"
-#include "solver/solver.h"
+#include "method/sparse/sparse.h"
 
-enum { ITERATIONS = 100, SETTINGS = 32 };
-
-static double base_width(const csrec_recover_options *options) {
-    const csrec_param *param = csrec_operator_conv.params;
-    return csrec_setting_value(&options->solve, param->name, param->value);
-}
+enum { ITERATIONS = 100 };
 
 /* base [entries * channels]; y [n * channels] becomes what is left of the samples. */
 static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_team *team, double *y,
@@ -38,45 +31,62 @@ static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_te
     return status;
 }
 
-/* The solver sees the samples less the base; what it lacks of options is filled in. */
-static csrec_status solve(const csrec_measurement *measurement,
-                          const csrec_recover_options *options, csrec_team *team, double *y,
-                          double *signal, csrec_recover_report *report, csrec_error *error) {
-    csrec_measurement rest = *measurement;
-    csrec_recover_options own = *options;
-    rest.y = y;
-    own.basis = "conv";
-    own.mean = false;
-    own.solve.progress = csrec_team_hear;
-    own.solve.context = team;
-    if (!own.solve.solver) own.solve.solver = "fista";
-    csrec_setting settings[SETTINGS + 1];
-    if (strcmp(own.solve.solver, "fista") == 0) {
-        if (own.solve.n_settings < SETTINGS)
-            csrec_setting_prepend(&own.solve, (csrec_setting){"lambda", 0.001}, settings);
-        if (own.solve.stop.atoms == 0) own.solve.stop.atoms = ITERATIONS;
-        /* The default tolerance is a pursuit's. */
-        if (own.solve.stop.epsilon == CSREC_EPSILON_DEFAULT) own.solve.stop.epsilon = 0.0;
-    }
+/* Filters of the model as long as their amplitudes, to be freed: what is expected to be large is
+ * charged less. Their products take the threads that the channels leave. */
+static csrec_status make_spec(const csrec_recovery *r, csrec_operator_spec *spec, double **filters,
+                              csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    const csrec_array *d = csrec_model_array(r->options->model, "filters");
+    const csrec_array *amplitudes = csrec_model_array(r->options->model, "amplitudes");
+    int64_t size = d->count / d->shape.dim[0];
+    *filters = malloc((size_t)d->count * sizeof **filters);
+    if (!*filters) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < d->count; i++)
+        (*filters)[i] =
+            csrec_array_value(d, i) * (amplitudes ? csrec_array_value(amplitudes, i / size) : 1.0);
+    *spec = csrec_sparse_spec(r->options, &m->shape, m->n, m->index);
+    spec->filters = *filters;
+    spec->n_filters = d->shape.dim[0];
+    spec->kernel = d->shape.dim + 1;
+    spec->threads = m->channels > 1 ? 1 : csrec_threads(r->options->threads);
+    return CSREC_OK;
+}
+
+/* The solver sees the samples less the base. */
+static csrec_status solve(const csrec_recovery *r, csrec_team *team, double *y,
+                          csrec_error *error) {
+    csrec_measurement rest = *r->measurement;
+    csrec_recover_options options = *r->options;
+    csrec_recovery own = *r;
+    csrec_setting settings[CSREC_SPARSE_SETTINGS + 1];
+    csrec_operator_spec spec;
     csrec_whole whole;
+    double *filters = NULL;
+    rest.y = y;
+    options.solve.progress = csrec_team_hear;
+    options.solve.context = team;
+    bool fista = strcmp(options.solve.solver, csrec_solver_fista.name) == 0;
+    if (fista && options.solve.n_settings < CSREC_SPARSE_SETTINGS)
+        csrec_setting_prepend(&options.solve, (csrec_setting){"lambda", 0.001}, settings);
+    own.measurement = &rest;
+    own.options = &options;
+    own.whole = &whole;
     csrec_status status = csrec_whole_of(&rest, &whole, error);
-    if (!status)
-        status =
-            csrec_recover_basis(&rest, &whole, &own, &csrec_backend_cpu, signal, report, error);
+    if (!status) status = make_spec(&own, &spec, &filters, error);
+    if (!status) status = csrec_sparse_run(&own, 1, &spec, NULL, error);
     csrec_whole_clear(&whole);
+    free(filters);
     return status;
 }
 
-csrec_status csrec_recover_conv(const csrec_measurement *measurement, const csrec_whole *whole,
-                                const csrec_recover_options *options, double unit, double *signal,
-                                csrec_recover_report *report, csrec_error *error) {
-    (void)whole;
-    (void)unit; /* filters have none */
-    const csrec_measurement *m = measurement;
-    if (m->shape.dims != 2)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "a model of kind conv is for pictures; the measurement has %d axes",
-                          m->shape.dims);
+static double base_width(const csrec_recover_options *options) {
+    const csrec_param *param = csrec_operator_conv.params;
+    return csrec_setting_value(&options->solve, param->name, param->value);
+}
+
+static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    const csrec_recover_options *options = r->options;
     int64_t values = m->shape.dim[0] * m->shape.dim[1] * m->channels;
     double *base = malloc((size_t)(values + m->n * m->channels) * sizeof *base);
     csrec_team team;
@@ -88,13 +98,69 @@ csrec_status csrec_recover_conv(const csrec_measurement *measurement, const csre
         csrec_fail(error, status, "out of memory for the base layer");
     else {
         csrec_history_layer(options->history, base);
-        status = solve(m, options, &team, base + values, signal, report, error);
+        status = solve(r, &team, base + values, error);
         csrec_history_layer(options->history, NULL);
     }
-    for (int64_t i = 0; i < values && !status; i++) signal[i] += base[i];
-    if (!status) csrec_samples_restore(m, signal);
-    if (!status) report->residual = csrec_samples_residual(m, signal);
+    for (int64_t i = 0; i < values && !status; i++) r->signal[i] += base[i];
+    if (!status) csrec_samples_restore(m, r->signal);
+    if (!status) r->report->residual = csrec_samples_residual(m, r->signal);
+    if (r->report->outcome == CSREC_ATOM_LIMIT && options->solve.stop.atoms == ITERATIONS)
+        r->report->outcome = CSREC_DONE;
     csrec_team_end(&team);
     free(base);
     return status;
 }
+
+/* ------------------------------------------------------------------ the row */
+
+static bool suits(const csrec_measurement *measurement) {
+    return measurement->shape.dims == 2;
+}
+
+static bool works_with(const char *solver, const char *basis) {
+    (void)solver;
+    return !basis || strcmp(basis, csrec_operator_conv.name) == 0;
+}
+
+static void complete(const csrec_measurement *measurement, bool atoms,
+                     csrec_recover_options *options) {
+    (void)measurement;
+    (void)atoms;
+    csrec_solve_options *solve = &options->solve;
+    options->basis = csrec_operator_conv.name;
+    if (!solve->solver) solve->solver = csrec_solver_fista.name;
+    bool fista = strcmp(solve->solver, csrec_solver_fista.name) == 0;
+    if (fista && solve->stop.atoms == 0) solve->stop.atoms = ITERATIONS;
+    const csrec_solver_type *solver = csrec_solver_find(solve->solver);
+    bool ends = fista || (solver && solver->planned);
+    if (solve->stop.epsilon == CSREC_EPSILON_UNSET)
+        solve->stop.epsilon = ends ? 0.0 : CSREC_EPSILON_DEFAULT;
+}
+
+/* The smooth layer, and what is sparse on it. */
+static csrec_need need_of(const csrec_task *task) {
+    const csrec_array *filters = csrec_model_array(task->options->model, "filters");
+    csrec_operator_spec spec = csrec_sparse_spec(task->options, &task->shape, task->n, NULL);
+    spec.n_filters = filters->shape.dim[0];
+    spec.kernel = filters->shape.dim + 1;
+    spec.threads = task->channels > 1 ? 1 : task->threads;
+    csrec_need need = csrec_sparse_need(task, 1, &spec);
+    need.bytes += csrec_signal_bytes(task) + 8.0 * (double)(task->n * task->channels);
+    return need;
+}
+
+const csrec_method_type csrec_method_conv = {
+    .shown = {.name = "conv",
+              .brief = "a smooth layer, and on it what is sparse in a model's filters",
+              .source = "docs/conv.md",
+              .model = "conv",
+              .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) |
+                       CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |
+                       CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) | CSREC_TAKES(START),
+              .iterates = true},
+    .works_with = works_with,
+    .suits = suits,
+    .wants = "a picture",
+    .complete = complete,
+    .need = need_of,
+    .run = recover};

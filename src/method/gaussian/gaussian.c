@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/threads.h"
-#include "method/sparse/sparse.h"
 #include "method/gaussian/colour.h"
 #include "method/history.h"
-#include "recover/recover.h"
+#include "method/method.h"
 #include "method/tones.h"
 #include "solver/solver.h"
 
@@ -37,6 +37,11 @@ static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false
 static const csrec_gaussian_round best_pooled[] = {
     ROUND(8, 4, 24, 48, 2, false), ROUND(8, 4, 24, 48, 2, true), ROUND(10, 5, 32, 48, 1, false),
     ROUND(10, 5, 32, 48, 1, true)};
+
+static const csrec_param params[] = {
+    {"effort", 1, 0, 1,
+     "0: quick; 1: more rounds, in pictures with patches of 8 and 10 pixels, for the best result"},
+    {0}};
 
 static const csrec_setting small_blocks[] = {{"block", 8}};
 
@@ -75,7 +80,7 @@ typedef struct job {
     csrec_team team;
 } job;
 
-bool csrec_gaussian_suits(const csrec_measurement *measurement) {
+static bool suits(const csrec_measurement *measurement) {
     const int64_t most = INT64_C(1) << 30;
     int64_t entries;
     int dims = measurement->shape.dims;
@@ -101,35 +106,7 @@ static bool is_volume(const job *j) {
     return j->shape.dims > 2;
 }
 
-bool csrec_gaussian_wanted(const csrec_recover_options *options) {
-    return options->solve.solver && strcmp(options->solve.solver, "gaussian") == 0;
-}
-
 /* ------------------------------------------------------------------ setting up */
-
-static csrec_status check(const csrec_measurement *m, const csrec_recover_options *options,
-                          double *effort, csrec_error *error) {
-    *effort = 1.0;
-    if (!csrec_gaussian_suits(m))
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "solver gaussian needs a picture or a volume, two or three axes and at "
-                          "most 2^30 entries; use another solver");
-    if (csrec_basis_wanted(options))
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "solver gaussian knows no basis; leave out basis '%s'", options->basis);
-    for (int i = 0; i < options->solve.n_settings; i++) {
-        const csrec_setting *set = &options->solve.settings[i];
-        const csrec_param *param = csrec_solver_gaussian.params;
-        if (strcmp(set->name, param->name) != 0)
-            return csrec_param_unknown(&csrec_solver_gaussian, set->name, error);
-        if (!(set->value >= param->least && set->value <= param->most) ||
-            set->value != floor(set->value))
-            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %g or %g", set->name,
-                              set->value, param->least, param->most);
-        *effort = set->value;
-    }
-    return CSREC_OK;
-}
 
 const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick,
                                                   int *count) {
@@ -211,16 +188,13 @@ static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *erro
 }
 
 /* A device may have no start for a picture whose rounds it can do: a small one. */
-static csrec_status start_somewhere(const job *j, const csrec_measurement *scaled,
-                                    const csrec_whole *whole, const csrec_recover_options *options,
-                                    double *signal, csrec_recover_report *report,
-                                    csrec_error *error) {
-    const csrec_backend *cpu = &csrec_backend_cpu;
+static csrec_status start_somewhere(const job *j, csrec_recovery *start,
+                                    csrec_recover_options *options, csrec_error *error) {
     csrec_status status = CSREC_UNSUPPORTED;
-    if (j->backend != cpu)
-        status = csrec_recover_basis(scaled, whole, options, j->backend, signal, report, NULL);
-    return status ? csrec_recover_basis(scaled, whole, options, cpu, signal, report, error)
-                  : CSREC_OK;
+    start->backend = j->backend;
+    if (j->backend != &csrec_backend_cpu) status = csrec_recover_within(start, options, NULL);
+    start->backend = &csrec_backend_cpu;
+    return status ? csrec_recover_within(start, options, error) : CSREC_OK;
 }
 
 /* Thresholded DCT, for the best also adaptive grids, on scaled samples: their squares are finite.
@@ -238,22 +212,18 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     for (int64_t i = 0; i < scaled.n; i++)
         for (int64_t c = 0; c < channels; c++)
             scaled.y[i * channels + c] = j->picture.y[c][scaled.index[i]];
-    csrec_recover_options options;
-    csrec_recover_defaults(&scaled, &options);
-    options.basis = "dct";
-    options.solve.solver = "threshold";
+    csrec_recover_options options = csrec_options_within(j->options);
+    options.method = csrec_method_frames.shown.name;
     options.mean = j->best && !is_volume(j);
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
         options.solve.n_settings = 1;
     }
-    options.seed = j->options->seed;
-    options.threads = j->options->threads;
-    options.solve.progress = j->options->solve.progress;
-    options.solve.context = j->options->solve.context;
     csrec_whole whole;
+    csrec_recovery own = {
+        .measurement = &scaled, .whole = &whole, .signal = signal, .report = report, .unit = 1.0};
     csrec_status status = scale_whole(j, &whole, error);
-    if (!status) status = start_somewhere(j, &scaled, &whole, &options, signal, report, error);
+    if (!status) status = start_somewhere(j, &own, &options, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
     if (status) return status;
@@ -348,21 +318,22 @@ static csrec_status run(job *j, double *signal, csrec_error *error) {
     return status ? status : fetch(j, error);
 }
 
-csrec_status csrec_recover_gaussian(const csrec_measurement *measurement, const csrec_whole *whole,
-                                    const csrec_recover_options *options,
-                                    const csrec_backend *backend, double *signal,
-                                    csrec_recover_report *report, csrec_error *error) {
-    double effort, began = csrec_seconds();
-    csrec_status status = check(measurement, options, &effort, error);
+static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *measurement = r->measurement;
+    const csrec_recover_options *options = r->options;
+    csrec_recover_report *report = r->report;
+    double began = csrec_seconds(), *signal = r->signal;
+    csrec_status status = csrec_method_check_settings(&csrec_method_gaussian, options, error);
     if (status) return status;
+    double effort = csrec_setting_value(&options->solve, params->name, params->value);
     job j = {.m = measurement,
-             .whole = whole,
+             .whole = r->whole,
              .options = options,
              .shape = shape_of(measurement),
              .threads = csrec_threads(options->threads)};
     if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
     csrec_shape_count(&measurement->shape, &j.entries);
-    j.backend = backend->gaussian && !is_volume(&j) ? backend : &csrec_backend_cpu;
+    j.backend = r->backend;
     choose_colours(&j);
     choose_rounds(&j, effort);
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
@@ -376,10 +347,49 @@ csrec_status csrec_recover_gaussian(const csrec_measurement *measurement, const 
         status = run(&j, signal, error);
     }
     if (!status) deliver(&j, signal);
-    report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED;
+    report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
     report->backend = j.backend->name;
     report->seconds_pursuit = csrec_seconds() - began;
     csrec_team_end(&j.team);
     clear(&j);
     return status;
 }
+
+/* ------------------------------------------------------------------ the row */
+
+/* Devices know pictures. */
+static bool on_device(const csrec_task *task) {
+    csrec_measurement m = {.shape = task->shape};
+    return shape_of(&m).dims == 2;
+}
+
+/* Milliseconds of 16 threads and of the device, H200 (bench/cuda_gaussian.c), whose first use takes
+ * 200. Three channels are colours, of which the CPU makes more (docs/gaussian.md).
+ *
+ *                      256 x 256   512 x 512
+ *     effort 0           103, 5     396, 22
+ *     effort 1          668, 22    2745, 76
+ *
+ * One thread takes 4.5 times as long as 16. */
+static bool pays(const csrec_task *task) {
+    enum { ENTRIES = 1 << 15, THREADS = 4, ROUNDS = 4, COLOURS = 3 };
+    int64_t threads = csrec_threads_wanted(task->options->threads);
+    int64_t weight = csrec_task_param(task, params) == 0.0 ? 1 : ROUNDS;
+    if (threads > THREADS) threads = THREADS;
+    return task->channels != COLOURS &&
+           weight * task->channels * (task->entries / threads) >= ENTRIES;
+}
+
+const csrec_method_type csrec_method_gaussian = {
+    .shown = {.name = "gaussian",
+              .brief = "a Gaussian for each group of similar patches, fitted to the samples",
+              .source = "Yu, Sapiro and Mallat 2012, section III; docs/gaussian.md",
+              .solver = "gaussian"},
+    .params = params,
+    .suits = suits,
+    .wants = "a picture or a volume, two or three axes and at most 2^30 entries",
+    .need = csrec_gaussian_need,
+    .parts = csrec_task_always,
+    .on_device = on_device,
+    .pays = pays,
+    .run = recover};

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/team.h"
+#include "method/need.h"
 
 /* One round: every group of patches matched on the estimate, fitted, conditioned, aggregated.
  * Constants are for values with a range of 255. */
@@ -93,19 +94,7 @@ double csrec_gaussian_round_bytes(const csrec_gaussian_picture *picture,
 const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, int *count);
 int csrec_gaussian_margin(double n, double entries, bool volume);
 
-/* Whether it takes the measurement: a shape of two or three axes, of at most 2^30 entries. */
-bool csrec_gaussian_suits(const csrec_measurement *measurement);
-
-bool csrec_gaussian_wanted(const csrec_recover_options *options);
-
-struct csrec_backend;
-struct csrec_whole; /* of tones.h */
-
-/* On `backend` where it offers that, pictures only, else on the CPU. */
-csrec_status csrec_recover_gaussian(const csrec_measurement *measurement,
-                                    const struct csrec_whole *whole,
-                                    const csrec_recover_options *options,
-                                    const struct csrec_backend *backend, double *signal,
-                                    csrec_recover_report *report, csrec_error *error);
+/* Memory and time of a recovery. */
+csrec_need csrec_gaussian_need(const csrec_task *task);
 
 #endif

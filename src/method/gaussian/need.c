@@ -2,8 +2,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "method/estimate.h"
 #include "method/gaussian/gaussian.h"
+#include "method/method.h"
 
 /* Seconds of one thread: an entry of a window's distances; a place of the window that is sorted; of
  * a group's patches, a product of its covariance, one that a sample needs, and one that a pair of
@@ -43,17 +43,16 @@ static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussia
 /* Thresholded blocks, of pictures with effort also adaptive grids. */
 static csrec_need start_need(const csrec_task *task, bool volume, bool quick) {
     static const csrec_setting small_blocks[] = {{"block", 8}};
-    csrec_recover_options own = *task->options;
-    own.basis = "dct";
+    csrec_recover_options own = csrec_options_within(task->options);
     own.mean = !quick && !volume;
-    own.solve.solver = "threshold";
     own.solve.settings = small_blocks;
     own.solve.n_settings = volume ? 1 : 0;
+    csrec_method_frames.complete(NULL, false, &own);
     csrec_task start = csrec_task_with(task, &own);
-    return csrec_need_of_basis(&start);
+    return csrec_method_frames.need(&start);
 }
 
-csrec_need csrec_need_of_gaussian(const csrec_task *task) {
+csrec_need csrec_gaussian_need(const csrec_task *task) {
     csrec_gaussian_picture p = picture_of(task);
     bool volume = p.depth > 1, quick = csrec_task_setting(task, "effort", 1.0) < 1.0;
     double entries = (double)task->entries, n = (double)task->n, channels = (double)task->channels;

@@ -8,25 +8,19 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/sort.h"
 #include "base/team.h"
 #include "base/threads.h"
 #include "haar/atoms.h"
 #include "operator/haar.h"
-#include "method/estimate.h"
 #include "method/grids/grid.h"
 #include "method/history.h"
-#include "recover/recover.h"
+#include "method/method.h"
+#include "solver/solver.h"
 
 enum { BATCH = 32, BLOCK = 1 << 14 };
-
-double csrec_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* One grid with its operator and, a channel each, what the pursuit found. */
 typedef struct grid_run {
@@ -45,6 +39,7 @@ typedef struct job {
     double *signal; /* [values], or NULL */
     int64_t values;
     csrec_recover_report report;
+    const char *backend; /* where the operators are, for the reference pursuit there */
     int threads;
     csrec_team team;
     int64_t added; /* grids in the signal */
@@ -84,7 +79,8 @@ static csrec_status build_grid(const job *j, int64_t number, grid_run *run) {
                                     .levels = run->grid.levels,
                                     .m = m->n,
                                     .rows = rows,
-                                    .columns = j->options->columns};
+                                    .columns = j->options->columns,
+                                    .backend = j->backend};
         status = csrec_operator_create(&spec, &run->A, &run->error);
     }
     free(rows);
@@ -119,7 +115,7 @@ static csrec_status pursue(job *j, grid_run *run, int64_t channel, csrec_error *
     const csrec_watch watch = {csrec_follow_grid, &to};
     csrec_status status = csrec_solve_watched(run->A, y, &solve, to.record ? &watch : NULL, NULL,
                                               &run->atoms[channel], &run->reports[channel], error);
-    bool numbered = !solve.solver || strcmp(solve.solver, "mp") == 0;
+    bool numbered = strcmp(solve.solver, csrec_solver_mp.name) == 0;
     if (!status && !numbered) {
         status = csrec_haar_number(run->A, &run->atoms[channel]);
         if (status) csrec_fail(error, status, "%s", csrec_status_text(status));
@@ -273,32 +269,34 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     return status;
 }
 
-csrec_status csrec_recover_grids(const csrec_measurement *measurement,
-                                 const csrec_recover_options *options, double *signal,
-                                 csrec_atoms *atoms, csrec_recover_report *report,
-                                 csrec_error *error) {
-    job j = {.measurement = measurement,
+static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    const csrec_recover_options *options = r->options;
+    job j = {.measurement = m,
              .options = options,
-             .signal = signal,
+             .signal = r->signal,
+             .backend = r->backend->name,
              .threads = csrec_threads(options->threads)};
     int64_t entries;
-    csrec_status status = csrec_shape_count(&measurement->shape, &entries);
+    csrec_status status = csrec_shape_count(&m->shape, &entries);
     if (status) return csrec_fail(error, status, "the shape has too many entries");
-    j.values = entries * measurement->channels;
-    if (signal && options->shifts > 1)
+    j.values = entries * m->channels;
+    if (r->signal && options->shifts > 1)
         j.mean = csrec_history_record(options->history, 0, "mean over grids", "grid", -1);
-    if (signal) memset(signal, 0, (size_t)j.values * sizeof *signal);
+    if (r->signal) memset(r->signal, 0, (size_t)j.values * sizeof *r->signal);
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){"grids", 0, options->shifts, -1.0});
-    status = run_all(&j, atoms, error);
+    status = run_all(&j, r->atoms, error);
     csrec_team_end(&j.team);
-    if (!status) *report = j.report;
+    if (!status) *r->report = j.report;
     return status;
 }
 
+/* ------------------------------------------------------------------ the row */
+
 /* Of each grid of a batch its samples' order, tree and atoms; of each pursuit that runs its state.
  * Atoms depend on the data: these are of pictures. */
-csrec_need csrec_need_of_grids(const csrec_task *task) {
+static csrec_need need_of(const csrec_task *task) {
     static const double per_row = 7e-8, per_sample = 3.5e-7; /* seconds */
     const double tree = 41.0, pursuit = 26.0, atoms = 24.0;  /* bytes a sample */
     double n = (double)task->n, channels = (double)task->channels;
@@ -310,3 +308,90 @@ csrec_need csrec_need_of_grids(const csrec_task *task) {
                             csrec_signal_bytes(task),
                         csrec_task_share(task, work, shifts * task->channels)};
 }
+
+static bool works_with(const char *solver, const char *basis) {
+    (void)solver;
+    return !basis || strcmp(basis, csrec_operator_haar.name) == 0;
+}
+
+/* What asks for pursuits on plain grids. */
+static bool is_chosen(const csrec_recover_options *o) {
+    const csrec_stop *stop = &o->solve.stop;
+    if (!works_with(NULL, o->basis)) return false;
+    return o->shifts != 0 || o->solve.solver || o->solve.reference || o->solve.start ||
+           o->order != CSREC_ORDER_UNSET || o->columns != CSREC_COLUMNS_UNSET ||
+           stop->epsilon != CSREC_EPSILON_UNSET || stop->atoms != 0 ||
+           stop->min_coefficient != 0.0 || stop->sigma != 0.0 || stop->stagnation != 0.0;
+}
+
+/* The mean over grids gains nothing from residuals that its spread hides (docs/pictures.md). */
+static void complete(const csrec_measurement *measurement, bool atoms,
+                     csrec_recover_options *options) {
+    enum { SHIFTS = 64 };
+    options->basis = csrec_operator_haar.name;
+    if (!options->solve.solver) options->solve.solver = csrec_solver_mp.name;
+    if (options->shifts == 0) options->shifts = measurement->shape.dims == 2 && !atoms ? SHIFTS : 1;
+    if (options->order == CSREC_ORDER_UNSET) options->order = CSREC_ORDER_MORTON;
+    if (options->columns == CSREC_COLUMNS_UNSET) options->columns = CSREC_COLUMNS_TWO_SIDED;
+    if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET)
+        options->solve.stop.epsilon = options->shifts > 1 ? 0.01 : CSREC_EPSILON_DEFAULT;
+}
+
+static bool by_channels(const csrec_recover_options *options) {
+    (void)options;
+    return true;
+}
+
+static bool on_device(const csrec_task *task) {
+    const csrec_solve_options *solve = &task->options->solve;
+    return strcmp(solve->solver, csrec_solver_mp.name) == 0 && !solve->start &&
+           solve->n_settings == 0;
+}
+
+/* A process's first use of a device takes 0.19 s, in which a CPU core recovers a signal of about
+ * 2^19 samples; measured, the device included (16 cores, H200):
+ *
+ *     signals x N   1 x 2^18   1 x 2^20   16 x 2^18   192 x 2^14   192 x 2^16   192 x 2^18
+ *     CPU, ms          66         290        1427         176          510         4522
+ *     device, ms      217         301         919         225          351         1185
+ *
+ * so what counts is the samples that one core would have to work through. */
+static bool pays(const csrec_task *task) {
+    enum { SAMPLES = 1 << 19 };
+    int64_t threads = csrec_threads_wanted(task->options->threads);
+    int64_t rounds = (task->options->shifts * task->channels + threads - 1) / threads;
+    return !task->options->solve.reference && rounds * task->n >= SAMPLES;
+}
+
+static csrec_status run(const csrec_recovery *r, csrec_error *error) {
+    if (r->atoms && r->options->shifts != 1)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "coefficients belong to one grid: they need --shifts 1");
+    const csrec_backend *backend = r->backend;
+    csrec_status status = backend->recover_grids && !r->options->solve.reference
+                              ? backend->recover_grids(r->measurement, r->options, r->signal,
+                                                       r->atoms, r->report, error)
+                              : run_here(r, error);
+    r->report->backend = backend->name;
+    return status;
+}
+
+const csrec_method_type csrec_method_grids = {
+    .shown = {.name = "grids",
+              .brief =
+                  "a pursuit on each of several dyadic Haar grids, averaged; one grid has atoms",
+              .source = "Park 2015, method table 1; docs/pursuit.md",
+              .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(SHIFTS) |
+                       CSREC_TAKES(ORDER) | CSREC_TAKES(COLUMNS) | CSREC_TAKES(REFERENCE) |
+                       CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |
+                       CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) | CSREC_TAKES(START) |
+                       CSREC_TAKES(COEFFICIENTS),
+              .iterates = true},
+    .chosen = is_chosen,
+    .works_with = works_with,
+    .complete = complete,
+    .by_channels = by_channels,
+    .need = need_of,
+    .on_device = on_device,
+    .pays = pays,
+    .run = run};

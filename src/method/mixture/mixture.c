@@ -1,20 +1,17 @@
-/* mixture.c - recovery of pictures by a mixture of Gaussians: the start, the mixture, the delivery. */
-#include "method/mixture/mixture.h"
-
+/* mixture.c - recovery of pictures by a mixture of Gaussians: the start, the mixture, the delivery.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/threads.h"
 #include "learn/gmm.h"
 #include "learn/model.h"
-#include "method/adaptive/adaptive.h"
-#include "method/sparse/sparse.h"
-#include "method/estimate.h"
-#include "method/mixture/fit.h"
 #include "method/history.h"
+#include "method/method.h"
+#include "method/mixture/fit.h"
 #include "method/model.h"
-#include "recover/recover.h"
 #include "method/tones.h"
 #include "solver/solver.h"
 
@@ -48,56 +45,44 @@ typedef struct job {
     double *signal; /* as delivered, where rounds are recorded */
 } job;
 
-bool csrec_gmm_wanted(const csrec_recover_options *options) {
-    return options->solve.solver && strcmp(options->solve.solver, "gmm") == 0;
-}
-
 /* ------------------------------------------------------------------ settings */
 
+enum { COMPONENTS, ROUNDS, PATCH, STEP, ADAPT };
+
+static const csrec_param params[] = {
+    [COMPONENTS] = {"components", 40, 2, 400, "Gaussians of the mixture; a model has its own"},
+    [ROUNDS] = {"rounds", 4, 1, 100, "rounds of choosing, conditioning and fitting"},
+    [PATCH] = {"patch", 8, 2, 24, "edge of a patch; a model has its own"},
+    [STEP] = {"step", 2, 1, 24, "pixels between patches"},
+    [ADAPT] = {"adapt", 1, 0, 1,
+               "1: fit the mixture to the samples (with a model 0, which keeps it)"},
+    {0}};
+
 static csrec_status check_settings(const csrec_recover_options *options, csrec_error *error) {
-    const csrec_param *params = csrec_solver_gmm.params;
-    for (int i = 0; i < options->solve.n_settings; i++) {
-        const csrec_setting *set = &options->solve.settings[i];
-        const csrec_param *p = params;
-        while (p->name && strcmp(p->name, set->name) != 0) p++;
-        if (!p->name) return csrec_param_unknown(&csrec_solver_gmm, set->name, error);
-        if (!(set->value >= p->least && set->value <= p->most) || set->value != floor(set->value))
-            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be a whole number, %g to %g",
-                              set->name, set->value, p->least, p->most);
-        if (options->model &&
-            (strcmp(set->name, "patch") == 0 || strcmp(set->name, "components") == 0))
+    const int of_model[] = {COMPONENTS, PATCH};
+    csrec_status status = csrec_method_check_settings(&csrec_method_mixture, options, error);
+    for (int i = 0; i < 2 && options->model && !status; i++) {
+        const char *name = params[of_model[i]].name;
+        if (isfinite(csrec_setting_value(&options->solve, name, INFINITY)))
             return csrec_fail(error, CSREC_ARGUMENT, "%s is what the model says; leave it out",
-                              set->name);
+                              name);
     }
-    return CSREC_OK;
+    return status;
 }
 
 static csrec_status read_settings(job *j, csrec_error *error) {
-    csrec_status status = check_settings(j->options, error);
-    if (status) return status;
-    const csrec_param *params = csrec_solver_gmm.params;
     const csrec_solve_options *solve = &j->options->solve;
-    int value[4];
-    for (int i = 0; i < 4; i++)
+    csrec_status status = check_settings(j->options, error);
+    int value[ADAPT];
+    if (status) return status;
+    for (int i = 0; i < ADAPT; i++)
         value[i] = (int)csrec_setting_value(solve, params[i].name, params[i].value);
-    bool adapt = csrec_setting_value(solve, "adapt", j->options->model ? 0.0 : 1.0) != 0.0;
-    j->set = (settings){value[0], value[1], value[2], value[3], adapt};
+    bool adapt = csrec_setting_value(solve, params[ADAPT].name, j->options->model ? 0.0 : 1.0);
+    j->set = (settings){value[COMPONENTS], value[ROUNDS], value[PATCH], value[STEP], adapt};
     return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ the picture */
-
-static csrec_status check_picture(const csrec_measurement *m, const csrec_recover_options *options,
-                                  csrec_error *error) {
-    if (!csrec_adaptive_suits(m))
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "solver gmm needs a picture, two axes and at most 2^30 pixels; use "
-                          "another solver");
-    if (csrec_basis_wanted(options))
-        return csrec_fail(error, CSREC_ARGUMENT, "solver gmm knows no basis; leave out basis '%s'",
-                          options->basis);
-    return CSREC_OK;
-}
 
 /* The range of the samples becomes 255, where no model has units of its own. Halves first:
  * differences of large values must not overflow. */
@@ -237,20 +222,18 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
         for (int64_t c = 0; c < channels; c++)
             scaled.y[i * channels + c] =
                 (double)j->picture.y[scaled.index[i] * channels + c] / tone;
-    csrec_recover_options options;
-    csrec_recover_defaults(&scaled, &options);
-    options.basis = "dct";
-    options.solve.solver = "threshold";
+    csrec_recover_options options = csrec_options_within(j->options);
+    options.method = csrec_method_frames.shown.name;
     options.mean = true;
-    options.seed = j->options->seed;
-    options.threads = j->options->threads;
-    options.solve.progress = j->options->solve.progress;
-    options.solve.context = j->options->solve.context;
     csrec_whole whole;
+    csrec_recovery own = {.measurement = &scaled,
+                          .whole = &whole,
+                          .backend = &csrec_backend_cpu,
+                          .unit = 1.0,
+                          .signal = signal,
+                          .report = report};
     csrec_status status = scale_whole(j, tone, &whole, error);
-    if (!status)
-        status = csrec_recover_basis(&scaled, &whole, &options, &csrec_backend_cpu, signal, report,
-                                     error);
+    if (!status) status = csrec_recover_within(&own, &options, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
     j->stopped = !status && report->outcome == CSREC_INTERRUPTED;
@@ -330,13 +313,13 @@ static csrec_status run(job *j, csrec_error *error) {
     return status;
 }
 
-csrec_status csrec_recover_gmm(const csrec_measurement *measurement, const csrec_whole *whole,
-                               const csrec_recover_options *options, double unit, double *signal,
-                               csrec_recover_report *report, csrec_error *error) {
-    double began = csrec_seconds();
-    job j = {.m = measurement, .whole = whole, .options = options, .unit = unit};
-    csrec_status status = check_picture(measurement, options, error);
-    if (!status) status = read_settings(&j, error);
+static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *measurement = r->measurement;
+    const csrec_recover_options *options = r->options;
+    csrec_recover_report *report = r->report;
+    double began = csrec_seconds(), *signal = r->signal;
+    job j = {.m = measurement, .whole = r->whole, .options = options, .unit = r->unit};
+    csrec_status status = read_settings(&j, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     j.picture.threads = csrec_threads(options->threads);
@@ -350,7 +333,8 @@ csrec_status csrec_recover_gmm(const csrec_measurement *measurement, const csrec
     if (!status && !j.stopped) status = run(&j, error);
     if (!status) {
         deliver(&j, signal);
-        report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_CONVERGED;
+        report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
+        report->backend = r->backend->name;
         report->residual = csrec_samples_residual(measurement, signal);
         report->seconds_pursuit = csrec_seconds() - began;
     }
@@ -365,12 +349,11 @@ csrec_status csrec_recover_gmm(const csrec_measurement *measurement, const csrec
  * choosing, by component; each round of conditioning. */
 static const double PER_POSTERIOR = 4e-11, PER_CONDITION = 2.5e-10;
 
-csrec_need csrec_need_of_gmm(const csrec_task *task) {
-    const csrec_param *p = csrec_solver_gmm.params;
+static csrec_need need_of(const csrec_task *task) {
     const csrec_model *model = task->options->model;
-    double value[4], joint = 1.0, channels = (double)task->channels;
-    for (int i = 0; i < 4; i++) value[i] = csrec_task_param(task, &p[i]);
-    double K = value[0], rounds = value[1], edge = value[2], d = edge * edge;
+    double value[ADAPT], joint = 1.0, channels = (double)task->channels;
+    for (int i = 0; i < ADAPT; i++) value[i] = csrec_task_param(task, &params[i]);
+    double K = value[COMPONENTS], rounds = value[ROUNDS], edge = value[PATCH], d = edge * edge;
     if (model) {
         const csrec_array *means = csrec_model_array(model, "means");
         int64_t each;
@@ -380,11 +363,12 @@ csrec_need csrec_need_of_gmm(const csrec_task *task) {
         joint = (double)each;
         edge = (double)(shape.dim[0] < shape.dim[1] ? shape.dim[0] : shape.dim[1]);
     }
-    double step = fmin(value[3], edge), entries = (double)task->entries;
+    double step = fmin(value[STEP], edge), entries = (double)task->entries;
     double count = entries / (step * step) * (channels / joint);
-    csrec_recover_options own = {.basis = "dct", .mean = true, .solve.solver = "threshold"};
+    csrec_recover_options own = {.mean = true};
+    csrec_method_frames.complete(NULL, false, &own);
     csrec_task first = csrec_task_with(task, &own);
-    csrec_need start = csrec_need_of_basis(&first);
+    csrec_need start = csrec_method_frames.need(&first);
     double values = (8.0 * channels + 1.0) * entries;
     double learning = model ? 0.0 : LEARNING * count * K * d * d;
     double work = PER_POSTERIOR * (learning + rounds * count * K * d * d) +
@@ -394,3 +378,24 @@ csrec_need csrec_need_of_gmm(const csrec_task *task) {
                       csrec_signal_bytes(task) + csrec_fit_run_bytes(count, K, d, task->threads)),
         start.seconds + csrec_task_share(task, work, THREADS_MOST)};
 }
+
+/* ------------------------------------------------------------------ the row */
+
+static bool suits(const csrec_measurement *measurement) {
+    return csrec_method_adaptive.suits(measurement);
+}
+
+const csrec_method_type csrec_method_mixture = {
+    .shown = {.name = "mixture",
+              .brief =
+                  "one mixture of Gaussians over all patches, fitted to the samples or learned",
+              .source = "Yu, Sapiro and Mallat 2012, section III; docs/learning.md",
+              .model = "gmm",
+              .solver = "gmm",
+              .takes = CSREC_TAKES(MODEL)},
+    .params = params,
+    .suits = suits,
+    .wants = "a picture, two axes and at most 2^30 pixels",
+    .need = need_of,
+    .parts = csrec_task_always,
+    .run = recover};

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/clock.h"
 #include "base/team.h"
 #include "learn/lapack.h"
 #include "learn/model.h"
-#include "method/estimate.h"
+#include "method/method.h"
 #include "method/model.h"
-#include "recover/recover.h"
 
 enum { ROWS = 1024, TRUST = 10 };
 
@@ -168,22 +168,18 @@ static void deliver(job *j, double *signal) {
     csrec_samples_restore(j->m, signal);
 }
 
-csrec_status csrec_recover_pca(const csrec_measurement *measurement,
-                               const struct csrec_whole *whole,
-                               const csrec_recover_options *options, double unit, double *signal,
-                               csrec_recover_report *report, csrec_error *error) {
-    (void)whole;
+static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *measurement = r->measurement;
+    const csrec_recover_options *options = r->options;
     const csrec_model *model = options->model;
+    csrec_recover_report *report = r->report;
     double began = csrec_seconds();
     csrec_status status = check(measurement, model, error);
+    if (!status) status = csrec_method_check_settings(&csrec_method_pca, options, error);
     if (status) return status;
-    if (options->solve.n_settings)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "a model of kind pca has no parameter '%s'; leave it out",
-                          options->solve.settings[0].name);
     const csrec_array *components = csrec_model_array(model, "components");
     job j = {.m = measurement,
-             .units = csrec_model_units_of(model, measurement, unit),
+             .units = csrec_model_units_of(model, measurement, r->unit),
              .n = components->shape.dim[1],
              .k = components->shape.dim[0],
              .samples = measurement->n * measurement->channels,
@@ -204,10 +200,11 @@ csrec_status csrec_recover_pca(const csrec_measurement *measurement,
     }
     if (!status) {
         if (!csrec_team_stopped(&j.team)) solve(&j);
-        deliver(&j, signal);
-        report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_CONVERGED;
+        deliver(&j, r->signal);
+        report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
+        report->backend = r->backend->name;
         report->pursuits = report->iterations = 1;
-        report->residual = csrec_samples_residual(measurement, signal);
+        report->residual = csrec_samples_residual(measurement, r->signal);
         report->seconds_pursuit = csrec_seconds() - began;
     }
     if (begun) csrec_blas_end(1);
@@ -217,7 +214,7 @@ csrec_status csrec_recover_pca(const csrec_measurement *measurement,
 }
 
 /* The samples' Gram matrix, its eigenvectors, and the coefficients of all entries. */
-csrec_need csrec_need_of_pca(const csrec_task *task) {
+static csrec_need need_of(const csrec_task *task) {
     static const double per_product = 1.5e-10, per_eigen = 2.5e-9; /* seconds */
     double k = (double)csrec_model_array(task->options->model, "components")->shape.dim[0];
     double samples = (double)(task->n * task->channels);
@@ -226,3 +223,12 @@ csrec_need csrec_need_of_pca(const csrec_task *task) {
                         per_product * (samples * k * (k + 8.0) + 4.0 * values * k) +
                             per_eigen * k * k * k};
 }
+
+const csrec_method_type csrec_method_pca = {
+    .shown = {.name = "pca",
+              .brief = "principal components of a model, for aligned signals of its shape",
+              .source = "Tipping and Bishop 1999; docs/learning.md",
+              .model = "pca",
+              .takes = CSREC_TAKES(MODEL)},
+    .need = need_of,
+    .run = recover};

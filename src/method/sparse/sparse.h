@@ -1,21 +1,58 @@
-/* sparse.h - recovery on a basis or frame of the signal by any solver (docs/bases.md). */
+/* sparse.h - recovery in a basis or frame of the signal by any solver: each channel on each frame,
+ * then the mean of the frames (docs/bases.md). */
 #ifndef CSREC_METHOD_SPARSE_SPARSE_H
 #define CSREC_METHOD_SPARSE_SPARSE_H
 
-#include "device/backend.h"
+#include "base/team.h"
+#include "method/method.h"
+#include "method/tones.h"
+#include "operator/operator.h"
+#include "solver/solver.h"
 
-struct csrec_whole; /* of tones.h */
+enum { CSREC_SPARSE_FRAMES = 3, CSREC_SPARSE_SETTINGS = 32 };
 
-/* Whether options->basis asks for it: it is neither NULL nor "haar". */
-bool csrec_basis_wanted(const csrec_recover_options *options);
+/* The state of a recovery; options are resolved. */
+typedef struct csrec_sparse_job {
+    const csrec_measurement *measurement;
+    const csrec_whole *whole;
+    const csrec_recover_options *options;
+    const csrec_solver_type *solver;
+    csrec_solve_options solve;
+    csrec_setting settings[CSREC_SPARSE_SETTINGS]; /* of the solver alone */
+    const csrec_operator_spec *spec;               /* [frames] */
+    csrec_operator *A[CSREC_SPARSE_FRAMES];
+    int frames;
+    int64_t entries, tasks, done;
+    double *adaptive;            /* [entries * channels], or NULL: the other half of the mean */
+    double *result;              /* [tasks][entries], task = channel * frames + frame */
+    csrec_solve_report *reports; /* [tasks] */
+    csrec_team team;
+    bool joined; /* the first frame has the mean of all */
+} csrec_sparse_job;
 
-/* Channels one by one; dct with threshold and no block given: the mean of three block sizes.
- * backend: where to do what it offers. For what it does not, the operators compute their products
- * there, or, thresholding under auto, on the CPU. What the backend refuses is a failure.
- * report->backend says which was used. */
-csrec_status csrec_recover_basis(const csrec_measurement *measurement,
-                                 const struct csrec_whole *whole,
-                                 const csrec_recover_options *options, const csrec_backend *backend,
-                                 double *signal, csrec_recover_report *report, csrec_error *error);
+/* Does all tasks: results and reports. */
+typedef csrec_status (*csrec_sparse_engine)(csrec_sparse_job *job, const csrec_backend *backend,
+                                            csrec_error *error);
+
+/* What the options' settings say of an operator, on the measurement's samples; parameters out of
+ * range count as not given. */
+csrec_operator_spec csrec_sparse_spec(const csrec_recover_options *options,
+                                      const csrec_shape *shape, int64_t n, const int64_t *index);
+
+/* With these operators. engine: NULL, where the solver works on the CPU, its products on the
+ * recovery's backend. */
+csrec_status csrec_sparse_run(const csrec_recovery *recovery, int frames,
+                              csrec_operator_spec *specs, csrec_sparse_engine engine,
+                              csrec_error *error);
+
+/* Every task says how far it is through here; a request to stop reaches them all. */
+bool csrec_sparse_progress(const csrec_progress *progress, void *job);
+
+/* The options of a task: thresholds are shares of the range that the channel has in the whole. */
+csrec_solve_options csrec_sparse_options(const csrec_sparse_job *job, int64_t channel,
+                                         csrec_setting settings[CSREC_SPARSE_SETTINGS + 1]);
+
+/* Memory and time with these operators. */
+csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_operator_spec *specs);
 
 #endif

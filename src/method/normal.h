@@ -1,6 +1,6 @@
 /* normal.h - a measurement and options in another unit of y, and results brought back from it. */
-#ifndef CSREC_RECOVER_NORMAL_H
-#define CSREC_RECOVER_NORMAL_H
+#ifndef CSREC_METHOD_NORMAL_H
+#define CSREC_METHOD_NORMAL_H
 
 #include "solver/units.h"
 

@@ -1,5 +1,5 @@
 /* normal.c - measurements in another unit of y. */
-#include "recover/normal.h"
+#include "method/normal.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,12 @@
-/* estimate.h - memory and time that a recovery will take. Each method counts its own allocations
+/* need.h - memory and time that a recovery will take. Each method counts its own allocations
  * beside them; the rates of work are measured by bench/estimate.py. */
-#ifndef CSREC_METHOD_ESTIMATE_H
-#define CSREC_METHOD_ESTIMATE_H
+#ifndef CSREC_METHOD_NEED_H
+#define CSREC_METHOD_NEED_H
 
 #include "base/error.h"
+
+/* The tolerance of a pursuit on one grid, and of sparse solvers. */
+#define CSREC_EPSILON_DEFAULT 1e-3
 
 /* What memory and time depend on. */
 typedef struct csrec_task {
@@ -44,24 +47,8 @@ double csrec_task_setting(const csrec_task *task, const char *name, double other
  */
 double csrec_task_param(const csrec_task *task, const csrec_param *param);
 
-csrec_need csrec_need_of_grids(const csrec_task *task);
-csrec_need csrec_need_of_adaptive(const csrec_task *task);
-csrec_need csrec_need_of_basis(const csrec_task *task);
-csrec_need csrec_need_of_gaussian(const csrec_task *task);
-csrec_need csrec_need_of_gmm(const csrec_task *task);
-csrec_need csrec_need_of_pca(const csrec_task *task);
-csrec_need csrec_need_of_conv(const csrec_task *task);
-
-/* A method of csrec_recover: the first row that the options want. */
-typedef struct csrec_method {
-    const char *name;
-    bool (*wanted)(const csrec_recover_options *options);
-    csrec_need (*need)(const csrec_task *task);
-    /* Whether a part of the signal can be recovered by itself; NULL: never. */
-    bool (*parts)(const csrec_task *task);
-} csrec_method;
-
-const csrec_method *csrec_method_of(const csrec_recover_options *options);
+/* True. */
+bool csrec_task_always(const csrec_task *task);
 
 csrec_task csrec_task_of(const csrec_measurement *measurement,
                          const csrec_recover_options *options);

@@ -1,0 +1,8 @@
+/* clock.h - how long work takes. */
+#ifndef CSREC_BASE_CLOCK_H
+#define CSREC_BASE_CLOCK_H
+
+/* Seconds of a monotonic clock. */
+double csrec_seconds(void);
+
+#endif

@@ -1,0 +1,289 @@
+/* method.c - the table of methods, and the choice of a row. */
+#include "method/method.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "operator/operator.h"
+#include "solver/solver.h"
+
+/* The first that suits and is chosen is taken: what asks for more comes first. */
+static const csrec_method_type *const types[] = {
+    &csrec_method_frames,   &csrec_method_sparse, &csrec_method_gaussian, &csrec_method_mixture,
+    &csrec_method_adaptive, &csrec_method_grids,  &csrec_method_pca,      &csrec_method_conv};
+
+enum { TYPES = sizeof types / sizeof *types };
+
+const csrec_method_type *csrec_method_at(int i) {
+    return i >= 0 && i < TYPES ? types[i] : NULL;
+}
+
+bool csrec_method_info(int i, csrec_method *method) {
+    if (!csrec_method_at(i)) return false;
+    *method = types[i]->shown;
+    return true;
+}
+
+static const csrec_param *param_at(const csrec_param *params, int i) {
+    for (; params && params->name; params++)
+        if (i-- == 0) return params;
+    return NULL;
+}
+
+const csrec_param *csrec_method_param(int method, int i) {
+    return csrec_method_at(method) && i >= 0 ? param_at(types[method]->params, i) : NULL;
+}
+
+static int count_params(const csrec_param *params) {
+    int n = 0;
+    while (params && params[n].name) n++;
+    return n;
+}
+
+const csrec_param *csrec_method_param_of(const csrec_recover_options *options, int k) {
+    const csrec_solver_type *solver =
+        options->solve.solver ? csrec_solver_find(options->solve.solver) : NULL;
+    const csrec_operator_type *basis = options->basis ? csrec_operator_find(options->basis) : NULL;
+    const csrec_param *lists[] = {csrec_method_of(options)->params, solver ? solver->params : NULL,
+                                  basis ? basis->params : NULL};
+    for (int i = 0; i < 3; i++) {
+        int n = count_params(lists[i]);
+        if (k < n) return &lists[i][k];
+        k -= n;
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ the choice */
+
+static bool same(const char *a, const char *b) {
+    return a && b && strcmp(a, b) == 0;
+}
+
+static const csrec_method_type *find_name(const char *name) {
+    for (int i = 0; i < TYPES; i++)
+        if (same(types[i]->shown.name, name)) return types[i];
+    return NULL;
+}
+
+const csrec_method_type *csrec_method_of(const csrec_recover_options *options) {
+    return find_name(options->method);
+}
+
+static const csrec_method_type *find_model(const char *kind) {
+    for (int i = 0; i < TYPES; i++)
+        if (same(types[i]->shown.model, kind)) return types[i];
+    return NULL;
+}
+
+static const csrec_method_type *find_solver(const char *solver) {
+    for (int i = 0; i < TYPES; i++)
+        if (same(types[i]->shown.solver, solver)) return types[i];
+    return NULL;
+}
+
+static bool fits(const csrec_method_type *method, const csrec_measurement *measurement) {
+    return !measurement || !method->suits || method->suits(measurement);
+}
+
+static const csrec_method_type *find_chosen(const csrec_measurement *measurement,
+                                            const csrec_recover_options *options) {
+    for (int i = 0; i < TYPES; i++)
+        if (types[i]->chosen && fits(types[i], measurement) && types[i]->chosen(options))
+            return types[i];
+    return NULL;
+}
+
+/* NULL without a fault: none is asked for. */
+static csrec_status find(const csrec_measurement *measurement, const csrec_recover_options *options,
+                         bool atoms, const csrec_method_type **method, csrec_error *error) {
+    *method = NULL;
+    if (options->method) {
+        char names[160] = "";
+        *method = find_name(options->method);
+        if (*method) return CSREC_OK;
+        for (int i = 0; i < TYPES; i++)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
+                     types[i]->shown.name);
+        return csrec_fail(error, CSREC_ARGUMENT, "method '%s' is unknown; use one of %s",
+                          options->method, names);
+    }
+    if (options->model) {
+        const char *kind = csrec_model_kind(options->model);
+        *method = find_model(kind);
+        return *method ? CSREC_OK
+                       : csrec_fail(error, CSREC_UNSUPPORTED,
+                                    "no method recovers with models of kind %s", kind);
+    }
+    *method = find_solver(options->solve.solver);
+    if (!*method) *method = find_chosen(measurement, options);
+    if (!*method && atoms) *method = &csrec_method_grids;
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ what is given */
+
+static unsigned given(const csrec_recover_options *o, const csrec_method_type *method, bool model,
+                      bool atoms) {
+    const csrec_stop *stop = &o->solve.stop;
+    const char *solver = method ? method->shown.solver : NULL;
+    const bool is[] = {[CSREC_TAKES_MODEL] = model || o->model,
+                       [CSREC_TAKES_SOLVER] = o->solve.solver && !same(o->solve.solver, solver),
+                       [CSREC_TAKES_BASIS] = o->basis != NULL,
+                       [CSREC_TAKES_MEAN] = o->mean,
+                       [CSREC_TAKES_SHIFTS] = o->shifts != 0,
+                       [CSREC_TAKES_ORDER] = o->order != CSREC_ORDER_UNSET,
+                       [CSREC_TAKES_COLUMNS] = o->columns != CSREC_COLUMNS_UNSET,
+                       [CSREC_TAKES_REFERENCE] = o->solve.reference,
+                       [CSREC_TAKES_EPSILON] = stop->epsilon != CSREC_EPSILON_UNSET,
+                       [CSREC_TAKES_ATOMS] = stop->atoms != 0,
+                       [CSREC_TAKES_MIN_COEFFICIENT] = stop->min_coefficient != 0.0,
+                       [CSREC_TAKES_SIGMA] = stop->sigma != 0.0,
+                       [CSREC_TAKES_STAGNATION] = stop->stagnation != 0.0,
+                       [CSREC_TAKES_START] = o->solve.start != NULL,
+                       [CSREC_TAKES_COEFFICIENTS] = atoms};
+    unsigned bits = 0;
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++) bits |= (unsigned)is[i] << i;
+    return bits;
+}
+
+static const char *first_word(unsigned bits) {
+    static const char *const words[] = {
+#define CSREC_TAKES_TEXT(name, text) text,
+        CSREC_TAKES_LIST(CSREC_TAKES_TEXT)
+#undef CSREC_TAKES_TEXT
+    };
+    int i = 0;
+    while (!(bits >> i & 1u)) i++;
+    return words[i];
+}
+
+/* Names of the methods that take all these options. */
+static void list_takers(unsigned bits, size_t room, char *text) {
+    *text = '\0';
+    for (int i = 0; i < TYPES; i++)
+        if (!(bits & ~types[i]->shown.takes))
+            snprintf(text + strlen(text), room - strlen(text), "%s%s", *text ? ", " : "",
+                     types[i]->shown.name);
+}
+
+static csrec_status check_taken(const csrec_method_type *method, unsigned bits,
+                                csrec_error *error) {
+    unsigned wrong = bits & ~method->shown.takes;
+    char takers[160];
+    if (!wrong) return CSREC_OK;
+    if (wrong & CSREC_TAKES(COEFFICIENTS)) {
+        list_takers(CSREC_TAKES(COEFFICIENTS), sizeof takers, takers);
+        return csrec_fail(
+            error, CSREC_UNSUPPORTED,
+            "method %s recovers whole signals, not coefficients; leave them out or choose "
+            "method %s",
+            method->shown.name, takers);
+    }
+    list_takers(wrong & (~wrong + 1u), sizeof takers, takers);
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "method %s has no option %s (%s have); leave it out or choose another method",
+                      method->shown.name, first_word(wrong), takers);
+}
+
+/* A model whose kind is not known yet: some method with models must take all that is given. */
+static csrec_status check_some_model(unsigned bits, csrec_error *error) {
+    const csrec_method_type *last = NULL;
+    for (int i = 0; i < TYPES; i++) {
+        if (!types[i]->shown.model) continue;
+        last = types[i];
+        if (!(bits & ~last->shown.takes)) return CSREC_OK;
+    }
+    return check_taken(last, bits, error);
+}
+
+static csrec_status check_names(const csrec_method_type *method, const csrec_recover_options *o,
+                                csrec_error *error) {
+    const char *solver = same(o->solve.solver, method->shown.solver) ? NULL : o->solve.solver;
+    if (solver && !csrec_solver_find(solver))
+        return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown; see csrecover --list",
+                          solver);
+    const csrec_operator_type *basis = o->basis ? csrec_operator_find(o->basis) : NULL;
+    if (o->basis && (!basis || (!basis->params && basis != &csrec_operator_haar)))
+        return csrec_fail(error, CSREC_ARGUMENT, "basis '%s' is unknown; use haar, dct or wavelet",
+                          o->basis);
+    if (o->solve.reference && solver && !csrec_solver_find(solver)->reference)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "solver %s has no --reference-pursuit; leave one of them out", solver);
+    if (!method->works_with || method->works_with(solver, o->basis)) return CSREC_OK;
+    return csrec_fail(
+        error, CSREC_ARGUMENT, "method %s does not work with %s%s%s%s%s; leave one of them out",
+        method->shown.name, solver ? "--solver " : "", solver ? solver : "",
+        solver && basis ? " and " : "", basis ? "--basis " : "", basis ? basis->name : "");
+}
+
+static csrec_status check_suits(const csrec_method_type *method,
+                                const csrec_measurement *measurement, csrec_error *error) {
+    if (fits(method, measurement)) return CSREC_OK;
+    return csrec_fail(error, CSREC_ARGUMENT, "method %s needs %s; use another method",
+                      method->shown.name, method->wants);
+}
+
+static csrec_status check_model(const csrec_method_type *method,
+                                const csrec_recover_options *options, csrec_error *error) {
+    const char *kind = options->model ? csrec_model_kind(options->model) : NULL;
+    if (kind && !same(kind, method->shown.model))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "method %s takes no model of kind %s; leave one of both out",
+                          method->shown.name, kind);
+    return CSREC_OK;
+}
+
+csrec_status csrec_method_resolve(const csrec_measurement *measurement,
+                                  const csrec_recover_options *options, bool model, bool atoms,
+                                  const csrec_method_type **method, csrec_error *error) {
+    csrec_status status = find(measurement, options, atoms, method, error);
+    if (status) return status;
+    bool unread = model && !options->model && !options->method;
+    unsigned bits = given(options, *method, model, atoms);
+    if (unread) return check_some_model(bits, error);
+    if (*method) status = check_taken(*method, bits, error);
+    if (*method && !status) status = check_names(*method, options, error);
+    if (*method && !status) status = check_model(*method, options, error);
+    if (*method && !status) status = check_suits(*method, measurement, error);
+    return status;
+}
+
+/* ------------------------------------------------------------------ settings */
+
+csrec_status csrec_method_check_settings(const csrec_method_type *method,
+                                         const csrec_recover_options *options, csrec_error *error) {
+    for (int i = 0; i < options->solve.n_settings; i++) {
+        const csrec_setting *set = &options->solve.settings[i];
+        const csrec_param *p = csrec_param_find(method->params, set->name);
+        if (!p)
+            return csrec_param_unknown("method", method->shown.name, method->params, set->name,
+                                       error);
+        if (!(set->value >= p->least && set->value <= p->most) || set->value != floor(set->value))
+            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be a whole number, %g to %g",
+                              set->name, set->value, p->least, p->most);
+    }
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ recoveries within one */
+
+csrec_recover_options csrec_options_within(const csrec_recover_options *from) {
+    csrec_recover_options options;
+    csrec_recover_defaults(&options);
+    options.seed = from->seed;
+    options.threads = from->threads;
+    options.solve.progress = from->solve.progress;
+    options.solve.context = from->solve.context;
+    return options;
+}
+
+csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_options *options,
+                                  csrec_error *error) {
+    const csrec_method_type *method = csrec_method_of(options);
+    csrec_recovery own = *recovery;
+    if (method->complete) method->complete(recovery->measurement, false, options);
+    own.options = options;
+    return method->run(&own, error);
+}

@@ -1,0 +1,85 @@
+/* method.h - what a method of recovery offers. A new one is a folder that ends in a row, and a line
+ * in method.c; nothing outside of its folder names it. */
+#ifndef CSREC_METHOD_METHOD_H
+#define CSREC_METHOD_METHOD_H
+
+#include "device/backend.h"
+#include "method/need.h"
+
+struct csrec_whole; /* of tones.h */
+
+/* One recovery. The measurement may be a tile of what `whole` tells; options are resolved. */
+typedef struct csrec_recovery {
+    const csrec_measurement *measurement;
+    const struct csrec_whole *whole;
+    const csrec_recover_options *options;
+    const csrec_backend *backend; /* where the method has an engine for it */
+    double unit;                  /* of y, in the units that models without a scale have */
+    double *signal;               /* [entries * channels], or NULL where atoms are wanted alone */
+    csrec_atoms *atoms;           /* [channels], or NULL */
+    csrec_recover_report *report; /* zeroed */
+} csrec_recovery;
+
+typedef struct csrec_method_type {
+    csrec_method shown;
+    const csrec_param *params; /* its own, whole numbers, ends with a row without a name; or NULL */
+    /* Whether these options ask for it where they name no method, model or solver of one; NULL:
+     * never. */
+    bool (*chosen)(const csrec_recover_options *options);
+    /* Whether it works with the solver and the basis that are given, each may be NULL; NULL: with
+     * all. */
+    bool (*works_with)(const char *solver, const char *basis);
+    /* Which measurements it takes, and the same in words; NULL: all. */
+    bool (*suits)(const csrec_measurement *measurement);
+    const char *wants;
+    /* Sets what the options leave open; NULL: nothing is. atoms: coefficients are wanted. */
+    void (*complete)(const csrec_measurement *measurement, bool atoms,
+                     csrec_recover_options *options);
+    bool (*by_channels)(const csrec_recover_options *options); /* NULL: no */
+    csrec_need (*need)(const csrec_task *task);
+    /* Whether a part of the signal can be recovered by itself; NULL: never. */
+    bool (*parts)(const csrec_task *task);
+    /* Whether a CUDA device has an engine for it, and is sooner done, its first use counted; NULL:
+     * never. */
+    bool (*on_device)(const csrec_task *task);
+    bool (*pays)(const csrec_task *task);
+    csrec_status (*run)(const csrec_recovery *recovery, csrec_error *error);
+} csrec_method_type;
+
+/* Bits of csrec_method.takes. */
+#define CSREC_TAKES(name) (1u << CSREC_TAKES_##name)
+
+extern const csrec_method_type csrec_method_grids, csrec_method_adaptive, csrec_method_frames,
+    csrec_method_sparse, csrec_method_gaussian, csrec_method_mixture, csrec_method_pca,
+    csrec_method_conv;
+
+/* Row i; NULL past the end. */
+const csrec_method_type *csrec_method_at(int i);
+
+/* The method that resolved options name. */
+const csrec_method_type *csrec_method_of(const csrec_recover_options *options);
+
+/* Resolves the method and checks that it takes all that is given. measurement NULL: not known, and
+ * *method may be NULL then. model: there is one, even if options->model is NULL. */
+csrec_status csrec_method_resolve(const csrec_measurement *measurement,
+                                  const csrec_recover_options *options, bool model, bool atoms,
+                                  const csrec_method_type **method, csrec_error *error);
+
+/* Parameter k of the method, then of the solver and the basis of resolved options; NULL past the
+ * end. */
+const csrec_param *csrec_method_param_of(const csrec_recover_options *options, int k);
+
+/* Settings that are the method's own: whole numbers in their range. CSREC_ARGUMENT: another name,
+ * or out of range. */
+csrec_status csrec_method_check_settings(const csrec_method_type *method,
+                                         const csrec_recover_options *options, csrec_error *error);
+
+/* Options for a recovery within one: the defaults but for seed, threads and progress, which are
+ * those of `from`. */
+csrec_recover_options csrec_options_within(const csrec_recover_options *from);
+
+/* Resolves options of a recovery within one, whose method is given, and runs it. */
+csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_options *options,
+                                  csrec_error *error);
+
+#endif

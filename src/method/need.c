@@ -1,0 +1,39 @@
+/* need.c - what memory and time depend on. */
+#include "method/need.h"
+
+#include "base/threads.h"
+#include "solver/solver.h"
+
+double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes) {
+    int64_t threads = task->threads < lanes ? task->threads : lanes;
+    int64_t turns = (lanes + threads - 1) / threads;
+    return seconds * (double)turns / (double)lanes;
+}
+
+double csrec_task_setting(const csrec_task *task, const char *name, double otherwise) {
+    return csrec_setting_value(&task->options->solve, name, otherwise);
+}
+
+double csrec_task_param(const csrec_task *task, const csrec_param *param) {
+    double value = csrec_task_setting(task, param->name, param->value);
+    return value >= param->least && value <= param->most ? value : param->value;
+}
+
+bool csrec_task_always(const csrec_task *task) {
+    (void)task;
+    return true;
+}
+
+csrec_task csrec_task_of(const csrec_measurement *measurement,
+                         const csrec_recover_options *options) {
+    csrec_task task = {.shape = measurement->shape,
+                       .entries = 0,
+                       .n = measurement->n,
+                       .channels = measurement->channels,
+                       .threads = csrec_threads(options->threads),
+                       .noisy = measurement->sigma > 0.0,
+                       .options = options};
+    csrec_shape_count(&measurement->shape, &task.entries);
+    task.rate = (double)task.n / (double)task.entries;
+    return task;
+}
