@@ -183,7 +183,7 @@ static void check_set(const csrec_group_simd *simd, group *g, const csrec_gaussi
         work.top[k] = g->top[k];
         work.left[k] = g->left[k];
     }
-    simd->estimate_pooled(&p, round, &work, sums);
+    simd->estimate(&p, 0, round, &work, sums);
     for (int i = 0; i < g->channels * HW; i++) {
         int c = i / HW, at = i % HW;
         double weight = sums[c].weight[at];

@@ -1,25 +1,9 @@
 /* gaussian_simd.h - distances between patches, and mean, covariance and conditioning of a group: a
  * template over instruction sets (cmake/simd.cmake). */
-#include <math.h>
 #include <string.h>
 
+#include "method/condition_simd.h"
 #include "method/gaussian/group.h"
-
-enum { LANES = SIMD_BYTES / 4 }; /* floats of a register */
-
-typedef float vec __attribute__((vector_size(SIMD_BYTES), aligned(4)));
-
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE vec load(const float *from) {
-    return *(const vec *)from;
-}
-INLINE void store(float *to, vec v) {
-    *(vec *)to = v;
-}
-INLINE vec spread(float v) {
-    return v - (vec){0}; /* plus 0 would not be free: -0 */
-}
 
 /* ------------------------------------------------------------------ distances */
 
@@ -122,43 +106,6 @@ static void rank(const csrec_group_search *s, const int at[3], int n, const uint
 
 /* ------------------------------------------------------------------ covariance */
 
-enum { TILE = 8, WIDE = 2 * LANES };
-
-/* gram += sign rows^T rows in one tile of TILE rows and `vecs` registers. */
-INLINE void gram_tile(const float *rows, int n, int stride, int i, int c, int vecs, float sign,
-                      float *gram) {
-    vec sum[TILE][2] = {{{0}}};
-    for (int k = 0; k < n; k++) {
-        const float *row = rows + (int64_t)k * stride;
-        vec b0 = load(row + c), b1 = vecs > 1 ? load(row + c + LANES) : b0;
-#pragma GCC unroll 8
-        for (int t = 0; t < TILE; t++) {
-            vec a = spread(row[i + t]);
-            sum[t][0] += a * b0;
-            if (vecs > 1) sum[t][1] += a * b1;
-        }
-    }
-    for (int t = 0; t < TILE; t++) {
-        float *to = gram + (int64_t)(i + t) * stride + c;
-        store(to, load(to) + sign * sum[t][0]);
-        if (vecs > 1) store(to + LANES, load(to + LANES) + sign * sum[t][1]);
-    }
-}
-
-/* The tiles that meet the upper triangle. */
-static void add_gram(const float *rows, int n, int stride, float sign, float *gram) {
-    for (int c = 0; c < stride; c += WIDE) {
-        bool full = c + WIDE <= stride;
-        int end = full ? c + WIDE : stride;
-        for (int i = 0; i < end; i += TILE) {
-            if (full)
-                gram_tile(rows, n, stride, i, c, 2, sign, gram);
-            else
-                gram_tile(rows, n, stride, i, c, 1, sign, gram);
-        }
-    }
-}
-
 static void mirror(float *C, int stride) {
     for (int i = 0; i < stride; i++)
         for (int j = 0; j < i; j++) C[(int64_t)i * stride + j] = C[(int64_t)j * stride + i];
@@ -180,82 +127,49 @@ static void centre(csrec_group_work *w) {
 
 /* ------------------------------------------------------------------ conditioning */
 
-/* V[n] over `vecs` registers from column c: row `pixel` of C less what the n observations before
- * explain of it. */
-INLINE void reduce_row(const float *C, float *V, int n, int stride, int pixel, int c, int vecs) {
-    vec r[8];
-    for (int t = 0; t < vecs; t++) r[t] = load(C + (int64_t)pixel * stride + c + t * LANES);
-    for (int j = 0; j < n; j++) {
-        const float *row = V + (int64_t)j * stride;
-        vec l = spread(row[pixel]);
-        for (int t = 0; t < vecs; t++) r[t] -= l * load(row + c + t * LANES);
-    }
-    for (int t = 0; t < vecs; t++) store(V + (int64_t)n * stride + c + t * LANES, r[t]);
-}
-
-static void reduce(const float *C, float *V, int n, int stride, int pixel) {
-    for (int c = 0; c < stride; c += 8 * LANES) {
-        switch ((stride - c) / LANES) {
-        case 1:
-            reduce_row(C, V, n, stride, pixel, c, 1);
-            break;
-        case 2:
-            reduce_row(C, V, n, stride, pixel, c, 2);
-            break;
-        case 3:
-            reduce_row(C, V, n, stride, pixel, c, 3);
-            break;
-        case 4:
-            reduce_row(C, V, n, stride, pixel, c, 4);
-            break;
-        case 5:
-            reduce_row(C, V, n, stride, pixel, c, 5);
-            break;
-        case 6:
-            reduce_row(C, V, n, stride, pixel, c, 6);
-            break;
-        case 7:
-            reduce_row(C, V, n, stride, pixel, c, 7);
-            break;
-        default:
-            reduce_row(C, V, n, stride, pixel, c, 8);
-            break;
-        }
-    }
-}
-
 static int64_t corner_of(const csrec_gaussian_picture *p, const csrec_group_work *w, int k) {
     return ((int64_t)w->front[k] * p->height + w->top[k]) * p->width + w->left[k];
 }
 
-/* Conditions the Gaussian on one sample after another: V = L^-1 C_o with L L^T = C_oo + noise I,
- * because the rows of V before the i-th hold L's i-th row in the column of the i-th sample.
- * x [stride] becomes the posterior mean less the prior's. Returns the number of samples. */
-static int condition(const csrec_gaussian_picture *p, int channel, const csrec_group_work *w, int k,
-                     float noise, float *V, float *x) {
-    float z[CSREC_GROUP_PIXELS];
+/* Takes sample n, at `pixel`, which is `at` in the picture. z [channels][CSREC_GROUP_PIXELS]. */
+INLINE void take(const csrec_gaussian_picture *p, int channel, int channels,
+                 const csrec_group_work *w, int n, int pixel, int64_t at, float noise, float *V,
+                 float *z, float *x, int64_t apart) {
+    float scale = reduce_sample(w->C, V, n, w->stride, pixel, noise);
+    float *row = V + (int64_t)n * w->stride;
+    for (int c = 0; c < channels; c++, z += CSREC_GROUP_PIXELS, x += apart) {
+        float value = p->y[channel + c][at] - w->mean[c * w->stride + pixel];
+        z[n] = innovation(V, n, w->stride, pixel, value, z) * scale;
+        if (c == 0)
+            scale_and_add(row, w->stride, scale, z[n], x);
+        else
+            add_row(row, w->stride, z[n], x);
+    }
+}
+
+INLINE int condition_on(const csrec_gaussian_picture *p, int channel, int channels,
+                        const csrec_group_work *w, int k, float noise, float *V, float *x,
+                        int64_t apart) {
+    float z[CSREC_GROUP_CHANNELS * CSREC_GROUP_PIXELS];
     int n = 0;
     int64_t corner = corner_of(p, w, k);
-    memset(x, 0, (size_t)w->stride * sizeof *x);
+    for (int c = 0; c < channels; c++) memset(x + c * apart, 0, (size_t)w->stride * sizeof *x);
     for (int i = 0; i < w->rows; i++)
         for (int j = 0; j < w->patch_width; j++) {
             int64_t at = corner + w->row[i] + j;
             if (!p->mask[at]) continue;
-            int pixel = i * w->patch_width + j;
-            float innovation = p->y[channel][at] - w->mean[pixel];
-            reduce(w->C, V, n, w->stride, pixel);
-            for (int s = 0; s < n; s++) innovation -= V[(int64_t)s * w->stride + pixel] * z[s];
-            float *row = V + (int64_t)n * w->stride;
-            float scale = 1.0f / sqrtf((row[pixel] > 0.0f ? row[pixel] : 0.0f) + noise);
-            z[n] = innovation * scale;
-            for (int c = 0; c < w->stride; c += LANES) {
-                vec v = load(row + c) * scale;
-                store(row + c, v);
-                store(x + c, load(x + c) + z[n] * v);
-            }
-            n++;
+            take(p, channel, channels, w, n++, i * w->patch_width + j, at, noise, V, z, x, apart);
         }
     return n;
+}
+
+/* Conditions the Gaussian on one sample after another. All channels are known at the same pixels,
+ * so that V is that of one. x [channels] rows `apart` floats from each other become the posterior
+ * means less the prior's. Returns the number of samples. */
+static int condition(const csrec_gaussian_picture *p, int channel, const csrec_group_work *w, int k,
+                     float noise, float *V, float *x, int64_t apart) {
+    return w->channels == 1 ? condition_on(p, channel, 1, w, k, noise, V, x, apart)
+                            : condition_on(p, channel, w->channels, w, k, noise, V, x, apart);
 }
 
 static void gather(const csrec_gaussian_picture *p, int channel, csrec_group_work *w) {
@@ -286,15 +200,24 @@ static void close_covariance(csrec_group_work *w, float diagonal) {
     for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += diagonal;
 }
 
+#include "method/gaussian/pooled_simd.h"
+
 static void fit(const csrec_gaussian_picture *p, int channel, const csrec_gaussian_round *round,
                 csrec_group_work *w) {
-    size_t squares = (size_t)w->stride * (size_t)w->stride;
-    gather(p, channel, w);
-    float diagonal = round->diagonal;
-    if (round->trust > 0.0f) diagonal += round->trust * mean_variance(p, channel, w);
-    centre(w);
-    memset(w->C, 0, squares * sizeof *w->C);
-    add_gram(w->X, w->size, w->stride, 1.0f / (float)w->size, w->C);
+    float trusted = 0.0f, diagonal = round->diagonal;
+    for (int c = 0; c < w->channels; c++) {
+        csrec_group_work one = channel_of(w, c);
+        gather(p, channel + c, &one);
+        if (round->trust > 0.0f) trusted += mean_variance(p, channel + c, &one);
+        centre(&one);
+    }
+    /* Of one channel the product is rounded with the sum. */
+    if (w->channels == 1)
+        diagonal += round->trust * trusted;
+    else
+        diagonal += round->trust * trusted / (float)w->channels;
+    memset(w->C, 0, (size_t)w->stride * (size_t)w->stride * sizeof *w->C);
+    add_covariance(w, round->floor, 1.0f, w->C);
     close_covariance(w, diagonal);
 }
 
@@ -327,27 +250,30 @@ static void step_em(const csrec_gaussian_picture *p, int channel, const csrec_ga
     memset(w->gram, 0, (size_t)w->stride * (size_t)w->stride * sizeof *w->gram);
     for (int k = 0; k < w->size; k++) {
         int n = condition(p, channel, w, k, noise, w->V + (int64_t)kept * w->stride,
-                          w->X + (int64_t)k * w->stride);
+                          w->X + (int64_t)k * w->stride, CSREC_GROUP_MOST * (int64_t)w->stride);
         if (k % every_of(round) == 0) kept += n;
         kept = average_rows(w, round, kept, k + 1 == w->size);
     }
-    memcpy(prior, w->mean, (size_t)w->stride * sizeof *prior);
-    centre(w);
-    for (int c = 0; c < w->stride; c++) w->mean[c] += prior[c];
-    add_gram(w->X, w->size, w->stride, -1.0f / (float)w->size, w->gram);
+    for (int c = 0; c < w->channels; c++) {
+        csrec_group_work one = channel_of(w, c);
+        memcpy(prior, one.mean, (size_t)w->stride * sizeof *prior);
+        centre(&one);
+        for (int i = 0; i < w->stride; i++) one.mean[i] += prior[i];
+    }
+    add_covariance(w, round->floor, -1.0f, w->gram);
     take_off_gram(w, round->em_diagonal);
 }
 
 /* ------------------------------------------------------------------ aggregation */
 
-static void add_patch(const csrec_group_work *w, int k, const float *x, float evenness,
-                      csrec_group_sums *sums) {
+static void add_patch(const csrec_group_work *w, int k, const float *means, const float *x,
+                      float evenness, csrec_group_sums *sums) {
     int left = w->left[k] - sums->left;
     for (int i = 0; i < w->rows; i++) {
         int z = w->front[k] - sums->front + i / w->patch_height;
         int y = w->top[k] - sums->top + i % w->patch_height;
         int64_t at = ((int64_t)z * sums->height + y) * sums->width + left;
-        const float *value = x + i * w->patch_width, *mean = w->mean + i * w->patch_width;
+        const float *value = x + i * w->patch_width, *mean = means + i * w->patch_width;
         const float *variance = w->posterior + i * w->patch_width;
         for (int j = 0; j < w->patch_width; j++) {
             float weight = 1.0f / (variance[j] + evenness);
@@ -372,16 +298,16 @@ static void posterior_variances(csrec_group_work *w, int n) {
 static void estimate(const csrec_gaussian_picture *p, int channel,
                      const csrec_gaussian_round *round, csrec_group_work *w,
                      csrec_group_sums *sums) {
-    float x[CSREC_GROUP_PIXELS], noise = fmaxf(round->noise, p->sigma * p->sigma);
+    float x[CSREC_GROUP_CHANNELS * CSREC_GROUP_PIXELS];
+    float noise = fmaxf(round->noise, p->sigma * p->sigma);
     fit(p, channel, round, w);
     for (int t = 0; t < round->em; t++) step_em(p, channel, round, noise, w);
     for (int k = 0; k < w->size; k++) {
-        int n = condition(p, channel, w, k, noise, w->V, x);
+        int n = condition(p, channel, w, k, noise, w->V, x, w->stride);
         posterior_variances(w, n);
-        add_patch(w, k, x, round->evenness, sums);
+        for (int c = 0; c < w->channels; c++)
+            add_patch(w, k, w->mean + c * w->stride, x + c * w->stride, round->evenness, &sums[c]);
     }
 }
 
-#include "method/gaussian/pooled_simd.h"
-
-const csrec_group_simd SIMD_TABLE = {search, rank, estimate, estimate_pooled};
+const csrec_group_simd SIMD_TABLE = {search, rank, estimate};

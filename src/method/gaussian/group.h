@@ -62,13 +62,10 @@ typedef struct csrec_group_simd {
     /* out[i] = the distance of the patch with corner `at` from that at shift[i] of its window. */
     void (*rank)(const csrec_group_search *search, const int at[3], int n, const uint16_t *shift,
                  float *out);
+    /* Of work->channels channels from `channel` on; sums [channels]. */
     void (*estimate)(const csrec_gaussian_picture *picture, int channel,
                      const csrec_gaussian_round *round, csrec_group_work *work,
                      csrec_group_sums *sums);
-    /* Of all channels; sums [channels]. */
-    void (*estimate_pooled)(const csrec_gaussian_picture *picture,
-                            const csrec_gaussian_round *round, csrec_group_work *work,
-                            csrec_group_sums *sums);
 } csrec_group_simd;
 
 /* What one thread finds matches with. */

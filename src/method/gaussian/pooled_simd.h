@@ -59,92 +59,12 @@ static void whiten(csrec_group_work *w, float floor) {
     }
 }
 
-/* to += sign the covariance of the pixels, of centred rows, which are overwritten. */
+/* to += sign the covariance of the pixels, of centred rows; those of several channels are
+ * overwritten. */
 static void add_covariance(csrec_group_work *w, float floor, float sign, float *to) {
-    whiten(w, floor);
+    if (w->channels > 1) whiten(w, floor);
     for (int c = 0; c < w->channels; c++) {
         csrec_group_work one = channel_of(w, c);
         add_gram(one.X, w->size, w->stride, sign / (float)w->size, to);
-    }
-}
-
-static void fit_pooled(const csrec_gaussian_picture *p, const csrec_gaussian_round *round,
-                       csrec_group_work *w) {
-    float diagonal = 0.0f;
-    for (int c = 0; c < w->channels; c++) {
-        csrec_group_work one = channel_of(w, c);
-        gather(p, c, &one);
-        if (round->trust > 0.0f) diagonal += mean_variance(p, c, &one);
-        centre(&one);
-    }
-    diagonal = round->diagonal + round->trust * diagonal / (float)w->channels;
-    memset(w->C, 0, (size_t)w->stride * (size_t)w->stride * sizeof *w->C);
-    add_covariance(w, round->floor, 1.0f, w->C);
-    close_covariance(w, diagonal);
-}
-
-/* As condition, of all channels: x [channels] rows `apart` floats from each other. */
-static int condition_pooled(const csrec_gaussian_picture *p, const csrec_group_work *w, int k,
-                            float noise, float *V, float *x, int64_t apart) {
-    float z[CSREC_GROUP_CHANNELS][CSREC_GROUP_PIXELS];
-    int n = 0;
-    int64_t corner = corner_of(p, w, k);
-    for (int c = 0; c < w->channels; c++) memset(x + c * apart, 0, (size_t)w->stride * sizeof *x);
-    for (int pixel = 0; pixel < w->d; pixel++) {
-        int64_t at = corner + w->row[pixel / w->patch_width] + pixel % w->patch_width;
-        if (!p->mask[at]) continue;
-        float *row = V + (int64_t)n * w->stride;
-        reduce(w->C, V, n, w->stride, pixel);
-        float scale = 1.0f / sqrtf((row[pixel] > 0.0f ? row[pixel] : 0.0f) + noise);
-        for (int i = 0; i < w->stride; i += LANES) store(row + i, load(row + i) * scale);
-        for (int c = 0; c < w->channels; c++) {
-            float innovation = p->y[c][at] - w->mean[c * w->stride + pixel];
-            for (int s = 0; s < n; s++) innovation -= V[(int64_t)s * w->stride + pixel] * z[c][s];
-            z[c][n] = innovation * scale;
-            float *to = x + c * apart;
-            for (int i = 0; i < w->stride; i += LANES)
-                store(to + i, load(to + i) + z[c][n] * load(row + i));
-        }
-        n++;
-    }
-    return n;
-}
-
-/* As step_em: the posterior covariance is that of one channel. */
-static void step_em_pooled(const csrec_gaussian_picture *p, const csrec_gaussian_round *round,
-                           float noise, csrec_group_work *w) {
-    float prior[CSREC_GROUP_PIXELS];
-    int kept = 0;
-    memset(w->gram, 0, (size_t)w->stride * (size_t)w->stride * sizeof *w->gram);
-    for (int k = 0; k < w->size; k++) {
-        int n =
-            condition_pooled(p, w, k, noise, w->V + (int64_t)kept * w->stride,
-                             w->X + (int64_t)k * w->stride, CSREC_GROUP_MOST * (int64_t)w->stride);
-        if (k % every_of(round) == 0) kept += n;
-        kept = average_rows(w, round, kept, k + 1 == w->size);
-    }
-    for (int c = 0; c < w->channels; c++) {
-        csrec_group_work one = channel_of(w, c);
-        memcpy(prior, one.mean, (size_t)w->stride * sizeof *prior);
-        centre(&one);
-        for (int i = 0; i < w->stride; i++) one.mean[i] += prior[i];
-    }
-    add_covariance(w, round->floor, -1.0f, w->gram);
-    take_off_gram(w, round->em_diagonal);
-}
-
-static void estimate_pooled(const csrec_gaussian_picture *p, const csrec_gaussian_round *round,
-                            csrec_group_work *w, csrec_group_sums *sums) {
-    float x[CSREC_GROUP_CHANNELS * CSREC_GROUP_PIXELS];
-    float noise = fmaxf(round->noise, p->sigma * p->sigma);
-    fit_pooled(p, round, w);
-    for (int t = 0; t < round->em; t++) step_em_pooled(p, round, noise, w);
-    for (int k = 0; k < w->size; k++) {
-        int n = condition_pooled(p, w, k, noise, w->V, x, w->stride);
-        posterior_variances(w, n);
-        for (int c = 0; c < w->channels; c++) {
-            csrec_group_work one = channel_of(w, c);
-            add_patch(&one, k, x + (int64_t)c * w->stride, round->evenness, &sums[c]);
-        }
     }
 }

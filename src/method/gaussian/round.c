@@ -329,8 +329,7 @@ static void run_tile(round_state *s, int64_t tile, int thread, csrec_group_sums 
         csrec_group_choose(s->simd, &search, at, row * s->columns.count + first[2] + c,
                            s->round->again ? NULL : search.distance + i * shifts, s->group,
                            s->matches, &s->finder[thread], w);
-        if (s->p->pooled) s->simd->estimate_pooled(s->p, s->round, w, sums);
-        for (int channel = 0; !s->p->pooled && channel < s->p->channels; channel++)
+        for (int channel = 0; channel < s->p->channels; channel += w->channels)
             s->simd->estimate(s->p, channel, s->round, w, &sums[channel]);
     }
 }
