@@ -1,66 +1,6 @@
 /* Every row of the operator table: the adjoint identity, columns, norms and correlations against
  * dense matrices from the definitions, over random sizes; refusals. */
-#include "backends.h"
-#include "operators.h"
-#include "operator/operator.h"
-
-static uint64_t seed;
-
-enum { ROUNDS = 60 };
-
-/* Sums of up to some thousand products of numbers of order 1: far above their rounding. */
-static const double TOLERANCE = 1e-11;
-
-static double *random_vector(int64_t n) {
-    double *v = malloc((size_t)n * sizeof *v);
-    for (int64_t k = 0; k < n; k++) v[k] = 2.0 * check_uniform(&seed) - 1.0;
-    return v;
-}
-
-static void expect_near(const drawn *d, const char *what, double found, double wanted,
-                        double scale) {
-    if (fabs(found - wanted) <= TOLERANCE * (1.0 + scale)) return;
-    print_message("%s: %s is %.17g, not %.17g\n", d->text, what, found, wanted);
-    fail();
-}
-
-/* A brief run where a checker makes every call many times as slow. */
-static int rounds(void) {
-    return getenv("CSREC_TEST_BRIEF") ? ROUNDS / 10 : ROUNDS;
-}
-
-/* false: the backend has no such operator. */
-static bool check_one(const char *name, const char *backend,
-                      void (*check)(const drawn *d, const csrec_operator *A)) {
-    drawn d = draw_operator(&seed, name, backend);
-    d.spec.shape = &d.shape;
-    csrec_operator *A;
-    csrec_error error;
-    csrec_status status = csrec_operator_create(&d.spec, &A, &error);
-    bool offered = status != CSREC_UNSUPPORTED;
-    if (!offered) print_message("SKIPPED: %s\n", error.text);
-    if (offered && status) fail_msg("%s: %s", d.text, error.text);
-    if (offered) {
-        int64_t m, n;
-        csrec_operator_size(A, &m, &n);
-        if (m != d.m || n != d.n) fail_msg("%s: is %d x %d", d.text, (int)m, (int)n);
-        check(&d, A);
-        csrec_operator_destroy(A);
-    }
-    drop_drawn(&d);
-    return offered;
-}
-
-/* Calls check for random operators of every row, all on the backend that is the test's state. */
-static void for_every_row(void **state, void (*check)(const drawn *d, const csrec_operator *A)) {
-    const char *backend = check_backend(state), *name, *brief;
-    int rows = 0;
-    for (; csrec_operator_info(rows, &name, &brief); rows++) {
-        assert_non_null(brief);
-        for (int k = 0; k < rounds() && check_one(name, backend, check); k++) continue;
-    }
-    assert_true(rows >= 6);
-}
+#include "operator_rows.h"
 
 static void check_adjoint(const drawn *d, const csrec_operator *A) {
     double *x = random_vector(d->n), *y = random_vector(d->m);
@@ -247,131 +187,6 @@ static void wrong_specs_are_refused(void **state) {
     expect_refusal(&(csrec_operator_spec){.name = "chain"}, CSREC_ARGUMENT, "chain");
 }
 
-/* ---- a device beside the CPU */
-
-static void expect_equal(const drawn *d, const char *what, int64_t n, const double *found,
-                         const double *wanted) {
-    for (int64_t k = 0; k < n; k++)
-        if (found[k] != wanted[k])
-            fail_msg("%s: %s %d is %.17g, not %.17g", d->text, what, (int)k, found[k], wanted[k]);
-}
-
-typedef csrec_status (*operator_call)(const csrec_operator *A, const double *in, double *out);
-
-static void compare_call(const drawn *d, const char *what, operator_call call,
-                         const csrec_operator *cpu, const csrec_operator *there, int64_t in,
-                         int64_t out) {
-    double *v = random_vector(in), *a = random_vector(out), *b = random_vector(out);
-    for (int64_t k = 0; k < in; k++)
-        if (check_below(&seed, 3) == 0) v[k] = 0.0;
-    assert_ok(call(cpu, v, a));
-    for (int repeat = 0; repeat < 2; repeat++) {
-        assert_ok(call(there, v, b));
-        expect_equal(d, what, out, b, a);
-    }
-    free(v);
-    free(a);
-    free(b);
-}
-
-static csrec_status norms_of(const csrec_operator *A, const double *in, double *norms) {
-    (void)in;
-    return csrec_operator_column_norms(A, norms);
-}
-
-static csrec_status synthesis_of(const csrec_operator *A, const double *x, double *signal) {
-    return A->type->synthesize(A, x, signal);
-}
-
-static csrec_status analysis_of(const csrec_operator *A, const double *signal, double *x) {
-    return A->type->analyze(A, signal, x);
-}
-
-/* Beside the CPU's to rounding, twice the same bits. */
-static void compare_near(const drawn *d, const char *what, operator_call call,
-                         csrec_operator *const A[2], int64_t in, int64_t out, double scale) {
-    double *v = random_vector(in), *a = random_vector(out), *b = random_vector(out);
-    double *again = random_vector(out);
-    assert_ok(call(A[0], v, a));
-    assert_ok(call(A[1], v, b));
-    assert_ok(call(A[1], v, again));
-    expect_equal(d, what, out, again, b);
-    for (int64_t k = 0; k < out; k++) expect_near(d, what, b[k], a[k], scale);
-    free(v);
-    free(a);
-    free(b);
-    free(again);
-}
-
-/* The same additions in the same order: kernels/operator/operator.h. */
-static void compare_with_cpu(const drawn *d, const csrec_operator *A) {
-    csrec_operator_spec spec = d->spec;
-    csrec_operator *cpu;
-    bool haar = A->row == &csrec_operator_haar;
-    bool same = haar || A->row == &csrec_operator_mask || A->row == &csrec_operator_dct ||
-                A->row == &csrec_operator_wavelet;
-    if (!same) return;
-    spec.backend = "cpu";
-    spec.shape = &d->shape;
-    assert_ok(csrec_operator_create(&spec, &cpu, NULL));
-    compare_call(d, "entry of A^T y", csrec_operator_adjoint, cpu, A, d->m, d->n);
-    compare_call(d, "norm", norms_of, cpu, A, 1, d->n);
-    compare_call(d, "correlation", csrec_operator_correlate, cpu, A, d->m, d->n);
-    if (!haar) {
-        compare_call(d, "entry of A x", csrec_operator_forward, cpu, A, d->n, d->m);
-        compare_call(d, "entry of the synthesis", synthesis_of, cpu, A, d->n, d->entries);
-        compare_call(d, "coefficient", analysis_of, cpu, A, d->entries, d->n);
-    }
-    csrec_operator_destroy(cpu);
-}
-
-static void device_equals_cpu_to_the_bit(void **state) {
-    for_every_row(state, compare_with_cpu);
-}
-
-/* Filters of more entries, and more of them, than a kernel takes at once (operator_conv.cu). Sums
- * of fewer than 2^15 products, in another order: 2^16 roundings of 2^-53 each are below TOLERANCE.
- */
-static void long_filters(void **state) {
-    const char *backend = check_backend(state);
-    for (int dims = 1; dims <= 3; dims++) {
-        csrec_shape shape = {dims, {0}};
-        drawn d = {.spec.name = "conv", .spec.shape = &shape, .m = 1};
-        int64_t kernel[3], size = 1, most[] = {1, 1, 1};
-        d.spec.n_filters = 9 + check_below(&seed, 9);
-        for (int a = 0; a < dims; a++) {
-            const int64_t longest[] = {1500, 36, 11};
-            kernel[a] = longest[dims - 1] - check_below(&seed, longest[dims - 1] / 8 + 1);
-            shape.dim[a] = 3 + check_below(&seed, 60 / dims / dims);
-            size *= kernel[a];
-            d.m *= shape.dim[a];
-            most[a] = shape.dim[a] + kernel[a] - 1;
-        }
-        d.spec.kernel = kernel;
-        d.spec.m = d.m; /* all entries, in their order */
-        d.index = malloc((size_t)d.m * sizeof *d.index);
-        for (int64_t k = 0; k < d.m; k++) d.index[k] = k;
-        d.spec.index = d.index;
-        d.n = d.spec.n_filters * most[0] * most[1] * most[2];
-        double *entries = random_vector(d.spec.n_filters * size);
-        d.spec.filters = entries;
-        snprintf(d.text, sizeof d.text, "conv, %d axes, %d filters of %d", dims,
-                 (int)d.spec.n_filters, (int)size);
-        csrec_operator *A[2];
-        for (int k = 0; k < 2; k++) {
-            d.spec.backend = k ? backend : "cpu";
-            assert_ok(csrec_operator_create(&d.spec, &A[k], NULL));
-        }
-        double scale = (double)(d.spec.n_filters * size);
-        compare_near(&d, "entry of A x", csrec_operator_forward, A, d.n, d.m, scale);
-        compare_near(&d, "entry of A^T y", csrec_operator_adjoint, A, d.m, d.n, (double)size);
-        compare_near(&d, "norm", norms_of, A, 1, d.n, (double)size);
-        for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
-        free(entries);
-        free(d.index);
-    }
-}
-
 /* Factors on the CPU are no factors of a device's product; a device that is not there is named. */
 static void wrong_backends_are_refused(void **state) {
     (void)state;
@@ -405,8 +220,6 @@ int main(void) {
         CHECK_ON("cuda", forward_equals_the_definition),
         CHECK_ON("cuda", columns_norms_and_correlations),
         CHECK_ON("cuda", frames_reproduce_the_signal),
-        CHECK_ON("cuda", device_equals_cpu_to_the_bit),
-        CHECK_ON("cuda", long_filters),
         cmocka_unit_test(wrong_backends_are_refused),
         cmocka_unit_test(haar_wavelets_are_orthonormal),
         cmocka_unit_test(wrong_specs_are_refused),

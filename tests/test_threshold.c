@@ -1,5 +1,5 @@
-/* Thresholding of pictures: the fast pass over blocks against block cosines by their definition,
- * instruction sets against each other, the solver's promises, and recovery on bases. */
+/* test_threshold.c - thresholding of pictures: the fast pass over blocks against block cosines by
+ * their definition, instruction sets against each other, and the solver's promises. */
 #include <math.h>
 #include <string.h>
 
@@ -299,116 +299,6 @@ static void unsuitable_operators_are_refused(void **state) {
     csrec_operator_destroy(A);
 }
 
-/* ---- recovery */
-
-/* A few slow waves an axis, in three channels, half of the entries sampled: one in each cell of a
- * partition, so that no gap is longer than a few entries. */
-static csrec_measurement draw_waves(int dims, const int64_t *extent, double **truth) {
-    csrec_measurement m = {.channels = 3};
-    int64_t entries = 1;
-    double rate[3][CSREC_DIMS_MAX];
-    m.shape.dims = dims;
-    for (int a = 0; a < dims; a++) {
-        m.shape.dim[a] = extent[a];
-        entries *= extent[a];
-        for (int c = 0; c < 3; c++) rate[c][a] = 0.3 * check_uniform(&seed);
-    }
-    *truth = malloc((size_t)(entries * 3) * sizeof **truth);
-    for (int64_t k = 0; k < entries; k++)
-        for (int c = 0; c < 3; c++) {
-            double phase = 0.0;
-            int64_t at = k;
-            for (int a = dims - 1; a >= 0; at /= extent[a--])
-                phase += rate[c][a] * (double)(at % extent[a]);
-            (*truth)[k * 3 + c] = 120.0 + 100.0 * cos(phase);
-        }
-    csrec_sampling sampling;
-    assert_ok(
-        csrec_sampling_create(&m.shape, CSREC_PATTERN_JITTER, entries / 2, seed, &sampling, NULL));
-    m.n = sampling.n;
-    m.index = sampling.index;
-    m.y = malloc((size_t)(m.n * 3) * sizeof *m.y);
-    for (int64_t k = 0; k < m.n; k++)
-        for (int c = 0; c < 3; c++) m.y[k * 3 + c] = (*truth)[m.index[k] * 3 + c];
-    return m;
-}
-
-static void smooth_signals_come_back(void **state) {
-    (void)state;
-    static const int64_t extents[][3] = {{400}, {64, 70}, {14, 15, 16}};
-    for (int dims = 1; dims <= 3; dims++) {
-        double *truth;
-        csrec_measurement m = draw_waves(dims, extents[dims - 1], &truth);
-        int64_t entries;
-        assert_ok(csrec_shape_count(&m.shape, &entries));
-        double *one = random_picture(3 * entries), *two = random_picture(3 * entries);
-        csrec_recover_options options;
-        csrec_recover_report report;
-        csrec_recover_preset(1, &m, &options);
-        options.threads = 1;
-        assert_ok(csrec_recover(&m, &options, one, NULL, &report, NULL));
-        options.threads = 3;
-        assert_ok(csrec_recover(&m, &options, two, NULL, NULL, NULL));
-        assert_memory_equal(one, two, (size_t)(3 * entries) * sizeof *one);
-        /* Half of a signal of a few waves, without long gaps, determines it. */
-        double psnr = csrec_psnr(3 * entries, one, truth, 255.0);
-        if (psnr < (dims == 1 ? 25.0 : 32.0)) fail_msg("%d axes: %.1f dB", dims, psnr);
-        for (int64_t k = 0; k < m.n; k++)
-            for (int c = 0; c < 3; c++)
-                assert_true(fabs(one[m.index[k] * 3 + c] - m.y[k * 3 + c]) < 1e-3);
-        csrec_measurement_clear(&m);
-        free(truth);
-        free(one);
-        free(two);
-    }
-}
-
-static void other_solvers_run_on_bases(void **state) {
-    (void)state;
-    double *truth;
-    csrec_measurement m = draw_waves(2, (const int64_t[]){24, 20}, &truth);
-    double *signal = random_picture(3 * 480);
-    static const char *const solvers[] = {"fista", "iht", "omp", "threshold"};
-    for (int s = 0; s < 4; s++) {
-        csrec_recover_options options;
-        csrec_recover_defaults(&options);
-        options.basis = s % 2 ? "dct" : "wavelet";
-        options.solve.solver = solvers[s];
-        options.solve.stop.atoms = 60;
-        assert_ok(csrec_recover(&m, &options, signal, NULL, NULL, NULL));
-        double psnr = csrec_psnr(3 * 480, signal, truth, 255.0);
-        if (!(psnr > 10.0)) fail_msg("%s: %.1f dB", solvers[s], psnr); /* no signal at all: 6 */
-    }
-    csrec_measurement_clear(&m);
-    free(truth);
-    free(signal);
-}
-
-static void wrong_options_are_refused(void **state) {
-    (void)state;
-    double *truth;
-    csrec_measurement m = draw_waves(2, (const int64_t[]){24, 20}, &truth);
-    double *signal = random_picture(3 * 480);
-    csrec_error error;
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
-    options.basis = "dense";
-    assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    assert_non_null(strstr(error.text, "dense"));
-    options.basis = "dct";
-    static const csrec_setting wrong[] = {{"block", 3}, {"block", 33}, {"block", 8.5},
-                                          {"step", 33}, {"steps", 0},  {"wings", 1}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        options.solve.settings = &wrong[i];
-        options.solve.n_settings = 1;
-        assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-        assert_non_null(strstr(error.text, wrong[i].name));
-    }
-    csrec_measurement_clear(&m);
-    free(truth);
-    free(signal);
-}
-
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
@@ -417,9 +307,6 @@ int main(void) {
         cmocka_unit_test(instruction_sets_agree),
         cmocka_unit_test(result_belongs_to_the_operator),
         cmocka_unit_test(unsuitable_operators_are_refused),
-        cmocka_unit_test(smooth_signals_come_back),
-        cmocka_unit_test(other_solvers_run_on_bases),
-        cmocka_unit_test(wrong_options_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
