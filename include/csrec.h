@@ -1,24 +1,24 @@
-/* csrec.h - sparse recovery of sampled signals: the public header of libcsrec. Its parts in csrec/
- * have one subject each and can be included alone.
+/* csrec.h - sparse recovery of sampled signals: the public header of libcsrec. The headers in
+ * csrec/ have one subject each and can be included alone.
  *
- * Letters, used alike everywhere:
+ * Letters:
  *   M   length of the signal, padded to the 2^L rows of the Haar matrix
  *   N   number of samples (m when an operator A is m x n)
  *   y   samples, r = y - A x residual, x coefficients
  *   Psi the sampled Haar matrix, columns of unit length (Park 2015)
  *
  * Conventions
- *   - Every fallible function returns csrec_status and delivers through trailing pointers.
- *     On failure those are left untouched unless said otherwise.
- *   - A csrec_error pointer may be NULL. When given, it receives one line naming the file, the
- *     field and the remedy. It is written only on failure.
- *   - The library never prints, exits or aborts, and keeps no mutable global state: functions are
+ *   - Every function that can fail returns csrec_status and returns results through its last
+ *     pointers, which are unchanged on failure unless stated otherwise.
+ *   - A csrec_error pointer may be NULL. On failure it receives one line that names the file, the
+ *     field and the remedy.
+ *   - The library never prints, exits or aborts, and has no mutable global state: functions are
  *     thread-safe as long as two threads do not share an object that one of them changes.
- *   - threads: 0 for all cores. Any number is taken and gives the same result; of more than 4 a
- *     processor (64 where that is more) so many run, and fewer where the system starts fewer or has
- *     no memory for them. One runs in a process made by fork (not followed by exec), where OpenMP's
- *     threads do not exist, and in calls from within a parallel region. OpenBLAS is held to one
- *     thread during calls that use it; a number the program sets is put back.
+ *   - threads: 0 for all cores. Any number gives the same result. At most 4 a processor run (64 if
+ *     that is more), and fewer if the system starts fewer or has no memory for them. One runs in a
+ *     process made by fork without exec, where OpenMP's threads do not exist, and in calls from a
+ *     parallel region. OpenBLAS runs on one thread during calls that use it; then its number of
+ *     threads is restored.
  *   - All memory is host memory. Arrays are in C order (last axis fastest).
  *   - destroy and clear functions accept NULL and already cleared objects.
  */

@@ -39,7 +39,7 @@ typedef enum csrec_dtype {
 #undef CSREC_DTYPE_ENUM
 } csrec_dtype;
 
-/* Bytes of one element; 0 for a value that is no csrec_dtype. */
+/* Bytes of one element; 0 for an invalid csrec_dtype. */
 CSREC_API size_t csrec_dtype_size(csrec_dtype dtype);
 
 /* An N-d array that owns its memory. dims = 0 is a scalar of one element (from .npy files). */

@@ -10,15 +10,14 @@ extern "C" {
 
 /* ------------------------------------------------------------------ convolution --------------- */
 
-/* A two-dimensional convolution as neural networks have it (a correlation: the kernel is not
- * turned round), NCHW, float, one group. [H, W] is size, [Kh, Kw] kernel, and so on:
- *   Ho = (H + 2 ph - dh (Kh - 1) - 1) / sh + 1, rounded down; Wo likewise
- *   Y[n][co][ho][wo] = B[co] + sum_ci sum_kh sum_kw W[co][ci][kh][kw]
- *                               X[n][ci][ho sh - ph + kh dh][wo sw - pw + kw dw],
- * X being 0 outside. Every product has the order (ci, kh, kw), kw fastest. Computed by im2col in
- * tiles, so that memory does not grow with the picture. Results depend neither on the number of
- * threads nor on the workspace; sums are float, their error about 1e-7 of the sum of magnitudes. A
- * result that is not finite is CSREC_DATA. */
+/* A two-dimensional convolution as in neural networks (a correlation: the kernel is not reversed),
+ * NCHW, float, one group. [H, W] is size, [Kh, Kw] kernel, and so on: Ho = (H + 2 ph - dh (Kh - 1)
+ * - 1) / sh + 1, rounded down; Wo likewise Y[n][co][ho][wo] = B[co] + sum_ci sum_kh sum_kw
+ * W[co][ci][kh][kw] X[n][ci][ho sh - ph + kh dh][wo sw - pw + kw dw], X being 0 outside. Every
+ * product has the order (ci, kh, kw), kw fastest. Computed by im2col in tiles, so that memory does
+ * not grow with the picture. Results depend neither on the number of threads nor on the workspace;
+ * sums are float, their error about 1e-7 of the sum of magnitudes. A result that is not finite is
+ * CSREC_DATA. */
 typedef struct csrec_conv2d {
     int64_t batch, channels_in, channels_out; /* each >= 1 */
     int64_t size[2], kernel[2];               /* height, width; each >= 1 */
@@ -32,15 +31,16 @@ typedef struct csrec_conv2d {
 CSREC_API csrec_status csrec_conv2d_output(const csrec_conv2d *conv, int64_t out[2],
                                            csrec_error *error);
 
-/* Bytes of workspace that the passes take, of any alignment; either may be NULL. With packed
- * weights less is enough; with less than all threads need, but not less than one does, fewer run.
+/* Bytes of workspace for the passes, of any alignment; either may be NULL. Packed weights need
+ * less. With less than all threads need, but enough for one, fewer threads run.
  */
 CSREC_API csrec_status csrec_conv2d_workspace(const csrec_conv2d *conv, size_t *forward,
                                               size_t *backward, csrec_error *error);
 
-/* Weights in the layout that the products read, for both passes: worth making where the same W
- * [channels_out][channels_in][Kh][Kw] meets several inputs. Fits any batch, size, padding of the
- * same channels, kernel, stride and dilation, on any backend, as W is kept. */
+/* Weights in the layout of the products, for both passes: use them if the same W
+ * [channels_out][channels_in][Kh][Kw] is applied to several inputs. They fit any batch, size and
+ * padding with the same channels, kernel, stride and dilation, on any backend, because W is kept.
+ */
 typedef struct csrec_conv2d_weights csrec_conv2d_weights;
 CSREC_API csrec_status csrec_conv2d_weights_create(const csrec_conv2d *conv, const float *W,
                                                    csrec_conv2d_weights **weights,
@@ -54,9 +54,9 @@ CSREC_API csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const floa
                                             const float *B, float *Y, void *workspace,
                                             size_t workspace_bytes, csrec_error *error);
 
-/* Gradients of L = sum(Y dY), each NULL where not wanted: dX as X, needs W or weights; dW as W,
- * needs X; dB [channels_out]. dW and dB are sums over the batch. Entries of dX that
- * no output reads become 0. */
+/* Gradients of L = sum(Y dY), each may be NULL: dX as X, needs W or weights; dW as W,
+ * needs X; dB [channels_out]. dW and dB are sums over the batch. Entries of dX that no output uses
+ * are 0. */
 CSREC_API csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X,
                                              const float *W, const csrec_conv2d_weights *weights,
                                              const float *dY, float *dX, float *dW, float *dB,
@@ -74,30 +74,30 @@ typedef struct csrec_conv_picture {
 
 /* Zero-initialised fields mean the defaults. */
 typedef struct csrec_conv_learn_options {
-    int64_t filters;    /* K; 0: 64 */
-    int64_t size[2];    /* kh, kw, 1 to 64; 0: 8 */
-    double lambda;      /* weight of the codes, black to white being 1; 0: 0.005 */
-    double base;        /* pixels over which the layer left to no filter is smooth; 0: 8, below 0:
-                           the mean is that layer */
+    int64_t filters; /* K; 0: 64 */
+    int64_t size[2]; /* kh, kw, 1 to 64; 0: 8 */
+    double lambda;   /* weight of the codes, for a range of 1 from black to white; 0: 0.005 */
+    double
+        base; /* width in pixels of the smooth layer that is subtracted; 0: 8; below 0: the mean */
     double scale[2];    /* values of black and white; equal: the samples' range */
     int64_t iterations; /* rounds of codes and filters; 0: 40 */
-    int64_t codings;    /* steps on the codes a round; 0: 5 */
+    int64_t codings;    /* steps on the codes in a round; 0: 5 */
     uint64_t seed;
-    int threads;                /* 0: all cores; the result does not depend on it */
-    const csrec_model *start;   /* of kind conv: goes on from its filters; NULL: from cosines */
+    int threads; /* 0: all cores; the result does not depend on it */
+    const csrec_model
+        *start; /* of kind conv: continue from its filters; NULL: start from cosines */
     csrec_progress_fn progress; /* may be NULL; true: stop, with the filters so far */
     void *context;
 } csrec_conv_learn_options;
 
-/* Filters d_k in which all pictures are sparse: with s_p picture p less its smooth layer, black to
- * white being 1, M_p its mask and x_p its codes,
- *     min sum_p 1/2 ||M_p (sum_k a_k d_k * x_pk - s_p)||^2 + lambda sum_p ||x_p||_1,  ||d_k|| = 1,
- * by proximal gradient steps on x (Beck and Teboulle 2009) and projected gradient steps on d in
- * turn. Amplitudes a_k = 1 / (1 + f), as in pictures, by the frequency f, in half waves a filter,
- * of the cosine that filter k starts from. Model of kind conv; its objective never rises from round
- * to round. Memory: 12 bytes a filter and pixel of the largest picture, 8 of each other.
- * CSREC_DATA: a sample is not finite or beyond 1e15 of white less black, or none differ. stopped
- * may be NULL. */
+/* Filters d_k in which all pictures are sparse. With s_p picture p minus its smooth layer, scaled
+ * to 1 from black to white, M_p its mask and x_p its codes: min sum_p 1/2 ||M_p (sum_k a_k d_k *
+ * x_pk - s_p)||^2 + lambda sum_p ||x_p||_1,  ||d_k|| = 1, by alternating proximal gradient steps on
+ * x (Beck and Teboulle 2009) and projected gradient steps on d. Amplitudes are a_k = 1 / (1 + f),
+ * where f is the frequency, in half waves a filter, of the cosine that filter k starts from. The
+ * model has kind conv; its objective never rises. Memory: 12 bytes a filter and pixel of the
+ * largest picture, 8 of each other. CSREC_DATA: a sample is not finite or beyond 1e15 times white
+ * minus black, or all are equal. stopped may be NULL. */
 CSREC_API csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
                                         const csrec_conv_learn_options *options,
                                         csrec_model **model, bool *stopped, csrec_error *error);

@@ -1,4 +1,4 @@
-/* csrec/haar.h - the Haar matrix of sampled rows: its transform, and synthesis from atoms. */
+/* csrec/haar.h - the sampled Haar matrix: rows, transform, and synthesis from atoms. */
 #ifndef CSREC_HAAR_H
 #define CSREC_HAAR_H
 
@@ -26,17 +26,17 @@ CSREC_API bool csrec_order_parse(const char *name, csrec_order *order);
 CSREC_API csrec_status csrec_rows_levels(const csrec_shape *shape, csrec_order order, int *levels);
 
 /* rows[k] = row of flat position index[k]; a bijection from the shape into 0 .. 2^L - 1.
- * index in range is the caller's duty. */
+ * The caller ensures that indices are in range. */
 CSREC_API csrec_status csrec_rows_from_index(const csrec_shape *shape, csrec_order order, int64_t n,
                                              const int64_t *index, uint64_t *rows);
 
-/* The inverse: index[k] = flat position of row rows[k], or -1 where the row lies in the padding. */
+/* The inverse: index[k] = flat position of row rows[k], or -1 if the row is padding. */
 CSREC_API csrec_status csrec_rows_to_index(const csrec_shape *shape, csrec_order order, int64_t n,
                                            const uint64_t *rows, int64_t *index);
 
 /* ------------------------------------------------------------------ transform ----------------- */
 
-/* Which columns of Psi count. One-sided columns have samples in one half of their block only. */
+/* Which columns of Psi are used. One-sided columns have samples in only one half of their block. */
 typedef enum csrec_columns {
     CSREC_COLUMNS_UNSET = -1, /* of csrec_recover_options alone: not given */
     CSREC_COLUMNS_PAPER,      /* every non-zero column (Park 2015) */
@@ -47,9 +47,9 @@ CSREC_API const char *csrec_columns_name(csrec_columns columns);
 CSREC_API bool csrec_columns_parse(const char *name, csrec_columns *columns);
 
 typedef enum csrec_transform_method {
-    CSREC_TRANSFORM_LEVELS,  /* the paper's way: L steps over the samples; every non-zero column */
+    CSREC_TRANSFORM_LEVELS,  /* as in the paper: L steps over the samples; every non-zero column */
     CSREC_TRANSFORM_TREE,    /* row tree: the same columns */
-    CSREC_TRANSFORM_DISTINCT /* row tree: one column, the coarsest, of those equal up to sign */
+    CSREC_TRANSFORM_DISTINCT /* row tree: of the columns that are equal up to sign, the coarsest */
 } csrec_transform_method;
 
 /* One inner product. */

@@ -1,4 +1,5 @@
-/* csrec/io.h - files: arrays, pictures, measurements, and files that belong together. */
+/* csrec/io.h - files: formats, arrays, pictures, measurements, and files that are written together.
+ */
 #ifndef CSREC_IO_H
 #define CSREC_IO_H
 
@@ -13,15 +14,15 @@ extern "C" {
 /* What a format is used for: bits of csrec_format.uses. */
 enum {
     CSREC_USE_READ = 1,     /* whole signals are read: csrec_signal_read */
-    CSREC_USE_WRITE = 2,    /* and written: csrec_files_add_signal */
-    CSREC_USE_PICTURE = 4,  /* what is written are integers between black and white */
+    CSREC_USE_WRITE = 2,    /* whole signals are written: csrec_files_add_signal */
+    CSREC_USE_PICTURE = 4,  /* written values are integers between black and white */
     CSREC_USE_ROWS = 8,     /* arrays of any size are read in rows: csrec_rows_open */
     CSREC_USE_SAMPLES = 16, /* measurements are read: csrec_measurement_read */
     CSREC_USE_ARRAYS = 32   /* named arrays are written: measurements, models, atoms */
 };
 
-/* A row of the table of file formats. Files are read by what they begin with, whatever their name;
- * the format of a new file follows from the ending of its name. */
+/* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
+ * its name; the format of a new file follows from the ending of its name. */
 typedef struct csrec_format {
     const char *name;    /* "png": as csrecover --format takes it */
     const char *endings; /* ".png"; of several, separated by blanks, new files get the first */
@@ -36,7 +37,7 @@ CSREC_API const csrec_format *csrec_format_info(int i);
 /* The format whose ending the path has, in upper or lower case; NULL: none. */
 CSREC_API const csrec_format *csrec_format_of(const char *path);
 
-/* Those with a use, by their endings (".png or .npy") or their titles; returns text. */
+/* Lists the formats with a use, by their endings (".png or .npy") or their titles; returns text. */
 CSREC_API const char *csrec_format_list(int use, bool titles, const char *word, char *text,
                                         size_t room);
 
@@ -47,14 +48,14 @@ CSREC_API const char *csrec_format_refusal(const csrec_format *format, const csr
 /* ------------------------------------------------------------------ arrays (.npy, .npz) ------- */
 
 /* Reads and writes NumPy .npy (versions 1 to 3). path "-" is stdin / stdout. Fortran order is
- * transposed while reading, big-endian data are swapped. Writing, here and below, goes to a
- * temporary name first, renamed at the end (csrec_files). */
+ * transposed while reading, big-endian data are swapped. Here and below, files are written under a
+ * temporary name, then renamed (csrec_files). */
 CSREC_API csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error *error);
 CSREC_API csrec_status csrec_array_write(const char *path, const csrec_array *array,
                                          csrec_error *error);
 
-/* Reads and writes arrays of NumPy .npz archives. Writing: count in 1..64, names as the keyword
- * arguments of numpy.savez, none twice; members are deflated, large float ones stored. path "-" is
+/* Reads and writes arrays of NumPy .npz archives. Writing: count in 1..64, distinct names as the
+ * keyword arguments of numpy.savez; members are deflated, large float ones stored. path "-" is
  * stdin / stdout. */
 CSREC_API csrec_status csrec_npz_read(const char *path, const char *name, csrec_array *array,
                                       csrec_error *error);
@@ -67,16 +68,16 @@ CSREC_API csrec_status csrec_npz_write(const char *path, int count, const char *
 typedef struct csrec_image {
     csrec_array pixels; /* U8 (bits <= 8) or U16, shape [H, W, C], C = 1 gray or 3 RGB; a palette
                            is expanded to RGB with bits = 8 */
-    uint8_t *alpha;     /* NULL, or [H*W]: 1 where the pixel is opaque enough to count as a sample
-                           (alpha > 0), 0 where it is fully transparent */
-    int bits;           /* 1, 2, 4, 8 or 16 bits a sample */
-    bool palette;       /* the file had a palette */
-    int64_t partial;    /* pixels whose alpha was neither 0 nor full: their colour is kept as is */
+    uint8_t *alpha;  /* NULL, or [H*W]: 1 where the pixel counts as a sample (alpha > 0), 0 where it
+                        is fully transparent */
+    int bits;        /* 1, 2, 4, 8 or 16 bits a sample */
+    bool palette;    /* the file had a palette */
+    int64_t partial; /* pixels with partial alpha; their colour is unchanged */
 } csrec_image;
 
-/* path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half the memory that
- * the machine has free. Writing: shape [H, W] or [H, W, 1|3], U8 or U16 pixels, bits 8 or 16; alpha
- * NULL or written as an alpha channel (0 or full). */
+/* path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half of the free
+ * memory. Writing: shape [H, W] or [H, W, 1|3], U8 or U16 pixels, bits 8 or 16; alpha NULL or
+ * written as an alpha channel (0 or full). */
 CSREC_API csrec_status csrec_image_read(const char *path, csrec_image *image, csrec_error *error);
 CSREC_API csrec_status csrec_image_write(const char *path, const csrec_image *image,
                                          csrec_error *error);
@@ -99,7 +100,7 @@ CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **by
 CSREC_API csrec_status csrec_measurement_read(const char *path, const char *mask_path,
                                               csrec_measurement *measurement, csrec_error *error);
 
-/* The same under watch: where a file holds pattern, seed and count the positions are drawn again,
+/* The same with progress: if the file has pattern, seed and count, the positions are drawn again,
  * see csrec_sampling_create_watched. */
 CSREC_API csrec_status csrec_measurement_read_watched(const char *path, const char *mask_path,
                                                       csrec_progress_fn progress, void *context,
@@ -112,27 +113,27 @@ CSREC_API csrec_status csrec_measurement_write(const char *path,
                                                const csrec_measurement *measurement,
                                                bool procedural, csrec_error *error);
 
-/* ------------------------------------------------------------------ files that belong together  */
+/* ------------------------------------------------------------------ files written together  */
 
-/* Files that appear together, each whole, or not at all. Adding one writes it, flushed and
+/* Files that appear together, each complete, or not at all. Adding a file writes it, flushed and
  * synchronised, beside its final name as .csrec-PID-NUMBER.tmp; csrec_files_commit then renames
- * all. Until then every file of that name is as it was, and csrec_files_destroy removes what was
- * added. A link is followed: the file it leads to is replaced, the link stays. Path "-" is stdout;
- * that, devices and pipes are written while they are added. The functions csrec_..._write are
- * these with one file. One object is of one thread at a time. */
+ * all. Until then existing files are unchanged, and csrec_files_destroy removes the added ones. A
+ * link is followed: the file that it refers to is replaced, the link is kept. Path "-" is stdout;
+ * stdout, devices and pipes are written at once. The functions csrec_..._write do the same for one
+ * file. Only one thread at a time may use an object. */
 typedef struct csrec_files csrec_files;
 
 /* Zero-initialised fields mean the defaults. */
 typedef struct csrec_files_options {
-    bool no_sync; /* leaves fsync out, of files and folders: a power cut may then lose or empty what
-                     was just written; a killed process may not */
-    bool dated;   /* the files get `date` as the time of their last change, not now */
+    bool no_sync; /* omit fsync of files and folders: a power cut may then lose or empty what was
+                     just written; a killed process cannot */
+    bool dated;   /* `date` becomes the time of the files' last change */
     int64_t date; /* seconds since 1970-01-01 UTC */
-    /* One line of ASCII, at most 60000 bytes, that tells what the files were made from, or NULL. It
-     * must last as long as the files. Each holds it as "csrec-fingerprint: LINE": a PNG as a tEXt
-     * chunk "Comment" at its end, an .npy as a second record behind the array (numpy.load reads the
-     * first), an .npz as an array `fingerprint`; bytes, and what goes to stdout, a device or a
-     * pipe, stay as they are. */
+    /* One line of ASCII, at most 60000 bytes, that says what the files were made from, or NULL. It
+     * must exist as long as the csrec_files. Each file contains it as "csrec-fingerprint: LINE": a
+     * PNG as a tEXt chunk "Comment" at its end, an .npy as a second record after the array
+     * (numpy.load reads the first), an .npz as an array `fingerprint`; bytes, stdout, devices and
+     * pipes do not get it. */
     const char *fingerprint;
 } csrec_files_options;
 
@@ -142,8 +143,9 @@ typedef struct csrec_files_options {
 CSREC_API csrec_status csrec_files_create(const csrec_files_options *options, csrec_files **files,
                                           csrec_error *error);
 
-/* Each writes what csrec_array_write, csrec_npz_write, csrec_image_write or csrec_measurement_write
- * would, with their errors, or n bytes as they are; csrec_files_add_model adds a model (learn.h).
+/* Add the file that csrec_array_write, csrec_npz_write, csrec_image_write or
+ * csrec_measurement_write would write, with their errors, or n bytes; csrec_files_add_model adds a
+ * model (learn.h).
  */
 CSREC_API csrec_status csrec_files_add_array(csrec_files *files, const char *path,
                                              const csrec_array *array, csrec_error *error);
@@ -152,7 +154,7 @@ CSREC_API csrec_status csrec_files_add_npz(csrec_files *files, const char *path,
                                            const csrec_array *const *arrays, csrec_error *error);
 CSREC_API csrec_status csrec_files_add_image(csrec_files *files, const char *path,
                                              const csrec_image *image, csrec_error *error);
-/* A signal as csrec_signal_read delivers it, in a format that has CSREC_USE_WRITE. */
+/* A signal as csrec_signal_read returns it, in a format that has CSREC_USE_WRITE. */
 CSREC_API csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                               const csrec_format *format, const csrec_image *signal,
                                               csrec_error *error);
@@ -163,14 +165,14 @@ CSREC_API csrec_status csrec_files_add_bytes(csrec_files *files, const char *pat
                                              const void *bytes, size_t n, csrec_error *error);
 
 /* Renames all, in the order in which they were added, and synchronises their folders before and
- * after. CSREC_FILE: before the first rename nothing is changed; between two of them, which only a
- * folder that changes meanwhile can cause, the line names those that are replaced. The object is
- * empty afterwards in any case. */
+ * after. CSREC_FILE: if the first rename fails, nothing has changed; if a later one fails, which
+ * only a change of the folder in between can cause, the error names the files that are replaced.
+ * The object is empty afterwards in any case. */
 CSREC_API csrec_status csrec_files_commit(csrec_files *files, csrec_error *error);
 CSREC_API void csrec_files_destroy(csrec_files *files);
 
-/* The fingerprint of a file of any format, found near its end; "" if it has none, or one that
- * `room` bytes cannot hold. CSREC_FILE: cannot be read. */
+/* The fingerprint of a file of any format, found near its end; "" if it has none or it does not fit
+ * in `room` bytes. CSREC_FILE: cannot be read. */
 CSREC_API csrec_status csrec_fingerprint_read(const char *path, char *text, size_t room,
                                               csrec_error *error);
 
@@ -179,12 +181,12 @@ CSREC_API csrec_status csrec_fingerprint_read(const char *path, char *text, size
 CSREC_API csrec_status csrec_file_checksum(const char *path, uint64_t *bytes, uint32_t *crc,
                                            csrec_error *error);
 
-/* The file that the path leads to through links, there or not yet: what a file written to the path
- * replaces. Free it with free. NULL: errno. */
+/* The file that the path refers to through links, existing or not: the one that is replaced by
+ * writing to the path. Free it with free. NULL: errno. */
 CSREC_API char *csrec_file_target(const char *path);
 
-/* Removes temporaries from the folder of the file `path` that no process holds: those of killed
- * runs. A live writer holds its own with flock. Returns how many were removed. */
+/* Removes the temporary files of killed runs from the folder of the file `path`: those without the
+ * flock of a running writer. Returns their number. */
 CSREC_API int csrec_files_sweep(const char *path);
 
 #ifdef __cplusplus

@@ -16,16 +16,16 @@ extern "C" {
  *   mean_j = sum_i w_i X_ij / W       C_jk = sum_i w_i (X_ij - mean_j) (X_ik - mean_k) / W,
  * W = sum_i w_i > 0. Division is by m, not m - 1, as in the source documents on mean-centring and
  * covariance (D^T D / m of the centred D). Two passes: the mean in double, then products of centred
- * rows, in float by 128 rows and in double over those; two large sums are never subtracted. The
- * relative error of C, against sqrt(C_jj C_kk), stays below 1e-6 for any mean. C is symmetric to
- * the bit, and like the mean the same for any number of threads and any chunks. threads 0: all
+ * rows, in float by 128 rows and in double over those; large sums are never subtracted. The
+ * relative error of C, against sqrt(C_jj C_kk), stays below 1e-6 for any mean. C is exactly
+ * symmetric; C and the mean are the same for any number of threads and any chunks. threads 0: all
  * cores. CSREC_DATA: values that are not finite, or whose squares overflow a float. */
 
 /* mean: [n]. */
 CSREC_API csrec_status csrec_mean(int64_t m, int64_t n, const float *X, const double *weights,
                                   int threads, double *mean, csrec_error *error);
 
-/* X_ij -= mean_j in place, one rounding each. CSREC_DATA: what comes out is not finite. */
+/* X_ij -= mean_j in place, one rounding each. CSREC_DATA: a result is not finite. */
 CSREC_API csrec_status csrec_center(int64_t m, int64_t n, float *X, const double *mean, int threads,
                                     csrec_error *error);
 
@@ -37,11 +37,11 @@ CSREC_API csrec_status csrec_covariance(int64_t m, int64_t n, const float *X, co
 /* ------------------------------------------------------------------ statistics on a device ---- */
 
 /* csrec_mean, csrec_center and csrec_covariance on a backend: "cpu", "cuda", or "auto" (NULL): the
- * CPU, but for covariances that a device has sooner, its first use of 0.2 s and transfers counted.
- * On a device numbers are multiplied as two halves each (kernels/learn/covariance.cu): relative
- * errors below 1e-6 as well, but not the CPU's bits; what does not fit goes up in chunks. Means
+ * CPU, except for covariances that are faster on a device, including its first use of 0.2 s and
+ * transfers. A device multiplies numbers as two halves each (kernels/learn/covariance.cu): relative
+ * errors below 1e-6, but not the CPU's bits; data that do not fit are uploaded in chunks. Means
  * differ by the order of a sum in double. CSREC_DEVICE: no usable device; CSREC_MEMORY: C does not
- * fit. Values whose squares overflow a float are no error there. */
+ * fit. Values whose squares overflow a float are not an error there. */
 CSREC_API csrec_status csrec_mean_on(const char *backend, int64_t m, int64_t n, const float *X,
                                      const double *weights, int threads, double *mean,
                                      csrec_error *error);
@@ -54,8 +54,8 @@ CSREC_API csrec_status csrec_covariance_on(const char *backend, int64_t m, int64
 
 /* ------------------------------------------------------------------ data in pieces ------------ */
 
-/* Mean and covariance of rows that come in chunks: first all for the mean, then all again, in the
- * same order, for the covariance. Memory: 4 n^2 + 4 KiB n bytes. */
+/* Mean and covariance of rows that are given in chunks: first all for the mean, then all again, in
+ * the same order, for the covariance. Memory: 4 n^2 + 4 KiB n bytes. */
 typedef struct csrec_statistics csrec_statistics;
 
 CSREC_API csrec_status csrec_statistics_create(int64_t n, int threads,
@@ -75,7 +75,7 @@ CSREC_API csrec_status csrec_statistics_covariance(csrec_statistics *statistics,
                                                    csrec_error *error);
 
 /* Rows first .. first + count - 1 of a data matrix [m][n] into X. Called by one thread at a time,
- * rows ascending; first = 0 begins anew. What it returns but CSREC_OK ends the work. */
+ * with ascending rows; first = 0 starts again. Any status but CSREC_OK ends the work. */
 typedef csrec_status (*csrec_rows_fn)(void *context, int64_t first, int64_t count, float *X,
                                       csrec_error *error);
 
@@ -87,7 +87,7 @@ typedef struct csrec_data {
 } csrec_data;
 
 /* Mean [n] and covariance [n][n] (NULL: the mean alone) of data of any size, read twice through a
- * buffer of at most 4 MiB or 8 rows, with the accuracy promised above. weights: [m] or NULL.
+ * buffer of at most 4 MiB or 8 rows, with the accuracy stated above. weights: [m] or NULL.
  * progress may be NULL; when it asks to stop, *stopped becomes true and the results are not written
  * (stopped may be NULL where progress is). */
 CSREC_API csrec_status csrec_statistics_stream(const csrec_data *data, const double *weights,
@@ -95,9 +95,9 @@ CSREC_API csrec_status csrec_statistics_stream(const csrec_data *data, const dou
                                                void *context, double *mean, double *C,
                                                bool *stopped, csrec_error *error);
 
-/* Rows of an .npy file [m, ...] of any size and any numbers: data->n is the product of the axes
- * after the first, `row` (may be NULL) their shape, dims 0 where there is none. The file stays open
- * until csrec_rows_close. path "-": stdin, taken into memory. */
+/* Rows of an .npy file [m, ...] of any size and type: data->n is the product of the axes after the
+ * first, `row` (may be NULL) their shape, dims 0 if there are none. The file stays open until
+ * csrec_rows_close. path "-": stdin, read into memory. */
 typedef struct csrec_rows csrec_rows;
 CSREC_API csrec_status csrec_rows_open(const char *path, csrec_rows **rows, csrec_data *data,
                                        csrec_shape *row, csrec_error *error);
@@ -105,18 +105,20 @@ CSREC_API void csrec_rows_close(csrec_rows *rows);
 
 /* ------------------------------------------------------------------ models -------------------- */
 
-/* A model learned from data: named arrays of numbers, and texts that tell where it comes from.
- * Kinds and their arrays (float64 but for shape and channels, which are int64): pca   mean [n],
- * components [k, n] (rows orthonormal, largest variance first), variances [k], noise (variance an
- * entry beyond the components), and those below; x = mean + components^T z + e gmm   weights [K]
- * (sum 1), means [K, d], covariances [K, d, d], optional log_likelihood [rounds] (mean over the
- * data, nats), and those below conv  filters [K, kh, kw], optional amplitudes [K] (expected size of
- * a coefficient), objective [rounds] and scale [2] pca and gmm also: shape [D] (axes of a vector
- * without channels), channels (fastest; shape x channels = n or d), optional scale [2] (values of
- * black and white). On disk a NumPy .npz: array `kind` (text), an array a name, and the texts
- * `source`, `settings`, `backend` (where it was computed), `version`, `note`. Other arrays in the
- * file are left alone. An object is read-only but for csrec_model_set_text, so threads may share
- * it. */
+/* A model learned from data: named arrays of numbers, and texts that say where it comes from.
+ * Kinds and their arrays, float64 unless stated otherwise:
+ *   - pca: mean [n], components [k, n] (rows orthonormal, largest variance first), variances [k],
+ *     noise (variance an entry beyond the components); x = mean + components^T z + e
+ *   - gmm: weights [K] (sum 1), means [K, d], covariances [K, d, d], optional log_likelihood
+ *     [rounds] (mean over the data, nats)
+ *   - pca and gmm: shape [D] (int64; axes of a vector without channels), channels (int64; fastest;
+ *     shape x channels = n or d), optional scale [2] (values of black and white)
+ *   - conv: filters [K, kh, kw], optional amplitudes [K] (expected size of a coefficient),
+ *     objective [rounds] and scale [2]
+ *
+ * On disk a NumPy .npz: array `kind` (text), an array for each name, and the texts `source`,
+ * `settings`, `backend` (where it was computed), `version`, `note`. Other arrays in the file are
+ * ignored. An object is read-only except for csrec_model_set_text, so threads may share it. */
 typedef struct csrec_model csrec_model;
 
 /* Arrays are copied and converted. CSREC_ARGUMENT: unknown kind or array; CSREC_DATA, naming the
@@ -136,12 +138,12 @@ CSREC_API csrec_status csrec_files_add_model(csrec_files *files, const char *pat
 CSREC_API void csrec_model_destroy(csrec_model *model);
 
 CSREC_API const char *csrec_model_kind(const csrec_model *model);
-/* NULL if the model has none of that name. Belongs to the model. */
+/* NULL if the model has no array of that name. The model owns it. */
 CSREC_API const csrec_array *csrec_model_array(const csrec_model *model, const char *name);
 /* Array i; false past the end. */
 CSREC_API bool csrec_model_info(const csrec_model *model, int i, const char **name,
                                 const csrec_array **array);
-/* A text by name, NULL if not set. Setting keeps printable ASCII and at most 1023 letters;
+/* A text by name, NULL if not set. Setting keeps printable ASCII, at most 1023 letters;
  * CSREC_ARGUMENT: no text has that name. */
 CSREC_API const char *csrec_model_text(const csrec_model *model, const char *name);
 CSREC_API csrec_status csrec_model_set_text(csrec_model *model, const char *name,
@@ -154,35 +156,37 @@ typedef struct csrec_learn_options {
     csrec_shape shape;  /* of a row of the data without channels; dims 0: [n] */
     int64_t channels;   /* fastest; 0: 1. The product of shape and channels is n */
     double scale[2];    /* values of black and white; equal: not known */
-    int64_t components; /* pca: at most so many; 0: by `energy` */
+    int64_t components; /* pca: maximum number; 0: by `energy` */
     double energy; /* pca: share of the variance to keep, 0 to 1; 0: 0.99, or all `components` */
-    uint64_t seed; /* of random choices */
+    uint64_t seed; /* of all random choices */
     int threads;   /* 0: all cores; the result does not depend on it */
     csrec_progress_fn progress; /* may be NULL; true: stop */
     void *context;
     /* gmm: `components` 0 is 20 */
     const char *start; /* NULL or "kmeans": k-means++ (Arthur and Vassilvitskii 2007); "edges", 2-D:
                           edges of components - 1 directions, and cosines */
-    int64_t rounds;    /* at most so many; 0: 50 */
-    double tolerance;  /* stop when a round raises the log-likelihood a row by less; 0: 0.005 */
+    int64_t rounds;    /* maximum number; 0: 50 */
+    double tolerance;  /* stop when a round raises the mean log-likelihood by less than this; 0:
+                          0.005 */
     double least;      /* least eigenvalue of a covariance; 0: 1e-4 of the mean variance an entry */
-    const csrec_model *from; /* NULL, or what round_done was given: goes on from there */
-    /* NULL, or called after each round with the mixture so far, its log-likelihoods among it; what
-     * it returns but CSREC_OK ends the work. */
+    const csrec_model *from; /* NULL, or a model that round_done received: continue from it */
+    /* NULL, or called after each round with the mixture so far and its log-likelihoods; any status
+     * but CSREC_OK ends the work. */
     csrec_status (*round_done)(const csrec_model *model, void *round_context, csrec_error *error);
     void *round_context;
-    const char *backend; /* "cpu", "cuda" or, where it pays, "auto" (NULL); gmm: on the CPU alone */
+    const char *backend; /* "cpu", "cuda" or "auto" (NULL), which uses cuda if it is faster; gmm:
+                            CPU only */
 } csrec_learn_options;
 
 /* Principal components of the rows of the data: the eigenvectors of the covariance with the largest
  * eigenvalues, from the covariance (m >= n) or, in memory, the Gram matrix (m < n); the smaller of
- * both is at most 32768. Components whose eigenvalue is below 1e-10 of the largest are left out.
- * On a device the covariance is that of csrec_covariance_on and the eigenvectors are cuSOLVER's, a
- * library that is loaded then: variances agree to 2e-6 of their sum. The Gram matrix is always the
- * CPU's. The model's text `backend` names what was taken. CSREC_DEVICE: cuda is not built, has no
- * device, or no cuSOLVER; CSREC_MEMORY: it does not fit there.
- * stopped (may be NULL where progress is): true when progress asked to stop; *model is then left
- * alone. CSREC_DATA: no two rows differ. */
+ * both is at most 32768. Components whose eigenvalue is below 1e-10 of the largest are left out. On
+ * a device the covariance is that of csrec_covariance_on, and cuSOLVER, which is loaded then,
+ * computes the eigenvectors: variances agree to 2e-6 of their sum. The Gram matrix is always
+ * computed on the CPU. The model's text `backend` names the backend used. CSREC_DEVICE: cuda is not
+ * built, has no device, or no cuSOLVER; CSREC_MEMORY: it does not fit. stopped (may be NULL where
+ * progress is): true if progress asked to stop; *model is then unchanged. CSREC_DATA: all rows are
+ * equal. */
 CSREC_API csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *options,
                                        csrec_model **model, bool *stopped, csrec_error *error);
 
@@ -190,10 +194,10 @@ CSREC_API csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn
  *   posterior r_ik = w_k N(x_i; mu_k, C_k) / sum_j w_j N(x_i; mu_j, C_j)
  *   w_k = sum_i r_ik / m, mu_k and C_k the weighted mean and covariance, eigenvalues of C_k at
  * least `least`, which is the maximum under that bound, so the likelihood never falls. A row's
- * share of a component below 1e-10 is left out. Data that half of the free memory holds are read
- * once, others every round. The result is the same for any number of threads, and when the work is
- * taken up again with options->from, the same options and data. components and n at most 4096.
- * stopped as csrec_pca_learn. CSREC_DATA: values that are not finite, or all rows the same. */
+ * share of a component below 1e-10 is left out. Data that fit in half of the free memory are read
+ * once, others in every round. The result is the same for any number of threads, and if the work is
+ * continued with options->from, the same options and data. components and n at most 4096. stopped
+ * as csrec_pca_learn. CSREC_DATA: values that are not finite, or all rows are equal. */
 CSREC_API csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
                                        csrec_model **model, bool *stopped, csrec_error *error);
 

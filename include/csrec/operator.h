@@ -1,4 +1,4 @@
-/* csrec/operator.h - linear operators: what was measured, and what it is sparse in. */
+/* csrec/operator.h - linear operators: sampling, and the basis in which a signal is sparse. */
 #ifndef CSREC_OPERATOR_H
 #define CSREC_OPERATOR_H
 
@@ -10,8 +10,8 @@ extern "C" {
 
 typedef struct csrec_operator csrec_operator;
 
-/* What an operator is made from; fields that its type does not use are ignored. Arrays are copied;
- * operators in `first`, `second` must outlive the one made from them. */
+/* The data of an operator; fields that its type does not use are ignored. Arrays are copied;
+ * operators in `first` and `second` must outlive the operator. */
 typedef struct csrec_operator_spec {
     const char *name;         /* a name of csrec_operator_info */
     int64_t m;                /* samples (rows of A); dct, wavelet, conv, mask: entries of index */
@@ -25,14 +25,15 @@ typedef struct csrec_operator_spec {
     int block, step;      /* dct: edge of a block, 4 to 32, and distance between blocks */
     const char *kind;     /* wavelet: "haar", "cdf53" or "cdf97" */
     const csrec_operator *first, *second; /* chain: A = second first, first.m == second.n */
-    const double *filters; /* conv: [n_filters][kernel], finite; atoms are filters at every place
-                              that meets the signal, x is [n_filters][shape + kernel - 1] */
+    const double
+        *filters; /* conv: [n_filters][kernel], finite; atoms are the filters at every place that
+                     overlaps the signal; x is [n_filters][shape + kernel - 1] */
     int64_t n_filters;
     const int64_t *kernel; /* conv: [shape->dims] extents of a filter */
-    int threads;           /* conv: that a product may use; 0: one */
+    int threads;           /* conv: threads of a product; 0: one */
     /* Where forward, adjoint, norms and correlations are computed: NULL, "auto" (both cpu), "cpu",
-     * "cuda". With cuda the operator's data stay on the device and vectors go there and back in
-     * every call (docs/cuda.md); a chain's factors must be on cuda too. CSREC_DEVICE: no device. */
+     * "cuda". With cuda the operator's data are kept on the device, and each call copies its
+     * vectors (docs/cuda.md); a chain's factors must be on cuda, too. CSREC_DEVICE: no device. */
     const char *backend;
 } csrec_operator_spec;
 
@@ -45,7 +46,7 @@ CSREC_API csrec_status csrec_operator_forward(const csrec_operator *A, const dou
 CSREC_API csrec_status csrec_operator_adjoint(const csrec_operator *A, const double *y, double *x);
 
 /* norms[j] = ||a_j||_2, [n]. c[j] = <a_j, r> / ||a_j||, 0 for a column of zeros. a = column j, [m].
- * An operator that has no way of its own pays n forward products for the norms. */
+ * For an operator without its own function, the norms cost n forward products. */
 CSREC_API csrec_status csrec_operator_column_norms(const csrec_operator *A, double *norms);
 CSREC_API csrec_status csrec_operator_correlate(const csrec_operator *A, const double *r,
                                                 double *c);
@@ -54,14 +55,14 @@ CSREC_API csrec_status csrec_operator_column(const csrec_operator *A, int64_t j,
 /* Rows of the table of operators, for help texts: name and brief of entry i, false past the end. */
 CSREC_API bool csrec_operator_info(int i, const char **name, const char **brief);
 
-/* A parameter of a solver or of a basis: what --set takes. */
+/* A parameter of a solver or of a basis, as --set takes it. */
 typedef struct csrec_param {
     const char *name;
     double value, least, most; /* default and range, ends included */
     const char *help;
 } csrec_param;
 
-/* Parameter i of operator `number`, one that csrec_recover takes as a basis; NULL past the end. */
+/* Parameter i of operator `number`, if csrec_recover takes it as a basis; NULL past the end. */
 CSREC_API const csrec_param *csrec_operator_param(int number, int i);
 
 typedef struct csrec_setting {

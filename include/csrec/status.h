@@ -1,4 +1,4 @@
-/* csrec/status.h - status codes, errors, progress, devices: what every other header needs. */
+/* csrec/status.h - status codes, errors, progress, devices; included by every other header. */
 #ifndef CSREC_STATUS_H
 #define CSREC_STATUS_H
 
@@ -47,14 +47,14 @@ CSREC_API const char *csrec_version(void);
 /* ------------------------------------------------------------------ progress ------------------ */
 
 typedef struct csrec_progress {
-    const char *stage;   /* what is being done */
-    int64_t done, total; /* iterations (or grids) done and at most to do; total 0: unknown */
-    double residual;     /* ||r|| / ||y||, or a negative number where not known */
+    const char *stage;   /* name of the current work */
+    int64_t done, total; /* iterations (or grids) done, and their maximum; total 0: unknown */
+    double residual;     /* ||r|| / ||y||; negative: unknown */
 } csrec_progress;
 
-/* Return true to stop. Called on the thread that made the call, and only during the call, at most
- * about every 10 ms of work. No lock is held meanwhile: it may call the library again, and other
- * threads' calls go on. Calls inside of it may find one thread. */
+/* Return true to stop. Called on the thread that made the call, only during the call, at most about
+ * every 10 ms. No lock is held: it may call the library again, and calls of other threads continue.
+ * Calls inside it may run on one thread. */
 typedef bool (*csrec_progress_fn)(const csrec_progress *progress, void *context);
 
 /* ------------------------------------------------------------------ devices ------------------- */

@@ -93,7 +93,7 @@ static void multiply(const csrec_conv_sum *sum, const csrec_conv_simd *simd, con
     }
 }
 
-/* Rows of sums to their places, runs apart. */
+/* Copies rows of sums to their positions, by runs. */
 static void deliver(const csrec_conv_sum *sum, int64_t runs, const room *r, const REAL *bias,
                     REAL *out) {
     const csrec_conv_axis *a = sum->axis;

@@ -1,4 +1,4 @@
-/* conv.h - sums over taps, which all products of a convolution are, on one to three axes.
+/* conv.h - the products of a convolution as sums over taps, on one to three axes.
  *
  * A convolution has weights w[co][ci][k] and takes x[n][ci][i] to
  *     y[n][co][o] = sum_ci sum_k w[co][ci][k] x[n][ci][o stride - padding + k dilation].
@@ -47,9 +47,9 @@ typedef struct csrec_conv_sum {
 /* Work and threads of one product. */
 typedef struct csrec_conv_work {
     const csrec_conv_simd *simd;
-    int threads;      /* for which memory has room */
+    int threads;      /* for which there is memory */
     char *memory;     /* threads times csrec_conv_room bytes, aligned to 64 */
-    csrec_team *team; /* or NULL; where it is stopped, the product is not whole */
+    csrec_team *team; /* or NULL; if stopped, the product is incomplete */
 } csrec_conv_work;
 
 /* Extents of the results; false: the kernel does not fit the padded input on axis *axis. */

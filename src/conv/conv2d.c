@@ -1,4 +1,4 @@
-/* conv2d.c - the public convolution of pictures: checks, and the device that does it. */
+/* conv2d.c - the public convolution of pictures: checks, and the choice of the device. */
 #include "conv/conv2d.h"
 
 #include <float.h>
@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "conv/engine.h"
 
-/* Any one number; products are bounded below. */
+/* Limit of each number; products are limited below. */
 static const int64_t MOST = INT32_MAX;
 
 static csrec_status refuse(csrec_error *error, const char *field, int64_t value) {
@@ -64,8 +64,8 @@ csrec_status csrec_conv2d_check(const csrec_conv2d *c, csrec_conv *conv, csrec_e
     int axis;
     if (!csrec_conv_outputs(conv, &axis))
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "conv2d: kernel[%d] = %lld at dilation %lld spans %lld, the padded input "
-                          "%lld; pad more or take a smaller kernel",
+                          "conv2d: kernel[%d] = %lld at dilation %lld spans %lld, the padded "
+                          "input %lld; pad more or use a smaller kernel",
                           axis - 1, (long long)conv->kernel[axis], (long long)conv->dilation[axis],
                           (long long)(conv->dilation[axis] * (conv->kernel[axis] - 1) + 1),
                           (long long)(conv->size[axis] + 2 * conv->padding[axis]));
@@ -101,7 +101,8 @@ csrec_status csrec_conv2d_workspace(const csrec_conv2d *conv, size_t *forward, s
     return CSREC_OK;
 }
 
-/* What the layout depends on; padding moves the remainders of the transposed product. */
+/* The settings that the layout depends on; padding shifts the remainders of the transposed product.
+ */
 static bool fits(const csrec_conv2d_weights *weights, const csrec_conv *g) {
     csrec_conv own = csrec_conv2d_geometry(&weights->conv, g->out + 1);
     bool same = own.channels_in == g->channels_in && own.channels_out == g->channels_out;
@@ -120,8 +121,8 @@ static csrec_status check_weights(const csrec_conv *g, const float *W,
     if (weights && !fits(weights, g))
         return csrec_fail(
             error, CSREC_ARGUMENT,
-            "conv2d: weights were packed for other channels, kernel, stride, dilation "
-            "or padding; pack them anew");
+            "conv2d: weights were packed for other channels, kernel, stride, dilation or "
+            "padding; pack them again");
     return CSREC_OK;
 }
 
@@ -130,12 +131,11 @@ static csrec_status check_finite(const char *name, int64_t n, const float *value
                                  csrec_error *error) {
     bool finite = true;
     for (int64_t i = 0; values && i < n; i++) finite &= fabsf(values[i]) <= FLT_MAX;
-    return finite
-               ? CSREC_OK
-               : csrec_fail(error, CSREC_DATA,
-                            "conv2d: %s is beyond the range of a float32; scale the arrays down, "
-                            "or leave out what is not finite in them",
-                            name);
+    return finite ? CSREC_OK
+                  : csrec_fail(error, CSREC_DATA,
+                               "conv2d: %s is beyond the range of float32; scale the arrays down, "
+                               "or remove entries that are not finite",
+                               name);
 }
 
 static csrec_status check_backward(const csrec_conv *g, const float *X, const float *W,
@@ -163,7 +163,7 @@ static csrec_status run_backward(const csrec_context *context, void *job, csrec_
     return engines[context->kind]->backward(context, job, error);
 }
 
-/* Strides and dilations as they are meant. */
+/* Strides and dilations with their defaults. */
 static void complete(csrec_conv2d_job *job, const csrec_conv *g) {
     memcpy(job->conv.stride, g->stride + 1, sizeof job->conv.stride);
     memcpy(job->conv.dilation, g->dilation + 1, sizeof job->conv.dilation);

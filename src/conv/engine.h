@@ -1,10 +1,11 @@
-/* engine.h - convolutions of pictures as a device is asked for them; conv2d.c has checked all. */
+/* engine.h - convolutions of pictures on a device; conv2d.c has checked all arguments. */
 #ifndef CSREC_CONV_ENGINE_H
 #define CSREC_CONV_ENGINE_H
 
 #include "device/device.h"
 
-/* All arrays are in host memory, shapes as in csrec.h. What is not wanted or not given is NULL. */
+/* All arrays are in host memory, shapes as in csrec.h. Arrays that are not requested or not given
+ * are NULL. */
 typedef struct csrec_conv2d_job {
     csrec_conv2d conv; /* strides and dilations are >= 1 */
     int64_t out[2];    /* Ho, Wo */
@@ -21,7 +22,7 @@ typedef struct csrec_conv2d_engine {
                             csrec_error *error); /* Y */
     csrec_status (*backward)(const csrec_context *context, const csrec_conv2d_job *job,
                              csrec_error *error); /* dX, dW, dB */
-    /* Whether auto should take the device, transfers counted. */
+    /* Whether auto should use the device, including transfers. */
     bool (*pays)(const csrec_conv2d_job *job);
 } csrec_conv2d_engine;
 

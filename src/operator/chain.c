@@ -10,7 +10,7 @@ static csrec_status chain_create(csrec_operator *A, const csrec_operator_spec *s
     const csrec_operator *first = spec->first, *second = spec->second;
     if (!first || !second || first->m != second->n)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "operator chain: first delivers %lld entries, second takes %lld",
+                          "operator chain: first returns %lld entries, second takes %lld",
                           (long long)(first ? first->m : 0), (long long)(second ? second->n : 0));
     chain *c = malloc(sizeof *c);
     if (!c) return csrec_fail(error, CSREC_MEMORY, "operator chain: out of memory");

@@ -1,4 +1,4 @@
-/* chain.h - the product of two operators as backends see it. */
+/* chain.h - the product of two operators, for devices. */
 #ifndef CSREC_OPERATOR_CHAIN_H
 #define CSREC_OPERATOR_CHAIN_H
 

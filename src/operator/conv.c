@@ -190,8 +190,7 @@ static csrec_status conv_column(const csrec_operator *A, int64_t j, double *a) {
 }
 
 static const csrec_param params[] = {
-    {"base", 4, 0, 64, "pixels over which the layer under the filters is smooth; 0: the mean"},
-    {0}};
+    {"base", 4, 0, 64, "width in pixels of the smooth layer that is subtracted; 0: the mean"}, {0}};
 
 /* Norms of all atoms, and products that take the threads themselves. */
 static csrec_operator_need conv_need(const csrec_operator_spec *spec) {

@@ -3,8 +3,9 @@
  * time-frequency atoms: Krstulovic and Gribonval 2006).
  *
  * The atom (k, p) taken out by t changes r at the samples under it, e_i = -t d_k[i - corner], and
- * with that <a, r> of every atom a that meets one of them, by a's entry there times e_i. Numbers of
- * a place stand together, filter fastest: a sample adds e_i times all filters' entries at once. */
+ * with that <a, r> of every atom a that meets one of them, by a's entry there times e_i. The
+ * correlations of a place are adjacent, filter fastest, so a sample adds e_i times the entries of
+ * all filters at once. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "haar/atoms.h"
 #include "operator/conv.h"
 
-/* Changes of r under the atom taken: entry of the signal and amount. */
+/* Changes of r under the picked atom: entry of the signal and amount. */
 typedef struct change {
     int64_t at[3];
     double by;
@@ -33,7 +34,7 @@ typedef struct search {
     double *x;            /* [n], as A has it */
     change *changes;      /* [size] */
     double *dense;        /* [n] reference: correlations as A has them */
-    double energy, exact; /* ||r||^2, and when it was last summed up */
+    double energy, exact; /* ||r||^2, and when it was last summed exactly */
     int64_t taken;
 } search;
 
@@ -72,7 +73,7 @@ static void transpose(int64_t rows, int64_t columns, const double *from, double 
         for (int64_t a = 0; a < rows; a++) to[b * rows + a] = from[a * columns + b];
 }
 
-/* ---- the tree: the larger one, of equals the lower place */
+/* ---- the tree: the larger value, or the lower place if equal */
 
 static int64_t larger(const search *s, int64_t a, int64_t b) {
     if (b < 0) return a;
@@ -142,7 +143,7 @@ static double select_atom(void *state) {
     return s->best[s->tree[1]];
 }
 
-/* Of equal ones the first filter. */
+/* The first filter if several are equal. */
 static int64_t filter_of(const search *s, int64_t p) {
     int64_t K = s->d->conv.channels_out, best = 0;
     const double *c = s->c + p * K, *w = s->weight + p * K;
@@ -151,7 +152,7 @@ static int64_t filter_of(const search *s, int64_t p) {
     return best;
 }
 
-/* Changes of r that taking `step` of the atom makes; their effect on ||r||^2 into *gain. */
+/* Changes of r if the atom is subtracted `step` times; *gain is their effect on ||r||^2. */
 static int64_t list_changes(search *s, int64_t k, const int64_t corner[3], double step,
                             double *gain) {
     const csrec_conv *conv = &s->d->conv;
@@ -207,7 +208,7 @@ static void raise_all(search *s, int64_t low, int64_t high) {
         for (int64_t node = low; node <= high; node++) raise(s, node);
 }
 
-/* The places that meet an atom with this corner: h - 1 before and after on each axis. */
+/* The places whose atoms overlap an atom with this corner: h - 1 before and after on each axis. */
 static void change_neighbours(search *s, const int64_t corner[3], int64_t count) {
     const csrec_conv *conv = &s->d->conv;
     int64_t low[3], high[3], q[3];
@@ -224,7 +225,7 @@ static void change_neighbours(search *s, const int64_t corner[3], int64_t count)
         }
 }
 
-/* The reference forgets what it knows of r and computes all anew. */
+/* The reference recomputes all correlations from r. */
 static void recompute(search *s) {
     double *y = malloc((size_t)s->A->m * sizeof *y);
     if (!y) return;
@@ -233,8 +234,8 @@ static void recompute(search *s) {
     free(y);
 }
 
-/* Rounding piles up in the energy, to about 1e-16 of what it was: it is summed up anew before that
- * shows. */
+/* Rounding accumulates in the energy, to about 1e-16 of its first value, so it is summed again
+ * before that matters. */
 static void note_energy(search *s, double gain) {
     s->energy -= gain;
     if (++s->taken % 1024 != 0 && s->energy > 1e-4 * s->exact) return;

@@ -245,7 +245,8 @@ static csrec_status dct_column_norms(const csrec_operator *A, double *norms) {
 
 static const csrec_param params[] = {
     {"block", 0, 0, CSREC_DCT_MOST,
-     "edge of a block, 4 to 32; 0: what suits the solver, with threshold the mean of 8, 16, 32"},
+     "edge of a block, 4 to 32; 0: chosen for the solver; with threshold, the mean of 8, 16 and "
+     "32"},
     {"step", 0, 0, CSREC_DCT_MOST, "distance of blocks, at most block; 0: half a block"},
     {0}};
 

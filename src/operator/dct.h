@@ -1,9 +1,9 @@
 /* dct.h - the frame of overlapping block cosines.
  *
- * Blocks of b entries an axis (fewer where the axis is shorter) stand every `step` entries, and one
- * more at the far end, so that they cover the signal and none leaves it. x holds the coefficients
- * of the orthonormal DCT-II of block after block. The signal is the mean of the blocks that cover
- * an entry: with R_B the cut of block B, D its DCT and c the number of covering blocks,
+ * Blocks of b entries an axis (fewer if the axis is shorter) start every `step` entries, with one
+ * more at the end, so that they cover the signal and stay inside it. x holds the coefficients of
+ * the orthonormal DCT-II of block after block. The signal is the mean of the blocks that cover an
+ * entry: with R_B the restriction to block B, D its DCT and c the number of covering blocks,
  *     synthesize(x) = 1/c sum_B R_B^T D^T x_B,   analyze(s) = (D R_B s)_B,
  * and synthesize(analyze(s)) = s. c is a product over the axes. */
 #ifndef CSREC_OPERATOR_DCT_H

@@ -1,4 +1,4 @@
-/* dct_shrink.c - the picture in cells, its samples, and an iteration over it. */
+/* dct_shrink.c - the picture in cells, its samples, and one iteration. */
 #include "operator/dct_shrink.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "operator/dct.h"
 
 /* Positions along an axis: the signal starts `step - 1` pixels into the cells, so that blocks
- * cover it whatever their offset. */
+ * cover it at any offset. */
 typedef struct lattice {
     int64_t extent, blocks, cells;
     float *share; /* [step][cells] 2 / block / number of covering blocks, 0 for none */
@@ -23,7 +23,7 @@ typedef struct state {
     float *memory, *picture, *sum, *sampled, *target, *valid; /* planes; sampled: 1 or 0 */
     int64_t planes;                                           /* floats in all of them */
     const double *y;
-    int64_t *at; /* [m] where the samples lie */
+    int64_t *at; /* [m] addresses of the samples */
 } state;
 
 static const csrec_dct_simd *choose_simd(void) {
@@ -84,7 +84,7 @@ static csrec_status dct_shrink_allocate(state *s) {
     return CSREC_OK;
 }
 
-/* Where the pixel at (y, x) of the cells lies. */
+/* Address of the pixel at (y, x) of the cells. */
 static int64_t place(const csrec_dct_pass *p, int64_t y, int64_t x) {
     return ((y % p->step) * p->step + x % p->step) * p->plane + y / p->step * p->across +
            x / p->step;
@@ -133,7 +133,7 @@ static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, 
     return CSREC_OK;
 }
 
-/* For blocks that are moved by `offset`. The sum over blocks lacks a factor 2 / block an axis. */
+/* For blocks shifted by `offset`. The sum over blocks lacks a factor of 2 / block for each axis. */
 static void count_cover(const csrec_dct_pass *p, int offset, lattice *axis) {
     int64_t n = axis->cells * p->step;
     memset(axis->share, 0, (size_t)n * sizeof *axis->share);
@@ -161,13 +161,13 @@ static void blend_planes(state *s, const csrec_shrink_step *step) {
         }
 }
 
-/* A sequence that covers the square of offsets evenly (Roberts's, by the plastic number). */
+/* A sequence of offsets that covers the square evenly (Roberts's, from the plastic number). */
 void csrec_dct_offset(int step, int64_t draw, int *down, int *right) {
     *down = (int)(fmod(0.5 + 0.7548776662466927 * (double)draw, 1.0) * step);
     *right = (int)(fmod(0.5 + 0.5698402909980532 * (double)draw, 1.0) * step);
 }
 
-/* The mean of a block always stays. */
+/* The mean of a block is always kept. */
 static void set_thresholds(csrec_dct_pass *p, const csrec_shrink_step *step) {
     for (int u = 0; u < 2; u++)
         for (int v = 0; v < 2; v++) {

@@ -28,10 +28,10 @@ typedef struct csrec_dct_pass {
     float *sum;             /* the same: blocks are added here */
     const float *valid;     /* [blocks + lanes] 1, or 0 where a block wraps around */
     float threshold[2][2];  /* in units of X: [u > 0][v > 0] */
-    float less[2][2];       /* what surviving coefficients lose */
+    float less[2][2];       /* subtracted from surviving coefficients */
 } csrec_dct_pass;
 
-/* v = sum * down * share where blocks came, else u, is written to sum; u follows. */
+/* Writes v = sum * down * share to sum where blocks cover a pixel, else u; then updates u. */
 typedef struct csrec_dct_blend {
     int64_t n;  /* pixels */
     float down; /* share of the line */
@@ -40,7 +40,8 @@ typedef struct csrec_dct_blend {
     float *sum, *u;
 } csrec_dct_blend;
 
-/* By instruction set: thresholds all blocks and adds them up; one line of cells of a plane. */
+/* By instruction set: thresholds all blocks and adds them; finishes one line of cells of a plane.
+ */
 typedef struct csrec_dct_simd {
     void (*pass)(const csrec_dct_pass *pass);
     void (*blend)(const csrec_dct_blend *blend);

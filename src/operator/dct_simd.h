@@ -1,6 +1,6 @@
 /* dct_simd.h - one pass over all blocks of a picture, a template over instruction sets
- * (cmake/simd.cmake). Every block goes through the same operations whatever LANES is; only the order
- * in which overlapping blocks are added up depends on it. */
+ * (cmake/simd.cmake). Every block has the same operations for any LANES; only the order in which
+ * overlapping blocks are added depends on it. */
 #include <string.h>
 
 #include "operator/dct_shrink.h"
@@ -80,7 +80,7 @@ DEFINE_DCT(8, 4, secant8)
 DEFINE_DCT(16, 8, secant16)
 DEFINE_DCT(32, 16, secant32)
 
-/* x less a constant where |x| > t, else 0. */
+/* x minus a constant if |x| > t, else 0. */
 INLINE vec shrink(vec x, float t, float less) {
     bits keep = (x > t) | (x < -t);
     vec none = {0}, minus = none - less, plus = none + less;
@@ -89,7 +89,7 @@ INLINE vec shrink(vec x, float t, float less) {
     return (vec)((bits)(x - loss) & keep);
 }
 
-/* Where pixel (i, j) of the blocks from position k on lies. */
+/* Address of pixel (i, j) of the blocks from position k on. */
 INLINE int64_t place(const csrec_dct_pass *p, int i, int j, int64_t k) {
     int y = i + p->down, x = j + p->right, s = p->step;
     return ((int64_t)(y % s) * s + x % s) * p->plane + k + y / s * p->across + x / s;

@@ -27,7 +27,7 @@ static void dense_destroy(csrec_operator *A) {
     free(d);
 }
 
-/* Above every finite number, sign aside, one more unit of the exponent reaches the sign bit. */
+/* For infinities and NaN, adding one to the exponent overflows into the sign bit. */
 static bool all_finite(int64_t count, const double *v) {
     typedef uint64_t bits __attribute__((may_alias));
     const bits *as_bits = (const bits *)v;
@@ -82,7 +82,7 @@ static bool fill(csrec_dense *d, const csrec_operator_spec *spec) {
     return finite;
 }
 
-/* Large pages: what a new matrix costs is page faults. A hint, which may do nothing. */
+/* Asks for large pages, because page faults dominate the cost of a new matrix. Only a hint. */
 void *csrec_dense_allocate(size_t bytes) {
     const size_t page = (size_t)2 << 20;
     if (bytes < 2 * page) return aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -105,7 +105,7 @@ static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *s
     A->n = spec->n;
     d->columns = csrec_dense_allocate((size_t)spec->m * (size_t)spec->n * sizeof *d->columns);
     d->norms = malloc((size_t)spec->n * sizeof *d->norms);
-    /* Reading a large matrix again costs more than its screen. */
+    /* For a large matrix the screen is made now, because reading the matrix again costs more. */
     bool large = spec->m * spec->n >= 1 << 20;
     if (large) d->screen = csrec_screen_create(spec->m, spec->n);
     if (!d->columns || !d->norms || (large && !d->screen)) {
@@ -118,8 +118,8 @@ static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *s
     return dense_refuse(spec, error);
 }
 
-/* x is sparse in most solvers: columns of zeros in x are not read. Rows are cut into blocks, each
- * the sum of its columns in one order, so that the threads do not change the result. */
+/* x is sparse in most solvers: columns with x_j = 0 are not read. Each block of rows sums its
+ * columns in one order, so the number of threads does not change the result. */
 static csrec_status dense_forward(const csrec_operator *A, const double *x, double *y) {
     enum { BLOCK = 1024 };
     const csrec_dense *d = A->data;

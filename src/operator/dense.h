@@ -1,4 +1,4 @@
-/* dense.h - the stored matrix, for solvers with a faster way on it (OMP). */
+/* dense.h - the stored matrix, for solvers with faster algorithms on it (OMP). */
 #ifndef CSREC_OPERATOR_DENSE_H
 #define CSREC_OPERATOR_DENSE_H
 
@@ -9,7 +9,7 @@ typedef struct csrec_screen csrec_screen;
 typedef struct csrec_dense {
     double *columns; /* [n][m]: column j is contiguous */
     double *norms;   /* [n] */
-    /* Of a large matrix made with it, else when a solver first asks; any thread may be first. */
+    /* Made with a large matrix, otherwise at the first use by a solver; any thread may be first. */
     _Atomic(csrec_screen *) screen;
 } csrec_dense;
 
@@ -41,11 +41,11 @@ typedef struct csrec_dense_simd {
     int64_t (*reaching)(int64_t n, const float *c, float least, int64_t *list);
 } csrec_dense_simd;
 
-/* Blocks of 2^16 products of at most 255 * 127 stay below 2^31. Codes and p are of opposite
- * signedness, which is what processors multiply and add fastest. */
+/* Blocks of 2^16 products of at most 255 * 127 stay below 2^31. Codes are unsigned and p is signed,
+ * because processors multiply and add these fastest. */
 enum { CSREC_SCREEN_RANGE = 127, CSREC_SCREEN_BLOCK = 1 << 16, CSREC_SCREEN_COUNT = 16 };
 
-/* Columns one by one (dense_access.c). */
+/* Access to single columns (dense_access.c). */
 extern const csrec_column_access csrec_dense_access;
 
 /* The widest that this processor runs. */
@@ -61,8 +61,8 @@ void *csrec_dense_allocate(size_t bytes);
 /* c_j = <a_j, r> / ||a_j|| as dot rounds it; 0 for a column of zeros. */
 double csrec_dense_correlation(const csrec_operator *A, int64_t j, const double *r);
 
-/* The eighth of the matrix that finds the best column (dense_screen.c). NULL, CSREC_MEMORY: no
- * memory. */
+/* 8-bit copy of the matrix that finds the best column (dense_screen.c). NULL with CSREC_MEMORY: out
+ * of memory. */
 csrec_screen *csrec_screen_create(int64_t m, int64_t n);
 /* Columns first .. end - 1, whose norms are known. */
 void csrec_screen_encode(csrec_screen *screen, int64_t m, const csrec_dense *dense, int64_t first,
@@ -76,8 +76,8 @@ void csrec_screen_destroy(csrec_screen *screen);
 void csrec_screen_bounds(const csrec_operator *A, const csrec_screen *screen, int count,
                          const double *r, double *upper, int8_t *p);
 
-/* The column not in `skip` [n] with the largest |csrec_dense_correlation|, of equal ones the first;
- * -1 if there is none. c: its correlation. best: a good column that is not in skip, or -1. */
+/* The first column not in `skip` [n] with the largest |csrec_dense_correlation|; -1: none. c: its
+ * correlation. best: a good column that is not in skip, or -1. */
 int64_t csrec_screen_settle(const csrec_operator *A, const double *r, const bool *skip,
                             const double *upper, int64_t best, double *c);
 

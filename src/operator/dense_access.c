@@ -3,7 +3,7 @@
 
 #include "operator/dense.h"
 
-/* Below this many entries all products cost less than the second copy would. */
+/* Below this many entries, computing all products is cheaper than the second copy. */
 enum { SCREEN_FROM = 1 << 14 };
 
 typedef struct access {
@@ -54,7 +54,7 @@ static void access_bounds(void *state, const double *r, double *upper) {
     const double *norms = a->dense->norms;
     if (a->screen) {
         csrec_screen_bounds(a->A, a->screen, 1, r, upper, a->p);
-        /* Theirs are of unit columns; a bound may be infinite, a length 0. */
+        /* These bounds are for unit columns; a bound may be infinite, a length 0. */
         for (int64_t j = 0; j < a->A->n; j++)
             upper[j] = norms[j] > 0.0 ? upper[j] * norms[j] * (1.0 + 0x1p-50) : 0.0;
     } else {
@@ -62,7 +62,7 @@ static void access_bounds(void *state, const double *r, double *upper) {
     }
 }
 
-/* Entries of rows i, i + 1 and columns k .. k + 3, those of them that are wanted. */
+/* Computes the requested entries of rows i, i + 1 and columns k .. k + 3. */
 static void gram_tile(const access *a, int64_t i, int64_t k, int64_t size, const int64_t *list,
                       int64_t stride, double *G) {
     const double *rows[2], *columns[4];
@@ -75,7 +75,7 @@ static void gram_tile(const access *a, int64_t i, int64_t k, int64_t size, const
             G[(i + u) * stride + k + v] = G[(k + v) * stride + i + u] = sum[4 * u + v];
 }
 
-/* Few enough columns to stay in cache meet all rows before the next few come. */
+/* Columns are processed in groups that stay in the cache while all rows are read. */
 static void access_gram(const void *state, int64_t first, int64_t size, const int64_t *list,
                         int64_t stride, double *G) {
     enum { FEW = 32 };

@@ -1,4 +1,4 @@
-/* dense_screen.c - finds the column that a residual leans on most without reading the whole matrix.
+/* dense_screen.c - finds the column with the largest correlation without reading the whole matrix.
  *
  * Each column of unit length is kept as a_j = s_j q_j + e_j with q_j of 8-bit integers, the
  * residual is rounded to r = t p + f with p of 8-bit integers, and
@@ -6,7 +6,7 @@
  *     |<a_j, r> - s_j t <q_j, p>| <= ||e_j|| ||r|| + s_j ||q_j|| ||f||,   s_j ||q_j|| <= 1 +
  * ||e_j||
  *
- * where <q_j, p> is exact. Columns whose bound stays below the best correlation so far cannot win;
+ * where <q_j, p> is exact. Columns whose bound is below the best correlation so far are excluded;
  * the few others are computed in full. The pick is that of all correlations computed in full, for
  * an eighth of the memory traffic, by which a large matrix is bound.
  */
@@ -21,7 +21,7 @@ struct csrec_screen {
     int64_t stride; /* m rounded up to 64 */
     uint8_t *coded; /* [n + 1][stride] q_j + 128; columns are read in pairs */
     double *scale;  /* [n] s_j */
-    double *error;  /* [n] ||e_j||; infinite where lengths leave the range of safe products */
+    double *error;  /* [n] ||e_j||; infinite if lengths leave the range of safe products */
 };
 
 void csrec_screen_destroy(csrec_screen *screen) {
@@ -32,7 +32,7 @@ void csrec_screen_destroy(csrec_screen *screen) {
     free(screen);
 }
 
-/* Beyond these lengths squares leave the normal range and no bound would hold. */
+/* Beyond these lengths squares leave the normal range and the bounds would not hold. */
 static bool safe(double length) {
     return length > 1e-140 && length < 1e140;
 }
@@ -78,7 +78,7 @@ csrec_status csrec_screen_of(const csrec_operator *A, const csrec_screen **scree
         made = csrec_screen_create(A->m, A->n);
         if (!made) return CSREC_MEMORY;
         csrec_screen_encode(made, A->m, d, 0, A->n);
-        /* Another thread may have been faster: its copy is as good. */
+        /* If another thread was faster, its copy is used. */
         if (!atomic_compare_exchange_strong(&d->screen, &none, made)) {
             csrec_screen_destroy(made);
             made = none;
@@ -103,7 +103,7 @@ static double round_residual(int64_t m, const double *r, double length, int8_t *
     return t;
 }
 
-/* Of one residual, rounded. */
+/* One rounded residual. */
 typedef struct rounded {
     double t, left, length, rounding, offset; /* 128 times the sum of p */
     bool safe;
@@ -113,7 +113,8 @@ static rounded round_one(const csrec_operator *A, const double *r, int8_t *p) {
     rounded k = {0};
     k.length = sqrt(csrec_dense_simd_choose()->dot(A->m, r, r)) * (1.0 + 1e-9);
     k.safe = safe(k.length);
-    /* What dot rounds off <a_j, r>, at most m 2^-53 |a_j| |r|, and the products here. */
+    /* Bound of the rounding of <a_j, r> by dot, at most m 2^-53 |a_j| |r|, and of the products
+     * here. */
     k.rounding = (2.0 * (double)A->m + 100.0) * 0x1p-53 * k.length;
     if (k.safe)
         k.t = round_residual(A->m, r, k.length, p, &k.left);
@@ -136,7 +137,7 @@ void csrec_screen_bounds(const csrec_operator *A, const csrec_screen *s, int cou
     for (int k = 0; k < count; k++) of[k] = round_one(A, r + k * A->m, p + k * s->stride);
     for (int k = count; k % 4 != 0; k++) /* coded_dots takes four */
         memset(p + k * s->stride, 0, (size_t)s->stride * sizeof *p);
-        /* A smaller pass takes less time than a team of busy cores may take to meet. */
+        /* A smaller pass takes less time than starting a team of threads on busy cores. */
 #pragma omp parallel for schedule(dynamic, 128) if (A->m * A->n > 1 << 26)
     for (int64_t pair = 0; pair < A->n; pair += 2) {
         int64_t sum[2 * CSREC_SCREEN_COUNT];

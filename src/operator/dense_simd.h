@@ -1,6 +1,6 @@
 /* dense_simd.h - loops over long arrays, a template over instruction sets (cmake/simd.cmake).
  *
- * Vectors are of 64 bytes; a set with shorter registers takes several for one.
+ * Vectors have 64 bytes; an instruction set with shorter registers uses several for one.
  */
 #include <math.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void products(int64_t m, const double *const *a, const double *const *b, 
         for (int k = 0; k < 8; k++) sum[k] += a[k / 4][i] * b[k % 4][i];
 }
 
-/* Doubles without their signs order like the integers that they look like. */
+/* Doubles without signs have the order of their bit patterns as integers. */
 static double largest_entry(int64_t m, const double *a) {
     const bits *as_bits = (const bits *)a;
     int64_t top = 0;
@@ -79,7 +79,7 @@ static double largest_entry(int64_t m, const double *a) {
     return value;
 }
 
-/* The error is measured, not bounded: whatever rounding does to the code, the error counts it. */
+/* The error is measured, not bounded, so it includes the rounding of the code. */
 static double quantise(int64_t m, const double *a, double unit, uint8_t *coded, double *error) {
     enum { BLOCK = 512 };
     double left[BLOCK], scale = largest_entry(m, a) * unit / 127.0, to_code = unit / scale;
@@ -97,7 +97,7 @@ static double quantise(int64_t m, const double *a, double unit, uint8_t *coded, 
     return scale;
 }
 
-/* Two columns with four p, which share what is read: as many sums as registers hold. */
+/* Two columns times four p share their loads: as many sums as there are registers. */
 static void dots_of_four(int64_t m, const uint8_t *coded, const int8_t *p, int64_t *sum) {
     const int8_t *p0 = p, *p1 = p + m, *p2 = p1 + m, *p3 = p2 + m;
     const uint8_t *next = coded + m;
@@ -122,7 +122,7 @@ static void dots_of_four(int64_t m, const uint8_t *coded, const int8_t *p, int64
 }
 
 static void coded_dots(int64_t m, int count, const uint8_t *coded, const int8_t *p, int64_t *sum) {
-    /* The next pair is on its way while this one is multiplied. */
+    /* Prefetches the next pair while this one is multiplied. */
     for (int64_t i = 0; i < 2 * m; i += 64) __builtin_prefetch(coded + 2 * m + i);
     for (int k = 0; k < 2 * CSREC_SCREEN_COUNT; k++) sum[k] = 0;
     for (int k = 0; k < count; k += 4) dots_of_four(m, coded, p + k * m, sum + k);
@@ -151,7 +151,7 @@ static float largest(int64_t n, const float *c) {
     return value;
 }
 
-/* Most groups of 64 have none, which one reduction tells. */
+/* Most groups of 64 have none; one reduction tests that. */
 static int64_t reaching(int64_t n, const float *c, float least, int64_t *list) {
     int64_t found = 0;
     for (int64_t start = 0; start < n; start += 64) {

@@ -75,14 +75,14 @@ static csrec_status products(const csrec_operator *A, const double *y, csrec_pro
     return status;
 }
 
-/* Where the columns sit: a pursuit never asks, so it does not pay for it. */
+/* The places of the columns, made at the first use: a pursuit does not need them. */
 static csrec_status map_of(const csrec_operator *A, const csrec_tree_map **map) {
     haar *h = A->data;
     csrec_tree_map *made = h->map, *none = NULL;
     if (!made) {
         csrec_status status = csrec_tree_map_create(&h->tree, &made);
         if (status) return status;
-        /* Another thread may have been faster: its map is as good. */
+        /* If another thread was faster, its map is used. */
         if (!atomic_compare_exchange_strong(&h->map, &none, made)) {
             csrec_tree_map_destroy(made);
             made = none;

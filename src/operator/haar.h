@@ -1,4 +1,4 @@
-/* haar.h - what only the sampled Haar matrix offers, and what backends see of it. */
+/* haar.h - functions of the sampled Haar matrix alone, and its data for devices. */
 #ifndef CSREC_OPERATOR_HAAR_H
 #define CSREC_OPERATOR_HAAR_H
 
@@ -9,11 +9,11 @@
 typedef struct csrec_haar {
     csrec_tree tree;
     uint64_t *rows;
-    _Atomic(csrec_tree_map *) map; /* made when products are first asked for; any thread may be */
+    _Atomic(csrec_tree_map *) map; /* made at the first product, by any thread */
 } csrec_haar;
 
-/* Atoms numbered by their places among the operator's columns, as solvers other than mp deliver
- * them, get the columns' numbers in the Haar matrix and their counts. */
+/* Converts atoms, whose columns solvers other than mp number by their places among the operator's
+ * columns, to the columns' numbers in the Haar matrix, and sets their counts. */
 csrec_status csrec_haar_number(const csrec_operator *A, csrec_atoms *atoms);
 
 /* The create of a csrec_atom_search whose other functions are those of csrec_operator_haar: a

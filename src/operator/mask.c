@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One bit an entry tells repeats. */
+/* One bit an entry finds repeats. */
 static csrec_status check_index(const csrec_operator_spec *spec, const char *name, int64_t entries,
                                 csrec_error *error) {
     unsigned char *seen = calloc((size_t)entries / 8 + 1, 1);

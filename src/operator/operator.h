@@ -1,4 +1,4 @@
-/* operator.h - what an operator type offers; a new one is a file with a table row. */
+/* operator.h - the interface of an operator; a new one is a file with a table row. */
 #ifndef CSREC_OPERATOR_OPERATOR_H
 #define CSREC_OPERATOR_OPERATOR_H
 
@@ -6,15 +6,15 @@
 
 typedef struct csrec_mask csrec_mask; /* mask.h */
 
-/* A way to pick and subtract atoms that knows the operator's structure. state belongs to one run
- * of a solver. */
+/* Picks and subtracts atoms using the operator's structure. state belongs to one run of a solver.
+ */
 typedef struct csrec_atom_search {
-    /* reference: the slow and readable way with the same picks */
+    /* reference: the slow and readable implementation with the same picks */
     csrec_status (*create)(const csrec_operator *A, bool reference, const double *y, void **state);
     void (*destroy)(void *state);
     /* max |<r, a_i>| over unit columns a_i; remembers i. It failed: - csrec_status. */
     double (*select)(void *state);
-    /* x_i += <r, a_i>, r -= <r, a_i> a_i; false: nothing left to gain. */
+    /* x_i += <r, a_i>, r -= <r, a_i> a_i; false: no gain is left. */
     bool (*update)(void *state);
     double (*energy)(const void *state); /* ||r||^2 */
     /* atoms and r [m] may be NULL. */
@@ -25,12 +25,12 @@ typedef struct csrec_atom_search {
  *     u = v + relax (v - u), and at the samples u = v + impose (y - v). */
 typedef struct csrec_shrink_step {
     double threshold, relax, impose;
-    bool soft; /* coefficients that stay are moved towards 0 by the threshold */
+    bool soft; /* soft thresholding */
     int64_t
-        draw; /* number of the iteration, from which a frame that can be moved draws its place */
+        draw; /* number of the iteration, from which a frame that can be shifted draws its offset */
 } csrec_shrink_step;
 
-/* A way to threshold a frame's coefficients that never stores them. */
+/* Thresholds a frame's coefficients without storing them. */
 typedef struct csrec_shrink_type {
     /* u = start [entries], y [m]. CSREC_UNSUPPORTED: not for this size. */
     csrec_status (*create)(const csrec_operator *A, const double *y, const double *start,
@@ -41,8 +41,8 @@ typedef struct csrec_shrink_type {
     void (*signal)(const void *state, double *signal); /* u */
 } csrec_shrink_type;
 
-/* A few columns at a time, of an operator that has them in memory, and bounds over all columns.
- * state belongs to one run of a solver. */
+/* Access to single columns of an operator that stores them, and bounds over all columns. state
+ * belongs to one run of a solver. */
 typedef struct csrec_column_access {
     csrec_status (*create)(const csrec_operator *A, void **state);
     void (*destroy)(void *state);
@@ -67,7 +67,7 @@ typedef struct csrec_operator_need {
     double kept;       /* and of what iterations that store no coefficients keep */
 } csrec_operator_need;
 
-/* x: [n], y: [m]. What is NULL has a default made from the rest. */
+/* x: [n], y: [m]. A NULL function has a default made from the others. */
 typedef struct csrec_operator_type {
     const char *name, *brief;
     const csrec_param *params; /* of a basis for csrec_recover; ends with a row without a name */

@@ -4,7 +4,7 @@
  *     d_i += left s_i + right s_i+1     (the paper's d_i -= p (s_i + s_i+1)),
  * and update,
  *     s_i += left d_i-1 + right d_i     (the paper's s_i += u (d_i-1 + d_i)),
- * with the line continued symmetrically about its end entries. Then s *= scale, d /= scale, such
+ * with the line extended symmetrically about its end entries. Then s *= scale, d /= scale, such
  * that a constant line gains sqrt 2, as an orthonormal transform's. */
 #ifndef CSREC_OPERATOR_WAVELET_H
 #define CSREC_OPERATOR_WAVELET_H
@@ -18,8 +18,8 @@ typedef struct csrec_lifting {
     double left[4], right[4], scale;
 } csrec_lifting;
 
-/* Whether a step with this tap continues the line about its last entry. The Haar wavelet's two taps
- * are continued about the line's end instead: there the d that is missing is 0. */
+/* Whether a step with this tap extends the line about its last entry. For the Haar wavelet's two
+ * taps the line is extended about its end instead, where the missing d is 0. */
 CSREC_BOTH bool csrec_lifting_mirrors(double left) {
     return left != 0.0;
 }
@@ -30,7 +30,7 @@ const csrec_lifting *csrec_lifting_find(const char *kind);
 /* One level on a line v [n]; out: the (n + 1) / 2 of s, then those of d. */
 void csrec_lifting_analyze(const csrec_lifting *lifting, int64_t n, const double *v, double *out);
 
-/* Its inverse, and the transpose of its inverse: in holds s, then d, and is used up. */
+/* Its inverse, and the transpose of its inverse: in is s, then d, and is overwritten. */
 void csrec_lifting_synthesize(const csrec_lifting *lifting, int64_t n, double *in, double *v);
 void csrec_lifting_transpose(const csrec_lifting *lifting, int64_t n, const double *v, double *out);
 

@@ -35,7 +35,7 @@ static void update(double left, double right, int64_t ns, int64_t nd, double *s,
     }
 }
 
-/* Transposes of predict and update: what an entry gave it now takes. */
+/* Transposes of predict and update: gather instead of scatter. */
 static void predict_transposed(double left, double right, int64_t ns, int64_t nd, double *s,
                                const double *d) {
     for (int64_t i = 0; i < nd; i++) {
