@@ -12,7 +12,7 @@ typedef struct work {
 
 static const work works[] = {
     {"exec $R long.npz -o long.npy --reference-pursuit --shifts 1", "long.npy",
-     "interrupted: the best so far"},
+     "interrupted: the best result so far"},
     {"exec $S big.png -o big.npz -r 0.4", NULL, "cssample: "},
     {"exec $L gmm big.png -o mix.npz -p 8 -n 5000 -e 1e-12 -r 100000", "mix.npz.state",
      "continues after"},

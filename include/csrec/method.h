@@ -1,4 +1,4 @@
-/* csrec/method.h - methods of recovery, and the plan that options come to. */
+/* csrec/method.h - methods of recovery, and the plan of a recovery. */
 #ifndef CSREC_METHOD_H
 #define CSREC_METHOD_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Options that a method may take; what is given beside a method that does not take it is refused.
+/* Options that a method may have. Options that the chosen method does not have are refused.
  * X(NAME, the option in words). */
 #define CSREC_TAKES_LIST(X)                                                                        \
     X(MODEL, "--model")                                                                            \
@@ -37,8 +37,8 @@ typedef enum csrec_takes {
 /* A row of the table of methods. */
 typedef struct csrec_method {
     const char *name, *brief, *source; /* source: paper and section, or a page of the handbook */
-    const char *model;                 /* kind of model that it rests on, or NULL */
-    const char *solver; /* NULL, or what options.solve.solver may say to choose this method */
+    const char *model;                 /* kind of model that it needs, or NULL */
+    const char *solver; /* NULL, or the name in options.solve.solver that chooses this method */
     unsigned takes;     /* 1 << csrec_takes for each option */
     bool iterates;      /* its report counts iterations and has a residual */
 } csrec_method;
@@ -49,31 +49,31 @@ CSREC_API const csrec_param *csrec_method_param(int method, int i);
 
 enum { CSREC_PARAMETERS_MOST = 32 };
 
-/* What csrec_recover does with these options. */
+/* The resolved options of a recovery. */
 typedef struct csrec_plan {
     csrec_method method;
-    csrec_recover_options options; /* nothing is left open: solver and basis are NULL where the
-                                      method has none, shifts is 0 where it has no grids */
+    csrec_recover_options options; /* all are set; solver and basis are NULL if the method has none,
+                                      shifts is 0 if it has no grids */
     int n_parameters;              /* of the method, the solver and the basis, */
-    csrec_setting parameter[CSREC_PARAMETERS_MOST]; /* with the values that count */
-    bool by_channels;        /* every channel is recovered as if it were alone */
-    const char *backend;     /* where csrec_recover begins */
-    csrec_estimate estimate; /* of the CPU; method NULL on a device */
+    csrec_setting parameter[CSREC_PARAMETERS_MOST]; /* with the values in use */
+    bool by_channels;                               /* channels are recovered separately */
+    const char *backend;                            /* where csrec_recover starts */
+    csrec_estimate estimate;                        /* of the CPU; method NULL on a device */
 } csrec_plan;
 
-/* Resolves the options once; csrec_recover begins with it. Pointers of the plan point into the
- * options, the model and tables. The method is options->method, or, where that is NULL, the one
- * that the other options ask for: that of the model's kind; of a solver's name that is a method's
- * (gaussian, gmm); frames or sparse for a basis; grids for what only grids take; else the default
- * of the measurement's shape (csrec_recover_defaults). atoms: whether coefficients are wanted.
- * CSREC_ARGUMENT, CSREC_DATA, CSREC_DEVICE: as csrec_recover. Thread-safe; some milliseconds, and a
- * look at every sample for each cut. */
+/* Resolves the options, as csrec_recover does first. The plan points into the options, the model
+ * and static tables. The method is options->method or, if that is NULL, the one that the other
+ * options choose: the method of the model's kind; of a solver's name that stands for a method
+ * (gaussian, gmm); frames or sparse for a basis; grids for options that only grids have; else the
+ * default of the measurement's shape (csrec_recover_defaults). atoms: whether coefficients are
+ * requested. CSREC_ARGUMENT, CSREC_DATA, CSREC_DEVICE: as csrec_recover. Thread-safe; some
+ * milliseconds, and a look at every sample for each cut. */
 CSREC_API csrec_status csrec_recover_plan(const csrec_measurement *measurement,
                                           const csrec_recover_options *options, bool atoms,
                                           csrec_plan *plan, csrec_error *error);
 
-/* The same as far as options alone tell it: CSREC_ARGUMENT if they do not go together, whatever is
- * measured. A model that is not read yet may be left out with `model` true. */
+/* The same from the options alone: CSREC_ARGUMENT if they conflict for every measurement. A model
+ * that is not read yet may be left out with `model` true. */
 CSREC_API csrec_status csrec_recover_options_check(const csrec_recover_options *options, bool model,
                                                    bool atoms, csrec_error *error);
 

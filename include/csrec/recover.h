@@ -12,77 +12,75 @@ extern "C" {
 
 /* ------------------------------------------------------------------ options and reports ------- */
 
-/* Of csrec_recover_options.solve.stop.epsilon: not given, the method has its own. */
+/* csrec_recover_options.solve.stop.epsilon if it is not set: the method's own is used. */
 #define CSREC_EPSILON_UNSET (-1.0)
 
-/* How csrec_recover turns a measurement into the whole signal. Start from csrec_recover_defaults,
- * which gives nothing: what is not given is resolved once, see csrec_recover_plan. What is given
- * beside a method that has no such option is CSREC_ARGUMENT. */
+/* Options of csrec_recover. Start from csrec_recover_defaults, in which nothing is set;
+ * csrec_recover_plan resolves what is not set. An option that the method does not have is
+ * CSREC_ARGUMENT. */
 typedef struct csrec_recover_options {
-    const char *method;        /* a name of csrec_method_info; NULL: what the other options ask for,
-                                  else the default of the measurement's shape */
+    const char *method; /* a name of csrec_method_info; NULL: chosen by the other options, else by
+                           the measurement's shape */
     csrec_solve_options solve; /* solver NULL: the method's own; its settings may also name
                                   parameters of the method and the basis */
     const char *basis;     /* NULL, "haar", or an operator with parameters: dct, wavelet, conv */
-    bool mean;             /* of pictures the mean with the picture that adaptive grids give */
+    bool mean;             /* pictures: average with the result of adaptive grids */
     csrec_order order;     /* CSREC_ORDER_UNSET: not given, Morton */
     csrec_columns columns; /* CSREC_COLUMNS_UNSET: not given, two-sided */
     int64_t shifts; /* dyadic grids to average over; 1: the plain grid alone, which has atoms; 0:
-                       not given, 64 of a picture, else 1, and 1 where atoms are wanted */
-    uint64_t seed;  /* draws the grids */
+                       not set: 64 for pictures, 1 otherwise and if atoms are requested */
+    uint64_t seed;  /* seed of the random grids */
     int threads;    /* 0: all cores; the result does not depend on it */
     const char *backend;           /* "auto", "cpu" or "cuda" */
-    struct csrec_history *history; /* NULL, or takes down how the signal came about, see below */
-    const csrec_model *model;      /* NULL, or a learned model that the recovery rests on, see
-                                      "recovery with a model" below */
-    uint64_t memory; /* bytes that it may take, see "estimates" below; 0: what is available */
+    struct csrec_history *history; /* NULL, or records the steps, see below */
+    const csrec_model *model;      /* NULL, or a learned model, see "recovery with a model" below */
+    uint64_t memory; /* bytes that it may use, see "estimates" below; 0: what is available */
 } csrec_recover_options;
 
-/* What a recovery takes, as far as that is known before: see csrec_recover_plan. */
+/* Predicted memory and time of a recovery: see csrec_recover_plan. */
 typedef struct csrec_estimate {
     const char *method; /* the plan's; NULL: not estimated, as on a device */
-    uint64_t bytes;     /* of memory at the peak, the signal with it, the measurement without */
-    uint64_t memory;    /* that it may take: options->memory, or what is available */
+    uint64_t bytes;     /* peak memory, with the signal, without the measurement */
+    uint64_t memory;    /* limit: options->memory, or what is available */
     double seconds;     /* on this machine, with `threads` */
-    int64_t tiles;      /* parts that are recovered one after the other; 1: the whole at once */
+    int64_t tiles;      /* parts that are recovered one after another; 1: the whole at once */
     csrec_shape tile;   /* extents of the largest */
-    int threads;        /* at most those asked for: as many as fit */
+    int threads;        /* at most options->threads: as many as fit */
 } csrec_estimate;
 
 typedef struct csrec_recover_report {
-    const char *method;    /* that ran */
-    csrec_outcome outcome; /* of the pursuit that stopped last in the enumeration's order */
+    const char *method;    /* the method that ran */
+    csrec_outcome outcome; /* of several pursuits, the last in the enumeration's order */
     int64_t pursuits;      /* pursuits run: grids x channels */
     int64_t iterations;    /* atoms picked in all of them */
     double residual;       /* largest ||r|| / ||y|| of any pursuit */
     int levels;            /* L of the (first) grid */
-    const char *backend;   /* the one that ran */
-    csrec_error given_up;  /* why "auto" gave up a device; empty if it did not */
+    const char *backend;   /* the backend that ran */
+    csrec_error given_up;  /* the device's error after which "auto" used the CPU, or empty */
     double seconds_tree, seconds_pursuit, seconds_synthesis, seconds_total;
-    csrec_estimate estimate; /* made before the recovery; its tiles were recovered */
+    csrec_estimate estimate; /* of the plan */
 } csrec_recover_report;
 
-/* Nothing is given: all is resolved by what is measured. The default of a picture or a volume is
- * the preset "balanced", else one plain Morton grid. */
+/* Sets nothing: all is resolved from the measurement. The default for pictures and volumes is the
+ * preset "balanced", otherwise one plain Morton grid. */
 CSREC_API void csrec_recover_defaults(csrec_recover_options *options);
 
-/* Name of preset i for pictures and volumes, NULL past the end: "fast", "balanced", "best". Where
- * options is given, it becomes the preset: the defaults but for a method and its settings that suit
- * the measurement; measurement NULL: any (docs/bases.md has quality and seconds of each; "best" of
- * a volume docs/gaussian.md). */
+/* Name of preset i for pictures and volumes, NULL past the end: "fast", "balanced", "best". If
+ * options is not NULL, it becomes the preset: the defaults with a method and settings for the
+ * measurement; measurement NULL: any (docs/bases.md has quality and seconds of each; "best" of a
+ * volume docs/gaussian.md). */
 CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
                                            csrec_recover_options *options);
 
-/* signal: [entries * channels], channels fastest, every entry of the shape; NULL where only the
- * atoms are wanted, of a signal too long to write out. atoms: NULL, or [channels]
- * (options->shifts must be 1 then). Interruption delivers the best so far and says so
- * in report->outcome. report may be NULL.
- * y of any size: beyond 2^-64 to 2^64 it is brought to 1 to 2 by a power of two, with sigma, scale
- * and all lengths among the options (none above 2^300 of that unit), and the results are brought
- * back. Delivered values are finite, else CSREC_DATA. For c > 0 the recovery of c y, with sigma,
- * scale and lengths times c, is c times that of y: to the bit for powers of two, to rounding for
- * others, unless columns are picked (mp, omp, romp, cosamp, iht, htp), where rounding chooses among
- * equals. A model that shares no scale with the measurement has units of its own. */
+/* signal: [entries * channels], channels fastest, every entry of the shape; NULL if only the atoms
+ * are requested, for a signal that does not fit into memory. atoms: NULL, or [channels]
+ * (options->shifts must be 1 then). Interruption returns the best result so far; report->outcome
+ * says so. report may be NULL. y may have any size: outside of 2^-64 to 2^64 it is scaled to 1 to 2
+ * by a power of two, with sigma, scale and all lengths among the options (at most 2^300 in that
+ * unit), and the results are scaled back. Results are finite, else CSREC_DATA. For c > 0 the
+ * recovery of c y, with sigma, scale and lengths times c, is c times that of y: exactly for powers
+ * of two, to rounding for others, except for solvers that pick columns (mp, omp, romp, cosamp, iht,
+ * htp), where rounding decides between equal columns. A model without a scale has its own units. */
 CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
                                      const csrec_recover_options *options, double *signal,
                                      csrec_atoms *atoms, csrec_recover_report *report,
@@ -90,51 +88,52 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 
 /* ------------------------------------------------------------------ estimates ----------------- */
 
-/* Memory and time that csrec_recover will take, on the CPU: csrec_plan.estimate. Bytes are counted
- * from the allocations. Beyond 64 MiB the peak of one thread was within a fifth of them, but for
- * several grids of a colour picture, which took a quarter less; threads that wait for a processor
- * take less, too. Seconds are counts of the work times rates of one machine, and were within a
- * factor of 3 there (docs/measured.md, by bench/estimate.py); of pursuits and sparse solvers the
- * iterations are not known before, and they are a guess.
+/* Predicted memory and time of csrec_recover on the CPU: csrec_plan.estimate. Bytes are counted
+ * from the allocations. Above 64 MiB the measured peak of one thread is within 20 % of them, except
+ * for several grids of a colour picture, which use 25 % less; threads that wait for a processor use
+ * less, too. Seconds are counts of the work times rates of one machine, within a factor of 3 there
+ * (docs/measured.md, by bench/estimate.py). For pursuits and sparse solvers the number of
+ * iterations is a guess.
  *
- * The count holds where the C library gives large blocks back to the system when they are freed.
- * GNU's raises the size from which it does so, up to 32 MiB, with every block that is freed, and
- * then keeps more; csrecover calls mallopt(M_MMAP_THRESHOLD, 1 << 20) at its start against that.
+ * The count assumes that the C library returns large blocks to the system when they are freed. The
+ * GNU library raises the size from which it does so up to 32 MiB; csrecover prevents that by
+ * mallopt(M_MMAP_THRESHOLD, 1 << 20) at its start.
  *
- * What does not fit into memory is recovered in overlapping tiles, where its method allows it:
+ * A recovery that does not fit into memory runs in overlapping tiles, if its method allows it:
  * adaptive grids, thresholded blocks, Gaussian groups and mixtures, of up to three axes. Memory is
- * options->memory; 0: what the machine, control groups and limits of the process have left, of
- * which whole signals take at most three quarters, and tiles the largest power of two below that.
- * Tiles depend on the memory, the shape and the samples alone, not on threads: give `memory` for
- * the same signal on every machine. What fits as a whole does not depend on it. Fewer threads run
- * where their memory does not fit.
- * bytes > memory: csrec_recover refuses with CSREC_MEMORY, before anything else. */
+ * options->memory; 0: what the machine, control groups and limits of the process leave, of which
+ * whole signals use at most three quarters, and tiles the largest power of two below that. Tiles
+ * depend on the memory, the shape and the samples, not on threads: set `memory` to get the same
+ * signal on every machine. A recovery that fits as a whole does not depend on it. Fewer threads run
+ * if their memory does not fit. bytes > memory: csrec_recover refuses with CSREC_MEMORY, before
+ * anything else. */
 
 /* ------------------------------------------------------------------ recovery with a model ----- */
 
-/* csrec_recover with options.model, by the kind of the model. Of the options only seed, threads,
- * progress and history count then; a basis or another solver is CSREC_ARGUMENT. Where measurement
- * and model both have a scale, values are taken from one to the other. Samples without noise (sigma
- * 0) are kept. pca   whole aligned signals of the model's shape and channels (else CSREC_DATA), any
- * mask: x = mean + Phi z with (Phi_s^T Phi_s + s2 Lambda^-1) z = Phi_s^T (y - mean_s), Phi_s the
- *         sampled rows, Lambda the model's variances, s2 the noise: sigma^2 + the model's noise, or
- *         where sigma is 0 that which maximises the likelihood of the samples, with the model's
- *         noise as ten more of them (Tipping and Bishop 1999). O(N k^2 + k^3).
- *   gmm   as solver "gmm", pictures of at least the patches' size, with the model's 1 channel (each
- *         channel by itself) or all of them: every patch is given to the component that suits the
- *         estimate best, conditioned on its samples, and averaged by posterior variance. Without a
- *         model that solver fits the mixture to the samples (Yu, Sapiro and Mallat 2012). */
+/* csrec_recover with options.model. Options that do not apply to a model are CSREC_ARGUMENT. If
+ * measurement and model both have a scale, values are converted from one to the other. Samples
+ * without noise (sigma 0) are kept. By the kind of the model:
+ *   - pca: whole aligned signals of the model's shape and channels (else CSREC_DATA), any mask.
+ *     x = mean + Phi z with (Phi_s^T Phi_s + s2 Lambda^-1) z = Phi_s^T (y - mean_s), where Phi_s
+ *     are the sampled rows and Lambda the model's variances. s2 is sigma^2 + the model's noise; if
+ *     sigma is 0, it maximises the likelihood of the samples, where the model's noise counts as
+ *     ten more of them (Tipping and Bishop 1999). O(N k^2 + k^3).
+ *   - gmm: pictures of at least the size of a patch, with the model's channels, or one by one if
+ *     the model has one. Every patch is assigned to the component that fits the estimate best and
+ *     conditioned on its samples; patches are averaged by posterior variance (Yu, Sapiro and
+ *     Mallat 2012). Without a model, the method fits the mixture to the samples.
+ *   - conv: a basis of learned filters. */
 
 /* ------------------------------------------------------------------ history ------------------- */
 
-/* How a recovery came about, step by step, in tracks: the pursuit on a single grid, the mean over
- * several grids, the frames of each size of block, the passes over adaptive grids. All channels
- * share a track. The last track, "result", is one step: the signal as delivered. It is the only one
- * on a device, and of a model of kind pca, whose coefficients are found at once. Rounds of a
- * mixture (gmm): the residual is of the patches' mean, the PSNR of the signal after the samples
- * were put back; what the rounds start from is not taken down. Iterations with learned filters
- * (conv): of the smooth layer and what the filters add, no samples put back. Following costs about
- * 64 syntheses a pursuit where the truth is given, and nothing to speak of where it is not. */
+/* The steps of a recovery, in tracks: the pursuit on a single grid, the mean over several grids,
+ * the frames of each block size, the passes over adaptive grids. All channels share a track. The
+ * last track, "result", has one step: the returned signal. It is the only track on a device, and
+ * for models of kind pca, whose coefficients are computed at once. Rounds of a mixture: the
+ * residual is that of the patches' mean, the PSNR that of the signal with the samples put back;
+ * the start of the rounds is not recorded. Iterations with learned filters: of the smooth layer
+ * and the filters, without samples put back. Recording costs about 64 syntheses a pursuit if the
+ * truth is given, almost nothing otherwise. */
 typedef struct csrec_history_step {
     int64_t iteration; /* of the track's unit, from 1, ascending */
     double residual;   /* ||y - A x||_2 / ||y||_2 over all channels; 0 for y = 0 */

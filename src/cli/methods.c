@@ -1,4 +1,4 @@
-/* methods.c - what the tables of methods, solvers and operators offer. */
+/* methods.c - lists the tables of methods, solvers and operators; reads --set. */
 #include "methods.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ const char *cli_method_name(int i) {
     return csrec_method_info(i, &method) ? method.name : NULL;
 }
 
-/* Solvers, then the methods that answer to a solver's name. */
+/* Solvers, then the methods that --solver may name. */
 const char *cli_solver_name(int i) {
     const char *name, *brief, *source;
     csrec_method method;

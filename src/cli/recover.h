@@ -1,4 +1,4 @@
-/* recover.h - one recovery of csrecover: what is asked for, what a run holds, and its steps. */
+/* recover.h - one recovery of csrecover: the request, the state of a run, and its steps. */
 #ifndef CSREC_CLI_RECOVER_H
 #define CSREC_CLI_RECOVER_H
 
@@ -20,7 +20,7 @@ typedef struct cli_recover_arguments {
     bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync;
 } cli_recover_arguments;
 
-/* The arguments, checked: the same for every input. */
+/* The checked arguments, the same for every input. */
 typedef struct cli_request {
     const cli_tool *tool;
     cli_recover_arguments a;
@@ -33,31 +33,31 @@ typedef struct cli_request {
     char setting_names[CLI_TEXTS_MOST][32];
 } cli_request;
 
-/* All that the recovery of one input holds. */
+/* The state of the recovery of one input. */
 typedef struct cli_job {
     const cli_request *request;
     const cli_tool *tool;           /* of the request */
     const cli_recover_arguments *a; /* of the request */
     const char *input;
     char *output, *reference, *page, *plot; /* NULL: none */
-    char *command;                          /* the line that repeats this recovery */
-    char *fingerprint;                      /* of what was read (cli_recover_fingerprint) */
+    char *command;                          /* the command that repeats this recovery */
+    char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint) */
     const csrec_format *format;
     cli_tones tones;
     csrec_measurement measurement;
     csrec_recover_options options;
     csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
-    csrec_plan plan;                                              /* what the options come to */
+    csrec_plan plan;                                              /* the resolved options */
     cli_progress *progress;
     double *signal, *truth;
     csrec_atoms *atoms;
     csrec_model *model; /* of --model */
     csrec_recover_report report;
-    csrec_history *history; /* NULL: not asked for */
+    csrec_history *history; /* NULL: not requested */
     double seconds_read;
     int shared; /* inputs that went through one recovery; its report is of all of them */
     cli_quality quality;
-    char failure[sizeof(csrec_error)]; /* the line that told why it failed, or empty */
+    char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;
 
 /* Names of the choices, NULL past the end. */
@@ -67,74 +67,74 @@ const char *cli_order_name(int i);
 const char *cli_quality_name(int i);
 
 /* Fills the rest of a request whose tool and arguments are set. This and every function below that
- * returns int: CLI_CONTINUE, or the code to exit with after one line on stderr. */
+ * returns int: CLI_CONTINUE, or the exit code after a message on stderr. */
 int cli_request_check(cli_request *request);
 
-/* Options of which some would be ignored are refused. */
+/* Refuses combinations in which options would be ignored. */
 int cli_request_conflicts(const cli_request *request);
 
-/* Every input of the request. The tool's exit code. */
+/* Recovers every input of the request; returns the tool's exit code. */
 int cli_request_run(const cli_request *request, cli_progress *progress);
 
-/* cli_failure that is remembered in the job. */
+/* cli_failure that also stores the message in the job. */
 int cli_job_fail(cli_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What the input, without its folder and ending, is called in a folder of outputs. */
+/* The name of the input, without folder and ending, in a folder of outputs. */
 int cli_input_name(const char *input, const char **name);
 
 enum { CLI_FOLDERS = 3 };
 
-/* Folders that were not there before. */
+/* Folders that did not exist before. */
 typedef struct cli_folders {
     const char *folder[CLI_FOLDERS];
     int n;
 } cli_folders;
 
-/* Makes the folders of outputs, if there are to be some. */
+/* Creates the folders of outputs, if any. */
 int cli_folders_make(const cli_request *request, cli_folders *made);
-/* Removes those of them that hold nothing. */
+/* Removes those of them that are empty. */
 void cli_folders_drop(const cli_folders *made);
 
-/* Adds what a folder of --output, --report, --plot or --reference holds for each input. */
+/* Adds the paths in folders of --output, --report, --plot or --reference for each input. */
 void cli_recover_add_paths(const void *arguments, cli_paths *paths);
 
-/* What the result of an input depends on, in one line: the contents of the input, the mask, the
- * model and, under --report and --plot, the reference; all settings that change it; the version. To
- * be freed; NULL: out of memory. *known false: it cannot be told, as of stdin
+/* One line with all that the result of an input depends on: the contents of the input, the mask,
+ * the model and, with --report and --plot, the reference; all settings that change the result; the
+ * version. Free it; NULL: out of memory. *known is false if contents are unknown, as of stdin
  * (recover_fingerprint.c). */
 char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
 
-/* The truth of an input: --reference, or the file of the input's name in that folder. To be freed;
+/* The truth of an input: --reference, or the file of the input's name in that folder. Free it;
  * NULL: none, or out of memory. */
 char *cli_reference_path(const cli_request *request, const char *input);
 
-/* Whether the signal, and page, plot and atoms if they are asked for, are there, whole, and have
- * the fingerprint of this request. */
+/* Whether the signal, and page, plot and atoms if requested, exist, are complete, and have the
+ * fingerprint of this request. */
 bool cli_input_is_done(const cli_request *request, const char *input);
 
-/* Once the measurement is known: where the signal goes and what it is compared with. */
+/* After the measurement is read: finds the output path of the signal and its reference. */
 int cli_job_paths(cli_job *job);
 
 /* Reads --model, if given (recover_model.c). */
 int cli_job_model(cli_job *job);
 
-/* The options of csrec_recover, and the plan that they come to. */
+/* Sets the options of csrec_recover and makes the plan. */
 int cli_job_options(cli_job *job);
 
-/* Reads the input, refuses what can be refused before the work, and makes room. */
+/* Reads the input, checks all that can be checked before the work, and allocates memory. */
 int cli_job_load(cli_job *job);
 
-/* Inputs that cli_jobs_share with the first. All fail, or none. */
+/* Recovers inputs that cli_jobs_share with the first. All fail or none. */
 int cli_jobs_recover(cli_job *const *jobs, int n);
 
-/* Whether b, loaded, gives the same signal when it is recovered together with a, as further
- * channels: the same samples' places, and a method that treats channels by themselves. */
+/* Whether the loaded b gives the same signal if it is recovered together with a, as further
+ * channels: the same sampled positions, and a method that treats channels separately. */
 bool cli_jobs_share(const cli_job *a, const cli_job *b);
 
-/* All files that are asked for, or none. */
+/* Writes all requested files or none. */
 int cli_job_write(cli_job *job);
 
-/* What there is to say on stderr; and as members of an object. */
+/* Reports on stderr; and as members of a JSON object. */
 void cli_job_tell(const cli_job *job);
 void cli_job_json(const cli_job *job, cli_json *json);
 void cli_job_clear(cli_job *job);

@@ -1,4 +1,5 @@
-/* recover_batch.c - every input of a command line: what fails is listed, the rest goes on. */
+/* recover_batch.c - recovers every input of a command line; failures are listed and do not stop the
+ * others. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,20 +8,21 @@
 #include "describe.h"
 #include "recover.h"
 
-/* Inputs that share a recovery: so many, and so many values, 128 MiB; a recovery holds a few times
- * that. */
+/* Limits of inputs that share a recovery: their number, and their values, 128 MiB; a recovery needs
+ * a few times that. */
 enum { TOGETHER = 32, VALUES = 1 << 24 };
 
 typedef struct batch {
     const cli_request *request;
     cli_progress *progress;
     cli_json json;
-    int next, code; /* the input to load; the last one's exit code, which is that of a single one */
+    int next,
+        code; /* the next input to load; the last exit code, which is that of a single input */
     int done, skipped;
     const char **failed;
     int n_failed;
     bool interrupted, stdout_lost;
-    cli_job *waiting; /* loaded, but of the next group */
+    cli_job *waiting; /* loaded, but part of the next group */
 } batch;
 
 static bool is_single(const batch *b) {
@@ -29,7 +31,7 @@ static bool is_single(const batch *b) {
 
 /* ------------------------------------------------------------------ JSON -------------------- */
 
-/* One input is the whole object; several are a list of them, each with its status. */
+/* One input is one object; several are a list of objects with their status. */
 static void open_json(batch *b) {
     if (b->json.file) return;
     cli_json_open(&b->json, stdout);
@@ -80,14 +82,14 @@ static void fail(batch *b, cli_job *job, int code) {
 
 static void skip(batch *b, const char *input) {
     b->skipped++;
-    if (b->request->a.verbose) cli_note(b->request->tool, "%s: done before, skipped", input);
+    if (b->request->a.verbose) cli_note(b->request->tool, "%s: already done, skipped", input);
     if (!b->request->a.json) return;
     begin_json(b, input, "skipped");
     if (is_single(b)) cli_json_text(&b->json, "status", "skipped");
     end_json(b);
 }
 
-/* The next input that is to be recovered and can be read, or NULL. */
+/* The next input to recover that can be read, or NULL. */
 static cli_job *load_next(batch *b) {
     const cli_operands *inputs = &b->request->a.inputs;
     cli_job *job = b->waiting;
@@ -143,7 +145,7 @@ static int64_t values_of(const cli_job *job) {
     return entries * job->measurement.channels;
 }
 
-/* The first job and those after it that share its recovery. */
+/* Collects the first job and those after it that share its recovery. */
 static int collect(batch *b, cli_job *group[TOGETHER]) {
     int n = 1;
     int64_t values = values_of(group[0]);
@@ -157,7 +159,7 @@ static int collect(batch *b, cli_job *group[TOGETHER]) {
     return n;
 }
 
-/* Whose residual goes from 1 to epsilon. */
+/* Whether the residual falls from 1 to epsilon. */
 static bool is_one_pursuit(const cli_job *job) {
     const csrec_recover_options *o = &job->plan.options;
     return job->plan.method.iterates && !job->model && o->solve.stop.epsilon > 0.0 &&
@@ -178,7 +180,7 @@ static void label(const batch *b, const cli_job *job, int n) {
 static void run_group(batch *b, cli_job *first) {
     cli_job *group[TOGETHER] = {first};
     int n = collect(b, group);
-    if (cli_interrupted()) { /* nothing was begun */
+    if (cli_interrupted()) { /* nothing was started */
         for (int k = 0; k < n; k++) drop(group[k]);
         b->interrupted = true;
         return;
@@ -202,11 +204,11 @@ static void describe(batch *b, cli_job *job) {
 
 /* ------------------------------------------------------------------ all of them ------------- */
 
-/* What failed is always said; how it went, at a terminal or if asked for. */
+/* Failures are always reported; the rest only at a terminal or with --verbose. */
 static void tell(const batch *b, double seconds) {
     const cli_recover_arguments *a = &b->request->a;
     if (!a->quiet && !a->info && (a->verbose || isatty(STDERR_FILENO)))
-        cli_note(b->request->tool, "%d inputs: %d recovered, %d done before, %d failed, %.1f s",
+        cli_note(b->request->tool, "%d inputs: %d recovered, %d already done, %d failed, %.1f s",
                  a->inputs.n, b->done, b->skipped, b->n_failed, seconds);
     for (int i = 0; i < b->n_failed; i++) cli_note(b->request->tool, "failed: %s", b->failed[i]);
 }
@@ -216,9 +218,11 @@ static void tell_not_begun(const batch *b) {
     int left = inputs->n - b->done - b->skipped - b->n_failed;
     if (!b->interrupted || left == 0) return;
     if (is_single(b))
-        cli_note(b->request->tool, "%s: interrupted before it was begun", inputs->text[0]);
+        cli_note(b->request->tool, "%s: interrupted before its start", inputs->text[0]);
     else
-        cli_note(b->request->tool, "interrupted: %d inputs were not begun; go on with --resume",
+        cli_note(b->request->tool,
+                 "interrupted: %d inputs were not started; continue with "
+                 "--resume",
                  left);
 }
 

@@ -20,7 +20,7 @@ static double psnr_of(const csrec_history_step *step) {
     return step->psnr;
 }
 
-/* Steps whose value is not known or not finite are left out. */
+/* Leaves out steps whose value is unknown or not finite. */
 static bool fill(const csrec_history_step *steps, int64_t n, value_of value, cli_series *series) {
     if (!cli_series_create(series, n)) return false;
     for (int64_t k = 0; k < n; k++) {
@@ -31,7 +31,7 @@ static bool fill(const csrec_history_step *steps, int64_t n, value_of value, cli
     return true;
 }
 
-/* A series for every track that has values; the last track, the result, is a level. */
+/* A series for every track with values; the last track, the result, is a horizontal line. */
 static bool add_tracks(const csrec_history *history, value_of value, cli_chart *chart) {
     const char *name, *unit;
     const csrec_history_step *steps;
@@ -65,7 +65,7 @@ static void choose_axes(cli_chart *chart) {
     chart->log_y = chart->falling && least > 0.0 && most > 10.0 * least;
 }
 
-/* A result whose samples were put back has no residual: it would only spoil the axis. */
+/* A result with the samples put back has no residual, so it is left out. */
 static void drop_zero_result(cli_chart *chart) {
     cli_series *last = &chart->series[chart->n_series - 1];
     if (chart->n_series < 2 || !last->level || last->y[0] > 0.0) return;
@@ -73,7 +73,7 @@ static void drop_zero_result(cli_chart *chart) {
     chart->n_series--;
 }
 
-/* Samples are put back at every step. */
+/* Samples are put back in every step. */
 static bool is_zero(const cli_chart *chart) {
     for (int s = 0; s < chart->n_series; s++)
         for (int64_t i = 0; i < chart->series[s].n; i++)

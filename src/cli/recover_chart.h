@@ -7,11 +7,11 @@
 
 enum { CLI_JOB_CHARTS = 3 };
 
-/* Those that have data, of a job with a history: their number, or -1 if memory is short. Clear
- * each with cli_chart_clear. */
+/* Makes the charts that have data, of a job with a history; returns their number, or -1 if memory
+ * is short. Clear each with cli_chart_clear. */
 int cli_job_charts(const cli_job *job, cli_chart charts[CLI_JOB_CHARTS]);
 
-/* Adds job->plot, all of them below each other as .png or .svg. */
+/* Adds job->plot: all charts below each other as .png or .svg. */
 csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* recover_check.c - what csrecover can refuse by its command line alone. */
+/* recover_check.c - checks of the command line alone. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static int check_stdout(cli_request *request) {
     if (isatty(STDOUT_FILENO))
         return cli_usage(request->tool, "-o - would write binary data to the terminal; use a pipe");
     if (a->json)
-        return cli_usage(request->tool, "--json and -o - both want stdout; write to a file");
+        return cli_usage(request->tool, "--json and -o - both write to stdout; write to a file");
     return CLI_CONTINUE;
 }
 
@@ -27,7 +27,7 @@ static int check_output_name(cli_request *request) {
     }
     if (a->format >= 0)
         return cli_usage(request->tool,
-                         "--format is for -o - and for folders only; other names tell");
+                         "--format is for -o - and for folders only; other names have an ending");
     if (a->output) request->format = csrec_format_of(a->output);
     if (a->output && !cli_format_has(request->format, CSREC_USE_WRITE))
         return cli_ending_refuse(request->tool, "--output", a->output, CSREC_USE_WRITE,
@@ -58,28 +58,28 @@ static int check_illustrations(cli_request *request) {
     static const char *const page[2] = {".html", ".htm"}, *const plot[2] = {".svg", NULL};
     const cli_recover_arguments *a = &request->a;
     if (a->history && !a->json)
-        return cli_usage(request->tool, "--history adds to --json; give that too");
+        return cli_usage(request->tool, "--history adds to --json; give --json, too");
     int code = check_illustration(request, "--report", a->report, page, 0, &request->page_folder);
     return code == CLI_CONTINUE ? check_illustration(request, "--plot", a->plot, plot,
                                                      CSREC_USE_PICTURE, &request->plot_folder)
                                 : code;
 }
 
-/* What only one input can have. */
+/* Options for a single input. */
 static int check_batch(const cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     if (a->resume && (!a->output || cli_is_dash(a->output)))
-        return cli_usage(request->tool, "--resume skips by the files of --output; name them");
+        return cli_usage(request->tool, "--resume needs the files of --output; give -o");
     if (a->inputs.n == 1) return CLI_CONTINUE;
     if (a->output && !request->folder)
         return cli_usage(request->tool,
                          "%d inputs need a folder for their outputs, -o FOLDER/, not %s",
                          a->inputs.n, a->output);
     if (a->coefficients)
-        return cli_usage(request->tool, "--coefficients is of one input, not of %d", a->inputs.n);
+        return cli_usage(request->tool, "--coefficients needs one input, not %d", a->inputs.n);
     for (int i = 0; i < a->inputs.n; i++)
         if (cli_is_dash(a->inputs.text[i]))
-            return cli_usage(request->tool, "- (stdin) is an input by itself; save it to a file");
+            return cli_usage(request->tool, "- (stdin) must be the only input; save it to a file");
     return CLI_CONTINUE;
 }
 
@@ -110,8 +110,7 @@ int cli_request_check(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     bool results = a->output || a->coefficients || a->reference || a->report || a->plot;
     if (a->info && results)
-        return cli_usage(request->tool,
-                         "--info only describes; leave out what asks for a recovery");
+        return cli_usage(request->tool, "--info only describes; omit options of a recovery");
     if (!a->info && !results && !a->json)
         return cli_usage(request->tool,
                          "nothing to do: give -o OUT, --coefficients, --reference, --report, "

@@ -1,4 +1,4 @@
-/* recover_facts.c - a recovery in words. */
+/* recover_facts.c - describes a recovery in words: command, settings, warnings. */
 #include "recover_facts.h"
 
 #include <math.h>
@@ -122,8 +122,8 @@ int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     if (job->plan.method.iterates) {
         add(&f, "pursuits", "%lld", (long long)r->pursuits);
         add(&f, "iterations", "%lld", (long long)r->iterations);
+        add(&f, "residual", "%.6g", r->residual);
     }
-    if (r->residual > 0.0) add(&f, "residual", "%.6g", r->residual);
     add(&f, "library", "csrec %s", csrec_version());
     return f.n;
 }
@@ -135,7 +135,7 @@ void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]) {
                                        {"tree and operators", r->seconds_tree},
                                        {"pursuit", r->seconds_pursuit},
                                        {"synthesis", r->seconds_synthesis},
-                                       {"rest, history too", fmax(rest, 0.0)}};
+                                       {"other work, history", fmax(rest, 0.0)}};
     memcpy(stages, all, sizeof all);
 }
 
@@ -148,7 +148,7 @@ static double clamped_share(const cli_job *job) {
     if (!job->signal || low == high) return 0.0;
     csrec_shape_count(&job->measurement.shape, &entries);
     entries *= job->measurement.channels;
-    /* Half a step of an 8-bit picture is no loss. */
+    /* Half a step of an 8-bit picture does not count. */
     double margin = (high - low) / 510.0;
     for (int64_t i = 0; i < entries; i++)
         outside += job->signal[i] < low - margin || job->signal[i] > high + margin;
@@ -164,7 +164,7 @@ int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]) 
     csrec_shape_count(&m->shape, &entries);
     double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
     if (r->outcome == CSREC_INTERRUPTED)
-        snprintf(warnings[n++], room, "Interrupted: this is the best so far.");
+        snprintf(warnings[n++], room, "Interrupted: this is the best result so far.");
     if (r->outcome == CSREC_STALLED)
         snprintf(warnings[n++], room, "A pursuit stalled above its tolerance; try another solver.");
     if (r->outcome == CSREC_ATOM_LIMIT && job->a->atoms)
@@ -172,7 +172,8 @@ int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]) 
                  (long long)job->a->atoms);
     if (rate < 0.02)
         snprintf(warnings[n++], room,
-                 "Only %.2g %% of the positions were sampled; details are guesses.", 100.0 * rate);
+                 "Only %.2g %% of the positions were sampled; details are uncertain.",
+                 100.0 * rate);
     if (clamped > 0.0)
         snprintf(warnings[n++], room,
                  "%.2g %% of the values lie outside black and white; pictures clamp them, .npy "
@@ -180,10 +181,10 @@ int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]) 
                  100.0 * clamped);
     if (job->tones.scale[0] == job->tones.scale[1] && m->shape.dims > 1)
         snprintf(warnings[n++], room,
-                 "The file tells no scale: black and white are the least and largest sample; give "
-                 "--scale LOW,HIGH.");
+                 "The file has no scale: black and white are the smallest and largest sample; "
+                 "give --scale LOW,HIGH.");
     if (strcmp(r->backend, "cpu") != 0)
         snprintf(warnings[n++], room,
-                 "On a device only the result is taken down; --backend cpu follows every step.");
+                 "On a device only the result is recorded; --backend cpu records every step.");
     return n;
 }

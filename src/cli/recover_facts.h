@@ -1,4 +1,4 @@
-/* recover_facts.h - what a report says in words: the command, the settings, warnings. */
+/* recover_facts.h - a recovery in words: the command, the settings, warnings. */
 #ifndef CSREC_CLI_RECOVER_FACTS_H
 #define CSREC_CLI_RECOVER_FACTS_H
 
@@ -10,11 +10,12 @@ typedef struct cli_fact {
 
 enum { CLI_FACTS_MOST = 64, CLI_WARNINGS_MOST = 8 };
 
-/* The command line that repeats this recovery, quoted for a shell, with this input alone; free it.
- * NULL: out of memory. */
+/* The command line that repeats the recovery of this input, quoted for a shell; free it. NULL: out
+ * of memory. */
 char *cli_job_command(const cli_job *job);
 
-/* What was measured, the settings of the recovery, and seconds by stage. Return how many. */
+/* The measurement, the settings of the recovery, and seconds by step. They return the number of
+ * facts. */
 int cli_job_measured(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
 int cli_job_settings(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
 
@@ -27,7 +28,7 @@ enum { CLI_STAGES = 5 };
 
 void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]);
 
-/* What a reader of the result should know. */
+/* Warnings for a reader of the result. */
 int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]);
 
 #endif

@@ -1,4 +1,4 @@
-/* recover_fingerprint.c - what a recovery depends on: inputs, settings, version; not threads. */
+/* recover_fingerprint.c - the fingerprint of a recovery: inputs, settings, version; not threads. */
 #include <stdlib.h>
 
 #include "fingerprint.h"

@@ -25,7 +25,7 @@ static void set_tones(cli_job *job) {
     if (job->a->bits) job->tones.bits = (int)job->a->bits;
 }
 
-/* Whether the steps are taken down. */
+/* Whether the steps are recorded. */
 static bool wants_history(const cli_job *job) {
     return job->page || job->plot || job->a->history;
 }
@@ -43,7 +43,7 @@ static int begin_history(cli_job *job) {
     return CLI_CONTINUE;
 }
 
-/* Atoms alone need no room for the signal, which may be longer than any memory. */
+/* Atoms alone need no memory for the signal, which may be longer than the memory. */
 static int allocate(cli_job *job) {
     if (job->a->coefficients) {
         job->atoms = calloc((size_t)job->measurement.channels, sizeof *job->atoms);
@@ -57,13 +57,13 @@ static int allocate(cli_job *job) {
         job->signal = malloc((size_t)(entries * job->measurement.channels) * sizeof *job->signal);
     if (!job->signal)
         return cli_job_fail(job,
-                            "%s: no memory for the recovered signal, %.3g GiB; --coefficients "
-                            "alone needs none",
+                            "%s: out of memory for the recovered signal, %.3g GiB; "
+                            "--coefficients alone needs none",
                             job->input, bytes / 0x1p30);
     return CLI_CONTINUE;
 }
 
-/* Everything that can be refused before the pursuit is. */
+/* Refuses everything that can be refused before the recovery. */
 static int check_output(cli_job *job) {
     const char *refusal =
         job->output ? cli_signal_refusal(job->format, &job->measurement, &job->tones) : NULL;
@@ -95,7 +95,8 @@ static int load(cli_job *job) {
     return code == CLI_CONTINUE ? cli_job_options(job) : code;
 }
 
-/* The fingerprint is of the bytes that were read: what it is of must not have changed meanwhile. */
+/* The fingerprint is that of the bytes that were read, so the files must not have changed in
+ * between. */
 static int load_unchanged(cli_job *job) {
     bool known;
     char *after = NULL;
@@ -109,8 +110,8 @@ static int load_unchanged(cli_job *job) {
         code = cli_job_fail(job, "%s: out of memory", job->input);
     else if (strcmp(after, job->fingerprint) != 0)
         code = cli_job_fail(job,
-                            "%s: it, or a file that goes with it, changed while it was read; run "
-                            "again when it is written",
+                            "%s: it, or a file that belongs to it, changed while it was read; "
+                            "run again when it is complete",
                             job->input);
     free(after);
     return code;
@@ -126,7 +127,7 @@ int cli_job_load(cli_job *job) {
     return code;
 }
 
-/* The signal comes last: it may go to a pipe, which takes nothing back. */
+/* The signal is written last: it may go to a pipe, which cannot be undone. */
 static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_error *error) {
     const cli_recover_arguments *a = job->a;
     csrec_status status = CSREC_OK;
@@ -141,13 +142,13 @@ static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_erro
     return status;
 }
 
-/* Of an interrupted one the date is before that of its input: it is there, but not done, for make.
+/* An interrupted output has a date before that of its input, so that make repeats it.
  */
 static csrec_files_options files_options(const cli_job *job) {
     struct stat from;
     csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->fingerprint};
     options.dated = job->report.outcome == CSREC_INTERRUPTED && stat(job->input, &from) == 0;
-    /* Some file systems count in steps of two seconds. */
+    /* Some file systems have a resolution of two seconds. */
     if (options.dated) options.date = (int64_t)from.st_mtim.tv_sec - 2;
     return options;
 }

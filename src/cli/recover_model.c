@@ -1,4 +1,4 @@
-/* recover_model.c - the model that a recovery rests on. */
+/* recover_model.c - reads the model of a recovery. */
 #include "recover.h"
 
 int cli_job_model(cli_job *job) {

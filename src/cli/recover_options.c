@@ -54,7 +54,7 @@ int cli_request_conflicts(const cli_request *request) {
                          : a->basis >= 0  ? "--basis"
                                           : NULL;
     if (a->quality >= 0 && beside)
-        return cli_usage(request->tool, "--quality chooses a method; leave out it or %s", beside);
+        return cli_usage(request->tool, "--quality chooses a method; omit --quality or %s", beside);
     set_options(request, NULL, settings, &options);
     return csrec_recover_options_check(&options, a->model != NULL, false, &error)
                ? cli_usage(request->tool, "%s", error.text)

@@ -1,4 +1,4 @@
-/* recover_page.c - a recovery as one page: pictures, charts, tables, without any network. */
+/* recover_page.c - a recovery as one self-contained page: pictures, charts, tables. */
 #include "recover_page.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static const char style[] =
     ".bar{display:inline-block;height:.7rem;background:var(--link)}"
     ".scale{display:block;height:.6rem;border:1px solid var(--edge)}";
 
-/* What the parts of the page are written from. */
+/* Data for the parts of the page. */
 typedef struct page {
     const cli_job *job;
     FILE *file;
@@ -110,7 +110,7 @@ static void put_warnings(const page *p) {
 
 /* ------------------------------------------------------------------ pictures ---------------- */
 
-/* The false colours from none to most, as a strip. */
+/* The false colours from smallest to largest, as a strip. */
 static void put_scale(const page *p, const cli_view *view) {
     uint8_t rgb[3];
     fputs("<span class=\"scale\" role=\"presentation\" style=\"background:linear-gradient(90deg",
@@ -144,7 +144,7 @@ static void put_view_note(const page *p, const cli_view *view) {
     if (m->shape.dims > 2)
         fputs("<p>The middle plane of the last two axes is shown.</p>\n", p->file);
     if (m->channels != 1 && m->channels != 3)
-        fprintf(p->file, "<p>The first of %lld channels is shown; the error is of all.</p>\n",
+        fprintf(p->file, "<p>The first of %lld channels is shown; the error is that of all.</p>\n",
                 (long long)m->channels);
     if (view->factor > 1)
         fprintf(p->file, "<p>A pixel is the mean of %lld x %lld.</p>\n", (long long)view->factor,
@@ -229,7 +229,7 @@ static csrec_status put_line(const page *p) {
         fputs("<figcaption>The signal, at no more than 400 positions</figcaption>\n</figure>\n",
               p->file);
     } else {
-        snprintf(p->error->text, sizeof p->error->text, "%s: no memory for its report",
+        snprintf(p->error->text, sizeof p->error->text, "%s: out of memory for its report",
                  p->job->input);
     }
     cli_chart_clear(&chart);
@@ -246,7 +246,7 @@ static csrec_status put_signal(const page *p) {
 
 /* ------------------------------------------------------------------ charts ------------------ */
 
-/* The same numbers for those who cannot see the chart. */
+/* The same numbers as a table, for readers who cannot see the chart. */
 static void put_numbers(const page *p, const cli_chart *chart) {
     fputs("<figcaption>", p->file);
     cli_html_text(p->file, chart->title);
@@ -273,11 +273,11 @@ static csrec_status put_charts(const page *p) {
     cli_chart charts[CLI_JOB_CHARTS];
     int n = cli_job_charts(p->job, charts);
     if (n < 0) {
-        snprintf(p->error->text, sizeof p->error->text, "%s: no memory for its report",
+        snprintf(p->error->text, sizeof p->error->text, "%s: out of memory for its report",
                  p->job->input);
         return CSREC_MEMORY;
     }
-    open_section(p, "steps", "How it came about");
+    open_section(p, "steps", "Progress of the recovery");
     fputs("<div class=\"grid plots\">\n", p->file);
     for (int i = 0; i < n; i++) {
         put_chart(p, &charts[i]);
@@ -326,7 +326,7 @@ static void put_stages(const page *p) {
 }
 
 static void put_command(const page *p) {
-    open_section(p, "command", "The command that repeats this");
+    open_section(p, "command", "Command to repeat this");
     fputs("<pre tabindex=\"0\" role=\"region\" aria-labelledby=\"command\"><code>", p->file);
     cli_html_text(p->file, p->job->command);
     fputs("</code></pre>\n", p->file);
@@ -350,7 +350,7 @@ static csrec_status put_page(const page *p) {
     put_warnings(p);
     csrec_status status = put_signal(p);
     if (!status) status = put_charts(p);
-    put_facts(p, "measured", "What was measured", facts, cli_job_measured(p->job, facts));
+    put_facts(p, "measured", "Measurement", facts, cli_job_measured(p->job, facts));
     put_facts(p, "settings", "Settings", facts, cli_job_settings(p->job, facts));
     put_stages(p);
     put_command(p);
@@ -361,7 +361,7 @@ static csrec_status put_page(const page *p) {
 csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
     const char *path = job->page;
     cli_text text;
-    snprintf(error->text, sizeof error->text, "%s: no memory for the report", path);
+    snprintf(error->text, sizeof error->text, "%s: out of memory for the report", path);
     if (!cli_text_open(&text)) return CSREC_MEMORY;
     csrec_status status = put_page(&(page){job, text.file, error});
     if (!cli_text_close(&text)) return status ? status : CSREC_MEMORY;

@@ -4,7 +4,7 @@
 
 #include "recover.h"
 
-/* Adds one HTML page, job->page, that holds all it shows; it is well-formed XML too. */
+/* Adds one self-contained HTML page, job->page, which is also well-formed XML. */
 csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* recover_paths.c - where the results of several inputs go, and which are there already. */
+/* recover_paths.c - paths of the results of several inputs, and which results exist already. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static char *path_in(const char *folder, const char *input, const char *ending) 
     return path;
 }
 
-/* Temporaries that killed runs have left there. */
+/* Removes temporary files of killed runs. */
 static void sweep(const char *folder, const char *input) {
     char *path = path_in(folder, input, "");
     if (path) csrec_files_sweep(path);
@@ -39,10 +39,10 @@ static int make_folder(const cli_tool *tool, const char *folder, cli_folders *ma
     if (mkdir(folder, 0777) == 0)
         made->folder[made->n++] = folder;
     else if (errno != EEXIST)
-        return cli_failure(tool, "%s: the folder cannot be made: %s; choose another", folder,
+        return cli_failure(tool, "%s: the folder cannot be created: %s; choose another", folder,
                            strerror(errno));
     if (access(folder, W_OK | X_OK) == 0) return CLI_CONTINUE;
-    return cli_failure(tool, "%s: the folder cannot be written: %s; choose another", folder,
+    return cli_failure(tool, "%s: the folder is not writable: %s; choose another", folder,
                        strerror(errno));
 }
 
@@ -62,7 +62,8 @@ int cli_folders_make(const cli_request *request, cli_folders *made) {
 }
 
 void cli_folders_drop(const cli_folders *made) {
-    for (int i = made->n - 1; i >= 0; i--) rmdir(made->folder[i]); /* fails where files are */
+    for (int i = made->n - 1; i >= 0; i--)
+        rmdir(made->folder[i]); /* fails if the folder has files */
 }
 
 /* FOLDER/NAME of each input with the ending. */
@@ -95,7 +96,7 @@ void cli_recover_add_paths(const void *arguments, cli_paths *paths) {
 
 /* ------------------------------------------------------------------ done before ------------- */
 
-/* Readable to its end; of a page and an .svg that is where the fingerprint stands. */
+/* Whether the file is readable to its end; in a page and an .svg the fingerprint is there. */
 static bool is_whole(const char *path) {
     csrec_image signal = {0};
     const csrec_format *format = csrec_format_of(path);
@@ -120,7 +121,7 @@ static bool is_done(const char *given, bool folder, const char *input, const cha
     return done;
 }
 
-/* In a folder the signal's format may not be known before it is read. */
+/* In a folder, the format of the signal may be unknown before the input is read. */
 static bool signal_is_done(const cli_request *request, const char *input, const char *fingerprint) {
     const csrec_format *format;
     for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++)
@@ -146,7 +147,7 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
 
 /* ------------------------------------------------------------------ of one job -------------- */
 
-/* The first format that the signal can be written in; if there is none, the last. */
+/* The first format in which the signal can be written; if there is none, the last. */
 static const csrec_format *suiting_format(const cli_job *job) {
     const csrec_format *format, *last = NULL;
     for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++) {
@@ -193,8 +194,8 @@ static int set_reference(cli_job *job) {
     char list[64];
     if (is_folder_there(job->a->reference) && access(job->reference, F_OK) != 0)
         return cli_job_fail(job,
-                            "%s: not there, nor with another ending (%s); name the truth after its "
-                            "input",
+                            "%s: does not exist, nor with another ending (%s); name the truth "
+                            "after its input",
                             job->reference,
                             csrec_format_list(CSREC_USE_READ, false, "or", list, sizeof list));
     return CLI_CONTINUE;

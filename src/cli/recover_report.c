@@ -1,4 +1,4 @@
-/* recover_report.c - what csrecover says about a recovery. */
+/* recover_report.c - reports a recovery on stderr and as JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -6,17 +6,18 @@
 #include "input.h"
 #include "recover_facts.h"
 
-/* At a terminal one line a recovery; with --verbose more, to wherever stderr goes. */
+/* One line for each recovery at a terminal, or with --verbose. */
 static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->report;
     const char *output = cli_is_dash(job->output) ? "stdout" : job->output;
     char residual[32] = "", together[48] = "";
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
     if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
-    if (r->residual > 0.0) snprintf(residual, sizeof residual, ", residual %.3g", r->residual);
+    if (job->plan.method.iterates)
+        snprintf(residual, sizeof residual, ", residual %.3g", r->residual);
     cli_note(job->tool, "%s%s%s: %s%s, %.2f s%s", job->input, output ? " -> " : "",
              output ? output : "",
-             r->outcome == CSREC_INTERRUPTED ? "interrupted, the best so far" : "recovered",
+             r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far" : "recovered",
              residual, r->seconds_total, together);
 }
 
@@ -40,7 +41,7 @@ static void tell_method(const cli_job *job) {
              (long long)job->measurement.n, plan->method.name, r->backend,
              csrec_outcome_text(r->outcome), work);
     if (*r->given_up.text)
-        cli_note(job->tool, "the device was given up for the CPU: %s", r->given_up.text);
+        cli_note(job->tool, "auto runs on the CPU because the device failed: %s", r->given_up.text);
     for (int i = 0; i < plan->n_parameters; i++)
         cli_note(job->tool, "%s = %g", plan->parameter[i].name, plan->parameter[i].value);
 }
@@ -61,7 +62,21 @@ void cli_job_tell(const cli_job *job) {
         fprintf(stderr, "\n");
     }
     if (r->outcome == CSREC_INTERRUPTED && !job->a->quiet)
-        cli_note(job->tool, "%s: interrupted: the best so far is kept", job->input);
+        cli_note(job->tool, "%s: interrupted: the best result so far is kept", job->input);
+}
+
+/* null where the method has none. */
+static void json_iterations(cli_json *json, const cli_job *job) {
+    const csrec_recover_report *r = &job->report;
+    if (job->plan.method.iterates) {
+        cli_json_integer(json, "pursuits", r->pursuits);
+        cli_json_integer(json, "iterations", r->iterations);
+        cli_json_real(json, "residual", r->residual);
+    } else {
+        cli_json_text(json, "pursuits", NULL);
+        cli_json_text(json, "iterations", NULL);
+        cli_json_text(json, "residual", NULL);
+    }
 }
 
 static void json_recovery(cli_json *json, const cli_job *job) {
@@ -78,9 +93,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_text(json, "backend", r->backend);
     cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
     cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
-    cli_json_integer(json, "pursuits", r->pursuits);
-    cli_json_integer(json, "iterations", r->iterations);
-    cli_json_real(json, "residual", r->residual);
+    json_iterations(json, job);
     cli_json_integer(json, "levels", r->levels);
     cli_json_begin(json, "seconds");
     cli_json_real(json, "read", job->seconds_read);
@@ -91,7 +104,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_end(json);
 }
 
-/* null: none was made, as on a device. */
+/* null if there is none, as on a device. */
 static void json_estimate(cli_json *json, const csrec_estimate *e) {
     if (!e->method) {
         cli_json_text(json, "estimate", NULL);

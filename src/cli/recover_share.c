@@ -1,12 +1,12 @@
-/* recover_share.c - inputs sampled at the same places are recovered together, as channels: the rows
- * are sorted, and trees and operators made, once for all of them. */
+/* recover_share.c - recovers inputs with the same sampled positions together, as channels: rows are
+ * sorted and trees and operators made once for all. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "recover.h"
 
-/* Plans of the same command line, for other measurements. */
+/* Whether plans of the same command line for two measurements agree. */
 static bool same_plan(const csrec_plan *a, const csrec_plan *b) {
     return a->method.name == b->method.name && a->options.shifts == b->options.shifts &&
            a->options.mean == b->options.mean;
@@ -24,7 +24,7 @@ bool cli_jobs_share(const cli_job *a, const cli_job *b) {
            same_places(&a->measurement, &b->measurement);
 }
 
-/* Channels first .. first + channels - 1 of `all` become `one`, or the other way round. */
+/* Copies channels first .. first + channels - 1 of `all` to `one`, or back. */
 static void move_channels(double *all, int64_t entries, int64_t stride, int64_t first,
                           int64_t channels, double *one, bool out) {
     for (int64_t i = 0; i < entries; i++)
@@ -61,17 +61,17 @@ static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_
 static int take_quality(cli_job *job) {
     if (job->truth &&
         cli_quality_of(&job->measurement, &job->tones, job->truth, job->signal, &job->quality))
-        return cli_job_fail(job, "%s: no memory to compare with it", job->reference);
+        return cli_job_fail(job, "%s: out of memory for the comparison", job->reference);
     return CLI_CONTINUE;
 }
 
-/* At a terminal, before work that will be long. */
+/* A note at a terminal before long work. */
 static void announce(const cli_job *job) {
     enum { LONG = 10 };
     const csrec_estimate *e = &job->plan.estimate;
     if (job->a->quiet || !isatty(STDERR_FILENO)) return;
     if (!e->method || e->seconds < LONG || e->bytes > e->memory) return;
-    cli_note(job->tool, "%s: about %.0f s and %.0f MiB are expected%s", job->input, e->seconds,
+    cli_note(job->tool, "%s: about %.0f s and %.0f MiB expected%s", job->input, e->seconds,
              (double)e->bytes / 1048576.0, e->tiles > 1 ? ", in tiles" : "");
 }
 

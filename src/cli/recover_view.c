@@ -37,7 +37,7 @@ bool cli_view_of(const cli_job *job, cli_view *view) {
     return true;
 }
 
-/* Sums over the plane's pixels that become one, and how many they are. */
+/* Sums over the plane's pixels that become one pixel, and their number. */
 typedef struct sums {
     int64_t height, width;
     double *sum;    /* [height][width][shown] */
@@ -103,7 +103,8 @@ static uint8_t tone(const cli_view *view, double value) {
     return (uint8_t)lround(255.0 * fmin(fmax(share, 0.0), 1.0));
 }
 
-/* Black over blue, violet and orange to white: brighter is worse, in any sight of colours. */
+/* From black over blue, violet and orange to white: brighter is worse, also for colour-blind
+ * readers. */
 void cli_error_color(double share, uint8_t rgb[3]) {
     static const double stops[6][3] = {{0, 0, 8},     {40, 20, 100},  {120, 30, 120},
                                        {210, 70, 80}, {250, 160, 40}, {255, 255, 220}};
@@ -148,7 +149,7 @@ csrec_status cli_view_encode(const cli_job *job, cli_view *view, cli_view_kind k
     csrec_image image = {.bits = 8};
     cli_view own = *view;
     if (kind == CLI_VIEW_ERROR) own.shown = 1;
-    snprintf(error->text, sizeof error->text, "%s: no memory for its report", job->input);
+    snprintf(error->text, sizeof error->text, "%s: out of memory for its report", job->input);
     csrec_status status = create(&own, &s);
     if (status) return status;
     if (kind == CLI_VIEW_SAMPLES)

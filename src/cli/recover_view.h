@@ -11,7 +11,7 @@ typedef enum cli_view_kind {
     CLI_VIEW_ERROR /* mean over channels, in false colours */
 } cli_view_kind;
 
-/* What of the signal is shown, and how. */
+/* Which part of the signal is shown, and how. */
 typedef struct cli_view {
     int64_t height, width; /* of the plane */
     int64_t base;          /* its first entry */

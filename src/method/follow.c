@@ -1,4 +1,4 @@
-/* follow.c - looking on while a solver works, and taking down how far it is. */
+/* follow.c - observes a solver and records its progress. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static bool settles(const csrec_run *run) {
     return run->type->settles && run->type->settles(run);
 }
 
-/* Sum of squared differences to the truth, not a number where it is not known. */
+/* Sum of squared differences to the truth; NaN if unknown. */
 static double signal_error(const csrec_run *run, const csrec_record *record) {
     int64_t entries;
     double sum = NAN;
@@ -40,7 +40,7 @@ void csrec_follow_signal(const csrec_run *run, int64_t iteration, bool last, dou
                          signal_error(run, record));
 }
 
-/* What a pursuit on a grid works with while its rows are filled. */
+/* State for filling the rows of a grid during a pursuit. */
 typedef struct rows {
     uint64_t row[BLOCK];
     int64_t entry[BLOCK];

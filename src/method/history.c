@@ -1,4 +1,4 @@
-/* history.c - records of a recovery's steps, a channel each, put together as tracks. */
+/* history.c - records of a recovery's steps, one for each channel, combined to tracks. */
 #include "method/history.h"
 
 #include <float.h>
@@ -10,7 +10,7 @@
 
 #include "solver/units.h"
 
-/* Early steps change most, and later ones are seen on a logarithmic axis. */
+/* Early steps change most, and plots have a logarithmic axis. */
 enum { EVERY = 16, NAME = 40, TRACKS_RESULT = 1 << 20 };
 
 typedef struct entry {
@@ -26,7 +26,7 @@ struct csrec_record {
     double scale; /* of its values, in the truth's */
     entry *entries;
     int64_t n, room;
-    int64_t next; /* iteration to take down after the last */
+    int64_t next; /* next iteration to record */
 };
 
 typedef struct track {
@@ -150,7 +150,7 @@ bool csrec_record_wants(const csrec_record *record, int64_t iteration) {
     return record && iteration >= record->next;
 }
 
-/* Four steps in every doubling after the first ones. */
+/* After the first steps, four in every doubling. */
 static int64_t step_after(int64_t iteration) {
     int64_t step = 1;
     while (step * EVERY <= iteration) step *= 2;
@@ -255,13 +255,13 @@ static int by_iteration(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* What a channel had reached by an iteration: its last entry up to there, else its first. */
+/* The state of a channel at an iteration: its last entry up to there, else its first. */
 static const entry *reached(const csrec_record *record, int64_t iteration, int64_t *at) {
     while (*at + 1 < record->n && record->entries[*at + 1].iteration <= iteration) ++*at;
     return &record->entries[*at];
 }
 
-/* Finite also where a model is so far from the samples that the quotient of the squares is not. */
+/* Finite even if a model is so far from the samples that the quotient of the squares overflows. */
 static double residual_of(double energy, double whole) {
     double square = whole > 0.0 ? energy / whole : 0.0;
     return square <= DBL_MAX ? sqrt(square) : fmin(sqrt(energy) / sqrt(whole), DBL_MAX);
@@ -282,15 +282,15 @@ static csrec_history_step sum_up(const csrec_history *h, csrec_record *const *re
                                 10.0 * log10(peak * peak * values / error)};
 }
 
-/* Whether it is known how far the channel was then: taken down, or ended before. */
+/* Whether the state of the channel at that iteration is known: recorded, or ended before. */
 static bool is_known(const csrec_record *record, int64_t iteration) {
     for (int64_t k = record->n - 1; k >= 0 && record->entries[k].iteration >= iteration; k--)
         if (record->entries[k].iteration == iteration) return true;
     return record->entries[record->n - 1].iteration < iteration;
 }
 
-/* Iterations of the records but 0, once each, ascending, that are known of all: some channels end
- * at iterations that others do not take down. */
+/* Iterations above 0, distinct and ascending, that are known for all records: some channels end at
+ * iterations that others do not record. */
 static int64_t list_iterations(csrec_record *const *records, int count, int64_t *list) {
     int64_t n = 0, kept = 0;
     for (int i = 0; i < count; i++)
@@ -308,7 +308,7 @@ static csrec_status make_track(csrec_history *h, csrec_record *const *records, i
     int64_t most = 1;
     track *to = &h->tracks[h->n_tracks];
     for (int i = 0; i < count; i++) {
-        if (records[i]->n == 0) return CSREC_OK; /* a channel that never began */
+        if (records[i]->n == 0) return CSREC_OK; /* a channel that was not started */
         most += records[i]->n;
     }
     int64_t *list = malloc((size_t)most * sizeof *list), *at = calloc((size_t)count, sizeof *at);
@@ -349,5 +349,5 @@ csrec_status csrec_history_end(csrec_history *h, const double *signal,
         csrec_record_add(last, iterations, report->residual * report->residual, 1.0, NAN);
     csrec_status status = h->short_of_memory ? CSREC_MEMORY : make_tracks(h);
     h->measurement = NULL;
-    return status ? csrec_fail(error, status, "no memory for the history; leave it out") : status;
+    return status ? csrec_fail(error, status, "out of memory for the history; omit it") : status;
 }

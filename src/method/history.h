@@ -1,5 +1,5 @@
-/* history.h - taking down how a recovery comes about. Everything accepts NULL and then does
- * nothing: without a history no work is done for one. */
+/* history.h - records the steps of a recovery. Every function accepts NULL and then does nothing,
+ * so without a history there is no work for one. */
 #ifndef CSREC_METHOD_HISTORY_H
 #define CSREC_METHOD_HISTORY_H
 
@@ -10,8 +10,8 @@
 /* The steps of one channel (or of all at once) in one track. One thread at a time adds. */
 typedef struct csrec_record csrec_record;
 
-/* Forgets what is there, for a recovery of this measurement, whose values are in `unit` of the
- * truth's. */
+/* Clears the history for a recovery of this measurement, whose values have `unit` in units of the
+ * truth. */
 void csrec_history_begin(csrec_history *history, const csrec_measurement *measurement, double unit);
 
 /* Records from now on are of values in another unit of the measurement's; 1: in its own. */
@@ -22,7 +22,7 @@ void csrec_history_unit(csrec_history *history, double unit);
 csrec_record *csrec_history_record(csrec_history *history, int track, const char *name,
                                    const char *unit, int64_t channel);
 
-/* Whether this iteration is one of those to take down. */
+/* Whether to record this iteration. */
 bool csrec_record_wants(const csrec_record *record, int64_t iteration);
 
 /* energy = ||r||^2 and whole = ||y||^2 of the record's channels; error: the sum of squared
@@ -30,10 +30,10 @@ bool csrec_record_wants(const csrec_record *record, int64_t iteration);
 void csrec_record_add(csrec_record *record, int64_t iteration, double energy, double whole,
                       double error);
 
-/* An error that could not be found, memory being short: csrec_history_end reports it. */
+/* Notes that memory was short for an error; csrec_history_end reports it. */
 void csrec_record_fail(const csrec_record *record);
 
-/* The same for a whole signal [entries * channels], the residual taken at the samples. */
+/* The same for a whole signal [entries * channels]; the residual is that at the samples. */
 void csrec_record_signal(csrec_record *record, int64_t iteration, const double *signal);
 
 /* Sum of squared differences of a whole signal to the truth; not a number without one. */
@@ -55,13 +55,13 @@ double csrec_record_whole(const csrec_record *record, double whole);
 /* Counts atoms by level. Not thread-safe. */
 void csrec_history_atoms(csrec_history *history, int levels, const csrec_atoms *atoms);
 
-/* Puts channels together and adds the delivered signal, NULL if there is none, as the last track.
+/* Combines channels and adds the recovered signal (NULL if there is none) as the last track.
  * CSREC_MEMORY. */
 csrec_status csrec_history_end(csrec_history *history, const double *signal,
                                const csrec_recover_report *report, csrec_error *error);
 
-/* Steps of csrec_watch that take down into `context`: a csrec_record, of an operator with
- * synthesize; a csrec_grid_record, of a pursuit on the Haar matrix of a grid. */
+/* Observers (csrec_watch) that record to `context`: a csrec_record, for an operator with
+ * synthesize; a csrec_grid_record, for a pursuit on the Haar matrix of a grid. */
 typedef struct csrec_grid_record {
     csrec_record *record;
     const csrec_grid *grid;

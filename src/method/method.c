@@ -8,7 +8,7 @@
 #include "operator/operator.h"
 #include "solver/solver.h"
 
-/* The first that suits and is chosen is taken: what asks for more comes first. */
+/* The first row that is chosen and suits is used; more specific ones come first. */
 static const csrec_method_type *const types[] = {
     &csrec_method_frames,   &csrec_method_sparse, &csrec_method_gaussian, &csrec_method_mixture,
     &csrec_method_adaptive, &csrec_method_grids,  &csrec_method_pca,      &csrec_method_conv};
@@ -95,7 +95,7 @@ static const csrec_method_type *find_chosen(const csrec_measurement *measurement
     return NULL;
 }
 
-/* NULL without a fault: none is asked for. */
+/* NULL without an error: no method is requested. */
 static csrec_status find(const csrec_measurement *measurement, const csrec_recover_options *options,
                          bool atoms, const csrec_method_type **method, csrec_error *error) {
     *method = NULL;
@@ -122,7 +122,7 @@ static csrec_status find(const csrec_measurement *measurement, const csrec_recov
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ what is given */
+/* ------------------------------------------------------------------ given options */
 
 static unsigned given(const csrec_recover_options *o, const csrec_method_type *method, bool model,
                       bool atoms) {
@@ -159,7 +159,7 @@ static const char *first_word(unsigned bits) {
     return words[i];
 }
 
-/* Names of the methods that take all these options. */
+/* Names of the methods that have all these options. */
 static void list_takers(unsigned bits, size_t room, char *text) {
     *text = '\0';
     for (int i = 0; i < TYPES; i++)
@@ -177,17 +177,17 @@ static csrec_status check_taken(const csrec_method_type *method, unsigned bits,
         list_takers(CSREC_TAKES(COEFFICIENTS), sizeof takers, takers);
         return csrec_fail(
             error, CSREC_UNSUPPORTED,
-            "method %s recovers whole signals, not coefficients; leave them out or choose "
-            "method %s",
+            "method %s recovers whole signals, not coefficients; omit them or choose method %s",
             method->shown.name, takers);
     }
     list_takers(wrong & (~wrong + 1u), sizeof takers, takers);
     return csrec_fail(error, CSREC_ARGUMENT,
-                      "method %s has no option %s (%s have); leave it out or choose another method",
+                      "method %s has no option %s (%s have it); omit it or choose another method",
                       method->shown.name, first_word(wrong), takers);
 }
 
-/* A model whose kind is not known yet: some method with models must take all that is given. */
+/* If the kind of the model is not known yet, some method with models must take all given options.
+ */
 static csrec_status check_some_model(unsigned bits, csrec_error *error) {
     const csrec_method_type *last = NULL;
     for (int i = 0; i < TYPES; i++) {
@@ -210,10 +210,10 @@ static csrec_status check_names(const csrec_method_type *method, const csrec_rec
                           o->basis);
     if (o->solve.reference && solver && !csrec_solver_find(solver)->reference)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "solver %s has no --reference-pursuit; leave one of them out", solver);
+                          "solver %s has no --reference-pursuit; omit one of them", solver);
     if (!method->works_with || method->works_with(solver, o->basis)) return CSREC_OK;
     return csrec_fail(
-        error, CSREC_ARGUMENT, "method %s does not work with %s%s%s%s%s; leave one of them out",
+        error, CSREC_ARGUMENT, "method %s does not work with %s%s%s%s%s; omit one of them",
         method->shown.name, solver ? "--solver " : "", solver ? solver : "",
         solver && basis ? " and " : "", basis ? "--basis " : "", basis ? basis->name : "");
 }
@@ -230,7 +230,7 @@ static csrec_status check_model(const csrec_method_type *method,
     const char *kind = options->model ? csrec_model_kind(options->model) : NULL;
     if (kind && !same(kind, method->shown.model))
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "method %s takes no model of kind %s; leave one of both out",
+                          "method %s takes no model of kind %s; omit one of them",
                           method->shown.name, kind);
     return CSREC_OK;
 }
@@ -267,7 +267,8 @@ csrec_status csrec_method_check_settings(const csrec_method_type *method,
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ recoveries within one */
+/* ------------------------------------------------------------------ recoveries inside a recovery
+ */
 
 csrec_recover_options csrec_options_within(const csrec_recover_options *from) {
     csrec_recover_options options;

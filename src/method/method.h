@@ -1,5 +1,5 @@
-/* method.h - what a method of recovery offers. A new one is a folder that ends in a row, and a line
- * in method.c; nothing outside of its folder names it. */
+/* method.h - the interface of a method of recovery. A new one is a folder with a row, and a line in
+ * method.c; nothing outside its folder names it. */
 #ifndef CSREC_METHOD_METHOD_H
 #define CSREC_METHOD_METHOD_H
 
@@ -8,14 +8,15 @@
 
 struct csrec_whole; /* of tones.h */
 
-/* One recovery. The measurement may be a tile of what `whole` tells; options are resolved. */
+/* One recovery. The measurement may be a tile of the signal that `whole` describes; options are
+ * resolved. */
 typedef struct csrec_recovery {
     const csrec_measurement *measurement;
     const struct csrec_whole *whole;
     const csrec_recover_options *options;
-    const csrec_backend *backend; /* where the method has an engine for it */
+    const csrec_backend *backend; /* the backend whose engine runs */
     double unit;                  /* of y, in the units that models without a scale have */
-    double *signal;               /* [entries * channels], or NULL where atoms are wanted alone */
+    double *signal;               /* [entries * channels], or NULL if only atoms are requested */
     csrec_atoms *atoms;           /* [channels], or NULL */
     csrec_recover_report *report; /* zeroed */
 } csrec_recovery;
@@ -23,24 +24,23 @@ typedef struct csrec_recovery {
 typedef struct csrec_method_type {
     csrec_method shown;
     const csrec_param *params; /* its own, whole numbers, ends with a row without a name; or NULL */
-    /* Whether these options ask for it where they name no method, model or solver of one; NULL:
-     * never. */
+    /* Whether these options choose the method if they name no method, model or method's solver;
+     * NULL: never. */
     bool (*chosen)(const csrec_recover_options *options);
-    /* Whether it works with the solver and the basis that are given, each may be NULL; NULL: with
-     * all. */
+    /* Whether it works with the given solver and basis, which may be NULL; NULL: with all. */
     bool (*works_with)(const char *solver, const char *basis);
-    /* Which measurements it takes, and the same in words; NULL: all. */
+    /* Which measurements it can recover, and the same in words; NULL: all. */
     bool (*suits)(const csrec_measurement *measurement);
     const char *wants;
-    /* Sets what the options leave open; NULL: nothing is. atoms: coefficients are wanted. */
+    /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
     void (*complete)(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options);
     bool (*by_channels)(const csrec_recover_options *options); /* NULL: no */
     csrec_need (*need)(const csrec_task *task);
-    /* Whether a part of the signal can be recovered by itself; NULL: never. */
+    /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);
-    /* Whether a CUDA device has an engine for it, and is sooner done, its first use counted; NULL:
-     * never. */
+    /* Whether a CUDA device has an engine for it, and whether it is faster, including its first
+     * use; NULL: never. */
     bool (*on_device)(const csrec_task *task);
     bool (*pays)(const csrec_task *task);
     csrec_status (*run)(const csrec_recovery *recovery, csrec_error *error);
@@ -59,8 +59,8 @@ const csrec_method_type *csrec_method_at(int i);
 /* The method that resolved options name. */
 const csrec_method_type *csrec_method_of(const csrec_recover_options *options);
 
-/* Resolves the method and checks that it takes all that is given. measurement NULL: not known, and
- * *method may be NULL then. model: there is one, even if options->model is NULL. */
+/* Resolves the method and checks that it takes all that is given. measurement NULL: unknown; then
+ * *method may be NULL. model: there is one, even if options->model is NULL. */
 csrec_status csrec_method_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, bool model, bool atoms,
                                   const csrec_method_type **method, csrec_error *error);
@@ -74,11 +74,11 @@ const csrec_param *csrec_method_param_of(const csrec_recover_options *options, i
 csrec_status csrec_method_check_settings(const csrec_method_type *method,
                                          const csrec_recover_options *options, csrec_error *error);
 
-/* Options for a recovery within one: the defaults but for seed, threads and progress, which are
- * those of `from`. */
+/* Options for a recovery inside a recovery: the defaults, with seed, threads and progress of
+ * `from`. */
 csrec_recover_options csrec_options_within(const csrec_recover_options *from);
 
-/* Resolves options of a recovery within one, whose method is given, and runs it. */
+/* Resolves the options of a recovery inside a recovery, with a given method, and runs it. */
 csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_options *options,
                                   csrec_error *error);
 

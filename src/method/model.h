@@ -1,11 +1,11 @@
-/* model.h - what recoveries with a learned model have in common. */
+/* model.h - shared by recoveries with a learned model. */
 #ifndef CSREC_METHOD_MODEL_H
 #define CSREC_METHOD_MODEL_H
 
 #include "base/error.h"
 
-/* value of the model = gain * value of the measurement + offset. Both name black and white, or they
- * count alike, the measurement in `unit` of what the model counts in. */
+/* value of the model = gain * value of the measurement + offset, from black and white of both;
+ * otherwise the measurement's values have `unit` in units of the model. */
 typedef struct csrec_model_units {
     double gain, offset;
 } csrec_model_units;

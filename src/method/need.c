@@ -1,4 +1,4 @@
-/* need.c - what memory and time depend on. */
+/* need.c - the task from which memory and time are estimated. */
 #include "method/need.h"
 
 #include "base/threads.h"

@@ -1,5 +1,5 @@
-/* need.h - memory and time that a recovery will take. Each method counts its own allocations
- * beside them; the rates of work are measured by bench/estimate.py. */
+/* need.h - estimates of memory and time. Each method counts its own allocations beside them;
+ * bench/estimate.py measures the rates of work. */
 #ifndef CSREC_METHOD_NEED_H
 #define CSREC_METHOD_NEED_H
 
@@ -8,7 +8,7 @@
 /* The tolerance of a pursuit on one grid, and of sparse solvers. */
 #define CSREC_EPSILON_DEFAULT 1e-3
 
-/* What memory and time depend on. */
+/* The task from which memory and time are estimated. */
 typedef struct csrec_task {
     csrec_shape shape;
     int64_t entries, n, channels;

@@ -1,4 +1,4 @@
-/* normal.c - measurements in another unit of y. */
+/* normal.c - converts measurements to another unit of y. */
 #include "method/normal.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* normal.h - a measurement and options in another unit of y, and results brought back from it. */
+/* normal.h - converts a measurement and options to another unit of y, and results back. */
 #ifndef CSREC_METHOD_NORMAL_H
 #define CSREC_METHOD_NORMAL_H
 
 #include "solver/units.h"
 
-/* value = unit * value in it. Whatever points elsewhere points to what was given. */
+/* value = unit * converted value. Other pointers are those of the original. */
 typedef struct csrec_normal {
     csrec_measurement m;
     csrec_recover_options options;

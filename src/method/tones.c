@@ -49,7 +49,7 @@ double csrec_tones_half(const csrec_measurement *m, double half) {
     return isfinite(given) && given >= half / 8 ? given : half;
 }
 
-/* Halves first: differences of large values must not overflow. */
+/* Halves first, so that differences of large values do not overflow. */
 double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, double *middle) {
     double half = 0.0, farthest = 0.0;
     for (int64_t c = 0; c < m->channels; c++) {
@@ -59,8 +59,7 @@ double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, do
         if (middle) middle[c] = own;
     }
     double unit = csrec_tones_half(m, half) / 127.5;
-    /* Equal samples may lie any number of tones from black; the number must be finite in a float,
-     * which tells no tones apart there. */
+    /* Equal samples may be any number of tones from black; the number must be finite in a float. */
     unit = fmax(unit, farthest * 0x1p-60);
     return unit > 0.0 ? unit : 1.0;
 }

@@ -1,5 +1,5 @@
-/* tones.h - what lies between black and white: methods whose constants are for values of 0 to 255
- * work in such tones, so that they do the same in any units. */
+/* tones.h - the range from black to white: methods with constants for values of 0 to 255 use such
+ * tones, so that results do not depend on the units. */
 #ifndef CSREC_METHOD_TONES_H
 #define CSREC_METHOD_TONES_H
 
@@ -7,8 +7,8 @@
 
 struct csrec_gaussian_axes; /* of gaussian_colour.h */
 
-/* What a recovery has to know of a whole signal, of which its measurement may be a part: with it
- * parts are recovered as the whole is. Values in the units of the measurement. */
+/* Properties of the whole signal, of which the measurement may be a part, so that parts are
+ * recovered like the whole. Values have the units of the measurement. */
 typedef struct csrec_whole {
     double *least, *most;                   /* [channels] of the samples */
     int64_t n, entries;                     /* samples, and places for them */
@@ -32,7 +32,7 @@ double csrec_tones_half(const csrec_measurement *measurement, double half);
 double csrec_tones_unit(const csrec_measurement *measurement, const csrec_whole *whole,
                         double *middle);
 
-/* More noise than that leaves nothing of a sample; its square is finite in a float. */
+/* Upper limit of the noise: with more, samples do not matter. Its square is finite in a float. */
 #define CSREC_TONES_NOISE 1e15
 
 /* The noise in tones of `unit`, 0: none; at most CSREC_TONES_NOISE. */

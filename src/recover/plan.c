@@ -1,4 +1,4 @@
-/* plan.c - options become a plan, and the plan the largest tiles that fit into memory. */
+/* plan.c - resolves options to a plan, with the largest tiles that fit into memory. */
 #include "recover/plan.h"
 
 #include <math.h>
@@ -11,10 +11,10 @@
 
 /* ------------------------------------------------------------------ memory and time */
 
-/* Tiles are the same for any number of threads: they leave room for so many. */
+/* Tiles are the same for any number of threads: they leave memory for this many. */
 enum { TILE_THREADS = 8 };
 
-/* Below this nothing is asked of the system. */
+/* Below this the system's free memory is not checked. */
 static const double SMALL = 16 * 1048576.0;
 
 static csrec_need need_of(const csrec_task *task, int threads) {
@@ -28,7 +28,7 @@ static double tile_bytes(const csrec_task *tile, int threads) {
     return need_of(tile, threads).bytes + 8.0 * (double)(tile->n * (tile->channels + 1));
 }
 
-/* Most threads whose memory fits beside `taken` bytes; at least one. */
+/* The largest number of threads whose memory fits beside `taken` bytes; at least one. */
 static int threads_within(const csrec_task *task, double taken, double memory) {
     int threads = task->threads;
     while (threads > 1 && taken + need_of(task, threads).bytes > memory)
@@ -73,13 +73,13 @@ static csrec_status plan_tiles(const csrec_measurement *measurement, const csrec
     return CSREC_OK;
 }
 
-/* Whether the method can work on parts, and the smallest of them would be smaller than all. */
+/* Whether the method can work on parts, and a smallest part is smaller than the whole. */
 static bool has_parts(const csrec_task *task) {
     const csrec_method_type *method = csrec_method_of(task->options);
     return task->shape.dims <= CSREC_TILE_AXES && method->parts && method->parts(task);
 }
 
-/* Threads and tiles by the memory that may be taken. */
+/* Chooses threads and tiles for the available memory. */
 static csrec_status fit(const csrec_measurement *measurement, const csrec_task *task,
                         csrec_layout *plan, csrec_error *error) {
     csrec_estimate *e = &plan->plan.estimate;
@@ -109,15 +109,15 @@ static csrec_status fit_cpu(const csrec_measurement *measurement, const csrec_ta
     return status;
 }
 
-/* Fewer threads were tried before; tiles too, where the method has parts. */
+/* Fewer threads have been tried, and tiles, if the method has parts. */
 static const char *remedy(const csrec_layout *plan) {
     bool more = plan->plan.estimate.memory < plan->available;
     if (!plan->parts && plan->plan.estimate.tile.dims <= CSREC_TILE_AXES)
-        return more ? "give it more memory, or take a preset that works in tiles: fast, balanced, "
+        return more ? "give it more memory, or use a preset that works in tiles: fast, balanced, "
                       "best"
-                    : "take a preset that works in tiles: fast, balanced, best";
-    return more ? "give it more memory, take a cheaper preset, or recover parts of the signal"
-                : "take a cheaper preset, or recover parts of the signal";
+                    : "use a preset that works in tiles: fast, balanced, best";
+    return more ? "give it more memory, use a cheaper preset, or recover parts of the signal"
+                : "use a cheaper preset, or recover parts of the signal";
 }
 
 csrec_status csrec_layout_check(const csrec_layout *plan, csrec_error *error) {
@@ -125,7 +125,7 @@ csrec_status csrec_layout_check(const csrec_layout *plan, csrec_error *error) {
     uint64_t memory = e->memory < plan->available ? e->memory : plan->available;
     if (!e->method || e->bytes <= memory) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
-                      "recovery needs %.1f MiB where %.1f MiB of memory may be used; %s",
+                      "recovery needs %.1f MiB but may use %.1f MiB of memory; %s",
                       (double)e->bytes / 1048576, (double)memory / 1048576, remedy(plan));
 }
 
@@ -137,7 +137,7 @@ static csrec_status check(const csrec_recover_options *options, csrec_error *err
                           (long long)options->shifts);
     if (options->solve.history)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "solve.history is of a single csrec_solve; use history of the options");
+                          "solve.history is for csrec_solve only; use options.history");
     return CSREC_OK;
 }
 
@@ -182,7 +182,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ where it runs */
+/* ------------------------------------------------------------------ device */
 
 bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout *plan) {
     csrec_task task = csrec_task_of(measurement, &plan->plan.options);

@@ -1,11 +1,11 @@
-/* preset.c - the table of presets: methods with settings, by how much work a picture is worth. */
+/* preset.c - the table of presets: methods with settings, from fast to best. */
 #include <string.h>
 
 #include "recover/recover.h"
 
 static const csrec_setting one_block[] = {{"block", 8}};
 
-/* Of rows with one name the first counts whose method suits the measurement. */
+/* Of several rows with one name, the first whose method suits the measurement is used. */
 static const struct preset {
     const char *name;
     const csrec_method_type *method;

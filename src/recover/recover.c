@@ -29,7 +29,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
                : layout->method->run(recovery, error);
 }
 
-/* What csrec_recover was given, and its plan. */
+/* The arguments of csrec_recover, and its plan. */
 typedef struct recover_job {
     const csrec_measurement *measurement;
     double *signal;

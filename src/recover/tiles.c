@@ -1,7 +1,6 @@
-/* tiles.c - recovery tile by tile. Every entry is the weighted mean of the tiles that reach it,
- * with weights that are linear along the axes and sum to 1. Tiles come one after the other and each
- * is laid over the mean of those before, so that no sum of weights is kept, and equal values stay
- * the same to the bit. */
+/* tiles.c - recovery tile by tile. Every entry is the weighted mean of the tiles that cover it,
+ * with weights that are linear along the axes and sum to 1. Each tile is blended with the mean of
+ * those before, so no sum of weights is stored, and equal values keep their bits. */
 #include "recover/tiles.h"
 
 #include <math.h>
@@ -33,7 +32,7 @@ static int64_t extent_of(const csrec_tile *tile, int axis) {
     return tile->box[axis][1] - tile->box[axis][0];
 }
 
-/* Where entry `at` of the signal lies in the tile's box; -1: beside it. */
+/* Index of entry `at` of the signal in the tile's box; -1: outside. */
 static int64_t place(const csrec_tiling *t, const csrec_tile *tile, int64_t at) {
     int64_t to = 0, scale = 1;
     for (int a = CSREC_TILE_AXES - 1; a >= 0; at /= t->extent[a], a--) {
@@ -69,7 +68,8 @@ static csrec_status cut(const job *j, const csrec_tile *tile, csrec_measurement 
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ what is not recovered */
+/* ------------------------------------------------------------------ tiles that are not recovered
+ */
 
 static void fill(const job *j, int64_t entries, double *out) {
     for (int64_t i = 0; i < entries * j->m->channels; i++) out[i] = j->mean[i % j->m->channels];
@@ -166,7 +166,7 @@ static csrec_status lay(const job *j, const csrec_tile *tile, const double *from
 
 /* ------------------------------------------------------------------ all of them */
 
-/* Tiles count; within one the method says how far it is by calling. */
+/* Progress counts tiles; the method's own reports only check for a stop. */
 static bool pass_progress(const csrec_progress *progress, void *context) {
     job *j = context;
     csrec_progress seen = {"tiles", j->done, j->tiling->tiles, progress->residual};

@@ -1,6 +1,6 @@
-/* tiles.h - recovery part by part, where the whole does not fit into memory. Tiles overlap: each is
- * recovered with `pad` entries around it, and neighbours pass into each other over the middle half
- * of what they share. */
+/* tiles.h - recovery in overlapping tiles, if the whole does not fit into memory: each tile is
+ * recovered with `pad` entries around it, and neighbours are blended over the middle half of their
+ * overlap. */
 #ifndef CSREC_RECOVER_TILES_H
 #define CSREC_RECOVER_TILES_H
 
@@ -35,8 +35,8 @@ csrec_shape csrec_tiling_largest(const csrec_tiling *tiling);
 csrec_status csrec_tiling_task(const csrec_tiling *tiling, const csrec_measurement *measurement,
                                const csrec_task *whole, csrec_task *task);
 
-/* Tile by tile by the method. Where a tile has no sample it becomes the samples' mean. Stopped, the
- * tiles that are left become a smooth guess. */
+/* Recovers tile by tile. A tile without samples becomes the mean of the samples. If stopped, the
+ * remaining tiles become a smooth guess. */
 csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,
                                  const csrec_tiling *tiling, csrec_error *error);
 

@@ -1,10 +1,10 @@
-/* tiling.c - how a signal is cut into overlapping tiles. */
+/* tiling.c - cuts a signal into overlapping tiles. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "recover/tiles.h"
 
-/* Entries around a tile: the reach of the methods' windows, or of a few samples where they are far
+/* Entries around a tile: the extent of the methods' windows, or of a few samples if they are far
  * apart. */
 enum { PAD = 64, PAD_3D = 16, GAPS = 8, GAPS_3D = 4, LEAST = 4 };
 
