@@ -341,7 +341,7 @@ static void complete(const csrec_measurement *measurement, bool atoms,
 
 const csrec_method_type csrec_method_adaptive = {
     .shown = {.name = "adaptive",
-              .brief = "pursuits in closed form on Haar grids that follow the picture, averaged",
+              .brief = "the mean of closed-form pursuits on Haar grids that follow the picture",
               .source = "docs/pictures.md",
               .takes = CSREC_TAKES(BASIS)},
     .chosen = is_chosen,

@@ -1,5 +1,5 @@
-/* conv.c - recovery of a picture with learned filters: a smooth layer, and on it what is sparse in
- * the convolutional dictionary (docs/conv.md). */
+/* conv.c - recovery of a picture with learned filters: a smooth layer plus a sparse sum of filters
+ * (docs/conv.md). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 enum { ITERATIONS = 100 };
 
-/* base [entries * channels]; y [n * channels] becomes what is left of the samples. */
+/* Computes base [entries * channels]; y [n * channels] becomes the samples minus the base. */
 static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_team *team, double *y,
                               double *base) {
     int64_t entries = m->shape.dim[0] * m->shape.dim[1];
@@ -31,8 +31,9 @@ static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_te
     return status;
 }
 
-/* Filters of the model as long as their amplitudes, to be freed: what is expected to be large is
- * charged less. Their products take the threads that the channels leave. */
+/* Filters of the model, scaled by their amplitudes, so that coefficients that are expected to be
+ * large have a smaller penalty; the caller frees them. Their products use the threads that the
+ * channels leave. */
 static csrec_status make_spec(const csrec_recovery *r, csrec_operator_spec *spec, double **filters,
                               csrec_error *error) {
     const csrec_measurement *m = r->measurement;
@@ -52,7 +53,7 @@ static csrec_status make_spec(const csrec_recovery *r, csrec_operator_spec *spec
     return CSREC_OK;
 }
 
-/* The solver sees the samples less the base. */
+/* The solver gets the samples minus the base. */
 static csrec_status solve(const csrec_recovery *r, csrec_team *team, double *y,
                           csrec_error *error) {
     csrec_measurement rest = *r->measurement;
@@ -137,7 +138,7 @@ static void complete(const csrec_measurement *measurement, bool atoms,
         solve->stop.epsilon = ends ? 0.0 : CSREC_EPSILON_DEFAULT;
 }
 
-/* The smooth layer, and what is sparse on it. */
+/* The smooth layer and the sparse part. */
 static csrec_need need_of(const csrec_task *task) {
     const csrec_array *filters = csrec_model_array(task->options->model, "filters");
     csrec_operator_spec spec = csrec_sparse_spec(task->options, &task->shape, task->n, NULL);
@@ -151,7 +152,7 @@ static csrec_need need_of(const csrec_task *task) {
 
 const csrec_method_type csrec_method_conv = {
     .shown = {.name = "conv",
-              .brief = "a smooth layer, and on it what is sparse in a model's filters",
+              .brief = "learned filters: a smooth layer plus a sparse sum of a model's filters",
               .source = "docs/conv.md",
               .model = "conv",
               .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) |

@@ -10,7 +10,8 @@
 #include "operator/mask.h"
 #include "solver/threshold.h"
 
-/* Blocks average well: each size fails elsewhere. Returns their number. */
+/* The mean over block sizes is better than each: they fail in different places. Returns their
+ * number. */
 static int make_specs(const csrec_recover_options *options, const csrec_shape *shape, int64_t n,
                       const int64_t *index, csrec_operator_spec specs[CSREC_SPARSE_FRAMES]) {
     static const int blocks[CSREC_SPARSE_FRAMES] = {8, 16, 32};
@@ -30,7 +31,7 @@ static int make_specs(const csrec_recover_options *options, const csrec_shape *s
 
 /* ------------------------------------------------------------------ on a device */
 
-/* Whether all is done there: else the operators compute their products there. */
+/* Whether the device runs the whole iteration; otherwise it computes the operators' products. */
 static bool has_engine(const csrec_recovery *r) {
     const csrec_solve_options *solve = &r->options->solve;
     return r->backend->threshold && r->measurement->shape.dims == 2 && solve->stop.epsilon == 0.0 &&
@@ -45,7 +46,7 @@ static void note_channel(csrec_sparse_job *j, int64_t channel, const csrec_thres
         report->iterations = work->rounds;
         report->residual = whole > 0.0 ? sqrt(energy[f] / whole) : 0.0;
         report->outcome = energy[f] > 0.0 ? CSREC_DONE : CSREC_CONVERGED;
-        if (work->rounds == 0) { /* stopped: nothing is thresholded */
+        if (work->rounds == 0) { /* stopped before the first threshold */
             report->residual = whole > 0.0 ? 1.0 : 0.0;
             report->outcome = CSREC_INTERRUPTED;
         }
@@ -53,8 +54,8 @@ static void note_channel(csrec_sparse_job *j, int64_t channel, const csrec_thres
     j->done += j->frames;
 }
 
-/* All frames of a channel at once: their mean becomes the result of the first; stopped, the guess
- * does. */
+/* Runs all frames of a channel at once: the result of the first is their mean, or the guess if
+ * stopped. */
 static csrec_status run_channel(csrec_sparse_job *j, const csrec_backend *backend, int64_t channel,
                                 const double *y, csrec_shrink_step **rounds, csrec_error *error) {
     const csrec_operator *A = j->A[0];
@@ -134,7 +135,7 @@ static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims <= 3;
 }
 
-/* The schedule ends by itself. */
+/* The schedule has its own end. */
 static void complete(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options) {
     (void)measurement;
@@ -154,7 +155,7 @@ static csrec_need need_of(const csrec_task *task) {
     return csrec_sparse_need(task, frames, specs);
 }
 
-/* Blocks are local; what is started from is whole. */
+/* Blocks are local; the start is whole. */
 static bool has_parts(const csrec_task *task) {
     return !task->options->solve.start;
 }
@@ -168,7 +169,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 
 const csrec_method_type csrec_method_frames = {
     .shown = {.name = "frames",
-              .brief = "a falling threshold on cosine blocks of three sizes, and their mean",
+              .brief = "thresholded block cosines: the mean of three block sizes",
               .source = "Guleryuz 2006, algorithm of section III; docs/bases.md",
               .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(MEAN) |
                        CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(SIGMA) |

@@ -1,5 +1,5 @@
-/* colour.c - principal colours: all channels are sampled at the same pixels, so that a
- * turn of the samples is a turn of the picture. */
+/* colour.c - principal colours: all channels are sampled at the same pixels, so rotating the
+ * samples' channels rotates those of the picture. */
 #include "method/gaussian/colour.h"
 
 #include "learn/eigen.h"
@@ -10,7 +10,7 @@ static int64_t entries_of(const csrec_gaussian_picture *p) {
     return (int64_t)p->depth * p->height * p->width;
 }
 
-/* Values of entry i; false: it is no sample. */
+/* Values of entry i; false: not a sample. */
 typedef bool (*reader)(const void *from, int64_t i, double *values);
 
 typedef struct samples {

@@ -5,12 +5,12 @@
 #include "method/gaussian/gaussian.h"
 
 typedef struct csrec_gaussian_axes {
-    int channels;                                              /* 0: as they are */
+    int channels;                                              /* 0: unchanged */
     double axis[CSREC_GAUSSIAN_POOLED][CSREC_GAUSSIAN_POOLED]; /* orthonormal rows */
 } csrec_gaussian_axes;
 
-/* Of the samples y of a picture of at most CSREC_GAUSSIAN_POOLED channels; as they are if it has
- * no principal axes in numbers. */
+/* From the samples y of a picture of at most CSREC_GAUSSIAN_POOLED channels; unchanged if there are
+ * no finite principal axes. */
 void csrec_gaussian_axes_find(const csrec_gaussian_picture *picture, csrec_gaussian_axes *axes);
 
 /* Of a measurement, whose values in `unit` are of ordinary size: those of its picture, but for
@@ -18,10 +18,10 @@ void csrec_gaussian_axes_find(const csrec_gaussian_picture *picture, csrec_gauss
 void csrec_gaussian_axes_of(const csrec_measurement *measurement, double unit,
                             csrec_gaussian_axes *axes);
 
-/* y and u along the axes. Noise of equal variance in all channels stays so. */
+/* Rotates y and u to the axes. Noise with the same variance in all channels keeps it. */
 void csrec_gaussian_axes_turn(const csrec_gaussian_axes *axes, csrec_gaussian_picture *picture);
 
-/* What channel c was at an entry. */
+/* The value of original channel c at an entry. */
 double csrec_gaussian_axes_back(const csrec_gaussian_axes *axes, float *const *u, int64_t c,
                                 int64_t entry);
 

@@ -1,5 +1,4 @@
-/* gaussian.c - recovery of pictures and volumes by Gaussian groups: the start, the rounds, the
- * delivery. */
+/* gaussian.c - recovery of pictures and volumes by Gaussian groups: start, rounds, result. */
 #include "method/gaussian/gaussian.h"
 
 #include <math.h>
@@ -31,7 +30,7 @@ static const csrec_gaussian_round quick_cubes[] = {ROUND(4, 2, 48, 4, 1, false)}
 static const csrec_gaussian_round best_cubes[] = {
     ROUND(4, 2, 80, 8, 1, false), ROUND(4, 2, 80, 8, 1, true), ROUND(5, 3, 96, 8, 1, false)};
 
-/* Of pictures whose channels are pooled: as much data from fewer patches. */
+/* For pictures with pooled channels, which give as much data from fewer patches. */
 static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false),
                                                     ROUND(8, 6, 24, 24, 1, true)};
 static const csrec_gaussian_round best_pooled[] = {
@@ -40,7 +39,7 @@ static const csrec_gaussian_round best_pooled[] = {
 
 static const csrec_param params[] = {
     {"effort", 1, 0, 1,
-     "0: quick; 1: more rounds, in pictures with patches of 8 and 10 pixels, for the best result"},
+     "0: fast; 1: more rounds, for pictures with patches of 8 and 10 pixels: the best result"},
     {0}};
 
 static const csrec_setting small_blocks[] = {{"block", 8}};
@@ -55,8 +54,8 @@ enum {
     MARGIN_3D = 2
 };
 
-/* Below this share of samples patches are matched with a margin: fewer false matches, at the price
- * of true ones that end inside of the margin. */
+/* Below this share of samples, patches are matched with a margin: fewer false matches, but also
+ * fewer true ones that end inside the margin. */
 static const double SPARSE = 0.17;
 
 typedef struct job {
@@ -88,7 +87,7 @@ static bool suits(const csrec_measurement *measurement) {
            entries <= most && measurement->channels <= (most << 8) / entries;
 }
 
-/* A volume of which an axis is 1 long is a picture. */
+/* A volume with an axis of length 1 is a picture. */
 static csrec_shape shape_of(const csrec_measurement *m) {
     csrec_shape shape = m->shape;
     for (int a = 0; a < shape.dims && shape.dims > 2;) {
@@ -187,7 +186,7 @@ static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *erro
     return status;
 }
 
-/* A device may have no start for a picture whose rounds it can do: a small one. */
+/* For a small picture, a device may have the rounds but not the start. */
 static csrec_status start_somewhere(const job *j, csrec_recovery *start,
                                     csrec_recover_options *options, csrec_error *error) {
     csrec_status status = CSREC_UNSUPPORTED;
@@ -236,7 +235,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     return CSREC_OK;
 }
 
-/* Patches are alike if they are in all channels: in their mean, or in each. */
+/* Patches are compared on the mean of the channels, or on all channels. */
 static void set_guide(job *j) {
     int64_t channels = j->m->channels;
     for (int64_t c = 0; j->picture.guides > 0 && c < channels; c++)
@@ -260,8 +259,8 @@ static void deliver(const job *j, double *signal) {
                (size_t)m->channels * sizeof *signal);
 }
 
-/* Three channels are colours. Without noise they share one covariance; with it, which weak channels
- * lose more to, each principal colour has its own. Devices know neither. */
+/* Three channels are colours. Without noise they share one covariance; with noise, which affects
+ * weak channels most, each principal colour has its own. Devices have neither. */
 static void choose_colours(job *j) {
     enum { COLOURS = 3 };
     if (j->m->channels != COLOURS || is_volume(j) || j->backend->gaussian) return;
@@ -357,7 +356,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
 
 /* ------------------------------------------------------------------ the row */
 
-/* Devices know pictures. */
+/* Devices have an engine for pictures only. */
 static bool on_device(const csrec_task *task) {
     csrec_measurement m = {.shape = task->shape};
     return shape_of(&m).dims == 2;

@@ -18,7 +18,7 @@ typedef struct csrec_group_sums {
     float *weight, *value, *variance; /* [depth * height * width]: sums of w, w x, w v */
 } csrec_group_sums;
 
-/* What one thread works with; d pixels a patch, rows of `stride` floats. */
+/* Work arrays of one thread; d pixels a patch, rows of `stride` floats. */
 typedef struct csrec_group_work {
     int patch_height, patch_width, d, stride;
     int rows;                        /* of a patch: its depth times its height */
@@ -68,7 +68,7 @@ typedef struct csrec_group_simd {
                      csrec_group_sums *sums);
 } csrec_group_simd;
 
-/* What one thread finds matches with. */
+/* Work arrays of one thread for matching. */
 typedef struct csrec_group_finder {
     float *distance; /* as in the search */
     float *ranked;   /* [shifts or CSREC_GAUSSIAN_KEPT] */

@@ -1,5 +1,5 @@
-/* match.c - the nearest patches of a reference: from a search of its whole window, or from
- * candidates that a search has left. */
+/* match.c - the nearest patches of a reference: from a search of its whole window, or from the
+ * candidates of an earlier search. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * the channels, C between the pixels. All channels are known at the same pixels, so that S does not
  * enter into the posterior means but for the noise, and C has the data of all channels. */
 
-/* The group as its channel c has it. */
+/* The group's data of channel c. */
 static csrec_group_work channel_of(const csrec_group_work *w, int c) {
     csrec_group_work one = *w;
     one.X += (int64_t)c * CSREC_GROUP_MOST * w->stride;

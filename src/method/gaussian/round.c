@@ -1,6 +1,6 @@
 /* round.c - one round over all groups: tiles of reference patches, their matches, and the
- * sums of the estimates. Tiles write to sums of their own, added in their order: the result does
- * not depend on the number of threads. */
+ * sums of the estimates. Each tile has its own sums, which are added in order: the result does not
+ * depend on the number of threads. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ static int margin_of_slices(const round_state *s) {
     return s->p->depth > 1 ? s->round->margin : 0;
 }
 
-/* Beyond the picture its nearest pixels are repeated. */
+/* Outside the picture its nearest pixels are repeated. */
 static void frame_one(const csrec_gaussian_picture *p, const float *guide, int front, int m,
                       float *to) {
     for (int z = 0; z < p->depth + 2 * front; z++)
@@ -373,7 +373,7 @@ static void run_wave(round_state *s, int64_t first, int tiles) {
     for (int64_t row = 0; row < (int64_t)s->p->depth * s->p->height; row++) add_row(s, row, tiles);
 }
 
-/* Samples without noise are put back: nothing knows better. */
+/* Samples without noise are put back. */
 static void finish(round_state *s) {
     int64_t entries = entries_of(s->p);
     for (int c = 0; c < s->p->channels; c++)

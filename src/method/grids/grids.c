@@ -22,7 +22,7 @@
 
 enum { BATCH = 32, BLOCK = 1 << 14 };
 
-/* One grid with its operator and, a channel each, what the pursuit found. */
+/* One grid with its operator and the results of the pursuits, one for each channel. */
 typedef struct grid_run {
     csrec_grid grid;
     csrec_operator *A;
@@ -39,7 +39,7 @@ typedef struct job {
     double *signal; /* [values], or NULL */
     int64_t values;
     csrec_recover_report report;
-    const char *backend; /* where the operators are, for the reference pursuit there */
+    const char *backend; /* the operators' device, for the reference pursuit */
     int threads;
     csrec_team team;
     int64_t added; /* grids in the signal */
@@ -87,7 +87,7 @@ static csrec_status build_grid(const job *j, int64_t number, grid_run *run) {
     return status;
 }
 
-/* Every pursuit reports through here; a request to stop reaches them all. */
+/* Progress of every pursuit; a request to stop reaches all of them. */
 static bool pass_progress(const csrec_progress *progress, void *context) {
     job *j = context;
     const csrec_recover_options *options = j->options;
@@ -177,7 +177,7 @@ static void add_report(job *j, const grid_run *run) {
     }
 }
 
-/* The mean of the first `grids`, all added up. */
+/* The mean of the first `grids`, after all are added. */
 static csrec_status take_down(const job *j, int64_t grids) {
     if (!csrec_record_wants(j->mean, grids) && grids < j->options->shifts) return CSREC_OK;
     double *mean = j->mean ? malloc((size_t)j->values * sizeof *mean) : NULL;
@@ -195,15 +195,15 @@ static csrec_status first_failure(const grid_run *runs, int64_t count, csrec_err
     return CSREC_OK;
 }
 
-/* A pursuit that was hardly begun when the work was stopped would only spoil a mean. */
+/* A pursuit that had just started when the work was stopped would make the mean worse. */
 static bool is_complete(const grid_run *run, int64_t channels) {
     for (int64_t c = 0; c < channels; c++)
         if (run->reports[c].outcome == CSREC_INTERRUPTED) return false;
     return true;
 }
 
-/* Grids are not equally hard, so threads share many. One thread gains nothing from more than one
- * grid, and has the less to add after a request to stop. */
+/* Grids take different times, so threads share many. One thread takes one grid at a time, which
+ * leaves less to add after a stop. */
 static int64_t batch_of(int threads, int64_t shifts) {
     int64_t most = threads > 1 ? BATCH : 1;
     return shifts < most ? shifts : most;
@@ -314,7 +314,7 @@ static bool works_with(const char *solver, const char *basis) {
     return !basis || strcmp(basis, csrec_operator_haar.name) == 0;
 }
 
-/* What asks for pursuits on plain grids. */
+/* Options that choose pursuits on plain grids. */
 static bool is_chosen(const csrec_recover_options *o) {
     const csrec_stop *stop = &o->solve.stop;
     if (!works_with(NULL, o->basis)) return false;
@@ -324,7 +324,7 @@ static bool is_chosen(const csrec_recover_options *o) {
            stop->min_coefficient != 0.0 || stop->sigma != 0.0 || stop->stagnation != 0.0;
 }
 
-/* The mean over grids gains nothing from residuals that its spread hides (docs/pictures.md). */
+/* For a mean over grids, a residual below the spread of the grids gains nothing. */
 static void complete(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options) {
     enum { SHIFTS = 64 };
@@ -366,7 +366,7 @@ static bool pays(const csrec_task *task) {
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     if (r->atoms && r->options->shifts != 1)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "coefficients belong to one grid: they need --shifts 1");
+                          "coefficients belong to a single grid: give --shifts 1");
     const csrec_backend *backend = r->backend;
     csrec_status status = backend->recover_grids && !r->options->solve.reference
                               ? backend->recover_grids(r->measurement, r->options, r->signal,
@@ -378,8 +378,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 
 const csrec_method_type csrec_method_grids = {
     .shown = {.name = "grids",
-              .brief =
-                  "a pursuit on each of several dyadic Haar grids, averaged; one grid has atoms",
+              .brief = "the mean of pursuits on dyadic Haar grids; a single grid has atoms",
               .source = "Park 2015, method table 1; docs/pursuit.md",
               .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(SHIFTS) |
                        CSREC_TAKES(ORDER) | CSREC_TAKES(COLUMNS) | CSREC_TAKES(REFERENCE) |

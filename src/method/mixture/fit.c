@@ -1,5 +1,5 @@
-/* fit.c - rounds of a mixture over the patches of a picture. Patches are kept in the order of
- * their components and worked on in batches of a fixed size, whose sums are added in their order.
+/* fit.c - rounds of a mixture over the patches of a picture. Patches are sorted by their components
+ * and processed in batches of a fixed size, whose sums are added in order.
  */
 #include "method/mixture/fit.h"
 
@@ -133,9 +133,9 @@ void csrec_fit_cut(const csrec_fit_picture *p, int64_t i, float *to) {
                 *to++ = p->u[(at + (int64_t)y * p->width + x) * p->channels + channel + c];
 }
 
-/* ------------------------------------------------------------------ choice of components */
+/* ------------------------------------------------------------------ assignment to components */
 
-/* The estimate is smoother than what it stands for: components are widened to choose. */
+/* The estimate is smoother than the picture, so components are widened for the assignment. */
 static csrec_status widen(const fit *f, csrec_mixture *wide, csrec_error *error) {
     const csrec_mixture *m = f->mixture;
     size_t squares = (size_t)f->d * (size_t)f->d;
@@ -271,7 +271,7 @@ static void condition(fit *f) {
 
 /* ------------------------------------------------------------------ the next estimate */
 
-/* Adds patch rows that meet row y of the picture: `order` is undone by `place`. */
+/* Adds the patch rows that cover row y of the picture: `place` is the inverse of `order`. */
 static void add_row(const fit *f, const int64_t *place, int y, int plane, float *weight,
                     float *value) {
     const csrec_fit_picture *p = f->p;
@@ -339,8 +339,8 @@ static csrec_status average(fit *f, double *energy, csrec_error *error) {
 
 /* ------------------------------------------------------------------ the next mixture */
 
-/* C = covariance of the estimates + mean of the posterior covariances C_old - V^T V, drawn to C_old
- * as if it were d more patches. */
+/* C = covariance of the estimates + mean of the posterior covariances C_old - V^T V, where C_old
+ * counts as d further patches. */
 static csrec_status update(fit *f, int k) {
     csrec_mixture *m = f->mixture;
     int64_t n = f->first[k + 1] - f->first[k], d = f->d, squares = (int64_t)f->stride * f->stride;
@@ -377,7 +377,9 @@ static csrec_status adapt_mixture(fit *f, csrec_error *error) {
             worst = status;
         }
     }
-    return worst ? csrec_fail(error, worst, "solver gmm: the covariance of patches failed")
+    return worst ? csrec_fail(error, worst,
+                              "method mixture: the covariance of the patches is "
+                              "not positive definite")
                  : CSREC_OK;
 }
 

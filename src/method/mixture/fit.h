@@ -5,8 +5,8 @@
 #include "base/team.h"
 #include "learn/mixture.h"
 
-/* Told after each round, the first being 1, with u as it is then, and the squared distance of the
- * patches' mean to the samples, which may have been put back since. */
+/* Called after each round, from 1, with the current u and the squared distance of the patches' mean
+ * to the samples, before samples are put back. */
 typedef void (*csrec_fit_round)(int round, double energy, void *context);
 
 /* Planes of a picture: `channels` of them, which patches of `joint` channels (1 or all) are cut
@@ -18,14 +18,14 @@ typedef struct csrec_fit_picture {
     const float *y;            /* [height * width * channels] samples in place */
     float *u;                  /* the same shape: the estimate */
     float noise, tone;         /* variance of a sample's noise; unit */
-    bool keep;                 /* samples have no noise: they are put back */
+    bool keep;                 /* samples have no noise and are put back */
     int threads;
     csrec_team *team;
     csrec_fit_round round_done; /* may be NULL */
     void *context;
 } csrec_fit_picture;
 
-/* Bytes that csrec_fit_run takes beside the picture, for `count` patches of d entries. */
+/* Bytes that csrec_fit_run uses beside the picture, for `count` patches of d entries. */
 double csrec_fit_run_bytes(double count, double K, double d, int threads);
 
 /* Patches of the picture, and the estimate of patch i [patch_height][patch_width][joint]. */

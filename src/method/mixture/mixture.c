@@ -1,4 +1,4 @@
-/* mixture.c - recovery of pictures by a mixture of Gaussians: the start, the mixture, the delivery.
+/* mixture.c - recovery of pictures by a mixture of Gaussians: start, mixture, result.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef struct settings {
     bool adapt;
 } settings;
 
-/* Values that patches have = gain * those of the measurement + offset. */
+/* Values of patches = gain * values of the measurement + offset. */
 typedef struct job {
     const csrec_measurement *m;
     const csrec_whole *whole;
@@ -42,7 +42,7 @@ typedef struct job {
     bool stopped;
     csrec_team team;
     csrec_record *record;
-    double *signal; /* as delivered, where rounds are recorded */
+    double *signal; /* in units of the result, if rounds are recorded */
 } job;
 
 /* ------------------------------------------------------------------ settings */
@@ -50,12 +50,12 @@ typedef struct job {
 enum { COMPONENTS, ROUNDS, PATCH, STEP, ADAPT };
 
 static const csrec_param params[] = {
-    [COMPONENTS] = {"components", 40, 2, 400, "Gaussians of the mixture; a model has its own"},
-    [ROUNDS] = {"rounds", 4, 1, 100, "rounds of choosing, conditioning and fitting"},
-    [PATCH] = {"patch", 8, 2, 24, "edge of a patch; a model has its own"},
+    [COMPONENTS] = {"components", 40, 2, 400, "number of Gaussians; not with a model"},
+    [ROUNDS] = {"rounds", 4, 1, 100, "rounds of assigning, conditioning and fitting patches"},
+    [PATCH] = {"patch", 8, 2, 24, "edge of a patch; not with a model"},
     [STEP] = {"step", 2, 1, 24, "pixels between patches"},
     [ADAPT] = {"adapt", 1, 0, 1,
-               "1: fit the mixture to the samples (with a model 0, which keeps it)"},
+               "1: fit the mixture to the samples; 0: keep it (default with a model)"},
     {0}};
 
 static csrec_status check_settings(const csrec_recover_options *options, csrec_error *error) {
@@ -64,8 +64,7 @@ static csrec_status check_settings(const csrec_recover_options *options, csrec_e
     for (int i = 0; i < 2 && options->model && !status; i++) {
         const char *name = params[of_model[i]].name;
         if (isfinite(csrec_setting_value(&options->solve, name, INFINITY)))
-            return csrec_fail(error, CSREC_ARGUMENT, "%s is what the model says; leave it out",
-                              name);
+            return csrec_fail(error, CSREC_ARGUMENT, "the model determines %s; omit it", name);
     }
     return status;
 }
@@ -84,8 +83,8 @@ static csrec_status read_settings(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ the picture */
 
-/* The range of the samples becomes 255, where no model has units of its own. Halves first:
- * differences of large values must not overflow. */
+/* Without a model that has its own units, the range of the samples is scaled to 255. Halves first,
+ * so that differences of large values do not overflow. */
 static void set_units(job *j) {
     const csrec_measurement *m = j->m;
     double least = j->whole->least[0], most = j->whole->most[0];
@@ -137,8 +136,8 @@ static csrec_status check_model(job *j, csrec_error *error) {
     if (channels != 1 && channels != m->channels)
         return csrec_fail(
             error, CSREC_DATA,
-            "model: array 'channels': is %lld where the samples have %lld; learn with "
-            "--gray, or from pictures of as many channels",
+            "model: array 'channels': is %lld but the samples have %lld; learn with --gray, or "
+            "from pictures with that many channels",
             (long long)channels, (long long)m->channels);
     j->picture.patch_height = (int)shape.dim[0];
     j->picture.patch_width = (int)shape.dim[1];
@@ -194,7 +193,7 @@ static csrec_status set_up(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ running */
 
-/* A gain below 0 turns values round. */
+/* A gain below 0 reverses values. */
 static csrec_status scale_whole(const job *j, double tone, csrec_whole *to, csrec_error *error) {
     csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
     for (int64_t c = 0; c < j->m->channels && !status; c++) {
@@ -263,7 +262,7 @@ static csrec_status start_edges(job *j, csrec_error *error) {
                                  &j->mixture, error);
 }
 
-/* Without a model: the mixture of the estimate's patches, unless they are all the same. */
+/* Without a model: the mixture of the estimate's patches, unless they are all equal. */
 static csrec_status start_mixture(job *j, csrec_error *error) {
     csrec_data data = {csrec_fit_count(&j->picture), j->mixture.d, read_patches, j};
     csrec_learn_options o = {.components = j->mixture.K,

@@ -48,7 +48,7 @@ static csrec_status check(const csrec_measurement *m, const csrec_model *model,
         snprintf(needs + strlen(needs), sizeof needs - strlen(needs), "%lld x ",
                  (long long)m->shape.dim[d]);
     return csrec_fail(error, CSREC_DATA,
-                      "model: array 'shape': is for %s%lld channels and the samples are of %s%lld; "
+                      "model: array 'shape': is for %s%lld channels but the samples have %s%lld; "
                       "learn from aligned pictures of that size",
                       has, (long long)channels, needs, (long long)m->channels);
 }
@@ -116,8 +116,8 @@ static csrec_status diagonalise(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ the noise */
 
-/* -2 log likelihood of the samples where the noise has variance s2, and of s2 where the model's own
- * counts as TRUST samples: few samples cannot tell it. */
+/* -2 log likelihood of the samples for noise of variance s2; the model's own noise counts as TRUST
+ * further samples, because few samples do not determine it. */
 static double cost(const job *j, double s2, double own) {
     double sum = (double)j->samples * log(s2) + TRUST * (log(s2) + own / s2), fit = j->energy;
     for (int64_t a = 0; a < j->k; a++) {
@@ -159,7 +159,7 @@ static void solve(job *j) {
     for (int64_t a = 0; a < j->k; a++) j->z[a] *= j->root[a];
 }
 
-/* Stopped, without the components that are left: the first are the largest. */
+/* If stopped, the remaining components are left out: the first are the largest. */
 static void deliver(job *j, double *signal) {
     memcpy(signal, j->mean, (size_t)j->n * sizeof *signal);
     for (int64_t a = 0; a < j->k && !csrec_team_poll(&j->team); a++)

@@ -40,7 +40,7 @@ static double largest(const double *bytes, int frames, int64_t channels, int64_t
     return sum;
 }
 
-/* Every frame of every channel has a result, and as many are worked on as threads. */
+/* Every frame of every channel has a result; as many are in work as there are threads. */
 static double peak_of(const csrec_task *task, const double *bytes, int frames) {
     double entries = (double)task->entries, signal = csrec_signal_bytes(task);
     int64_t tasks = task->channels * frames;

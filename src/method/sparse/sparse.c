@@ -68,7 +68,7 @@ static csrec_status sort_settings(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ tasks */
 
-/* A schedule is as long for every task; other solvers end when they end. */
+/* A schedule has the same length for every task; other solvers end on their own. */
 bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
     job *j = context;
     csrec_progress seen = *progress;
@@ -83,7 +83,7 @@ bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
     return csrec_team_report(&j->team, &seen);
 }
 
-/* The frames of a size of block, or the basis, are a track. */
+/* A track for each block size, or for the basis. */
 static csrec_record *record_of(const job *j, int64_t task) {
     char name[40];
     int frame = (int)(task % j->frames);
@@ -139,7 +139,7 @@ static csrec_status run_tasks(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ all of them */
 
-/* The picture from adaptive grids, by their own defaults. */
+/* The result of adaptive grids with their defaults. */
 static csrec_status make_adaptive(job *j, const csrec_recovery *r, csrec_error *error) {
     csrec_recover_options options = csrec_options_within(j->options);
     csrec_recover_report report = {0};
@@ -218,8 +218,8 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     return status;
 }
 
-/* Thresholds cut at a value, in float: what rounding does to a value decides whether it stays. In
- * tones the values are the same whatever units they come in, and so is what stays. */
+/* A threshold in float depends on the rounding of values. In tones the values do not depend on
+ * their units, so the kept coefficients do not either. */
 static csrec_status recover_in_tones(const csrec_recovery *r, double unit, int frames,
                                      const csrec_operator_spec *specs, csrec_sparse_engine engine,
                                      csrec_error *error) {
@@ -274,7 +274,7 @@ static void complete(const csrec_measurement *measurement, bool atoms,
     if (!options->basis) options->basis = csrec_operator_wavelet.name;
     if (!options->solve.solver) options->solve.solver = csrec_solver_threshold.name;
     const csrec_solver_type *solver = csrec_solver_find(options->solve.solver);
-    /* A schedule ends by itself. */
+    /* A schedule has its own end. */
     if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET)
         options->solve.stop.epsilon = solver && solver->planned ? 0.0 : CSREC_EPSILON_DEFAULT;
 }
@@ -296,7 +296,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 
 static bool on_device(const csrec_task *task) {
     const csrec_operator_type *basis = csrec_operator_find(task->options->basis);
-    return basis && basis->need; /* every basis has its products there */
+    return basis && basis->need; /* every basis has products on a device */
 }
 
 /* For solvers that do little between products. Milliseconds of 40 iterations, products on 16
@@ -314,7 +314,7 @@ static bool pays(const csrec_task *task) {
 
 const csrec_method_type csrec_method_sparse = {
     .shown = {.name = "sparse",
-              .brief = "any solver on coefficients of a basis or frame of the signal",
+              .brief = "any solver on the coefficients of a basis or frame",
               .source = "docs/bases.md, docs/solvers.md",
               .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(MEAN) |
                        CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |

@@ -30,22 +30,22 @@ typedef struct csrec_sparse_job {
     bool joined; /* the first frame has the mean of all */
 } csrec_sparse_job;
 
-/* Does all tasks: results and reports. */
+/* Runs all tasks: results and reports. */
 typedef csrec_status (*csrec_sparse_engine)(csrec_sparse_job *job, const csrec_backend *backend,
                                             csrec_error *error);
 
-/* What the options' settings say of an operator, on the measurement's samples; parameters out of
+/* The operator's spec from the options' settings, on the measurement's samples; parameters out of
  * range count as not given. */
 csrec_operator_spec csrec_sparse_spec(const csrec_recover_options *options,
                                       const csrec_shape *shape, int64_t n, const int64_t *index);
 
-/* With these operators. engine: NULL, where the solver works on the CPU, its products on the
+/* Recovers with these operators. engine: NULL if the solver runs on the CPU, with products on the
  * recovery's backend. */
 csrec_status csrec_sparse_run(const csrec_recovery *recovery, int frames,
                               csrec_operator_spec *specs, csrec_sparse_engine engine,
                               csrec_error *error);
 
-/* Every task says how far it is through here; a request to stop reaches them all. */
+/* Progress of every task; a request to stop reaches all tasks. */
 bool csrec_sparse_progress(const csrec_progress *progress, void *job);
 
 /* The options of a task: thresholds are shares of the range that the channel has in the whole. */
