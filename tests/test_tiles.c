@@ -328,12 +328,12 @@ static void too_little_memory_is_refused(void **state) {
     p.signal[0] = 1.5;
     o.memory = 1 << 20;
     assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
-    assert_non_null(strstr(error.text, "where 1.0 MiB of memory may be used; give it more memory"));
+    assert_non_null(strstr(error.text, "but may use 1.0 MiB of memory; give it more memory"));
     assert_true(p.signal[0] == 1.5);
     o.method = "grids"; /* which knows no tiles */
     o.shifts = 1;
     assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
-    assert_non_null(strstr(error.text, "take a preset that works in tiles"));
+    assert_non_null(strstr(error.text, "use a preset that works in tiles"));
     clear(&p);
 }
 

@@ -79,9 +79,9 @@ static void presets_are_estimated(void **state) {
 static void too_little_is_refused(void **state) {
     (void)state;
     expect_mistake("$R m.npz -Q balanced --memory 2 -o no.png", 1,
-                   "where 2.0 MiB of memory may be used; give it more memory");
+                   "but may use 2.0 MiB of memory; give it more memory");
     expect_mistake("$R m.npz --shifts 1 --memory 2 -o no.npy", 1,
-                   "take a preset that works in tiles: fast, balanced, best");
+                   "use a preset that works in tiles: fast, balanced, best");
     expect_mistake("$R m.npz --memory 0 -o no.png", 2, "--memory");
     expect_mistake("$R m.npz --memory much -o no.png", 2, "--memory");
 }
