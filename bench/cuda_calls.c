@@ -236,7 +236,6 @@ static void run_recovery(const char *backend, void *with) {
     options.solve.solver = r->solver;
     options.solve.stop.atoms = ITERATIONS;
     options.basis = r->basis;
-    options.shifts = 1;
     options.backend = backend;
     csrec_error error;
     if (csrec_recover(&r->m, &options, r->signal, NULL, NULL, &error))

@@ -196,7 +196,8 @@ static void atoms_alone(void **state) {
     options.solve.stop = (csrec_stop){.atoms = 500};
     csrec_atoms atoms[3][2];
     csrec_recover_report report;
-    assert_ok(csrec_recover_grids(&m, &options, NULL, atoms[0], &report, NULL));
+    assert_ok(run_method(&csrec_method_grids, &csrec_backend_cpu, &m, &options, NULL, atoms[0],
+                         &report, NULL));
     for (int engine = CSREC_CUDA_GRIDS_BATCHES; engine <= CSREC_CUDA_GRIDS_SEQUENTIAL; engine++) {
         assert_ok(csrec_cuda_recover_grids_by((csrec_cuda_grids_engine)engine, &m, &options, NULL,
                                               atoms[engine], &report, NULL));
