@@ -57,10 +57,6 @@ static void clear(fit *f) {
     free(f->room);
 }
 
-static int patches_along(int size, int patch, int step) {
-    return (size - patch + step - 1) / step + 1;
-}
-
 static bool allocate(fit *f) {
     size_t K = (size_t)f->mixture->K, d = (size_t)f->d, stride = (size_t)f->stride;
     size_t count = (size_t)f->count, batches = (size_t)f->batches, threads = (size_t)f->p->threads;
@@ -99,38 +95,11 @@ static csrec_status create(fit *f, csrec_error *error) {
     f->d = f->mixture->d;
     f->stride = (f->d + CSREC_PATCH_LANES - 1) / CSREC_PATCH_LANES * CSREC_PATCH_LANES;
     f->planes = p->channels / p->joint;
-    f->down = patches_along(p->height, p->patch_height, p->step);
-    f->across = patches_along(p->width, p->patch_width, p->step);
+    f->down = csrec_fit_along(p->height, p->patch_height, p->step);
+    f->across = csrec_fit_along(p->width, p->patch_width, p->step);
     f->count = csrec_fit_count(p);
     f->batches = f->count / BATCH + f->mixture->K;
     return allocate(f) ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
-}
-
-/* ------------------------------------------------------------------ patches */
-
-/* Corner of patch i of the picture, and its first channel. The last along an axis ends with it. */
-static int64_t corner(const csrec_fit_picture *p, int64_t i, int *channel) {
-    int across = patches_along(p->width, p->patch_width, p->step), planes = p->channels / p->joint;
-    int64_t place = i / planes;
-    int y = (int)(place / across) * p->step, x = (int)(place % across) * p->step;
-    if (y > p->height - p->patch_height) y = p->height - p->patch_height;
-    if (x > p->width - p->patch_width) x = p->width - p->patch_width;
-    *channel = (int)(i % planes) * p->joint;
-    return (int64_t)y * p->width + x;
-}
-
-int64_t csrec_fit_count(const csrec_fit_picture *p) {
-    return (int64_t)patches_along(p->height, p->patch_height, p->step) *
-           patches_along(p->width, p->patch_width, p->step) * (p->channels / p->joint);
-}
-
-void csrec_fit_cut(const csrec_fit_picture *p, int64_t i, float *to) {
-    int channel;
-    int64_t at = corner(p, i, &channel);
-    for (int y = 0; y < p->patch_height; y++)
-        for (int x = 0; x < p->patch_width; x++)
-            for (int c = 0; c < p->joint; c++)
-                *to++ = p->u[(at + (int64_t)y * p->width + x) * p->channels + channel + c];
 }
 
 /* ------------------------------------------------------------------ assignment to components */
@@ -213,7 +182,7 @@ static void set_floats(fit *f) {
 static int find_samples(const fit *f, int64_t i, int *at, float *y) {
     const csrec_fit_picture *p = f->p;
     int channel, n = 0, entry = 0;
-    int64_t corner_at = corner(p, i, &channel);
+    int64_t corner_at = csrec_fit_corner(p, i, &channel);
     for (int r = 0; r < p->patch_height; r++)
         for (int x = 0; x < p->patch_width; x++, entry += p->joint) {
             int64_t pixel = corner_at + (int64_t)r * p->width + x;

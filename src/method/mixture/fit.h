@@ -28,6 +28,12 @@ typedef struct csrec_fit_picture {
 /* Bytes that csrec_fit_run uses beside the picture, for `count` patches of d entries. */
 double csrec_fit_run_bytes(double count, double K, double d, int threads);
 
+/* Patches along an axis. */
+int csrec_fit_along(int size, int patch, int step);
+
+/* Corner of patch i of the picture, and its first channel. The last along an axis ends with it. */
+int64_t csrec_fit_corner(const csrec_fit_picture *picture, int64_t i, int *channel);
+
 /* Patches of the picture, and the estimate of patch i [patch_height][patch_width][joint]. */
 int64_t csrec_fit_count(const csrec_fit_picture *picture);
 void csrec_fit_cut(const csrec_fit_picture *picture, int64_t i, float *to);

@@ -1,0 +1,113 @@
+/* solve_many.c - many right-hand sides: in parallel, or all at once by a solver that can. */
+#include <string.h>
+
+#include "base/threads.h"
+#include "haar/atoms.h"
+#include "solver/solver.h"
+#include "solver/units.h"
+
+/* The progress callback of one right-hand side; it reports for all of them. */
+static bool hear_stop(const csrec_progress *progress, void *context) {
+    (void)progress;
+    return csrec_team_poll(context);
+}
+
+csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k) {
+    csrec_solve_options options = *job->options;
+    if (options.history) options.history += k * options.history_size;
+    if (options.progress) options.progress = hear_stop;
+    options.context = job->team;
+    return options;
+}
+
+bool csrec_many_stops(const csrec_many *job, int64_t done) {
+    csrec_progress progress = {"right-hand sides", done, job->count, -1.0};
+    return csrec_team_report(job->team, &progress);
+}
+
+/* x = 0 for the right-hand sides that an interruption leaves out. */
+static csrec_status leave_out(const csrec_many *job, int64_t k) {
+    size_t m = (size_t)job->A->m;
+    if (job->r) memcpy(job->r + (size_t)k * m, job->y + (size_t)k * m, m * sizeof *job->r);
+    if (job->reports) job->reports[k] = (csrec_solve_report){CSREC_INTERRUPTED, 0, 1.0};
+    return job->atoms ? csrec_atoms_create(0, job->atoms + k) : CSREC_OK;
+}
+
+static csrec_status solve_in_team(const csrec_many *job, int64_t k, csrec_error *error) {
+    csrec_solve_options options = csrec_many_options(job, k);
+    if (csrec_team_stopped(job->team)) return leave_out(job, k);
+    return csrec_solve(job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
+                       job->r ? job->r + k * job->A->m : NULL,
+                       job->reports ? job->reports + k : NULL, error);
+}
+
+static csrec_status one_by_one(const csrec_many *job, csrec_error *error) {
+    int64_t done = 0;
+#pragma omp parallel num_threads(job->threads)
+    {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t k = 0; k < job->count; k++) {
+            csrec_error text = {"out of memory"};
+            csrec_status own = solve_in_team(job, k, &text);
+            int64_t so_far;
+#pragma omp atomic capture
+            so_far = ++done;
+            if (own) csrec_team_fail(job->team, k, own, text.text);
+            csrec_many_stops(job, so_far);
+        }
+        csrec_team_gather(job->team);
+    }
+    const csrec_team *team = job->team;
+    return team->status ? csrec_fail(error, team->status, "right-hand side %lld: %.400s",
+                                     (long long)team->place, team->error.text)
+                        : CSREC_OK;
+}
+
+static csrec_status check_many(const csrec_solver_type *type, const csrec_many *job,
+                               csrec_error *error) {
+    if (job->options->history && job->options->history_size < 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "history_size = %lld; must not be negative",
+                          (long long)job->options->history_size);
+    for (int64_t k = 0; k < job->count; k++) {
+        csrec_error text;
+        csrec_status status =
+            csrec_solve_check(type, job->A, job->y + k * job->A->m, job->options, &text);
+        if (status)
+            return csrec_fail(error, status, "right-hand side %lld: %.400s", (long long)k,
+                              text.text);
+    }
+    return CSREC_OK;
+}
+
+/* Other solvers need one unit for each right-hand side. */
+static bool are_ordinary(const csrec_many *job) {
+    for (int64_t k = 0; k < job->count; k++)
+        if (csrec_unit_of(csrec_largest(job->A->m, job->y + k * job->A->m)) != 1.0) return false;
+    return true;
+}
+
+csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
+                              const csrec_solve_options *options, int threads, csrec_atoms *atoms,
+                              double *r, csrec_solve_report *reports, csrec_error *error) {
+    const csrec_solver_type *type = csrec_solver_find(options->solver);
+    if (!type) return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", options->solver);
+    if (count < 1 || threads < 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "%lld right-hand sides, %d threads",
+                          (long long)count, threads);
+    csrec_team team;
+    csrec_many job = {A, count, y, options, csrec_threads(threads), atoms, r, reports, &team};
+    csrec_status status = check_many(type, &job, error);
+    if (status) return status;
+    csrec_team_begin(&team, options->progress, options->context,
+                     (csrec_progress){"right-hand sides", 0, count, -1.0});
+    if (atoms) memset(atoms, 0, (size_t)count * sizeof *atoms);
+    status = type->many && are_ordinary(&job) ? type->many(&job) : CSREC_UNSUPPORTED;
+    if (status == CSREC_UNSUPPORTED)
+        status = one_by_one(&job, error);
+    else if (status)
+        csrec_fail(error, status, "solver %s: %s, with %lld right-hand sides", type->name,
+                   csrec_status_text(status), (long long)count);
+    csrec_team_end(&team);
+    for (int64_t k = 0; status && atoms && k < count; k++) csrec_atoms_clear(atoms + k);
+    return status;
+}
