@@ -13,14 +13,14 @@ static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     own->between = (double *)csrec_cuda_block_take(block, own->first->m, sizeof *own->between);
 }
 
-static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
-                          csrec_error *error) {
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                          double *out, csrec_error *error) {
     chain_operator *own = (chain_operator *)op;
-    if (way != CSREC_CUDA_FORWARD && way != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
-    csrec_cuda_operator *before = way == CSREC_CUDA_FORWARD ? own->first : own->second;
-    csrec_cuda_operator *last = way == CSREC_CUDA_FORWARD ? own->second : own->first;
-    csrec_status status = before->queue(before, way, in, own->between, error);
-    return status ? status : last->queue(last, way, own->between, out, error);
+    if (product != CSREC_CUDA_FORWARD && product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
+    csrec_cuda_operator *before = product == CSREC_CUDA_FORWARD ? own->first : own->second;
+    csrec_cuda_operator *last = product == CSREC_CUDA_FORWARD ? own->second : own->first;
+    csrec_status status = before->queue(before, product, in, own->between, error);
+    return status ? status : last->queue(last, product, own->between, out, error);
 }
 
 csrec_status csrec_cuda_operator_chain(csrec_cuda_operator *first, csrec_cuda_operator *second,

@@ -165,11 +165,11 @@ static csrec_status queue_analysis(const conv_operator *own, bool squared, doubl
     return csrec_cuda_launched("analyze", error);
 }
 
-static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
-                          csrec_error *error) {
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                          double *out, csrec_error *error) {
     const conv_operator *own = (const conv_operator *)op;
     csrec_status status;
-    switch (way) {
+    switch (product) {
     case CSREC_CUDA_FORWARD:
         return queue_synthesis(own, op->m, own->samples.index, in, out, error);
     case CSREC_CUDA_SYNTHESIZE:

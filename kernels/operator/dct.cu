@@ -143,7 +143,7 @@ static csrec_status synthesize(dct_operator *own, double *x, double *signal, csr
     return csrec_cuda_launched("gather_blocks", error);
 }
 
-/* y NULL: the squared norms' way, from a signal of ones. */
+/* y NULL: for the squared norms, from a signal of ones. */
 static csrec_status adjoint(dct_operator *own, const double *y, double *x, csrec_error *error) {
     csrec_status status = y ? csrec_cuda_samples_scatter(&own->samples, y, own->signal, error)
                             : csrec_cuda_samples_mark(&own->samples, own->signal, error);
@@ -160,11 +160,11 @@ static csrec_status norms(dct_operator *own, double *x, csrec_error *error) {
     return csrec_cuda_launched("take_roots", error);
 }
 
-static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
-                          csrec_error *error) {
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                          double *out, csrec_error *error) {
     dct_operator *own = (dct_operator *)op;
     csrec_status status;
-    switch (way) {
+    switch (product) {
     case CSREC_CUDA_FORWARD:
         status = synthesize(own, in, own->signal, error);
         return status ? status : csrec_cuda_samples_gather(&own->samples, own->signal, out, error);

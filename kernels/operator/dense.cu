@@ -94,11 +94,11 @@ static csrec_status adjoint(dense_operator *own, const double *y, double *x, csr
     return add_up(n, panels, own->part, x, error);
 }
 
-static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
-                          csrec_error *error) {
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                          double *out, csrec_error *error) {
     dense_operator *own = (dense_operator *)op;
-    if (way == CSREC_CUDA_FORWARD) return forward(own, in, out, error);
-    return way == CSREC_CUDA_ADJOINT ? adjoint(own, in, out, error) : CSREC_UNSUPPORTED;
+    if (product == CSREC_CUDA_FORWARD) return forward(own, in, out, error);
+    return product == CSREC_CUDA_ADJOINT ? adjoint(own, in, out, error) : CSREC_UNSUPPORTED;
 }
 
 const double *csrec_cuda_operator_columns(const csrec_cuda_operator *op) {

@@ -55,10 +55,10 @@ void csrec_cuda_operator_end(const csrec_operator *A) {
 
 /* ---- products */
 
-static csrec_status apply(const csrec_operator *A, csrec_cuda_way way, const double *in,
+static csrec_status apply(const csrec_operator *A, csrec_cuda_product product, const double *in,
                           double *out) {
     csrec_cuda_operator_begin(A);
-    csrec_status status = csrec_cuda_operator_apply(A->state->op, way, in, out, NULL);
+    csrec_status status = csrec_cuda_operator_apply(A->state->op, product, in, out, NULL);
     csrec_cuda_operator_end(A);
     return status;
 }

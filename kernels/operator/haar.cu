@@ -117,12 +117,12 @@ static __global__ void fill_ones(int64_t n, double *x) {
     if (c < n) x[c] = 1.0;
 }
 
-static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
-                          csrec_error *error) {
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                          double *out, csrec_error *error) {
     haar_operator *own = (haar_operator *)op;
-    if (way == CSREC_CUDA_FORWARD) return forward(own, in, out, error);
-    if (way == CSREC_CUDA_ADJOINT) return adjoint(own, in, out, error);
-    if (way != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
+    if (product == CSREC_CUDA_FORWARD) return forward(own, in, out, error);
+    if (product == CSREC_CUDA_ADJOINT) return adjoint(own, in, out, error);
+    if (product != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
     fill_ones<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, out);
     return csrec_cuda_launched("fill_ones", error);
 }

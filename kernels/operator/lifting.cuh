@@ -6,7 +6,7 @@
 
 #include "operator/wavelet.h"
 
-typedef enum lifting_way { LIFTING_ANALYZE, LIFTING_SYNTHESIZE, LIFTING_TRANSPOSE } lifting_way;
+typedef enum lifting_kind { LIFTING_ANALYZE, LIFTING_SYNTHESIZE, LIFTING_TRANSPOSE } lifting_kind;
 
 /* A line of n = ns + nd entries, `stride` apart. */
 struct lifting_line {

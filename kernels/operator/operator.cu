@@ -120,7 +120,7 @@ csrec_status csrec_cuda_operator_fill(csrec_cuda_operator *op, void *to, const v
     return csrec_cuda_pipe_send(&op->pipe, to, from, (size_t)count * size, error);
 }
 
-/* ---- ways that every kind has */
+/* ---- products of every operator */
 
 /* A column at a time. */
 static csrec_status measure_columns(csrec_cuda_operator *op, csrec_error *error) {
@@ -159,31 +159,32 @@ static csrec_status queue_correlate(csrec_cuda_operator *op, csrec_error *error)
     return csrec_cuda_launched("divide", error);
 }
 
-static int64_t size_in(const csrec_cuda_operator *op, csrec_cuda_way way) {
+static int64_t size_in(const csrec_cuda_operator *op, csrec_cuda_product product) {
     const int64_t sizes[] = {op->n, op->m, op->m, 0, op->n, op->entries};
-    return sizes[way];
+    return sizes[product];
 }
 
-static int64_t size_out(const csrec_cuda_operator *op, csrec_cuda_way way) {
+static int64_t size_out(const csrec_cuda_operator *op, csrec_cuda_product product) {
     const int64_t sizes[] = {op->m, op->n, op->n, op->n, op->entries, op->n};
-    return sizes[way];
+    return sizes[product];
 }
 
-csrec_status csrec_cuda_operator_apply(csrec_cuda_operator *op, csrec_cuda_way way,
+csrec_status csrec_cuda_operator_apply(csrec_cuda_operator *op, csrec_cuda_product product,
                                        const double *in, double *out, csrec_error *error) {
     csrec_status status = csrec_cuda_check(cudaSetDevice(op->device), "the device", error);
-    if (!status) status = csrec_cuda_operator_fill(op, op->in, in, size_in(op, way), 8, error);
+    if (!status) status = csrec_cuda_operator_fill(op, op->in, in, size_in(op, product), 8, error);
     const double *result = op->out;
-    if (!status && way == CSREC_CUDA_NORMS) {
+    if (!status && product == CSREC_CUDA_NORMS) {
         status = csrec_cuda_operator_norms(op, error);
         result = op->norms;
-    } else if (!status && way == CSREC_CUDA_CORRELATE) {
+    } else if (!status && product == CSREC_CUDA_CORRELATE) {
         status = queue_correlate(op, error);
     } else if (!status) {
-        status = op->queue(op, way, op->in, op->out, error);
+        status = op->queue(op, product, op->in, op->out, error);
     }
     if (status) return status;
-    return csrec_cuda_pipe_receive(&op->pipe, out, result, (size_t)size_out(op, way) * 8, error);
+    return csrec_cuda_pipe_receive(&op->pipe, out, result, (size_t)size_out(op, product) * 8,
+                                   error);
 }
 
 /* ---- mask */
@@ -199,12 +200,12 @@ static void mask_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     csrec_cuda_samples_take(&own->samples, own->mask, block);
 }
 
-static csrec_status mask_queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
-                               csrec_error *error) {
+static csrec_status mask_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                               double *out, csrec_error *error) {
     const csrec_cuda_samples *samples = &((mask_operator *)op)->samples;
-    if (way == CSREC_CUDA_FORWARD) return csrec_cuda_samples_gather(samples, in, out, error);
-    if (way == CSREC_CUDA_ADJOINT) return csrec_cuda_samples_scatter(samples, in, out, error);
-    if (way == CSREC_CUDA_NORMS) return csrec_cuda_samples_mark(samples, out, error);
+    if (product == CSREC_CUDA_FORWARD) return csrec_cuda_samples_gather(samples, in, out, error);
+    if (product == CSREC_CUDA_ADJOINT) return csrec_cuda_samples_scatter(samples, in, out, error);
+    if (product == CSREC_CUDA_NORMS) return csrec_cuda_samples_mark(samples, out, error);
     return csrec_cuda_check(
         cudaMemcpyAsync(out, in, (size_t)op->n * sizeof *out, cudaMemcpyDeviceToDevice), "copy",
         error);

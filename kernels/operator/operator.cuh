@@ -14,10 +14,10 @@ struct csrec_cuda_operator {
     bool normed;           /* norms are known */
     /* Takes the kind's arrays from the block; called twice (device.h). */
     void (*lay_out)(csrec_cuda_operator *op, csrec_cuda_block *block);
-    /* Queues a way between device vectors; uses up `in`. CSREC_UNSUPPORTED: NORMS have none of
-     * their own. */
-    csrec_status (*queue)(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
-                          csrec_error *error);
+    /* Queues a product between device vectors; overwrites `in`. CSREC_UNSUPPORTED: NORMS have none
+     * of their own. */
+    csrec_status (*queue)(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                          double *out, csrec_error *error);
     void (*destroy)(csrec_cuda_operator *op); /* what is not in the block; may be NULL */
     csrec_cuda_block block;
     csrec_cuda_pipe pipe;

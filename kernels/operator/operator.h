@@ -54,17 +54,17 @@ csrec_status csrec_cuda_operator_haar(const csrec_cuda_haar *haar, csrec_cuda_op
                                       csrec_error *error);
 void csrec_cuda_operator_destroy(csrec_cuda_operator *op);
 
-typedef enum csrec_cuda_way {
+typedef enum csrec_cuda_product {
     CSREC_CUDA_FORWARD,    /* [n] -> [m] */
     CSREC_CUDA_ADJOINT,    /* [m] -> [n] */
     CSREC_CUDA_CORRELATE,  /* [m] -> [n] */
     CSREC_CUDA_NORMS,      /* nothing -> [n] */
     CSREC_CUDA_SYNTHESIZE, /* [n] -> [entries] */
     CSREC_CUDA_ANALYZE     /* [entries] -> [n] */
-} csrec_cuda_way;
+} csrec_cuda_product;
 
 /* Between vectors in host memory. */
-csrec_status csrec_cuda_operator_apply(csrec_cuda_operator *op, csrec_cuda_way way,
+csrec_status csrec_cuda_operator_apply(csrec_cuda_operator *op, csrec_cuda_product product,
                                        const double *in, double *out, csrec_error *error);
 
 #ifdef __cplusplus

@@ -63,7 +63,7 @@ static lifting_line line_of(const csrec_lifting *lifting, const volume *v, int a
 }
 
 /* One level along one axis, from one buffer to the other. */
-static csrec_status lift_axis(const csrec_lifting *lifting, lifting_way way, const volume *v,
+static csrec_status lift_axis(const csrec_lifting *lifting, lifting_kind kind, const volume *v,
                               int axis, const double *in, double *out, csrec_error *error) {
     typedef void (*kernel)(volume, int, lifting_line, const double *, double *);
     static const kernel kernels[3][2] = {{lift<LIFTING_ANALYZE, 2>, lift<LIFTING_ANALYZE, 4>},
@@ -71,19 +71,19 @@ static csrec_status lift_axis(const csrec_lifting *lifting, lifting_way way, con
                                          {lift<LIFTING_TRANSPOSE, 2>, lift<LIFTING_TRANSPOSE, 4>}};
     lifting_line line = line_of(lifting, v, axis);
     int64_t pairs = v->region[0] * v->region[1] * v->region[2] / v->region[axis] * line.ns;
-    kernel chosen = kernels[way][lifting->steps == 4];
+    kernel chosen = kernels[kind][lifting->steps == 4];
     chosen<<<blocks_for(pairs), THREADS>>>(*v, axis, line, in, out);
     return csrec_cuda_launched("lift", error);
 }
 
 /* One level along the axes that have more than one entry, in place. */
-static csrec_status lift_level(const csrec_lifting *lifting, lifting_way way, const volume *v,
+static csrec_status lift_level(const csrec_lifting *lifting, lifting_kind kind, const volume *v,
                                double *x, double *other, csrec_error *error) {
     csrec_status status = CSREC_OK;
     double *from = x, *to = other;
     for (int a = 0; a < 3 && !status; a++) {
         if (v->region[a] < 2) continue;
-        status = lift_axis(lifting, way, v, a, from, to, error);
+        status = lift_axis(lifting, kind, v, a, from, to, error);
         double *held = from;
         from = to;
         to = held;
@@ -102,13 +102,13 @@ static volume volume_of(const csrec_wavelet *w, int level) {
     return v;
 }
 
-static csrec_status transform(wavelet_operator *own, lifting_way way, double *x,
+static csrec_status transform(wavelet_operator *own, lifting_kind kind, double *x,
                               csrec_error *error) {
     const csrec_wavelet *w = &own->w;
     csrec_status status = CSREC_OK;
     for (int k = 0; k < w->levels && !status; k++) {
-        volume v = volume_of(w, way == LIFTING_SYNTHESIZE ? w->levels - 1 - k : k);
-        status = lift_level(w->lifting, way, &v, x, own->other, error);
+        volume v = volume_of(w, kind == LIFTING_SYNTHESIZE ? w->levels - 1 - k : k);
+        status = lift_level(w->lifting, kind, &v, x, own->other, error);
     }
     return status;
 }
@@ -232,11 +232,11 @@ static csrec_status copy(double *to, const double *from, int64_t count, csrec_er
         error);
 }
 
-static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *in, double *out,
-                          csrec_error *error) {
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                          double *out, csrec_error *error) {
     wavelet_operator *own = (wavelet_operator *)op;
     csrec_status status;
-    switch (way) {
+    switch (product) {
     case CSREC_CUDA_FORWARD:
         status = transform(own, LIFTING_SYNTHESIZE, in, error);
         return status ? status : csrec_cuda_samples_gather(&own->samples, in, out, error);
@@ -249,8 +249,8 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_way way, double *i
     case CSREC_CUDA_ANALYZE:
         status = copy(out, in, op->n, error);
         if (status) return status;
-        return transform(own, way == CSREC_CUDA_ANALYZE ? LIFTING_ANALYZE : LIFTING_SYNTHESIZE, out,
-                         error);
+        return transform(own, product == CSREC_CUDA_ANALYZE ? LIFTING_ANALYZE : LIFTING_SYNTHESIZE,
+                         out, error);
     default:
         return CSREC_UNSUPPORTED;
     }

@@ -117,8 +117,8 @@ static double ms_between(struct timespec a, struct timespec b) {
 
 /* Was the last report 10 ms before `now`? Then the next one is at `now`. */
 static bool tell(csrec_ticker *t, struct timespec now) {
-    if (ms_between(t->told, now) < 10.0) return false;
-    t->told = now;
+    if (ms_between(t->reported, now) < 10.0) return false;
+    t->reported = now;
     return true;
 }
 

@@ -15,7 +15,7 @@
 
 /* When a thread is to report: at most every 10 ms. */
 typedef struct csrec_ticker {
-    struct timespec told, read;
+    struct timespec reported, read;
     int64_t next, stride;
 } csrec_ticker;
 

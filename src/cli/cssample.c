@@ -274,7 +274,7 @@ static int report_json(const arguments *a, const cli_signal *signal,
     cli_json_real(&json, "sigma", measurement->sigma);
     if (signal->bits) cli_json_reals(&json, "scale", 2, measurement->scale);
     cli_json_flag(&json, "procedural", a->procedural);
-    return cli_json_close(&json) ? CLI_DONE : cli_lost(&tool);
+    return cli_json_close(&json) ? CLI_DONE : cli_stdout_failed(&tool);
 }
 
 static int report(const arguments *a, const cli_signal *signal,

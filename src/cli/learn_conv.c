@@ -334,7 +334,7 @@ static int report(const conv_command *j) {
     cli_json_integer(&json, "rounds", rounds);
     cli_json_reals(&json, "objective", (int)rounds, rounds ? objective->data : NULL);
     cli_json_flag(&json, "interrupted", j->stopped);
-    return cli_json_close(&json) ? done : cli_lost(&tool);
+    return cli_json_close(&json) ? done : cli_stdout_failed(&tool);
 }
 
 static int learn_conv_run(int argc, char **argv) {

@@ -188,7 +188,7 @@ static int report(const gmm_command *j, const csrec_model *model) {
     cli_json_integer(&json, "components", means->shape.dim[0]);
     cli_json_integer(&json, "rounds", history->count);
     cli_json_reals(&json, "log_likelihood", (int)history->count, history->data);
-    return cli_json_close(&json) ? CLI_DONE : cli_lost(&tool);
+    return cli_json_close(&json) ? CLI_DONE : cli_stdout_failed(&tool);
 }
 
 static int learn_gmm_deliver(const gmm_command *j, csrec_model *model) {

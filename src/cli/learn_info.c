@@ -76,7 +76,7 @@ static int learn_info_run(int argc, char **argv) {
     if (csrec_model_read(a.input, &model, &error)) return cli_failure(&tool, "%s", error.text);
     bool written = a.json ? print_json(model) : print_text(model);
     csrec_model_destroy(model);
-    return written ? CLI_DONE : cli_lost(&tool);
+    return written ? CLI_DONE : cli_stdout_failed(&tool);
 }
 
 const cli_learner cli_learn_info = {&tool, learn_info_run};

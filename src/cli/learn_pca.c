@@ -93,7 +93,7 @@ static int report(const arguments *a, const cli_data *d, const csrec_model *mode
     cli_json_integer(&json, "components", k);
     cli_json_real(&json, "energy", share_of(model));
     cli_json_real(&json, "noise", csrec_array_value(csrec_model_array(model, "noise"), 0));
-    return cli_json_close(&json) ? CLI_DONE : cli_lost(&tool);
+    return cli_json_close(&json) ? CLI_DONE : cli_stdout_failed(&tool);
 }
 
 static char *fingerprint_of(const arguments *a, const cli_data *d, const csrec_model *model) {

@@ -158,5 +158,5 @@ int cli_man(const cli_program *program) {
     print_exit_codes(exit_codes(program));
     print_files();
     print_see_also(program);
-    return cli_told(&tool);
+    return cli_stdout_flush(&tool);
 }

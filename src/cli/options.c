@@ -115,19 +115,19 @@ static int store_choice(const cli_tool *tool, const cli_option *option, const ch
     return wrong_value(tool, option, value, names);
 }
 
-int cli_lost(const cli_tool *tool) {
+int cli_stdout_failed(const cli_tool *tool) {
     return cli_failure(tool, "stdout: cannot be written; check its destination");
 }
 
-int cli_told(const cli_tool *tool) {
-    return fflush(stdout) == 0 && !ferror(stdout) ? CLI_DONE : cli_lost(tool);
+int cli_stdout_flush(const cli_tool *tool) {
+    return fflush(stdout) == 0 && !ferror(stdout) ? CLI_DONE : cli_stdout_failed(tool);
 }
 
 static int print_completion(const cli_tool *tool, const cli_option *option, const char *value) {
     int shell, code = store_choice(tool, option, value, &shell);
     if (code != CLI_CONTINUE) return code;
     cli_completion(&(cli_program){tool->name, tool->brief, &tool, 1}, shell);
-    return cli_told(tool);
+    return cli_stdout_flush(tool);
 }
 
 static int store(const cli_tool *tool, const cli_option *option, const char *value,
@@ -153,7 +153,7 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
         return store_choice(tool, option, value, to);
     case CLI_DEVICES:
         list_devices();
-        return cli_told(tool);
+        return cli_stdout_flush(tool);
     case CLI_TEXTS: {
         cli_texts *texts = to;
         if (texts->n == CLI_TEXTS_MOST)
@@ -163,13 +163,13 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
     }
     case CLI_LISTING:
         tool->listing(stdout);
-        return cli_told(tool);
+        return cli_stdout_flush(tool);
     case CLI_HELP:
         cli_help(tool);
-        return cli_told(tool);
+        return cli_stdout_flush(tool);
     case CLI_VERSION:
         printf("%s %s\n", tool->name, csrec_version());
-        return cli_told(tool);
+        return cli_stdout_flush(tool);
     case CLI_MAN:
         return cli_man(&(cli_program){tool->name, tool->brief, &tool, 1});
     case CLI_COMPLETION:

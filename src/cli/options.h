@@ -104,7 +104,7 @@ const char *cli_backend_name(int i);
 #define CLI_NO_SYNC(struct_)                                                                       \
     {                                                                                              \
         .name = "no-sync", .type = CLI_FLAG,                                                       \
-        .help = "Do not wait until files are on the disk (fsync): faster, but a power cut "   \
+        .help = "Do not wait until files are on the disk (fsync): faster, but a power cut "        \
                 "may lose what was just written.",                                                 \
         .offset = offsetof(struct_, no_sync)                                                       \
     }
@@ -141,8 +141,8 @@ int cli_failure(const cli_tool *tool, const char *format, ...)
 
 /* CLI_FAILURE with a message if a write to stdout failed, else CLI_DONE.
  */
-int cli_lost(const cli_tool *tool);
-int cli_told(const cli_tool *tool);
+int cli_stdout_failed(const cli_tool *tool);
+int cli_stdout_flush(const cli_tool *tool);
 
 /* The same for a note that is not an error. */
 void cli_note(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));

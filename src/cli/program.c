@@ -41,7 +41,7 @@ static int complete(const cli_program *program, const char *name) {
     for (int i = 0; name && cli_shell_name(i); i++)
         if (strcmp(name, cli_shell_name(i)) == 0) {
             cli_completion(program, i);
-            return cli_told(&(cli_tool){.name = program->name});
+            return cli_stdout_flush(&(cli_tool){.name = program->name});
         }
     return cli_usage(&(cli_tool){.name = program->name},
                      "--completion: '%s' is not one of bash zsh fish", name ? name : "");
@@ -68,5 +68,5 @@ int cli_program_parse(const cli_program *program, int argc, char **argv, int *co
         return complete(program, word + 13);
     else
         return usage(program, *word ? "no such command: " : "no command given", word);
-    return cli_told(&(cli_tool){.name = program->name});
+    return cli_stdout_flush(&(cli_tool){.name = program->name});
 }

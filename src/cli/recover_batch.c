@@ -228,7 +228,7 @@ static void tell_not_begun(const batch *b) {
 
 static int code_of(batch *b) {
     if (b->n_failed && is_single(b)) return b->code;
-    if (b->stdout_lost || !close_json(b)) return cli_lost(b->request->tool);
+    if (b->stdout_lost || !close_json(b)) return cli_stdout_failed(b->request->tool);
     return b->interrupted ? CLI_INTERRUPTED : b->n_failed ? CLI_FAILURE : CLI_DONE;
 }
 

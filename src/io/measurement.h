@@ -16,7 +16,7 @@ csrec_status csrec_measurement_from_picture(csrec_input *input, const char *mask
 csrec_status csrec_measurement_allocate(csrec_measurement *measurement, const char *name,
                                         csrec_error *error);
 
-/* What can be told without index and y: shape, n and channels, n against the signal's entries,
+/* Checks that need neither index nor y: shape, n and channels, n against the signal's entries,
  * sigma and scale. */
 csrec_status csrec_measurement_check_frame(const csrec_measurement *measurement, const char *name,
                                            int64_t *entries, csrec_error *error);

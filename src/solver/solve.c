@@ -168,7 +168,7 @@ static void look_on(const csrec_run *run, int64_t iteration, bool last, double e
 }
 
 /* The residual for progress reports: unknown if it is NaN, which ends in an error. */
-static double told(double residual) {
+static double known_residual(double residual) {
     return isfinite(residual) ? residual : -1.0;
 }
 
@@ -186,8 +186,8 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     csrec_ticker t = {.next = 1, .stride = 1};
     report->iterations = 0;
-    run->now =
-        (csrec_progress){"pursuit", 0, limit, told(whole > 0.0 ? sqrt(energy / whole) : 0.0)};
+    run->now = (csrec_progress){"pursuit", 0, limit,
+                                known_residual(whole > 0.0 ? sqrt(energy / whole) : 0.0)};
     look_on(run, 0, false, energy, whole);
     while (!ended(run, energy, goal, limit, report)) {
         double before = energy;
@@ -197,7 +197,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
             options->history[report->iterations] = residual;
         report->iterations++;
         run->now.done = report->iterations;
-        run->now.residual = told(residual);
+        run->now.residual = known_residual(residual);
         look_on(run, report->iterations, false, energy, whole);
         if (stop->stagnation > 0.0 && energy > keep * before) {
             report->outcome = CSREC_STALLED;
