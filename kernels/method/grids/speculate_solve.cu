@@ -61,7 +61,7 @@ static csrec_status run(csrec_speculate_state *s, const csrec_speculate_options 
     double built = milliseconds();
     if (!status) status = csrec_speculate_run(s, options, report, &totals, error);
     double pursued = milliseconds();
-    if (!status) status = csrec_speculate_state_atoms(s, &totals, atoms, error);
+    if (!status && atoms) status = csrec_speculate_state_atoms(s, &totals, atoms, error);
     report->build_ms = built - begin;
     report->pursuit_ms = pursued - built;
     report->result_ms = milliseconds() - pursued;
