@@ -165,6 +165,27 @@ static void both_sides_of_the_switch(void **state) {
     }
 }
 
+/* --reference-pursuit with --backend cuda runs on the device, and finds what the CPU finds. */
+static void reference_pursuits(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    for (int k = 0; k < (brief() ? 2 : 20); k++) {
+        csrec_shape shape = draw_shape();
+        csrec_measurement m = draw_measurement(&shape, 1 + check_below(&seed, 3), 4);
+        csrec_recover_options options = draw_options(k % 2 ? 1 : 1 + check_below(&seed, 4));
+        if (options.solve.stop.atoms == 0) options.solve.stop.atoms = 1 + check_below(&seed, 60);
+        found a = found_create(&m, &options), b = found_create(&m, &options);
+        recover("cpu", &m, options, &a);
+        options.solve.reference = true;
+        recover("cuda", &m, options, &b);
+        assert_string_equal(b.report.backend, "cuda");
+        assert_same_found(&m, &a, &b);
+        found_clear(&a, &m);
+        found_clear(&b, &m);
+        drop(&m);
+    }
+}
+
 /* auto leaves small signals, and what the device cannot do, to the CPU. */
 static void automatic_backend(void **state) {
     (void)state;
@@ -335,6 +356,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recovered_signals), cmocka_unit_test(both_sides_of_the_switch),
+        cmocka_unit_test(reference_pursuits),
         cmocka_unit_test(automatic_backend), cmocka_unit_test(atoms_alone),
         cmocka_unit_test(interruption),      cmocka_unit_test(batches_are_cut),
         cmocka_unit_test(transfers),         cmocka_unit_test(one_signal_that_does_not_fit),

@@ -126,6 +126,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             basis: Optional[str] = None, sigma: Optional[float] = None,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
             seed: int = 1, order: Optional[str] = None, columns: Optional[str] = None,
+            reference_pursuit: bool = False,
             atoms: Optional[int] = None, epsilon: Optional[float] = None,
             min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
             threads: int = 0, memory: int = 0, backend: str = "auto",
@@ -157,6 +158,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         draws the grids
     order, columns
         'morton', 'hilbert', 'raster'; 'paper', 'two-sided'
+    reference_pursuit
+        the paper's loop on plain grids, with solver 'mp': a full transform for every atom; slow,
+        the same picks
     atoms, epsilon, min_coefficient
         stop a pursuit after so many atoms, at ||r|| <= epsilon ||y||, or when the best
         coefficient, in units of y, is below
@@ -218,6 +222,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         stop.atoms = whole(atoms, "atoms")
     if shifts is not None:
         options.shifts = whole(shifts, "shifts")
+    solve.reference = bool(reference_pursuit)
     options.seed, options.threads = seed, whole(threads, "threads")
     options.memory = whole(memory, "memory")
 

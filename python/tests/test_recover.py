@@ -35,6 +35,22 @@ def test_same_as_the_tool(rng, tool, tmp_path, options):
     np.testing.assert_array_equal(found, np.load(tmp_path / "out.npy").reshape(found.shape))
 
 
+def test_the_reference_pursuit_picks_the_same(rng):
+    truth, mask = sampled(rng)
+    options = {"mask": mask, "shifts": 2, "atoms": 30, "epsilon": 0.0}
+    wanted = cs.recover(truth[mask], backend="cpu", **options)
+    found = cs.recover(truth[mask], backend="cpu", reference_pursuit=True, **options)
+    np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(cs.CsrecError, match="reference"):
+        cs.recover(truth[mask], reference_pursuit=True, solver="cosamp", **options)
+    try:
+        on_device = cs.recover(truth[mask], backend="cuda", reference_pursuit=True, **options)
+    except cs.DeviceError as error:  # not built, or no device
+        assert "cuda" in str(error).lower()
+    else:
+        np.testing.assert_array_equal(on_device, wanted)
+
+
 def test_ways_to_say_what_was_sampled(rng):
     truth, mask = sampled(rng, side=32)
     wanted = cs.recover(truth[mask], mask=mask)
