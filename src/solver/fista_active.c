@@ -4,13 +4,13 @@
  *
  *     c_j = lambda sign(x_j) where x_j is not 0, and |c_j| <= lambda elsewhere.
  *
- * A round takes into W the columns that miss this most, solves the problem on W by its Gram matrix
- * (l1_gram.c), and looks at all columns again: bounds of |c_j| clear nearly all of them for a
- * part of the cost of their products, the others are computed. So the answer is one of all columns,
- * however W came about, and most rounds read an eighth of the matrix.
+ * A round adds to W the columns that violate this most, solves the problem on W by its Gram matrix
+ * (l1_gram.c), and checks all columns again. Bounds of |c_j| exclude nearly all of them for a
+ * fraction of the cost of their products; the others are computed. So the result is the minimum
+ * over all columns, and most rounds read an eighth of the matrix.
  *
- * A small lambda is come to by larger ones, each the start of the next (Hale, Yin and Zhang 2008):
- * from afar x would have more columns on its way than at its end.
+ * Continuation: for a small lambda, larger ones are solved first, each the start of the next (Hale,
+ * Yin and Zhang 2008). Otherwise intermediate x would have more columns than the minimum.
  */
 #include "solver/fista_active.h"
 
@@ -21,16 +21,15 @@
 
 #include "solver/l1_gram.h"
 
-/* Columns a round may take, or as many as there are already; and as many as a Gram matrix may
- * have. */
+/* Columns that a round may add, or as many as W has; and the largest size of a Gram matrix. */
 enum { ADD_LEAST = 64, ROOM_MOST = 4096 };
 
 /* Products between two reports: a tenth of a second. */
 static const int64_t JOINED = INT64_C(1) << 28;
 
-/* The share of lambda by which a condition may be missed; the first lambda as a share of the
- * largest that has an x; the next one as a share of that before, once this is missed by less than
- * so much. */
+/* The tolerance of the conditions, as a share of lambda; the first lambda, as a share of the
+ * largest with x not 0; the factor from one lambda to the next, and the miss below which the next
+ * follows. */
 #define CSREC_ACTIVE_MISS  1e-10
 #define CSREC_ACTIVE_FIRST 0.02
 #define CSREC_ACTIVE_NEXT  0.25
@@ -40,8 +39,8 @@ struct csrec_active {
     csrec_support *s;
     const csrec_column_access *access;
     void *state;     /* of access */
-    int64_t *list;   /* [room] W in the order of its coming; s->chosen marks it */
-    double lambda;   /* wanted; on.lambda is come to it */
+    int64_t *list;   /* [room] W in the order of addition; s->chosen marks its columns */
+    double lambda;   /* the target; on.lambda falls to it */
     double y_length; /* ||y|| */
     bool bounded;    /* s->g bounds |c| for s->r */
     csrec_l1_gram on;
@@ -72,7 +71,7 @@ static double largest_product(csrec_active *a, const double *v) {
     return most;
 }
 
-/* What rounding may do to c_j: a share of ||a_j|| times all that r was summed from. */
+/* Bound of the rounding of c_j: a share of ||a_j|| times the sizes of all terms of r. */
 static void allow(csrec_active *a) {
     const csrec_support *s = a->s;
     double summed = a->y_length;
@@ -82,7 +81,7 @@ static void allow(csrec_active *a) {
             CSREC_ACTIVE_MISS * a->on.lambda + 16.0 * DBL_EPSILON * summed * s->norms[a->list[k]];
 }
 
-/* The `count` columns of s->largest join W; stopped, without all of G. */
+/* Adds the `count` columns of s->largest to W; G is incomplete if stopped. */
 static void join(csrec_active *a, int64_t count) {
     csrec_support *s = a->s;
     int64_t old = a->on.size;
@@ -94,7 +93,7 @@ static void join(csrec_active *a, int64_t count) {
         a->on.c[old + k] = active_product(a, j, s->r);
         s->chosen[j] = true;
     }
-    int64_t piece = JOINED / (s->A->m * (old + count)) / 2 * 2 + 2; /* rows come in pairs */
+    int64_t piece = JOINED / (s->A->m * (old + count)) / 2 * 2 + 2; /* rows are computed in pairs */
     for (int64_t k = old; k < old + count && !csrec_run_stops(s->run); k += piece) {
         int64_t end = k + piece < old + count ? k + piece : old + count;
         a->access->gram(a->state, k, end, a->list, a->on.stride, a->on.G);
@@ -128,7 +127,7 @@ csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active *
     a->access = s->A->type->access;
     csrec_status status = active_start(a, lambda);
     int64_t used = status ? 0 : csrec_support_largest(s, s->x, s->A->n);
-    /* Without a gradient there is nothing to do and no lambda to do it with. */
+    /* Without a gradient x = 0 is the minimum and lambda is 0. */
     bool here = !status && used <= a->on.room && a->lambda > 0.0;
     if (here && used > 0) {
         a->on.lambda = a->lambda; /* a start is near its end */
@@ -142,8 +141,8 @@ csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active *
     return status;
 }
 
-/* Into s->largest, the columns out of W that miss |c_j| <= lambda, at most `most`. Those with the
- * largest bounds are looked at first, the rest only where none of these misses. */
+/* Finds at most `most` columns outside W that violate |c_j| <= lambda, in s->largest. Checks those
+ * with the largest bounds first, the others only if none of these violates it. */
 static int64_t find_missing(csrec_active *a, int64_t most, double *worst) {
     csrec_support *s = a->s;
     double *upper = s->g, *bound = s->p, lambda = a->on.lambda;
@@ -170,7 +169,7 @@ static int64_t find_missing(csrec_active *a, int64_t most, double *worst) {
     return found;
 }
 
-/* x and r = y - A x of what W has come to; c anew from r, without the rounding of G's. */
+/* x and r = y - A x from W; c is recomputed from r, without the rounding of G. */
 static void settle(csrec_active *a) {
     csrec_support *s = a->s;
     memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
@@ -183,7 +182,7 @@ static void settle(csrec_active *a) {
     }
 }
 
-/* Did x move by more than the last of 13 digits? */
+/* Whether x changed in 13 digits. */
 static bool moved(const csrec_active *a) {
     double way = 0.0, size = 0.0;
     for (int64_t k = 0; k < a->on.size; k++) {
@@ -194,7 +193,7 @@ static bool moved(const csrec_active *a) {
     return way > 0x1p-90 * size;
 }
 
-/* Columns that x does not use, nor soon will, leave W where they are most of it. */
+/* Removes columns that x does not use and soon will not, if they are most of W. */
 static void prune(csrec_active *a) {
     csrec_support *s = a->s;
     int64_t used = 0, kept = 0;
@@ -210,8 +209,8 @@ static void prune(csrec_active *a) {
     csrec_l1_gram_keep(&a->on, kept, s->largest);
 }
 
-/* Columns to add, and by how much those in W and out of it miss; lambda comes down where both
- * are small. */
+/* Finds columns to add, and the violations inside and outside W; lowers lambda if both are small.
+ */
 static int64_t look(csrec_active *a, double *within, double *without) {
     for (;;) {
         int64_t most = a->on.size > ADD_LEAST ? a->on.size : ADD_LEAST;

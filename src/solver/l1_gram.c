@@ -6,12 +6,11 @@
  *
  *     G_FF x_F = A_F^T y - lambda s_F,
  *
- * to which Newton's step d leads: G_FF d = c_F - lambda s_F. Where signs change on the way, the
- * step ends at the minimum of the objective along d, which is convex and piecewise quadratic. Every
- * step is one down, so that it never costs what the others have won, and the first with the
- * right signs ends at the minimum to rounding (the feature-sign search of Lee, Battle, Raina and Ng
- * 2006 is made of such steps alone). Where columns of F depend on each other, G_FF has no inverse,
- * and one of them leaves first.
+ * to which Newton's step d leads: G_FF d = c_F - lambda s_F. If signs change along d, the step ends
+ * at the minimum of the objective along d, which is convex and piecewise quadratic. So no step
+ * raises the objective, and the first with the right signs ends at the minimum up to rounding (the
+ * feature-sign search of Lee, Battle, Raina and Ng 2006 has such steps alone). If columns of F
+ * depend on each other, G_FF has no inverse, and one of them is removed first.
  */
 #include "solver/l1_gram.h"
 
@@ -20,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Products a call may take in steps, and columns beyond which Newton's step, of k^3 / 6, is left
- * out: some tenths of a second. */
+/* Maximum products of a call, and maximum columns for Newton's step, which costs k^3 / 6: some
+ * tenths of a second. */
 #define CSREC_RESTRICTED_WORK 0x1p29
 enum { NEWTON_MOST = 1024, NEWTON_TRIES = 32, STEPS_LEAST = 30, STEPS_MOST = 1000 };
 
@@ -78,8 +77,8 @@ double csrec_l1_gram_miss(const csrec_l1_gram *q) {
     return worst;
 }
 
-/* c_v = c0 - G (v - x0): from where the call began, so that rounding does not add up. Most columns
- * stay at 0. */
+/* c_v = c0 - G (v - x0), from the start of the call, so that rounding does not accumulate. Most
+ * columns stay at 0. */
 static void gradient(csrec_l1_gram *q, const double *v, double *c_v) {
     for (int64_t j = 0; j < q->size; j++) q->d[j] = v[j] - q->x0[j];
     memcpy(c_v, q->c0, (size_t)q->size * sizeof *c_v);
@@ -89,8 +88,8 @@ static void gradient(csrec_l1_gram *q, const double *v, double *c_v) {
     }
 }
 
-/* ||G|| from below: by power iteration, whose start may be one that G sends to 0, and at least the
- * largest entry of the diagonal. q->next, q->c_next are scratch. */
+/* A lower bound of ||G|| by power iteration, whose start G may map to 0, and at least the largest
+ * entry of the diagonal. q->next, q->c_next are scratch. */
 static double estimate_norm(csrec_l1_gram *q) {
     size_t bytes = (size_t)q->size * sizeof(double);
     double *v = q->next, *image = q->c_next, norm = 0.0, least = 0.0, steepest = DBL_MIN;
@@ -98,7 +97,7 @@ static double estimate_norm(csrec_l1_gram *q) {
         least = fmax(least, q->G[j * q->stride + j]);
         steepest = fmax(steepest, fabs(q->c[j]));
     }
-    /* Shares of both: they are in different units. */
+    /* Relative to each: they have different units. */
     for (int64_t j = 0; j < q->size; j++)
         v[j] = q->G[j * q->stride + j] / fmax(least, DBL_MIN) + fabs(q->c[j]) / steepest;
     for (int i = 0; i < 8; i++) {
@@ -138,7 +137,7 @@ static bool shrink(csrec_l1_gram *q) {
 
 /* One step of FISTA with O'Donoghue and Candes' restart. */
 static void step(csrec_l1_gram *q, double *t) {
-    /* A difference of rounding alone may look curved: L need not grow for ever. */
+    /* A difference due to rounding may look curved, so the growth of L is limited. */
     for (int tries = 0; !shrink(q) && tries < 20; tries++) q->L *= 1.5;
     double longer = 0.5 * (1.0 + sqrt(1.0 + 4.0 * *t * *t)), inertia = (*t - 1.0) / longer;
     double against = 0.0;
@@ -239,7 +238,7 @@ static double length(const csrec_l1_gram *q, int64_t k, const double *d, double 
     }
 }
 
-/* By how much the objective rose from x = z, where c was c_z. */
+/* The increase of the objective from x = z, where c was c_z. */
 static double rise(const csrec_l1_gram *q) {
     double sum = 0.0;
     for (int64_t j = 0; j < q->size; j++)
@@ -248,8 +247,8 @@ static double rise(const csrec_l1_gram *q) {
     return sum;
 }
 
-/* x += t d on the first k of F, entry `zero` to 0 unless -1; z, c_z are scratch. False: rounding
- * has spoilt d, as where columns nearly depend on each other, and x stays. */
+/* x += t d on the first k of F, entry `zero` to 0 unless -1; z, c_z are scratch. False: d is wrong
+ * by rounding, as if columns nearly depend on each other; x is unchanged. */
 static bool move(csrec_l1_gram *q, int64_t k, const double *d, double t, int64_t zero) {
     size_t bytes = (size_t)q->size * sizeof(double);
     double before = csrec_l1_gram_miss(q);
@@ -287,7 +286,7 @@ static bool purge(csrec_l1_gram *q, int64_t k) {
     return zero >= 0 && move(q, k + 1, d, t, zero);
 }
 
-/* Newton's step. True: there is no use in another one now. */
+/* Newton's step. True: another one would not help now. */
 static bool newton(csrec_l1_gram *q) {
     int64_t dependent, k = factor(q, &dependent), zero;
     if (dependent >= 0) return !purge(q, k);

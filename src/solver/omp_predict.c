@@ -1,11 +1,11 @@
-/* omp_predict.c - the next picks are guessed, then proved or corrected all at once.
+/* omp_predict.c - predicts the next picks, then verifies or corrects them in one pass.
  *
- * A large matrix is bound by memory: the pass over the screen is what a step costs, and for sixteen
- * residuals it costs little more than for one. The next picks almost always come from the few
+ * A large matrix is limited by memory bandwidth: a step costs one pass over the screen, which for
+ * sixteen residuals costs little more than for one. The next picks almost always come from the few
  * columns that were best at the last pass. So up to sixteen steps are taken with those columns
  * alone; one pass then bounds the correlations of all columns with all sixteen residuals. The first
- * guess that a column beats is replaced by it and ends the plan. The picks are those of full
- * correlations, whatever was guessed.
+ * wrong prediction is replaced by the better column and ends the plan. The picks are those of full
+ * correlations, whatever was predicted.
  */
 #include "solver/omp_predict.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below this many entries all correlations cost less than the second copy would. */
+/* Below this many entries, computing all correlations is cheaper than the second copy. */
 enum { SCREEN_FROM = 1 << 14, POOL = 64, COUNT = CSREC_SCREEN_COUNT };
 
 struct csrec_omp_predictor {
@@ -21,10 +21,10 @@ struct csrec_omp_predictor {
     const csrec_screen *screen;
     int64_t pool[POOL]; /* best columns at the last pass */
     int pooled;
-    int planned, next; /* proved picks, and those of them taken */
+    int planned, next; /* verified picks, and those of them used */
     int64_t pick[COUNT];
     double c[COUNT];
-    bool added[COUNT]; /* its basis vector is in place */
+    bool added[COUNT]; /* its orthonormal vector is in place */
     double *r;         /* [COUNT][m] residuals before each pick */
     double *upper;     /* [COUNT][n] */
     int8_t *p;         /* scratch of the screen */
@@ -68,8 +68,8 @@ static int64_t best_in_pool(const csrec_omp_predictor *a, const bool *skip, cons
     return best;
 }
 
-/* Guesses, each with its basis vector and the residual after it. Returns the residuals to prove;
- * the guess for the last may be missing. */
+/* Predicts picks, each with its orthonormal vector and the residual after it. Returns the number of
+ * residuals to verify; the prediction for the last may be missing. */
 static int guess(csrec_omp_predictor *a, csrec_qr *qr, bool *skip, csrec_status *status) {
     int64_t m = a->A->m;
     for (int k = 0; k < COUNT; k++) {
@@ -83,7 +83,7 @@ static int guess(csrec_omp_predictor *a, csrec_qr *qr, bool *skip, csrec_status 
     return COUNT;
 }
 
-/* Takes back all guesses; those that are proved are skipped on the way. */
+/* Undoes all predictions; verified picks are skipped. */
 static void prove(csrec_omp_predictor *a, int count, bool *skip) {
     int64_t n = a->A->n, guessed[COUNT];
     memcpy(guessed, a->pick, sizeof guessed);
