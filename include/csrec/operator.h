@@ -62,6 +62,9 @@ typedef struct csrec_param {
     const char *help;
 } csrec_param;
 
+/* Whether csrec_recover takes operator `number` as a basis. */
+CSREC_API bool csrec_operator_is_basis(int number);
+
 /* Parameter i of operator `number`, if csrec_recover takes it as a basis; NULL past the end. */
 CSREC_API const csrec_param *csrec_operator_param(int number, int i);
 

@@ -69,9 +69,9 @@ def bases() -> dict[str, Basis]:
     name, brief = ffi.new("const char **"), ffi.new("const char **")
     found, row = {}, 0
     while lib.csrec_operator_info(row, name, brief):
-        parameters = _parameters(lib.csrec_operator_param, row)
-        if parameters or text(name[0]) == "haar":
-            found[text(name[0])] = Basis(text(brief[0]), parameters)
+        if lib.csrec_operator_is_basis(row):
+            found[text(name[0])] = Basis(text(brief[0]),
+                                         _parameters(lib.csrec_operator_param, row))
         row += 1
     return found
 

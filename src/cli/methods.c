@@ -30,15 +30,10 @@ const char *cli_solver_name(int i) {
     return NULL;
 }
 
-/* A basis is the Haar matrix or an operator that has parameters. */
-static bool is_basis(int i, const char *name) {
-    return strcmp(name, "haar") == 0 || csrec_operator_param(i, 0);
-}
-
 const char *cli_basis_name(int i) {
     const char *name, *brief;
     for (int k = 0; csrec_operator_info(k, &name, &brief); k++)
-        if (is_basis(k, name) && i-- == 0) return name;
+        if (csrec_operator_is_basis(k) && i-- == 0) return name;
     return NULL;
 }
 
@@ -57,7 +52,7 @@ void cli_methods_list(FILE *out) {
     }
     fprintf(out, "Bases (--basis NAME):\n");
     for (int i = 0; csrec_operator_info(i, &name, &brief); i++) {
-        if (!is_basis(i, name)) continue;
+        if (!csrec_operator_is_basis(i)) continue;
         fprintf(out, "  %-10s %s\n", name, brief);
         print_params(out, csrec_operator_param, i);
     }

@@ -24,6 +24,11 @@ const csrec_operator_type *csrec_operator_find(const char *name) {
     return NULL;
 }
 
+bool csrec_operator_is_basis(int number) {
+    return number >= 0 && number < TYPES &&
+           (types[number]->params || types[number] == &csrec_operator_haar);
+}
+
 const csrec_param *csrec_operator_param(int number, int i) {
     if (number < 0 || number >= TYPES || !types[number]->params) return NULL;
     const csrec_param *param = types[number]->params;
