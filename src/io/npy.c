@@ -127,7 +127,7 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
 const csrec_format_row csrec_npy_format = {
     .format = {"npy", ".npy", ".npy", "a NumPy array",
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS},
-    .magic = {{"\x93NUMPY", 6}},
+    .magic = {{CSREC_NPY_MAGIC, sizeof CSREC_NPY_MAGIC - 1}},
     .signal = read_signal,
     .measurement = refuse_measurement,
     .refusal = refusal,

@@ -4,6 +4,8 @@
 
 #include "io/input.h"
 
+#define CSREC_NPY_MAGIC "\x93NUMPY"
+
 typedef struct csrec_npy_header {
     char kind;         /* NumPy kind: 'b', 'i', 'u', 'f' numbers; 'U', 'S' text */
     uint64_t bytes;    /* of one element */

@@ -86,7 +86,7 @@ size_t csrec_npy_header_write(const char *descr, const csrec_shape *shape,
                               char text[CSREC_NPY_HEADER_MAX]) {
     /* Elements of single bytes have no order: '|'. */
     char order = strcmp(descr + 1, "1") == 0 || *descr == 'S' ? '|' : host_order();
-    memcpy(text, "\x93NUMPY\x01\x00", 8);
+    memcpy(text, CSREC_NPY_MAGIC "\x01\x00", 8);
     int at = 10, room = CSREC_NPY_HEADER_MAX;
     at += snprintf(text + at, (size_t)(room - at),
                    "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, descr);

@@ -117,7 +117,7 @@ static csrec_status read_length(csrec_reader *reader, const char *name, uint32_t
     uint8_t head[12] = {0};
     csrec_status status = csrec_reader_take(reader, head, 8, name, error);
     if (status != CSREC_OK) return status;
-    if (memcmp(head, "\x93NUMPY", 6) != 0)
+    if (memcmp(head, CSREC_NPY_MAGIC, 6) != 0)
         return csrec_fail(error, CSREC_FORMAT, "%s: is not .npy data; write it with numpy.save",
                           name);
     if (head[6] < 1 || head[6] > 3)

@@ -6,6 +6,8 @@
 
 enum {
     CSREC_GROUP_PIXELS = 192, /* most pixels of a patch, times channels */
+    CSREC_GROUP_EDGE = 16,    /* most pixels of a patch's edge */
+    CSREC_GROUP_TILE = 32,    /* pixels of a tile's edge, about */
     CSREC_GROUP_MOST = 128,   /* most patches of a group */
     CSREC_GROUP_CHANNELS = CSREC_GAUSSIAN_POOLED,
     CSREC_GROUP_LANES = 16, /* rows of matrices are padded to a multiple of it */
