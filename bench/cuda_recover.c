@@ -29,6 +29,22 @@ static csrec_measurement picture(int64_t side, int64_t channels) {
     return m;
 }
 
+static csrec_status recover_by(csrec_cuda_grids_engine engine, const csrec_measurement *m,
+                               const csrec_recover_options *options, double *signal,
+                               csrec_recover_report *report, csrec_error *error) {
+    csrec_context context;
+    const csrec_recovery recovery = {.measurement = m,
+                                     .options = options,
+                                     .context = &context,
+                                     .signal = signal,
+                                     .report = report};
+    csrec_status status = csrec_context_create("cuda", &context, error);
+    if (status) return status;
+    status = csrec_cuda_recover_grids_by(engine, &recovery, error);
+    csrec_context_destroy(&context);
+    return status;
+}
+
 /* The shorter of two runs; ways: -1 the CPU, else csrec_cuda_grids_engine. */
 static double seconds_of(int engine, const csrec_measurement *m,
                          const csrec_recover_options *options, double *signal,
@@ -40,8 +56,8 @@ static double seconds_of(int engine, const csrec_measurement *m,
         double start = bench_seconds();
         csrec_status status =
             engine < 0 ? csrec_recover(m, options, signal, NULL, &report, &error)
-                       : csrec_cuda_recover_grids_by((csrec_cuda_grids_engine)engine, m, options,
-                                                     signal, NULL, &report, &error);
+                       : recover_by((csrec_cuda_grids_engine)engine, m, options, signal, &report,
+                                    &error);
         double seconds = bench_seconds() - start;
         if (status) bench_fail("recovery", error.text);
         if (seconds < least && best) *best = report;

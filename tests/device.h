@@ -13,4 +13,11 @@ static inline bool no_device(void) {
     return true;
 }
 
+/* The first usable device, for tests that are skipped without one. */
+static inline const csrec_context *cuda_context(void) {
+    static csrec_context context;
+    assert_ok(csrec_context_create("cuda", &context, NULL));
+    return &context;
+}
+
 #endif

@@ -1,4 +1,4 @@
-/* method.h - one method by itself, on a backend, in the measurement's own units. */
+/* method.h - one method by itself, on a device, in the measurement's own units. */
 #ifndef TESTS_METHOD_H
 #define TESTS_METHOD_H
 
@@ -6,7 +6,7 @@
 #include "method/method.h"
 #include "method/tones.h"
 
-static inline csrec_status run_method(const csrec_method_type *method, const csrec_backend *backend,
+static inline csrec_status run_method(const csrec_method_type *method, const csrec_context *context,
                                       const csrec_measurement *m,
                                       const csrec_recover_options *options, double *signal,
                                       csrec_atoms *atoms, csrec_recover_report *report,
@@ -16,7 +16,7 @@ static inline csrec_status run_method(const csrec_method_type *method, const csr
     assert_ok(csrec_whole_of(m, &whole, NULL));
     const csrec_recovery recovery = {.measurement = m,
                                      .whole = &whole,
-                                     .backend = backend,
+                                     .context = context,
                                      .unit = 1.0,
                                      .signal = signal,
                                      .atoms = atoms,

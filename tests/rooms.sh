@@ -32,11 +32,6 @@ recover
 # that is no longer needed is an error too.
 known='
 src/method/history.h method/grids/grid.h
-src/device/threshold.h operator/operator.h
-src/device/cuda.c kernels/method/adaptive/engine.h
-src/device/cuda.c kernels/method/gaussian/engine.h
-src/device/cuda.c kernels/method/grids/engine.h
-src/device/cuda.c kernels/method/frames/engine.h
 '
 
 grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src kernels shim |

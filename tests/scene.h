@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "device.h"
-#include "kernels/method/gaussian/engine.h"
+#include "method/gaussian/engine.h"
 
 static uint64_t seed;
 
@@ -62,6 +62,16 @@ static inline csrec_gaussian_picture *picture(scene *s) {
         s->p.guide[i] = s->p.channels > 1 ? sum / (float)s->p.channels : sum;
     }
     return &s->p;
+}
+
+/* Rounds there, drawn from seed `number`. */
+static inline csrec_status create_there(csrec_gaussian_picture *p,
+                                        const csrec_gaussian_round *rounds, int count,
+                                        uint64_t number, void **there, csrec_error *error) {
+    static csrec_team team; /* nobody listens */
+    const csrec_gaussian_plan plan = {
+        .rounds = rounds, .count = count, .seed = number, .team = &team};
+    return csrec_gaussian_cuda.create(cuda_context(), p, &plan, there, error);
 }
 
 static inline void drop(scene *s, bool all) {

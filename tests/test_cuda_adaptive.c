@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/method/adaptive/engine.h"
 #include "device.h"
 #include "method.h"
 #include "method/adaptive/recipe.h"
@@ -49,12 +48,10 @@ static int64_t values_of(const csrec_measurement *m) {
 }
 
 static found recover(const csrec_measurement *m, const csrec_recover_options *options,
-                     const csrec_adaptive_device *device) {
+                     const csrec_context *context) {
     found f = {.signal = malloc((size_t)values_of(m) * sizeof(double))};
     csrec_error error = {{0}};
-    const csrec_backend there = {.name = "device", .adaptive = device};
-    if (run_method(&csrec_method_adaptive, device ? &there : &csrec_backend_cpu, m, options,
-                   f.signal, NULL, &f.report, &error))
+    if (run_method(&csrec_method_adaptive, context, m, options, f.signal, NULL, &f.report, &error))
         fail_msg("%s", error.text);
     return f;
 }
@@ -69,8 +66,8 @@ static void assert_same_picture(const csrec_measurement *m, const found *a, cons
 
 /* The picture, and what the report tells of the grids. */
 static void compare(const csrec_measurement *m, const csrec_recover_options *options) {
-    found cpu = recover(m, options, NULL);
-    found device = recover(m, options, &csrec_cuda_adaptive_passes);
+    found cpu = recover(m, options, &csrec_context_cpu);
+    found device = recover(m, options, cuda_context());
     assert_same_picture(m, &cpu, &device);
     assert_int_equal(cpu.report.pursuits, device.report.pursuits);
     assert_int_equal(cpu.report.iterations, device.report.iterations);
@@ -148,8 +145,8 @@ static void interruption(void **state) {
         csrec_recover_options options = draw_options();
         options.solve.progress = stops;
         options.solve.context = &when;
-        found cpu = recover(&m, &options, NULL);
-        found device = recover(&m, &options, &csrec_cuda_adaptive_passes);
+        found cpu = recover(&m, &options, &csrec_context_cpu);
+        found device = recover(&m, &options, cuda_context());
         assert_int_equal(cpu.report.outcome, CSREC_INTERRUPTED);
         assert_int_equal(device.report.outcome, CSREC_INTERRUPTED);
         assert_same_picture(&m, &cpu, &device);
@@ -172,11 +169,11 @@ static void less_memory(void **state) {
     if (no_device()) skip();
     csrec_measurement m = draw(180, 180, 1, 0.3, check_below(&seed, 2) ? 5.0 : 0.0);
     csrec_recover_options options = draw_options();
-    found cpu = recover(&m, &options, NULL);
-    found warm = recover(&m, &options, &csrec_cuda_adaptive_passes); /* modules are loaded */
+    found cpu = recover(&m, &options, &csrec_context_cpu);
+    found warm = recover(&m, &options, cuda_context()); /* modules are loaded */
     csrec_cuda_block ballast = {.used = free_bytes() - (24 << 20)};
     assert_ok(csrec_cuda_block_create(&ballast, "a test", NULL));
-    found device = recover(&m, &options, &csrec_cuda_adaptive_passes);
+    found device = recover(&m, &options, cuda_context());
     csrec_cuda_block_destroy(&ballast);
     assert_same_picture(&m, &cpu, &warm);
     assert_same_picture(&m, &cpu, &device);

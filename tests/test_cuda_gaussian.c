@@ -41,7 +41,7 @@ static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
 static void *make_there(scene *s, const csrec_gaussian_round *rounds) {
     csrec_error error = {{0}};
     void *there = NULL;
-    if (csrec_cuda_gaussian_rounds.create(picture(s), rounds, 2, NUMBER, &there, &error))
+    if (create_there(picture(s), rounds, 2, NUMBER, &there, &error))
         fail_msg("%s", error.text);
     return there;
 }
@@ -49,8 +49,8 @@ static void *make_there(scene *s, const csrec_gaussian_round *rounds) {
 /* A round there; its picture comes back into s. */
 static void on_device(void *there, const csrec_gaussian_round *round, scene *s) {
     csrec_error error = {{0}};
-    if (csrec_cuda_gaussian_rounds.run(there, round, NUMBER, &error) ||
-        csrec_cuda_gaussian_rounds.get(there, picture(s), &error))
+    if (csrec_gaussian_cuda.run(there, round, 0, &error) ||
+        csrec_gaussian_cuda.get(there, picture(s), &error))
         fail_msg("%s", error.text);
 }
 
@@ -93,13 +93,13 @@ static outcome run_there(const scene *start, const scene *first,
     void *there = make_there(&o.one, rounds);
     on_device(there, &rounds[0], &o.one);
     on_device(there, &rounds[1], &o.both);
-    csrec_cuda_gaussian_rounds.destroy(there);
+    csrec_gaussian_cuda.destroy(there);
     there = make_there(&again, rounds);
     on_device(there, &rounds[0], &again);
     assert_same_scene(&o.one, &again); /* the same bits every time */
-    assert_ok(csrec_cuda_gaussian_rounds.set(there, picture(&o.alone), NULL));
+    assert_ok(csrec_gaussian_cuda.set(there, picture(&o.alone), NULL));
     on_device(there, &rounds[1], &o.alone);
-    csrec_cuda_gaussian_rounds.destroy(there);
+    csrec_gaussian_cuda.destroy(there);
     drop(&again, false);
     return o;
 }
@@ -203,9 +203,9 @@ static void small_pictures(void **state) {
 static csrec_status attempt(scene *s, const csrec_gaussian_round *round, csrec_error *error) {
     void *there = NULL;
     csrec_status status =
-        csrec_cuda_gaussian_rounds.create(picture(s), round, 1, NUMBER, &there, error);
-    if (!status) status = csrec_cuda_gaussian_rounds.run(there, round, NUMBER, error);
-    csrec_cuda_gaussian_rounds.destroy(there);
+        create_there(picture(s), round, 1, NUMBER, &there, error);
+    if (!status) status = csrec_gaussian_cuda.run(there, round, 0, error);
+    csrec_gaussian_cuda.destroy(there);
     return status;
 }
 

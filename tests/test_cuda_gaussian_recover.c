@@ -118,11 +118,11 @@ static void recoveries_are_rounds_on_the_start(void **state) {
         for (int r = 0; r < 2; r++) rounds[r].margin = m.n < 0.17 * (double)area ? 3 : 0;
         /* The library draws from options.seed, 1 by default. */
         void *there = NULL;
-        assert_ok(csrec_cuda_gaussian_rounds.create(picture(&s), rounds, 2, 1, &there, NULL));
+        assert_ok(create_there(picture(&s), rounds, 2, 1, &there, NULL));
         for (int r = 0; r < 2; r++)
-            assert_ok(csrec_cuda_gaussian_rounds.run(there, &rounds[r], 1, NULL));
-        assert_ok(csrec_cuda_gaussian_rounds.get(there, picture(&s), NULL));
-        csrec_cuda_gaussian_rounds.destroy(there);
+            assert_ok(csrec_gaussian_cuda.run(there, &rounds[r], r, NULL));
+        assert_ok(csrec_gaussian_cuda.get(there, picture(&s), NULL));
+        csrec_gaussian_cuda.destroy(there);
         for (int64_t i = 0; i < area; i++)
             if (whole[i] != (double)s.u[0][i])
                 fail_msg("pixel %d: %.9g, not %.9g", (int)i, whole[i], (double)s.u[0][i]);

@@ -69,12 +69,24 @@ static void assert_same_found(const csrec_measurement *m, const found *a, const 
         assert_same_atoms(&a->atoms[c], &b->atoms[c]);
 }
 
+static csrec_status run_by(csrec_cuda_grids_engine engine, const csrec_measurement *m,
+                           const csrec_recover_options *options, double *signal, csrec_atoms *atoms,
+                           csrec_recover_report *report, csrec_error *error) {
+    const csrec_recovery recovery = {.measurement = m,
+                                     .options = options,
+                                     .context = cuda_context(),
+                                     .signal = signal,
+                                     .atoms = atoms,
+                                     .report = report};
+    return csrec_cuda_recover_grids_by(engine, &recovery, error);
+}
+
 /* By one engine against what the CPU found. */
 static void compare_engine(csrec_cuda_grids_engine engine, const csrec_measurement *m,
                            const csrec_recover_options *options, const found *cpu) {
     found f = found_create(m, options);
     csrec_status status =
-        csrec_cuda_recover_grids_by(engine, m, options, f.signal, f.atoms, &f.report, &f.error);
+        run_by(engine, m, options, f.signal, f.atoms, &f.report, &f.error);
     if (status) print_message("%s\n", f.error.text);
     assert_ok(status);
     assert_same_found(m, cpu, &f);
@@ -83,7 +95,7 @@ static void compare_engine(csrec_cuda_grids_engine engine, const csrec_measureme
 
 static void compare_engines(const csrec_measurement *m, const csrec_recover_options *options) {
     found cpu = found_create(m, options);
-    assert_ok(run_method(&csrec_method_grids, &csrec_backend_cpu, m, options, cpu.signal, cpu.atoms,
+    assert_ok(run_method(&csrec_method_grids, &csrec_context_cpu, m, options, cpu.signal, cpu.atoms,
                          &cpu.report, NULL));
     compare_engine(CSREC_CUDA_GRIDS_BATCHES, m, options, &cpu);
     if (options->solve.stop.stagnation == 0.0)
@@ -217,10 +229,10 @@ static void atoms_alone(void **state) {
     options.solve.stop = (csrec_stop){.atoms = 500};
     csrec_atoms atoms[3][2];
     csrec_recover_report report;
-    assert_ok(run_method(&csrec_method_grids, &csrec_backend_cpu, &m, &options, NULL, atoms[0],
+    assert_ok(run_method(&csrec_method_grids, &csrec_context_cpu, &m, &options, NULL, atoms[0],
                          &report, NULL));
     for (int engine = CSREC_CUDA_GRIDS_BATCHES; engine <= CSREC_CUDA_GRIDS_SEQUENTIAL; engine++) {
-        assert_ok(csrec_cuda_recover_grids_by((csrec_cuda_grids_engine)engine, &m, &options, NULL,
+        assert_ok(run_by((csrec_cuda_grids_engine)engine, &m, &options, NULL,
                                               atoms[engine], &report, NULL));
         for (int c = 0; c < 2; c++) assert_same_atoms(&atoms[0][c], &atoms[engine][c]);
     }
@@ -247,7 +259,7 @@ static void interruption(void **state) {
     options.solve.context = &calls;
     for (int engine = CSREC_CUDA_GRIDS_BATCHES; engine <= CSREC_CUDA_GRIDS_SEQUENTIAL; engine++) {
         found f = found_create(&m, &options);
-        assert_ok(csrec_cuda_recover_grids_by((csrec_cuda_grids_engine)engine, &m, &options,
+        assert_ok(run_by((csrec_cuda_grids_engine)engine, &m, &options,
                                               f.signal, NULL, &f.report, &f.error));
         assert_int_equal(f.report.outcome, CSREC_INTERRUPTED);
         for (int64_t k = 0; k < 2 * 1400 * 1400; k++) assert_true(isfinite(f.signal[k]));
@@ -273,7 +285,7 @@ static csrec_status run_within(size_t limit, csrec_cuda_grids_engine engine,
     csrec_cuda_block ballast = {.used = had > limit ? had - limit : 1};
     assert_ok(csrec_cuda_block_create(&ballast, "ballast", NULL));
     csrec_status status =
-        csrec_cuda_recover_grids_by(engine, m, options, f->signal, f->atoms, &f->report, &f->error);
+        run_by(engine, m, options, f->signal, f->atoms, &f->report, &f->error);
     csrec_cuda_block_destroy(&ballast);
     return status;
 }
@@ -281,9 +293,9 @@ static csrec_status run_within(size_t limit, csrec_cuda_grids_engine engine,
 static void within(csrec_cuda_grids_engine engine, const csrec_measurement *m,
                    const csrec_recover_options *options, size_t most, size_t surely) {
     found cpu = found_create(m, options), f = found_create(m, options);
-    assert_ok(run_method(&csrec_method_grids, &csrec_backend_cpu, m, options, cpu.signal, NULL,
+    assert_ok(run_method(&csrec_method_grids, &csrec_context_cpu, m, options, cpu.signal, NULL,
                          &cpu.report, NULL));
-    assert_ok(csrec_cuda_recover_grids_by(engine, m, options, f.signal, NULL, &f.report, NULL));
+    assert_ok(run_by(engine, m, options, f.signal, NULL, &f.report, NULL));
     size_t had = free_bytes(), refused = 0;
     for (size_t limit = most; limit > 4u << 20; limit = limit / 4 * 3) {
         f.error.text[0] = 0;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/method/frames/engine.h"
+#include "method/frames/engine.h"
 #include "operator/mask.h"
 #include "method/sparse/sparse.h"
 #include "recover/recover.h"
@@ -55,7 +55,7 @@ static void one_round(int block, int step, bool soft) {
     assert_ok(A->type->shrink->create(A, p.y, a, &state));
     assert_ok(A->type->shrink->step(state, &round));
     A->type->shrink->signal(state, a);
-    csrec_threshold_job job = {.shape = &p.shape,
+    csrec_frames_job job = {.shape = &p.shape,
                                .frames = 1,
                                .block = {block},
                                .step = {step},
@@ -64,7 +64,7 @@ static void one_round(int block, int step, bool soft) {
                                .y = p.y,
                                .rounds = 1,
                                .round = &round};
-    assert_ok(csrec_cuda_threshold(&job, b, &energy, NULL));
+    assert_ok(csrec_frames_cuda.threshold(cuda_context(), &job, b, &energy, NULL));
     double cpu = A->type->shrink->energy(state);
     for (int64_t i = 0; i < n; i++)
         if (!(fabs(a[i] - b[i]) <= 0.05))

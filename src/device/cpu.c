@@ -17,4 +17,5 @@ static csrec_status open(csrec_context *context, csrec_error *error) {
     return CSREC_OK;
 }
 
+const csrec_context csrec_context_cpu = {.kind = CSREC_DEVICE_CPU};
 const csrec_device csrec_device_cpu = {.describe = describe, .open = open};

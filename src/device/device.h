@@ -45,6 +45,8 @@ typedef struct csrec_device {
 
 extern const csrec_device csrec_device_cpu, csrec_device_cuda;
 
+extern const csrec_context csrec_context_cpu;
+
 /* "cpu" or "cuda". */
 const char *csrec_device_name(csrec_device_kind kind);
 

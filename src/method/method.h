@@ -3,7 +3,7 @@
 #ifndef CSREC_METHOD_METHOD_H
 #define CSREC_METHOD_METHOD_H
 
-#include "device/backend.h"
+#include "device/device.h"
 #include "method/need.h"
 
 struct csrec_whole; /* of tones.h */
@@ -14,7 +14,7 @@ typedef struct csrec_recovery {
     const csrec_measurement *measurement;
     const struct csrec_whole *whole;
     const csrec_recover_options *options;
-    const csrec_backend *backend; /* the backend whose engine runs */
+    const csrec_context *context; /* the device whose engine runs */
     double unit;                  /* of y, in the units that models without a scale have */
     double *signal;               /* [entries * channels], or NULL if only atoms are requested */
     csrec_atoms *atoms;           /* [channels], or NULL */

@@ -48,7 +48,7 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
     csrec_recovery recovery = {.measurement = &normal->m,
                                .whole = &whole,
                                .options = &normal->options,
-                               .backend = csrec_backend_of(context),
+                               .context = context,
                                .unit = normal->unit,
                                .signal = j->signal,
                                .atoms = j->atoms,

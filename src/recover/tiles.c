@@ -246,7 +246,7 @@ csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_re
     j.options.solve.context = &j;
     j.tile.whole = &j.whole;
     j.tile.options = &j.options;
-    report->backend = recovery->backend->name;
+    report->backend = csrec_device_name(recovery->context->kind);
     csrec_status status = CSREC_OK;
     for (; j.done < tiling->tiles && !status; j.done++)
         status = run_tile(&j, j.done, report, error);

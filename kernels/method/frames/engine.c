@@ -1,13 +1,12 @@
 /* engine.c - a schedule of thresholds on the device. */
-#include "kernels/method/frames/engine.h"
-
 #include <string.h>
 
-#include "base/threads.h"
+#include "kernels/device/device.h"
 #include "kernels/method/frames/shrink.h"
+#include "method/frames/engine.h"
 #include "operator/dct_shrink.h"
 
-static csrec_status run_rounds(csrec_cuda_shrink *shrink, const csrec_threshold_job *job,
+static csrec_status run_rounds(csrec_cuda_shrink *shrink, const csrec_frames_job *job,
                                csrec_error *error) {
     csrec_status status = CSREC_OK;
     for (int64_t k = 0; k < job->rounds && !status; k++) {
@@ -24,8 +23,8 @@ static csrec_status run_rounds(csrec_cuda_shrink *shrink, const csrec_threshold_
     return status;
 }
 
-csrec_status csrec_cuda_threshold(const csrec_threshold_job *job, double *mean, double *energy,
-                                  csrec_error *error) {
+static csrec_status threshold(const csrec_context *context, const csrec_frames_job *job,
+                              double *mean, double *energy, csrec_error *error) {
     csrec_cuda_shrink_spec spec = {.height = job->shape->dim[0],
                                    .width = job->shape->dim[1],
                                    .frames = job->frames,
@@ -34,10 +33,16 @@ csrec_status csrec_cuda_threshold(const csrec_threshold_job *job, double *mean, 
     memcpy(spec.block, job->block, sizeof spec.block);
     memcpy(spec.step, job->step, sizeof spec.step);
     csrec_cuda_shrink *shrink = NULL;
-    csrec_status status = csrec_cuda_shrink_create(&spec, &shrink, error);
+    csrec_status status = csrec_cuda_enter(context, error);
+    if (!status) status = csrec_cuda_shrink_create(&spec, &shrink, error);
     if (!status) status = csrec_cuda_shrink_start(shrink, mean, job->y, error);
     if (!status) status = run_rounds(shrink, job, error);
     if (!status) status = csrec_cuda_shrink_result(shrink, mean, energy, error);
     csrec_cuda_shrink_destroy(shrink);
     return status;
 }
+
+/* The CPU's picture but for the order in which overlapping blocks are added up: a coefficient
+ * within rounding of a threshold may fall on its other side. The same bits every time.
+ * CSREC_UNSUPPORTED: block or step is not one of kernels/method/frames/shrink.h. */
+const csrec_frames_engine csrec_frames_cuda = {threshold};

@@ -1,16 +1,17 @@
 /* engine.c - rounds of Gaussian groups: reference positions, and the picture to a device
  * and back. */
-#include "kernels/method/gaussian/engine.h"
-
 #include <stdlib.h>
 
+#include "kernels/device/device.h"
 #include "kernels/method/gaussian/gaussian.h"
+#include "method/gaussian/engine.h"
 
 static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
 typedef struct state {
+    csrec_gaussian_plan plan;
     csrec_cuda_gaussian *gaussian;
     int height, width, *at; /* [height + width] */
     float noise;            /* variance */
@@ -49,17 +50,16 @@ static void lay_round(const state *s, const csrec_gaussian_round *r, uint64_t se
 }
 
 /* Memory for the largest of the rounds. */
-static csrec_status make(const csrec_gaussian_picture *p, const csrec_gaussian_round *rounds,
-                         int count, uint64_t seed, state *s, csrec_error *error) {
+static csrec_status make(const csrec_gaussian_picture *p, state *s, csrec_error *error) {
     csrec_cuda_gaussian_spec spec = {.height = p->height,
                                      .width = p->width,
                                      .channels = p->channels,
                                      .keep = !(p->sigma > 0.0f),
                                      .mask = p->mask,
                                      .y = p->y};
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < s->plan.count; k++) {
         csrec_cuda_gaussian_round round;
-        lay_round(s, &rounds[k], seed, &round);
+        lay_round(s, &s->plan.rounds[k], s->plan.seed, &round);
         int64_t references = (int64_t)round.rows * round.columns;
         if (references > spec.references) spec.references = references;
         if (round.group > spec.group) spec.group = round.group;
@@ -68,16 +68,18 @@ static csrec_status make(const csrec_gaussian_picture *p, const csrec_gaussian_r
     return status ? status : csrec_cuda_gaussian_set(s->gaussian, p->u, p->variance, error);
 }
 
-static csrec_status create(const csrec_gaussian_picture *p, const csrec_gaussian_round *rounds,
-                           int count, uint64_t seed, void **made, csrec_error *error) {
+static csrec_status create(const csrec_context *context, csrec_gaussian_picture *p,
+                           const csrec_gaussian_plan *plan, void **made, csrec_error *error) {
+    csrec_status status = csrec_cuda_enter(context, error);
+    if (status) return status;
     state *s = calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    s->plan = *plan;
     s->height = p->height;
     s->width = p->width;
     s->noise = p->sigma * p->sigma;
     s->at = malloc(((size_t)p->height + (size_t)p->width) * sizeof *s->at);
-    csrec_status status = s->at ? make(p, rounds, count, seed, s, error)
-                                : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    status = s->at ? make(p, s, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (status)
         destroy(s);
     else
@@ -85,21 +87,24 @@ static csrec_status create(const csrec_gaussian_picture *p, const csrec_gaussian
     return status;
 }
 
-static csrec_status run(void *data, const csrec_gaussian_round *r, uint64_t seed,
-                        csrec_error *error) {
+static csrec_status run(void *data, const csrec_gaussian_round *r, int number, csrec_error *error) {
     state *s = data;
     csrec_cuda_gaussian_round round;
-    lay_round(s, r, seed, &round);
+    csrec_progress progress = {"gaussian", number, s->plan.count, -1.0};
+    if (csrec_team_report(s->plan.team, &progress)) return CSREC_OK;
+    lay_round(s, r, s->plan.seed, &round);
     return csrec_cuda_gaussian_run(s->gaussian, &round, error);
 }
 
-static csrec_status get(const void *data, csrec_gaussian_picture *p, csrec_error *error) {
-    const state *s = data;
-    return csrec_cuda_gaussian_get(s->gaussian, p->u, p->variance, error);
+static csrec_status get(void *data, csrec_gaussian_picture *p, csrec_error *error) {
+    return csrec_cuda_gaussian_get(((state *)data)->gaussian, p->u, p->variance, error);
 }
 
 static csrec_status set(void *data, const csrec_gaussian_picture *p, csrec_error *error) {
     return csrec_cuda_gaussian_set(((state *)data)->gaussian, p->u, p->variance, error);
 }
 
-const csrec_gaussian_device csrec_cuda_gaussian_rounds = {create, destroy, set, run, get};
+/* As the CPU's but for rounding: where two patches are as good as equally near, another may be
+ * taken. The same bits every time. Patches are matched on the mean of the channels.
+ * CSREC_UNSUPPORTED: beyond the limits of kernels/method/gaussian/gaussian.h. */
+const csrec_gaussian_engine csrec_gaussian_cuda = {false, create, destroy, run, get, set};

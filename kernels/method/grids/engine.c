@@ -136,7 +136,7 @@ static csrec_cuda_grids_engine choose(const csrec_measurement *m,
 static csrec_status run(csrec_cuda_job *j, csrec_cuda_grids_engine engine, double *signal,
                         csrec_atoms *atoms) {
     const csrec_measurement *m = j->m;
-    csrec_status status = supported(j->options) ? csrec_cuda_use(j->error) : CSREC_OK;
+    csrec_status status = supported(j->options) ? csrec_cuda_enter(j->context, j->error) : CSREC_OK;
     if (!status && signal && csrec_shape_count(&m->shape, &j->entries))
         status = csrec_fail(j->error, CSREC_DATA, "the shape has too many entries");
     if (!status && engine == CSREC_CUDA_GRIDS_AUTO) engine = choose(m, j->options, signal != NULL);
@@ -145,30 +145,27 @@ static csrec_status run(csrec_cuda_job *j, csrec_cuda_grids_engine engine, doubl
 }
 
 csrec_status csrec_cuda_recover_grids_by(csrec_cuda_grids_engine engine,
-                                         const csrec_measurement *measurement,
-                                         const csrec_recover_options *options, double *signal,
-                                         csrec_atoms *atoms, csrec_recover_report *report,
-                                         csrec_error *error) {
-    csrec_cuda_job job = {.m = measurement, .options = options, .error = error};
-    const size_t channels = (size_t)measurement->channels;
-    csrec_atoms *found = atoms ? calloc(channels, sizeof *found) : NULL;
-    if (atoms && !found) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_status status = run(&job, engine, signal, found);
+                                         const csrec_recovery *recovery, csrec_error *error) {
+    const csrec_measurement *m = recovery->measurement;
+    csrec_cuda_job job = {
+        .context = recovery->context, .m = m, .options = recovery->options, .error = error};
+    const size_t channels = (size_t)m->channels;
+    csrec_atoms *found = recovery->atoms ? calloc(channels, sizeof *found) : NULL;
+    if (recovery->atoms && !found) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status = run(&job, engine, recovery->signal, found);
     for (size_t c = 0; found && c < channels; c++) {
         if (status)
             csrec_atoms_clear(&found[c]);
         else
-            atoms[c] = found[c];
+            recovery->atoms[c] = found[c];
     }
     free(found);
-    if (!status) *report = job.report;
+    if (!status) *recovery->report = job.report;
     return status;
 }
 
-csrec_status csrec_cuda_recover_grids(const csrec_measurement *measurement,
-                                      const csrec_recover_options *options, double *signal,
-                                      csrec_atoms *atoms, csrec_recover_report *report,
-                                      csrec_error *error) {
-    return csrec_cuda_recover_grids_by(CSREC_CUDA_GRIDS_AUTO, measurement, options, signal, atoms,
-                                       report, error);
+static csrec_status run_any(const csrec_recovery *recovery, csrec_error *error) {
+    return csrec_cuda_recover_grids_by(CSREC_CUDA_GRIDS_AUTO, recovery, error);
 }
+
+const csrec_grids_engine csrec_grids_cuda = {run_any};

@@ -2,7 +2,7 @@
 #ifndef CSREC_KERNELS_METHOD_GRIDS_ENGINE_H
 #define CSREC_KERNELS_METHOD_GRIDS_ENGINE_H
 
-#include "base/error.h"
+#include "method/grids/engine.h"
 
 typedef enum csrec_cuda_grids_engine {
     CSREC_CUDA_GRIDS_AUTO,
@@ -10,19 +10,9 @@ typedef enum csrec_cuda_grids_engine {
     CSREC_CUDA_GRIDS_SEQUENTIAL /* one after another, each on the whole device (speculate.h) */
 } csrec_cuda_grids_engine;
 
-/* As csrec_recover_grids of recover/recover.h, with the same bits. CSREC_UNSUPPORTED: a solver
- * other than mp, or its reference; CSREC_MEMORY: one grid does not fit. */
-csrec_status csrec_cuda_recover_grids(const csrec_measurement *measurement,
-                                      const csrec_recover_options *options, double *signal,
-                                      csrec_atoms *atoms, csrec_recover_report *report,
-                                      csrec_error *error);
-
-/* The same by one engine. CSREC_UNSUPPORTED: it cannot. */
+/* csrec_grids_cuda by one engine. CSREC_UNSUPPORTED: it cannot. */
 csrec_status csrec_cuda_recover_grids_by(csrec_cuda_grids_engine engine,
-                                         const csrec_measurement *measurement,
-                                         const csrec_recover_options *options, double *signal,
-                                         csrec_atoms *atoms, csrec_recover_report *report,
-                                         csrec_error *error);
+                                         const csrec_recovery *recovery, csrec_error *error);
 
 /* The engine for so many signals (grids x channels) of n samples. */
 csrec_cuda_grids_engine csrec_cuda_grids_choose(int64_t signals, int64_t n);

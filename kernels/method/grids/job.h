@@ -27,6 +27,7 @@ typedef struct csrec_cuda_plane {
 } csrec_cuda_plane;
 
 typedef struct csrec_cuda_job {
+    const csrec_context *context;
     const csrec_measurement *m;
     const csrec_recover_options *options;
     int64_t entries; /* 0: only atoms are wanted */
@@ -42,7 +43,7 @@ csrec_status csrec_cuda_plane_create(csrec_cuda_job *job, int64_t number, int64_
                                      csrec_cuda_plane *plane);
 
 /* Adds the sums over all grids to work.signal; *added: grids, fewer than asked for if stopped.
- * atoms: as csrec_recover_grids. */
+ * atoms: as those of a csrec_recovery. */
 csrec_status csrec_cuda_run_batches(csrec_cuda_job *job, csrec_atoms *atoms, int64_t *added);
 csrec_status csrec_cuda_run_sequential(csrec_cuda_job *job, csrec_atoms *atoms, int64_t *added);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "method/frames/engine.h"
 #include "method/sparse/sparse.h"
 #include "operator/dct.h"
 #include "operator/mask.h"
@@ -31,14 +32,17 @@ static int make_specs(const csrec_recover_options *options, const csrec_shape *s
 
 /* ------------------------------------------------------------------ on a device */
 
+static const csrec_frames_engine *const engines[CSREC_DEVICE_KINDS] =
+    CSREC_ENGINES(NULL, &csrec_frames_cuda);
+
 /* Whether the device runs the whole iteration; otherwise it computes the operators' products. */
 static bool has_engine(const csrec_recovery *r) {
     const csrec_solve_options *solve = &r->options->solve;
-    return r->backend->threshold && r->measurement->shape.dims == 2 && solve->stop.epsilon == 0.0 &&
-           solve->stop.stagnation == 0.0 && !solve->start;
+    return engines[r->context->kind] && r->measurement->shape.dims == 2 &&
+           solve->stop.epsilon == 0.0 && solve->stop.stagnation == 0.0 && !solve->start;
 }
 
-static void note_channel(csrec_sparse_job *j, int64_t channel, const csrec_threshold_job *work,
+static void note_channel(csrec_sparse_job *j, int64_t channel, const csrec_frames_job *work,
                          const double *energy) {
     double whole = csrec_squares(work->m, work->y);
     for (int f = 0; f < j->frames; f++) {
@@ -56,7 +60,7 @@ static void note_channel(csrec_sparse_job *j, int64_t channel, const csrec_thres
 
 /* Runs all frames of a channel at once: the result of the first is their mean, or the guess if
  * stopped. */
-static csrec_status run_channel(csrec_sparse_job *j, const csrec_backend *backend, int64_t channel,
+static csrec_status run_channel(csrec_sparse_job *j, const csrec_context *context, int64_t channel,
                                 const double *y, csrec_shrink_step **rounds, csrec_error *error) {
     const csrec_operator *A = j->A[0];
     csrec_setting settings[CSREC_SPARSE_SETTINGS + 1];
@@ -66,12 +70,12 @@ static csrec_status run_channel(csrec_sparse_job *j, const csrec_backend *backen
     if (status) return status;
     csrec_threshold_schedule schedule;
     csrec_threshold_plan(&run, &schedule);
-    csrec_threshold_job work = {.shape = &A->mask->shape,
-                                .frames = j->frames,
-                                .m = A->m,
-                                .index = A->mask->index,
-                                .y = y,
-                                .rounds = schedule.steps};
+    csrec_frames_job work = {.shape = &A->mask->shape,
+                             .frames = j->frames,
+                             .m = A->m,
+                             .index = A->mask->index,
+                             .y = y,
+                             .rounds = schedule.steps};
     if (j->solve.stop.atoms && j->solve.stop.atoms < work.rounds) work.rounds = j->solve.stop.atoms;
     *rounds = malloc((size_t)work.rounds * sizeof **rounds);
     double *mean = j->result + channel * j->frames * j->entries;
@@ -87,12 +91,12 @@ static csrec_status run_channel(csrec_sparse_job *j, const csrec_backend *backen
     if (csrec_team_stopped(&j->team))
         work.rounds = 0;
     else
-        status = backend->threshold(&work, mean, energy, error);
+        status = engines[context->kind]->threshold(context, &work, mean, energy, error);
     if (!status) note_channel(j, channel, &work, energy);
     return status;
 }
 
-static csrec_status run_device(csrec_sparse_job *j, const csrec_backend *backend,
+static csrec_status run_device(csrec_sparse_job *j, const csrec_context *context,
                                csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     double *y = malloc((size_t)m->n * sizeof *y);
@@ -102,7 +106,7 @@ static csrec_status run_device(csrec_sparse_job *j, const csrec_backend *backend
         csrec_sparse_progress(&progress, j);
         csrec_shrink_step *rounds = NULL;
         for (int64_t k = 0; k < m->n; k++) y[k] = m->y[k * m->channels + c];
-        status = run_channel(j, backend, c, y, &rounds, error);
+        status = run_channel(j, context, c, y, &rounds, error);
         free(rounds);
     }
     free(y);

@@ -1,5 +1,5 @@
 /* gaussian.c - recovery of pictures and volumes by Gaussian groups: start, rounds, result. */
-#include "method/gaussian/gaussian.h"
+#include "method/gaussian/engine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,13 +68,12 @@ typedef struct job {
     int64_t entries;
     double *middle, unit; /* value = middle[c] + unit * scaled value */
     float *values;        /* [channels][3][entries] samples, estimate, variance */
-    float *guide;         /* [entries], or of each channel; of one its estimate */
     unsigned char *mask;
     csrec_gaussian_picture picture;
     csrec_gaussian_axes axes; /* that y and u are along */
-    csrec_gaussian_matches matches;
-    const csrec_backend *backend;
-    void *device; /* the picture there, or NULL */
+    const csrec_context *context;
+    const csrec_gaussian_engine *engine;
+    void *state; /* of the engine, or NULL */
     bool best, stopped;
     csrec_team team;
 } job;
@@ -128,10 +127,8 @@ static void choose_rounds(job *j, double effort) {
 static void clear(job *j) {
     free(j->middle);
     free(j->values);
-    if (j->m->channels > 1) free(j->guide);
     free(j->mask);
-    csrec_gaussian_matches_clear(&j->matches);
-    if (j->device) j->backend->gaussian->destroy(j->device);
+    j->engine->destroy(j->state);
     free(j->picture.y);
 }
 
@@ -146,9 +143,7 @@ static csrec_status allocate(job *j) {
     for (size_t i = 0; i < 3 * channels; i++) rows[i] = j->values + i * entries;
     j->picture.u = rows + channels;
     j->picture.variance = rows + 2 * channels;
-    size_t guides = j->picture.guides > 0 ? channels : 1;
-    j->guide = channels > 1 ? malloc(guides * entries * sizeof *j->guide) : j->picture.u[0];
-    return j->guide ? CSREC_OK : CSREC_MEMORY;
+    return CSREC_OK;
 }
 
 static float value_of(const job *j, int64_t channel, double y) {
@@ -170,7 +165,6 @@ static csrec_status set_up(job *j) {
     j->picture.width = (int)j->shape.dim[j->shape.dims - 1];
     j->picture.channels = (int)m->channels;
     j->picture.mask = j->mask;
-    j->picture.guide = j->guide;
     j->picture.sigma = csrec_tones_sigma(m, j->unit);
     return CSREC_OK;
 }
@@ -186,14 +180,14 @@ static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *erro
     return status;
 }
 
-/* For a small picture, a device may have the rounds but not the start. */
-static csrec_status start_somewhere(const job *j, csrec_recovery *start,
-                                    csrec_recover_options *options, csrec_error *error) {
-    csrec_status status = CSREC_UNSUPPORTED;
-    start->backend = j->backend;
-    if (j->backend != &csrec_backend_cpu) status = csrec_recover_within(start, options, NULL);
-    start->backend = &csrec_backend_cpu;
-    return status ? csrec_recover_within(start, options, error) : CSREC_OK;
+/* A device has no start for pictures smaller than its blocks: those start on the CPU. */
+static csrec_status run_start(const job *j, csrec_recovery *start, csrec_recover_options *options,
+                              csrec_error *error) {
+    start->context = j->context;
+    csrec_status status = csrec_recover_within(start, options, error);
+    if (status != CSREC_UNSUPPORTED) return status;
+    start->context = &csrec_context_cpu;
+    return csrec_recover_within(start, options, error);
 }
 
 /* Thresholded DCT, for the best also adaptive grids, on scaled samples: their squares are finite.
@@ -222,7 +216,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     csrec_recovery own = {
         .measurement = &scaled, .whole = &whole, .signal = signal, .report = report, .unit = 1.0};
     csrec_status status = scale_whole(j, &whole, error);
-    if (!status) status = start_somewhere(j, &own, &options, error);
+    if (!status) status = run_start(j, &own, &options, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
     if (status) return status;
@@ -233,19 +227,6 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
                                      ? j->picture.y[c][i]
                                      : (float)signal[i * channels + c];
     return CSREC_OK;
-}
-
-/* Patches are compared on the mean of the channels, or on all channels. */
-static void set_guide(job *j) {
-    int64_t channels = j->m->channels;
-    for (int64_t c = 0; j->picture.guides > 0 && c < channels; c++)
-        memcpy(j->guide + c * j->entries, j->picture.u[c], (size_t)j->entries * sizeof *j->guide);
-    if (j->picture.guides > 0) return;
-    for (int64_t i = 0; channels > 1 && i < j->entries; i++) {
-        float sum = 0.0f;
-        for (int64_t c = 0; c < channels; c++) sum += j->picture.u[c][i];
-        j->guide[i] = sum / (float)channels;
-    }
 }
 
 static void deliver(const job *j, double *signal) {
@@ -260,10 +241,10 @@ static void deliver(const job *j, double *signal) {
 }
 
 /* Three channels are colours. Without noise they share one covariance; with noise, which affects
- * weak channels most, each principal colour has its own. Devices have neither. */
+ * weak channels most, each principal colour has its own. Engines may have neither. */
 static void choose_colours(job *j) {
     enum { COLOURS = 3 };
-    if (j->m->channels != COLOURS || is_volume(j) || j->backend->gaussian) return;
+    if (j->m->channels != COLOURS || is_volume(j) || !j->engine->colours) return;
     j->picture.guides = COLOURS;
     j->picture.pooled = !(j->m->sigma > 0.0);
 }
@@ -277,30 +258,11 @@ static void turn_colours(job *j) {
     csrec_gaussian_axes_turn(&j->axes, &j->picture);
 }
 
-static csrec_status run_round(job *j, const csrec_gaussian_round *round, csrec_error *error) {
-    if (j->device) {
-        csrec_progress progress = {"gaussian", j->round, j->count, -1.0};
-        j->stopped = csrec_team_report(&j->team, &progress);
-        return j->stopped ? CSREC_OK
-                          : j->backend->gaussian->run(j->device, round, j->options->seed, error);
-    }
-    set_guide(j);
-    csrec_status status = csrec_gaussian_run(&j->picture, round, j->options->seed, j->threads,
-                                             &j->matches, &j->team, j->round, j->count);
-    j->stopped = csrec_team_stopped(&j->team);
-    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
-}
-
-static csrec_status fetch(job *j, csrec_error *error) {
-    return j->device ? j->backend->gaussian->get(j->device, &j->picture, error) : CSREC_OK;
-}
-
 /* The start counts as a round of the history. */
 static csrec_status run(job *j, double *signal, csrec_error *error) {
+    const csrec_gaussian_plan plan = {j->rounds, j->count, j->options->seed, j->threads, &j->team};
     csrec_status status = CSREC_OK;
-    if (j->backend->gaussian && !j->stopped)
-        status = j->backend->gaussian->create(&j->picture, j->rounds, j->count, j->options->seed,
-                                              &j->device, error);
+    if (!j->stopped) status = j->engine->create(j->context, &j->picture, &plan, &j->state, error);
     csrec_record *record = csrec_history_record(j->options->history, 0,
                                                 "rounds of groups, after the start", "round", -1);
     csrec_record_signal(record, 1, signal);
@@ -308,14 +270,18 @@ static csrec_status run(job *j, double *signal, csrec_error *error) {
         csrec_gaussian_round round = j->rounds[j->round];
         round.margin =
             csrec_gaussian_margin((double)j->whole->n, (double)j->whole->entries, is_volume(j));
-        status = run_round(j, &round, error);
-        if (!status && record) status = fetch(j, error);
+        status = j->engine->run(j->state, &round, j->round, error);
+        j->stopped = csrec_team_stopped(&j->team);
+        if (!status && record) status = j->engine->get(j->state, &j->picture, error);
         if (status || !record) continue;
         deliver(j, signal);
         csrec_record_signal(record, j->round + 2, signal);
     }
-    return status ? status : fetch(j, error);
+    return status || !j->state ? status : j->engine->get(j->state, &j->picture, error);
 }
+
+static const csrec_gaussian_engine *const engines[CSREC_DEVICE_KINDS] =
+    CSREC_ENGINES(&csrec_gaussian_cpu, &csrec_gaussian_cuda);
 
 static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *measurement = r->measurement;
@@ -329,10 +295,11 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
              .whole = r->whole,
              .options = options,
              .shape = shape_of(measurement),
+             .context = r->context,
+             .engine = engines[r->context->kind],
              .threads = csrec_threads(options->threads)};
     if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
     csrec_shape_count(&measurement->shape, &j.entries);
-    j.backend = r->backend;
     choose_colours(&j);
     choose_rounds(&j, effort);
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
@@ -347,7 +314,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     }
     if (!status) deliver(&j, signal);
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
-    report->backend = j.backend->name;
+    report->backend = csrec_device_name(r->context->kind);
     report->seconds_pursuit = csrec_seconds() - began;
     csrec_team_end(&j.team);
     clear(&j);

@@ -48,23 +48,6 @@ typedef struct csrec_gaussian_matches {
     uint16_t *shift;           /* [rows * columns][CSREC_GAUSSIAN_KEPT] places in the window */
 } csrec_gaussian_matches;
 
-/* Rounds on a device: the picture and its candidates stay there from create to destroy, which takes
- * NULL. The picture's mask stays the caller's. */
-typedef struct csrec_gaussian_device {
-    /* With memory for these rounds and the picture as it is. */
-    csrec_status (*create)(const csrec_gaussian_picture *picture,
-                           const csrec_gaussian_round *rounds, int count, uint64_t seed,
-                           void **state, csrec_error *error);
-    void (*destroy)(void *state);
-    /* u and variance of the picture become the device's. */
-    csrec_status (*set)(void *state, const csrec_gaussian_picture *picture, csrec_error *error);
-    /* As csrec_gaussian_run, one of the rounds planned, with their seed; queued. */
-    csrec_status (*run)(void *state, const csrec_gaussian_round *round, uint64_t seed,
-                        csrec_error *error);
-    /* u and variance of the picture become those of the next round. */
-    csrec_status (*get)(const void *state, csrec_gaussian_picture *picture, csrec_error *error);
-} csrec_gaussian_device;
-
 enum {
     CSREC_GAUSSIAN_KEPT = 128,
     CSREC_GAUSSIAN_RADIUS = 127,

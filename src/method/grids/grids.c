@@ -14,7 +14,9 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "haar/atoms.h"
+#include "operator/engine.h"
 #include "operator/haar.h"
+#include "method/grids/engine.h"
 #include "method/grids/grid.h"
 #include "method/history.h"
 #include "method/method.h"
@@ -39,7 +41,7 @@ typedef struct job {
     double *signal; /* [values], or NULL */
     int64_t values;
     csrec_recover_report report;
-    const char *backend; /* the operators' device, for the reference pursuit */
+    const csrec_context *context; /* the operators' device, for the reference pursuit */
     int threads;
     csrec_team team;
     int64_t added; /* grids in the signal */
@@ -79,9 +81,8 @@ static csrec_status build_grid(const job *j, int64_t number, grid_run *run) {
                                     .levels = run->grid.levels,
                                     .m = m->n,
                                     .rows = rows,
-                                    .columns = j->options->columns,
-                                    .backend = j->backend};
-        status = csrec_operator_create(&spec, &run->A, &run->error);
+                                    .columns = j->options->columns};
+        status = csrec_operator_create_on(j->context, &spec, &run->A, &run->error);
     }
     free(rows);
     return status;
@@ -275,7 +276,7 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     job j = {.measurement = m,
              .options = options,
              .signal = r->signal,
-             .backend = r->backend->name,
+             .context = r->context,
              .threads = csrec_threads(options->threads)};
     int64_t entries;
     csrec_status status = csrec_shape_count(&m->shape, &entries);
@@ -363,16 +364,20 @@ static bool pays(const csrec_task *task) {
     return !task->options->solve.reference && rounds * task->n >= SAMPLES;
 }
 
+const csrec_grids_engine csrec_grids_cpu = {run_here};
+
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     if (r->atoms && r->options->shifts != 1)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "coefficients belong to a single grid: give --shifts 1");
-    const csrec_backend *backend = r->backend;
-    csrec_status status = backend->recover_grids && !r->options->solve.reference
-                              ? backend->recover_grids(r->measurement, r->options, r->signal,
-                                                       r->atoms, r->report, error)
-                              : run_here(r, error);
-    r->report->backend = backend->name;
+    static const csrec_grids_engine *const engines[CSREC_DEVICE_KINDS] =
+        CSREC_ENGINES(&csrec_grids_cpu, &csrec_grids_cuda);
+    /* The reference pursuit runs here on every device: the operator computes its steps there. */
+    const csrec_grids_engine *engine =
+        r->options->solve.reference ? &csrec_grids_cpu : engines[r->context->kind];
+    if (!engine) return csrec_device_lacks(r->context, "method grids", NULL, error);
+    csrec_status status = engine->run(r, error);
+    r->report->backend = csrec_device_name(r->context->kind);
     return status;
 }
 

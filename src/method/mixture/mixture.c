@@ -227,7 +227,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     csrec_whole whole;
     csrec_recovery own = {.measurement = &scaled,
                           .whole = &whole,
-                          .backend = &csrec_backend_cpu,
+                          .context = &csrec_context_cpu,
                           .unit = 1.0,
                           .signal = signal,
                           .report = report};
@@ -333,7 +333,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     if (!status) {
         deliver(&j, signal);
         report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
-        report->backend = r->backend->name;
+        report->backend = csrec_device_name(r->context->kind);
         report->residual = csrec_samples_residual(measurement, signal);
         report->seconds_pursuit = csrec_seconds() - began;
     }

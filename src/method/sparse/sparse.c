@@ -12,6 +12,7 @@
 #include "method/history.h"
 #include "method/model.h"
 #include "method/normal.h"
+#include "operator/engine.h"
 
 typedef csrec_sparse_job job;
 
@@ -154,10 +155,12 @@ static csrec_status make_adaptive(job *j, const csrec_recovery *r, csrec_error *
     return status;
 }
 
-static csrec_status set_up(job *j, const csrec_recovery *r, csrec_error *error) {
+/* products: where the operators compute theirs. */
+static csrec_status set_up(job *j, const csrec_recovery *r, const csrec_context *products,
+                           csrec_error *error) {
     csrec_status status = sort_settings(j, error);
     for (int f = 0; f < j->frames && !status; f++)
-        status = csrec_operator_create(&j->spec[f], &j->A[f], error);
+        status = csrec_operator_create_on(products, &j->spec[f], &j->A[f], error);
     if (status) return status;
     csrec_shape_count(&j->measurement->shape, &j->entries);
     j->tasks = j->measurement->channels * j->frames;
@@ -206,11 +209,11 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     double start = csrec_seconds();
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){options->solve.solver, 0, 0, -1.0});
-    csrec_status status = set_up(&j, r, error);
+    csrec_status status = set_up(&j, r, engine ? &csrec_context_cpu : r->context, error);
     double ready = csrec_seconds();
-    if (!status) status = engine ? engine(&j, r->backend, error) : run_tasks(&j, error);
+    if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);
-    r->report->backend = r->backend->name;
+    r->report->backend = csrec_device_name(r->context->kind);
     r->report->seconds_tree = ready - start;
     r->report->seconds_pursuit = csrec_seconds() - ready;
     csrec_team_end(&j.team);
@@ -250,8 +253,6 @@ csrec_status csrec_sparse_run(const csrec_recovery *r, int frames, csrec_operato
                               csrec_sparse_engine engine, csrec_error *error) {
     bool tones = csrec_solver_find(r->options->solve.solver)->tones;
     double unit = tones ? csrec_tones_unit(r->measurement, r->whole, NULL) : 1.0;
-    for (int f = 0; f < frames && !engine && r->backend != &csrec_backend_cpu; f++)
-        specs[f].backend = r->backend->name;
     return unit == 1.0 ? recover(r, frames, specs, engine, error)
                        : recover_in_tones(r, unit, frames, specs, engine, error);
 }

@@ -31,7 +31,7 @@ typedef struct csrec_sparse_job {
 } csrec_sparse_job;
 
 /* Runs all tasks: results and reports. */
-typedef csrec_status (*csrec_sparse_engine)(csrec_sparse_job *job, const csrec_backend *backend,
+typedef csrec_status (*csrec_sparse_engine)(csrec_sparse_job *job, const csrec_context *context,
                                             csrec_error *error);
 
 /* The operator's spec from the options' settings, on the measurement's samples; parameters out of
@@ -40,7 +40,7 @@ csrec_operator_spec csrec_sparse_spec(const csrec_recover_options *options,
                                       const csrec_shape *shape, int64_t n, const int64_t *index);
 
 /* Recovers with these operators. engine: NULL if the solver runs on the CPU, with products on the
- * recovery's backend. */
+ * recovery's device. */
 csrec_status csrec_sparse_run(const csrec_recovery *recovery, int frames,
                               csrec_operator_spec *specs, csrec_sparse_engine engine,
                               csrec_error *error);

@@ -1,0 +1,30 @@
+/* engine.h - thresholding with all frames of a picture at once, as a device does it. The CPU has no
+ * engine of its own: there the solver works on each frame by itself. */
+#ifndef CSREC_METHOD_FRAMES_ENGINE_H
+#define CSREC_METHOD_FRAMES_ENGINE_H
+
+#include "device/device.h"
+#include "operator/operator.h"
+
+/* The schedule of one channel on up to three frames. */
+typedef struct csrec_frames_job {
+    const csrec_shape *shape; /* two axes */
+    int frames;
+    int block[3], step[3];
+    int64_t m;
+    const int64_t *index; /* [m] */
+    const double *y;      /* [m] */
+    int64_t rounds;
+    const csrec_shrink_step *round; /* [rounds] */
+} csrec_frames_job;
+
+typedef struct csrec_frames_engine {
+    /* mean [pixels]: the start in, the mean of all frames' pictures out. energy [frames]: ||y -
+     * v||^2 of the last thresholded pictures. CSREC_UNSUPPORTED: not such blocks, or pictures. */
+    csrec_status (*threshold)(const csrec_context *context, const csrec_frames_job *job,
+                              double *mean, double *energy, csrec_error *error);
+} csrec_frames_engine;
+
+extern const csrec_frames_engine csrec_frames_cuda;
+
+#endif
