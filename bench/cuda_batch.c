@@ -15,7 +15,7 @@
 #include "device.h"
 #include "haar/pursuit.h"
 #include "problem.h"
-#include "method/grids/grid.h"
+#include "method/grid.h"
 
 typedef struct scene {
     int64_t side, n;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "method/grids/grid.h"
+#include "method/grid.h"
 
 static uint64_t seed;
 

@@ -4,7 +4,7 @@
 #define CSREC_METHOD_HISTORY_H
 
 #include "base/error.h"
-#include "method/grids/grid.h"
+#include "method/grid.h"
 #include "solver/solver.h"
 
 /* The steps of one channel (or of all at once) in one track. One thread at a time adds. */

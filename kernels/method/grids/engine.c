@@ -14,7 +14,7 @@
 #include "base/threads.h"
 #include "kernels/method/grids/fill.h"
 #include "kernels/device/pipe.h"
-#include "method/grids/grid.h"
+#include "method/grid.h"
 #include "solver/solver.h"
 #include "base/clock.h"
 

@@ -1,5 +1,5 @@
 /* grid_rows.cuh - the row of the Haar matrix that an entry becomes on a dyadic grid. The readable
- * counterparts are src/base/order.c and src/method/grids/grid.c. */
+ * counterparts are src/base/order.c and src/method/grid.c. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_GRID_ROWS_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_GRID_ROWS_CUH
 

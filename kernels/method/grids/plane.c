@@ -1,7 +1,7 @@
 /* plane.c - a dyadic grid as the device reads it, and the sorted rows of the samples on it. */
 #include "kernels/method/grids/job.h"
 
-#include "method/grids/grid.h"
+#include "method/grid.h"
 
 static int bits_for(int64_t count) {
     int bits = 0;

@@ -17,7 +17,7 @@
 #include "operator/engine.h"
 #include "operator/haar.h"
 #include "method/grids/engine.h"
-#include "method/grids/grid.h"
+#include "method/grid.h"
 #include "method/history.h"
 #include "method/method.h"
 #include "solver/solver.h"

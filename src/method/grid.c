@@ -1,5 +1,5 @@
 /* grid.c - plain and random dyadic grids over N-d signals. */
-#include "method/grids/grid.h"
+#include "method/grid.h"
 
 static int64_t power_of_two_from(int64_t x) {
     int64_t p = 1;

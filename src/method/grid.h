@@ -8,8 +8,8 @@
  * back and forth. The axes are permuted, which changes the order of their bits. Only the rows
  * change: the matrix and the pursuit stay the same.
  */
-#ifndef CSREC_METHOD_GRIDS_GRID_H
-#define CSREC_METHOD_GRIDS_GRID_H
+#ifndef CSREC_METHOD_GRID_H
+#define CSREC_METHOD_GRID_H
 
 #include "csrec.h"
 
