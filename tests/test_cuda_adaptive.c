@@ -138,7 +138,7 @@ static void interruption(void **state) {
     if (no_device()) skip();
     for (int pass = 1; pass < CSREC_CLASS_PASSES + CSREC_FEATURE_PASSES; pass++) {
         bool classes = pass < CSREC_CLASS_PASSES;
-        stop when = {classes ? "class grids" : "feature grids",
+        stop when = {classes ? "adaptive grids, classes" : "adaptive grids, features",
                      classes ? pass * CSREC_CLASS_GRIDS
                              : (pass - CSREC_CLASS_PASSES) * CSREC_FEATURE_GRIDS};
         csrec_measurement m = draw(20, 30, 1, 0.3, 0.0);

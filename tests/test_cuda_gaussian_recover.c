@@ -25,7 +25,7 @@ static csrec_measurement draw_samples(const scene *s, double rate) {
 
 static bool stop_before_rounds(const csrec_progress *progress, void *context) {
     (void)context;
-    return strcmp(progress->stage, "gaussian") == 0;
+    return strcmp(progress->stage, "Gaussian groups") == 0;
 }
 
 /* The picture, or the start alone. */

@@ -55,7 +55,7 @@ static void clear(picture *p) {
 
 static bool stop_in_rounds(const csrec_progress *progress, void *context) {
     int64_t *left = context;
-    return strcmp(progress->stage, "gaussian") == 0 && (*left)-- == 0;
+    return strcmp(progress->stage, "Gaussian groups") == 0 && (*left)-- == 0;
 }
 
 static double *recover_by(const picture *p, double effort, int threads, int64_t *left,

@@ -1,9 +1,12 @@
 /* test_progress.c - callbacks come on the calling thread, may call the library, wait for no other
- * call, and stop what they report. */
+ * call, and stop what they report; the stages that they name are those of the estimate; share and
+ * time left of a whole run. */
 #include "check.h"
 
 #include <pthread.h>
 #include <string.h>
+
+#include "cli/progress.h"
 
 static uint64_t seed;
 
@@ -302,6 +305,108 @@ static void right_hand_sides_report_on_the_calling_thread(void **state) {
     csrec_operator_destroy(A);
 }
 
+/* ------------------------------------------------------------------ stages and the time left */
+
+typedef struct stage_listener {
+    const csrec_estimate *estimate;
+    double share; /* of the recovery, of the last report */
+    char strange[96];
+} stage_listener;
+
+static bool follow_stages(const csrec_progress *progress, void *context) {
+    stage_listener *l = context;
+    double share = progress->total > 0 ? (double)progress->done / (double)progress->total : 0.0;
+    double whole = cli_share_of_stages(l->estimate, progress->stage, share);
+    /* Rows of a model are read where nothing is estimated. */
+    if (whole < 0.0 && strcmp(progress->stage, "reading") != 0)
+        snprintf(l->strange, sizeof l->strange, "%s", progress->stage);
+    l->share = fmax(l->share, whole);
+    return false;
+}
+
+/* Every stage that reports is in the estimate. */
+static void stages_are_those_of_the_estimate(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        bool mean;
+        int stages;
+    } runs[] = {{"adaptive", false, 2},
+                {"frames", false, 1},
+                {"frames", true, 3},
+                {"gaussian", false, 4},
+                {"mixture", false, 5}};
+    scene s = draw_scene();
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        csrec_recover_options o;
+        csrec_plan plan;
+        csrec_error error;
+        double sum = 0.0;
+        csrec_recover_defaults(&o);
+        o.method = runs[k].method;
+        o.mean = runs[k].mean;
+        o.threads = 1;
+        o.backend = "cpu";
+        assert_ok(csrec_recover_plan(&s.m, &o, false, &plan, &error));
+        assert_int_equal(plan.estimate.n_stages, runs[k].stages);
+        for (int i = 0; i < plan.estimate.n_stages; i++) sum += plan.estimate.stage[i].seconds;
+        assert_true(fabs(sum - plan.estimate.seconds) < 1e-9 * plan.estimate.seconds);
+        stage_listener l = {.estimate = &plan.estimate};
+        o.solve.progress = follow_stages;
+        o.solve.context = &l;
+        assert_ok(csrec_recover(&s.m, &o, s.signal, NULL, NULL, &error));
+        if (l.strange[0]) fail_msg("%s: no stage '%s'", runs[k].method, l.strange);
+        if (!(l.share >= 0.0 && l.share <= 1.0)) fail_msg("%s: share %g", runs[k].method, l.share);
+    }
+    drop_scene(&s);
+}
+
+/* Against the sum over stages that are cut into pieces. */
+static void shares_of_stages(void **state) {
+    (void)state;
+    enum { STAGES = 4, PIECES = 1000 };
+    static const char *const names[STAGES] = {"first", "second", "third", "fourth"};
+    for (int trial = 0; trial < 20; trial++) {
+        csrec_estimate e = {.n_stages = STAGES};
+        double piece[STAGES * PIECES], whole = 0.0, sum = 0.0;
+        for (int i = 0; i < STAGES; i++) {
+            e.stage[i] = (csrec_stage){names[i], 10.0 * check_uniform(&seed)};
+            for (int p = 0; p < PIECES; p++) piece[i * PIECES + p] = e.stage[i].seconds / PIECES;
+        }
+        for (int p = 0; p < STAGES * PIECES; p++) whole += piece[p];
+        int at = (int)(STAGES * PIECES * check_uniform(&seed));
+        for (int p = 0; p < at; p++) sum += piece[p];
+        double share = (double)(at % PIECES) / PIECES;
+        double got = cli_share_of_stages(&e, names[at / PIECES], share);
+        assert_true(fabs(got - sum / whole) < 1e-9);
+    }
+    csrec_estimate e = {.n_stages = 1, .stage = {{"learning", 2.0}}};
+    assert_true(cli_share_of_stages(&e, "learning, round 2 of 3", 0.5) == 0.5);
+    assert_true(cli_share_of_stages(&e, "reading", 0.5) == -1.0);
+}
+
+/* Of work at one speed what is left is known; the twentieth that the estimate counts for fades. */
+static void seconds_left_of_a_run(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 100; trial++) {
+        double expected = 0.1 + 100.0 * check_uniform(&seed),
+               slower = 0.2 + 5.0 * check_uniform(&seed);
+        double took = slower * expected;
+        for (int percent = 1; percent <= 100; percent++) {
+            double share = percent / 100.0, left = took * (1.0 - share);
+            double got = cli_seconds_left(share, share * took, expected);
+            /* Between the estimate's and the measured speed, weights 5 and `percent`. */
+            double speed = (5.0 + percent * slower) / (5.0 + percent);
+            assert_true(fabs(got - (1.0 - share) * expected * speed) < 1e-9 * (1.0 + took));
+            assert_true(fabs(got - left) <= fabs((1.0 - share) * expected - left) + 1e-9);
+            double alone = cli_seconds_left(share, share * took, 0.0);
+            assert_true(fabs(alone - left) < 1e-9 * (1.0 + took));
+        }
+    }
+    assert_true(cli_seconds_left(0.0, 0.0, 8.0) == 8.0);
+    assert_true(cli_seconds_left(0.0, 3.0, 0.0) == -1.0);
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
@@ -311,6 +416,9 @@ int main(void) {
         cmocka_unit_test(a_callback_may_recover),
         cmocka_unit_test(two_calls_report_at_once),
         cmocka_unit_test(right_hand_sides_report_on_the_calling_thread),
+        cmocka_unit_test(stages_are_those_of_the_estimate),
+        cmocka_unit_test(shares_of_stages),
+        cmocka_unit_test(seconds_left_of_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -297,7 +297,7 @@ static void singular_models_are_used(void **state) {
 
 static bool stop_later(const csrec_progress *now, void *context) {
     int *left = context;
-    return strcmp(now->stage, "gmm") == 0 && --*left < 0;
+    return strcmp(now->stage, "mixture") == 0 && --*left < 0;
 }
 
 static void interruptions_keep_an_estimate(void **state) {

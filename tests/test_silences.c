@@ -268,7 +268,7 @@ static csrec_model *make_model(const char *kind, int64_t edge) {
     return model;
 }
 
-static void check_recovery(const char *kind, int64_t edge, int least) {
+static void check_recovery(const char *kind, const char *stage, int64_t edge, int least) {
     csrec_shape shape = {2, {EDGE, EDGE}};
     csrec_sampling s;
     assert_ok(
@@ -282,7 +282,7 @@ static void check_recovery(const char *kind, int64_t edge, int least) {
         csrec_recover_options o;
         csrec_recover_report report;
         csrec_error error;
-        listener l = {.stage = kind, .limit = least, .stop_at = k * (least - 1) / 3 + (k > 0)};
+        listener l = {.stage = stage, .limit = least, .stop_at = k * (least - 1) / 3 + (k > 0)};
         csrec_recover_defaults(&o);
         o.model = model;
         o.threads = 1;
@@ -303,8 +303,8 @@ static void check_recovery(const char *kind, int64_t edge, int least) {
 static void recovery_with_models_asks_on_its_way(void **state) {
     (void)state;
     int along = (EDGE - PATCH) / 3 + 1; /* at least so many patches an axis */
-    check_recovery("gmm", PATCH, along * along / CSREC_WHITEN_ROWS);
-    check_recovery("pca", EDGE, 3); /* samples, and before each component */
+    check_recovery("gmm", "mixture", PATCH, along * along / CSREC_WHITEN_ROWS);
+    check_recovery("pca", "principal components", EDGE, 3); /* samples, and before each component */
 }
 
 int main(void) {

@@ -37,6 +37,14 @@ typedef struct csrec_recover_options {
     uint64_t memory; /* bytes that it may use, see "estimates" below; 0: what is available */
 } csrec_recover_options;
 
+/* A stage of a recovery: csrec_progress.stage begins with its name. */
+typedef struct csrec_stage {
+    const char *name;
+    double seconds;
+} csrec_stage;
+
+enum { CSREC_STAGES_MOST = 6 };
+
 /* Predicted memory and time of a recovery: see csrec_recover_plan. */
 typedef struct csrec_estimate {
     const char *method; /* the plan's; NULL: not estimated, as on a device */
@@ -46,6 +54,8 @@ typedef struct csrec_estimate {
     int64_t tiles;      /* parts that are recovered one after another; 1: the whole at once */
     csrec_shape tile;   /* extents of the largest */
     int threads;        /* at most options->threads: as many as fit */
+    int n_stages;       /* of the seconds, in their order; 0: a single one */
+    csrec_stage stage[CSREC_STAGES_MOST];
 } csrec_estimate;
 
 typedef struct csrec_recover_report {

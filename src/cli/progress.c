@@ -63,6 +63,32 @@ void cli_progress_next(cli_progress *progress, const char *label, double goal) {
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     progress->stage[0] = '\0';
     progress->goal = goal;
+    progress->share = 0.0;
+    progress->run = (cli_run){.part = 0.0};
+}
+
+void cli_progress_within(cli_progress *progress, const cli_run *run) {
+    progress->run = *run;
+}
+
+double cli_share_of_stages(const csrec_estimate *estimate, const char *stage, double share) {
+    double before = 0.0, whole = 0.0, done = -1.0;
+    for (int i = 0; i < estimate->n_stages; i++) {
+        const csrec_stage *s = &estimate->stage[i];
+        if (done < 0.0 && strncmp(stage, s->name, strlen(s->name)) == 0)
+            done = before + share * s->seconds;
+        before += s->seconds;
+        whole += s->seconds;
+    }
+    return done >= 0.0 && whole > 0.0 ? done / whole : -1.0;
+}
+
+double cli_seconds_left(double share, double elapsed, double expected) {
+    if (expected > 0.0) {
+        double first = 0.05 * expected;
+        return (1.0 - share) * expected * (elapsed + first) / (share * expected + first);
+    }
+    return share > 0.0 ? elapsed * (1.0 - share) / share : -1.0;
 }
 
 /* The number of iterations of a pursuit is not known; its residual falls towards the goal about
@@ -109,11 +135,22 @@ static void append_bar(char line[LINE], double share) {
     append(line, text);
 }
 
+/* Of the run, or of the stage where there is none; below 0: not known. */
+static double seconds_left(const cli_progress *progress, double second) {
+    const cli_run *run = &progress->run;
+    bool stages = run->input.n_stages > 0 || run->input.tiles > 1;
+    if (progress->share <= 0.01 && !(run->expected > 0.0 && stages)) return -1.0;
+    if (run->part > 0.0)
+        return cli_seconds_left(progress->share, second - run->began, run->expected);
+    return cli_seconds_left(progress->share, second - progress->start, 0.0);
+}
+
 /* If the end is not known, a count replaces the bar and the time left. */
-static void compose(const cli_progress *progress, const csrec_progress *now, double seconds,
+static void compose(const cli_progress *progress, const csrec_progress *now, double second,
                     char line[LINE]) {
     char text[64], time[32];
-    double share = progress->share;
+    double share = progress->share, seconds = second - progress->start;
+    double left = seconds_left(progress, second);
     line[0] = '\0';
     append(line, progress->label);
     append(line, now->stage ? now->stage : "");
@@ -132,8 +169,8 @@ static void compose(const cli_progress *progress, const csrec_progress *now, dou
         snprintf(text, sizeof text, "  residual %.4f", now->residual);
         append(line, text);
     }
-    if (share > 0.01 && seconds > 0.5) {
-        put_time(time, sizeof time, seconds * (1.0 - share) / share);
+    if (left >= 0.0 && (seconds > 0.5 || second - progress->run.began > 0.5)) {
+        put_time(time, sizeof time, left);
         snprintf(text, sizeof text, "  %s left", time);
         append(line, text);
     }
@@ -146,16 +183,26 @@ static int columns(void) {
     return 79;
 }
 
+/* A stage whose share goes on from the one before is part of it, as the rounds of learning are. */
+static void begin_stage(cli_progress *progress, const char *stage, double share, double second) {
+    bool goes_on = progress->stage[0] && share > 0.0 && share >= progress->share;
+    snprintf(progress->stage, sizeof progress->stage, "%s", stage);
+    if (goes_on) return;
+    progress->start = second;
+    if (progress->run.part == 0.0) progress->share = 0.0;
+}
+
 static void draw(cli_progress *progress, const csrec_progress *now, double second) {
     char line[LINE];
-    if (strncmp(progress->stage, now->stage ? now->stage : "", sizeof progress->stage - 1) != 0 ||
-        progress->stage[0] == '\0') {
-        snprintf(progress->stage, sizeof progress->stage, "%s", now->stage ? now->stage : "work");
-        progress->start = second;
-        progress->share = 0.0;
-    }
-    progress->share = fmax(progress->share, share_of(progress, now));
-    compose(progress, now, second - progress->start, line);
+    const char *stage = now->stage ? now->stage : "work";
+    const cli_run *run = &progress->run;
+    double share = share_of(progress, now);
+    if (strncmp(progress->stage, stage, sizeof progress->stage - 1) != 0)
+        begin_stage(progress, stage, share, second);
+    if (run->input.n_stages > 0) share = cli_share_of_stages(&run->input, stage, share);
+    if (run->part > 0.0) share = run->before + run->part * fmax(share, 0.0);
+    progress->share = fmax(progress->share, share);
+    compose(progress, now, second, line);
     fprintf(stderr, "\r\033[K%.*s", columns(), line);
     fflush(stderr);
 }

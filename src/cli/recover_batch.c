@@ -19,6 +19,7 @@ typedef struct batch {
     int next,
         code; /* the next input to load; the last exit code, which is that of a single input */
     int done, skipped;
+    double began; /* second */
     const char **failed;
     int n_failed;
     bool interrupted, stdout_lost;
@@ -166,6 +167,17 @@ static bool is_one_pursuit(const cli_job *job) {
            o->shifts <= 1 && job->measurement.channels == 1;
 }
 
+/* Inputs that are not read yet are taken to be like this one. */
+static cli_run run_of(const batch *b, const cli_job *job, int n) {
+    const csrec_estimate *e = &job->plan.estimate;
+    double inputs = b->request->a.inputs.n - b->skipped;
+    return (cli_run){.before = (b->done + b->n_failed) / inputs,
+                     .part = n / inputs,
+                     .began = b->began,
+                     .expected = e->method ? inputs * e->seconds : 0.0,
+                     .input = *e};
+}
+
 static void label(const batch *b, const cli_job *job, int n) {
     const char *name;
     char text[64] = "";
@@ -175,6 +187,8 @@ static void label(const batch *b, const cli_job *job, int n) {
                  b->request->a.inputs.n, length < 20 ? length : 20, name);
     cli_progress_next(b->progress, text,
                       is_one_pursuit(job) ? job->plan.options.solve.stop.epsilon : 0);
+    cli_run run = run_of(b, job, n);
+    cli_progress_within(b->progress, &run);
 }
 
 static void run_group(batch *b, cli_job *first) {
@@ -233,8 +247,8 @@ static int code_of(batch *b) {
 }
 
 int cli_request_run(const cli_request *request, cli_progress *progress) {
-    batch b = {.request = request, .progress = progress, .code = CLI_DONE};
     double start = cli_seconds();
+    batch b = {.request = request, .progress = progress, .code = CLI_DONE, .began = start};
     cli_folders made = {.n = 0};
     int code = cli_folders_make(request, &made);
     if (code == CLI_CONTINUE) {

@@ -11,6 +11,7 @@ typedef struct csrec_data_pass {
     csrec_status (*take)(void *taker, int64_t first, int64_t count, const float *X,
                          csrec_error *error);
     void *taker;
+    int64_t number, of; /* the pass is one of so many; 0: a single one */
 } csrec_data_pass;
 
 csrec_status csrec_data_check(const csrec_data *data, csrec_error *error);

@@ -160,8 +160,10 @@ static bool has_settled(const gmm_learning *j) {
 
 static csrec_status run_round(gmm_learning *j, csrec_error *error) {
     if (j->done)
-        snprintf(j->stage, sizeof j->stage, "round %d of %d, log-likelihood %.4f", j->done + 1,
-                 j->rounds, j->history[j->done - 1]);
+        snprintf(j->stage, sizeof j->stage, "learning, round %d of %d, log-likelihood %.4f",
+                 j->done + 1, j->rounds, j->history[j->done - 1]);
+    j->pass.number = j->done;
+    j->pass.of = j->rounds;
     csrec_em_begin(j->em);
     csrec_status status = csrec_data_each(&j->held.data, &j->pass, j->piece, j->stopped, error);
     *j->stopped = csrec_team_stopped(&j->team);
@@ -205,7 +207,7 @@ csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *
                       .rounds = options->rounds ? (int)options->rounds : ROUNDS,
                       .tolerance = options->tolerance > 0.0 ? options->tolerance : TOLERANCE,
                       .threads = csrec_threads(options->threads),
-                      .stage = "round 1"};
+                      .stage = "learning, round 1"};
     *j.stopped = false;
     csrec_status status = gmm_check(data, options, error);
     if (status) return status;

@@ -43,7 +43,7 @@ static void sample_clear(sample *s) {
 
 static csrec_status pick_rows(const csrec_data *data, uint64_t seed, int K, sample *s,
                               bool *stopped, csrec_error *error) {
-    csrec_data_pass own = {"start", csrec_team_hear, s->team, pick, s};
+    csrec_data_pass own = {"learning, start", csrec_team_hear, s->team, pick, s, 0, 0};
     csrec_shape line = {1, {data->m}};
     int64_t wanted = PICKS > 64 * (int64_t)K ? PICKS : 64 * (int64_t)K;
     s->d = data->n;

@@ -64,7 +64,7 @@ static csrec_status keep_piece(void *context, int64_t first, int64_t count, cons
 }
 
 static csrec_status load(pca_learning *j, csrec_error *error) {
-    csrec_data_pass pass = {"reading", csrec_team_hear, &j->team, keep_piece, j};
+    csrec_data_pass pass = {"reading", csrec_team_hear, &j->team, keep_piece, j, 0, 0};
     j->X = malloc((size_t)(j->m * j->n) * sizeof *j->X);
     j->part = malloc((size_t)j->m * COLUMNS * sizeof *j->part);
     float *piece = malloc((size_t)(csrec_data_piece(j->data) * j->n) * sizeof *piece);

@@ -40,7 +40,8 @@ csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass
     csrec_status status = CSREC_OK;
     for (int64_t first = 0; first < data->m && !status && !*stopped; first += rows) {
         int64_t count = data->m - first < rows ? data->m - first : rows;
-        csrec_progress now = {pass->stage, first, data->m, -1.0};
+        csrec_progress now = {pass->stage, pass->number * data->m + first,
+                              pass->of > 0 ? pass->of * data->m : data->m, -1.0};
         if (pass->progress && pass->progress(&now, pass->context)) *stopped = true;
         const float *X = held_rows(data, first);
         if (!X && !*stopped) status = data->read(data->context, first, count, piece, error);
@@ -64,7 +65,7 @@ static csrec_status keep_piece(void *context, int64_t first, int64_t count, cons
 csrec_status csrec_data_hold(const csrec_data *data, const csrec_data_pass *pass, csrec_held *held,
                              bool *stopped, csrec_error *error) {
     *held = (csrec_held){.data = *data};
-    csrec_data_pass own = {"reading", pass->progress, pass->context, keep_piece, held};
+    csrec_data_pass own = {"reading", pass->progress, pass->context, keep_piece, held, 0, 0};
     uint64_t bytes = (uint64_t)data->m * (uint64_t)data->n * sizeof(float);
     if (csrec_memory_check(bytes, 2, "data", NULL)) return CSREC_OK;
     float *piece = malloc((size_t)(csrec_data_piece(data) * data->n) * sizeof *piece);
@@ -104,9 +105,11 @@ static csrec_status stream_run(const csrec_data *data, csrec_data_pass *pass, fl
                                double *mean, double *C, bool *stopped, csrec_error *error) {
     taker *t = pass->taker;
     pass->stage = "mean";
+    pass->of = C ? 2 : 1;
     pass->take = take_mean;
     csrec_status status = csrec_data_each(data, pass, piece, stopped, error);
     pass->stage = "covariance";
+    pass->number = 1;
     pass->take = take_covariance;
     if (!status && C && !*stopped) status = csrec_statistics_mean(t->statistics, NULL, error);
     if (!status && C && !*stopped) status = csrec_data_each(data, pass, piece, stopped, error);

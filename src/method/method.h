@@ -37,6 +37,8 @@ typedef struct csrec_method_type {
                      csrec_recover_options *options);
     bool (*by_channels)(const csrec_recover_options *options); /* NULL: no */
     csrec_need (*need)(const csrec_task *task);
+    /* Adds its stages; NULL: a single one. */
+    void (*stages)(const csrec_task *task, csrec_stages *stages);
     /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);
     /* Whether a CUDA device has an engine for it, and whether it is faster, including its first

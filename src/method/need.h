@@ -24,6 +24,17 @@ typedef struct csrec_need {
     double bytes, seconds;
 } csrec_need;
 
+/* Stages of the seconds, in the order in which they report. */
+typedef struct csrec_stages {
+    int n;
+    csrec_stage stage[CSREC_STAGES_MOST];
+} csrec_stages;
+
+static inline void csrec_stages_add(csrec_stages *stages, const char *name, double seconds) {
+    if (stages->n < CSREC_STAGES_MOST)
+        stages->stage[stages->n++] = (csrec_stage){name, seconds};
+}
+
 /* The same task with other options. */
 static inline csrec_task csrec_task_with(const csrec_task *task,
                                          const csrec_recover_options *options) {

@@ -44,11 +44,22 @@ static void set_estimate(csrec_layout *plan, double bytes, double seconds, int t
     e->tiles = plan->tiling.tiles;
 }
 
+static void set_stages(const csrec_task *task, int threads, csrec_estimate *e) {
+    const csrec_method_type *method = csrec_method_of(task->options);
+    csrec_task own = *task;
+    csrec_stages stages = {.n = 0};
+    own.threads = threads;
+    if (method->stages) method->stages(&own, &stages);
+    e->n_stages = stages.n;
+    memcpy(e->stage, stages.stage, sizeof e->stage);
+}
+
 static void plan_whole(const csrec_task *task, double memory, csrec_layout *plan) {
     int threads = threads_within(task, 0.0, memory);
     csrec_need need = need_of(task, threads);
     plan->tiling = (csrec_tiling){.shape = task->shape, .tiles = 1};
     set_estimate(plan, need.bytes, need.seconds, threads);
+    set_stages(task, threads, &plan->plan.estimate);
     plan->plan.estimate.tile = task->shape;
 }
 
@@ -69,6 +80,7 @@ static csrec_status plan_tiles(const csrec_measurement *measurement, const csrec
     int threads = threads_within(&tile, beside, memory);
     csrec_need need = need_of(&tile, threads);
     set_estimate(plan, beside + need.bytes, (double)plan->tiling.tiles * need.seconds, threads);
+    plan->plan.estimate.n_stages = 0; /* tiles count */
     plan->plan.estimate.tile = csrec_tiling_largest(&plan->tiling);
     return CSREC_OK;
 }

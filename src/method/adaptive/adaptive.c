@@ -43,7 +43,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     if (status) return status;
     double start = csrec_seconds();
     csrec_team_begin(&picture.team, options->solve.progress, options->solve.context,
-                     (csrec_progress){"class grids", 0, 0, -1.0});
+                     (csrec_progress){CSREC_STAGE_CLASSES, 0, 0, -1.0});
     picture.measurement = measurement;
     picture.record =
         csrec_history_record(options->history, 0, "passes over adaptive grids", "pass", -1);
@@ -69,6 +69,14 @@ static csrec_need need_of(const csrec_task *task) {
     return (csrec_need){csrec_picture_bytes(sites, n, channels, task->noisy, threads) +
                             csrec_signal_bytes(task),
                         csrec_task_share(task, work, CSREC_CLASSES)};
+}
+
+static void stages_of(const csrec_task *task, csrec_stages *stages) {
+    const double classes = CSREC_CLASS_PASSES * CSREC_CLASS_GRIDS,
+                 features = CSREC_FEATURE_PASSES * CSREC_FEATURE_GRIDS;
+    double grid = need_of(task).seconds / (classes + features);
+    csrec_stages_add(stages, CSREC_STAGE_CLASSES, classes * grid);
+    csrec_stages_add(stages, CSREC_STAGE_FEATURES, features * grid);
 }
 
 /* Milliseconds of 16 threads and of the device, H200 (bench/cuda_gaussian.c), whose first use takes
@@ -111,6 +119,7 @@ const csrec_method_type csrec_method_adaptive = {
     .wants = "a picture, two axes and at most 2^30 pixels",
     .complete = complete,
     .need = need_of,
+    .stages = stages_of,
     .parts = csrec_task_always,
     .on_device = csrec_task_always,
     .pays = pays,

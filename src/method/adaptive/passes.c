@@ -76,7 +76,7 @@ static csrec_status class_stage(run_state *s) {
     csrec_grid_class list[CSREC_CLASSES];
     csrec_status status = CSREC_OK;
     csrec_classes_list(list);
-    begin_stage(s->p, "class grids", CSREC_CLASS_GRIDS * CSREC_CLASS_PASSES);
+    begin_stage(s->p, CSREC_STAGE_CLASSES, CSREC_CLASS_GRIDS * CSREC_CLASS_PASSES);
     for (int pass = 0; pass < CSREC_CLASS_PASSES && !is_stopped(s) && !status; pass++)
         status = class_pass(s, list, pass);
     return status;
@@ -101,7 +101,7 @@ static csrec_status feature_pass(run_state *s, int pass, int *passes) {
 
 static csrec_status feature_stage(run_state *s, int *passes) {
     csrec_status status = CSREC_OK;
-    begin_stage(s->p, "feature grids", CSREC_FEATURE_GRIDS * CSREC_FEATURE_PASSES);
+    begin_stage(s->p, CSREC_STAGE_FEATURES, CSREC_FEATURE_GRIDS * CSREC_FEATURE_PASSES);
     for (int pass = 0; pass < CSREC_FEATURE_PASSES && !is_stopped(s) && !status; pass++)
         status = feature_pass(s, pass, passes);
     return status;

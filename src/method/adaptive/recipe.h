@@ -4,6 +4,10 @@
 
 #include "method/adaptive/rows.h"
 
+/* Stages. */
+#define CSREC_STAGE_CLASSES "adaptive grids, classes"
+#define CSREC_STAGE_FEATURES "adaptive grids, features"
+
 enum {
     CSREC_CLASSES = 31,
     CSREC_CLASS_PASSES = 2,

@@ -159,6 +159,10 @@ static csrec_need need_of(const csrec_task *task) {
     return csrec_sparse_need(task, frames, specs);
 }
 
+static void stages_of(const csrec_task *task, csrec_stages *stages) {
+    csrec_sparse_stages(task, need_of(task).seconds, stages);
+}
+
 /* Blocks are local; the start is whole. */
 static bool has_parts(const csrec_task *task) {
     return !task->options->solve.start;
@@ -186,6 +190,7 @@ const csrec_method_type csrec_method_frames = {
     .complete = complete,
     .by_channels = by_channels,
     .need = need_of,
+    .stages = stages_of,
     .parts = has_parts,
     .on_device = csrec_task_always,
     .pays = pays,

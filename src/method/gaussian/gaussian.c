@@ -303,7 +303,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     choose_colours(&j);
     choose_rounds(&j, effort);
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
-                     (csrec_progress){"gaussian", 0, j.count, -1.0});
+                     (csrec_progress){CSREC_STAGE_GROUPS, 0, j.count, -1.0});
     status = set_up(&j);
     if (status) csrec_fail(error, status, "out of memory");
     if (!status) status = start(&j, signal, report, error);
@@ -355,6 +355,7 @@ const csrec_method_type csrec_method_gaussian = {
     .suits = suits,
     .wants = "a picture or a volume, two or three axes and at most 2^30 entries",
     .need = csrec_gaussian_need,
+    .stages = csrec_gaussian_stages,
     .parts = csrec_task_always,
     .on_device = on_device,
     .pays = pays,

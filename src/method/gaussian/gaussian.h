@@ -80,4 +80,7 @@ int csrec_gaussian_margin(double n, double entries, bool volume);
 /* Memory and time of a recovery. */
 csrec_need csrec_gaussian_need(const csrec_task *task);
 
+#define CSREC_STAGE_GROUPS "Gaussian groups"
+void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages);
+
 #endif

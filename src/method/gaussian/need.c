@@ -40,8 +40,9 @@ static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussia
     return search + p->channels * patches * (PER_COVARIANCE + condition);
 }
 
-/* Thresholded blocks, of pictures with effort also adaptive grids. */
-static csrec_need start_need(const csrec_task *task, bool volume, bool quick) {
+/* Thresholded blocks, of pictures with effort also adaptive grids. stages: NULL, or adds its. */
+static csrec_need start_need(const csrec_task *task, bool volume, bool quick,
+                             csrec_stages *stages) {
     static const csrec_setting small_blocks[] = {{"block", 8}};
     csrec_recover_options own = csrec_options_within(task->options);
     own.mean = !quick && !volume;
@@ -49,14 +50,19 @@ static csrec_need start_need(const csrec_task *task, bool volume, bool quick) {
     own.solve.n_settings = volume ? 1 : 0;
     csrec_method_frames.complete(NULL, false, &own);
     csrec_task start = csrec_task_with(task, &own);
+    if (stages) csrec_method_frames.stages(&start, stages);
     return csrec_method_frames.need(&start);
+}
+
+static bool is_quick(const csrec_task *task) {
+    return csrec_task_setting(task, "effort", 1.0) < 1.0;
 }
 
 csrec_need csrec_gaussian_need(const csrec_task *task) {
     csrec_gaussian_picture p = picture_of(task);
-    bool volume = p.depth > 1, quick = csrec_task_setting(task, "effort", 1.0) < 1.0;
+    bool volume = p.depth > 1, quick = is_quick(task);
     double entries = (double)task->entries, n = (double)task->n, channels = (double)task->channels;
-    csrec_need start = start_need(task, volume, quick), need = {0};
+    csrec_need start = start_need(task, volume, quick, NULL), need = {0};
     int count;
     const csrec_gaussian_round *rounds = csrec_gaussian_rounds(volume, p.pooled, quick, &count);
     for (int i = 0; i < count; i++) {
@@ -71,4 +77,9 @@ csrec_need csrec_gaussian_need(const csrec_task *task) {
     return (csrec_need){values + fmax(start.bytes + 8.0 * n * channels,
                                       rest + csrec_signal_bytes(task) + need.bytes),
                         start.seconds + csrec_task_share(task, need.seconds, 256)};
+}
+
+void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages) {
+    csrec_need start = start_need(task, picture_of(task).depth > 1, is_quick(task), stages);
+    csrec_stages_add(stages, CSREC_STAGE_GROUPS, csrec_gaussian_need(task).seconds - start.seconds);
 }

@@ -301,7 +301,8 @@ static bool is_stopped(round_state *s) {
     int64_t done;
 #pragma omp atomic capture
     done = s->done++;
-    csrec_progress progress = {"gaussian", s->number * s->total + done, s->count * s->total, -1.0};
+    csrec_progress progress = {CSREC_STAGE_GROUPS, s->number * s->total + done, s->count * s->total,
+                               -1.0};
     return csrec_team_report(s->team, &progress);
 }
 

@@ -324,7 +324,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     j.picture.threads = csrec_threads(options->threads);
     if (j.picture.threads > THREADS_MOST) j.picture.threads = THREADS_MOST;
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
-                     (csrec_progress){"gmm", 0, 0, -1.0});
+                     (csrec_progress){"mixture", 0, 0, -1.0});
     status = set_up(&j, error);
     j.record = csrec_history_record(options->history, 0, "rounds of the mixture", "round", -1);
     j.signal = signal;
@@ -348,7 +348,8 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
  * choosing, by component; each round of conditioning. */
 static const double PER_POSTERIOR = 4e-11, PER_CONDITION = 2.5e-10;
 
-static csrec_need need_of(const csrec_task *task) {
+/* stages: NULL, or adds them. */
+static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
     const csrec_model *model = task->options->model;
     double value[ADAPT], joint = 1.0, channels = (double)task->channels;
     for (int i = 0; i < ADAPT; i++) value[i] = csrec_task_param(task, &params[i]);
@@ -370,12 +371,27 @@ static csrec_need need_of(const csrec_task *task) {
     csrec_need start = csrec_method_frames.need(&first);
     double values = (8.0 * channels + 1.0) * entries;
     double learning = model ? 0.0 : LEARNING * count * K * d * d;
-    double work = PER_POSTERIOR * (learning + rounds * count * K * d * d) +
-                  PER_CONDITION * rounds * count * d * d * 2.0;
+    double fitting =
+        PER_POSTERIOR * rounds * count * K * d * d + PER_CONDITION * rounds * count * d * d * 2.0;
+    double learned = csrec_task_share(task, PER_POSTERIOR * learning, THREADS_MOST);
+    double fitted = csrec_task_share(task, fitting, THREADS_MOST);
+    if (stages) {
+        csrec_method_frames.stages(&first, stages);
+        csrec_stages_add(stages, "learning", learned);
+        csrec_stages_add(stages, "mixture", fitted);
+    }
     return (csrec_need){
         values + fmax(start.bytes + 8.0 * (double)task->n * channels,
                       csrec_signal_bytes(task) + csrec_fit_run_bytes(count, K, d, task->threads)),
-        start.seconds + csrec_task_share(task, work, THREADS_MOST)};
+        start.seconds + learned + fitted};
+}
+
+static csrec_need need_of(const csrec_task *task) {
+    return need_by_stages(task, NULL);
+}
+
+static void stages_of(const csrec_task *task, csrec_stages *stages) {
+    need_by_stages(task, stages);
 }
 
 /* ------------------------------------------------------------------ the row */
@@ -396,5 +412,6 @@ const csrec_method_type csrec_method_mixture = {
     .suits = suits,
     .wants = "a picture, two axes and at most 2^30 pixels",
     .need = need_of,
+    .stages = stages_of,
     .parts = csrec_task_always,
     .run = recover};

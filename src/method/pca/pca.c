@@ -95,7 +95,7 @@ static void sum_samples(job *j) {
     memset(j->b, 0, (size_t)j->k * sizeof *j->b);
     for (int64_t first = 0; first < j->samples; first += ROWS) {
         int count = (int)(j->samples - first < ROWS ? j->samples - first : ROWS);
-        csrec_progress progress = {"pca", first, j->samples, -1.0};
+        csrec_progress progress = {"principal components", first, j->samples, -1.0};
         if (csrec_team_report(&j->team, &progress)) return;
         gather(j, first, count);
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, k, count, 1.0, j->Phi, k, 1.0, j->B, k);
@@ -188,7 +188,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
              .variances = csrec_model_array(model, "variances")->data,
              .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
-                     (csrec_progress){"pca", 0, j.samples, -1.0});
+                     (csrec_progress){"principal components", 0, j.samples, -1.0});
     status = allocate(&j);
     bool begun = !status && csrec_blas_begin(1);
     if (!status && !begun) status = CSREC_MEMORY;

@@ -65,3 +65,16 @@ csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_ope
     return (csrec_need){fmax(adaptive.bytes, need.bytes + csrec_signal_bytes(task)),
                         adaptive.seconds + need.seconds};
 }
+
+const char *csrec_sparse_stage(const csrec_solver_type *solver) {
+    return solver == &csrec_solver_threshold ? "thresholding" : solver->name;
+}
+
+void csrec_sparse_stages(const csrec_task *task, double seconds, csrec_stages *stages) {
+    const csrec_solver_type *solver = csrec_solver_find(task->options->solve.solver);
+    if (task->options->mean && task->shape.dims == 2) {
+        csrec_method_adaptive.stages(task, stages);
+        seconds -= csrec_method_adaptive.need(task).seconds;
+    }
+    csrec_stages_add(stages, csrec_sparse_stage(solver), seconds);
+}

@@ -76,7 +76,7 @@ bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
     int64_t done;
 #pragma omp atomic read
     done = j->done;
-    seen.stage = j->solver->name;
+    seen.stage = csrec_sparse_stage(j->solver);
     bool planned = j->solver->planned != NULL;
     int64_t each = j->tasks == 1 || planned ? progress->total : 1;
     seen.total = j->tasks * each;
@@ -208,7 +208,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
              .frames = frames};
     double start = csrec_seconds();
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
-                     (csrec_progress){options->solve.solver, 0, 0, -1.0});
+                     (csrec_progress){csrec_sparse_stage(j.solver), 0, 0, -1.0});
     csrec_status status = set_up(&j, r, engine ? &csrec_context_cpu : r->context, error);
     double ready = csrec_seconds();
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
@@ -289,6 +289,10 @@ static csrec_need need_of(const csrec_task *task) {
     return csrec_sparse_need(task, 1, &spec);
 }
 
+static void stages_of(const csrec_task *task, csrec_stages *stages) {
+    csrec_sparse_stages(task, need_of(task).seconds, stages);
+}
+
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     csrec_operator_spec spec = csrec_sparse_spec(r->options, &m->shape, m->n, m->index);
@@ -326,6 +330,7 @@ const csrec_method_type csrec_method_sparse = {
     .complete = complete,
     .by_channels = by_channels,
     .need = need_of,
+    .stages = stages_of,
     .on_device = on_device,
     .pays = pays,
     .run = run};
