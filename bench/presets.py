@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""presets.py - mean PSNR of csrecover's presets at four rates, uniform and Poisson-disc samples, on
+the five pictures of pictures.py and on scikit-image's data pictures, none of which any setting was
+tuned on; which means and which single pictures are not in the order fast, balanced, best. Needs
+NumPy, Pillow and scikit-image."""
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import onethread  # noqa: F401, before NumPy
+import numpy as np
+
+import machine
+import pictures
+
+PRESETS = ("fast", "balanced", "best")
+RATES = (0.05, 0.10, 0.25, 0.50)
+PATTERNS = ("uniform", "poisson")
+HOLDOUT = ("coffee", "rocket", "page", "coins", "gravel", "grass", "text")
+SIDE = 256
+
+
+def gray_square(image):
+    """The middle square of an image, gray, SIDE pixels wide, in 256 levels."""
+    from PIL import Image
+    found = Image.fromarray(np.asarray(image)).convert("L")
+    edge = min(found.size)
+    left, top = ((size - edge) // 2 for size in found.size)
+    square = found.crop((left, top, left + edge, top + edge))
+    return np.asarray(square.resize((SIDE, SIDE), Image.LANCZOS), np.float64)
+
+
+def holdout():
+    """Those of HOLDOUT that are installed: scikit-image would download the others."""
+    import skimage.data
+    folder = Path(skimage.data.__file__).parent
+    found = []
+    for name in HOLDOUT:
+        if any((folder / f"{name}.{end}").is_file() for end in ("png", "jpg", "tif", "tiff")):
+            found.append((name, gray_square(getattr(skimage.data, name)())))
+    return found
+
+
+def draw(sampler, picture, pattern, rate, scan):
+    with tempfile.TemporaryDirectory() as folder:
+        truth = Path(folder) / "truth.npy"
+        np.save(truth, picture.astype(np.uint8))
+        subprocess.run([sampler, truth, "-o", scan, "--rate", str(rate), "--pattern", pattern,
+                        "--seed", "1", "--quiet"], check=True)
+
+
+def mask_of(sampler, picture, pattern, rate):
+    """The positions that cssample draws with seed 1."""
+    with tempfile.TemporaryDirectory() as folder:
+        scan = Path(folder) / "scan.npz"
+        draw(sampler, picture, pattern, rate, scan)
+        with np.load(scan) as found:
+            mask = np.zeros(picture.size, bool)
+            mask[found["index"]] = True
+    return mask.reshape(picture.shape)
+
+
+def measure(build, name, picture):
+    for rate in RATES:
+        for pattern in PATTERNS:
+            mask = mask_of(build / "cssample", picture, pattern, rate)
+            for preset in PRESETS:
+                found, _, _ = pictures.recover(str(build / "csrecover"), ["--quality", preset],
+                                               picture[mask], mask)
+                yield {"picture": name, "rate": rate, "pattern": pattern, "preset": preset,
+                       "psnr": pictures.psnr(found, picture)}
+
+
+def means(rows):
+    """A row for each set, pattern and rate."""
+    cases = dict.fromkeys((r["set"], r["pattern"], r["rate"]) for r in rows)
+    table = []
+    for group, pattern, rate in cases:
+        at = [r for r in rows if (r["set"], r["pattern"], r["rate"]) == (group, pattern, rate)]
+        row = {"set": group, "pattern": pattern, "rate": rate}
+        for preset in PRESETS:
+            row[preset] = float(np.mean([r["psnr"] for r in at if r["preset"] == preset]))
+        table.append(row)
+    return table
+
+
+def misordered(rows):
+    """Each picture at which a preset is worse than the one before it."""
+    at = {(r["set"], r["picture"], r["pattern"], r["rate"], r["preset"]): r["psnr"] for r in rows}
+    found = []
+    for key in dict.fromkeys(k[:4] for k in at):
+        for low, high in zip(PRESETS, PRESETS[1:]):
+            if at[(*key, high)] < at[(*key, low)]:
+                found.append({"set": key[0], "picture": key[1], "pattern": key[2], "rate": key[3],
+                              "presets": [low, high],
+                              "lost": at[(*key, low)] - at[(*key, high)]})
+    return found
+
+
+def show(table, wrong):
+    for row in table:
+        values = [row[preset] for preset in PRESETS]
+        print(f"{row['set']:10s} {row['pattern']:8s} {100 * row['rate']:3.0f} % "
+              f"{' '.join(f'{v:7.2f}' for v in values)}"
+              f"{'' if values == sorted(values) else '  NOT MONOTONE'}")
+    for row in wrong:
+        print(f"{row['picture']}, {row['pattern']}, {100 * row['rate']:.0f} %: "
+              f"{row['presets'][1]} {row['lost']:.2f} dB below {row['presets'][0]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
+    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
+    parser.add_argument("--json", default="presets.json")
+    arguments = parser.parse_args()
+    five, source = pictures.load(arguments.images)
+    rows = []
+    for group, found in (("five", five), ("hold-out", holdout())):
+        for name, picture in found:
+            rows += [{"set": group, **row} for row in measure(Path(arguments.build), name, picture)]
+            print(f"{group}: {name}", file=sys.stderr, flush=True)
+    table, wrong = means(rows), misordered(rows)
+    show(table, wrong)
+    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
+                                   "mean": table, "misordered": wrong, "pictures": rows})
+
+
+if __name__ == "__main__":
+    main()
