@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """presets.py - mean PSNR of csrecover's presets at four rates, uniform and Poisson-disc samples, on
-the five pictures of pictures.py and on other data pictures of scikit-image. No hold-out yet: settings
-of Gaussian groups were tried on parts of coffee, rocket, coins and gravel (docs/notebook/gaussian.md);
-page, grass and text are not named there. Which means and which single pictures are not in the order fast, balanced, best. Needs
-NumPy, Pillow and scikit-image."""
+the five pictures of pictures.py and on other data pictures of scikit-image, and which means and
+single pictures are not in the order fast, balanced, best. Of the others settings of Gaussian groups
+were tried on parts of coffee, rocket, coins and gravel (docs/notebook/gaussian.md); page, grass
+and text are in no trial. Needs NumPy, Pillow and scikit-image."""
 import argparse
 import subprocess
 import sys

@@ -221,8 +221,22 @@ def silences(results):
                           f"{named(data['machine'])}.")
 
 
+def presets(results):
+    """Mean PSNR of each preset; below it the pictures that a costlier preset recovers worse."""
+    data = results("presets")
+    rows = [(m["set"], m["pattern"], f"{100 * m['rate']:.0f} %",
+             *(number(m[k], "{:.2f}") for k in ("fast", "balanced", "best"))) for m in data["mean"]]
+    return table(("pictures", "pattern", "sampled", "fast", "balanced", "best"), rows) + (
+        f"\n\nMean PSNR in dB, 256 x 256, gray: the five pictures of the first table, and others of "
+        f"scikit-image (coffee, rocket, page, coins, gravel, text). Of single pictures "
+        f"{len(data['misordered'])} of the cases are in another order: best is below balanced by "
+        f"up to 1.5 dB for text at 25 and 50 %. "
+        f"{named(data['machine'])}; bench/presets.py.")
+
+
 TABLES = {"speed": speed, "targets": targets, "memory": memory, "scale": scale,
-          "quality": quality, "pictures": quality, "first": first, "cuda": cuda, "solvers": solvers,
+          "presets": presets, "quality": quality, "pictures": quality, "first": first,
+          "cuda": cuda, "solvers": solvers,
           "sidebyside": sidebyside, "learn": learn, "family": family,
           "estimate": estimates, "silences": silences}
 # The closing comment may be missing, or lie beyond the next opening one: then it is put in.

@@ -317,9 +317,12 @@ static bool follow_stages(const csrec_progress *progress, void *context) {
     stage_listener *l = context;
     double share = progress->total > 0 ? (double)progress->done / (double)progress->total : 0.0;
     double whole = cli_share_of_stages(l->estimate, progress->stage, share);
-    /* Rows of a model are read where nothing is estimated. */
-    if (whole < 0.0 && strcmp(progress->stage, "reading") != 0)
-        snprintf(l->strange, sizeof l->strange, "%s", progress->stage);
+    /* What a mixture learns from is read, its mean and covariance found: nothing is estimated. */
+    static const char *const none[] = {"reading", "mean", "covariance"};
+    bool known = whole >= 0.0;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        known = known || strcmp(progress->stage, none[i]) == 0;
+    if (!known) snprintf(l->strange, sizeof l->strange, "%s", progress->stage);
     l->share = fmax(l->share, whole);
     return false;
 }
