@@ -98,7 +98,7 @@ strip --rows 2 -o docs/figures/patterns.png "$work"/{uniform,jitter,poisson}.npz
     recover sides scan0.10 --shifts 1 --columns two-sided |
         sed 's/^/| `--shifts 1 --columns two-sided` |/'
     recover shifts scan0.10 --shifts 16 | sed 's/^/| `--shifts 16` |/'
-    recover none scan0.10 | sed 's/^/| none: adaptive grids |/'
+    recover none scan0.10 --method adaptive | sed 's/^/| `--method adaptive` |/'
     for quality in fast balanced best; do
         echo "| \`--quality $quality\` |$(recover "q-$quality" scan0.10 --quality "$quality")"
     done

@@ -205,7 +205,7 @@ bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout 
 /* Names of the methods that have an engine on a device. */
 static void list_device_methods(size_t room, char *text) {
     const csrec_method_type *method;
-    snprintf(text, room, "methods with one: ");
+    *text = '\0';
     for (int i = 0, n = 0; (method = csrec_method_at(i)); i++)
         if (method->on_device)
             snprintf(text + strlen(text), room - strlen(text), "%s%s", n++ ? ", " : "",
