@@ -27,8 +27,8 @@ static double off_sample(const csrec_measurement *m, const double *signal, int64
     return m->y[i] - signal[m->index[i / m->channels] * m->channels + i % m->channels];
 }
 
-/* Samples and differences are each divided by their largest value, because a model may be far from
- * the samples.
+/* Samples and differences are each divided by their largest value, so that squares do not overflow:
+ * a model may be far from the samples.
  */
 double csrec_samples_residual(const csrec_measurement *measurement, const double *signal) {
     int64_t count = measurement->n * measurement->channels;

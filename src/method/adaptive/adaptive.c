@@ -1,5 +1,5 @@
-/* adaptive.c - recovery of pictures over grids that follow the picture: the method's row. passes.c
- * is the recipe; docs/pictures.md tells what else was tried. */
+/* adaptive.c - recovery of pictures over grids adapted to the picture: the method's table row.
+ * passes.c schedules the passes; docs/pictures.md lists rejected alternatives. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include "method/tones.h"
 #include "operator/operator.h"
 
-enum { MOST_THREADS = 31 /* classes; each thread has its own sums */ };
+enum { MOST_THREADS = 31 /* classes summed at a time; each thread has its own sums */ };
 
 static void fill_report(csrec_picture *p, double seconds, csrec_recover_report *report) {
     bool stopped = csrec_team_stopped(&p->team);
@@ -60,7 +60,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
 
 /* Every grid sorts the samples and looks up all sites. */
 static csrec_need need_of(const csrec_task *task) {
-    static const double per_site = 1.38e-8, per_sample = 4.9e-8; /* seconds a grid */
+    static const double per_site = 1.38e-8, per_sample = 4.9e-8; /* seconds per grid */
     double sites = (double)task->entries, n = (double)task->n, channels = (double)task->channels;
     const int grids =
         CSREC_CLASS_PASSES * CSREC_CLASS_GRIDS + CSREC_FEATURE_PASSES * CSREC_FEATURE_GRIDS;
@@ -79,8 +79,8 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
     csrec_stages_add(stages, CSREC_STAGE_FEATURES, features * grid);
 }
 
-/* Milliseconds of 16 threads and of the device, H200 (bench/cuda_gaussian.c), whose first use takes
- * 200: 96 and 6 of 256 x 256 pixels, 437 and 18 of 512 x 512. One thread takes 4.5 times as long as
+/* Milliseconds on 16 threads and on an H200 (bench/cuda_gaussian.c), whose first use takes 200: 96
+ * and 6 for 256 x 256 pixels, 437 and 18 for 512 x 512. One thread takes 4.5 times as long as
  * 16. */
 static bool pays(const csrec_task *task) {
     enum { ENTRIES = 1 << 15, THREADS = 4 };
@@ -94,7 +94,7 @@ static bool works_with(const char *solver, const char *basis) {
     return !basis || strcmp(basis, csrec_operator_haar.name) == 0;
 }
 
-/* The basis that it is in. */
+/* The basis of the recovery. */
 static bool is_chosen(const csrec_recover_options *options) {
     csrec_recover_options rest = *options;
     rest.basis = NULL;

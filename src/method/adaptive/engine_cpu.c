@@ -9,25 +9,25 @@
 #include "method/adaptive/engine.h"
 #include "method/adaptive/fit.h"
 
-/* What one thread works with. */
+/* Work arrays of one thread. */
 typedef struct worker {
     csrec_fit fit;
-    int32_t *sum;   /* [sites * channels] of values in units */
+    int32_t *sum;   /* [sites * channels] sums of values in units */
     float *cells;   /* [3 cells]: smoothed errors, and scratch for them */
     float *square;  /* [samples] */
     float *line;    /* [3 width] */
-    int64_t leaves; /* of all grids */
+    int64_t leaves; /* over all grids */
 } worker;
 
 typedef struct engine {
-    csrec_picture *p; /* u and weighted are worked in */
+    csrec_picture *p; /* u and weighted are updated in place */
     float units;
-    float *z;     /* [samples * channels] what a pass fits */
+    float *z;     /* [samples * channels] values that a pass fits */
     float *bases; /* [CSREC_BASES * sites] */
     csrec_bases base;
     float *padded;    /* the picture with a border */
-    float *weights;   /* class pass: [sites] sums of w, where weighted has those of w f */
-    float *reference; /* class pass: [cells] errors of its first class */
+    float *weights;   /* class pass: [sites] sums of w; weighted has the sums of w f */
+    float *reference; /* class pass: [cells] errors of the pass's first class */
     int threads;
     worker *worker;
 } engine;
@@ -113,14 +113,14 @@ double csrec_picture_bytes(double sites, double n, double channels, bool thresho
     double site = 2 * sizeof(int32_t)                 /* pixel, site */
                   + (CSREC_BASES + 2) * sizeof(float) /* bases, padded, weights */
                   + 2 * channels * sizeof(float);     /* u, weighted */
-    double cells = n < sites ? n : sites;             /* of the map of errors: csrec_error_map */
+    double cells = n < sites ? n : sites;             /* the error map: csrec_error_map */
     double thread = sites * channels * sizeof(int32_t) + (3 * cells + n) * sizeof(float) +
                     csrec_fit_bytes(n, channels, threshold);
     return sites * site + 2 * n * channels * sizeof(float) + 2 * cells * sizeof(float) +
            threads * thread;
 }
 
-/* ------------------------------------------------------------------ what is fitted, and by what */
+/* ------------------------------------------------------------------ fitted values and axes */
 
 static csrec_status residual(void *state, float alpha, csrec_error *error) {
     engine *e = state;
@@ -131,7 +131,7 @@ static csrec_status residual(void *state, float alpha, csrec_error *error) {
     return CSREC_OK;
 }
 
-/* Mean of the channels; with noise the samples are no better than the recovery. */
+/* Mean of the channels; noisy samples are no more accurate than the recovery. */
 static float pixel_value(const csrec_picture *p, int64_t pixel) {
     int64_t site = p->site[pixel];
     const float *from = site < p->samples && p->sigma == 0.0f ? p->y : p->u;
@@ -168,7 +168,7 @@ static csrec_status features(void *state, int radius, double width, csrec_error 
 
 /* ------------------------------------------------------------------ grids */
 
-/* The sum takes what the grid gives at the sites. */
+/* Adds the grid's values at the sites to the sum. */
 static void add_grid(engine *e, worker *w, csrec_axes *axes, int32_t *sum) {
     csrec_picture *p = e->p;
     csrec_axes_complete(axes, &e->base, p->samples);
@@ -186,7 +186,7 @@ static void add_grid(engine *e, worker *w, csrec_axes *axes, int32_t *sum) {
     csrec_picture_count(p, 1);
 }
 
-/* A sum a thread. */
+/* One sum per thread. */
 static void add_beside(engine *e, csrec_axes *axes, const int *to, int grids, int sums) {
     size_t bytes = (size_t)e->p->sites * (size_t)e->p->channels * sizeof(int32_t);
 #pragma omp parallel num_threads(e->threads)
@@ -202,7 +202,7 @@ static void add_beside(engine *e, csrec_axes *axes, const int *to, int grids, in
     }
 }
 
-/* All threads' parts of one sum. */
+/* Adds up the threads' parts of one sum. */
 static void gather_sums(engine *e) {
     int64_t values = (int64_t)e->p->sites * e->p->channels;
 #pragma omp parallel for schedule(static) num_threads(e->threads)
@@ -237,7 +237,7 @@ static csrec_status add(void *state, csrec_axes *axes, const int *to, int grids,
 
 /* ------------------------------------------------------------------ classes */
 
-/* Mean of squared errors over channels; in doubles, where equal channels leave the bits of one. */
+/* Mean of squared errors over channels; in doubles, so equal channels give the bits of one. */
 static void square_errors(const engine *e, worker *w, float scale) {
     const csrec_picture *p = e->p;
     for (int64_t i = 0; i < p->samples; i++) {
@@ -251,7 +251,7 @@ static void square_errors(const engine *e, worker *w, float scale) {
 }
 
 /* Cells of errors E become (E + 4)^-6 relative to the pass's first class, whose E is kept: the
- * ratio, held within 10^+-4, keeps the sixth power within the range of a float. */
+ * ratio, clamped to 10^+-4, keeps the sixth power within the range of a float. */
 static void weigh_cells(const engine *e, float *cells, bool first) {
     const float little = 4.0f;
     int64_t count = (int64_t)e->p->map.h * e->p->map.w;

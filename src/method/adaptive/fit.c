@@ -33,7 +33,7 @@ void csrec_fit_clear(csrec_fit *fit) {
     *fit = (csrec_fit){0};
 }
 
-/* About one leaf an entry: then most rows end their search at the table. */
+/* About one leaf per entry: then most rows end their search at the table. */
 static int table_bits_for(int32_t leaves) {
     int bits = bit_length((uint64_t)leaves);
     return bits < TABLE_MAX ? bits : TABLE_MAX;
@@ -78,7 +78,7 @@ double csrec_fit_bytes(double n, double channels, bool threshold) {
                   + sizeof(csrec_fit_node) + 2 * channels * (sizeof(float) + sizeof(int32_t)) +
                   (threshold ? 6 * sizeof(float) : 0);
     double table = sizeof(int32_t) * ldexp(1.0, table_bits_for((int32_t)fmin(n, INT32_MAX)));
-    /* Few rows are still searched after the table: a fork for about a quarter of the leaves. */
+    /* Few rows need a search beyond the table: about one fork per four leaves. */
     return n * each + table + n / 4 * (sizeof(csrec_fit_fork) + (sizeof(int32_t) << WAYS));
 }
 
@@ -130,8 +130,8 @@ static void merge_equal(csrec_fit *fit) {
     fit->leaves = leaves;
 }
 
-/* Node g is the split between leaves g and g + 1; its block begins below their highest differing
- * bit. The stack holds the open nodes, levels falling. */
+/* Node g is the split between leaves g and g + 1; its shift is just above their highest
+ * differing bit. The stack holds the open nodes, in falling levels. */
 static void link_nodes(csrec_fit *fit) {
     const uint64_t *row = fit->row[0];
     csrec_fit_node *node = fit->node;
@@ -154,7 +154,7 @@ static void link_nodes(csrec_fit *fit) {
 
 static void link_siblings(csrec_fit *fit) {
     int32_t nodes = fit->leaves - 1;
-    fit->sibling[0] = 0; /* of the only leaf, where there is but one */
+    fit->sibling[0] = 0; /* for a single leaf */
     for (int32_t g = 0; g < nodes; g++)
         for (int side = 0; side < 2; side++) {
             int32_t leaf = fit->node[g].child[side] - nodes;
@@ -198,7 +198,7 @@ static bool is_left_out(const csrec_fit *fit, int32_t id, float threshold) {
 
 /* Least squares over the subtree given its value v is weight (v - mean)^2 + constant. Minimised
  * over d for the children's values v + d and v - d: weight 4 wl wr / (wl + wr) around the middle;
- * for a column left out, d = 0: weights add. */
+ * for a dropped column, d = 0: weights add. */
 static void weigh_upward(csrec_fit *fit, int32_t c, float threshold) {
     int32_t channels = fit->channels, nodes = fit->leaves - 1;
     float *plain = fit->plain, *weight = fit->weight, *size = fit->size, *mean = fit->mean + c;
@@ -219,7 +219,7 @@ static void weigh_upward(csrec_fit *fit, int32_t c, float threshold) {
     }
 }
 
-/* The minimising values, from the root down, in place of the means. */
+/* Replaces the means by the minimising values, from the root down. */
 static void settle_downward(csrec_fit *fit, int32_t c, float threshold) {
     int32_t channels = fit->channels;
     float *mean = fit->mean + c;
@@ -236,7 +236,7 @@ static void settle_downward(csrec_fit *fit, int32_t c, float threshold) {
     }
 }
 
-/* A least squares fit may leave the range of its samples; sums must not overflow. */
+/* A least squares fit may exceed the range of its samples; sums must not overflow. */
 static int32_t to_units(float value, float units) {
     const float most = 0x1p26f;
     float scaled = value * units;
@@ -246,9 +246,9 @@ static int32_t to_units(float value, float units) {
 
 /* ------------------------------------------------------------------ search */
 
-/* Where the search of a row below node `id` stands `depth` bits further down, an entry for each
- * value of these bits: a node, or ~id of the node or leaf at which the search has ended, because
- * it is a leaf or because the row leaves its block. */
+/* State of a row's search `depth` bits below node `id`, an entry for each value of these bits:
+ * a node, or ~id of the node or leaf where the search ended, because it is a leaf or because
+ * the row leaves its block. */
 static void descend(const csrec_fit *fit, int32_t id, int bits, int depth, int32_t *entry) {
     int32_t nodes = fit->leaves - 1;
     entry[0] = id < nodes ? id : ~id;
@@ -279,7 +279,7 @@ static void fork_entries(csrec_fit *fit, int32_t count, int32_t *entry) {
     }
 }
 
-/* The first table takes most of the bits that tell leaves apart, forks take WAYS each. */
+/* The first table resolves most of the bits that distinguish leaves; each fork resolves WAYS. */
 static void fill_tables(csrec_fit *fit) {
     int bits = table_bits_for(fit->leaves);
     fit->table_bits = bits < fit->bits ? bits : fit->bits;
@@ -293,9 +293,9 @@ static void fill_tables(csrec_fit *fit) {
     }
 }
 
-/* All rows of the block go down one fork a round; those that end drop out of `active`. Without a
- * branch on data the loads of different rows overlap. Rows move up by WAYS - 1 bits, for the forks
- * whose block has fewer. */
+/* All rows of the block descend one fork per round; finished ones leave `active`. Without
+ * data-dependent branches the loads of different rows overlap. Rows are shifted left by WAYS - 1
+ * bits, for the forks whose block has fewer. */
 static void search(const csrec_fit *fit, int count, const uint64_t *rows, int32_t *id) {
     int16_t active[CSREC_FIT_BLOCK];
     int left = 0, shift = fit->bits - fit->table_bits;

@@ -18,7 +18,7 @@ typedef struct csrec_picture {
     int32_t height, width, sites, samples, channels;
     double *middle, unit; /* value = middle[c] + unit * scaled value */
     float threshold, sigma;
-    int32_t *pixel, *site; /* inverse permutations: pixel of a site, site of a pixel */
+    int32_t *pixel, *site; /* inverse permutations: pixel of each site, site of each pixel */
     float *y;              /* [samples * channels] */
     float *u;              /* [sites * channels] the recovery so far */
     float *weighted;       /* [sites * channels] before the last pass; in class passes, scratch */
@@ -30,30 +30,30 @@ typedef struct csrec_picture {
     int64_t grids_fitted, leaves; /* of all stages */
     int levels;                   /* of the first grid */
     const csrec_measurement *measurement;
-    struct csrec_record *record; /* of the passes, or NULL */
+    struct csrec_record *record; /* of each pass, or NULL */
     int64_t passes;              /* done */
 } csrec_picture;
 
-/* threads: most that an engine on the CPU takes. */
+/* threads: the most that the CPU's engine uses. */
 csrec_status csrec_picture_create(const csrec_measurement *measurement,
                                   const struct csrec_whole *whole,
                                   const csrec_recover_options *options, int threads,
                                   csrec_picture *picture, csrec_error *error);
 void csrec_picture_clear(csrec_picture *picture);
 
-/* Bytes that a picture and the CPU's engine touch. */
+/* Bytes touched by a picture and the CPU's engine. */
 double csrec_picture_bytes(double sites, double n, double channels, bool threshold, int threads);
 
 /* CSREC_MEMORY. */
 csrec_status csrec_picture_no_memory(const csrec_picture *picture, csrec_error *error);
 
-/* Says that so many more grids are fitted. Any thread. */
+/* Reports that so many more grids were fitted. Thread-safe. */
 void csrec_picture_count(csrec_picture *picture, int grids);
 
-/* After each pass: the residual of the recovery itself, and the signal as it would be delivered. */
+/* Records after each pass: the recovery's own residual, and the signal that would be delivered. */
 csrec_status csrec_picture_note(csrec_picture *picture);
 
-/* u to values, samples put back. */
+/* Converts u to values and puts samples back. */
 void csrec_picture_deliver(const csrec_picture *picture, const csrec_measurement *measurement,
                            const float *u, double *signal);
 

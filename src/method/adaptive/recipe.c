@@ -1,5 +1,5 @@
-/* recipe.c - which grids the passes of an adaptive recovery take. docs/pictures.md tells
- * what else was tried. */
+/* recipe.c - the grids of each pass of an adaptive recovery. docs/pictures.md lists
+ * rejected alternatives. */
 #include "method/adaptive/recipe.h"
 
 static const struct {
@@ -15,7 +15,7 @@ const csrec_feature_pass csrec_feature_passes[] = {{0.2f, {0.1f, 0.40f, 4}, 3, 2
                                                    {0.4f, {0.4f, 0.20f, 5}, 2, 1.5},
                                                    {0.4f, {0.4f, 0.20f, 5}, 2, 1.5}};
 
-/* Streams of the grids' draws, away from those of base/random.h. */
+/* Random streams of the grids, distinct from those of base/random.h. */
 static const uint64_t first_stream = UINT64_C(1) << 32;
 
 void csrec_classes_list(csrec_grid_class list[CSREC_CLASSES]) {

@@ -7,7 +7,7 @@ enum { BLOCK = 256 };
 
 static const double pi = 3.14159265358979323846;
 
-/* The draws of one grid, in their order. */
+/* Random numbers of one grid, in order. */
 typedef struct draws {
     uint64_t seed, stream, counter;
 } draws;
@@ -45,8 +45,8 @@ static void reach(csrec_axis *axis, const csrec_bases *bases, int32_t n) {
     }
 }
 
-/* Puts the samples at begin .. begin + their range. Where that is not finite, they are all put at
- * its beginning: a coordinate becomes an index. */
+/* Maps the samples to begin .. begin + their range. If that is not finite, all map to begin:
+ * a coordinate becomes an index. */
 static void place(csrec_axis *axis) {
     float range = axis->most - axis->least;
     if (!isfinite(range)) axis->least = range = 0.0f;
@@ -55,7 +55,7 @@ static void place(csrec_axis *axis) {
     axis->most = axis->begin + range;
 }
 
-/* Bits in which coordinates of the axis differ; those above are the same for all. */
+/* Number of low bits in which coordinates of the axis differ; higher bits are common to all. */
 static int live_bits(const csrec_axis *axis) {
     uint32_t differ = (uint32_t)axis->least ^ (uint32_t)axis->most;
     return differ ? 32 - __builtin_clz(differ) : 0;
@@ -133,7 +133,7 @@ static void rotate(csrec_axes *axes, double angle, double sx, double sy) {
     axes->axis[1].coefficient[1] = (float)(sy * c);
 }
 
-/* The last draws of a grid. */
+/* The last random numbers drawn for a grid. */
 static void begin(draws *d, double span, csrec_axes *axes) {
     for (int a = 0; a < axes->count; a++) axes->axis[a].begin = (float)(uniform(d) * span);
     permute(d, axes->count, axes->order);

@@ -2,8 +2,8 @@
  *
  * x = mean + Phi_all^T z + e with z ~ N(0, Lambda), e ~ N(0, s2) (Tipping and Bishop 1999). With
  * the sampled columns Phi [N, k] the posterior mean of z solves (Phi^T Phi + s2 Lambda^-1) z =
- * Phi^T (y - mean). With z = Lambda^(1/2) u and Lambda^(1/2) Phi^T Phi Lambda^(1/2) = Q D Q^T it is
- * u = Q c / (D + s2), so that s2 can be searched at no cost: it maximises the likelihood of the
+ * Phi^T (y - mean). With z = Lambda^(1/2) u and Lambda^(1/2) Phi^T Phi Lambda^(1/2) = Q D Q^T,
+ * u = Q c / (D + s2), so trying a value of s2 is cheap: s2 maximises the likelihood of the
  * samples. */
 #include <cblas.h>
 #include <math.h>
@@ -27,7 +27,7 @@ typedef struct job {
     const double *mean, *components, *variances;
     double noise, energy;  /* energy: ||y - mean||^2 */
     double *B, *Q, *D, *c; /* [k][k], [k][k] rows, [k], [k] */
-    double *b, *z, *root;  /* [k]; root: of the variances */
+    double *b, *z, *root;  /* [k]; root: square roots of the variances */
     double *Phi, *rest;    /* [ROWS][k], [ROWS] */
     csrec_team team;
 } job;
@@ -159,7 +159,7 @@ static void solve(job *j) {
     for (int64_t a = 0; a < j->k; a++) j->z[a] *= j->root[a];
 }
 
-/* If stopped, the remaining components are left out: the first are the largest. */
+/* If stopped, the remaining components are omitted: the first are the largest. */
 static void deliver(job *j, double *signal) {
     memcpy(signal, j->mean, (size_t)j->n * sizeof *signal);
     for (int64_t a = 0; a < j->k && !csrec_team_poll(&j->team); a++)
