@@ -1,4 +1,4 @@
-/* adaptive.cu - a picture on a device and what passes over adaptive grids do to all of it. */
+/* adaptive.cu - device state of a picture, and the passes over adaptive grids. */
 #include "kernels/method/adaptive/adaptive.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ enum { THREADS = 256, TILE_ACROSS = 32, TILE_DOWN = 8 };
 struct csrec_cuda_adaptive {
     csrec_cuda_block memory;
     csrec_adaptive_device d;
-    int grids, sums; /* most beside each other */
+    int grids, sums; /* most at the same time */
     int number;      /* bits of a grid's number */
     uint64_t *key;   /* rows before they are sorted */
     unsigned *order;
@@ -33,7 +33,7 @@ __global__ void take_residual(const __grid_constant__ csrec_adaptive_device d, f
     if (k < (int64_t)d.samples * d.channels) d.z[k] = d.y[k] - alpha * d.u[k];
 }
 
-/* Mean of the channels; with noise the samples are no better than the recovery. */
+/* Mean of the channels; with noise the samples are not more accurate than the recovery. */
 __global__ void take_picture(const __grid_constant__ csrec_adaptive_device d) {
     const int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= d.sites) return;
@@ -297,7 +297,7 @@ static csrec_status add_some(csrec_cuda_adaptive *s, int first, int count, int b
     return status ? status : csrec_adaptive_fit(d, first, count, bits, error);
 }
 
-/* As many at a time as their numbers have bits beside the rows, and memory. */
+/* Grids per batch: limited by the key bits left beside the rows, and by memory. */
 csrec_status csrec_cuda_adaptive_add(csrec_cuda_adaptive *s, const csrec_cuda_axes *axes, int count,
                                      csrec_error *error) {
     int bits = 1, number_bits = 0;

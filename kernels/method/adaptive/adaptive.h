@@ -19,13 +19,13 @@ enum {
     CSREC_CUDA_FEATURES = 6,
     CSREC_CUDA_BASES = 2 + CSREC_CUDA_FEATURES,
     CSREC_CUDA_TAPS = 48,
-    CSREC_CUDA_BORDER = 3, /* most pixels to a tap */
+    CSREC_CUDA_BORDER = 3, /* largest distance of a tap in pixels */
     CSREC_CUDA_MAP_REACH = 15,
-    CSREC_CUDA_GRIDS = 64, /* most of a call */
+    CSREC_CUDA_GRIDS = 64, /* most grids per call */
     CSREC_CUDA_SUMS = 32
 };
 
-/* As csrec_axis: of position (2 coefficients) or of the features (all). */
+/* As csrec_axis: over position (2 coefficients) or over the features (all). */
 typedef struct csrec_cuda_axis {
     int count;
     float coefficient[CSREC_CUDA_FEATURES], offset, least, most;
@@ -52,10 +52,10 @@ typedef struct csrec_cuda_adaptive_spec {
     const int32_t *site; /* [height * width] of the pixels */
     const float *y;      /* [samples * channels] */
     float threshold, units;
-    bool noisy;                  /* features are of the recovery, not of the samples */
+    bool noisy;                  /* features come from the recovery, not from the samples */
     int cell, high, wide, reach; /* of the map of errors */
     const float *kernel, *mass;  /* [2 reach + 1], [high * wide] */
-    int sums;                    /* most that are wanted beside each other */
+    int sums;                    /* most sums wanted concurrently */
 } csrec_cuda_adaptive_spec;
 
 /* *sums: as many as there is memory for. CSREC_MEMORY names the bytes. */
@@ -64,7 +64,7 @@ csrec_status csrec_cuda_adaptive_create(const csrec_cuda_adaptive_spec *spec,
                                         csrec_error *error);
 void csrec_cuda_adaptive_destroy(csrec_cuda_adaptive *adaptive);
 
-/* What follows is queued, but for reach and get, which wait. */
+/* The functions below are asynchronous, except reach and get, which wait. */
 
 /* z = y - alpha u at the samples. */
 csrec_status csrec_cuda_adaptive_residual(csrec_cuda_adaptive *adaptive, float alpha,
@@ -72,7 +72,7 @@ csrec_status csrec_cuda_adaptive_residual(csrec_cuda_adaptive *adaptive, float a
 csrec_status csrec_cuda_adaptive_features(csrec_cuda_adaptive *adaptive,
                                           const csrec_cuda_filters *filters, csrec_error *error);
 
-/* least and most of each axis: what the samples reach without offset. count <= CSREC_CUDA_GRIDS. */
+/* minimum and maximum of each axis over the samples, without offset. count <= CSREC_CUDA_GRIDS. */
 csrec_status csrec_cuda_adaptive_reach(csrec_cuda_adaptive *adaptive, csrec_cuda_axes *axes,
                                        int count, csrec_error *error);
 
@@ -80,15 +80,16 @@ csrec_status csrec_cuda_adaptive_reach(csrec_cuda_adaptive *adaptive, csrec_cuda
 csrec_status csrec_cuda_adaptive_clear(csrec_cuda_adaptive *adaptive, int count,
                                        csrec_error *error);
 
-/* Fits z on each of `count` grids and adds what it gives at the sites to sum number axes->to. */
+/* Fits z on each of `count` grids and adds the fit's values at the sites to sum number axes->to. */
 csrec_status csrec_cuda_adaptive_add(csrec_cuda_adaptive *adaptive, const csrec_cuda_axes *axes,
                                      int count, csrec_error *error);
 
-/* Weighs sums, of grids[k] grids each, by their errors at the samples; `first`: of a pass. */
+/* Weighs sums, of grids[k] grids each, by their errors at the samples; `first`: the first call of a
+   pass. */
 csrec_status csrec_cuda_adaptive_combine(csrec_cuda_adaptive *adaptive, const int *grids, int count,
                                          bool first, csrec_error *error);
 
-/* u = alpha u + the weighted mean of what was combined, + the mean of sum 0 over its grids. The
+/* u = alpha u + the weighted mean of the combined sums, + the mean of sum 0 over its grids. The
  * latter keeps the recovery before. */
 csrec_status csrec_cuda_adaptive_weighted(csrec_cuda_adaptive *adaptive, float alpha,
                                           csrec_error *error);

@@ -12,7 +12,8 @@ typedef struct class_scales {
 
 /* ---- kernels */
 
-/* Mean of squared errors over channels; in doubles, where equal channels leave the bits of one. */
+/* Mean of squared errors over channels; in doubles, so that equal channels give the bits of a
+   single one. */
 __device__ __forceinline__ float square_error(const csrec_adaptive_device *d, const int *from,
                                               int64_t site, float scale) {
     double sum = 0.0;
@@ -27,7 +28,7 @@ __device__ __forceinline__ const int *sum_of(const csrec_adaptive_device *d, int
     return d->sum + (int64_t)number * d->sites * d->channels;
 }
 
-/* The CPU adds one after another: equal but for rounding of the double. A block a class. */
+/* The CPU adds sequentially: equal up to rounding of the double. A block a class. */
 __global__ void __launch_bounds__(SUM_THREADS)
     mean_errors(const __grid_constant__ csrec_adaptive_device d,
                 const __grid_constant__ class_scales s) {

@@ -1,6 +1,6 @@
-/* engine.c - passes over adaptive grids: axes and filters to a device, the recovery back. The CPU's
- * bits, but where a mean of errors over the whole picture is rounded to a float and lies within the
- * rounding of a double between two. */
+/* engine.c - passes over adaptive grids: axes and filters to a device, the recovery back.
+ * Bit-identical to the CPU, except where a mean of errors over the whole picture is rounded to a
+ * float and lies within a double's rounding error of the midpoint of two floats. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static void lay_axes(const csrec_axes *from, int to, csrec_cuda_axes *axes) {
     }
 }
 
-/* What the samples reach comes back: the rows depend on it. */
+/* The range of the samples is copied back: the rows depend on it. */
 static csrec_status add(void *state, csrec_axes *axes, const int *to, int grids, int sums,
                         csrec_error *error) {
     engine *e = state;

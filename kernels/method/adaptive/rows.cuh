@@ -20,7 +20,7 @@ __device__ __forceinline__ float project(const csrec_cuda_axis *axis, float offs
     return t;
 }
 
-/* Features only where an axis, the last, is of them. */
+/* Features are present only if the last axis uses them. */
 __device__ __forceinline__ void load_bases(const csrec_adaptive_device *d,
                                            const csrec_cuda_axes *axes, int64_t site,
                                            float (&base)[CSREC_CUDA_BASES]) {

@@ -1,4 +1,4 @@
-/* state.cuh - what the kernels of an adaptive recovery are given. Only for kernels/. */
+/* state.cuh - arguments of the kernels of an adaptive recovery. Only for kernels/. */
 #ifndef CSREC_KERNELS_METHOD_ADAPTIVE_STATE_CUH
 #define CSREC_KERNELS_METHOD_ADAPTIVE_STATE_CUH
 
@@ -32,11 +32,11 @@ typedef struct csrec_adaptive_device {
     uint64_t *key;   /* rows, sorted */
     unsigned *order; /* samples of the sorted rows */
     csrec_adaptive_node *node;
-    int *met;       /* [samples] the far end of the half that came first, or -1 */
+    int *met;       /* [samples] the far end of the half completed first, or -1 */
     int *up;        /* [2 samples] 2 parent + side */
     int *root;      /* [grids] */
     float *mean;    /* [2 samples * channels] */
-    int *value;     /* the same, settled, in units */
+    int *value;     /* same shape: final values, in units */
     float *settled; /* [samples * channels] of the leaves, where there is a threshold */
     float *plain_mean, *weight, *size; /* [2 samples * channels], so too; size: of channel 0 */
     unsigned long long *leaves;

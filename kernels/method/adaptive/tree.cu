@@ -1,9 +1,9 @@
-/* tree.cu - rows of the samples on each grid, the trees of the sorted rows with their
- * values, and what these give at every site.
+/* tree.cu - rows of the samples on each grid, the trees of the sorted rows with their values, and
+ * the trees' values at every site.
  *
- * A tree is built from its leaves up. A thread a leaf goes up; at each node the one that comes
- * second goes on, so that both halves are complete (Apetrei 2014, for the ranges). Sums over grids
- * are of integers: their order does not matter. */
+ * A tree is built from its leaves up. One thread per leaf climbs; at each node the second thread to
+ * arrive continues, so that both halves are complete (Apetrei 2014, for the ranges). Sums over
+ * grids are of integers: their order does not matter. */
 #include <math_constants.h>
 
 #include "kernels/method/adaptive/rows.cuh"
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* A grid's part of the arrays. */
+/* One grid's slice of the arrays. */
 typedef struct tree {
     const uint64_t *key;
     const unsigned *order;
@@ -163,7 +163,7 @@ __device__ __forceinline__ void set_node(const csrec_adaptive_device *d, const t
     }
 }
 
-/* From the leaf of samples low .. high up, as far as this thread comes second. */
+/* Climbs from the leaf of samples low .. high while this thread is the second to arrive. */
 __device__ __forceinline__ void go_up(const csrec_adaptive_device *d, const tree *t, uint64_t mask,
                                       int low, int high) {
     const int n = d->samples;
@@ -207,7 +207,8 @@ __global__ void __launch_bounds__(THREADS)
     go_up(&d, &t, bits < 64 ? (UINT64_C(1) << bits) - 1 : ~UINT64_C(0), (int)i, end);
 }
 
-/* settle_downward of adaptive_fit.c, along the way to each leaf; a node is written by its first. */
+/* settle_downward of adaptive_fit.c, along the path to each leaf; a node is written by the thread
+   of its first leaf. */
 __global__ void __launch_bounds__(THREADS)
     settle_rows(const __grid_constant__ csrec_adaptive_device d) {
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -258,7 +259,7 @@ __device__ __forceinline__ void add_shared_leaf(const csrec_adaptive_device *d, 
     }
 }
 
-/* What a grid gives at a sample is what it gives without it: its sibling's value. */
+/* A grid's value at a sample excludes that sample: its sibling's value. */
 __global__ void __launch_bounds__(THREADS)
     add_samples(const __grid_constant__ csrec_adaptive_device d, int first) {
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -272,7 +273,7 @@ __global__ void __launch_bounds__(THREADS)
         add_shared_leaf(&d, &t, i, end, sum);
         return;
     }
-    int sibling = d.samples + (int)i; /* of an only leaf itself */
+    int sibling = d.samples + (int)i; /* a single leaf: its own value */
     if (sibling != *t.root) sibling = t.node[t.up[sibling] / 2].child[1 - t.up[sibling] % 2];
     for (int c = 0; c < channels; c++)
         atomicAdd(&sum[(int64_t)t.order[i] * channels + c],

@@ -42,7 +42,7 @@ static csrec_status threshold(const csrec_context *context, const csrec_frames_j
     return status;
 }
 
-/* The CPU's picture but for the order in which overlapping blocks are added up: a coefficient
- * within rounding of a threshold may fall on its other side. The same bits every time.
- * CSREC_UNSUPPORTED: block or step is not one of kernels/method/frames/shrink.h. */
+/* The CPU's picture up to the order in which overlapping blocks are summed: a coefficient within
+ * rounding of a threshold may fall on its other side. Deterministic. CSREC_UNSUPPORTED: block or
+ * step is not one of kernels/method/frames/shrink.h. */
 const csrec_frames_engine csrec_frames_cuda = {threshold};

@@ -17,7 +17,7 @@ typedef struct frame {
     float *planes;  /* [ratio * ratio][H][W] block (p, q) in plane (p % ratio, q % ratio) */
 } frame;
 
-/* What an iteration has of its own. */
+/* Parameters of one iteration. */
 typedef struct moved {
     int down, right;
     float threshold[2][2], less[2][2];
@@ -48,7 +48,8 @@ __device__ __forceinline__ float shrink(float x, float t, float less) {
     return fabsf(x) > t ? moved : 0.0f;
 }
 
-/* A thread's column of its block there, its row there and back, its column back. */
+/* Per thread: forward transform of its column, forward and inverse of its row, inverse of its
+   column. */
 template <int B>
 __device__ __forceinline__ void shrink_block(const frame *f, const moved *way, int64_t group,
                                              float *shared) {

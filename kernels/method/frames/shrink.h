@@ -4,7 +4,7 @@
  * The picture lies row by row in a frame of whole cells of step x step pixels, starting step - 1
  * pixels into it. A warp takes 32 / block blocks, a thread a column and then a row of one. Blocks
  * that overlap write planes of their own, so that a second kernel adds them up in a fixed order and
- * puts the samples back: no atomics, the same bits every time. All sizes share a launch. */
+ * puts the samples back: no atomics, deterministic. All sizes share a launch. */
 #ifndef CSREC_KERNELS_METHOD_FRAMES_SHRINK_H
 #define CSREC_KERNELS_METHOD_FRAMES_SHRINK_H
 
@@ -27,7 +27,7 @@ typedef struct csrec_cuda_shrink_spec {
     const int64_t *index; /* [m] row by row */
 } csrec_cuda_shrink_spec;
 
-/* Whether blocks and steps are of the above. */
+/* Whether blocks and steps are among those above. */
 bool csrec_cuda_shrink_suits(const csrec_cuda_shrink_spec *spec);
 
 csrec_status csrec_cuda_shrink_create(const csrec_cuda_shrink_spec *spec,
@@ -42,7 +42,7 @@ csrec_status csrec_cuda_shrink_start(csrec_cuda_shrink *shrink, const double *st
 typedef struct csrec_cuda_shrink_round {
     double threshold, relax, impose;
     bool soft;
-    bool last; /* keeps what the energy needs; nothing but results after it */
+    bool last; /* keeps the data for the energy; only results may follow */
     int down[CSREC_SHRINK_FRAMES], right[CSREC_SHRINK_FRAMES];
 } csrec_cuda_shrink_round;
 

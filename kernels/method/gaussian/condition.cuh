@@ -1,9 +1,9 @@
 /* condition.cuh - a patch conditioned on its samples by a warp. Only for kernels/.
  *
- * V = L^-1 C_o with L L^T = C_oo + noise I, sample after sample: row n of V is row o_n of C less
- * what the rows before explain of it. Four samples at a time: what earlier rows explain is taken
- * from all four in one pass over them, and the four by four block that is left is reduced by each
- * lane on its own. A lane has two or four columns side by side. */
+ * V = L^-1 C_o with L L^T = C_oo + noise I, sample after sample: row n of V is row o_n of C minus
+ * the part explained by the previous rows. Four samples at a time: the part of earlier rows is
+ * subtracted from all four in one pass over them, and each lane reduces the remaining four by four
+ * block itself. A lane has two or four columns side by side. */
 #ifndef CSREC_KERNELS_METHOD_GAUSSIAN_CONDITION_CUH
 #define CSREC_KERNELS_METHOD_GAUSSIAN_CONDITION_CUH
 
@@ -19,14 +19,14 @@ typedef struct fitting {
 /* Shared memory of a block. */
 typedef struct group_memory {
     float *C, *X, *V; /* [WIDE][WIDE], [group][WIDE], [teams][rows][WIDE] */
-    float *known;     /* [teams][rows][2] samples of the patch at work: pixel, value - mean */
+    float *known;     /* [teams][rows][2] samples of the current patch: pixel, value - mean */
     float *mean;      /* [WIDE] */
     int *samples;     /* [teams] rows of V that count */
     int *offset;      /* [WIDE] of the pixels from the corner of a patch */
     int64_t *corner;  /* [group] */
 } group_memory;
 
-/* A lane's pixels of a patch, side by side; lanes beyond the last do the first's work again. */
+/* A lane's pixels of a patch, side by side; lanes beyond the last repeat the first's work. */
 template <int WIDE> struct pixels {
     enum { Q = WIDE > 64 ? 4 : 2 };
     int offset[Q], column;
@@ -59,7 +59,7 @@ template <int WIDE> struct pixels {
     }
 };
 
-/* Mean less the prior's, and variance. */
+/* Mean minus the prior's mean, and variance. */
 template <int WIDE> struct posterior {
     __align__(16) float x[pixels<WIDE>::Q];
     __align__(16) float variance[pixels<WIDE>::Q];
@@ -74,7 +74,7 @@ template <int Q> __device__ __forceinline__ float pick(const float (&row)[Q], in
     return __shfl_sync(~0u, own, column / Q);
 }
 
-/* The samples' pixels in order, and their values less the mean; a pixel that is none is NaN. */
+/* The samples' pixels in order, and values minus the mean; a pixel without a sample is NaN. */
 template <int WIDE>
 __device__ __forceinline__ int list_samples(const csrec_gaussian_device *g, const group_memory *m,
                                             const pixels<WIDE> &own, const float *y, int64_t corner,
@@ -103,7 +103,7 @@ __device__ __forceinline__ int list_samples(const csrec_gaussian_device *g, cons
     return n;
 }
 
-/* Takes from four rows what n rows of V explain of them. */
+/* Subtracts from four rows the part explained by n rows of V. */
 template <int WIDE>
 __device__ __forceinline__ void reduce(const pixels<WIDE> &own, const float *V, int n,
                                        const int (&pixel)[SAMPLES],
@@ -123,8 +123,8 @@ __device__ __forceinline__ void reduce(const pixels<WIDE> &own, const float *V, 
     }
 }
 
-/* Four samples, `left` of them there: their rows of V, and what these say. block[s][t]: row s at
- * the pixel of sample t. */
+/* Four samples, `left` of them valid: computes their rows of V and applies them. block[s][t]: row s
+ * at the pixel of sample t. */
 template <int WIDE>
 __device__ __forceinline__ void
 take_four(const pixels<WIDE> &own, float noise, int left, const int (&pixel)[SAMPLES],

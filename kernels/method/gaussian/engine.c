@@ -104,7 +104,7 @@ static csrec_status set(void *data, const csrec_gaussian_picture *p, csrec_error
     return csrec_cuda_gaussian_set(((state *)data)->gaussian, p->u, p->variance, error);
 }
 
-/* As the CPU's but for rounding: where two patches are as good as equally near, another may be
- * taken. The same bits every time. Patches are matched on the mean of the channels.
- * CSREC_UNSUPPORTED: beyond the limits of kernels/method/gaussian/gaussian.h. */
+/* As on the CPU up to rounding: where two patches are nearly equidistant, another may be chosen.
+ * Deterministic. Patches are matched on the mean of the channels. CSREC_UNSUPPORTED: beyond the
+ * limits of kernels/method/gaussian/gaussian.h. */
 const csrec_gaussian_engine csrec_gaussian_cuda = {false, create, destroy, run, get, set};

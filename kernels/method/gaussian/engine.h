@@ -4,10 +4,9 @@
 
 #include "method/gaussian/gaussian.h"
 
-/* As csrec_gaussian_run but for rounding: where two patches are as good as equally near, another
- * may be taken. The same bits every time. The picture's guide is left alone: patches are matched on
- * the mean of the channels. CSREC_UNSUPPORTED: beyond the limits of
- * kernels/method/gaussian/gaussian.h. */
+/* As csrec_gaussian_run up to rounding: where two patches are nearly equidistant, another may be
+ * chosen. Deterministic. The picture's guide is ignored: patches are matched on the mean of the
+ * channels. CSREC_UNSUPPORTED: beyond the limits of kernels/method/gaussian/gaussian.h. */
 extern const csrec_gaussian_device csrec_cuda_gaussian_rounds;
 
 #endif

@@ -3,10 +3,10 @@
  * reference.
  *
  * A thread block a group, everything in shared memory: the covariance, patches, and rows V of the
- * patches at work. A warp conditions a patch (gaussian_condition.cuh). Products X^T X and V^T V are
- * symmetric: of pairs of tiles 8 columns wide only half is summed, 8 x 8 entries a thread in
- * registers, by several teams of threads that take turns at the rows; their parts are added up
- * at the end. Estimates are added to the picture as integers of 2^-32, so that their order does not
+ * current patches. A warp conditions a patch (gaussian_condition.cuh). Products X^T X and V^T V are
+ * symmetric: only half of the pairs of tiles 8 columns wide is summed, 8 x 8 entries a thread in
+ * registers, by several teams of threads that take turns at the rows; their parts are added up at
+ * the end. Estimates are added to the picture as integers of 2^-32, so that their order does not
  * matter. */
 #include "kernels/method/gaussian/condition.cuh"
 
@@ -24,10 +24,10 @@ template <int WIDE> struct shape {
 };
 
 /* Sums of products of rows: a thread's 8 x 8 entries for the pair of tiles (a, b), a <= b. Tile a
- * has the columns 4 a .. 4 a + 3 of either half, so that lanes side by side read what is. */
+ * has the columns 4 a .. 4 a + 3 of either half, so that adjacent lanes read adjacent words. */
 template <int WIDE> struct product {
     float entry[TILE][TILE];
-    int a, b, team, turn; /* team: -1 for threads beside */
+    int a, b, team, turn; /* team: -1 for threads in no team */
 
     __device__ __forceinline__ void begin() {
         enum { PAIRS = shape<WIDE>::PAIRS, TILES = shape<WIDE>::TILES };
@@ -49,7 +49,7 @@ template <int WIDE> struct product {
         *(float4 *)(to + 4) = *(const float4 *)(row + WIDE / 2 + 4 * tile);
     }
 
-    /* += sign rows^T rows; the teams go on taking turns at the next rows. */
+    /* += sign rows^T rows; the teams continue to take turns with the next rows. */
     __device__ __forceinline__ void add(const float *rows, int n, float sign) {
         if (team < 0) return;
         int k = turn;
@@ -149,7 +149,7 @@ __device__ __forceinline__ float gather(const csrec_gaussian_device *g, const gr
 }
 
 /* Covariance of the posterior means, and mean of the posterior covariances of every so many
- * patches: these first, as many as there are teams at a time, and the others at leisure. */
+ * patches: those patches first, one per team at a time, then the others. */
 template <int WIDE>
 __device__ __forceinline__ void step_em(const csrec_gaussian_device *g, const fitting *f,
                                         const group_memory *m, const pixels<WIDE> &own, int channel,
@@ -190,7 +190,7 @@ __device__ __forceinline__ void add_fixed(unsigned long long *to, float value) {
     atomicAdd(to, (unsigned long long)__float2ll_rn(value * unit));
 }
 
-/* By way of V, so that lanes side by side add to pixels that are. */
+/* Buffered in V, so that adjacent lanes add to adjacent pixels. */
 template <int WIDE>
 __device__ __forceinline__ void add_patch(const csrec_gaussian_device *g, const fitting *f,
                                           const group_memory *m, const pixels<WIDE> &own,
@@ -257,20 +257,20 @@ __global__ void __launch_bounds__(shape<WIDE>::THREADS, shape<WIDE>::BLOCKS)
     }
 }
 
-/* Samples without noise are put back: nothing knows better. */
+/* Noise-free samples are restored: they are exact. */
 __global__ void finish_round(const __grid_constant__ csrec_gaussian_device g) {
     const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, all = g.channels * g.area;
     if (at >= all) return;
     const double weight = (double)(long long)g.sums[at];
     const bool known = g.mask[at % g.area] && g.keep;
-    if (!known && weight == 0.0) return; /* a group that was not finite: as it was */
+    if (!known && weight == 0.0) return; /* a group with non-finite values stays unchanged */
     g.u[at] = known ? g.y[at] : (float)((double)(long long)g.sums[all + at] / weight);
     g.variance[at] = known ? 0.0f : (float)((double)(long long)g.sums[2 * all + at] / weight);
 }
 
 /* ---- launchers */
 
-/* V is also where products are added up. */
+/* V is also the scratch memory of the products' sums. */
 template <int WIDE> static int bytes_for(const csrec_gaussian_device *g, const fitting *f) {
     const int products = shape<WIDE>::TEAMS * shape<WIDE>::PAIRS * ENTRIES;
     int rows = f->teams * f->rows * WIDE + 2 * f->teams * f->rows;

@@ -1,4 +1,4 @@
-/* gaussian.cu - a picture on a device and the rounds of Gaussian groups that improve it. */
+/* gaussian.cu - device state of a picture and the rounds of Gaussian groups that improve it. */
 #include <stdlib.h>
 
 #include "kernels/method/gaussian/state.cuh"
@@ -8,8 +8,8 @@ struct csrec_cuda_gaussian {
     csrec_gaussian_device g;
     const unsigned char *mask; /* the host's */
     int64_t references;
-    int group;                 /* most of a round */
-    int most;                  /* samples that a patch has, of the size of g; 0: not counted */
+    int group;                 /* most per round */
+    int most;                  /* most samples in a patch of the size of g; 0: not counted */
     int shared;                /* bytes a block can have */
     int rows, columns, radius; /* of the candidates; rows 0: none */
 };
@@ -39,7 +39,7 @@ static void lay_out(csrec_cuda_gaussian *s) {
         block, s->references * CSREC_CUDA_GAUSSIAN_KEPT, sizeof *g->shift);
 }
 
-/* Samples that any patch has, from sums over columns. column: [width], all 0. */
+/* Most samples in any patch, from sums over columns. column: [width], all 0. */
 static int count_samples(const csrec_cuda_gaussian *s, int *column) {
     const int wide = s->g.width, high = s->g.patch_height, across = s->g.patch_width;
     int most = 0;

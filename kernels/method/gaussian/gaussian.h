@@ -1,8 +1,8 @@
 /* gaussian.h - rounds of Gaussian groups on a device; method/gaussian/round.c is the reference.
  *
- * Everything of a round is done there: matches of the reference patches, mean, covariance and steps
- * of expectation maximisation of every group, its patches conditioned on their samples, and the
- * sums of the estimates. */
+ * The device does the whole round: matches of the reference patches, mean, covariance and steps of
+ * expectation maximisation of every group, its patches conditioned on their samples, and the sums
+ * of the estimates. */
 #ifndef CSREC_KERNELS_METHOD_GAUSSIAN_GAUSSIAN_H
 #define CSREC_KERNELS_METHOD_GAUSSIAN_GAUSSIAN_H
 
@@ -23,11 +23,11 @@ typedef struct csrec_cuda_gaussian csrec_cuda_gaussian;
 /* Arrays in host memory, of height * width entries. */
 typedef struct csrec_cuda_gaussian_spec {
     int height, width, channels;
-    bool keep;                 /* samples stay what they are */
+    bool keep;                 /* samples keep their values */
     const unsigned char *mask; /* 1 at samples */
     float *const *y;           /* [channels] */
-    int64_t references;        /* most of a round */
-    int group;                 /* most patches of one */
+    int64_t references;        /* most per round */
+    int group;                 /* most patches per group */
 } csrec_cuda_gaussian_spec;
 
 /* As csrec_gaussian_round, with the reference positions: corners row[i], column[j]. */
@@ -40,9 +40,9 @@ typedef struct csrec_cuda_gaussian_round {
     float diagonal, trust, noise, em_diagonal, evenness;
 } csrec_cuda_gaussian_round;
 
-/* The picture, its estimate and the candidates stay there until it is destroyed; spec->mask stays
- * the caller's and is read by rounds. CSREC_UNSUPPORTED: groups of more than 128. CSREC_MEMORY
- * names the bytes. */
+/* The picture, its estimate and the candidates stay on the device until it is destroyed; spec->mask
+ * stays the caller's and is read by rounds. CSREC_UNSUPPORTED: groups of more than 128.
+ * CSREC_MEMORY names the bytes. */
 csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
                                         csrec_cuda_gaussian **gaussian, csrec_error *error);
 void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *gaussian);
@@ -53,9 +53,9 @@ csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *gaussian, float *const
 csrec_status csrec_cuda_gaussian_get(const csrec_cuda_gaussian *gaussian, float *const *u,
                                      float *const *variance, csrec_error *error);
 
-/* Matched on the mean of u over the channels. The same bits every time. CSREC_UNSUPPORTED: patches
- * of more than 128 pixels, evenness below 0.5, or a window or a group that does not fit into shared
- * memory. CSREC_ARGUMENT: more than the spec promised, or `again` without such a round before. */
+/* Matched on the mean of u over the channels. Deterministic. CSREC_UNSUPPORTED: patches of more
+ * than 128 pixels, evenness below 0.5, or a window or a group that does not fit into shared memory.
+ * CSREC_ARGUMENT: more than the spec promised, or `again` without such a round before. */
 csrec_status csrec_cuda_gaussian_run(csrec_cuda_gaussian *gaussian,
                                      const csrec_cuda_gaussian_round *round, csrec_error *error);
 

@@ -3,10 +3,9 @@
  *
  * A thread block a reference: the window's guide in shared memory, all
  * distances as keys, those of four places side by side by a thread, the key of
- * the last one wanted by counting eight bits at a time, and a list of what is
- * below it in the order of the window. The best are kept as candidates of the
- * next round, and the group is chosen from them in the same way. Bits of floats
- * that are not negative are in the order of their values. */
+ * the last one wanted by counting eight bits at a time, and a list of the keys below it in the
+ * order of the window. The best are kept as candidates of the next round, and the group is chosen
+ * from them in the same way. Bits of floats that are not negative sort as their values. */
 #include <math.h>
 
 #include "kernels/method/gaussian/state.cuh"
@@ -66,7 +65,7 @@ __device__ __forceinline__ void find_bin(selection *s) {
     }
     before -= own;
     __syncwarp();
-    if (rank < before || rank >= before + own) return; /* one lane goes on */
+    if (rank < before || rank >= before + own) return; /* one lane continues */
     int left = rank - before, bin = 0;
     while (left >= count[bin]) left -= count[bin++];
     s->prefix = s->prefix << 8 | (unsigned)(lane * (BINS / 32) + bin);
@@ -151,8 +150,7 @@ __device__ __forceinline__ int pick(const unsigned *key, int n, int wanted, sele
     return wanted;
 }
 
-/* Where many patches are equal to it a reference may be left out: it takes the
- * last place. */
+/* Where many patches are equal to it a reference may be left out: it then takes the last slot. */
 __device__ __forceinline__ void include_reference(unsigned short *shift, int n, int middle) {
     __syncthreads();
     if (threadIdx.x == 0) {

@@ -1,4 +1,4 @@
-/* state.cuh - what the kernels of a round of Gaussian groups are given. Only for kernels/.
+/* state.cuh - arguments of the kernels of a round of Gaussian groups. Only for kernels/.
  */
 #ifndef CSREC_KERNELS_METHOD_GAUSSIAN_STATE_CUH
 #define CSREC_KERNELS_METHOD_GAUSSIAN_STATE_CUH

@@ -1,22 +1,23 @@
-/* batch.cu - many eager pursuits at once, one signal a block of threads.
+/* batch.cu - many eager pursuits at once, one thread block per signal.
  *
  * The readable counterpart is src/haar/eager.c; the tree, its buckets and tops are described in
- * tree.h. A pick inside a bucket is the work of two warps (batch_pair.cuh), or of one where signals
- * are so many that one is all there is for each (batch_small.cuh), two items a lane:
+ * tree.h. A pick inside a bucket is the work of two warps (batch_pair.cuh), or of one
+ * (batch_small.cuh) where there are so many signals that each gets a single warp; two items per
+ * lane:
  *
  *     load     the unit's path, then the bucket's items and the records of the tops above, a lane
- *              each: two trips to memory, the only ones
+ *              each: two memory round trips, the only ones
  *     step     d = v / size, items of the bucket move by their weights
  *     maxima   of the bucket by a reduction; each top above has stored the largest key of its other
- *              part, so the next pick is the maximum over the path, and what the tops must remember
+ *              part, so the next pick is the maximum over the path, and what the tops must store
  *              is a running maximum from the bucket up to the root
  *
  * A pick above the buckets moves whole ranges of tops and buckets: one warp does so for two
  * buckets, for more all warps of the block join; then maxima climb from the lowest tops to the
  * highest. Measured on a picture, N = 2^18: a fifth of all picks are of more than 33 samples, an
- * eighth of more than 65, and what takes the time of the others is the number of instructions in a
- * row, 4 cycles each, more than the trips to memory. Keys, steps and sums are those of
- * src/haar/pursuit.h, so picks are equal to the last bit.
+ * eighth of more than 65, and the time of the others is bound by dependent instructions, 4 cycles
+ * each, more than by memory latency. Keys, steps and sums are those of src/haar/pursuit.h, so picks
+ * are equal to the last bit.
  */
 #include "kernels/method/grids/batch_pair.cuh"
 #include "kernels/method/grids/batch_shift.cuh"
@@ -45,7 +46,7 @@ __device__ static __forceinline__ int32_t spend_top(const state &s, position &no
     return LARGE;
 }
 
-/* Above the pick: its path's sums change, and below is the largest key under it. */
+/* Above the pick: updates the sums of its path; `below` is the largest key under it. */
 template <bool DEEP>
 __device__ static __forceinline__ best take_path(state &s, const uint32_t *row, int depth,
                                                  double change, best below) {

@@ -1,4 +1,4 @@
-/* batch.h - many eager pursuits at once on the device, one signal a block of threads. */
+/* batch.h - many eager pursuits at once on the device, one thread block per signal. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_H
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_H
 
@@ -12,7 +12,7 @@ typedef struct csrec_cuda_record {
     uint32_t unit[2];
 } csrec_cuda_record;
 
-/* One signal: how it starts, its memory, where it stops, what came out. In units of 2^-q. */
+/* One signal: its start, memory, stopping rules and results. In units of 2^-q. */
 typedef struct csrec_cuda_signal {
     int32_t tree;              /* its number among the trees */
     double unit;               /* 2^-q, of the samples */
@@ -53,7 +53,7 @@ typedef struct csrec_cuda_batch {
 } csrec_cuda_batch;
 
 /* Takes the trees over (they are destroyed with the batch, also on failure) and the memory of their
- * signals. CSREC_MEMORY names the bytes needed and had. */
+ * signals. CSREC_MEMORY names the bytes needed and available. */
 csrec_status csrec_cuda_batch_create(int64_t trees, csrec_cuda_tree *tree, int64_t channels,
                                      void *stream, csrec_cuda_batch *batch, csrec_error *error);
 void csrec_cuda_batch_destroy(csrec_cuda_batch *batch);
@@ -84,7 +84,7 @@ csrec_status csrec_cuda_download(void *host, const void *device, size_t bytes, v
 
 /* Zeroes. */
 csrec_status csrec_cuda_clear(void *device, size_t bytes, void *stream, csrec_error *error);
-/* Until all that is on the stream has run. */
+/* Waits for the stream. */
 csrec_status csrec_cuda_wait(void *stream, csrec_error *error);
 
 #ifdef __cplusplus

@@ -7,7 +7,7 @@
  * remember
  *
  * Named barriers: STEP when the message is there, BOTH for the exchange of the largest keys, and
- * where the second warp waits for what it is to do. */
+ * one where the second warp waits for its command. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PAIR_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_PAIR_CUH
 
@@ -61,7 +61,7 @@ __device__ static __forceinline__ int32_t take_pair(state &s, position &now) {
         if (s.stop[turn] != CONTINUE) break;
         next = better(most, s.above[turn]);
         double *value = values + head.x + lane, *x = xs + head.x + pick.at;
-        /* The next path is on its way while this one's values are written. */
+        /* Prefetches the next path while this one's values are written. */
         head = load_head(unit_path(paths, stride, next.unit));
         store_items(lane, a, pick, by, value, x);
     }

@@ -1,5 +1,5 @@
-/* batch_path.cuh - the tops above a unit, a lane each; and the ledger of a pursuit: energy, gains,
- * when to stop. */
+/* batch_path.cuh - the tops above a unit, a lane each; and a pursuit's ledger: energy, gains,
+ * stopping rules. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH
 
@@ -103,8 +103,8 @@ __device__ static inline bool settle_stalls(ledger &l, const state &s) {
 }
 
 /* 1 / size, correctly rounded for integers below 2^53: from an estimate within an ulp a step of
- * Newton's with the exact remainder rounds to the nearest (Markstein). Without the call that a
- * division has for what is not normal, around which nothing stays in registers. */
+ * Newton's with the exact remainder rounds to the nearest (Markstein). Avoids a division's
+ * slow-path call for non-normal numbers, which spills registers. */
 __device__ static inline double inverse_of(double size) {
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(size));

@@ -33,7 +33,7 @@ __global__ static void start_records(csrec_cuda_tree tree, const double *value,
     record[t] = r;
 }
 
-/* A warp a signal: loads together, adds one after the other as the CPU does. */
+/* One warp per signal: loads in parallel, adds sequentially as the CPU does. */
 __global__ static void norms(const csrec_cuda_tree *trees, csrec_cuda_signal *signals) {
     csrec_cuda_signal *signal = signals + blockIdx.x;
     int64_t n = trees[signal->tree].n, stride = signal->stride;
@@ -192,7 +192,7 @@ static void pause_1ms(void) {
     nanosleep(&time, NULL);
 }
 
-/* Waits for the stream, telling `seen` how far the signals are. */
+/* Waits for the stream and reports the signals' progress to `seen`. */
 static csrec_status watch(csrec_cuda_batch *batch, bool (*seen)(int64_t, void *), void *context,
                           csrec_error *error) {
     cudaError_t code = cudaErrorNotReady;

@@ -138,7 +138,7 @@ __device__ static inline bool is_large(const state &s, int threads) {
     return s.job.top_end - s.job.top > (uint32_t)threads;
 }
 
-/* All warps come together. The second of a pair waits elsewhere, where the first fetches it. */
+/* All warps meet. The second warp of a pair waits at its own barrier for the first. */
 __device__ static inline void gather(state &s) {
     if (s.paired && threadIdx.x < WARP) {
         if (threadIdx.x == 0) s.together = false;

@@ -22,7 +22,7 @@ __device__ static inline uint32_t load_entry(int lane, const uint32_t *row, int 
     return entry;
 }
 
-/* A pick in a bucket: its item's place there, its slot, and the step, taken by its lane. */
+/* A pick in a bucket: its item's position in it, its slot, and the step, taken by its lane. */
 struct step {
     int at, lane;
     uint32_t slot;
@@ -31,7 +31,7 @@ struct step {
 };
 
 /* Every lane takes the step of its own item that has this key; that of the leftmost counts. sent:
- * what is said to the other warp of a pair, or NULL. */
+ * message to the other warp of a pair, or NULL. */
 __device__ static __forceinline__ step find_step(const state &s, int lane, const lane_items &a,
                                                  int64_t key, message *sent) {
     uint32_t found[PER], own = 0;
@@ -71,8 +71,8 @@ __device__ static __forceinline__ step find_step(const state &s, int lane, const
     return p;
 }
 
-/* What item i moves by: itself size, inside the pick its weight, above by the change. A sum has no
- * item after its `before`; slot 0 is above none. No branches: both sides are short. */
+/* Step factor of item i: size for the pick itself, its weight inside the pick, the change above. A
+ * sum has no item after its `before`; slot 0 is above none. No branches: both sides are short. */
 __device__ static __forceinline__ double move_by(const step &p, int i, uint32_t slot) {
     const int weight = slot_weight(slot), size = (int)slot_size(slot);
     const bool inside = i > p.at && i <= (int)slot_last(p.slot);
@@ -115,7 +115,7 @@ __device__ static __forceinline__ uint4 rest_of(uint32_t entry) {
                       __shfl_sync(ALL_LANES, entry, CSREC_UNIT_BUCKET_END));
 }
 
-/* On its way for a pick of a top. */
+/* Prefetched for a pick of a top. */
 __device__ static __forceinline__ void prefetch_large(const state &s, const uint4 &head,
                                                       const uint4 &rest) {
     const uint32_t lane = threadIdx.x % WARP, buckets = rest.w - rest.y, at = head.x + 16 * lane;
@@ -135,7 +135,7 @@ template <bool DEEP> __device__ static __forceinline__ int32_t take_small(state 
     const int lane = lane_number();
     ledger l = now.l;
     best next = now.next;
-    uint32_t iterations = 0; /* at most POLL here */
+    uint32_t iterations = 0; /* at most POLL per call */
     int32_t outcome;
     const int stride = s.tree.stride;
     const uint32_t *row = unit_path(s.tree.path, stride, next.unit);
@@ -170,7 +170,7 @@ template <bool DEEP> __device__ static __forceinline__ int32_t take_small(state 
             own = change_path(p, pick.change);
             next = largest(better({most, unit}, own));
         }
-        /* The next path is on its way while this one's values are written. */
+        /* Prefetches the next path while this one's values are written. */
         row = unit_path(s.tree.path, stride, next.unit);
         head = load_head(row);
         if (!DEEP) entry = load_entry(lane, row, stride);

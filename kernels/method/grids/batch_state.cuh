@@ -1,5 +1,4 @@
-/* batch_state.cuh - keys, slots and what the warps of a block share; the picture of the whole is in
- * batch.cu. */
+/* batch_state.cuh - keys, slots and the shared state of a block's warps; overview in batch.cu. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_STATE_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_STATE_CUH
 
@@ -73,11 +72,11 @@ struct shift {
     uint32_t top, top_mid, top_end; /* top: the highest of those whose maxima change */
     uint32_t bucket, bucket_mid, bucket_end;
     uint32_t height;
-    bool own; /* the top itself moves too, else its value is as it should be */
+    bool own; /* the top itself moves too; else its value is already right */
     double before, after;
 };
 
-/* Read once: again and again it costs as much as a load. */
+/* Read once: each read costs as much as a load. */
 __device__ static inline int lane_number(void) {
     int lane;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(lane));
@@ -86,8 +85,7 @@ __device__ static inline int lane_number(void) {
 
 enum { LARGE = -1, CONTINUE = -2 }; /* no outcome: a pick above the buckets, or a poll; none */
 
-/* What the picks so far have done. The last step's gain is still to be settled: later, in the
- * shadow of loads. */
+/* Accumulated effect of the picks. The last step's gain is settled later, overlapped with loads. */
 struct ledger {
     uint64_t energy_low;
     int64_t energy_high;
@@ -95,7 +93,7 @@ struct ledger {
     double d, factor; /* gain = factor d, factor = 2 v - d size */
 };
 
-/* Where the pursuit is. */
+/* Current state of the pursuit. */
 struct position {
     ledger l;
     best next;
@@ -122,8 +120,8 @@ struct state {
     uint64_t goal_low;
     int64_t goal_high, limit;
     uint32_t range[2][HEIGHTS]; /* of a large job: its tops of each height, in climb */
-    /* Of a pair: what the second warp is to do, where it starts and ends, and what the two tell
-     * each other, of every second pick in another place. */
+    /* Of a pair: the second warp's command, its start and end state, and the messages of the two,
+     * double-buffered by pick. */
     bool paired, together;
     position now;
     int32_t outcome, stop[2];

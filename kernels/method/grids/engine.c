@@ -2,7 +2,7 @@
  *
  * The counterpart of src/method/grids/grids.c. Positions and samples are uploaded once; each grid's
  * rows are computed and sorted on the device; the pursuits run many at once (batches.c) or one
- * after another (sequential.c); their fits are added to the signal there, grid after grid. */
+ * after another (sequential.c); their fits are added to the signal there, on the device, grid by grid. */
 #include "kernels/method/grids/engine.h"
 
 #include <math.h>
@@ -117,7 +117,7 @@ static csrec_status check(const csrec_measurement *m, const csrec_recover_option
 }
 
 /* The dense signal of a grid may be far larger than the entries; then, and for stagnation, only
- * batches will do. */
+ * batches work. */
 static csrec_cuda_grids_engine choose(const csrec_measurement *m,
                                       const csrec_recover_options *options, bool signal) {
     const int64_t signals = options->shifts * m->channels;

@@ -1,6 +1,6 @@
 /* fill.cu - the signal that a list of atoms stands for: the inverse fast Haar transform.
  *
- * The readable counterpart is synthesize_tile of src/haar/atoms.c: one value a block of a level
+ * The readable counterpart is synthesize_tile of src/haar/atoms.c: one value per block of a level
  * becomes two of the next, and the atoms of the level are added to theirs. Each value receives its
  * terms coarse to fine, so the result is equal to the last bit. */
 #include "kernels/method/grids/fill.h"

@@ -8,13 +8,12 @@
 extern "C" {
 #endif
 
-/* Bytes that csrec_cuda_fill takes for a while; more than any device has if there are too many
- * levels. */
+/* Temporary bytes of csrec_cuda_fill; more than any device has if there are too many levels. */
 size_t csrec_cuda_fill_bytes(int levels, int64_t atoms);
 
 /* signal[entry * channels] += the value of the atoms (columns ascending, host memory) at the row
- * of each entry; grid and signal in device memory. Same bits as csrec_atoms_fill. CSREC_MEMORY
- * names the bytes needed and had. */
+ * of each entry; grid and signal in device memory. Bit-identical to csrec_atoms_fill. CSREC_MEMORY
+ * names the bytes needed and available. */
 csrec_status csrec_cuda_fill(const csrec_cuda_grid *grid, int levels, const csrec_atoms *atoms,
                              int64_t entries, int64_t channels, double *signal, csrec_error *error);
 

@@ -1,4 +1,4 @@
-/* job.h - what the parts of a recovery on a CUDA device share. */
+/* job.h - shared state of the parts of a recovery on a CUDA device. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_JOB_H
 #define CSREC_KERNELS_METHOD_GRIDS_JOB_H
 

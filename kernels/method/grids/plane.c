@@ -10,7 +10,7 @@ static int bits_for(int64_t count) {
 }
 
 /* Where the bits of each axis lie in the row: interleaved, least significant first, the last axis
- * lowest; an axis whose bits are used up drops out. */
+ * lowest; an axis without bits left is skipped. */
 static void place_bits(csrec_cuda_grid *g) {
     int place = 0;
     for (int b = 0; b < 64; b++)

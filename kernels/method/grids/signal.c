@@ -15,7 +15,7 @@ static double energy_of(csrec_wide energy, double units) {
 }
 
 /* The largest integer energy at which the solver's loop stops: its comparison of doubles is
- * monotone, so bisection finds where it turns. */
+ * monotone, so bisection finds the threshold. */
 static csrec_wide goal_of(csrec_wide start, double units, double goal) {
     csrec_wide low = 0, high = start; /* 0 is always reached */
     while (low < high) {

@@ -19,7 +19,7 @@ void csrec_cuda_signal_goal(csrec_cuda_signal *signal, int64_t n, const csrec_st
 /* ||r|| / ||y||. */
 double csrec_cuda_signal_residual(const csrec_cuda_signal *signal);
 
-/* What a signal that has run found, as the CPU lists it. */
+/* The atoms that a finished signal found, in the CPU's order. */
 csrec_status csrec_cuda_signal_atoms(const csrec_cuda_tree *tree, const csrec_cuda_signal *signal,
                                      csrec_atoms *atoms, csrec_error *error);
 

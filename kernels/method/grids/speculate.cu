@@ -1,21 +1,22 @@
 /* speculate.cu - the pursuit by subtrees that run at the same time, exact, for one large signal.
  *
  * The tree is split into its maximal blocks of at most U samples, the subtrees. A pick inside a
- * subtree changes nothing in another; above the subtrees it only changes the sums of the ancestors.
+ * subtree changes nothing in another; above the subtrees it changes only the sums of the ancestors.
  * So each subtree, a few warps each, runs its own pursuit as long as its best key is at least
  * theta, and writes down its picks. All picks are then put into the order in which the pursuit
  * would have made them. With m = the smallest key of a subtree's picks so far, that order is: m
- * falling, then subtrees from left to right, then each subtree's own order. For a pick whose key is
- * above m follows its predecessor at once: at that moment no other subtree had anything above m.
+ * falling, then subtrees from left to right, then each subtree's own order. Reason: a pick whose
+ * key is above m follows its predecessor at once, since no other subtree has a key above m at that
+ * moment.
  *
  * Walking along that order, every touched node above the subtrees learns its sum after each pick.
- * The first moment at which such a node would have been picked ends what is valid: picks up to
- * there are committed, the others taken back, and the node is picked in the next round. theta is
+ * The first moment at which such a node would have been picked ends the valid prefix: picks up to
+ * it are committed, the others rolled back, and the node is picked in the next round. theta is
  * above the best key above the subtrees at the start, so nodes that no pick touches cannot come in
  * between.
  *
  * A round is four grid-wide barriers and an exchange. Results do not depend on theta, U or the
- * number of blocks, which decide only how much is taken back.
+ * number of blocks, which decide only how much is rolled back.
  */
 #include "kernels/method/grids/speculate_commit.cuh"
 
@@ -106,8 +107,8 @@ static __device__ inline void elect(const speculate_job *job, common *c, int64_t
     __syncthreads();
 }
 
-/* How far below the best key subtrees may run: as bits of a double, so 2^52 is a factor of 2. So
- * far that somewhat more picks are made than turn out to be valid. */
+/* How far below the best key subtrees may run: as bits of a double, so 2^52 is a factor of 2.
+ * Chosen so that slightly more picks are made than prove valid. */
 static __device__ inline uint64_t next_reach(uint64_t reach, bool decisive, unsigned events,
                                              unsigned valid) {
     enum { WANTED = IN_SHARED };
@@ -143,10 +144,11 @@ static __device__ inline int32_t subtree_of(const speculate_job *job, int64_t sa
     return low;
 }
 
-/* Who runs, and how far. Usually all with a key near the best. Where thousands of keys are equal
- * there is no room for all picks: then those with the best key alone, from the leftmost subtree on,
- * as many subtrees as there is room for. That is where the pursuit itself goes on, so some of these
- * picks are always valid. If a node above the subtrees has the same key, one pick is. */
+/* Which subtrees run, and down to which key. Usually all with a key near the best. Where thousands
+ * of keys are equal there is no room for all picks: then those with the best key alone, from the
+ * leftmost subtree on, as many subtrees as there is room for. The pursuit itself continues with
+ * these, so some of these picks are always valid. If a node above the subtrees has the same key,
+ * one pick is. */
 static __device__ inline plan plan_of(const speculate_job *job, const best *below, uint64_t above,
                                       uint64_t reach, bool ties) {
     plan p = {max(below->key - min(reach, below->key), above + 1), 0, job->parts.subtrees - 1,

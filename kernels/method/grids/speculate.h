@@ -2,8 +2,8 @@
  * from first to last pick, with the picks, coefficients and residual of csrec_pursuit_eager to the
  * bit.
  *
- * The row tree is split into subtrees that run their own pursuits at the same time; what a pick
- * above the subtrees would have changed is taken back (speculate.cu). */
+ * The row tree is split into subtrees that run their own pursuits at the same time; picks that a
+ * pick above the subtrees invalidates are rolled back (speculate.cu). */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_H
 #define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_H
 
@@ -32,15 +32,15 @@ typedef struct csrec_speculate_report {
     csrec_solve_report solve;
     int64_t rounds; /* picks above the subtrees included */
     int64_t top;    /* picks above the subtrees */
-    int64_t undone; /* picks taken back */
+    int64_t undone; /* picks rolled back */
     int64_t subtrees;
-    size_t bytes; /* device memory taken */
+    size_t bytes; /* device memory used */
     double build_ms, pursuit_ms, result_ms;
 } csrec_speculate_report;
 
 /* As csrec_solve with solver mp on the haar operator; report may be NULL. One signal must fit:
- * CSREC_MEMORY names the bytes needed and had. CSREC_DEVICE: CUDA failed, or the device cannot hold
- * a cooperative kernel. CSREC_UNSUPPORTED: stagnation, which is not watched. */
+ * CSREC_MEMORY names the bytes needed and available. CSREC_DEVICE: CUDA failed, or the device
+ * cannot hold a cooperative kernel. CSREC_UNSUPPORTED: the stagnation rule is not implemented. */
 csrec_status csrec_speculate_solve(const csrec_speculate_problem *problem,
                                    const csrec_speculate_options *options, csrec_atoms *atoms,
                                    csrec_speculate_report *report, csrec_error *error);

@@ -96,7 +96,7 @@ static __device__ inline double warp_scan(double x) {
     return x;
 }
 
-/* The least key of all picks of the round: where no sum can lead above it nothing is to be done. */
+/* The least key of all picks of the round: a node whose sums cannot exceed it needs no check. */
 static __device__ inline bool may_be_picked(const view *time, const top_node *w, int32_t t,
                                             unsigned count, uint64_t least) {
     double sum = 0.0, side;
@@ -158,7 +158,7 @@ static __device__ inline bool reached(const speculate_job *job, csrec_wide energ
     return csrec_wide_double(energy) * job->rules.inverse * job->rules.inverse <= job->rules.goal;
 }
 
-/* Picks stop where the residual is short enough: looked for only in the last round. */
+/* Picks stop where the residual is short enough: checked only in the last round. */
 static __device__ inline void check_energy(const speculate_job *job, round_counts *b,
                                            csrec_wide energy, unsigned count) {
     if (!reached(job, energy - gain_until(job, count)) || lane_id()) return;

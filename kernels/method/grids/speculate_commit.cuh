@@ -1,4 +1,4 @@
-/* speculate_commit.cuh - what is valid is committed, the rest taken back; a pick above the
+/* speculate_commit.cuh - valid picks are committed, the rest rolled back; a pick above the
  * subtrees. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_COMMIT_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_COMMIT_CUH
@@ -8,8 +8,8 @@
 
 /* ---- commit */
 
-/* Takes back the picks of one subtree that come too late; the others count. A subtree's own picks
- * keep their order, so those that are valid are its first. */
+/* Rolls back the picks of one subtree after the valid prefix; the others count. A subtree's own
+ * picks keep their order, so those that are valid are its first. */
 template <bool one_sided>
 static __device__ inline void commit(const speculate_job *job, team_memory *team, int32_t subtree,
                                      int base, int picks, unsigned limit) {

@@ -16,7 +16,7 @@ static __device__ inline uint64_t key_of(double v, double scale, int level) {
     return (uint64_t)csrec_pursuit_key(v, scale, level);
 }
 
-/* A column that is best somewhere. */
+/* The best column of some set of entries. */
 typedef struct best {
     uint64_t key;
     int64_t code; /* 4 j + kind */
@@ -157,8 +157,8 @@ typedef struct span {
     int32_t first, end; /* samples of a chunk's widest node */
 } span;
 
-/* All other nodes of the entries lie inside the widest one: an ancestor of something elsewhere is
- * among them if and only if that is one. */
+/* All other nodes of the entries lie inside the widest one: an ancestor of an outside entry is
+ * among them if and only if the widest node is one. */
 static __device__ inline span find_widest(const csrec_speculate_tree &tree, int64_t begin,
                                           int64_t end) {
     int level = -1;
@@ -186,8 +186,8 @@ static __device__ inline void add_coefficient(const csrec_speculate_tree &tree, 
 /* ---- the exchange: each block publishes one best column, all blocks read all of them.
  *
  * A record is four words, each with one bit that says in which round it was written: a reader takes
- * a word when its bit is right, so no other barrier is needed. Two sets of records alternate: who
- * writes round i + 2 has seen everybody's round i + 1, and so everybody has read round i. */
+ * a word when its bit is right, so no other barrier is needed. Two sets of records alternate: a
+ * block that writes round i + 2 has seen all blocks' round i + 1, so all have read round i. */
 typedef struct record {
     unsigned long long word[4];
 } record;
@@ -257,8 +257,8 @@ static __device__ inline best shuffled(best b, int lane) {
     return b;
 }
 
-/* A warp's part in a contest of the round. The lanes pass the best columns of their block's warps;
- * all receive the best of all blocks, and block 0's flag. */
+/* One warp's share of a contest of the round. The lanes pass the best columns of their block's
+ * warps; all receive the best of all blocks, and block 0's flag. */
 static __device__ inline best contest_winner(const exchange *e, int contest, int64_t round,
                                              best mine, bool *flag) {
     if (e->blocks == 1) return shuffled(mine, warp_best(mine.key, mine.code));

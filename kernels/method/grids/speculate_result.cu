@@ -31,7 +31,7 @@ typedef struct result_job {
     atom_list atoms;
 } result_job;
 
-/* Places are given out in no order; the host sorts. */
+/* Places are assigned in arbitrary order; the host sorts. */
 static __device__ inline void list(const result_job *job, uint64_t row, int level, double sign,
                                    long long x, int64_t count) {
     if (x == 0) return;
@@ -84,7 +84,7 @@ static csrec_status download(const atom_list *from, int64_t n, csrec_atoms *to,
     return status;
 }
 
-/* Column 0 comes first; the rest in ascending order. `listed` is in no order. */
+/* Column 0 comes first; the rest in ascending order. `listed` is unordered. */
 static csrec_status put_in_order(csrec_atoms *listed, double all, int64_t n, csrec_atoms *atoms) {
     int64_t count = listed->n, head = all != 0.0, *order = NULL;
     csrec_status status = csrec_atoms_create(count + head, atoms);

@@ -5,8 +5,8 @@
 
 #include "kernels/method/grids/speculate_device.cuh"
 
-/* 16: one team a block, whose meetings are plain __syncthreads. The checker of races takes the
- * named barriers of several teams for none. */
+/* 16: one team a block, whose meetings are plain __syncthreads. The race checker does not recognise
+ * the named barriers of several teams. */
 #ifndef CSREC_SPECULATE_TEAM
 #define CSREC_SPECULATE_TEAM 8
 #endif
@@ -40,7 +40,7 @@ typedef struct partition {
     int32_t *touched; /* [tops] those of the round */
 } partition;
 
-/* One pick of a subtree, or a barrier: behind it the subtree does not know how to go on. */
+/* One pick of a subtree, or a barrier: the subtree's picks after it are unknown. */
 typedef struct event {
     uint64_t m, order; /* the order: m falling, order rising */
     uint64_t key;
@@ -49,7 +49,7 @@ typedef struct event {
     int32_t first, size, subtree, barrier;
 } event;
 
-/* The events of a round in their order, what the nodes above need to know. */
+/* The events of a round in their order: the data that the nodes above need. */
 typedef struct timeline {
     event *events;       /* [EVENTS] as written */
     int32_t *rank;       /* [EVENTS] place of each in the order */
@@ -104,7 +104,7 @@ static __device__ inline int warp_in_team() {
     return (int)threadIdx.x / WARP % TEAM;
 }
 
-/* Neighbouring numbers lie in different blocks: what is next to each other is busy together. */
+/* Neighbouring numbers lie in different blocks: neighbouring subtrees are busy at the same time. */
 static __device__ inline int warp_id() {
     return (int)(threadIdx.x / WARP * gridDim.x + blockIdx.x);
 }
@@ -113,7 +113,7 @@ static __device__ inline int all_warps() {
     return (int)gridDim.x * WARPS;
 }
 
-/* All blocks arrive before any goes on; what was written before is seen after. */
+/* All blocks arrive before any continues; earlier writes are visible after it. */
 static __device__ inline void meet_all(const speculate_job *job, unsigned *phase) {
     __syncthreads();
     if (threadIdx.x == 0) {

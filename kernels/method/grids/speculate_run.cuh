@@ -43,7 +43,7 @@ typedef struct runner {
     team_memory *team;
 } runner;
 
-/* The concerned chunks, dealt out to the warps. The team has met when it returns. */
+/* The affected chunks, distributed over the warps. The team has met when it returns. */
 template <bool one_sided>
 static __device__ inline void run_pick(const csrec_speculate_tree &tree, runner *u, const pick *p) {
     int32_t mine = u->begin + lane_id() * u->rows * WARP;
@@ -62,7 +62,7 @@ static __device__ inline void run_pick(const csrec_speculate_tree &tree, runner 
     meet_team();
 }
 
-/* Each warp finds the same. Nobody changes a chunk before all have looked. */
+/* Each warp finds the same result. No warp changes a chunk before all have read it. */
 static __device__ inline best head_of(const runner *u) {
     best chunk = u->team->chunk[lane_id()];
     best head = shuffled(chunk, warp_best(chunk.key, chunk.code));
@@ -153,8 +153,8 @@ static __device__ inline void write_event(const timeline *t, unsigned at, const 
     t->order[at] = e->order;
 }
 
-/* No room for the subtree's events: nothing below its first pick is valid, and what room it got is
- * filled with barriers at the end of the order. */
+/* No room for the subtree's events: nothing below its first pick is valid, and the space it did get
+ * is filled with barriers at the end of the order. */
 static __device__ inline void give_up(const speculate_job *job, round_counts *b, const event *made,
                                       unsigned base, unsigned count) {
     if (lane_id() == 0) atomicMax(&b->floor, (unsigned long long)made->m);
@@ -209,7 +209,7 @@ typedef struct plan {
     uint64_t theta;
     int32_t first, last; /* subtrees that run */
     int most;            /* picks of each */
-    bool decisive;       /* theta is due to the reach */
+    bool decisive;       /* theta follows from the reach */
 } plan;
 
 template <bool one_sided>

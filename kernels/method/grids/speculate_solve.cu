@@ -1,4 +1,4 @@
-/* speculate_solve.cu - one pursuit on the device from rows and samples to atoms: the waiting, the
+/* speculate_solve.cu - one pursuit on the device from rows and samples to atoms: launch, wait and
  * report. */
 #include <cmath>
 #include <ctime>

@@ -44,7 +44,7 @@ typedef struct csrec_speculate_link {
     volatile int stop;
 } csrec_speculate_link;
 
-/* How far the pursuit is. */
+/* Progress of the pursuit. */
 typedef struct csrec_speculate_totals {
     csrec_wide energy; /* ||r||^2, units^2 */
     double total;      /* sum of r, units */
@@ -81,13 +81,13 @@ csrec_status csrec_speculate_state_atoms(csrec_speculate_state *state,
 /* prefix[j] = prefix[0] + .. + prefix[j - 1], for all n + 1 entries. */
 csrec_status csrec_speculate_sums(csrec_speculate_state *state, csrec_error *error);
 
-/* Until one of the rules stops it; *totals receives the end. */
+/* Runs until a rule stops it; *totals receives the final totals. */
 csrec_status csrec_speculate_run(csrec_speculate_state *state,
                                  const csrec_speculate_options *options,
                                  csrec_speculate_report *report, csrec_speculate_totals *totals,
                                  csrec_error *error);
 
-/* Waits for what was launched; meanwhile progress is reported and an interruption passed on. */
+/* Waits for what was launched; meanwhile reports progress and passes on an interruption. */
 csrec_status csrec_speculate_wait(csrec_speculate_state *state,
                                   const csrec_speculate_options *options, csrec_error *error);
 
