@@ -7,7 +7,7 @@ static int64_t power_of_two_from(int64_t x) {
     return p;
 }
 
-/* Fisher-Yates, one random number a place. */
+/* Fisher-Yates, one random number per place. */
 static void permute_axes(csrec_grid *grid, uint64_t seed, uint64_t stream) {
     for (int a = grid->shape.dims - 1; a > 0; a--) {
         int b = (int)(csrec_random_u64(seed, stream, (uint64_t)a) % (uint64_t)(a + 1));
@@ -17,8 +17,8 @@ static void permute_axes(csrec_grid *grid, uint64_t seed, uint64_t stream) {
     }
 }
 
-/* A cell, a unit along each axis, holds CSREC_GRID_CELL entries: with fewer, the few shifts that
- * differ show in the mean over grids. */
+/* A cell, one unit along each axis, holds CSREC_GRID_CELL entries: with fewer, there are few
+ * distinct shifts, which is visible in the mean over grids. */
 static int64_t smallest_unit(const csrec_shape *shape) {
     int axes = 0;
     for (int a = 0; a < shape->dims; a++) axes += shape->dim[a] > 1;
@@ -71,10 +71,10 @@ static int64_t to_axis(const csrec_grid_axis *axis, int64_t coordinate) {
     return c + ((slot - unit) << axis->bits);
 }
 
-/* -1: an empty slot, or beside the signal. */
+/* -1: an empty slot, or outside the signal. */
 static int64_t from_axis(const csrec_grid_axis *axis, int64_t extent, int64_t at) {
     int64_t slot = at >> axis->bits, slots = axis->slots;
-    /* The first unit that goes to this slot or a later one. */
+    /* The first unit mapped to this slot or a later one. */
     int64_t unit = (slot * axis->units - axis->phase + slots - 1) / slots;
     if ((unit * slots + axis->phase) / axis->units != slot) return -1;
     int64_t coordinate = at - ((slot - unit) << axis->bits) - axis->shift;
@@ -114,7 +114,7 @@ static bool is_plain(const csrec_grid *grid) {
     return true;
 }
 
-/* In parts that stay in cache. */
+/* In parts that fit in cache. */
 csrec_status csrec_grid_rows(const csrec_grid *grid, int64_t n, const int64_t *index,
                              uint64_t *rows) {
     if (is_plain(grid)) return csrec_rows_from_index(&grid->shape, grid->order, n, index, rows);

@@ -1,4 +1,4 @@
-/* method.c - the table of methods, and the choice of a row. */
+/* method.c - the table of methods, and the selection of a row. */
 #include "method/method.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "operator/operator.h"
 #include "solver/solver.h"
 
-/* The first row that is chosen and suits is used; more specific ones come first. */
+/* The first row that options choose and that supports the task is used; specific rows first. */
 static const csrec_method_type *const types[] = {
     &csrec_method_frames,   &csrec_method_sparse, &csrec_method_gaussian, &csrec_method_mixture,
     &csrec_method_adaptive, &csrec_method_grids,  &csrec_method_pca,      &csrec_method_conv};
@@ -95,7 +95,7 @@ static const csrec_method_type *find_chosen(const csrec_measurement *measurement
     return NULL;
 }
 
-/* NULL without an error: no method is requested. */
+/* NULL without an error: the options request no method. */
 static csrec_status find(const csrec_measurement *measurement, const csrec_recover_options *options,
                          bool atoms, const csrec_method_type **method, csrec_error *error) {
     *method = NULL;
@@ -159,7 +159,7 @@ static const char *first_word(unsigned bits) {
     return words[i];
 }
 
-/* Names of the methods that have all these options. */
+/* Names of the methods that take all these options. */
 static void list_takers(unsigned bits, size_t room, char *text) {
     *text = '\0';
     for (int i = 0; i < TYPES; i++)

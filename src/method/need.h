@@ -1,4 +1,4 @@
-/* need.h - estimates of memory and time. Each method counts its own allocations beside them;
+/* need.h - estimates of memory and time. Each method counts its own allocations;
  * bench/estimate.py measures the rates of work. */
 #ifndef CSREC_METHOD_NEED_H
 #define CSREC_METHOD_NEED_H
@@ -12,13 +12,13 @@
 typedef struct csrec_task {
     csrec_shape shape;
     int64_t entries, n, channels;
-    double rate; /* samples an entry of the whole signal, of which this may be a tile */
+    double rate; /* samples per entry of the whole signal, of which this may be a tile */
     int threads; /* at least 1 */
     bool noisy;  /* a standard deviation of the noise is known */
     const csrec_recover_options *options;
 } csrec_task;
 
-/* bytes: touched at the peak, with the caller's signal once it is written, without the
+/* bytes: the most touched at a time, including the caller's signal once written, excluding the
  * measurement. seconds: with task->threads. */
 typedef struct csrec_need {
     double bytes, seconds;
@@ -43,8 +43,8 @@ static inline csrec_task csrec_task_with(const csrec_task *task,
     return other;
 }
 
-/* Work of `lanes` parts at most, each as long, on the task's threads: seconds of one thread become
- * seconds. */
+/* Converts seconds of one thread to seconds on the task's threads, for work in at most `lanes`
+ * equal parts. */
 double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes);
 
 static inline double csrec_signal_bytes(const csrec_task *task) {
@@ -54,11 +54,11 @@ static inline double csrec_signal_bytes(const csrec_task *task) {
 /* The value that the settings of the options give a parameter, else `otherwise`. */
 double csrec_task_setting(const csrec_task *task, const char *name, double otherwise);
 
-/* The same of a parameter, its default where the setting is out of its range: methods refuse those.
+/* The same for a parameter; its default if the setting is out of range, which methods refuse.
  */
 double csrec_task_param(const csrec_task *task, const csrec_param *param);
 
-/* True. */
+/* Always true. */
 bool csrec_task_always(const csrec_task *task);
 
 csrec_task csrec_task_of(const csrec_measurement *measurement,

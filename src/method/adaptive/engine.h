@@ -18,8 +18,8 @@ typedef struct csrec_adaptive_engine {
     csrec_status (*residual)(void *state, float alpha, csrec_error *error);
     /* Computes the bases after x and y from u with the samples in place. */
     csrec_status (*features)(void *state, int radius, double width, csrec_error *error);
-    /* Clears sums 0 .. sums - 1, then fits grid g with the drawn axes[g] and adds it to sum to[g];
-     * to[] does not decrease. At most CSREC_CLASS_GRIDS grids; each is counted (csrec_picture_count).
+    /* Clears sums 0 .. sums - 1, then fits grid g with the drawn axes[g] and adds it to sum to[g],
+     * to ascending. At most CSREC_CLASS_GRIDS grids; each is counted (csrec_picture_count).
      * Once the team is stopped, sums and axes are undefined. */
     csrec_status (*add)(void *state, csrec_axes *axes, const int *to, int grids, int sums,
                         csrec_error *error);

@@ -17,7 +17,7 @@ static double inner(const double *a, const double *b, int n) {
     return sum;
 }
 
-/* Gram-Schmidt, twice: once leaves rounding errors of near-parallel vectors. */
+/* Gram-Schmidt, twice: one pass leaves rounding errors for near-parallel vectors. */
 static void orthonormalise(double filter[CSREC_FEATURES][CSREC_PATCH], int f, int taps) {
     for (int round = 0; round < 2; round++) {
         for (int g = 0; g < f; g++) {

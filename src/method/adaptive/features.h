@@ -24,7 +24,7 @@ void csrec_filters_line(const csrec_filters *filters, const float *padded, int64
 /* Index reflected into 0 .. n - 1 at the first and last entry. */
 int64_t csrec_reflect(int64_t i, int64_t n);
 
-/* Smoothed means over the samples on a coarser lattice of cells. */
+/* Smoothed means over the samples, on a coarser lattice of cells. */
 typedef struct csrec_error_map {
     int32_t height, width, cell, h, w, reach;
     float kernel[32];

@@ -32,7 +32,7 @@ typedef struct csrec_fit_fork {
 typedef struct csrec_fit {
     int32_t n, channels, leaves, root, forks;
     int bits, table_bits;
-    uint64_t *row[2];  /* [n] sorted rows in row[0]; rows of the leaves once equal rows are merged */
+    uint64_t *row[2];  /* [n] sorted rows in row[0]; after merging, rows of the leaves */
     int32_t *order[2]; /* [n] sample of each sorted row */
     int32_t *first;    /* [n + 1] a leaf's first sample in `order` */
     int32_t *sibling;  /* [n] sibling of each leaf */
@@ -43,7 +43,7 @@ typedef struct csrec_fit {
     int32_t *value;               /* `mean` in units */
     int32_t *table;       /* [2^table_bits] where the search of a row starts: a fork, or ~id */
     csrec_fit_fork *fork; /* [n] */
-    int32_t *way;         /* [8 n] next step from a fork by the row's next three bits: a fork, or ~id */
+    int32_t *way;         /* [8 n] from a fork, by the next three bits of the row: a fork, or ~id */
 } csrec_fit;
 
 enum { CSREC_FIT_BLOCK = 256 };

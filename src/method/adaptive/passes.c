@@ -1,9 +1,9 @@
 /* passes.c - the passes of an adaptive recovery.
  *
- * First grids of position alone, in classes of direction and elongation: the classes are weighed at
- * each pixel by their errors at the samples around it. Then grids of position and of features of
+ * First grids of position alone, in classes of direction and elongation: at each pixel the classes
+ * are weighted by their errors at the samples around it. Then grids of position and of features of
  * the recovery so far. Every pass also corrects the previous one: it fits y - alpha u. A fit at a
- * sample is the one without that sample, so errors and residuals there are like those elsewhere.
+ * sample excludes that sample, so errors and residuals there are like those elsewhere.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static csrec_status note_pass(run_state *s) {
 
 /* ------------------------------------------------------------------ class passes */
 
-/* As many classes as have sums of their own at a time. */
+/* As many classes at a time as the engine has sums for. */
 static csrec_status run_classes(run_state *s, const csrec_grid_class *list, int pass, int count,
                                 bool first) {
     int to[CSREC_CLASS_GRIDS], of[CSREC_CLASSES], grids = 0;
@@ -84,7 +84,7 @@ static csrec_status class_stage(run_state *s) {
 
 /* ------------------------------------------------------------------ feature passes */
 
-/* Stopped while grids are fitted: the pass does not count. */
+/* If stopped while grids are fitted, the pass is discarded. */
 static csrec_status feature_pass(run_state *s, int pass, int *passes) {
     const csrec_feature_pass *with = &csrec_feature_passes[pass];
     int to[CSREC_FEATURE_GRIDS] = {0};
@@ -107,7 +107,7 @@ static csrec_status feature_stage(run_state *s, int *passes) {
     return status;
 }
 
-/* ------------------------------------------------------------------ all of them */
+/* ------------------------------------------------------------------ all passes */
 
 /* Fitted values are below 4 times the largest sample; sums of CSREC_FEATURE_GRIDS values stay below
  * 2^31. */

@@ -41,7 +41,7 @@ csrec_status csrec_picture_no_memory(const csrec_picture *p, csrec_error *error)
 
 /* ------------------------------------------------------------------ setting up */
 
-/* Samples and then the other pixels, both in C order, whatever the order of the measurement. */
+/* Samples, then the other pixels, both in C order whatever the measurement's order. */
 static void number_sites(csrec_picture *p, const csrec_measurement *m) {
     memset(p->site, 0, (size_t)p->sites * sizeof *p->site);
     for (int64_t i = 0; i < m->n; i++) p->site[m->index[i]] = 1;
@@ -100,8 +100,8 @@ void csrec_picture_count(csrec_picture *p, int grids) {
     csrec_team_report(&p->team, &progress);
 }
 
-/* Share of the samples in what is delivered there: all without noise, else sample and fit are
- * weighed by their variances, the fit's without the noise's part. */
+/* Weight of the samples in the result at the samples: 1 without noise, else sample and fit are
+ * weighted by their variances, the fit's without the noise's part. */
 static double sample_share(const csrec_picture *p, const float *u) {
     int64_t values = (int64_t)p->samples * p->channels;
     double square = 0.0, noise = (double)p->sigma * p->sigma;

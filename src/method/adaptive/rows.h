@@ -13,18 +13,18 @@ enum {
     CSREC_AXIS_NONE = 255
 };
 
-/* What the axes of a grid are made from, a value a site: x, y and the features. */
+/* Inputs of a grid's axes, one value per site: x, y and the features. */
 typedef struct csrec_bases {
     const float *at[CSREC_BASES];
 } csrec_bases;
 
-/* floor(offset + sum_k coefficient[k] at[first + k]), clamped to what the samples reach, least ..
+/* floor(offset + sum_k coefficient[k] at[first + k]), clamped to the samples' range, least ..
  * most, which begins at `begin`. */
 typedef struct csrec_axis {
     int first, count;
     float coefficient[CSREC_FEATURES], begin, offset, least, most;
-    uint8_t place[CSREC_AXIS_BITS]; /* of a coordinate's bits in the row, or CSREC_AXIS_NONE */
-    uint64_t low[256], high[256];   /* the same, of eight bits together */
+    uint8_t place[CSREC_AXIS_BITS]; /* of each bit in the row, or CSREC_AXIS_NONE */
+    uint64_t low[256], high[256];   /* the same for eight bits together */
 } csrec_axis;
 
 typedef struct csrec_axes {
@@ -51,10 +51,10 @@ void csrec_axes_draw_class(const csrec_class_draw *draw, uint64_t seed, uint64_t
 void csrec_axes_draw_feature(const csrec_feature_draw *draw, uint64_t seed, uint64_t stream,
                              csrec_axes *axes);
 
-/* Offset, bits and their places from least and most, what the samples reach without an offset. */
+/* Sets offset, bits and their places from least and most, the samples' range without an offset. */
 void csrec_axes_place(csrec_axes *axes);
 
-/* All the rest of axes that are drawn. The first n sites are the samples. */
+/* Completes drawn axes. The first n sites are the samples. */
 void csrec_axes_complete(csrec_axes *axes, const csrec_bases *bases, int32_t n);
 
 /* Rows of the sites first .. first + count - 1, below 2^axes->bits. */

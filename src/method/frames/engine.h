@@ -1,5 +1,5 @@
-/* engine.h - thresholding with all frames of a picture at once, as a device does it. The CPU has no
- * engine of its own: there the solver works on each frame by itself. */
+/* engine.h - a device's interface for thresholding all frames of a picture at once. The CPU has no
+ * engine: on it the solver processes each frame separately. */
 #ifndef CSREC_METHOD_FRAMES_ENGINE_H
 #define CSREC_METHOD_FRAMES_ENGINE_H
 
@@ -20,7 +20,7 @@ typedef struct csrec_frames_job {
 
 typedef struct csrec_frames_engine {
     /* mean [pixels]: the start in, the mean of all frames' pictures out. energy [frames]: ||y -
-     * v||^2 of the last thresholded pictures. CSREC_UNSUPPORTED: not such blocks, or pictures. */
+     * v||^2 of the last thresholded pictures. CSREC_UNSUPPORTED: blocks or pictures not handled. */
     csrec_status (*threshold)(const csrec_context *context, const csrec_frames_job *job,
                               double *mean, double *energy, csrec_error *error);
 } csrec_frames_engine;

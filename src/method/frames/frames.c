@@ -11,8 +11,8 @@
 #include "operator/mask.h"
 #include "solver/threshold.h"
 
-/* The mean over block sizes is better than each: they fail in different places. Returns their
- * number. */
+/* The mean over block sizes is better than each: their errors are in different places. Returns
+ * the number of sizes. */
 static int make_specs(const csrec_recover_options *options, const csrec_shape *shape, int64_t n,
                       const int64_t *index, csrec_operator_spec specs[CSREC_SPARSE_FRAMES]) {
     static const int blocks[CSREC_SPARSE_FRAMES] = {8, 16, 32};
@@ -50,7 +50,7 @@ static void note_channel(csrec_sparse_job *j, int64_t channel, const csrec_frame
         report->iterations = work->rounds;
         report->residual = whole > 0.0 ? sqrt(energy[f] / whole) : 0.0;
         report->outcome = energy[f] > 0.0 ? CSREC_DONE : CSREC_CONVERGED;
-        if (work->rounds == 0) { /* stopped before the first threshold */
+        if (work->rounds == 0) { /* if stopped before the first threshold */
             report->residual = whole > 0.0 ? 1.0 : 0.0;
             report->outcome = CSREC_INTERRUPTED;
         }
@@ -123,7 +123,7 @@ static bool pays(const csrec_task *task) {
     return task->shape.dims == 2 && rounds * task->entries >= PIXELS;
 }
 
-/* ------------------------------------------------------------------ the row */
+/* ------------------------------------------------------------------ the table row */
 
 static bool works_with(const char *solver, const char *basis) {
     return (!solver || strcmp(solver, csrec_solver_threshold.name) == 0) &&
@@ -139,7 +139,7 @@ static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims <= 3;
 }
 
-/* The schedule has its own end. */
+/* The schedule determines when to stop. */
 static void complete(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options) {
     (void)measurement;
@@ -163,7 +163,7 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
     csrec_sparse_stages(task, need_of(task).seconds, stages);
 }
 
-/* Blocks are local; the start is whole. */
+/* Blocks are local; a given start covers the whole signal. */
 static bool has_parts(const csrec_task *task) {
     return !task->options->solve.start;
 }

@@ -13,12 +13,12 @@ typedef struct csrec_gaussian_axes {
  * no finite principal axes. */
 void csrec_gaussian_axes_find(const csrec_gaussian_picture *picture, csrec_gaussian_axes *axes);
 
-/* Of a measurement, whose values in `unit` are of ordinary size: those of its picture, but for
- * rounding. */
+/* Axes of a measurement, whose values in `unit` are of ordinary size: equal to those of its picture
+ * up to rounding. */
 void csrec_gaussian_axes_of(const csrec_measurement *measurement, double unit,
                             csrec_gaussian_axes *axes);
 
-/* Rotates y and u to the axes. Noise with the same variance in all channels keeps it. */
+/* Rotates y and u to the axes. Noise of equal variance in all channels keeps that variance. */
 void csrec_gaussian_axes_turn(const csrec_gaussian_axes *axes, csrec_gaussian_picture *picture);
 
 /* The value of original channel c at an entry. */

@@ -1,4 +1,4 @@
-/* engine.h - rounds of Gaussian groups as a device does them. */
+/* engine.h - a device's interface for rounds of Gaussian groups. */
 #ifndef CSREC_METHOD_GAUSSIAN_ENGINE_H
 #define CSREC_METHOD_GAUSSIAN_ENGINE_H
 
@@ -14,21 +14,21 @@ typedef struct csrec_gaussian_plan {
     csrec_team *team;
 } csrec_gaussian_plan;
 
-/* The picture, whose mask stays the caller's, and the candidates of each patch stay with the engine
- * from create to destroy, which takes NULL. */
+/* The engine keeps the picture, whose mask stays the caller's, and the candidates of each patch
+ * from create to destroy, which accepts NULL. */
 typedef struct csrec_gaussian_engine {
     bool colours; /* matches patches in each of three channels, and pools them */
-    /* With memory for the rounds of the plan and the picture as it is. CSREC_UNSUPPORTED: not such
-     * pictures. */
+    /* Allocates for the rounds of the plan and takes the picture. CSREC_UNSUPPORTED: pictures not
+     * handled. */
     csrec_status (*create)(const csrec_context *context, csrec_gaussian_picture *picture,
                            const csrec_gaussian_plan *plan, void **state, csrec_error *error);
     void (*destroy)(void *state);
-    /* One of the rounds planned, which is number `number` of them: the engine's picture becomes the
-     * next, unless the team is stopped, which hears of the progress. May be queued. */
+    /* Runs round `number` of the plan: updates the engine's picture unless the team is stopped;
+     * reports progress to the team. May be queued. */
     csrec_status (*run)(void *state, const csrec_gaussian_round *round, int number,
                         csrec_error *error);
-    /* u and variance of the picture, of create, become the engine's, and the reverse. The CPU works
-     * in the picture itself. */
+    /* Copy u and variance from the engine to the picture of create, and back. The CPU updates the
+     * picture itself. */
     csrec_status (*get)(void *state, csrec_gaussian_picture *picture, csrec_error *error);
     csrec_status (*set)(void *state, const csrec_gaussian_picture *picture, csrec_error *error);
 } csrec_gaussian_engine;

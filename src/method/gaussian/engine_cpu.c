@@ -1,5 +1,5 @@
 /* engine_cpu.c - rounds of Gaussian groups on the CPU, the reference for every device. The picture
- * is worked on in place. */
+ * is updated in place. */
 #include "method/gaussian/engine.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ typedef struct engine {
     csrec_gaussian_picture *picture;
     csrec_gaussian_plan plan;
     csrec_gaussian_matches matches;
-    float *guide; /* NULL: of one channel its estimate serves */
+    float *guide; /* NULL: one channel, whose estimate is the guide */
 } engine;
 
 static int64_t entries_of(const csrec_gaussian_picture *p) {
@@ -43,7 +43,7 @@ static csrec_status create(const csrec_context *context, csrec_gaussian_picture 
     return CSREC_OK;
 }
 
-/* Patches are alike if they are in all channels: in their mean, or in each. */
+/* Patches are compared over all channels: on their mean, or on each. */
 static void set_guide(const engine *e) {
     const csrec_gaussian_picture *p = e->picture;
     int64_t entries = entries_of(p);

@@ -13,7 +13,7 @@
 #include "method/tones.h"
 #include "solver/solver.h"
 
-/* Measured: docs/gaussian.md. */
+/* Constants were measured: docs/gaussian.md. */
 #define ROUND(p, s, k, r, e, a)                                                                    \
     {                                                                                              \
         .patch = p, .step = s, .group = k, .radius = r, .diagonal = 2, .trust = 0.5f, .noise = 1,  \
@@ -30,7 +30,7 @@ static const csrec_gaussian_round quick_cubes[] = {ROUND(4, 2, 48, 4, 1, false)}
 static const csrec_gaussian_round best_cubes[] = {
     ROUND(4, 2, 80, 8, 1, false), ROUND(4, 2, 80, 8, 1, true), ROUND(5, 3, 96, 8, 1, false)};
 
-/* For pictures with pooled channels, which give as much data from fewer patches. */
+/* For pictures with pooled channels, which give the same amount of data from fewer patches. */
 static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false),
                                                     ROUND(8, 6, 24, 24, 1, true)};
 static const csrec_gaussian_round best_pooled[] = {
@@ -70,10 +70,10 @@ typedef struct job {
     float *values;        /* [channels][3][entries] samples, estimate, variance */
     unsigned char *mask;
     csrec_gaussian_picture picture;
-    csrec_gaussian_axes axes; /* that y and u are along */
+    csrec_gaussian_axes axes; /* axes of y and u */
     const csrec_context *context;
     const csrec_gaussian_engine *engine;
-    void *state; /* of the engine, or NULL */
+    void *state; /* the engine's, or NULL */
     bool best, stopped;
     csrec_team team;
 } job;
@@ -180,7 +180,7 @@ static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *erro
     return status;
 }
 
-/* A device has no start for pictures smaller than its blocks: those start on the CPU. */
+/* A device cannot start pictures smaller than its blocks: those start on the CPU. */
 static csrec_status run_start(const job *j, csrec_recovery *start, csrec_recover_options *options,
                               csrec_error *error) {
     start->context = j->context;
@@ -190,7 +190,7 @@ static csrec_status run_start(const job *j, csrec_recovery *start, csrec_recover
     return csrec_recover_within(start, options, error);
 }
 
-/* Thresholded DCT, for the best also adaptive grids, on scaled samples: their squares are finite.
+/* Thresholded DCT, at the best effort also adaptive grids, on scaled samples: squares are finite.
  */
 static csrec_status start(job *j, double *signal, csrec_recover_report *report,
                           csrec_error *error) {
@@ -241,7 +241,7 @@ static void deliver(const job *j, double *signal) {
 }
 
 /* Three channels are colours. Without noise they share one covariance; with noise, which affects
- * weak channels most, each principal colour has its own. Engines may have neither. */
+ * weak channels most, each principal colour has its own. Engines may support neither. */
 static void choose_colours(job *j) {
     enum { COLOURS = 3 };
     if (j->m->channels != COLOURS || is_volume(j) || !j->engine->colours) return;
@@ -321,7 +321,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ the row */
+/* ------------------------------------------------------------------ the table row */
 
 /* Devices have an engine for pictures only. */
 static bool on_device(const csrec_task *task) {
@@ -329,8 +329,8 @@ static bool on_device(const csrec_task *task) {
     return shape_of(&m).dims == 2;
 }
 
-/* Milliseconds of 16 threads and of the device, H200 (bench/cuda_gaussian.c), whose first use takes
- * 200. Three channels are colours, of which the CPU makes more (docs/gaussian.md).
+/* Milliseconds on 16 threads and on an H200 (bench/cuda_gaussian.c), whose first use takes
+ * 200. Three channels are colours, on which the CPU does more work (docs/gaussian.md).
  *
  *                      256 x 256   512 x 512
  *     effort 0           103, 5     396, 22

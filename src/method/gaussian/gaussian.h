@@ -21,7 +21,7 @@ typedef struct csrec_gaussian_round {
     float evenness;    /* aggregation weights are 1 / (posterior variance + evenness) */
     int margin;        /* patches are compared with as many pixels around them */
     int every;         /* posterior covariances are averaged over every so many patches; 0: all */
-    bool again;        /* candidates of the round before, which had equal patches and steps */
+    bool again;        /* reuse candidates of the round before, which had equal patches and steps */
     float floor;       /* added to the channels' variances where they are pooled */
     /* Along the first axis of a volume; 0: as along the others. */
     int deep, deep_step, deep_radius;
@@ -34,7 +34,7 @@ typedef struct csrec_gaussian_picture {
     const unsigned char *mask;          /* 1 at samples */
     float **y;                          /* [channels] samples in place, anything elsewhere */
     float **u;        /* [channels] the estimate; samples in place where sigma = 0 */
-    float *guide;     /* [guides] what patches are matched on */
+    float *guide;     /* [guides] images for matching patches */
     float **variance; /* [channels] posterior, of the round before */
     float sigma;
     bool pooled; /* the channels of a group share one covariance of its pixels */
@@ -51,7 +51,7 @@ typedef struct csrec_gaussian_matches {
 enum {
     CSREC_GAUSSIAN_KEPT = 128,
     CSREC_GAUSSIAN_RADIUS = 127,
-    CSREC_GAUSSIAN_POOLED = 3 /* channels that are, at most */
+    CSREC_GAUSSIAN_POOLED = 3 /* most pooled channels */
 };
 
 /* Corners of reference patches along an axis into at [size]: `step` apart, moved by less than that
@@ -60,20 +60,20 @@ int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at)
 
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
 
-/* u and variance become those of the next round, unless the team is stopped, which is told that
- * this is round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
+/* Replaces u and variance by those of the next round, unless the team is stopped; reports to the
+ * team round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
  * before the first round; a round `again` needs the seed of the one before. The result does not
  * depend on the number of threads. */
 csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
                                 csrec_team *team, int number, int count);
 
-/* Bytes that such a round takes beside the picture. */
+/* Bytes that such a round uses besides the picture. */
 double csrec_gaussian_round_bytes(const csrec_gaussian_picture *picture,
                                   const csrec_gaussian_round *round, int threads);
 
-/* The rounds for a picture or volume, and whether they are sparse: groups are then matched with
- * more around their patches. */
+/* The rounds for a picture or volume, and whether they are sparse: patches are then matched
+ * with a margin. */
 const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, int *count);
 int csrec_gaussian_margin(double n, double entries, bool volume);
 

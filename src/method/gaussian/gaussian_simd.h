@@ -8,7 +8,7 @@
 /* ------------------------------------------------------------------ distances */
 
 /* column[x] = sum over the rows of a patch at a, in all guides, of (a[x] - a[x + shift])^2, n of
- * them. The last register ends at the end and may repeat what the one before it has done. */
+ * them. The last register ends at entry n and may recompute entries of the one before it. */
 static void square_columns(const csrec_group_search *s, const float *a, int64_t shift, int n) {
     const float *b = a + shift;
     int64_t slice = (int64_t)s->height * s->width, whole = s->depth * slice;
@@ -111,7 +111,7 @@ static void mirror(float *C, int stride) {
         for (int j = 0; j < i; j++) C[(int64_t)i * stride + j] = C[(int64_t)j * stride + i];
 }
 
-/* The mean of the rows of X, which is taken from them. */
+/* The mean of the rows of X; subtracts it from them. */
 static void centre(csrec_group_work *w) {
     for (int c = 0; c < w->stride; c += LANES) {
         vec sum = {0};
@@ -131,7 +131,7 @@ static int64_t corner_of(const csrec_gaussian_picture *p, const csrec_group_work
     return ((int64_t)w->front[k] * p->height + w->top[k]) * p->width + w->left[k];
 }
 
-/* Takes sample n, at `pixel`, which is `at` in the picture. z [channels][CSREC_GROUP_PIXELS]. */
+/* Conditions on sample n, at `pixel`, at index `at` of the picture. z [channels][CSREC_GROUP_PIXELS]. */
 INLINE void take(const csrec_gaussian_picture *p, int channel, int channels,
                  const csrec_group_work *w, int n, int pixel, int64_t at, float noise, float *V,
                  float *z, float *x, int64_t apart) {
@@ -164,7 +164,7 @@ INLINE int condition_on(const csrec_gaussian_picture *p, int channel, int channe
 }
 
 /* Conditions the Gaussian on one sample after another. All channels are known at the same pixels,
- * so that V is that of one. x [channels] rows `apart` floats from each other become the posterior
+ * so they share V. x [channels] rows `apart` floats from each other become the posterior
  * means less the prior's. Returns the number of samples. */
 static int condition(const csrec_gaussian_picture *p, int channel, const csrec_group_work *w, int k,
                      float noise, float *V, float *x, int64_t apart) {
@@ -194,7 +194,7 @@ static float mean_variance(const csrec_gaussian_picture *p, int channel,
     return sum / (float)(w->size * w->d);
 }
 
-/* C was summed up below its diagonal. */
+/* C was summed only below its diagonal. */
 static void close_covariance(csrec_group_work *w, float diagonal) {
     mirror(w->C, w->stride);
     for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += diagonal;
@@ -211,7 +211,7 @@ static void fit(const csrec_gaussian_picture *p, int channel, const csrec_gaussi
         if (round->trust > 0.0f) trusted += mean_variance(p, channel + c, &one);
         centre(&one);
     }
-    /* Of one channel the product is rounded with the sum. */
+    /* For one channel, product and sum are rounded once (FMA). */
     if (w->channels == 1)
         diagonal += round->trust * trusted;
     else
@@ -227,7 +227,7 @@ static int every_of(const csrec_gaussian_round *round) {
 }
 
 /* Adds the `kept` rows of V to their mean product once they fill it, or after the last patch;
- * returns how many still wait. */
+ * returns the number of rows still buffered. */
 static int average_rows(csrec_group_work *w, const csrec_gaussian_round *round, int kept,
                         bool last) {
     int every = every_of(round), averaged = (w->size + every - 1) / every;
@@ -236,7 +236,7 @@ static int average_rows(csrec_group_work *w, const csrec_gaussian_round *round, 
     return 0;
 }
 
-/* C becomes the covariance less what was summed up against it. */
+/* C -= gram, then the diagonal is added and C completed. */
 static void take_off_gram(csrec_group_work *w, float diagonal) {
     for (int64_t i = 0; i < (int64_t)w->stride * w->stride; i++) w->C[i] -= w->gram[i];
     close_covariance(w, diagonal);

@@ -1,4 +1,4 @@
-/* group.h - the hot loops of a Gaussian round, one table an instruction set. */
+/* group.h - the hot loops of a Gaussian round, one table per instruction set. */
 #ifndef CSREC_METHOD_GAUSSIAN_GROUP_H
 #define CSREC_METHOD_GAUSSIAN_GROUP_H
 
@@ -7,11 +7,11 @@
 enum {
     CSREC_GROUP_PIXELS = 192, /* most pixels of a patch, times channels */
     CSREC_GROUP_EDGE = 16,    /* most pixels of a patch's edge */
-    CSREC_GROUP_TILE = 32,    /* pixels of a tile's edge, about */
+    CSREC_GROUP_TILE = 32,    /* approximate pixels of a tile's edge */
     CSREC_GROUP_MOST = 128,   /* most patches of a group */
     CSREC_GROUP_CHANNELS = CSREC_GAUSSIAN_POOLED,
     CSREC_GROUP_LANES = 16, /* rows of matrices are padded to a multiple of it */
-    CSREC_GROUP_ROWS = 256  /* rows of V kept before they are squared */
+    CSREC_GROUP_ROWS = 256  /* rows of V buffered before V^T V is added */
 };
 
 /* A box of the picture with sums over the estimates of patches inside. */
@@ -20,16 +20,16 @@ typedef struct csrec_group_sums {
     float *weight, *value, *variance; /* [depth * height * width]: sums of w, w x, w v */
 } csrec_group_sums;
 
-/* Work arrays of one thread; d pixels a patch, rows of `stride` floats. */
+/* Work arrays of one thread; d pixels per patch, rows of `stride` floats. */
 typedef struct csrec_group_work {
     int patch_height, patch_width, d, stride;
     int rows;                        /* of a patch: its depth times its height */
-    int32_t row[CSREC_GROUP_PIXELS]; /* where they are in the picture, from the patch's corner */
+    int32_t row[CSREC_GROUP_PIXELS]; /* their offsets in the picture from the patch's corner */
     int size;                        /* patches of the group */
     int32_t front[CSREC_GROUP_MOST]; /* their corners */
     int32_t top[CSREC_GROUP_MOST];
     int32_t left[CSREC_GROUP_MOST];
-    int channels;           /* that are pooled, else 1 */
+    int channels;           /* pooled channels, else 1 */
     float *mean, *C, *gram; /* [channels * stride], [stride * stride] twice */
     float *X;               /* [channels][CSREC_GROUP_MOST * stride] patches */
     float *V;               /* [(CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride] */
@@ -81,13 +81,13 @@ typedef struct csrec_group_finder {
 csrec_status csrec_group_finder_create(int references, int shifts, csrec_group_finder *finder);
 void csrec_group_finder_clear(csrec_group_finder *finder);
 
-/* Matches for so many references; those of the round before are kept if `again`.
+/* Allocates matches for so many references; keeps those of the round before if `again`.
  * CSREC_ARGUMENT: they are not of such references. */
 csrec_status csrec_group_matches_prepare(csrec_gaussian_matches *matches, int rows, int columns,
                                          int radius, bool again);
 
-/* The `wanted` nearest patches of the reference `number` with corner `at`, by `distance` to all of
- * its window or, without, to the candidates in `matches`: corners into work. */
+/* Finds the `wanted` nearest patches of reference `number` with corner `at`, by `distance` over its
+ * window or, if NULL, among the candidates in `matches`: corners into work. */
 void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *search,
                         const int at[3], int64_t number, const float *distance, int wanted,
                         csrec_gaussian_matches *matches, csrec_group_finder *finder,

@@ -73,8 +73,8 @@ static uint32_t select_key(uint32_t *a, int n, int k) {
     return a[k];
 }
 
-/* Numbers of the `wanted` least finite distances of n in their order, of equal ones the first; how
- * many they are. Bits of floats that are not negative are in the order of their values. */
+/* Indices of the `wanted` least finite distances of n in index order, among equal ones the first;
+ * returns their count. Bits of non-negative floats have the order of their values. */
 static int pick(const float *distance, int n, int wanted, uint32_t *key, int32_t *chosen) {
     int finite = 0, below = 0, picked = 0;
     memcpy(key, distance, (size_t)n * sizeof *key);
@@ -93,8 +93,8 @@ static int pick(const float *distance, int n, int wanted, uint32_t *key, int32_t
     return picked;
 }
 
-/* Where many patches are equal to it a reference may be left out: it takes the last place, or the
- * only one, so that every pixel is in some group. Its place is the middle of the window. Returns
+/* If many patches equal it, a reference may be missing from its matches: it then replaces the last
+ * match, so that every pixel is in some group. Its shift is the middle of the window. Returns
  * the number of patches, at least 1. */
 static int include_reference(uint16_t *shift, int n, int middle) {
     for (int i = 0; i < n; i++)
@@ -104,7 +104,7 @@ static int include_reference(uint16_t *shift, int n, int middle) {
     return n;
 }
 
-/* The best of the whole window become the candidates. */
+/* Stores the best of the whole window as the candidates. */
 static void keep_candidates(const csrec_group_search *search, const float *distance,
                             csrec_group_finder *f, int *count, uint16_t *shift) {
     int shifts = csrec_group_shifts(search);

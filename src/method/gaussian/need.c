@@ -5,9 +5,9 @@
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
 
-/* Seconds of one thread: an entry of a window's distances; a place of the window that is sorted; of
- * a group's patches, a product of its covariance, one that a sample needs, and one that a pair of
- * samples needs. */
+/* Seconds of one thread: per entry of a window's distances; per place of the window sorted; and
+ * per patch of a group, for a product of its covariance, a product per sample, and a product per
+ * pair of samples. */
 static const double PER_DISTANCE = 4.5e-10, PER_PLACE = 3e-9, PER_COVARIANCE = 5e-11,
                     PER_SAMPLE = 4e-10, PER_PAIR = 1.07e-11;
 
@@ -25,7 +25,7 @@ static csrec_gaussian_picture picture_of(const csrec_task *task) {
     return p;
 }
 
-/* Of an entry and all channels. */
+/* Per entry, all channels. */
 static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussian_round *round,
                             double rate) {
     const double edge = p->depth > 1 ? 16.0 : 32.0; /* gaussian_round.c: CUBE, TILE */
@@ -40,7 +40,7 @@ static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussia
     return search + p->channels * patches * (PER_COVARIANCE + condition);
 }
 
-/* Thresholded blocks, of pictures with effort also adaptive grids. stages: NULL, or adds its. */
+/* Thresholded blocks; for pictures with effort also adaptive grids. Adds to stages if not NULL. */
 static csrec_need start_need(const csrec_task *task, bool volume, bool quick,
                              csrec_stages *stages) {
     static const csrec_setting small_blocks[] = {{"block", 8}};
@@ -72,7 +72,7 @@ csrec_need csrec_gaussian_need(const csrec_task *task) {
         need.seconds += entries * round_seconds(&p, &round, n / entries);
     }
     double guides = p.channels > 1 ? fmax(p.guides, 1) : 0.0;
-    double values = (4.0 * channels + 1.0) * entries; /* samples and mask, touched before */
+    double values = (4.0 * channels + 1.0) * entries; /* samples and mask, touched before the start */
     double rest = (8.0 * channels + 4.0 * guides) * entries;
     return (csrec_need){values + fmax(start.bytes + 8.0 * n * channels,
                                       rest + csrec_signal_bytes(task) + need.bytes),

@@ -1,8 +1,8 @@
 /* pooled_simd.h - one covariance for all channels of a group, part of gaussian_simd.h.
  *
- * The patches of a group are taken for draws of a Gaussian whose covariance is S (x) C: S between
- * the channels, C between the pixels. All channels are known at the same pixels, so that S does not
- * enter into the posterior means but for the noise, and C has the data of all channels. */
+ * The patches of a group are modelled as draws of a Gaussian with covariance S (x) C: S between
+ * the channels, C between the pixels. All channels are known at the same pixels, so S affects the
+ * posterior means only through the noise, and C is estimated from all channels. */
 
 /* The group's data of channel c. */
 static csrec_group_work channel_of(const csrec_group_work *w, int c) {
@@ -12,7 +12,7 @@ static csrec_group_work channel_of(const csrec_group_work *w, int c) {
     return one;
 }
 
-/* The mean product of the centred rows of two channels, in one order for all instruction sets. */
+/* The mean product of two channels' centred rows, summed in one order on all instruction sets. */
 static float covariance_of(const csrec_group_work *a, const csrec_group_work *b) {
     float column[CSREC_GROUP_PIXELS], whole = 0.0f;
     for (int c = 0; c < a->stride; c += LANES) {
@@ -42,8 +42,8 @@ static float factor_channels(const csrec_group_work *w, float floor,
     return mean;
 }
 
-/* The centred rows become those of channels without correlation, which count alike in C: weak
- * ones, of colour, tell as much about the shape of a patch as strong ones of brightness. */
+/* Decorrelates the channels of the centred rows, with equal weight in C: weak channels (colour)
+ * are as informative about the shape of a patch as strong ones (brightness). */
 static void whiten(csrec_group_work *w, float floor) {
     float L[CSREC_GROUP_CHANNELS][CSREC_GROUP_CHANNELS];
     float scale = sqrtf(factor_channels(w, floor, L) / (float)w->channels);
@@ -59,8 +59,8 @@ static void whiten(csrec_group_work *w, float floor) {
     }
 }
 
-/* to += sign the covariance of the pixels, of centred rows; those of several channels are
- * overwritten. */
+/* to += sign * the covariance of the pixels, from centred rows; overwrites the rows of several
+ * channels. */
 static void add_covariance(csrec_group_work *w, float floor, float sign, float *to) {
     if (w->channels > 1) whiten(w, floor);
     for (int c = 0; c < w->channels; c++) {

@@ -12,7 +12,7 @@
 enum {
     TILE = CSREC_GROUP_TILE,
     CUBE = 16, /* the same of a volume */
-    WAVE = 64  /* tiles whose sums are kept at a time */
+    WAVE = 64  /* tiles whose sums are held at a time */
 };
 
 typedef struct line { /* reference positions along one axis */
@@ -24,7 +24,7 @@ typedef struct round_state {
     csrec_gaussian_picture *p;
     const csrec_gaussian_round *round;
     const csrec_group_simd *simd;
-    int patch[3], group, deep, radius, threads; /* deep, radius: of the window */
+    int patch[3], group, deep, radius, threads; /* deep, radius: of the search window */
     line slices, rows, columns;
     csrec_group_work *work;     /* [threads] */
     csrec_group_finder *finder; /* [threads] */
@@ -33,7 +33,7 @@ typedef struct round_state {
     csrec_group_sums *sums;           /* [WAVE][channels] */
     float *weight, *value, *variance; /* [channels][depth * height * width] */
     csrec_team *team;
-    int number, count; /* of the round among all */
+    int number, count; /* of the round within all rounds */
     int64_t done, total;
 } round_state;
 
@@ -88,7 +88,7 @@ static int64_t tiles_of(const round_state *s) {
     return (int64_t)s->slices.tiles * s->rows.tiles * s->columns.tiles;
 }
 
-/* What the groups of a tile may reach along an axis. */
+/* The extent of a tile's groups along an axis. */
 static size_t reach(const round_state *s, int size, int patch, int radius) {
     int most = (s->p->depth > 1 ? CUBE : TILE) + patch + 2 * radius;
     return (size_t)(size < most ? size : most);
@@ -113,7 +113,7 @@ static csrec_status create_sums(round_state *s) {
     return CSREC_OK;
 }
 
-/* What csrec_gaussian_run and its matches touch. */
+/* Bytes touched by csrec_gaussian_run and its matches. */
 double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
                                   const csrec_gaussian_round *round, int threads) {
     double entries = (double)entries_of(p), references = 1.0, shifts = 1.0, box = 1.0;
@@ -143,7 +143,7 @@ static int margin_of_slices(const round_state *s) {
     return s->p->depth > 1 ? s->round->margin : 0;
 }
 
-/* Outside the picture its nearest pixels are repeated. */
+/* Outside the picture the nearest pixels are repeated. */
 static void frame_one(const csrec_gaussian_picture *p, const float *guide, int front, int m,
                       float *to) {
     for (int z = 0; z < p->depth + 2 * front; z++)
@@ -224,7 +224,7 @@ static csrec_status create(round_state *s, uint64_t seed) {
 
 /* ------------------------------------------------------------------ tiles */
 
-/* From the first reference to the end of the last, as far as matches reach. */
+/* From the first reference to the end of the last, extended by the reach of matches. */
 static void place_axis(const int *at, int count, int patch, int radius, int size, int *first,
                        int *extent) {
     *first = at[0] > radius ? at[0] - radius : 0;
@@ -246,15 +246,15 @@ static void place_sums(const round_state *s, const csrec_group_search *search,
     sums->variance = sums->value + count;
 }
 
-/* The part of a line that a tile has. */
+/* The part of a line that lies in a tile. */
 static const int *part_of(const line *l, int64_t tile, int *first, int *count) {
     *first = (int)tile * l->per_tile;
     *count = smaller(l->count - *first, l->per_tile);
     return l->at + *first;
 }
 
-/* first: numbers of the tile's first slice, row and column of references. Positions are equal: they
- * are of patches with their margin. */
+/* first: numbers of the tile's first slice, row and column of references. Positions are
+ * those of patches with their margin. */
 static csrec_group_search search_of(const round_state *s, int64_t tile, int thread, int first[3]) {
     const csrec_gaussian_picture *p = s->p;
     int frame = 2 * s->round->margin, front = 2 * margin_of_slices(s);
@@ -306,7 +306,7 @@ static bool is_stopped(round_state *s) {
     return csrec_team_report(s->team, &progress);
 }
 
-/* One row of the picture: what the tiles of the wave have there. */
+/* Adds the sums of the wave's tiles in one row of the picture. */
 static void add_row(round_state *s, int64_t row, int tiles) {
     int64_t entries = entries_of(s->p), z = row / s->p->height, y = row % s->p->height;
     for (int i = 0; i < tiles * s->p->channels; i++) {

@@ -1,4 +1,4 @@
-/* work.c - the memory that one thread estimates groups in. */
+/* work.c - work arrays of one thread for estimating groups. */
 #include <stdlib.h>
 
 #include "method/gaussian/group.h"

@@ -1,11 +1,11 @@
-/* engine.h - the mean over plain grids as a device makes it. */
+/* engine.h - a device's interface for the mean over plain grids. */
 #ifndef CSREC_METHOD_GRIDS_ENGINE_H
 #define CSREC_METHOD_GRIDS_ENGINE_H
 
 #include "method/method.h"
 
 typedef struct csrec_grids_engine {
-    /* All grids of the recovery, with the CPU's bits on every device. CSREC_UNSUPPORTED: not this
+    /* Runs all grids of the recovery, bit-identical on every device. CSREC_UNSUPPORTED: not this
      * solver or size. */
     csrec_status (*run)(const csrec_recovery *recovery, csrec_error *error);
 } csrec_grids_engine;

@@ -31,7 +31,7 @@ typedef struct grid_run {
     int64_t *order;     /* [n] sample of each row, rows ascending */
     csrec_atoms *atoms; /* [channels] */
     csrec_solve_report *reports;
-    csrec_status status; /* of building it */
+    csrec_status status; /* status of building it */
     csrec_error error;
 } grid_run;
 
@@ -196,7 +196,7 @@ static csrec_status first_failure(const grid_run *runs, int64_t count, csrec_err
     return CSREC_OK;
 }
 
-/* A pursuit that had just started when the work was stopped would make the mean worse. */
+/* A pursuit stopped just after its start would make the mean worse. */
 static bool is_complete(const grid_run *run, int64_t channels) {
     for (int64_t c = 0; c < channels; c++)
         if (run->reports[c].outcome == CSREC_INTERRUPTED) return false;
@@ -293,13 +293,13 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ the row */
+/* ------------------------------------------------------------------ the table row */
 
-/* Of each grid of a batch its samples' order, tree and atoms; of each pursuit that runs its state.
- * Atoms depend on the data: these are of pictures. */
+/* For each grid of a batch its samples' order, tree and atoms; for each running pursuit its state.
+ * The number of atoms depends on the data: rates are for pictures. */
 static csrec_need need_of(const csrec_task *task) {
     static const double per_row = 7e-8, per_sample = 3.5e-7; /* seconds */
-    const double tree = 41.0, pursuit = 26.0, atoms = 24.0;  /* bytes a sample */
+    const double tree = 41.0, pursuit = 26.0, atoms = 24.0;  /* bytes per sample */
     double n = (double)task->n, channels = (double)task->channels;
     int64_t shifts = task->options->shifts, kept = batch_of(task->threads, shifts);
     int64_t runs = kept * task->channels;
@@ -325,7 +325,7 @@ static bool is_chosen(const csrec_recover_options *o) {
            stop->min_coefficient != 0.0 || stop->sigma != 0.0 || stop->stagnation != 0.0;
 }
 
-/* For a mean over grids, a residual below the spread of the grids gains nothing. */
+/* For a mean over grids, a residual below the grids' spread brings no gain. */
 static void complete(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options) {
     enum { SHIFTS = 64 };
@@ -372,7 +372,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
                           "coefficients belong to a single grid: give --shifts 1");
     static const csrec_grids_engine *const engines[CSREC_DEVICE_KINDS] =
         CSREC_ENGINES(&csrec_grids_cpu, &csrec_grids_cuda);
-    /* The reference pursuit runs here on every device: the operator computes its steps there. */
+    /* csrec_grids_cpu runs the reference pursuit on every device: the operator computes its steps. */
     const csrec_grids_engine *engine =
         r->options->solve.reference ? &csrec_grids_cpu : engines[r->context->kind];
     if (!engine) return csrec_device_lacks(r->context, "method grids", NULL, error);

@@ -3,13 +3,13 @@
 
 #include "method/sparse/sparse.h"
 
-/* A schedule of thresholds: a guess, for which threshold_start.c keeps a pyramid, then the
+/* A threshold schedule: an initial guess, for which threshold_start.c keeps a pyramid, then the
  * iterations. */
 static csrec_need threshold_need(const csrec_task *task, const csrec_operator_need *f) {
     double entries = (double)task->entries, steps = csrec_task_setting(task, "steps", 60.0);
     double cells = task->shape.dims == 3 ? 8.0 / 7.0 : task->shape.dims == 2 ? 4.0 / 3.0 : 2.0;
     double start = 8.0 * entries * (1.0 + 2.0 * cells);
-    double kept = f->own + f->kept + 8.0 * entries; /* the guess is still there when they begin */
+    double kept = f->own + f->kept + 8.0 * entries; /* the iterations keep the guess */
     if (f->stored) kept += 8.0 * (f->n + 2.0 * entries);
     return (csrec_need){8.0 * (double)task->n + fmax(start, kept),
                         steps * (f->stored ? 2.0 * f->product : f->step)};
@@ -26,7 +26,7 @@ static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f)
                         need.products * f->product + need.seconds};
 }
 
-/* Bytes of the `abreast` largest tasks, of which each frame has one a channel. */
+/* Bytes of the `abreast` largest tasks; each frame has one task per channel. */
 static double largest(const double *bytes, int frames, int64_t channels, int64_t abreast) {
     double own[CSREC_SPARSE_FRAMES], sum = 0.0;
     for (int i = 0; i < frames; i++) own[i] = bytes[i];
@@ -40,7 +40,7 @@ static double largest(const double *bytes, int frames, int64_t channels, int64_t
     return sum;
 }
 
-/* Every frame of every channel has a result; as many are in work as there are threads. */
+/* Every frame of every channel has a result; one task per thread runs at a time. */
 static double peak_of(const csrec_task *task, const double *bytes, int frames) {
     double entries = (double)task->entries, signal = csrec_signal_bytes(task);
     int64_t tasks = task->channels * frames;

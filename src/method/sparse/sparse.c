@@ -41,7 +41,7 @@ csrec_operator_spec csrec_sparse_spec(const csrec_recover_options *options,
                                  .kind = kinds[(int)param_of(options, "kind")]};
 }
 
-/* Settings of the basis are checked here, those of the solver by the solver. */
+/* Checks settings of the basis; the solver checks its own. */
 static csrec_status sort_settings(job *j, csrec_error *error) {
     const csrec_solve_options *given = &j->options->solve;
     const csrec_param *params = csrec_operator_find(j->options->basis)->params;
@@ -69,7 +69,7 @@ static csrec_status sort_settings(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ tasks */
 
-/* A schedule has the same length for every task; other solvers end on their own. */
+/* A schedule has the same length for every task; other solvers decide when to stop. */
 bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
     job *j = context;
     csrec_progress seen = *progress;
@@ -84,7 +84,7 @@ bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
     return csrec_team_report(&j->team, &seen);
 }
 
-/* A track for each block size, or for the basis. */
+/* One history track for each block size, or for the basis. */
 static csrec_record *record_of(const job *j, int64_t task) {
     char name[40];
     int frame = (int)(task % j->frames);
@@ -138,7 +138,7 @@ static csrec_status run_tasks(job *j, csrec_error *error) {
     return j->team.status ? csrec_fail(error, j->team.status, "%s", j->team.error.text) : CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ all of them */
+/* ------------------------------------------------------------------ all tasks */
 
 /* The result of adaptive grids with their defaults. */
 static csrec_status make_adaptive(job *j, const csrec_recovery *r, csrec_error *error) {
@@ -155,7 +155,7 @@ static csrec_status make_adaptive(job *j, const csrec_recovery *r, csrec_error *
     return status;
 }
 
-/* products: where the operators compute theirs. */
+/* products: the device that computes the operators' products. */
 static csrec_status set_up(job *j, const csrec_recovery *r, const csrec_context *products,
                            csrec_error *error) {
     csrec_status status = sort_settings(j, error);
@@ -221,8 +221,8 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     return status;
 }
 
-/* A threshold in float depends on the rounding of values. In tones the values do not depend on
- * their units, so the kept coefficients do not either. */
+/* A threshold in float depends on the rounding of values. Values in tones do not depend on the
+ * units of y, so the kept coefficients do not either. */
 static csrec_status recover_in_tones(const csrec_recovery *r, double unit, int frames,
                                      const csrec_operator_spec *specs, csrec_sparse_engine engine,
                                      csrec_error *error) {
@@ -257,7 +257,7 @@ csrec_status csrec_sparse_run(const csrec_recovery *r, int frames, csrec_operato
                        : recover_in_tones(r, unit, frames, specs, engine, error);
 }
 
-/* ------------------------------------------------------------------ the row */
+/* ------------------------------------------------------------------ the table row */
 
 static bool works_with(const char *solver, const char *basis) {
     (void)solver;
@@ -275,7 +275,7 @@ static void complete(const csrec_measurement *measurement, bool atoms,
     if (!options->basis) options->basis = csrec_operator_wavelet.name;
     if (!options->solve.solver) options->solve.solver = csrec_solver_threshold.name;
     const csrec_solver_type *solver = csrec_solver_find(options->solve.solver);
-    /* A schedule has its own end. */
+    /* A schedule determines when to stop. */
     if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET)
         options->solve.stop.epsilon = solver && solver->planned ? 0.0 : CSREC_EPSILON_DEFAULT;
 }

@@ -18,16 +18,16 @@ typedef struct csrec_sparse_job {
     const csrec_recover_options *options;
     const csrec_solver_type *solver;
     csrec_solve_options solve;
-    csrec_setting settings[CSREC_SPARSE_SETTINGS]; /* of the solver alone */
+    csrec_setting settings[CSREC_SPARSE_SETTINGS]; /* the solver's only */
     const csrec_operator_spec *spec;               /* [frames] */
     csrec_operator *A[CSREC_SPARSE_FRAMES];
     int frames;
     int64_t entries, tasks, done;
-    double *adaptive;            /* [entries * channels], or NULL: the other half of the mean */
+    double *adaptive;            /* [entries * channels], averaged with the frames' mean; or NULL */
     double *result;              /* [tasks][entries], task = channel * frames + frame */
     csrec_solve_report *reports; /* [tasks] */
     csrec_team team;
-    bool joined; /* the first frame has the mean of all */
+    bool joined; /* the first frame's result is the mean of all */
 } csrec_sparse_job;
 
 /* Runs all tasks: results and reports. */
@@ -48,17 +48,17 @@ csrec_status csrec_sparse_run(const csrec_recovery *recovery, int frames,
 /* Progress of every task; a request to stop reaches all tasks. */
 bool csrec_sparse_progress(const csrec_progress *progress, void *job);
 
-/* The options of a task: thresholds are shares of the range that the channel has in the whole. */
+/* The options of a task: thresholds are fractions of the channel's range in the whole signal. */
 csrec_solve_options csrec_sparse_options(const csrec_sparse_job *job, int64_t channel,
                                          csrec_setting settings[CSREC_SPARSE_SETTINGS + 1]);
 
 /* Memory and time with these operators. */
 csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_operator_spec *specs);
 
-/* The stages of so many seconds. */
+/* Adds the stages of so many seconds. */
 void csrec_sparse_stages(const csrec_task *task, double seconds, csrec_stages *stages);
 
-/* What a solver's stage is called. */
+/* The name of a solver's stage. */
 const char *csrec_sparse_stage(const csrec_solver_type *solver);
 
 #endif
