@@ -1,5 +1,5 @@
-/* condition_simd.h - a Gaussian conditioned on samples, and products V^T V: what the templates of
- * patches (cmake/simd.cmake) share.
+/* condition_simd.h - a Gaussian conditioned on samples, and products V^T V: shared by the
+ * templates for patches (cmake/simd.cmake).
  *
  * With samples S and C_SS + noise I = L L^T, row i of V = L^-1 C_S is
  *     V_i = (C_{s_i} - sum_{j<i} L_ij V_j) / L_ii,   L_ij = V_j[s_i],   L_ii^2 = pivot[s_i] +
@@ -22,7 +22,7 @@ INLINE void store(float *to, vec v) {
     *(vec *)to = v;
 }
 INLINE vec spread(float v) {
-    return v - (vec){0}; /* plus 0 would not be free: -0 */
+    return v - (vec){0}; /* v + 0 would cost an addition: -0 + 0 is +0 */
 }
 
 /* ------------------------------------------------------------------ products */
@@ -50,7 +50,7 @@ INLINE void gram_tile(const float *rows, int n, int stride, int i, int c, int ve
     }
 }
 
-/* The tiles that meet the upper triangle. */
+/* The tiles that intersect the upper triangle. */
 static void add_gram(const float *rows, int n, int stride, float sign, float *gram) {
     for (int c = 0; c < stride; c += WIDE) {
         bool full = c + WIDE <= stride;
@@ -66,8 +66,8 @@ static void add_gram(const float *rows, int n, int stride, float sign, float *gr
 
 /* ------------------------------------------------------------------ conditioning */
 
-/* V[n] over `vecs` registers from column c: row `pixel` of C less what the n observations before
- * explain of it. */
+/* V[n] over `vecs` registers from column c: row `pixel` of C minus the part explained by the
+ * n observations before. */
 INLINE void reduce_row(const float *C, float *V, int n, int stride, int pixel, int c, int vecs) {
     vec r[8];
     for (int t = 0; t < vecs; t++) r[t] = load(C + (int64_t)pixel * stride + c + t * LANES);
@@ -114,11 +114,11 @@ static void reduce(const float *C, float *V, int n, int stride, int pixel) {
 INLINE float reduce_sample(const float *C, float *V, int n, int stride, int pixel, float noise) {
     reduce(C, V, n, stride, pixel);
     float pivot = V[(int64_t)n * stride + pixel];
-    /* Rounding must not make a pivot of nothing negative. */
+    /* Rounding must not make a zero pivot negative. */
     return 1.0f / sqrtf((pivot > 0.0f ? pivot : 0.0f) + noise);
 }
 
-/* The value of the sample at `pixel` less what the n samples before say of it. */
+/* The value of the sample at `pixel` minus its prediction from the n samples before. */
 INLINE float innovation(const float *V, int n, int stride, int pixel, float value, const float *z) {
     for (int s = 0; s < n; s++) value -= V[(int64_t)s * stride + pixel] * z[s];
     return value;

@@ -1,10 +1,10 @@
 /* grid.h - one dyadic grid laid over an N-d signal: which row of the Haar matrix an entry becomes.
  *
- * The plain grid starts at entry 0. In a random grid each axis is cut into units, a power of two
+ * The plain grid starts at entry 0. In a random grid each axis is divided into units, a power of two
  * long, after a random shift; the units are spread evenly over the domain's slots of a unit each,
  * slot = (unit * slots + phase) / units rounded down, with a random phase. So nothing wraps around,
- * blocks of up to a unit lie at random, and the halves of larger ones hold equally many units, to
- * one: with very uneven halves, columns are far from orthogonal and a pursuit moves large blocks
+ * blocks of up to a unit have random positions, and the halves of larger ones hold equally many
+ * units, +-1: with very uneven halves, columns are far from orthogonal and a pursuit moves large blocks
  * back and forth. The axes are permuted, which changes the order of their bits. Only the rows
  * change: the matrix and the pursuit stay the same.
  */
@@ -13,10 +13,10 @@
 
 #include "csrec.h"
 
-/* Coordinate c becomes c + shift, then its unit, of 2^bits, goes to its slot. */
+/* Coordinate c becomes c + shift, then its unit, of 2^bits, is mapped to its slot. */
 typedef struct csrec_grid_axis {
     int axis;                    /* of the signal */
-    int bits;                    /* of the plain grid: so many that all is one unit */
+    int bits;                    /* plain grid: large enough for a single unit */
     int64_t shift;               /* below 2^bits */
     int64_t units, slots, phase; /* units <= slots <= 2 CSREC_GRID_UNITS, phase < slots */
 } csrec_grid_axis;
@@ -31,7 +31,7 @@ typedef struct csrec_grid {
     int levels;
 } csrec_grid;
 
-/* number 0 of one grid is plain; of several all are random, drawn from (seed, number).
+/* A single grid, number 0, is plain; several are all random, drawn from (seed, number).
  * CSREC_DATA: more than 62 levels. */
 csrec_status csrec_grid_create(const csrec_shape *shape, csrec_order order, int64_t number,
                                int64_t grids, uint64_t seed, csrec_grid *grid);

@@ -23,7 +23,7 @@ struct csrec_record {
     int track;
     int64_t channel;
     char name[NAME], unit[NAME];
-    double scale; /* of its values, in the truth's */
+    double scale; /* unit of its values, in the truth's */
     entry *entries;
     int64_t n, room;
     int64_t next; /* next iteration to record */
@@ -36,11 +36,11 @@ typedef struct track {
 } track;
 
 struct csrec_history {
-    pthread_mutex_t lock; /* of the list of records, which threads add to */
+    pthread_mutex_t lock; /* guards the list of records, which threads extend */
     const double *truth;
     double peak;
     const csrec_measurement *measurement; /* during the recovery */
-    double unit, scale; /* of the measurement's values and of those recorded now, in the truth's */
+    double unit, scale; /* unit of the measurement's values and of those recorded now, in the truth's */
     int64_t entries;
     const double *layer;
     csrec_record **records; /* by track, then channel, once the recovery has ended */
@@ -150,7 +150,7 @@ bool csrec_record_wants(const csrec_record *record, int64_t iteration) {
     return record && iteration >= record->next;
 }
 
-/* After the first steps, four in every doubling. */
+/* After the first steps, four per doubling. */
 static int64_t step_after(int64_t iteration) {
     int64_t step = 1;
     while (step * EVERY <= iteration) step *= 2;
@@ -255,7 +255,7 @@ static int by_iteration(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The state of a channel at an iteration: its last entry up to there, else its first. */
+/* The state of a channel at an iteration: its last entry up to it, else its first. */
 static const entry *reached(const csrec_record *record, int64_t iteration, int64_t *at) {
     while (*at + 1 < record->n && record->entries[*at + 1].iteration <= iteration) ++*at;
     return &record->entries[*at];

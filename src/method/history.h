@@ -1,5 +1,5 @@
 /* history.h - records the steps of a recovery. Every function accepts NULL and then does nothing,
- * so without a history there is no work for one. */
+ * so recoveries without a history have no overhead. */
 #ifndef CSREC_METHOD_HISTORY_H
 #define CSREC_METHOD_HISTORY_H
 
@@ -14,7 +14,7 @@ typedef struct csrec_record csrec_record;
  * truth. */
 void csrec_history_begin(csrec_history *history, const csrec_measurement *measurement, double unit);
 
-/* Records from now on are of values in another unit of the measurement's; 1: in its own. */
+/* Later records have values in this unit, relative to the measurement's; 1: the same unit. */
 void csrec_history_unit(csrec_history *history, double unit);
 
 /* A new record. track: order of the tracks; channel: -1 for one of all channels. name and unit are
@@ -25,8 +25,8 @@ csrec_record *csrec_history_record(csrec_history *history, int track, const char
 /* Whether to record this iteration. */
 bool csrec_record_wants(const csrec_record *record, int64_t iteration);
 
-/* energy = ||r||^2 and whole = ||y||^2 of the record's channels; error: the sum of squared
- * differences to the truth there, not a number if unknown. */
+/* energy = ||r||^2 and whole = ||y||^2 of the record's channels; error: their sum of
+ * squared differences to the truth, NaN if unknown. */
 void csrec_record_add(csrec_record *record, int64_t iteration, double energy, double whole,
                       double error);
 
@@ -36,20 +36,20 @@ void csrec_record_fail(const csrec_record *record);
 /* The same for a whole signal [entries * channels]; the residual is that at the samples. */
 void csrec_record_signal(csrec_record *record, int64_t iteration, const double *signal);
 
-/* Sum of squared differences of a whole signal to the truth; not a number without one. */
+/* Sum of squared differences of a whole signal to the truth; NaN without one. */
 double csrec_record_error(const csrec_record *record, const double *signal);
 
-/* Entries of the signal, and the truth at an entry of the record's channel, less the layer;
+/* Entries of the signal; the truth at an entry of the record's channel, minus the layer;
  * has_truth: there is one. */
 int64_t csrec_record_entries(const csrec_record *record);
 bool csrec_record_has_truth(const csrec_record *record);
 double csrec_record_truth(const csrec_record *record, int64_t entry);
 
-/* Until it is NULL again, what solvers make is added to this layer [entries * channels]: errors are
- * those of the sum, and so is the length of y. */
+/* While the layer [entries * channels] is not NULL, solvers' results are added to it: errors and
+ * ||y|| refer to the sum. */
 void csrec_history_layer(csrec_history *history, const double *layer);
 
-/* ||y||^2 of the record's channel as the recovery was given it, which a solver saw as `whole`. */
+/* ||y||^2 of the record's channel in the recovery's input; `whole`: the same as a solver saw it. */
 double csrec_record_whole(const csrec_record *record, double whole);
 
 /* Counts atoms by level. Not thread-safe. */

@@ -1,4 +1,4 @@
-/* method.h - the interface of a method of recovery. A new one is a folder with a row, and a line in
+/* method.h - the interface of a recovery method. A new one is a folder with a table row, and a line in
  * method.c; nothing outside its folder names it. */
 #ifndef CSREC_METHOD_METHOD_H
 #define CSREC_METHOD_METHOD_H
@@ -15,7 +15,7 @@ typedef struct csrec_recovery {
     const struct csrec_whole *whole;
     const csrec_recover_options *options;
     const csrec_context *context; /* the device whose engine runs */
-    double unit;                  /* of y, in the units that models without a scale have */
+    double unit;                  /* unit of y, in the units of models without a scale */
     double *signal;               /* [entries * channels], or NULL if only atoms are requested */
     csrec_atoms *atoms;           /* [channels], or NULL */
     csrec_recover_report *report; /* zeroed */
@@ -23,13 +23,13 @@ typedef struct csrec_recovery {
 
 typedef struct csrec_method_type {
     csrec_method shown;
-    const csrec_param *params; /* its own, whole numbers, ends with a row without a name; or NULL */
+    const csrec_param *params; /* its own, integers, ended by an entry without a name; or NULL */
     /* Whether these options choose the method if they name no method, model or method's solver;
      * NULL: never. */
     bool (*chosen)(const csrec_recover_options *options);
     /* Whether it works with the given solver and basis, which may be NULL; NULL: with all. */
     bool (*works_with)(const char *solver, const char *basis);
-    /* Which measurements it can recover, and the same in words; NULL: all. */
+    /* Whether it can recover a measurement, and that condition in words; NULL: all. */
     bool (*suits)(const csrec_measurement *measurement);
     const char *wants;
     /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
@@ -61,7 +61,7 @@ const csrec_method_type *csrec_method_at(int i);
 /* The method that resolved options name. */
 const csrec_method_type *csrec_method_of(const csrec_recover_options *options);
 
-/* Resolves the method and checks that it takes all that is given. measurement NULL: unknown; then
+/* Resolves the method and checks that it takes all given options. measurement NULL: unknown; then
  * *method may be NULL. model: there is one, even if options->model is NULL. */
 csrec_status csrec_method_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, bool model, bool atoms,
@@ -71,8 +71,8 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
  * end. */
 const csrec_param *csrec_method_param_of(const csrec_recover_options *options, int k);
 
-/* Settings that are the method's own: whole numbers in their range. CSREC_ARGUMENT: another name,
- * or out of range. */
+/* Reads the method's own settings: integers in their range. CSREC_ARGUMENT: unknown name, or out
+ * of range. */
 csrec_status csrec_method_check_settings(const csrec_method_type *method,
                                          const csrec_recover_options *options, csrec_error *error);
 

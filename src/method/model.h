@@ -19,7 +19,7 @@ void csrec_samples_restore(const csrec_measurement *measurement, double *signal)
 /* ||y - signal at the samples|| / ||y||. */
 double csrec_samples_residual(const csrec_measurement *measurement, const double *signal);
 
-/* CSREC_DATA: samples in units of the model are beyond what its entries may be. */
+/* CSREC_DATA: samples in units of the model exceed the limit of its entries. */
 csrec_status csrec_model_check_scales(const csrec_measurement *measurement,
                                       const csrec_model *model, csrec_error *error);
 

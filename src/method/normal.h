@@ -19,7 +19,7 @@ csrec_status csrec_normal_create(const csrec_measurement *measurement,
                                  csrec_normal *normal, csrec_error *error);
 void csrec_normal_clear(csrec_normal *normal);
 
-/* signal and atoms, each may be NULL, in the units of y again. CSREC_DATA: one of them is not
+/* Converts signal and atoms, each may be NULL, back to the units of y. CSREC_DATA: a value is not
  * finite, or not finite in a double. */
 csrec_status csrec_normal_deliver(const csrec_normal *normal, double *signal, csrec_atoms *atoms,
                                   csrec_error *error);

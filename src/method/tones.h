@@ -1,4 +1,4 @@
-/* tones.h - the range from black to white: methods with constants for values of 0 to 255 use such
+/* tones.h - the range from black to white: methods with constants for values of 0 to 255 work in
  * tones, so that results do not depend on the units. */
 #ifndef CSREC_METHOD_TONES_H
 #define CSREC_METHOD_TONES_H
@@ -11,11 +11,11 @@ struct csrec_gaussian_axes; /* of gaussian_colour.h */
  * recovered like the whole. Values have the units of the measurement. */
 typedef struct csrec_whole {
     double *least, *most;                   /* [channels] of the samples */
-    int64_t n, entries;                     /* samples, and places for them */
+    int64_t n, entries;                     /* samples, and positions for them */
     const struct csrec_gaussian_axes *axes; /* principal colours; NULL: those of the measurement */
 } csrec_whole;
 
-/* A measurement that is the whole. CSREC_MEMORY, as with a copy; clear it even then. */
+/* For a measurement of the whole signal. CSREC_MEMORY, as for a copy; clear it even then. */
 csrec_status csrec_whole_of(const csrec_measurement *measurement, csrec_whole *whole,
                             csrec_error *error);
 csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to,
@@ -27,12 +27,12 @@ void csrec_whole_clear(csrec_whole *whole);
 double csrec_tones_half(const csrec_measurement *measurement, double half);
 
 /* A tone, in the units of y: 1/255 of white less black, 1 where all samples of a channel are equal
- * and there is no scale. The half range is that of the channel which has most.
+ * and there is no scale. The half range is the largest of all channels.
  * middle: NULL or [channels], between each channel's least and most sample. */
 double csrec_tones_unit(const csrec_measurement *measurement, const csrec_whole *whole,
                         double *middle);
 
-/* Upper limit of the noise: with more, samples do not matter. Its square is finite in a float. */
+/* Upper limit of the noise: above it, samples have no effect. Its square is finite in a float. */
 #define CSREC_TONES_NOISE 1e15
 
 /* The noise in tones of `unit`, 0: none; at most CSREC_TONES_NOISE. */

@@ -32,8 +32,8 @@ static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_te
 }
 
 /* Filters of the model, scaled by their amplitudes, so that coefficients that are expected to be
- * large have a smaller penalty; the caller frees them. Their products use the threads that the
- * channels leave. */
+ * large have a smaller penalty; the caller frees them. Their products use the threads left
+ * by the channels. */
 static csrec_status make_spec(const csrec_recovery *r, csrec_operator_spec *spec, double **filters,
                               csrec_error *error) {
     const csrec_measurement *m = r->measurement;
@@ -112,7 +112,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ the row */
+/* ------------------------------------------------------------------ the table row */
 
 static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims == 2;

@@ -131,7 +131,7 @@ static int64_t corner_of(const csrec_gaussian_picture *p, const csrec_group_work
     return ((int64_t)w->front[k] * p->height + w->top[k]) * p->width + w->left[k];
 }
 
-/* Conditions on sample n, at `pixel`, at index `at` of the picture. z [channels][CSREC_GROUP_PIXELS]. */
+/* Conditions on sample n, at `pixel`, `at` in the picture. z [channels][CSREC_GROUP_PIXELS]. */
 INLINE void take(const csrec_gaussian_picture *p, int channel, int channels,
                  const csrec_group_work *w, int n, int pixel, int64_t at, float noise, float *V,
                  float *z, float *x, int64_t apart) {

@@ -72,7 +72,7 @@ csrec_need csrec_gaussian_need(const csrec_task *task) {
         need.seconds += entries * round_seconds(&p, &round, n / entries);
     }
     double guides = p.channels > 1 ? fmax(p.guides, 1) : 0.0;
-    double values = (4.0 * channels + 1.0) * entries; /* samples and mask, touched before the start */
+    double values = (4.0 * channels + 1.0) * entries; /* samples and mask, touched earlier */
     double rest = (8.0 * channels + 4.0 * guides) * entries;
     return (csrec_need){values + fmax(start.bytes + 8.0 * n * channels,
                                       rest + csrec_signal_bytes(task) + need.bytes),

@@ -372,7 +372,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
                           "coefficients belong to a single grid: give --shifts 1");
     static const csrec_grids_engine *const engines[CSREC_DEVICE_KINDS] =
         CSREC_ENGINES(&csrec_grids_cpu, &csrec_grids_cuda);
-    /* csrec_grids_cpu runs the reference pursuit on every device: the operator computes its steps. */
+    /* The CPU engine runs it on every device: the operator computes its steps on the device. */
     const csrec_grids_engine *engine =
         r->options->solve.reference ? &csrec_grids_cpu : engines[r->context->kind];
     if (!engine) return csrec_device_lacks(r->context, "method grids", NULL, error);

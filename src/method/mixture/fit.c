@@ -14,7 +14,7 @@
 
 enum { BATCH = 128, ROWS = CSREC_WHITEN_ROWS };
 
-/* In units of tone^2: added to covariances, to those that choose, and to posterior variances. */
+/* In units of tone^2: added to covariances, to those for assignment, and to posterior variances. */
 static const float DIAGONAL = 1.0f, CHOICE = 4.0f, EVENNESS = 5.0f;
 
 typedef struct fit {
@@ -78,7 +78,7 @@ static bool allocate(fit *f) {
            f->C && f->mean && f->G && f->work && f->room;
 }
 
-/* As allocate, with `place` of average. */
+/* The sizes of allocate(), and of `place` in average(). */
 double csrec_fit_run_bytes(double count, double K, double d, int threads) {
     double stride = ceil(d / CSREC_PATCH_LANES) * CSREC_PATCH_LANES;
     double patch = 2 * sizeof(int64_t) + sizeof(int) + 2 * d * sizeof(float);
@@ -146,7 +146,7 @@ static void choose(fit *f, const csrec_mixture *wide) {
     }
 }
 
-/* Patches by component, and batches that no component shares. */
+/* Sorts patches by component, into batches of one component each. */
 static void sort(fit *f) {
     int K = f->mixture->K;
     memset(f->first, 0, (size_t)(K + 1) * sizeof *f->first);

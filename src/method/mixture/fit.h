@@ -9,8 +9,8 @@
  * to the samples, before samples are put back. */
 typedef void (*csrec_fit_round)(int round, double energy, void *context);
 
-/* Planes of a picture: `channels` of them, which patches of `joint` channels (1 or all) are cut
- * from. Values in any unit; `tone` is 1/255 of their range. */
+/* Planes of a picture: `channels` of them, with patches of `joint`
+ * channels (1 or all). Values in any unit; `tone` is 1/255 of their range. */
 typedef struct csrec_fit_picture {
     int height, width, channels, joint;
     int patch_height, patch_width, step;
@@ -38,8 +38,8 @@ int64_t csrec_fit_corner(const csrec_fit_picture *picture, int64_t i, int *chann
 int64_t csrec_fit_count(const csrec_fit_picture *picture);
 void csrec_fit_cut(const csrec_fit_picture *picture, int64_t i, float *to);
 
-/* Rounds: each patch is given to the component that suits its estimate best, conditioned on its
- * samples there, and patches are averaged by their posterior variance; with `adapt`, mean and
+/* Rounds: each patch is assigned to the component most likely for its estimate, conditioned on its
+ * samples under it, and patches are averaged by their posterior variance; with `adapt`, mean and
  * covariance of each component then become those of its patches, posterior covariances included
  * (the maximisation step with missing entries: Yu, Sapiro and Mallat 2012, section III). Where
  * the team is stopped, u is that of the last whole round. The result does not depend on the number

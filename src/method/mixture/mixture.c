@@ -31,7 +31,7 @@ typedef struct job {
     const csrec_whole *whole;
     const csrec_recover_options *options;
     double unit; /* of y, in the model's units */
-    double span; /* of 255 tones, in the model's units */
+    double span; /* one of 255 tones, in the model's units */
     settings set;
     csrec_model_units units;
     csrec_fit_picture picture;
@@ -104,8 +104,8 @@ static void set_units(job *j) {
 }
 
 /* Divides all by a power of two, so that the largest deviation of the model's entries is about 1
- * and squares of floats are in their range. Only the logarithms of determinants round otherwise
- * then. No tone is less than 2^-20 of that deviation, about the precision of floats. */
+ * and squares of floats are in their range. This changes the rounding of log determinants
+ * only. A tone is at least 2^-20 of that deviation, about the precision of floats. */
 static void set_unit_of_model(job *j) {
     const csrec_mixture *m = &j->mixture;
     double most = 0.0;
@@ -193,7 +193,7 @@ static csrec_status set_up(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ running */
 
-/* A gain below 0 reverses values. */
+/* A negative gain reverses the order of values. */
 static csrec_status scale_whole(const job *j, double tone, csrec_whole *to, csrec_error *error) {
     csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
     for (int64_t c = 0; c < j->m->channels && !status; c++) {
@@ -250,7 +250,7 @@ static csrec_status read_patches(void *context, int64_t first, int64_t count, fl
     return CSREC_OK;
 }
 
-/* Edges and cosines about the picture's mean, of its variance. */
+/* Edges and cosines around the picture's mean, with its variance. */
 static csrec_status start_edges(job *j, csrec_error *error) {
     const csrec_fit_picture *p = &j->picture;
     int64_t count = j->entries * j->m->channels;
@@ -344,8 +344,8 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     return status;
 }
 
-/* Seconds of one thread, for an entry of a patch's covariance: each round of learning and of
- * choosing, by component; each round of conditioning. */
+/* Seconds of one thread per entry of a patch's covariance: each round of learning and of
+ * assignment, per component; each round of conditioning. */
 static const double PER_POSTERIOR = 4e-11, PER_CONDITION = 2.5e-10;
 
 /* stages: NULL, or adds them. */
@@ -394,7 +394,7 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
     need_by_stages(task, stages);
 }
 
-/* ------------------------------------------------------------------ the row */
+/* ------------------------------------------------------------------ the table row */
 
 static bool suits(const csrec_measurement *measurement) {
     return csrec_method_adaptive.suits(measurement);

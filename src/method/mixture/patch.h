@@ -1,4 +1,4 @@
-/* patch.h - patches conditioned on their samples, one table an instruction set. */
+/* patch.h - patches conditioned on their samples, one table per instruction set. */
 #ifndef CSREC_METHOD_MIXTURE_PATCH_H
 #define CSREC_METHOD_MIXTURE_PATCH_H
 
@@ -11,9 +11,9 @@ typedef struct csrec_patch {
     const float *C, *mean; /* [d][stride], [stride] */
     const int *at;         /* [n] sampled entries */
     const float *y;        /* [n] */
-    float noise;           /* variance of a sample's */
-    float *V, *u;          /* [n][stride], [n]: room; V becomes L^-1 C_S, C_SS + noise = L L^T */
-    float *x, *variance;   /* [stride] posterior mean, and variance an entry */
+    float noise;           /* variance of a sample's noise */
+    float *V, *u;          /* [n][stride], [n]: scratch; V becomes L^-1 C_S, C_SS + noise = L L^T */
+    float *x, *variance;   /* [stride] posterior mean, and variance per entry */
 } csrec_patch;
 
 typedef struct csrec_patch_simd {

@@ -1,4 +1,4 @@
-/* patches.c - where the patches of a picture are. */
+/* patches.c - positions of the patches of a picture. */
 #include "method/mixture/fit.h"
 
 int csrec_fit_along(int size, int patch, int step) {
