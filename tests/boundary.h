@@ -1,5 +1,5 @@
-/* boundary.h - small signals, models and ways of recovering for the tests of numbers at the ends of
- * their range. */
+/* boundary.h - small signals, models and recovery configurations for tests of numbers at the ends
+ * of their range. */
 #ifndef CSREC_TESTS_BOUNDARY_H
 #define CSREC_TESTS_BOUNDARY_H
 
@@ -11,7 +11,7 @@ static uint64_t seed;
 
 enum { SETTINGS = 2, NAME = 96 };
 
-/* One way: options but for what belongs to a measurement. */
+/* One configuration: options except those tied to a measurement. */
 typedef struct way {
     char name[2 * NAME];
     const char *preset, *method, *solver, *basis, *model; /* model: its kind */
@@ -38,7 +38,7 @@ static const csrec_shape shapes[8] = {{1, {24}},
 typedef struct problem {
     csrec_measurement m;
     int64_t entries, index[ENTRIES_MOST];
-    double y[VALUES_MOST]; /* 1 to 2 in size: units of a power of two leave them alone */
+    double y[VALUES_MOST]; /* magnitudes 1 to 2: unchanged by units of a power of two */
     csrec_model *model;
     bool model_scale;
 } problem;
@@ -82,7 +82,7 @@ static csrec_model *make_pca(const problem *p, bool scale) {
     noise = 0.01;
     for (int64_t i = 0; i < n; i++) {
         mean[i] = 0.1 * check_normal(&seed);
-        for (int k = 0; k < K; k++) /* rows that do not meet have products of 0 */
+        for (int k = 0; k < K; k++) /* rows without overlap have products of 0 */
             components[k * n + i] = i % K == k ? sqrt((double)K / (double)(n + n % K)) : 0.0;
     }
     for (int k = 0; k < K; k++) variances[k] = 3.0 - k;
@@ -201,7 +201,7 @@ static void fail_run(const way *w, const problem *p, const run *r, const char *w
              r->error.text);
 }
 
-/* Whole and finite, or refused in a line. */
+/* Complete and finite, or refused in one line. */
 static void check_sane(const way *w, const problem *p, const run *r) {
     for (int64_t i = 0; !r->status && i < p->entries * p->m.channels; i++)
         if (!isfinite(r->signal[i])) fail_run(w, p, r, "not finite");

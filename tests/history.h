@@ -106,7 +106,7 @@ static inline void check_result(const csrec_history *history, const problem *p, 
 
 typedef enum { ATOMS, SHIFTS } stop_by;
 
-/* Some steps of the track are what a recovery to there delivers. */
+/* Some steps of the track equal the result of a recovery limited to that iteration. */
 static inline void check_steps(problem *p, csrec_recover_options *options,
                                const csrec_history *history, const char *unit, stop_by stop) {
     int64_t n;

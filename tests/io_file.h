@@ -105,7 +105,7 @@ static inline io_bytes io_load(const char *path) {
     return b;
 }
 
-/* One line that has every given part: the file, the array, the remedy. */
+/* One line that contains every given part: the file, the array, the remedy. */
 static inline void io_assert_line(const csrec_error *error, const char *file, const char *part) {
     if (!strstr(error->text, file) || !strstr(error->text, part)) {
         print_error("error line: %s\nlacks '%s' or '%s'\n", error->text, file, part);

@@ -22,7 +22,7 @@ typedef struct page_element {
 } page_element;
 
 typedef struct page {
-    char *bytes; /* cut into strings */
+    char *bytes; /* split into strings */
     page_element *element;
     int n;
 } page;

@@ -90,7 +90,7 @@ static inline void assert_same_atoms(const csrec_atoms *a, const csrec_atoms *b)
     assert_memory_equal(a->count, b->count, (size_t)a->n * sizeof *a->count);
 }
 
-/* The atoms and residuals that two pursuits have come to. */
+/* Compares the atoms and residuals of two pursuits. */
 static inline void assert_same_results(const problem *p, const csrec_pursuit_type *type_a, void *a,
                                        const csrec_pursuit_type *type_b, void *b) {
     csrec_atoms atoms_a, atoms_b;

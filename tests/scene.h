@@ -22,7 +22,7 @@ static inline float *floats(int64_t n) {
     return malloc((size_t)n * sizeof(float));
 }
 
-/* Texture and an edge, an estimate that is off by some. */
+/* Texture and an edge, an estimate with errors. */
 static inline scene draw(int height, int width, int channels, double rate, float sigma) {
     int64_t area = (int64_t)height * width;
     scene s = {.mask = malloc((size_t)area)};
@@ -68,7 +68,7 @@ static inline csrec_gaussian_picture *picture(scene *s) {
 static inline csrec_status create_there(csrec_gaussian_picture *p,
                                         const csrec_gaussian_round *rounds, int count,
                                         uint64_t number, void **there, csrec_error *error) {
-    static csrec_team team; /* nobody listens */
+    static csrec_team team; /* no progress callback */
     const csrec_gaussian_plan plan = {
         .rounds = rounds, .count = count, .seed = number, .team = &team};
     return csrec_gaussian_cuda.create(cuda_context(), p, &plan, there, error);

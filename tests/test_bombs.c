@@ -1,4 +1,4 @@
-/* test_bombs.c - small files that unpack to 1 GiB and are not right: they are refused before more
+/* test_bombs.c - small invalid files that unpack to 1 GiB: they are refused before more
  * than a few MiB of it have been taken into memory. */
 #include "io_npy.h"
 #include "io_png.h"
@@ -7,7 +7,7 @@
 
 #include <sys/resource.h>
 
-/* Bytes of a bomb, and what memory may grow by while a file is refused. */
+/* Bytes of a bomb, and the allowed memory growth while a file is refused. */
 #define BOMB (INT64_C(1) << 30)
 enum { GROWTH_MAX = 8 << 20, ZEROS = 1 << 24 };
 
@@ -177,7 +177,7 @@ static void refuses_places_that_have_no_samples(void **state) {
     io_empty_folder();
 }
 
-/* A right measurement, for which there is no memory. */
+/* A valid measurement that exceeds memory. */
 static void refuses_what_memory_cannot_hold(void **state) {
     (void)state;
     if (SANITIZED) skip(); /* needs most of the address space */

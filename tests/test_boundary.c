@@ -1,5 +1,5 @@
-/* Values at the ends of the range of a double, on every way of recovering that the library's own
- * tables list: what comes out is finite and right, or it is refused in one line.
+/* Values at the ends of the range of a double, in every recovery configuration that the library's
+ * tables list: results are finite and right, or the call is refused in one line.
  *
  * Right means: the recovery of values that are brought to ordinary size by a power of two, which
  * rounds nothing, brought back by the same power: to the bit. For other factors: to rounding. */
@@ -101,7 +101,7 @@ static void any_sizes(const way *w, const problem *p) {
         }
 }
 
-/* Exponents of the scales, and two within what is left as it is. */
+/* Exponents of the scales, and two that are not rescaled. */
 static void powers_of_two(const way *w, const problem *p) {
     static const int exponents[] = {-1058, -1022, -100, -21, 20, 100, 126, 512, 1022};
     for (int scale = 0; scale < 2; scale++)
@@ -139,7 +139,7 @@ static bool picks_columns(const way *w, const problem *p) {
     return picks;
 }
 
-/* Factors that round: small differences grow in iterations, but not to what shows. */
+/* Factors that round: small differences grow in iterations, but stay invisible. */
 static void other_factors(const way *w, const problem *p) {
     const double factors[] = {1.0 / 255.0, 257.0, 1e-30, 1e38};
     int64_t values = p->entries * p->m.channels;

@@ -1,4 +1,4 @@
-/* Numbers at the ends of their range in what is beside the recovery of a measurement: models, dense
+/* Numbers at the ends of their range outside the recovery of a measurement: models, dense
  * systems, learners, convolutions of networks. Results are finite, or refused in one line. */
 #include <float.h>
 
@@ -63,7 +63,7 @@ static void samples_beyond_a_model_are_refused(void **state) {
     }
 }
 
-/* Large and small entries that are let in end in a recovery that ends. */
+/* With accepted large and small entries, recovery terminates. */
 static void large_filters_end(void **state) {
     (void)state;
     const double amplitudes[] = {1e-100, 1e-50, 1e20, 1e100};
@@ -147,7 +147,7 @@ static void dense_systems(void **state) {
     }
 }
 
-/* Right-hand sides of any sizes together: each as by itself. */
+/* Right-hand sides of any sizes solved together: each as if solved alone. */
 static void many_right_hand_sides(void **state) {
     (void)state;
     enum { COUNT = 16 };

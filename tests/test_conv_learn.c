@@ -161,7 +161,7 @@ static void learning_lowers_the_objective_of_planted_filters(void **state) {
     double first = csrec_array_value(objective, 0);
     double last = csrec_array_value(objective, objective->count - 1);
     assert_true(last < 0.7 * first);
-    /* Going on from them starts lower than anew, after the same work. */
+    /* Resuming from them starts lower than a new run, after the same work. */
     o.start = model;
     o.iterations = 1;
     assert_ok(csrec_conv_learn(2, pictures, &o, &more, NULL, NULL));
@@ -297,7 +297,7 @@ static void recovery_with_the_filters_that_made_it(void **state) {
     assert_ok(csrec_recover(&m, &o, both, NULL, &report, &error));
     for (int64_t i = 0; i < PIXELS; i++)
         assert_true(both[2 * i] == out[i] && both[2 * i + 1] == out[i]);
-    /* What does not suit is refused. */
+    /* Incompatible inputs are refused. */
     o.basis = "dct";
     assert_int_equal(csrec_recover(&m, &o, both, NULL, &report, &error), CSREC_ARGUMENT);
     o.basis = "conv";

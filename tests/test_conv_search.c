@@ -1,5 +1,5 @@
 /* Matching Pursuit on convolutional dictionaries: the local update picks the atoms that the plain
- * search and the reference pick; other solvers; what is wrong is refused. */
+ * search and the reference pick; other solvers; invalid input is refused. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct run {
     csrec_atoms atoms;
 } run;
 
-/* A search by hand: `steps` picks at most. own: the operator's way. */
+/* A search by hand: at most `steps` picks. way: the operator's search. */
 static run pursue(const csrec_operator *A, const csrec_atom_search *way, bool reference,
                   const double *y, int64_t steps) {
     run found = {.height = calloc((size_t)steps, sizeof *found.height),

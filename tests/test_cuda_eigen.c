@@ -10,7 +10,7 @@
 
 static uint64_t seed;
 
-/* Says why there is none of it: no device, or no cuSOLVER. */
+/* Reports what is missing: a device, or cuSOLVER. */
 static bool no_solver(void) {
     csrec_error error;
     if (!csrec_learn_usable("cuda", &error)) return false;
@@ -153,7 +153,7 @@ static void mistakes_are_refused(void **state) {
     csrec_context_destroy(&cuda);
 }
 
-/* What auto would take to a device that refuses it is done all the same. */
+/* auto succeeds even where a device refuses. */
 static void auto_always_works(void **state) {
     (void)state;
     enum { N = 2 };

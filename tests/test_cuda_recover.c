@@ -34,7 +34,7 @@ static void drop(csrec_measurement *m) {
     free(m->y);
 }
 
-/* What one recovery delivers. */
+/* Results of one recovery. */
 typedef struct found {
     double *signal;
     csrec_atoms *atoms; /* of one grid; else NULL */
@@ -81,7 +81,7 @@ static csrec_status run_by(csrec_cuda_grids_engine engine, const csrec_measureme
     return csrec_cuda_recover_grids_by(engine, &recovery, error);
 }
 
-/* By one engine against what the CPU found. */
+/* One engine's results against the CPU's. */
 static void compare_engine(csrec_cuda_grids_engine engine, const csrec_measurement *m,
                            const csrec_recover_options *options, const found *cpu) {
     found f = found_create(m, options);

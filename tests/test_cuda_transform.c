@@ -220,7 +220,7 @@ static void check_best(const problem *p) {
     assert_ok(csrec_cuda_transform_create(p->levels, p->n, p->columns, &transform, NULL));
     assert_ok(csrec_cuda_copy(run.rows, p->rows, bytes, NULL));
     assert_ok(csrec_cuda_copy(run.r, p->y, bytes, NULL));
-    for (int k = 0; k < 2; k++) /* the second run finds what the first left behind */
+    for (int k = 0; k < 2; k++) /* the second run starts from the first's leftovers */
         assert_ok(csrec_cuda_transform_run(transform, run.rows, run.r, run.column, run.value, NULL,
                                            NULL));
     assert_ok(csrec_cuda_transform_wait(transform, &found, &best, NULL));

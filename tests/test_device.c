@@ -97,7 +97,7 @@ static csrec_status run_job(const csrec_context *context, void *data, csrec_erro
 
 static const csrec_device_work job_work = {job_pays, run_job};
 
-/* What does not pay is not tried; a failure on the CPU is the work's own. */
+/* Unprofitable devices are not tried; a failure on the CPU is the work's own. */
 static void auto_is_the_cpu_where_nothing_pays(void **state) {
     (void)state;
     csrec_device_ran ran;

@@ -168,7 +168,7 @@ static void minima_behind_bounds(void **state) {
     }
 }
 
-/* From anywhere to the same conditions; from the minimum in no time. */
+/* Any start satisfies the same conditions; a start at the minimum ends at once. */
 static void starts_lead_to_the_minimum(void **state) {
     (void)state;
     for (int t = 0; t < 30; t++) {
@@ -240,7 +240,7 @@ static void rounds_end_where_steps_do(void **state) {
     }
 }
 
-/* Every stop is heeded between rounds: a residual bound, a limit, and someone who asks. */
+/* Every stop applies between rounds: a residual bound, an iteration limit, a request. */
 static bool stop_now(const csrec_progress *progress, void *context) {
     (void)progress;
     ++*(int *)context;

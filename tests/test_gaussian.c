@@ -216,7 +216,7 @@ static void what_does_not_fit_is_refused(void **state) {
     clear(&p);
 }
 
-/* Before anything is written: one line that says how much is missing. */
+/* Refused before anything is written, in one line that says how much memory is missing. */
 static void volumes_beyond_memory_are_refused(void **state) {
     (void)state;
     picture p = sample(4, 4, 1, 0.5, 0.0);

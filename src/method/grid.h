@@ -1,10 +1,10 @@
 /* grid.h - one dyadic grid laid over an N-d signal: which row of the Haar matrix an entry becomes.
  *
- * The plain grid starts at entry 0. In a random grid each axis is divided into units, a power of two
+ * The plain grid starts at entry 0. In a random grid each axis is split into units, a power of two
  * long, after a random shift; the units are spread evenly over the domain's slots of a unit each,
  * slot = (unit * slots + phase) / units rounded down, with a random phase. So nothing wraps around,
  * blocks of up to a unit have random positions, and the halves of larger ones hold equally many
- * units, +-1: with very uneven halves, columns are far from orthogonal and a pursuit moves large blocks
+ * units, +-1: with very uneven halves, columns are not nearly orthogonal and a pursuit moves blocks
  * back and forth. The axes are permuted, which changes the order of their bits. Only the rows
  * change: the matrix and the pursuit stay the same.
  */

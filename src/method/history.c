@@ -40,7 +40,7 @@ struct csrec_history {
     const double *truth;
     double peak;
     const csrec_measurement *measurement; /* during the recovery */
-    double unit, scale; /* unit of the measurement's values and of those recorded now, in the truth's */
+    double unit, scale; /* of the measurement's values and of those recorded now, in the truth's */
     int64_t entries;
     const double *layer;
     csrec_record **records; /* by track, then channel, once the recovery has ended */

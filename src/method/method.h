@@ -1,4 +1,4 @@
-/* method.h - the interface of a recovery method. A new one is a folder with a table row, and a line in
+/* method.h - the interface of a recovery method. A new one is a folder with a row, and a line in
  * method.c; nothing outside its folder names it. */
 #ifndef CSREC_METHOD_METHOD_H
 #define CSREC_METHOD_METHOD_H
