@@ -4,8 +4,8 @@
  * long, after a random shift; the units are spread evenly over the domain's slots of a unit each,
  * slot = (unit * slots + phase) / units rounded down, with a random phase. So nothing wraps around,
  * blocks of up to a unit have random positions, and the halves of larger ones hold equally many
- * units, +-1: with very uneven halves, columns are not nearly orthogonal and a pursuit moves blocks
- * back and forth. The axes are permuted, which changes the order of their bits. Only the rows
+ * units, +-1: with very uneven halves, columns are far from orthogonal and a pursuit moves large
+ * blocks back and forth. The axes are permuted, which changes the order of their bits. Only the rows
  * change: the matrix and the pursuit stay the same.
  */
 #ifndef CSREC_METHOD_GRID_H
