@@ -29,8 +29,8 @@ template <typename function> static bool find(void *file, const char *name, func
     return *to != NULL;
 }
 
-/* The version whose header this is compiled with. It stays when it is closed: what a CUDA library
- * has told the driver must not outlive its code. */
+/* The version whose header was compiled in. It stays loaded after dlclose: what a CUDA library has
+ * registered with the driver must not outlive its code. */
 static csrec_status load(library *l, csrec_error *error) {
     static const char soname[] = SONAME(CUSOLVER_VER_MAJOR);
     void *file = dlopen(soname, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
@@ -117,8 +117,8 @@ static csrec_status allocate(problem *p, csrec_error *error) {
     return p->host_work ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory for %s", what);
 }
 
-/* A row of ours is a column of theirs: our lower triangle is their upper one, and the vectors,
- * their columns, come as rows. */
+/* cuSOLVER is column-major: our lower triangle is its upper one, and its eigenvectors, columns,
+ * become our rows. */
 static csrec_status solve(problem *p, const double *A, csrec_error *error) {
     int info = 0;
     csrec_status status =

@@ -1,7 +1,7 @@
 /* eigen.h - the symmetric eigenproblem on the device (cuSOLVER), behind a C ABI.
  *
- * cuSOLVER and what it needs are a gigabyte. Nobody is to have it who does not ask for this: it is
- * loaded at the first use, and where it is missing only this fails. */
+ * cuSOLVER and its dependencies take a gigabyte and are optional: the library is loaded at the
+ * first use, and where it is missing only these functions fail. */
 #ifndef CSREC_SHIM_EIGEN_H
 #define CSREC_SHIM_EIGEN_H
 

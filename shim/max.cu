@@ -9,7 +9,7 @@
 
 namespace {
 
-/* Hands out the caller's workspace; it is free again when the algorithm ends. */
+/* Hands out the caller's workspace; it may be reused when the algorithm ends. */
 struct workspace {
     using value_type = char;
     char *base;

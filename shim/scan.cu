@@ -1,4 +1,4 @@
-/* scan.cu - prefix sums by CUB; nothing of C++ leaves this file. */
+/* scan.cu - prefix sums by CUB; no C++ types or exceptions leave this file. */
 #include "shim/scan.h"
 
 #include <cub/device/device_scan.cuh>

@@ -11,7 +11,7 @@ extern "C" {
 
 #include "base/error.h"
 
-/* Scratch for count items, enough for every function below. 0 if it cannot be found out. */
+/* Scratch for count items, enough for every function below. 0 if it cannot be determined. */
 size_t csrec_shim_sums_bytes(int64_t count);
 
 /* out[i] = in[0] + .. + in[i - 1]; in == out is allowed. */

@@ -1,4 +1,4 @@
-/* conv2d.cu - the geometry of a convolution's sums, as kernels read it. */
+/* conv2d.cu - converts the geometry of a convolution's sums for the kernels. */
 #include "kernels/conv/state.cuh"
 
 /* ---- kernels */

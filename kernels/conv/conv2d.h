@@ -1,10 +1,10 @@
-/* conv2d.h - products of a convolution on a device, fp32, from arrays that lie there.
+/* conv2d.h - products of a convolution in fp32, from arrays in device memory.
  *
  * The geometry is that of src/conv/conv.h, on two axes: position o of 0 .. count - 1 along an axis
- * stands at first + apart o of the results, and tap t = 0 .. taps - 1 of it, entry kernel +
+ * has index first + apart o in the results, and tap t = 0 .. taps - 1 of it, entry kernel +
  * kernel_step t of the kernel, takes the input at step o + base + advance t, 0 outside. The forward
- * product is one such sum, its transpose one for each remainder by the stride. All sums are taken
- * in an order that the geometry alone decides: the same bits every time. */
+ * product is one such sum, its transpose one for each remainder by the stride. The geometry alone
+ * determines the order of all sums: the results are bitwise reproducible. */
 #ifndef CSREC_KERNELS_CONV_CONV2D_H
 #define CSREC_KERNELS_CONV_CONV2D_H
 
@@ -41,7 +41,7 @@ csrec_status csrec_cuda_conv_multiply(const csrec_cuda_conv_sum *sum, const floa
                                       const float *in, const float *bias, float *out, void *scratch,
                                       csrec_error *error);
 
-/* dw of the kernel's entries that have taps: sum over n and o of in[n][channel][..] at the tap and
+/* dw of the kernel entries that have taps: sum over n and o of in[n][channel][..] at the tap and
  * out[n][row][first + apart o]. */
 csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, const float *in,
                                       const float *out, float *dw, void *scratch,
@@ -51,7 +51,7 @@ csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, const floa
 csrec_status csrec_cuda_conv_bias(int64_t batch, int64_t rows, int64_t plane, const float *out,
                                   float *db, void *scratch, csrec_error *error);
 
-/* Multiplications that csrec_cuda_conv_gradient does, to choose between a sum and its transpose. */
+/* Multiplications of csrec_cuda_conv_gradient, to choose between a sum and its transpose. */
 double csrec_cuda_conv_gradient_work(const csrec_cuda_conv_sum *sum);
 
 csrec_status csrec_cuda_conv_clear(float *values, int64_t count, csrec_error *error);

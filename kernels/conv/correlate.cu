@@ -1,11 +1,11 @@
-/* correlate.cu - the gradient of conv2d_gradient.cu where positions advance by one, by
- * windows, as conv2d_window.cu has the product.
+/* correlate.cu - the gradient of gradient.cu where positions advance by one, computed by windows,
+ * as window.cu computes the product.
  *
  * A thread block: 64 rows by 9 taps of 8 channels, over a part of the tiles of 4 lines of 32
- * positions, a tile a stage. Inner products run along positions: a warp takes a line of them for 32
- * of the rows, and the window moved by a tap is the other operand as it lies there. The four warps
- * of the same rows are added at the end, parts in double by a second kernel, in their order; their
- * number depends on the geometry alone. */
+ * positions, one tile per pipeline stage. Inner products run along positions: a warp handles a line
+ * of them for 32 rows; the other operand is the window shifted by a tap, without a copy. The four
+ * warps of the same rows are added at the end, parts in double by a second kernel, in their order;
+ * their number depends on the geometry alone. */
 #include "kernels/conv/window.cuh"
 
 enum {
@@ -47,7 +47,7 @@ __device__ __forceinline__ void multiply_line(const float *a, const float *b, co
                                  &low[i][q]);
 #pragma unroll
         for (int t = 0; t < TAPS; t += 3) {
-            __syncwarp(); /* else ptxas puts off the products of i = 1, and chains wait alone */
+            __syncwarp(); /* else ptxas delays the products of i = 1, exposing latency */
             uint32_t big[3][2], small[3][2];
 #pragma unroll
             for (int q = 0; q < 6; q++)
@@ -116,7 +116,7 @@ __device__ __forceinline__ void fetch_results(const csrec_conv_place *g, const w
 }
 
 /* A warp lays out a channel's window, whose first entry is in[origin] at line down, column right;
- * zeros outside of the picture, and where the channel is not there. */
+ * zeros outside of the picture, and if the channel does not exist. */
 __device__ __forceinline__ void fetch_window(const csrec_conv_place *g, const csrec_conv_window *v,
                                              int64_t origin, int down, int right, bool channel,
                                              const float *in, float *to) {
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(THREADS, 2)
                            TILE);
 }
 
-/* Which entry of the gradient an entry of a part is. */
+/* Index in the gradient of an entry of a part. */
 typedef struct unpacking {
     int64_t rows, row_step, channels, channel_step;
     int64_t taps, across, kernel_width, kernel[2], kernel_step[2];
@@ -291,7 +291,7 @@ static csrec_status launch(const csrec_cuda_conv_sum *s, const unpacking *k, con
     return csrec_cuda_launched("correlate_windows", error);
 }
 
-/* Whether results lie at multiples of 16 bytes, 4 at a time. */
+/* Whether groups of 4 results are aligned to 16 bytes. */
 static bool wide(const csrec_cuda_conv_sum *s, const float *out) {
     const csrec_cuda_conv_axis *a = &s->axis[1];
     return a->apart == 1 && a->first % 4 == 0 && a->count % 4 == 0 && a->out % 4 == 0 &&

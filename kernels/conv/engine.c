@@ -1,5 +1,5 @@
-/* engine.c - a convolution's passes as sums over taps on a device, and arrays to it and back.
- */
+/* engine.c - computes a convolution's passes on a device as sums over taps, and transfers the
+ * arrays. */
 #include "kernels/conv/engine.h"
 
 #include <stdlib.h>
@@ -133,7 +133,7 @@ typedef struct job {
     csrec_conv2d part;
     const int64_t *out;
     bool backward;
-    csrec_cuda_conv2d_arrays device; /* arrays that are wanted are not NULL, even while counting */
+    csrec_cuda_conv2d_arrays device; /* requested arrays are not NULL, even while counting */
     csrec_cuda_block memory;
     csrec_cuda_pipe pipe;
     int64_t x, w, y; /* entries of a picture, of the weights, of a result */
@@ -300,7 +300,7 @@ static csrec_status backward(const csrec_context *context, const csrec_conv2d_jo
 }
 
 /* Seconds, as for a covariance (bench/cuda_calls.c): a thread of the CPU multiplies 2e10 times a
- * second, X and Y go one way or the other at 5e9 bytes a second, the first use takes 0.2 s. */
+ * second, X and Y are transferred at 5e9 bytes a second, the first use takes 0.2 s. */
 static bool pays(const csrec_conv2d_job *given) {
     const csrec_conv2d *c = &given->conv;
     const int64_t *out = given->out;
@@ -311,7 +311,7 @@ static bool pays(const csrec_conv2d_job *given) {
            0.2 + (double)c->batch * 4.0 * (in + made) / 5e9;
 }
 
-/* A batch that does not fit goes up in parts. The same bits for the same geometry and gradients
- * asked for, on a device with as much memory. Infinite values give not-a-numbers
- * (kernels/conv/multiply.cu). */
+/* A batch that does not fit is uploaded in parts. The same bits for the same geometry and requested
+ * gradients, on a device with as much memory. Infinite values give NaN (kernels/conv/multiply.cu).
+ */
 const csrec_conv2d_engine csrec_conv2d_cuda = {forward, backward, pays};

@@ -1,18 +1,18 @@
-/* engine.h - convolutions of arrays that lie on a CUDA device. */
+/* engine.h - convolutions of arrays in CUDA device memory. */
 #ifndef CSREC_KERNELS_CONV_ENGINE_H
 #define CSREC_KERNELS_CONV_ENGINE_H
 
 #include "base/error.h"
 
-/* Arrays on the device, as in csrec_conv2d_forward and csrec_conv2d_backward; what is not wanted
- * is NULL. scratch: csrec_cuda_conv2d_room bytes, aligned to 256. */
+/* Arrays on the device, as in csrec_conv2d_forward and csrec_conv2d_backward; arrays not requested
+ * are NULL. scratch: csrec_cuda_conv2d_room bytes, aligned to 256. */
 typedef struct csrec_cuda_conv2d_arrays {
     const float *X, *W, *B, *dY;
     float *Y, *dX, *dW, *dB;
     void *scratch;
 } csrec_cuda_conv2d_arrays;
 
-/* backward: gradients, of which those with an array are meant. */
+/* backward: computes the gradients whose arrays are not NULL. */
 size_t csrec_cuda_conv2d_room(const csrec_conv2d *conv, const int64_t out[2],
                               const csrec_cuda_conv2d_arrays *arrays, bool backward);
 csrec_status csrec_cuda_conv2d_forward(const csrec_conv2d *conv, const int64_t out[2],

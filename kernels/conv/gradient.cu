@@ -1,17 +1,17 @@
 /* gradient.cu - gradients of a convolution's weights and bias: sums over all positions.
  *
  * dw[row][k] = sum over positions of out[row][position] in[position at tap k], a product whose
- * inner dimension is the positions, on tensor cores as conv2d_multiply.cu explains. A thread block:
- * 64 rows by 64 taps, over a part of the positions, 32 a stage; both operands are laid out in
- * shared memory, a lane a position. Parts are added in double by a second kernel, in their order;
- * their number depends on the geometry alone. Positions that advance by one are
- * conv2d_correlate.cu's, if its tiles fit. */
+ * inner dimension is the positions, on tensor cores as multiply.cu explains. A thread block: 64
+ * rows by 64 taps, over a part of the positions, 32 per pipeline stage; both operands are laid out
+ * in shared memory, one position per lane. Parts are added in double by a second kernel, in their
+ * order; their number depends on the geometry alone. correlate.cu handles positions that advance by
+ * one, if its tiles fit. */
 #include "kernels/conv/window.cuh"
 
 enum {
     TILE = 64,
     THREADS = 256,
-    LONG = 32, /* positions a stage */
+    LONG = 32, /* positions per pipeline stage */
     STAGES = 3,
     PITCH = LONG + 4, /* rows 4 banks apart: fragments' 8 rows by 4 columns fall on all banks */
     OPERAND = TILE * PITCH,
@@ -19,7 +19,7 @@ enum {
     PARTS = 32    /* of a channel's sum */
 };
 
-/* By windows so many times the multiplications take the same time (measured on an H200). */
+/* Windows do this many times the multiplications in the same time (measured on an H200). */
 static const double GAIN = 1.75;
 
 /* ---- kernels */
@@ -62,7 +62,7 @@ __device__ __forceinline__ void multiply_stage(const float *a, const float *b,
     }
 }
 
-/* A lane's position, 32 on from stage to stage. */
+/* A lane's position, which advances by 32 per pipeline stage. */
 typedef struct walker {
     int64_t n;
     int i, j;
@@ -171,8 +171,8 @@ __global__ void add_rows(int64_t rows, const double *parts, float *db) {
 /* ---- launchers */
 
 typedef struct plan {
-    bool windows; /* by conv2d_correlate.cu */
-    double work;  /* multiplications, those of conv2d_correlate.cu at what they cost here */
+    bool windows; /* by correlate.cu */
+    double work;  /* multiplications; those of correlate.cu scaled by their relative cost */
     int64_t count, padded, across, tiles, stages, splits;
     csrec_conv_tap *taps;
     float *parts;

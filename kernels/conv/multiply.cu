@@ -1,17 +1,17 @@
-/* multiply.cu - the product of packed weights and the im2col matrix of the input, which is
- * only ever in shared memory.
+/* multiply.cu - the product of packed weights and the im2col matrix of the input, which exists only
+ * in shared memory.
  *
  * fp32 to about 22 bits on tensor cores: x = big + small in tf32 (11 bits each, the range of a
- * float), and of the four products all but small * small, which together with what small leaves
- * over is at most 2^-21 |x w|. Plain fp32 multiply-adds reach 67 Tflop/s on an H200 if nothing else
- * were issued, and 40 are asked for; mma.sync in tf32 gives some 300, a third of which is left.
- * An accumulator starts from zero for every 8 taps and is added outside: tensor cores cut sums off
- * where floats would be rounded.
+ * float), and three of the four products; the omitted small * small and the rounding error of small
+ * are together at most 2^-21 |x w|. Plain fp32 multiply-adds reach at most 67 Tflop/s on an H200,
+ * and the target is 40; mma.sync in tf32 reaches about 300, a third of that with three products. An
+ * accumulator starts from zero for every 8 taps and is added outside: tensor cores truncate sums
+ * instead of rounding them.
  *
- * Sums whose positions advance by one are conv2d_window.cu's, if tiles fit them; the rest, here: a
- * thread block has 64 (or 16) rows by 256 positions, 16 taps a stage. A thread lays out the inputs
- * of its own position, tap by tap: threads of a warp read along a line. Weights are split and laid
- * out as fragments once, before. */
+ * window.cu computes sums whose positions advance by one, if tiles fit them; this file the rest: a
+ * thread block has 64 (or 16) rows by 256 positions, 16 taps per pipeline stage. A thread lays out
+ * the inputs of its own position, tap by tap: threads of a warp read along a line. Weights are
+ * split and laid out as fragments once, before. */
 #include "kernels/conv/window.cuh"
 
 enum {
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(THREADS, 2)
                               out);
 }
 
-/* Products of every tap's row with the inputs of a band of lines, added up where they belong. */
+/* Scatters the products of all taps' rows with the inputs of a band of lines, adding them up. */
 typedef struct band {
     int64_t image;           /* the first */
     int images, line, lines; /* results' */
@@ -143,10 +143,10 @@ __global__ void gather_taps(const __grid_constant__ csrec_conv_place g,
 
 /* ---- launchers */
 
-/* What a product takes, and where in scratch. */
+/* The buffers of a product and their places in scratch. */
 typedef struct plan {
     bool scatter;                  /* by taps' rows: for few rows, whose tiles would be padding */
-    bool windows;                  /* by conv2d_window.cu, the products if scatter */
+    bool windows;                  /* by window.cu, the products if scatter */
     int64_t images, lines, height; /* at once, if so */
     int64_t padded;                /* taps of the matrix */
     packing k;
@@ -189,7 +189,7 @@ static void choose_band(const csrec_cuda_conv_sum *s, plan *p) {
     if (p->height > a->in) p->height = a->in;
 }
 
-/* The same sum with one tap, where the input is: its results are products of the taps' rows. */
+/* The same sum with one tap at the input's position: its results are products of the taps' rows. */
 static csrec_cuda_conv_sum product_sum(const csrec_cuda_conv_sum *s) {
     csrec_cuda_conv_sum one = *s;
     one.rows = s->rows * csrec_conv_taps_of(s);
@@ -272,7 +272,7 @@ static csrec_status launch_any(const csrec_cuda_conv_sum *s, const plan *p, cons
     return launch<4>(&g, p, in, bias, out, error);
 }
 
-/* Inputs' lines that lines line .. line + lines - 1 of the results take. */
+/* Input lines that result lines line .. line + lines - 1 read. */
 static void find_inputs(const csrec_cuda_conv_axis *a, band *b) {
     const int64_t span = a->advance * (a->taps - 1);
     int64_t first = a->step * b->line + a->base + (span < 0 ? span : 0);

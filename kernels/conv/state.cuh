@@ -1,4 +1,4 @@
-/* state.cuh - what the products of a convolution share. Only for kernels/. */
+/* state.cuh - declarations shared by the products of a convolution. Only for kernels/. */
 #ifndef CSREC_KERNELS_CONV_STATE_CUH
 #define CSREC_KERNELS_CONV_STATE_CUH
 
@@ -6,7 +6,8 @@
 #include "kernels/device/device.h"
 #include "kernels/device/mma.cuh"
 
-/* The same numbers as an axis, and the picture's first entry and steps, as kernels read them. */
+/* The same numbers as an axis, and the picture's first entry and steps, in the form that kernels
+ * read. */
 typedef struct csrec_conv_place {
     int in[2], out[2], count[2], first[2], apart[2], step[2], base[2];
     int rows, channels;
@@ -20,7 +21,7 @@ typedef struct __align__(16) csrec_conv_tap {
 }
 csrec_conv_tap;
 
-/* A tap that no position has. */
+/* A tap outside the input at every position. */
 enum { CSREC_CONV_NOWHERE = 1 << 29 };
 
 static inline int64_t csrec_conv_taps_of(const csrec_cuda_conv_sum *sum) {
@@ -33,12 +34,12 @@ static inline int64_t csrec_conv_whole(int64_t count, int64_t size) {
 
 csrec_conv_place csrec_conv_place_of(const csrec_cuda_conv_sum *sum);
 
-/* taps[padded]: channel, then taps, the last axis fastest; beyond channels * taps those of nowhere.
- */
+/* taps[padded]: channel, then taps, the last axis fastest; entries beyond channels * taps lie
+ * outside the input. */
 csrec_status csrec_conv_list_taps(const csrec_cuda_conv_sum *sum, int64_t padded,
                                   csrec_conv_tap *taps, csrec_error *error);
 
-/* A position: of which picture, and where its first tap's input and its result lie. */
+/* A position: its picture, and the offsets of its first tap's input and of its result. */
 typedef struct csrec_conv_position {
     int64_t in, out;
     int down, right;
@@ -67,9 +68,9 @@ __device__ __forceinline__ void csrec_conv_fetch(const csrec_conv_place *g,
     csrec_async_4(to, in + (there ? p->in + tap->offset : 0), there);
 }
 
-/* x = big + small, 11 bits each: big rounded, ties away from zero, of the 12 bits left over the
- * last cut off. (cvt.rna.tf32 takes three instructions on sm_90; tensor cores do not read what the
- * masks take away, so that these cost none.) */
+/* x = big + small, 11 bits each: big rounded, ties away from zero, the remainder has 12 bits, the
+ * last is truncated. (cvt.rna.tf32 takes three instructions on sm_90; tensor cores ignore the bits
+ * that the masks clear, so the masks cost nothing.) */
 __device__ __forceinline__ void csrec_conv_split(float x, uint32_t *big, uint32_t *small) {
     *big = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
     *small = __float_as_uint(x - __uint_as_float(*big)) & 0xffffe000u;
@@ -105,8 +106,8 @@ __device__ __forceinline__ void csrec_conv_step(const uint4 *a, const float *b, 
     }
 }
 
-/* Results of 16 rows and a warp's 32 positions, turned so that it writes those of a row at once;
- * line: room of CSREC_CONV_TURN floats a warp. */
+/* Results of 16 rows and a warp's 32 positions, transposed so that the warp writes those of a row
+ * at once; line: room of CSREC_CONV_TURN floats a warp. */
 enum { CSREC_CONV_LINE = 36, CSREC_CONV_TURN = 16 * CSREC_CONV_LINE };
 
 __device__ __forceinline__ void csrec_conv_write_rows(const csrec_conv_place *g, int first,
@@ -128,7 +129,7 @@ __device__ __forceinline__ void csrec_conv_write_rows(const csrec_conv_place *g,
             line[r * CSREC_CONV_LINE + lane] + (bias ? bias[first + r] : 0.0f);
 }
 
-/* Tiles of 16 rows that a thread block of a product takes. */
+/* Tiles of 16 rows per thread block of a product. */
 static inline int csrec_conv_tiles_for(int64_t rows) {
     return rows <= 16 ? 1 : rows <= 32 ? 2 : 4;
 }

@@ -1,15 +1,16 @@
-/* window.cu - the product of conv2d_multiply.cu where positions advance by one: taps' inputs
- * lie side by side then, and a tile's are brought to shared memory once for all taps.
+/* window.cu - the product of multiply.cu where positions advance by one: the taps' inputs are then
+ * adjacent, and a tile's inputs are loaded into shared memory once for all taps.
  *
- * A thread block: 64 (or 32, 16) rows by 8 lines of 32 positions, a line a warp. The inner extent
- * runs over chunks of 8 channels, in a chunk over the taps: one step is 8 channels of one tap, a
- * column of the window moved by the tap. Some steps are a stage, of which three are in turn:
- * weights, packed as fragments in this order, and the window of a chunk that begins in it. */
+ * A thread block: 64 (or 32, 16) rows by 8 lines of 32 positions, one line per warp. The inner
+ * extent runs over chunks of 8 channels, in a chunk over the taps: one step is 8 channels of one
+ * tap, a column of the window shifted by the tap. Several steps form a pipeline stage; three stages
+ * are buffered, each with its weights, packed as fragments in this order, and the window of the
+ * chunk that begins in it. */
 #include "kernels/conv/window.cuh"
 
 enum { LINES = 8, THREADS = 32 * LINES, STAGES = 3, BANK = 8, DEEP = CSREC_WINDOW_CHANNELS };
 
-/* Which weight an entry of the matrix of fragments is. */
+/* Index of the weight at an entry of the matrix of fragments. */
 typedef struct packing {
     int64_t rows, row_step, channels, channel_step, per_row;
     int64_t taps, across, kernel_width, kernel[2], kernel_step[2];
@@ -82,8 +83,8 @@ __device__ __forceinline__ void list_places(const csrec_conv_place *g, const csr
     }
 }
 
-/* A warp's channel of a window; zeros where it is not there. Shared memory is read before it is
- * written, four times 32 entries at once. */
+/* A warp's channel of a window; zeros if the channel does not exist. Shared memory is read before
+ * it is written, four times 32 entries at once. */
 template <int N>
 __device__ __forceinline__ void fetch_entries(const unsigned *places, bool channel,
                                               const float *from, float *to) {
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const tile t = own_tile(&v);
     in += t.n * g.channels * g.in_plane;
     packed += (int64_t)blockIdx.y * stages * A;
-    int next = 0; /* chunk that is not fetched yet */
+    int next = 0; /* next chunk to fetch */
     auto fetch = [&](int stage) {
         if (stage < stages) {
             float *to = a + stage % STAGES * A + 4 * threadIdx.x;
@@ -166,8 +167,9 @@ __global__ void __launch_bounds__(THREADS, 2)
 
 /* ---- launchers */
 
-/* Steps a stage. A stage must begin one chunk at most, and a chunk's window has to stay until its
- * last step: three windows are enough for stages of three steps if a chunk has as many or more. */
+/* Steps per pipeline stage. A stage must begin one chunk at most, and a chunk's window has to stay
+ * until its last step: three windows are enough for stages of three steps if a chunk has as many or
+ * more. */
 static int group_for(int64_t taps) {
     return taps < 3 ? 1 : 3;
 }

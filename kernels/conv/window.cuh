@@ -1,14 +1,14 @@
-/* window.cuh - the inputs of a tile of positions that stand side by side, in shared memory
- * once for all taps. Only for kernels/, and for sums whose positions advance by one. */
+/* window.cuh - the inputs of a tile of adjacent positions, loaded into shared memory once for all
+ * taps. Only for kernels/, and for sums whose positions advance by one. */
 #ifndef CSREC_KERNELS_CONV_WINDOW_CUH
 #define CSREC_KERNELS_CONV_WINDOW_CUH
 
 #include "kernels/conv/state.cuh"
 
 enum {
-    CSREC_WINDOW_ACROSS = 32,    /* positions of a tile's line, one a lane */
-    CSREC_WINDOW_CHANNELS = 8,   /* a chunk: a warp's each, and the inner extent of a product */
-    CSREC_WINDOW_MOST = 99 << 10 /* bytes of shared memory, that all devices from sm_80 on have */
+    CSREC_WINDOW_ACROSS = 32,    /* positions of a tile's line, one per lane */
+    CSREC_WINDOW_CHANNELS = 8,   /* channels of a chunk, one per warp; a product's inner extent */
+    CSREC_WINDOW_MOST = 99 << 10 /* bytes of shared memory on all devices from sm_80 on */
 };
 
 /* A tile's window: height lines of width inputs, pitch floats from channel to channel. Tap (i, j)
@@ -59,9 +59,9 @@ static inline bool csrec_conv_side_by_side(const csrec_cuda_conv_sum *s) {
     return s->axis[0].step == 1 && s->axis[1].step == 1;
 }
 
-/* The product of conv2d_multiply.cu by windows, in two steps. Packed for a sum with taps, or, by
- * taps' rows, for the sum with one tap and per_row times as many rows that product_sum has of it:
- * `sum` is the former for packing, the latter for the rest. */
+/* The product of multiply.cu by windows, in two steps. Packed for a sum with taps, or, by taps'
+ * rows, for the sum with one tap and per_row times as many rows that product_sum has of it: `sum`
+ * is the former for packing, the latter for the rest. */
 bool csrec_conv_windowed(const csrec_cuda_conv_sum *sum);
 int64_t csrec_conv_window_packed(const csrec_cuda_conv_sum *sum); /* floats */
 csrec_status csrec_conv_window_pack(const csrec_cuda_conv_sum *sum, int64_t per_row, const float *w,
@@ -70,7 +70,7 @@ csrec_status csrec_conv_window_multiply(const csrec_cuda_conv_sum *sum, const fl
                                         const float *in, const float *bias, float *out,
                                         csrec_error *error);
 
-/* The gradient of conv2d_gradient.cu by windows; parts: room for so many floats. */
+/* The gradient of gradient.cu by windows; parts: room for so many floats. */
 bool csrec_conv_window_correlates(const csrec_cuda_conv_sum *sum);
 double csrec_conv_window_correlate_work(const csrec_cuda_conv_sum *sum);
 int64_t csrec_conv_window_parts(const csrec_cuda_conv_sum *sum);

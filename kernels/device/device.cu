@@ -1,5 +1,5 @@
-/* device.cu - CUDA devices, CUDA errors as statuses, and device memory planned before it is taken.
- */
+/* device.cu - CUDA devices, CUDA errors as statuses, and device memory sized before it is
+ * allocated. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,8 @@
-/* device.h - CUDA devices, CUDA errors as statuses, and device memory planned before it is taken.
+/* device.h - CUDA devices, CUDA errors as statuses, and device memory sized before it is allocated.
  *
- * The C part lists devices and chooses one. The part for .cu files is what every kernel's host
- * code uses: one check after each call and launch, and one block of memory, laid out twice by the
- * same statements, first to count the bytes and then to take them.
- */
+ * The C part lists devices and chooses one. The part for .cu files serves every kernel's host code:
+ * one check after each call and launch, and one block of memory, laid out twice by the same
+ * statements, first to count the bytes and then to assign them. */
 #ifndef CSREC_KERNELS_DEVICE_DEVICE_H
 #define CSREC_KERNELS_DEVICE_DEVICE_H
 
@@ -26,7 +25,7 @@ csrec_status csrec_cuda_open(csrec_context *context, csrec_error *error);
 /* Makes the first usable device the calling thread's. CSREC_DEVICE with the reason. */
 csrec_status csrec_cuda_use(csrec_error *error);
 
-/* Makes the context's device the calling thread's: what every engine begins with. */
+/* Makes the context's device the calling thread's: every engine calls it first. */
 csrec_status csrec_cuda_enter(const csrec_context *context, csrec_error *error);
 
 /* Bytes of device memory free and in all, multiprocessors, of the calling thread's device. */
@@ -55,7 +54,7 @@ typedef struct csrec_cuda_block {
 /* NULL while counting. */
 void *csrec_cuda_block_take(csrec_cuda_block *block, int64_t count, size_t size);
 
-/* Takes block->used bytes and starts anew. CSREC_MEMORY names the bytes needed and had. */
+/* Allocates block->used bytes and resets used to 0. CSREC_MEMORY names the bytes needed and had. */
 csrec_status csrec_cuda_block_create(csrec_cuda_block *block, const char *what, csrec_error *error);
 void csrec_cuda_block_destroy(csrec_cuda_block *block);
 
@@ -69,11 +68,11 @@ csrec_status csrec_cuda_copy(void *to, const void *from, size_t bytes, csrec_err
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
-/* CSREC_OK for cudaSuccess; else CSREC_MEMORY or CSREC_DEVICE and a line naming what failed. The
- * error is taken off the runtime, so that it is not reported again by a later call. */
+/* CSREC_OK for cudaSuccess; else CSREC_MEMORY or CSREC_DEVICE and a line naming what failed. Clears
+ * the runtime's last error, so that no later call reports it again. */
 csrec_status csrec_cuda_check(cudaError_t code, const char *what, csrec_error *error);
 
-/* After each launch: errors of its configuration. Errors inside a kernel come with the next
+/* After each launch: errors of its configuration. Errors inside a kernel are reported by the next
  * synchronising call. */
 static inline csrec_status csrec_cuda_launched(const char *kernel, csrec_error *error) {
     return csrec_cuda_check(cudaGetLastError(), kernel, error);

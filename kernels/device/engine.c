@@ -1,4 +1,4 @@
-/* engine.c - the row of CUDA devices. */
+/* engine.c - the table entry of CUDA devices. */
 #include "kernels/device/device.h"
 
 const csrec_device csrec_device_cuda = {.describe = csrec_cuda_describe, .open = csrec_cuda_open};

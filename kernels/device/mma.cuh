@@ -1,4 +1,4 @@
-/* mma.cuh - products on tensor cores and asynchronous copies, as the PTX manual has them.
+/* mma.cuh - products on tensor cores and asynchronous copies, as in the PTX manual.
  *
  * Fragments of a warp, lane = 4 g + t:
  *   f16 m16n8k16   A: a[0] row g, a[1] row g + 8, columns 2t, 2t + 1; a[2], a[3] the same, k + 8
@@ -54,7 +54,7 @@ __device__ __forceinline__ void csrec_async_16(void *shared, const void *global)
                  : "memory");
 }
 
-/* Zeros if they are not there: global is not read then. */
+/* Writes zeros if the source is absent; global is then not read. */
 __device__ __forceinline__ void csrec_async_16(void *shared, const void *global, bool there) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                      (uint32_t)__cvta_generic_to_shared(shared)),
@@ -73,7 +73,7 @@ __device__ __forceinline__ void csrec_async_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Until all but the N groups committed last have arrived. */
+/* Waits until all but the N groups committed last have arrived. */
 template <int N> __device__ __forceinline__ void csrec_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }

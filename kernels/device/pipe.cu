@@ -9,8 +9,8 @@ extern "C" {
 }
 
 /* On an H200's host pinning the buffers takes 7 to 11 ms once; plain copies make 10 GB/s up, 18
- * down and 1.9 into memory never touched before, these 45, 45 and 14. Less than SMALLEST bytes do
- * not win that back. */
+ * down and 1.9 into memory never touched before, these 45, 45 and 14. Transfers below SMALLEST
+ * bytes do not recover that cost. */
 static const size_t SMALLEST = size_t(32) << 20, BUFFER = size_t(16) << 20;
 static const size_t SMALL_BUFFER = size_t(1) << 18, BRIEF = size_t(1) << 14;
 
@@ -73,7 +73,7 @@ csrec_status csrec_cuda_pipe_send(csrec_cuda_pipe *pipe, void *device, const voi
     cudaError_t code = cudaSuccess;
     for (size_t k = 0; k * pipe->bytes < bytes && code == cudaSuccess; k++) {
         size_t at = k * pipe->bytes, size = piece(pipe, bytes, k);
-        code = wait_for(pipe, k); /* an event that was never recorded is over */
+        code = wait_for(pipe, k); /* an event that was never recorded counts as complete */
         if (code != cudaSuccess) break;
         csrec_copy(pipe->buffer[k % 2], (const char *)host + at, size);
         code = queue(pipe, (char *)device + at, pipe->buffer[k % 2], size, k);

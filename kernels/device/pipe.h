@@ -1,5 +1,5 @@
 /* pipe.h - large arrays between pageable host memory and the device, through two pinned buffers:
- * host threads fill or empty one while the other is on its way. */
+ * host threads fill or empty one while the other is being transferred. */
 #ifndef CSREC_KERNELS_DEVICE_PIPE_H
 #define CSREC_KERNELS_DEVICE_PIPE_H
 
@@ -10,7 +10,7 @@ extern "C" {
 #include "base/error.h"
 
 typedef struct csrec_cuda_pipe {
-    size_t bytes; /* of a buffer; 0: plain copies */
+    size_t bytes; /* bytes of a buffer; 0: plain copies */
     size_t least; /* shorter transfers are plain copies */
     char *buffer[2];
     void *event[2]; /* the last copy from or to a buffer */
@@ -23,7 +23,8 @@ void csrec_cuda_pipe_create(size_t largest, csrec_cuda_pipe *pipe);
 void csrec_cuda_pipe_open(size_t largest, csrec_cuda_pipe *pipe);
 void csrec_cuda_pipe_destroy(csrec_cuda_pipe *pipe);
 
-/* After all that is queued. send returns when host may be changed, receive when it is complete. */
+/* Both run after all queued work. send returns when host may be changed, receive when it is
+ * complete. */
 csrec_status csrec_cuda_pipe_send(csrec_cuda_pipe *pipe, void *device, const void *host,
                                   size_t bytes, csrec_error *error);
 csrec_status csrec_cuda_pipe_receive(csrec_cuda_pipe *pipe, void *host, const void *device,

@@ -1,5 +1,5 @@
-/* wgmma.cuh - products of a warpgroup, bulk copies and their barriers in shared memory, as the PTX
- * manual has them. Only for code compiled for compute capability 9.0a. */
+/* wgmma.cuh - products of a warpgroup, bulk copies and their barriers in shared memory, as in the
+ * PTX manual. Only for code compiled for compute capability 9.0a. */
 #ifndef CSREC_KERNELS_DEVICE_WGMMA_CUH
 #define CSREC_KERNELS_DEVICE_WGMMA_CUH
 
@@ -25,7 +25,7 @@ __device__ __forceinline__ void csrec_barrier_arrive(uint64_t *barrier) {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(csrec_shared_at(barrier)) : "memory");
 }
 
-/* Arrives, and has the phase last until `bytes` more have been copied. */
+/* Arrives, and extends the phase until `bytes` more have been copied. */
 __device__ __forceinline__ void csrec_barrier_expect(uint64_t *barrier, int bytes) {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(csrec_shared_at(barrier)),
@@ -33,7 +33,7 @@ __device__ __forceinline__ void csrec_barrier_expect(uint64_t *barrier, int byte
         : "memory");
 }
 
-/* Until the phase of this parity is over. */
+/* Waits until the phase of this parity is complete. */
 __device__ __forceinline__ void csrec_barrier_wait(uint64_t *barrier, uint32_t parity) {
     asm volatile("{\n"
                  ".reg .pred done;\n"
@@ -56,7 +56,7 @@ __device__ __forceinline__ void csrec_bulk_copy(void *shared, const void *global
 
 /* ---- products */
 
-/* Registers of each thread of the warpgroup from here on. */
+/* Sets the registers per thread of the warpgroup for the code that follows. */
 template <int COUNT> __device__ __forceinline__ void csrec_registers_give() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
@@ -99,7 +99,7 @@ __device__ __forceinline__ void csrec_wgmma_begin() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-/* For all products since begin. d: the accumulators, so that no use of them is moved ahead. */
+/* Waits for all products since begin. d: the accumulators, so that no use is reordered before. */
 template <int COUNT> __device__ __forceinline__ void csrec_wgmma_wait(float (&d)[COUNT]) {
     asm volatile("wgmma.commit_group.sync.aligned;\n"
                  "wgmma.wait_group.sync.aligned 0;" ::

@@ -1,13 +1,12 @@
-/* levels.cuh - the step of the paper's transform, one thread a sample (T. Park 2015). The CPU's
- * reading of the same page is src/haar/levels.c.
+/* levels.cuh - the step of the paper's transform, one thread a sample (T. Park 2015).
+ * src/haar/levels.c is the CPU's implementation of the same page.
  *
  * Thread k holds the entry of the group whose first sample is k: add, #, and end, the first sample
  * past the group. In step n, with span = 2^n and row index j,
  *
  *     group  g = j / span           member m = j % span           column = M / span + g.
  *
- * An entry meets the next one if that is in the same group; the left one of the two goes on.
- */
+ * An entry is merged with the next one if that is in the same group; the left one is kept. */
 #ifndef CSREC_KERNELS_HAAR_LEVELS_CUH
 #define CSREC_KERNELS_HAAR_LEVELS_CUH
 
@@ -28,7 +27,7 @@ static __device__ inline void start_entry(const level_entries &e, int64_t k, con
 }
 
 /* Step n of the paper; where samples lie on both sides, two_sided. sub of thread k's group, or
- * false where the entry went on in one to its left. */
+ * false where the entry was merged into one to its left. */
 static __device__ inline bool reduce_entry(const level_entries &e, int64_t k, int n, double *sub,
                                            bool *two_sided) {
     const uint64_t group = e.rows[k] >> n;
@@ -46,9 +45,9 @@ static __device__ inline bool reduce_entry(const level_entries &e, int64_t k, in
     return true;
 }
 
-/* What every transform needs on the device. */
+/* Device arrays of every transform. */
 struct level_arrays {
-    level_entries e; /* n is set before the others are taken */
+    level_entries e; /* n is set before the arrays are assigned */
     uint64_t *rows;
     double *r;
 };

@@ -1,7 +1,6 @@
 /* reference.cu - the steps of the reference pursuit on a device: a launch a level for the
  * transform, in which each thread keeps the best column of the groups that it reduced; the largest
- * of those; a launch for the update. Beside r and the entries of one transform nothing is stored.
- */
+ * of those; a launch for the update. Only r and the entries of one transform are stored. */
 #include "kernels/haar/reference.h"
 
 #include <stdlib.h>
@@ -90,7 +89,7 @@ static csrec_status device_create(const csrec_tree *tree, const double *r, void 
     g->levels = tree->levels;
     g->one_sided = tree->one_sided;
     g->a.e.n = tree->n;
-    g->bytes = (size_t)tree->n / 4 + (1 << 20); /* more than a maximum takes */
+    g->bytes = (size_t)tree->n / 4 + (1 << 20); /* more than the maximum needs */
     lay_out(g);
     csrec_status status = csrec_cuda_block_create(&g->block, "the reference pursuit", NULL);
     if (!status) {

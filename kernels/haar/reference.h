@@ -1,6 +1,6 @@
 /* reference.h - the paper's pursuit on a CUDA device: csrec_pursuit_reference of haar/pursuit.h
- * with transform, argmax and update there, and the same picks to the bit. All of a
- * pursuit runs on the device of the calling thread. */
+ * with transform, argmax and update on the device, and bitwise the same picks. The whole pursuit
+ * runs on the calling thread's device. */
 #ifndef CSREC_KERNELS_HAAR_REFERENCE_H
 #define CSREC_KERNELS_HAAR_REFERENCE_H
 

@@ -15,7 +15,7 @@ static __global__ void fill_scale(double *scale) {
 struct csrec_cuda_transform {
     int64_t states; /* of all passes */
     bool one_sided;
-    bool clean;      /* states and the like are 0, as a run needs and leaves them */
+    bool clean;      /* states and similar arrays are 0, before and after each run */
     bool overlap;    /* launches may overlap: compute capability 9 and later */
     unsigned blocks; /* of the second kernel */
     uint64_t *state; /* [states + 1], the last for the threshold and arrived */
@@ -24,7 +24,7 @@ struct csrec_cuda_transform {
     csrec_cuda_block block;
 };
 
-/* Memory that only the second kernel uses: pass k + 1 works on what pass k hands on. */
+/* Memory that only the second kernel uses: pass k + 1 processes the gaps that pass k hands on. */
 static int64_t lay_out_pass(csrec_cuda_transform *t, int k, int64_t items) {
     const int64_t tiles = (items + TILE - 1) / TILE, bound = tiles > 1 ? tiles * HANDED_ON : 0;
     pass_output *out = &t->run.out[k];
@@ -79,7 +79,7 @@ csrec_status csrec_cuda_transform_create(int levels, int64_t n, csrec_columns co
     t->one_sided = columns == CSREC_COLUMNS_PAPER;
     t->overlap = size.major >= 9;
     const int64_t rest = (t->run.tiles * HANDED_ON + TILE - 1) / TILE;
-    const int64_t most = 2 * size.multiprocessors; /* must all be at work at a time */
+    const int64_t most = 2 * size.multiprocessors; /* must all be resident at the same time */
     t->blocks = (unsigned)(rest < most ? rest : most);
     lay_out(t);
     status = csrec_cuda_block_create(&t->block, "the transform", error);
@@ -101,8 +101,8 @@ void csrec_cuda_transform_destroy(csrec_cuda_transform *t) {
     free(t);
 }
 
-/* Launches the second kernel. It may be made ready while the first still runs, and waits for it by
- * itself (cudaGridDependencySynchronize). */
+/* Launches the second kernel. It may be launched while the first still runs, and waits for it on
+ * the device (cudaGridDependencySynchronize). */
 static csrec_status launch_rest(const csrec_cuda_transform *t, bool counted, csrec_error *error) {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;

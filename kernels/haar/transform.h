@@ -1,8 +1,8 @@
 /* transform.h - all inner products <r, Psi_i> on the device from rows and r alone, each distinct
- * column once (CSREC_TRANSFORM_DISTINCT), and the largest of them.
+ * column once (CSREC_TRANSFORM_DISTINCT), and their maximum.
  *
- * Bytes: rows and r are read once, columns and values written once; beside that about 1 % for the
- * blocks that reach over more than one tile of 2,048 samples. */
+ * Bytes: rows and r are read once, columns and values written once; about 1 % more for the blocks
+ * that span more than one tile of 2,048 samples. */
 #ifndef CSREC_KERNELS_HAAR_TRANSFORM_H
 #define CSREC_KERNELS_HAAR_TRANSFORM_H
 

@@ -1,11 +1,10 @@
 /* transform_pass.cuh - one pass of the transform: a block resolves a tile, writes its columns,
- * finds the best of them, and hands on what reaches out of the tile.
+ * finds the best of them, and hands on the nodes that extend beyond the tile.
  *
- * Columns of the two-sided kind have their places; the one-sided are packed, so a tile must know
- * how many the tiles before it have. It writes the two-sided before it asks. There is no branch
+ * Two-sided columns have fixed places; one-sided columns are packed, so a tile needs the number in
+ * the tiles before it. It writes the two-sided ones before it reads that number. There is no branch
  * between the loads, the arithmetic and the stores of a gap, so that they overlap those of the
- * next: the pass waits for latency more than for bandwidth.
- */
+ * next: the pass is bound by latency more than by bandwidth. */
 #ifndef CSREC_KERNELS_HAAR_TRANSFORM_PASS_CUH
 #define CSREC_KERNELS_HAAR_TRANSFORM_PASS_CUH
 
@@ -21,15 +20,15 @@ constexpr int GAPS_SHIFT = 34;
 constexpr uint64_t ONE_TILE = uint64_t(1) << 62, ALL_TILES = uint64_t(2) << 62;
 constexpr uint64_t COUNTS = ONE_TILE - 1, COLUMNS = (uint64_t(1) << GAPS_SHIFT) - 1;
 
-/* Counts before this tile, from the tiles before it, 32 at a time, back to one that knows all
- * (Merrill and Garland 2016). Tiles are started in order, so those before this one are at work.
- * For one warp. */
+/* Counts before this tile, from the tiles before it, 32 at a time, back to one with an inclusive
+ * total (Merrill and Garland 2016). Tiles are started in order, so those before this one are
+ * already running. For one warp. */
 static __device__ uint64_t look_back(const volatile uint64_t *state, int64_t tile) {
     uint64_t before = 0;
     for (int64_t at = tile - 1 - (int)(threadIdx.x % 32);; at -= 32) {
         uint64_t seen = at < 0 ? ALL_TILES : state[at];
         unsigned whole, missing;
-        for (;;) { /* those after the first that knows all do not matter */
+        for (;;) { /* lanes after the first inclusive total are ignored */
             whole = __ballot_sync(ALL, (seen & ALL_TILES) != 0);
             missing = __ballot_sync(ALL, !seen);
             if (!(missing & (whole ? (whole & -whole) - 1 : ALL))) break;
@@ -63,7 +62,7 @@ static __device__ unsigned upper_half(double value) {
     return (unsigned)__double2hiint(value) & 0x7fffffff;
 }
 
-/* Without a branch, as the compiler would make one of it: then nothing of the next product could
+/* Predicated in PTX, as the compiler would emit a branch: then no work on the next product could
  * begin before these stores. */
 static __device__ void store_if(bool there, uint64_t *column, uint64_t c, double *value, double v) {
 #ifdef __CUDACC__
@@ -77,14 +76,14 @@ static __device__ void store_if(bool there, uint64_t *column, uint64_t c, double
 #endif
 }
 
-/* Where a warp's products go, from the first of them on. */
+/* Destination of a warp's products, starting with the first. */
 struct product_list {
     uint64_t *column;
     double *value;
     uint32_t *count;
 };
 
-/* The same pointer, computed here and kept: not again at each use. */
+/* The same pointer, computed once and kept in a register, not recomputed at each use. */
 template <typename T> static __device__ T *kept(T *pointer) {
 #ifdef __CUDACC__
     asm volatile("" : "+l"(pointer));
@@ -143,7 +142,7 @@ static __device__ csrec_cuda_best best_of_block(tile_memory &tile, csrec_cuda_be
     return best;
 }
 
-/* What the functions below know of the tile. */
+/* The tile's data for the functions below. */
 template <bool LEAVES> struct tile_view {
     const pass_input &in;
     const pass_output &out;
@@ -183,15 +182,15 @@ template <bool LEAVES> struct gap_view {
         size = view.size(first, end);
         scale = view.scale(size);
     }
-    /* The two-sided column: 0 if not there. */
+    /* The two-sided column: 0 if absent. */
     __device__ product both() const {
         return {row >> level, ((middle - before) - (after - middle)) * scale, node < NO_NODE};
     }
     __device__ double edge_value() const { return (after - before) * scale; }
 };
 
-/* The one-sided column next to a node, whose value but for the sign is known, and that of the
- * single sample left of a gap of the leaves. */
+/* The one-sided column next to a node, whose value is known up to its sign, and that of the single
+ * sample left of a gap of the leaves. */
 static __device__ product edge_of(unsigned node, uint64_t row, double value) {
     return make_edge(row, node_parent(node), value, (node & EDGE) != 0);
 }
@@ -206,7 +205,7 @@ static __device__ product single_of(const tile_view<LEAVES> &view, int k, int le
  * packed from slot on. Returns the upper half of the largest |value|. */
 template <bool LEAVES, bool TWO_SIDED, bool ONE_SIDED, bool COUNTED>
 static __device__ unsigned deliver(const tile_view<LEAVES> &view, int64_t slot) {
-    constexpr int batch = LEAVES ? 1 : 4; /* gaps whose loads are under way at a time */
+    constexpr int batch = LEAVES ? 1 : 4; /* gaps whose loads are in flight at a time */
     const int own = threadIdx.x / 32 * WARP_GAPS + threadIdx.x % 32;
     const product_list two_sided = from(view.out, LEAVES ? view.base + own : 0);
     const product_list one_sided = from(view.out, slot);
@@ -240,7 +239,7 @@ static __device__ unsigned deliver(const tile_view<LEAVES> &view, int64_t slot) 
     return upper;
 }
 
-/* Hands on this warp's open gaps, from slot on; what is open in the only tile is column 0. */
+/* Hands on this warp's open gaps, from slot on; an open gap in the only tile is column 0. */
 template <bool LEAVES, bool COUNTED>
 static __device__ void hand_on(const tile_view<LEAVES> &view, int64_t n, int64_t slot, bool first,
                                bool only, csrec_cuda_best &best) {
@@ -302,8 +301,8 @@ static __device__ void resolve(const pass_input &in, const pass_output &out, til
     sum_up(tile, before);
 }
 
-/* What waits for the counts before this tile. columns: one-sided of the passes before. Returns as
- * deliver. */
+/* The work that needs the counts before this tile. columns: one-sided of the passes before. Returns
+ * as deliver. */
 template <bool LEAVES, bool ONE_SIDED, bool COUNTED>
 static __device__ unsigned finish(const tile_view<LEAVES> &view, int64_t n, int64_t columns,
                                   bool only, csrec_cuda_best &best) {
@@ -341,8 +340,8 @@ static __device__ void compare_all(const tile_view<LEAVES> &view, csrec_cuda_bes
     }
 }
 
-/* Most tiles have no product that comes near the best seen so far; only of the others are the
- * products compared. Returns whether this was one of those. */
+/* Most tiles have no product close to the best seen so far; products are compared only in the
+ * others. Returns whether they were compared. */
 template <bool LEAVES, bool ONE_SIDED>
 static __device__ bool find_best(const tile_view<LEAVES> &view, unsigned upper,
                                  csrec_cuda_best &best) {
@@ -359,9 +358,8 @@ static __device__ bool find_best(const tile_view<LEAVES> &view, unsigned upper,
     return true;
 }
 
-/* A tile, by all threads of a block. columns: one-sided of the passes before. Returns as
- * find_best. The tiles before this one have counted theirs by the time its two-sided products are
- * written: so those come first. */
+/* A tile, by all threads of a block. columns: one-sided of the passes before. Returns as find_best.
+ * Two-sided products are written first: meanwhile the tiles before this one finish counting. */
 template <bool LEAVES, bool ONE_SIDED, bool COUNTED>
 static __device__ bool run_tile(const pass_input &in, const pass_output &out, tile_place place,
                                 uint64_t M, int64_t n, int64_t columns, tile_memory &tile,

@@ -1,9 +1,8 @@
 /* transform_rest.cuh - the kernels: one resolves the tiles of samples, the other all later passes
  * and the end of the run.
  *
- * What the first hands on is about a hundredth: the blocks of the second share its tiles, and the
- * last of them to finish goes on alone until one tile is left.
- */
+ * The first hands on about 1 % of the gaps: the blocks of the second share the tiles of these, and
+ * the last block to finish runs the later passes alone until one tile is left. */
 #ifndef CSREC_KERNELS_HAAR_TRANSFORM_REST_CUH
 #define CSREC_KERNELS_HAAR_TRANSFORM_REST_CUH
 
@@ -69,7 +68,7 @@ static __device__ void collect(const csrec_cuda_best *bests, int64_t count, int6
         improve(best, __ldcg((const long long *)&bests[at].key), __ldcg(&bests[at].column));
 }
 
-/* Is this the last block to arrive? Then it sees what the others wrote. */
+/* Whether this is the last block to arrive; it then sees the writes of the others. */
 static __device__ bool arrive_last(unsigned *arrived) {
     __shared__ bool last;
     __syncthreads();

@@ -13,17 +13,16 @@
  * that rise above each level. So an end of a node is in its gap's own group, or in the nearest
  * group of the table's entry, or outside the warp, where the highest levels of the warps are the
  * bytes of one more pair. Nodes that reach out of the tile, at most 125 and about 20, are handed
- * on: in the next pass they are the gaps, and what lay between two of them is one sample. Some
- * passes later one tile is left.
- */
+ * on: in the next pass they are the gaps, and the samples between two of them form one sample. Some
+ * passes later one tile is left. */
 #ifndef CSREC_KERNELS_HAAR_TRANSFORM_TILE_CUH
 #define CSREC_KERNELS_HAAR_TRANSFORM_TILE_CUH
 
 #include "kernels/haar/transform.h"
 
 enum {
-    GAPS = 8,  /* a thread's, and those of a group: bytes of a word */
-    WARPS = 8, /* a block's: likewise */
+    GAPS = 8,  /* gaps of a thread and of a group: bytes of a word */
+    WARPS = 8, /* warps of a block: likewise */
     WARP_GAPS = 32 * GAPS,
     THREADS = 32 * WARPS,
     TILE = WARPS * WARP_GAPS,
@@ -37,10 +36,10 @@ enum {
 
 constexpr unsigned ALL = 0xffffffffu;
 constexpr unsigned BYTES = 0x01010101u;
-constexpr unsigned NO_NODE = 1u << 31; /* open, or no gap here */
+constexpr unsigned NO_NODE = 1u << 31; /* open, or no gap */
 constexpr unsigned EDGE = 1u << 30;    /* a one-sided column above the node */
 
-/* A tile and its pass: `count` items are in all. */
+/* A tile and its pass: `count` is the number of all items. */
 struct tile_place {
     int64_t index, count;
 
@@ -48,7 +47,7 @@ struct tile_place {
     __device__ int64_t tiles() const { return (count + TILE - 1) / TILE; }
 };
 
-/* What a pass works on. LEAVES: gaps between samples; else gaps handed on by the pass before. */
+/* Input of a pass. LEAVES: gaps between samples; else gaps handed on by the pass before. */
 struct pass_input {
     uint64_t M; /* 2^levels */
     int64_t n;
@@ -108,7 +107,7 @@ static __device__ int level_at(const tile_memory &tile, int gap) {
     return tile.level[GAPS + gap];
 }
 
-/* Where gap k's byte is among those of the groups: even gaps in the first word, odd in the second,
+/* Index of gap k's byte among those of the groups: even gaps in the first word, odd in the second,
  * so that the bits of gaps_above are in order. */
 static __device__ int group_byte(int k) {
     return (k & ~7) + (k & 1) * 4 + (k & 6) / 2;
@@ -135,9 +134,9 @@ static __device__ int first_gap(unsigned bits) {
 }
 
 /* Nearest gap of a warp that is above the level: in the group, where `here` are such gaps, or in
- * the last, or first, of other groups. Negative if there is none: groups[-1] is there to be read,
- * and negative is what any value makes of it, also one that another warp is about to write.
- * No branches, so that the searches for several gaps overlap. */
+ * the last, or first, of other groups. Negative if there is none: groups[-1] is readable, and the
+ * result is negative for any value in it, also while another warp writes it. No branches, so that
+ * the searches for several gaps overlap. */
 static __device__ int nearest_before(const uint2 *warp, unsigned here, int group, unsigned groups,
                                      unsigned bound) {
     const int other = 31 - __clz((int)groups);
@@ -169,7 +168,7 @@ static __device__ int gap_level(uint64_t row, uint64_t next) {
     return (upper ? 64 : 32) - __clz((int)(upper ? upper : lower));
 }
 
-/* What an earlier kernel wrote, or other blocks of this one did. */
+/* Reads what an earlier kernel or other blocks of this kernel wrote. */
 template <bool LEAVES, typename T> static __device__ T read(const T *from) {
     return LEAVES ? __ldg(from) : __ldcg(from);
 }
@@ -185,7 +184,7 @@ static __device__ void load(const pass_input &in, int64_t base, int count, tile_
     uint8_t *level = tile.level + GAPS + own;
     uint8_t *grouped = reinterpret_cast<uint8_t *>(tile.group + 1) + group_byte(own);
     double *prefix = tile.prefix + padded(own); /* padded(own + 32 i) = padded(own) + 36 i */
-    uint64_t row[GAPS + 1];                     /* of the last, what lane 31 needs */
+    uint64_t row[GAPS + 1];                     /* for the last item, what lane 31 needs */
     double r[GAPS];
     double earlier[GAPS]; /* the sum before, where items are gaps handed on */
     for (int i = 0; i < GAPS; i++) {
@@ -261,13 +260,13 @@ static __device__ void make_table(tile_memory &tile) {
         reinterpret_cast<uint8_t *>(&tile.warp_top)[group_byte(warp)] = (uint8_t)(warp_top + 128);
 }
 
-/* Is there room between a block's level and its parent's for a one-sided column? */
+/* Whether a level between a block's and its parent's exists, for a one-sided column. */
 static __device__ bool has_edge(int parent, int level) {
     return parent > level + 1 && parent < END;
 }
 
 /* The nodes of this thread's gaps as they end inside the warp, and how many have a one-sided
- * column. Bit i of what is returned: the node of gap i reaches out of the warp. */
+ * column. Bit i of the result: the node of gap i reaches out of the warp. */
 template <bool ONE_SIDED> static __device__ unsigned look_inside(tile_memory &tile, int *columns) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, base = warp * WARP_GAPS;
     const uint2 *groups = tile.group + 1 + base / GAPS;

@@ -27,7 +27,7 @@ static int64_t items_at_most(int64_t n, bool one_sided) {
     return one_sided ? 3 * n : n - 1;
 }
 
-/* Scratch: what is needed while a tree of n samples is built. */
+/* Scratch arrays for building a tree of n samples. */
 static void lay_out(csrec_cuda_block *block, int64_t n, bool one_sided, csrec_tree_build *b,
                     void **scratch, size_t *bytes) {
     int64_t items = items_at_most(n, one_sided);

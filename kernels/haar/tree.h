@@ -1,4 +1,5 @@
-/* tree.h - the row tree on the device, split into buckets: what the batched pursuit runs on.
+/* tree.h - the row tree on the device, split into buckets: the data structure of the batched
+ * pursuit.
  *
  * Columns are items. A block with samples in both halves has a difference item; with one-sided
  * columns an edge's representative is a sum item and comes before the difference item of the same
@@ -83,7 +84,7 @@ extern "C" {
 size_t csrec_cuda_tree_scratch(int64_t n, csrec_columns columns);
 
 /* rows: [n] ascending on the device; must outlive the tree. 1 <= n <= CSREC_CUDA_SAMPLES_MAX.
- * scratch is free again when what is on the stream has run. Waits for the stream. */
+ * scratch may be reused when the queued work of the stream has finished. Waits for the stream. */
 csrec_status csrec_cuda_tree_create(int levels, int64_t n, const uint64_t *rows,
                                     csrec_columns columns, void *scratch, void *stream,
                                     csrec_cuda_tree *tree, csrec_error *error);

@@ -1,4 +1,4 @@
-/* tree_items.cuh - building the row tree: what one thread does for one gap, leaf or item.
+/* tree_items.cuh - building the row tree: the work of one thread for one gap, leaf or item.
  *
  * The readable counterpart is src/haar/tree.c. Every step below is independent of its neighbours;
  * between steps come prefix sums. All of it runs on the host too, for its test.
@@ -71,7 +71,8 @@ CSREC_BOTH uint32_t build_max(uint32_t *at, uint32_t x) {
 #endif
 }
 
-/* First sample whose row is >= row, searched for in growing steps down from sample j, which is. */
+/* First sample whose row is >= row, searched for in growing steps down from sample j, whose row is
+ * >= row. */
 CSREC_BOTH int64_t build_search_down(const csrec_tree_build &b, int64_t j, uint64_t row) {
     int64_t high = j, low = j, step = 1;
     while (low > 0 && b.rows[low - 1] >= row) {
@@ -297,7 +298,7 @@ CSREC_BOTH void build_unit(const csrec_tree_build &b, int64_t i) {
     path[CSREC_UNIT_BUCKET_END] = build_buckets(b, b.end[item]);
 }
 
-/* ---- by item: tops without tops below tell those above how high they are */
+/* ---- by item: tops without tops below propagate heights to those above */
 CSREC_BOTH void build_height(const csrec_tree_build &b, int64_t i) {
     uint32_t item = (uint32_t)i;
     if (!build_is_top(b, item)) return;
@@ -308,7 +309,7 @@ CSREC_BOTH void build_height(const csrec_tree_build &b, int64_t i) {
         if (build_max(&b.top[build_tops(b, p >> 1)].height, height) >= height) return;
 }
 
-/* ---- by top: what is sorted by height */
+/* ---- by top: the keys sorted by height */
 CSREC_BOTH void build_height_key(const csrec_tree_build &b, int64_t t) {
     b.height_keys[t] = b.top[t].height;
     b.top_number[t] = (uint32_t)t;

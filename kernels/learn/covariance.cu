@@ -2,31 +2,31 @@
  * of floats.
  *
  * A number a = sqrt(w) (x - mean), rounded to a float, is scaled by its column's power of two to at
- * most 2^15 and cut into two halves (11 bits each): h = half(a), l = half(a - h). Then
+ * most 2^15 and split into two halves (11 bits each): h = half(a), l = half(a - h). Then
  *
- *     a b = h_a h_b + h_a l_b + l_a h_b + (l_a l_b + what l leaves over),
+ *     a b = h_a h_b + h_a l_b + l_a h_b + (l_a l_b + the remainder of l),
  *
- * products of halves are exact in float, and three of the four are taken. |l| <= 2^-11 |a| and what
- * l leaves over is at most 2^-23 |a|, so what is left out of a b is at most 2^-21 |a b|; by
+ * products of halves are exact in float, and three of the four are taken. |l| <= 2^-11 |a| and the
+ * remainder of l is at most 2^-23 |a|, so the omitted part of a b is at most 2^-21 |a b|; by
  * Cauchy-Schwarz C_jk is off by at most 4.8e-7 sqrt(C_jj C_kk) if every row errs the same way, and
  * by far less, about that over the root of m, if they do not. bfloat16 (8 bits) would need three
  * pieces and six products for the same, tf32 the same three at half the rate. A half has no digits
  * below 2^-24: an absolute 2^-39 of the column's peak, and peak^2 <= m C_jj, so nothing up to m =
  * 2^30.
  *
- * Tensor cores align the 16 products and the accumulator to the largest exponent and cut what lies
- * below 2 bits beyond a float's last: a bias towards zero, 2^-22 of the accumulator a step. So an
- * accumulator starts from 0 for every 16 rows (32 in covariance_90a.cu), the small products first,
- * and is added outside, rounded to nearest, to a float that sums at most 16 sqrt(m) rows (a slice);
- * slices are added in double. The bias is then about 1e-7 at most (1.5e-7: after the first 16 rows
- * of 32 the accumulator has half its size), and the roundings of a slice, m / 16 in all, average to
- * about 2^-25 sqrt(m / 48) / slices = 6e-8 at m = 202,599.
+ * Tensor cores align the 16 products and the accumulator to the largest exponent and truncate more
+ * than 2 bits beyond a float's last bit: a bias towards zero, 2^-22 of the accumulator a step. So
+ * an accumulator starts from 0 for every 16 rows (32 in covariance_90a.cu), the small products
+ * first, and is added outside, rounded to nearest, to a float that sums at most 16 sqrt(m) rows (a
+ * slice); slices are added in double. The bias is then about 1e-7 at most (1.5e-7: after the first
+ * 16 rows of 32 the accumulator has half its size), and the roundings of a slice, m / 16 in all,
+ * average to about 2^-25 sqrt(m / 48) / slices = 6e-8 at m = 202,599.
  *
  * The work is n (n + 1) m / 2 multiplications three times over, 3.7 Tflop for 202,599 x 2,475 (4.2
  * with the tiles' edges). Both operands have rows as their inner dimension, so they are packed
  * once, transposed and swizzled as ldmatrix and wgmma read them without bank conflicts: a tile's
- * step is two copies of 32 KiB that lie in one piece. The tiles of this file run on any device;
- * where there is compute capability 9.0, those of covariance_90a.cu take half the time. */
+ * step is two contiguous copies of 32 KiB. The tiles of this file run on any device; where there is
+ * compute capability 9.0, those of covariance_90a.cu take half the time. */
 #include <math.h>
 
 #include "kernels/device/mma.cuh"
@@ -84,8 +84,8 @@ __device__ __forceinline__ void cut_eight(const float *a, uint4 *high, uint4 *lo
     *low = l;
 }
 
-/* A block of 64 rows and 128 columns, cut into halves; zeros beyond the matrix. A thread takes half
- * a column, AHEAD loads at a time. Scales are powers of two, so mean and numbers may be scaled
+/* A block of 64 rows and 128 columns, split into halves; zeros beyond the matrix. A thread handles
+ * half a column, AHEAD loads at a time. Scales are powers of two, so mean and numbers may be scaled
  * before the difference is rounded. */
 template <bool WEIGHTED>
 __global__ void __launch_bounds__(THREADS, PACKERS)

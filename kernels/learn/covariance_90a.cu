@@ -1,10 +1,10 @@
-/* covariance_90a.cu - covariance.cu's tiles by products of warpgroups, which compute capability 9.0
- * has at 1.5 times the rate of mma.sync and without the way through ldmatrix.
+/* covariance_90a.cu - covariance.cu's tiles by products of warpgroups, which on compute capability
+ * 9.0 run at 1.5 times the rate of mma.sync and need no ldmatrix.
  *
  * A thread block takes two neighbouring tiles, 128 x 256 entries: each of two warpgroups 64 x 256,
- * tile after tile, while one thread of a third has copies of the next rows underway. What is packed
- * already lies as the products read it. An accumulator lasts for 32 rows; a warpgroup waits for it
- * and adds it up while the tensor cores work for the other. */
+ * tile after tile, while one thread of a third warpgroup copies the next rows. The packed layout is
+ * the one that the products read. An accumulator lasts for 32 rows; a warpgroup waits for it and
+ * adds it up while the tensor cores work for the other. */
 #include "kernels/learn/statistics_state.h"
 #include "kernels/learn/triangle.cuh"
 #include "kernels/device/wgmma.cuh"

@@ -1,4 +1,4 @@
-/* engine.c - rows in host memory to a device, whole or in chunks, and what comes of them. The same
+/* engine.c - uploads rows from host memory, whole or in chunks, and downloads the results. The same
  * bits for the same shape and device memory. */
 #include "kernels/learn/engine.h"
 
@@ -173,8 +173,8 @@ static csrec_status covariance(const csrec_context *context, const csrec_rows *g
 }
 
 /* Seconds, measured from host memory to host memory (bench/cuda_calls.c): a thread of the CPU takes
- * 7e10 products a second, rows go up at 10e9 bytes a second, and a process's first use of a device
- * takes 0.2 s. */
+ * 7e10 products a second, rows are uploaded at 10e9 bytes a second, and a process's first use of a
+ * device takes 0.2 s. */
 static bool covariance_pays(int64_t m, int64_t n, int threads) {
     const double entries = (double)m * (double)n;
     return entries * (double)n / (7e10 * csrec_threads_wanted(threads)) >

@@ -4,13 +4,13 @@
 
 #include "learn/engine.h"
 
-/* Pieces go up as they are read, so data may be larger than either memory. The same bits every
- * time. CSREC_MEMORY: a covariance of n columns does not fit. */
+/* Pieces are uploaded as they are read, so data may be larger than either memory. The same bits
+ * every time. CSREC_MEMORY: a covariance of n columns does not fit. */
 csrec_status csrec_cuda_stream(const csrec_context *context, const csrec_data *data, int threads,
                                csrec_progress_fn progress, void *caller, double *mean, double *C,
                                bool *stopped, csrec_error *error);
 
-/* By cuSOLVER (shim/eigen.h), in double. A stays as it is. */
+/* By cuSOLVER (shim/eigen.h), in double. A is not changed. */
 csrec_status csrec_cuda_eigen(const csrec_context *context, int n, double *A, int count,
                               double *values, double *V, csrec_error *error);
 bool csrec_cuda_eigen_pays(int n, int count);

@@ -8,7 +8,7 @@ struct csrec_cuda_statistics {
     csrec_cuda_block memory;
     csrec_cuda_groups groups;
     int64_t n;
-    bool ranged; /* low and high are those of all rows, unweighted: no pass for the peaks */
+    bool ranged; /* low and high cover all rows, unweighted: no pass for the peaks */
     double *sum, *mean, *parts;
     float *low, *high, *peak, *ends;
     bool has_covariance;

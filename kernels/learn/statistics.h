@@ -1,8 +1,8 @@
 /* statistics.h - mean, centring and covariance of a float matrix on a device.
  *
  * learn/statistics.c is the reference. Sums of the mean are in double; the covariance multiplies
- * rows less the mean on tensor cores, each number as the sum of two halves (covariance.cu). Orders
- * of summation depend on the shape and on nothing else: the same bits every time. */
+ * rows less the mean on tensor cores, each number as the sum of two halves (covariance.cu). The
+ * order of summation depends on the shape only: results are bitwise reproducible. */
 #ifndef CSREC_KERNELS_LEARN_STATISTICS_H
 #define CSREC_KERNELS_LEARN_STATISTICS_H
 
@@ -14,14 +14,14 @@ extern "C" {
 
 typedef struct csrec_cuda_statistics csrec_cuda_statistics;
 
-/* For rows of n columns that come `rows` at a time or fewer. Takes the memory of all that follows;
- * covariance: also that of the second pass, packed for up to `rows` rows at once or, where that is
- * too much, for parts of them. CSREC_MEMORY names the bytes needed and had. */
+/* For rows of n columns that come `rows` at a time or fewer. Allocates the memory of all later
+ * calls; covariance: also that of the second pass, packed for up to `rows` rows at once or, where
+ * that does not fit, for parts of them. CSREC_MEMORY names the bytes needed and had. */
 csrec_status csrec_cuda_statistics_create(int64_t n, int64_t rows, bool covariance,
                                           csrec_cuda_statistics **statistics, csrec_error *error);
 void csrec_cuda_statistics_destroy(csrec_cuda_statistics *statistics);
 
-/* Most bytes that csrec_cuda_statistics_create takes beside rows and weights. */
+/* Upper bound on the bytes of csrec_cuda_statistics_create besides rows and weights. */
 int64_t csrec_cuda_statistics_bytes(int64_t n, int64_t rows, bool covariance);
 
 /* X [m][n] and weights [m] (or NULL) lie on the device. First all rows, then
@@ -48,7 +48,7 @@ csrec_status csrec_cuda_statistics_add_covariance(csrec_cuda_statistics *statist
 csrec_status csrec_cuda_statistics_covariance(csrec_cuda_statistics *statistics, double weight,
                                               double **C, csrec_error *error);
 
-/* Zero for rows to come; nothing is freed. */
+/* Resets the sums to zero for new rows; nothing is freed. */
 csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *statistics, csrec_error *error);
 
 csrec_status csrec_cuda_statistics_wait(csrec_error *error);

@@ -3,12 +3,12 @@
  *
  * A thread a pixel, as in the source document on mean-centring, but four pixels wide: a warp reads
  * 512 successive bytes of a row. Rows of n floats are aligned to 16 bytes for every fourth row
- * only, so what is walked down is groups of 4 rows (more if n is small), whose length always is a
- * multiple of 16 bytes; the columns' results of a group are folded in the end. */
+ * only, so threads traverse groups of 4 rows (more if n is small), whose length is always a
+ * multiple of 16 bytes; the columns' results of a group are reduced at the end. */
 #include "kernels/learn/statistics_state.h"
 
 /* BLOCKS: as many as an H200 has room for at once, 5 a multiprocessor with the registers of
- * peak_groups; a second wave would end with most of them idle, and more parts are more to fold. */
+ * peak_groups; a second wave would end with most of them idle, and more parts cost more time. */
 enum {
     THREADS = 128,
     BLOCKS = 660,
@@ -32,7 +32,7 @@ int64_t csrec_cuda_groups_parts(const csrec_cuda_groups *g) {
 
 /* ---- kernels */
 
-/* Calls step(row of the group's first, quad) for the groups of this part, `FLIGHT` loads ahead. */
+/* Calls step(first row of the group, quad) for the groups of this part, `FLIGHT` loads ahead. */
 template <class Step>
 __device__ __forceinline__ void walk(const csrec_cuda_groups *g, int64_t count, const float *X,
                                      int64_t quad, Step step) {
@@ -168,8 +168,8 @@ __global__ void __launch_bounds__(ACROSS *DOWN)
     peak[j] = most;
 }
 
-/* Flat, four vectors a thread: the mean is small enough to come from the cache. step: so many
- * columns is the next vector of a thread further on. */
+/* Flat, four vectors a thread: the mean is small enough to come from the cache. step: columns from
+ * one vector of a thread to its next. */
 __global__ void __launch_bounds__(CENTERERS)
     center_quads(int64_t count, int64_t n, int64_t step, float *X, const double *mean) {
     enum { MANY = 4 };
@@ -200,8 +200,8 @@ __global__ void __launch_bounds__(CENTERERS)
 
 /* ---- launchers */
 
-/* A thread block each: of a group's length and of the groups. By the shape alone, not the device:
- * the order of sums depends on it. */
+/* Thread blocks along a group's length and over the groups. Determined by the shape alone, not the
+ * device: the order of sums depends on it. */
 static dim3 spread(const csrec_cuda_groups *g, int64_t count) {
     int64_t wide = (g->quads + THREADS - 1) / THREADS, parts = csrec_cuda_groups_parts(g);
     if (parts > count / FLIGHT) parts = count / FLIGHT;

@@ -1,4 +1,4 @@
-/* statistics_state.h - what the passes of statistics.cu share. Only for kernels/. */
+/* statistics_state.h - declarations shared by the passes of statistics.cu. Only for kernels/. */
 #ifndef CSREC_KERNELS_LEARN_STATISTICS_STATE_H
 #define CSREC_KERNELS_LEARN_STATISTICS_STATE_H
 
@@ -6,17 +6,17 @@
 #include "kernels/learn/statistics.h"
 
 /* Rows are read `group` at a time: group * n floats, a multiple of 4, are `quads` vectors of 16
- * bytes, aligned for every n, and a thread keeps to one of them all the way down. */
+ * bytes, aligned for every n, and a thread handles the same vector in all groups. */
 typedef struct csrec_cuda_groups {
     int64_t n, group, quads;
 } csrec_cuda_groups;
 
 csrec_cuda_groups csrec_cuda_groups_of(int64_t n);
 
-/* Most parts that the groups are cut into. */
+/* Maximum number of parts of the groups. */
 int64_t csrec_cuda_groups_parts(const csrec_cuda_groups *groups);
 
-/* Columns' sums of w x and extremes of x, added to what is there. parts, ends: scratch,
+/* Accumulates the columns' sums of w x and extremes of x. parts, ends: scratch,
  * [csrec_cuda_groups_parts][4 quads] and twice that. */
 csrec_status csrec_cuda_rows_sum(const csrec_cuda_groups *groups, int64_t m, const float *X,
                                  const double *weights, double *parts, float *ends, double *sum,
@@ -46,15 +46,15 @@ typedef struct csrec_cuda_covariance {
     double *C;                /* [n][n] */
 } csrec_cuda_covariance;
 
-/* Rows that a slice has: of the shape alone. */
+/* Rows of a slice; depends on the shape alone. */
 int64_t csrec_cuda_covariance_slice(int64_t n, int64_t m);
 void csrec_cuda_covariance_plan(csrec_cuda_covariance *c, int64_t n, int64_t rows, size_t limit);
 void csrec_cuda_covariance_take(csrec_cuda_covariance *c, csrec_cuda_block *block);
 csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, const float *X,
                                        const double *weights, const double *mean, const float *peak,
                                        csrec_error *error);
-/* Tiles of so many slices of `slice` stages of 64 rows each, `steps` stages in all, into
- * c->partial: covariance_90a.cu, only for devices of compute capability 9.0. */
+/* Tiles of `slices` slices of `slice` steps of 64 rows each, `steps` steps in all, into c->partial:
+ * covariance_90a.cu, only for devices of compute capability 9.0. */
 csrec_status csrec_cuda_covariance_multiply_90a(const csrec_cuda_covariance *c, int64_t slices,
                                                 int64_t slice, int64_t steps,
                                                 const unsigned short *packed, csrec_error *error);

@@ -11,8 +11,7 @@
 typedef csrec_status (*add_fn)(csrec_cuda_statistics *statistics, int64_t m, const float *X,
                                const double *weights, csrec_error *error);
 
-/* Rows wait on the device until there are many: each call for a covariance reads and writes all
- * of it. */
+/* Rows are buffered on the device: each call for a covariance reads and writes the whole matrix. */
 typedef struct stream {
     int64_t n, room, waiting;
     float *X; /* [room][n] on the device */

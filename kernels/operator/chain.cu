@@ -1,5 +1,4 @@
-/* chain.cu - the product of two operators on the device: nothing between them leaves it.
- */
+/* chain.cu - the product of two operators; the intermediate vector stays on the device. */
 #include "kernels/operator/operator.cuh"
 
 typedef struct chain_operator {

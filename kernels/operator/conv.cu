@@ -2,10 +2,10 @@
  * device.
  *
  * Both products gather, a thread a result, in double: an entry of the signal from the coefficients
- * around it, only at the samples where no more is wanted; a coefficient from the entries under its
+ * around it, only at the samples if no more is needed; a coefficient from the entries under its
  * filter, SOME filters a thread, as the entries are the same for all. Filters pass through shared
- * memory, where a warp reads one value at a time. Sums run over filters and their entries in
- * order. */
+ * memory, where a warp reads one value at a time. Sums run over filters and their entries in order.
+ */
 #include "kernels/operator/operator.cuh"
 
 enum {
@@ -13,11 +13,11 @@ enum {
     LONGEST = 4096,  /* entries of a filter along an axis (operator/conv.c) */
     SOME = 8,        /* filters of a thread */
     TAPS = 512,      /* of their entries at once: as many as LONGEST in all */
-    MOST_ROWS = 4096 /* blocks along y; what is beyond they take in turn */
+    MOST_ROWS = 4096 /* maximum of blocks along y; blocks loop over the items */
 };
 
 struct dictionary {
-    int64_t extent[3], kernel[3], out[3]; /* of the signal, a filter, the places */
+    int64_t extent[3], kernel[3], out[3]; /* extents of the signal, a filter, the positions */
     int64_t entries, size, places, filters;
 };
 
@@ -39,7 +39,7 @@ static __device__ void locate(const int64_t box[3], int64_t at, int64_t c[3]) {
     c[0] = at / box[2] / box[1];
 }
 
-/* The place of the atom that has entry 0 of its filter at entry `at` of the signal. */
+/* The position of the atom that has entry 0 of its filter at entry `at` of the signal. */
 static __device__ int64_t first_place(const dictionary &d, int64_t at) {
     int64_t c[3];
     locate(d.extent, at, c);
@@ -47,8 +47,8 @@ static __device__ int64_t first_place(const dictionary &d, int64_t at) {
     return (c[0] * d.out[1] + c[1]) * d.out[2] + c[2];
 }
 
-/* Where the next line of the filters' entries meets the coefficients: entry u of a filter meets the
- * place that is u before. */
+/* Where the next line of the filters' entries meets the coefficients: entry u of a filter
+ * multiplies the coefficient at the position u before. */
 struct walk {
     int64_t at, u0, u1;
 };
@@ -64,7 +64,7 @@ static __device__ void next_line(const dictionary &d, walk *w) {
 }
 
 /* out[t] = signal[index[t]], or signal[t] without an index: the sum over filters, a line of their
- * entries after another. An entry of the signal is inside of all its atoms, over the border too. */
+ * entries after another. All atoms that cover an entry exist, also those that cross the border. */
 static __global__ void __launch_bounds__(THREADS)
     synthesize(dictionary d, const double *filters, int64_t count, const int64_t *index,
                const double *x, double *out) {

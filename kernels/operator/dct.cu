@@ -1,7 +1,7 @@
 /* dct.cu - the frame of overlapping block cosines (operator/dct.h) on the device.
  *
- * Blocks are cut out, transformed along one axis after another, a thread a coefficient; an entry
- * of the signal gathers the blocks that cover it in ascending order, as the CPU adds them. */
+ * Blocks are extracted and transformed along one axis after another, one thread per coefficient; an
+ * entry of the signal gathers the blocks that cover it in ascending order, as the CPU adds them. */
 #include <stdlib.h>
 
 #include "kernels/operator/operator.cuh"
@@ -125,7 +125,7 @@ static int active_axes(const frame *f) {
     return (f->a[0].edge > 1) + (f->a[1].edge > 1) + (f->a[2].edge > 1);
 }
 
-/* Begins in the buffer from which an even or odd number of passes leads to x. */
+/* Starts in the buffer for which the number of passes, even or odd, ends in x. */
 static csrec_status analyze(dct_operator *own, bool squared, const double *signal, double *x,
                             csrec_error *error) {
     bool even = active_axes(&own->f) % 2 == 0;

@@ -1,7 +1,7 @@
 /* dense.cu - a stored matrix on the device, column by column as on the host.
  *
- * Both products cut the matrix into panels, so that enough threads share it; a panel's sums go to a
- * row of `part`, and the rows are added in their order. */
+ * Both products split the matrix into panels to occupy enough threads; a panel's sums are written
+ * to a row of `part`, and the rows are added in their order. */
 #include "kernels/operator/operator.cuh"
 
 enum { THREADS = CSREC_CUDA_THREADS, WARPS = THREADS / 32, ROWS = 4096 };

@@ -1,6 +1,6 @@
 /* engine.c - operators whose products a CUDA device computes: the CPU's operator, its data copied
- * to the device once, and a type that calls there. What else the operator's row offers (columns,
- * searches and least squares on the tree) stays with the CPU.
+ * to the device once, and a type that calls the kernels. The other functions of the operator's type
+ * (columns, searches and least squares on the tree) run on the CPU.
  *
  * A chain works in the buffers of its factors, so a call takes the locks of all of them: always in
  * the order of their addresses, so that no two calls wait for each other. */
@@ -87,7 +87,7 @@ static csrec_status analyze(const csrec_operator *A, const double *signal, doubl
     return apply(A, CSREC_CUDA_ANALYZE, signal, x);
 }
 
-/* A search stays with the thread that began it. */
+/* A search belongs to the thread that began it. */
 static csrec_status search(const csrec_operator *A, bool reference, const double *y, void **state) {
     if (!reference) return csrec_haar_search(A, &csrec_pursuit_eager, y, state);
     csrec_status status = csrec_cuda_enter(&A->context, NULL);
@@ -134,8 +134,8 @@ static void set_type(const csrec_operator *A, csrec_operator_state *state) {
     type->column_norms = column_norms;
     if (A->row->synthesize) type->synthesize = synthesize;
     if (A->row->analyze) type->analyze = analyze;
-    type->shrink = NULL; /* thresholding goes through the products, then */
-    type->access = NULL; /* and so do few columns */
+    type->shrink = NULL; /* thresholding then uses the products */
+    type->access = NULL; /* and so do products with few columns */
     if (A->row != &csrec_operator_haar) return;
     state->search = *A->row->search;
     state->search.create = search;

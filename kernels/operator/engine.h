@@ -1,4 +1,4 @@
-/* engine.h - what a CUDA device keeps for an operator, for those who work with it there. */
+/* engine.h - an operator's state on a CUDA device, for solvers that run on the device. */
 #ifndef CSREC_KERNELS_OPERATOR_ENGINE_H
 #define CSREC_KERNELS_OPERATOR_ENGINE_H
 
@@ -8,10 +8,10 @@
 #include "operator/engine.h"
 
 struct csrec_operator_state {
-    csrec_operator_type type; /* the row with the device's products */
+    csrec_operator_type type; /* the operator type with the device's products */
     csrec_atom_search search; /* of the row tree, with the device's reference pursuit */
     csrec_cuda_operator *op;
-    void *kept; /* what a solver keeps with the operator, and how that is given back */
+    void *kept; /* a solver's data kept with the operator, and the function that frees it */
     void (*drop)(void *kept);
     pthread_mutex_t own;     /* the device's buffers serve one call at a time */
     pthread_mutex_t **locks; /* [n_locks] its own and, of a chain, its factors', by address */

@@ -1,5 +1,5 @@
-/* haar.cu - the sampled Haar matrix on the device, over the row tree: sums go up and
- * values come down, height after height, so that each is made from finished ones by one thread. */
+/* haar.cu - the sampled Haar matrix on the device, over the row tree: sums are computed upwards and
+ * values downwards, height after height; one thread computes each from finished ones. */
 #include "kernels/operator/operator.cuh"
 
 enum { THREADS = CSREC_CUDA_THREADS, ALONE = 1024 };
@@ -37,7 +37,7 @@ static __global__ void list_products(csrec_cuda_haar t, const double *sum, doubl
     x[c] = value * t.factor[c];
 }
 
-/* What the column of all samples of a position adds there. */
+/* Contribution of the column of all samples of a position. */
 static __device__ double own_value(const csrec_cuda_haar &t, int32_t position, const double *x) {
     int32_t c = t.single[position];
     return c < 0 ? 0.0 : x[c] * t.factor[c];

@@ -1,4 +1,4 @@
-/* haar_tree.c - the row tree as the device's kernels take it: positions, heights, columns. */
+/* haar_tree.c - the row tree in the form of the device's kernels: positions, heights, columns. */
 #include "operator/operator.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* haar_tree.h - the row tree as the device's kernels take it. */
+/* haar_tree.h - the row tree in the form of the device's kernels. */
 #ifndef CSREC_KERNELS_OPERATOR_HAAR_TREE_H
 #define CSREC_KERNELS_OPERATOR_HAAR_TREE_H
 

@@ -1,5 +1,5 @@
-/* lifting.cuh - operator/wavelet.h's steps along a line, an output at a time: a value after step k
- * is found from those after step k - 1 that it needs, down to the line itself (9 entries for the
+/* lifting.cuh - operator/wavelet.h's steps along a line, one output at a time: a value after step k
+ * is computed from those after step k - 1 that it needs, down to the line itself (9 entries for the
  * longest filter). Operations and their order are the CPU's. */
 #ifndef CSREC_KERNELS_OPERATOR_LIFTING_CUH
 #define CSREC_KERNELS_OPERATOR_LIFTING_CUH
@@ -15,8 +15,8 @@ struct lifting_line {
     double left[4], right[4], scale;
 };
 
-/* Entry i of s or d before the first step. Analysis and transpose split the line, synthesis finds
- * it split and takes the scaling back. */
+/* Entry i of s or d before the first step. Analysis and transpose split the line, synthesis reads
+ * it split and undoes the scaling. */
 template <int WAY, bool LOW>
 static __device__ double lifting_entry(const lifting_line &l, int64_t i) {
     if (WAY != LIFTING_SYNTHESIZE) return l.v[(LOW ? 2 * i : 2 * i + 1) * l.stride];
@@ -48,7 +48,8 @@ static __device__ double lifting_updated(const lifting_line &l, double left, dou
     return s;
 }
 
-/* Transposed prediction: s_i takes what it gave to d_i-1, to d_i and, as the last, to itself. */
+/* Transposed prediction: s_i receives from d_i-1 and d_i, to which it contributed, and, as the
+ * last, from d_i again. */
 template <int WAY, int STEPS, int K>
 static __device__ double lifting_unpredicted(const lifting_line &l, double left, double right,
                                              int64_t i) {
@@ -60,7 +61,8 @@ static __device__ double lifting_unpredicted(const lifting_line &l, double left,
     return i + 1 < l.ns ? s : s + right * d;
 }
 
-/* Transposed update: d_i takes what it gave to s_i, s_i+1 and, at the ends, once more. */
+/* Transposed update: d_i receives from s_i and s_i+1, to which it contributed, and, at the ends,
+ * once more. */
 template <int WAY, int STEPS, int K>
 static __device__ double lifting_undone(const lifting_line &l, double left, double right,
                                         int64_t i) {
@@ -75,7 +77,7 @@ static __device__ double lifting_undone(const lifting_line &l, double left, doub
 }
 
 /* s_i (LOW) or d_i after K of the steps. Even steps change d, odd ones s, transposed the other;
- * synthesis goes backwards, and it and the transpose with opposite signs. */
+ * synthesis runs backwards; it and the transpose use opposite signs. */
 template <int WAY, int STEPS, int K, bool LOW>
 static __device__ double lifting_value(const lifting_line &l, int64_t i) {
     if constexpr (K == 0) {

@@ -1,4 +1,4 @@
-/* operator.cu - operators on the device: host vectors there and back, samples, norms. */
+/* operator.cu - operators on the device: transfers of host vectors, samples, norms. */
 #include "kernels/operator/operator.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static __global__ void scatter(int64_t m, const int64_t *index, const double *y,
     if (k < m) signal[index[k]] = y ? y[k] : 1.0;
 }
 
-/* Columns of zeros correlate with nothing. */
+/* Columns of zeros have correlation 0. */
 static __global__ void divide(int64_t n, const double *norms, double *c) {
     int64_t j = csrec_cuda_thread();
     if (j < n) c[j] = norms[j] > 0.0 ? c[j] / norms[j] : 0.0;

@@ -1,4 +1,4 @@
-/* operator.cuh - what the kinds of operators on the device share. */
+/* operator.cuh - declarations shared by the kinds of operators on the device. */
 #ifndef CSREC_KERNELS_OPERATOR_OPERATOR_CUH
 #define CSREC_KERNELS_OPERATOR_OPERATOR_CUH
 
@@ -6,7 +6,7 @@
 #include "kernels/operator/operator.h"
 #include "kernels/device/pipe.h"
 
-/* A kind begins with this. */
+/* First member of every kind's struct. */
 struct csrec_cuda_operator {
     int device;
     int64_t m, n, entries; /* entries 0: neither SYNTHESIZE nor ANALYZE */
@@ -18,14 +18,15 @@ struct csrec_cuda_operator {
      * of their own. */
     csrec_status (*queue)(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
                           double *out, csrec_error *error);
-    void (*destroy)(csrec_cuda_operator *op); /* what is not in the block; may be NULL */
+    void (*destroy)(csrec_cuda_operator *op); /* frees what is not in the block; may be NULL */
     csrec_cuda_block block;
     csrec_cuda_pipe pipe;
-    double *in, *out; /* the host's vectors while they are here */
+    double *in, *out; /* device copies of the host's vectors */
     double *norms;    /* [n] */
 };
 
-/* Takes memory for the kind `op` [bytes], whose fields are copied; what names it in an error. */
+/* Takes memory for the kind `op` [bytes], whose fields are copied; what names it in an error
+ * message. */
 csrec_status csrec_cuda_operator_open(const csrec_cuda_operator *op, size_t bytes, const char *what,
                                       csrec_cuda_operator **made, csrec_error *error);
 
@@ -33,7 +34,7 @@ csrec_status csrec_cuda_operator_open(const csrec_cuda_operator *op, size_t byte
 csrec_status csrec_cuda_operator_fill(csrec_cuda_operator *op, void *to, const void *from,
                                       int64_t count, size_t size, csrec_error *error);
 
-/* op->norms, found once. */
+/* op->norms, computed once. */
 csrec_status csrec_cuda_operator_norms(csrec_cuda_operator *op, csrec_error *error);
 
 /* The columns [n][m] of an operator made by csrec_cuda_operator_dense. */

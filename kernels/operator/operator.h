@@ -1,10 +1,10 @@
 /* operator.h - products of operators on the device.
  *
- * What an operator is made of stays in device memory; each call uploads its vector through pinned
- * buffers that the operator owns, runs the kernels and downloads the result. Every entry of a
- * result is gathered by one thread, or added up from parts in a fixed order, so results are the
- * same every time. haar, dct, wavelet and mask do the CPU's additions in the CPU's order and equal
- * it to the bit; dense and conv add up in another order.
+ * An operator's data stay in device memory; each call uploads its vector through pinned buffers
+ * that the operator owns, runs the kernels and downloads the result. Every entry of a result is
+ * gathered by one thread, or added up from parts in a fixed order, so results are reproducible.
+ * haar, dct, wavelet and mask do the CPU's additions in the CPU's order and equal it to the bit;
+ * dense and conv add up in another order.
  *
  * All calls queue on one stream and the buffers are the operator's: one call at a time. */
 #ifndef CSREC_KERNELS_OPERATOR_OPERATOR_H
@@ -37,7 +37,7 @@ csrec_status csrec_cuda_operator_conv(const csrec_conv_dictionary *conv, csrec_c
 csrec_status csrec_cuda_operator_chain(csrec_cuda_operator *first, csrec_cuda_operator *second,
                                        csrec_cuda_operator **made, csrec_error *error);
 
-/* The row tree as the kernels take it. Positions: node i of the tree is i, leaf j is nodes + j.
+/* The row tree in the form of the kernels. Positions: node i of the tree is i, leaf j is nodes + j.
  * Column c is factor (S_plus - S_minus) of the sums at two positions, or of one where minus < 0. */
 typedef struct csrec_cuda_haar {
     int64_t m, n, nodes;
@@ -47,7 +47,7 @@ typedef struct csrec_cuda_haar {
     int64_t first[66];            /* nodes of height h are order[first[h]] .. order[first[h+1]] */
     int32_t *plus, *minus;        /* [n] */
     double *factor;               /* [n] */
-    int32_t *difference, *single; /* [nodes], [nodes + m] the column there, or -1 */
+    int32_t *difference, *single; /* [nodes], [nodes + m] the column of the position, or -1 */
 } csrec_cuda_haar;
 
 csrec_status csrec_cuda_operator_haar(const csrec_cuda_haar *haar, csrec_cuda_operator **made,

@@ -114,12 +114,12 @@ static csrec_status transform(wavelet_operator *own, lifting_kind kind, double *
 }
 
 /* ---- column norms, as operator/wavelet.c: the mask summed against the squared functions of each
- * axis; functions are made some at a time, by synthesis of unit vectors */
+ * axis; functions are computed in batches, by synthesis of unit vectors */
 
 enum { FUNCTIONS = 1 << 22 }; /* entries of functions at once, or one function */
 
 struct functions {
-    int64_t n, rows, some; /* length; how many there are, and at once */
+    int64_t n, rows, some; /* length; number of functions, and per batch */
     double *g, *other;     /* [some][n] */
 };
 
@@ -209,7 +209,7 @@ static void lay_out_norms(const csrec_wavelet *w, csrec_cuda_block *block, norm_
     n->b = (double *)csrec_cuda_block_take(block, entries, sizeof *n->b);
 }
 
-/* Without levels x is the signal, and the mask the norms. */
+/* Without levels x is the signal, and the norms are the mask. */
 static csrec_status norms(wavelet_operator *own, double *norms, csrec_error *error) {
     norm_arrays n = {};
     csrec_cuda_block block = {};

@@ -1,4 +1,4 @@
-/* engine.c - solvers on the CUDA device that has the operator. */
+/* engine.c - solvers on the operator's CUDA device. */
 #include "kernels/operator/engine.h"
 #include "kernels/solver/omp.h"
 #include "operator/dense.h"

@@ -1,4 +1,5 @@
-/* omp.cu - Batch-OMP on the device: unit columns, Gram matrix, products, then a block a signal. */
+/* omp.cu - Batch-OMP on the device: unit columns, Gram matrix, products, then one thread block per
+ * signal. */
 #include "kernels/solver/omp.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@ static __global__ void normalise(int64_t m, int64_t n, const double *columns, co
     U[at] = norm > 0.0 ? columns[at] / norm : 0.0;
 }
 
-/* A block a signal: scale = ||y||, y /= scale. The largest entry is taken out of the squares, which
- * could overflow or vanish. */
+/* A block a signal: scale = ||y||, y /= scale. Entries are divided by the largest before squaring,
+ * which could overflow or underflow. */
 static __global__ void scale_signals(int64_t m, double *y, double *scale) {
     __shared__ double part[OMP_THREADS];
     double *own = y + (int64_t)blockIdx.x * m, most = 0.0, sum = 0.0;

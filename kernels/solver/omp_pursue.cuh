@@ -9,14 +9,14 @@
 
 enum { OMP_THREADS = 128, OMP_WARPS = OMP_THREADS / 32, OMP_AT_ONCE = 4 };
 
-/* What all signals of a launch share; arrays of device memory. */
+/* Parameters shared by all signals of a launch; arrays in device memory. */
 struct omp_problem {
     int64_t m, n, room, count;
     const double *U, *G; /* [n][m] unit columns, [n][n] */
     const double *norms; /* [n] */
     const double *y, *a; /* [count][m] of unit length or 0, [count][n] = U^T y */
     const double *scale; /* [count] ||y|| before */
-    double epsilon, noise, min_coefficient, keep; /* noise: sigma sqrt(m); keep < 0: no such rule */
+    double epsilon, noise, min_coefficient, keep; /* noise: sigma sqrt(m); keep < 0: no rule */
     int32_t *outcome, *size, *iterations;         /* [count] */
     double *residual, *coefficient, *r;           /* [count], [count][room], [count][m] or NULL */
     int32_t *column;                              /* [count][room] */
@@ -103,7 +103,7 @@ static __device__ bool omp_taken(const omp_signal &s, int64_t j) {
     return s.taken[j / 32] >> (j % 32) & 1;
 }
 
-/* c = a - G_I x: some columns at a time, whose loads are on their way together. */
+/* c = a - G_I x: several columns at a time, whose loads overlap. */
 static __device__ int64_t best_by_gram(const omp_problem &p, const omp_signal &s, const double *a,
                                        int size, double *best) {
     int64_t found = -1;
@@ -127,7 +127,7 @@ static __device__ int64_t best_by_gram(const omp_problem &p, const omp_signal &s
     return found;
 }
 
-/* c = U^T r, a warp a column: where r is short, the other way has lost too many digits. */
+/* c = U^T r, a warp a column: for small r, a - G_I x has lost too many digits. */
 static __device__ int64_t best_by_residual(const omp_problem &p, const omp_signal &s,
                                            double *best) {
     int64_t found = -1;
@@ -228,14 +228,14 @@ static __device__ double refine(const omp_problem &p, const omp_signal &s, const
     return omp_residual(p, s, y, size);
 }
 
-/* Where a signal stands; the same in all threads. */
+/* Progress of a signal; the same in all threads. */
 struct omp_progress {
     double energy; /* ||r||^2 of the signal of unit length */
     bool fine;     /* s.r is the residual */
     int size, outcome;
 };
 
-/* Takes a pick; false: the signal has ended. */
+/* Adds a pick to the support; false: the signal is finished. */
 static __device__ bool omp_step(const omp_problem &p, const omp_signal &s, int64_t at, double scale,
                                 double goal, omp_progress *now) {
     const double *a = p.a + at * p.n;

@@ -20,7 +20,7 @@ static room room_of(const csrec_conv_work *work, size_t bytes, int64_t inputs) {
     return r;
 }
 
-/* ---- laying out */
+/* ---- input layout */
 
 /* to[j] = line[step j + from], 0 outside of 0 .. in - 1. */
 static void copy_line(const REAL *line, int64_t in, int64_t from, int64_t step, int64_t length,
@@ -200,7 +200,7 @@ static void add_products(const scatter *s, const room *r, int64_t kernel_line, i
     }
 }
 
-/* Input line (n, i0, i1) into result lines o1 .. end - 1 of slice o0, which k0 leads to. */
+/* Input line (n, i0, i1) into result lines o1 .. end - 1 of slice o0, given by k0. */
 static void scatter_line(const scatter *s, const room *r, int64_t n, const int64_t i[2], int64_t k0,
                          int64_t o0, int64_t first, int64_t end) {
     for (int64_t x0 = 0; x0 < s->in[2]; x0 += CSREC_CONV_TILE) {
@@ -222,7 +222,7 @@ static void scatter_line(const scatter *s, const room *r, int64_t n, const int64
     }
 }
 
-/* Which input lies where k leads to result o; negative: none. */
+/* Index of the input that k maps to result o; negative: none. */
 static int64_t input_of(const scatter *s, int a, int64_t o, int64_t k) {
     int64_t at = o - s->offset[a] - k * s->advance[a];
     return at % s->step[a] == 0 && at / s->step[a] < s->in[a] ? at / s->step[a] : -1;
@@ -235,7 +235,7 @@ static void scatter_band(const scatter *s, const room *r, int64_t n, int64_t o0,
             s->out_data + (((n * s->rows + m) * s->out[0] + o0) * s->out[1] + first) * s->out[2];
         for (int64_t j = 0; j < (end - first) * s->out[2]; j++) band[j] = bias ? bias[m] : 0;
     }
-    /* Inputs that some k1 leads to the band from. */
+    /* Range of inputs that some k1 maps to the band. */
     int64_t reach = s->advance[1] * (s->conv->kernel[1] - 1);
     int64_t least = first - s->offset[1] - (reach > 0 ? reach : 0);
     int64_t most = end - 1 - s->offset[1] - (reach < 0 ? reach : 0);

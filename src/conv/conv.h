@@ -2,10 +2,10 @@
  *
  * A convolution has weights w[co][ci][k] and takes x[n][ci][i] to
  *     y[n][co][o] = sum_ci sum_k w[co][ci][k] x[n][ci][o stride - padding + k dilation].
- * Its transpose takes y to x[n][ci][i] = sum_co sum_k w[co][ci][k] y[n][co][o], over the k with
- * i + padding - k dilation = o stride: of entries with equal remainder r by the stride (a phase)
- * the same k count, evenly spaced, and o moves by one from entry to entry. So both are, phase by
- * phase, sums of the same kind (csrec_conv_sum), two ways:
+ * Its transpose takes y to x[n][ci][i] = sum_co sum_k w[co][ci][k] y[n][co][o], over the k with i +
+ * padding - k dilation = o stride: of entries with equal remainder r by the stride (a phase) the
+ * same k count, evenly spaced, and o moves by one from entry to entry. So both are, phase by phase,
+ * sums of the same kind (csrec_conv_sum), computed by one of two methods:
  *   gather   the inputs of a tile of positions are laid out as a matrix [channels taps][positions]
  *            (im2col), and multiplied by the packed weights [rows][channels taps];
  *   scatter  for few rows: each line of inputs is multiplied by all taps' weights
@@ -28,9 +28,9 @@ typedef struct csrec_conv {
     int64_t out[3];
 } csrec_conv;
 
-/* Position o of 0 .. count - 1 along an axis: it stands at first + apart o of the results, and tap
- * t = 0 .. taps - 1 of it, entry kernel + kernel_step t of the kernel, takes the input at
- * step o + base + advance t, 0 outside of the input. */
+/* Position o of 0 .. count - 1 along an axis: it has index first + apart o in the results, and tap
+ * t = 0 .. taps - 1 of it, entry kernel + kernel_step t of the kernel, takes the input at step o +
+ * base + advance t, 0 outside of the input. */
 typedef struct csrec_conv_axis {
     int64_t in, out; /* extents of input and result */
     int64_t count, first, apart;
@@ -47,7 +47,7 @@ typedef struct csrec_conv_sum {
 /* Work and threads of one product. */
 typedef struct csrec_conv_work {
     const csrec_conv_simd *simd;
-    int threads;      /* for which there is memory */
+    int threads;      /* threads for which there is memory */
     char *memory;     /* threads times csrec_conv_room bytes, aligned to 64 */
     csrec_team *team; /* or NULL; if stopped, the product is incomplete */
 } csrec_conv_work;
@@ -72,8 +72,8 @@ typedef struct csrec_conv_run {
     int64_t n, o[3], length, at;
 } csrec_conv_run;
 
-/* Positions first .. end - 1 of all batch entries, in C order, cut into runs; at most end - first.
- */
+/* Positions first .. end - 1 of all batch entries, in C order, split into runs; at most end -
+ * first. */
 int64_t csrec_conv_runs(const csrec_conv_sum *sum, int64_t first, int64_t end, csrec_conv_run *run);
 
 /* Lays out the inputs of channel-and-taps k0 .. k1 - 1 of the runs: to[k - k0][ld]. */

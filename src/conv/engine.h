@@ -11,7 +11,7 @@ typedef struct csrec_conv2d_job {
     int64_t out[2];    /* Ho, Wo */
     const float *X, *W, *B, *dY;
     float *Y, *dX, *dW, *dB;
-    /* The CPU's, which devices leave alone. W is set beside packed weights. */
+    /* For the CPU only; devices ignore them. W is set in addition to packed weights. */
     const csrec_conv2d_weights *weights;
     void *workspace;
     size_t bytes;

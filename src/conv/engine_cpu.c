@@ -7,7 +7,7 @@
 #include "conv/conv2d.h"
 #include "conv/engine.h"
 
-/* ---- workspace: 63 bytes to align, packed weights, what is shared, a room for each thread */
+/* ---- workspace: 63 bytes to align, packed weights, shared arrays, a part for each thread */
 
 enum { ALIGN = 64 };
 
@@ -41,7 +41,7 @@ void csrec_conv2d_bytes(const csrec_conv *conv, int threads, size_t *forward, si
     *backward = for_x > for_w ? for_x : for_w;
 }
 
-/* As many threads as there is room for; packed: where to pack weights, NULL if none are needed. */
+/* As many threads as the workspace allows; packed: where to pack weights, or NULL. */
 static csrec_status lay_out(const csrec_conv2d_job *job, const workspace *need, bool packs,
                             csrec_conv_work *work, float **packed, csrec_error *error) {
     void *memory = job->workspace;
@@ -120,7 +120,7 @@ static csrec_status forward(const csrec_context *context, const csrec_conv2d_job
     return apply(job, false, job->X, job->B, job->Y, error);
 }
 
-/* In double; eight sums side by side, as one alone would wait for each addition. */
+/* In double; eight independent sums, as a single one would wait for each addition. */
 static double sum_of(int64_t n, const float *v) {
     double lane[8] = {0};
     int64_t i = 0;

@@ -1,12 +1,12 @@
 /* gradient.c - the gradient of a convolution by its weights: dW = sum over positions of dY times
  * the inputs laid out, as dot products of lines of positions.
  *
- * With stride 1 the roles may be changed: by i = o - padding + k dilation it is also the sum over
+ * With stride 1 the roles may be exchanged: by i = o - padding + k dilation it is also the sum over
  * inputs' positions i of x[ci][i] dy[co][i + padding - k dilation], the transposed sum, with dY
  * laid out and x in rows; better where there are fewer channels_out than channels_in.
  *
- * Lines are dealt out in a fixed number of shares, each with sums of its own that are added in
- * order at the end: the result does not depend on the number of threads. */
+ * Lines are divided into a fixed number of shares, each with its own sums, which are added in order
+ * at the end: the result does not depend on the number of threads. */
 #include <omp.h>
 #include <string.h>
 
@@ -95,8 +95,8 @@ static void add_share(const gradient *g, int64_t share, int64_t block, char *mem
         int64_t first = line * LINE, left = positions - first, some = left < LINE ? left : LINE;
         int64_t runs = csrec_conv_runs(&g->sum, first, first + some, run);
         copy_rows(g, runs, run, some, rows);
-        /* What is left of the line before must not meet the zeros of the rows: it may be infinite.
-         */
+        /* Stale values of the line before must not be multiplied by the rows' zeros: they may be
+         * infinite. */
         if (some < LINE) memset(inputs, 0, LINES * LINE * sizeof *inputs);
         csrec_conv_fill_f32(&g->sum, runs, run, g->laid, k, k + ks, inputs, LINE);
         for (int64_t i = 0; i < g->padded; i += ROWS)
@@ -105,7 +105,7 @@ static void add_share(const gradient *g, int64_t share, int64_t block, char *mem
     }
 }
 
-/* Adds the shares in order; rows and channels of dW change places with the roles. */
+/* Adds the shares in order; rows and channels of dW are exchanged with the roles. */
 static void deliver(const gradient *g, float *dw) {
     int64_t taps = csrec_conv_taps(&g->sum), rows = g->sum.rows, channels = g->sum.channels;
     for (int64_t m = 0; m < rows; m++)

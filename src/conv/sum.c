@@ -37,7 +37,7 @@ static int64_t divisor(int64_t a, int64_t b) {
 /* Entries r, r + stride, ... : o = (i + padding - k dilation) / stride where that is whole. */
 static csrec_conv_axis transposed_axis(const csrec_conv *conv, int a, int64_t r) {
     int64_t stride = conv->stride[a], d = conv->dilation[a], k = 0;
-    int64_t every = stride / divisor(d, stride); /* kernel entries that count are so far apart */
+    int64_t every = stride / divisor(d, stride); /* distance between contributing kernel entries */
     while (k < every && (r + conv->padding[a] - k * d) % stride != 0) k++;
     csrec_conv_axis axis = {.in = conv->out[a],
                             .out = conv->size[a],
@@ -47,7 +47,7 @@ static csrec_conv_axis transposed_axis(const csrec_conv *conv, int a, int64_t r)
                             .kernel = k,
                             .kernel_step = every,
                             .step = 1};
-    if (k == every || k >= conv->kernel[a]) return axis; /* no kernel entry counts */
+    if (k == every || k >= conv->kernel[a]) return axis; /* no kernel entry contributes */
     axis.taps = (conv->kernel[a] - 1 - k) / every + 1;
     axis.base = (r + conv->padding[a] - k * d) / stride;
     axis.advance = -(every * d / stride);
@@ -82,7 +82,7 @@ int64_t csrec_conv_panels(int64_t rows, const csrec_conv_simd *simd) {
 }
 
 /* Work a position: products of padded rows, and laying out or adding up, which costs about as much
- * as eight products an entry. A forward product with a stride would scatter what nobody takes. */
+ * as eight products an entry. With a stride a forward product would scatter unused products. */
 bool csrec_conv_scatters(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd) {
     int64_t rows = transposed ? conv->channels_in : conv->channels_out;
     int64_t channels = transposed ? conv->channels_out : conv->channels_in;

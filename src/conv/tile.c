@@ -1,4 +1,4 @@
-/* tile.c - which build of the inner products of convolutions this processor takes. */
+/* tile.c - selects this processor's build of the inner products of convolutions. */
 #include "conv/tile.h"
 
 #include "base/cpu.h"

@@ -1,15 +1,15 @@
 /* tile.h - the inner products of convolutions, one table an instruction set.
  *
- * Sums run over k in ascending order for each entry on its own, so results depend neither on how
- * work is cut into tiles nor on the number of threads. */
+ * Sums run over k in ascending order for each entry on its own, so results depend neither on the
+ * division into tiles nor on the number of threads. */
 #ifndef CSREC_CONV_TILE_H
 #define CSREC_CONV_TILE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Columns of a tile: a multiple of every table's width. Rows of tiles stand so far apart that they
- * spread over the sets of a cache. */
+/* Columns of a tile: a multiple of every table's width. The row distance of tiles spreads rows over
+ * the sets of a cache. */
 enum { CSREC_CONV_TILE = 240, CSREC_CONV_LD_F32 = 240, CSREC_CONV_LD_F64 = 248 };
 
 /* The gradient's tile: rows of so many positions, so many rows. */

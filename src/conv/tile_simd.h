@@ -17,7 +17,7 @@ enum {
                              : 2
 };
 
-/* All HEIGHT x VECS sums stay in registers; minus 0 spreads a number for free, plus 0 would not. */
+/* All HEIGHT x VECS sums stay in registers; - 0 broadcasts a number at no cost, + 0 would not. */
 #define DEFINE_TILE(name, real, vec, LANES)                                                        \
     static void name(int64_t k, const real *a, const real *b, real *c, int64_t ld, bool add) {     \
         vec sum[HEIGHT][VECS] = {{{0}}};                                                           \

@@ -1,4 +1,4 @@
-/* cpu.c - the device that is always there. */
+/* cpu.c - the CPU, the device that is always available. */
 #include <stdio.h>
 
 #include "base/threads.h"

@@ -1,4 +1,4 @@
-/* device.c - devices by name, their listing, and work that "auto" may bring back to the CPU. */
+/* device.c - devices by name, their listing, and work that "auto" may run on the CPU instead. */
 #include "device/device.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* device.h - where work runs: the table of devices, a context on one of them, and the one function
- * in which "auto" gives a device up.
+ * in which "auto" falls back to the CPU.
  *
- * A room with work for devices declares a table of functions in its engine.h, the CPU's engine
+ * A module with work for devices declares a table of functions in its engine.h, the CPU's engine
  * first and a device's in kernels/<room>, and makes an array of them by kind:
  *
  *     static const csrec_conv2d_engine *const engines[CSREC_DEVICE_KINDS] =
@@ -18,7 +18,7 @@ typedef enum csrec_device_kind {
     CSREC_DEVICE_KINDS
 } csrec_device_kind;
 
-/* Engines by kind of device; NULL for what is not built. Nothing else asks what is built. */
+/* Engines by kind of device; NULL for what is not built. No other code checks what is built. */
 #ifdef CSREC_HAS_CUDA
 #define CSREC_ENGINES(cpu, cuda)                                                                   \
     { [CSREC_DEVICE_CPU] = (cpu), [CSREC_DEVICE_CUDA] = (cuda) }
@@ -27,20 +27,20 @@ typedef enum csrec_device_kind {
     { [CSREC_DEVICE_CPU] = (cpu) }
 #endif
 
-/* A device that work is passed down with. Any number of them may be open at a time. */
+/* The device passed to work. Any number of them may be open at a time. */
 typedef struct csrec_context {
     csrec_device_kind kind;
     int ordinal;  /* number of the device among those of its kind */
-    void *stream; /* where its work is queued, as the kind has it; NULL: the device's own queue */
+    void *stream; /* the kind's queue handle for its work; NULL: the device's default queue */
 } csrec_context;
 
 typedef struct csrec_device {
-    /* One line about device i; false past the last. What cannot be used says why as entry 0. */
+    /* One line about device i; false past the last. If none is usable, entry 0 gives the reason. */
     bool (*describe)(int i, char *text, size_t size);
     /* context->ordinal < 0: the first usable device, whose number replaces it. The device becomes
      * the calling thread's. CSREC_DEVICE: not usable, with the reason. */
     csrec_status (*open)(csrec_context *context, csrec_error *error);
-    void (*close)(csrec_context *context); /* NULL: there is nothing to give back */
+    void (*close)(csrec_context *context); /* NULL: nothing to release */
 } csrec_device;
 
 extern const csrec_device csrec_device_cpu, csrec_device_cuda;
@@ -50,7 +50,7 @@ extern const csrec_context csrec_context_cpu;
 /* "cpu" or "cuda". */
 const char *csrec_device_name(csrec_device_kind kind);
 
-/* Whether the choice is left to us: "auto", or NULL. */
+/* Whether the library chooses the device: "auto", or NULL. */
 bool csrec_device_automatic(const char *name);
 
 /* name: "cpu", "cuda" for the first usable device, "cuda:1" for that one. CSREC_ARGUMENT: unknown
@@ -67,20 +67,20 @@ csrec_status csrec_device_lacks(const csrec_context *context, const char *what, 
 typedef struct csrec_device_work {
     /* Whether "auto" should try this kind, which is not the CPU; NULL: never. */
     bool (*pays)(csrec_device_kind kind, const void *job);
-    /* CSREC_UNSUPPORTED: not this job, or not on this device. Must leave the job as it was where it
-     * fails, so that another device can begin anew. */
+    /* CSREC_UNSUPPORTED: not this job, or not on this device. On failure the job must be unchanged,
+     * so that another device can start it again. */
     csrec_status (*run)(const csrec_context *context, void *job, csrec_error *error);
 } csrec_device_work;
 
 typedef struct csrec_device_ran {
-    const char *device;   /* the one that did the work */
-    csrec_error given_up; /* why "auto" went on to the CPU; empty: it did not try another device */
+    const char *device;   /* the device that did the work */
+    csrec_error given_up; /* why "auto" fell back to the CPU; empty: no other device was tried */
 } csrec_device_ran;
 
-/* Runs the work on the device of this name. "auto" tries a device where that pays, and what the
- * device cannot do (CSREC_MEMORY, CSREC_DEVICE, CSREC_UNSUPPORTED) is done on the CPU; whether a
- * device is usable is not even asked where it does not pay, as the answer alone takes a good part
- * of a second. Other failures are the work's own. ran may be NULL. */
+/* Runs the work on the device of this name. "auto" tries a device where that is faster, and work
+ * that fails there (CSREC_MEMORY, CSREC_DEVICE, CSREC_UNSUPPORTED) is done on the CPU; where it is
+ * not faster, devices are not queried, as the query alone takes a good part of a second. Other
+ * failures are returned. ran may be NULL. */
 csrec_status csrec_device_run(const char *name, const csrec_device_work *work, void *job,
                               csrec_device_ran *ran, csrec_error *error);
 
