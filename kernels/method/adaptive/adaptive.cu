@@ -51,7 +51,7 @@ __device__ __forceinline__ int reflect(int i, int n) {
     return i < n ? i : period - i;
 }
 
-/* A thread a pixel, the tile and its border in shared memory. */
+/* One thread per pixel, the tile and its border in shared memory. */
 __global__ void __launch_bounds__(THREADS)
     filter_picture(const __grid_constant__ csrec_adaptive_device d,
                    const __grid_constant__ csrec_cuda_filters f) {

@@ -1,5 +1,5 @@
-/* adaptive.h - the passes of an adaptive recovery on a device: method/adaptive/adaptive.c is the recipe,
- * adaptive_fit.c and adaptive_features.c are the reference, to the bit.
+/* adaptive.h - the passes of an adaptive recovery on a device. method/adaptive/adaptive.c is the
+ * recipe; adaptive_fit.c and adaptive_features.c are the bit-exact reference.
  *
  * The grids of a pass are fitted side by side: rows of the samples, one sort of them all, the trees
  * of the rows from their leaves up, and a search of each site in each tree. */

@@ -28,7 +28,7 @@ __device__ __forceinline__ const int *sum_of(const csrec_adaptive_device *d, int
     return d->sum + (int64_t)number * d->sites * d->channels;
 }
 
-/* The CPU adds sequentially: equal up to rounding of the double. A block a class. */
+/* The CPU adds sequentially: equal up to rounding of the double. One block per class. */
 __global__ void __launch_bounds__(SUM_THREADS)
     mean_errors(const __grid_constant__ csrec_adaptive_device d,
                 const __grid_constant__ class_scales s) {
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(SUM_THREADS)
     if (threadIdx.x == 0) d.means[blockIdx.x] = (float)(part[0] / d.samples);
 }
 
-/* A thread a cell: its samples in their order. */
+/* One thread per cell: its samples in their order. */
 __global__ void gather_errors(const __grid_constant__ csrec_adaptive_device d,
                               const __grid_constant__ class_scales s) {
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

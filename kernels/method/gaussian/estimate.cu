@@ -2,7 +2,7 @@
  * maximisation, and each patch conditioned on its samples; method/gaussian/gaussian_simd.h is the
  * reference.
  *
- * A thread block a group, everything in shared memory: the covariance, patches, and rows V of the
+ * One thread block per group, all in shared memory: the covariance, patches, and rows V of the
  * current patches. A warp conditions a patch (gaussian_condition.cuh). Products X^T X and V^T V are
  * symmetric: only half of the pairs of tiles 8 columns wide is summed, 8 x 8 entries a thread in
  * registers, by several teams of threads that take turns at the rows; their parts are added up at
@@ -148,8 +148,8 @@ __device__ __forceinline__ float gather(const csrec_gaussian_device *g, const gr
     return sum / (float)(size * g->patch_height * g->patch_width);
 }
 
-/* Covariance of the posterior means, and mean of the posterior covariances of every so many
- * patches: those patches first, one per team at a time, then the others. */
+/* Covariance of the posterior means, and mean of the posterior covariances of every
+ * f->every-th patch: those patches first, one per team at a time, then the others. */
 template <int WIDE>
 __device__ __forceinline__ void step_em(const csrec_gaussian_device *g, const fitting *f,
                                         const group_memory *m, const pixels<WIDE> &own, int channel,

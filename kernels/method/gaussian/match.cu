@@ -1,7 +1,7 @@
 /* match.cu - the patches most like each reference patch, within a
  * window.
  *
- * A thread block a reference: the window's guide in shared memory, all
+ * One thread block per reference: the window's guide in shared memory, all
  * distances as keys, those of four places side by side by a thread, the key of
  * the last one wanted by counting eight bits at a time, and a list of the keys below it in the
  * order of the window. The best are kept as candidates of the next round, and the group is chosen

@@ -76,7 +76,7 @@ __device__ static __forceinline__ int32_t take_few(state &s, position &now, cons
     return LARGE;
 }
 
-/* A pick of column 0 or of a top, or none: one that take_small left for a poll. Returns LARGE, or
+/* A pick of column 0 or of a top, or none if take_small returned for a poll. Returns LARGE, or
  * the outcome. */
 template <bool DEEP>
 __device__ static __noinline__ int32_t take_large(state &s, position &now, const uint32_t *row,
@@ -99,7 +99,7 @@ __device__ static __noinline__ int32_t take_large(state &s, position &now, const
     return LARGE;
 }
 
-/* A pick of column 0 or of a top, or none: one that take_small left for a poll. Returns LARGE, or
+/* A pick of column 0 or of a top, or none if take_small returned for a poll. Returns LARGE, or
  * the outcome. */
 template <bool DEEP> __device__ static __forceinline__ int32_t take_other(state &s, position &now) {
     if (all_is_next(now.l, s, now.next.key)) return take_all(s, now);

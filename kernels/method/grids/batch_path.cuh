@@ -142,7 +142,7 @@ __device__ static inline const uint32_t *unit_path(const uint32_t *paths, int st
     return paths + (size_t)(unit == CSREC_UNIT_NONE ? 0 : unit) * (uint32_t)stride;
 }
 
-/* Settles the last step's gain before pick number `iterations`: how that ended the pursuit, or
+/* Settles the last step's gain before pick number `iterations`: how the pursuit ended, or
  * CONTINUE. */
 __device__ static inline int32_t settle_up(ledger &l, const state &s, int64_t iterations) {
     if (settle_stalls(l, s)) return CSREC_STALLED;

@@ -71,7 +71,7 @@ __device__ static __forceinline__ step find_step(const state &s, int lane, const
     return p;
 }
 
-/* Step factor of item i: size for the pick itself, its weight inside the pick, the change above. A
+/* Change of item i: from size for the pick itself, its weight inside the pick, the change above. A
  * sum has no item after its `before`; slot 0 is above none. No branches: both sides are short. */
 __device__ static __forceinline__ double move_by(const step &p, int i, uint32_t slot) {
     const int weight = slot_weight(slot), size = (int)slot_size(slot);
@@ -83,7 +83,7 @@ __device__ static __forceinline__ double move_by(const step &p, int i, uint32_t 
     return above ? (minus ? -p.change : p.change) : by;
 }
 
-/* Moves the items, by what it says; returns the largest key of this lane's. */
+/* Moves the items by move_by; returns the largest key of this lane's. */
 __device__ static __forceinline__ int64_t take_step(const state &s, int lane, lane_items &a,
                                                     const step &pick, double by[PER]) {
     int64_t most = 0;

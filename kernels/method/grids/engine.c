@@ -2,7 +2,7 @@
  *
  * The counterpart of src/method/grids/grids.c. Positions and samples are uploaded once; each grid's
  * rows are computed and sorted on the device; the pursuits run many at once (batches.c) or one
- * after another (sequential.c); their fits are added to the signal there, on the device, grid by grid. */
+ * after another (sequential.c); their fits are added to the signal on the device, grid by grid. */
 #include "kernels/method/grids/engine.h"
 
 #include <math.h>

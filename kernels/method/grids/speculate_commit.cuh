@@ -9,7 +9,7 @@
 /* ---- commit */
 
 /* Rolls back the picks of one subtree after the valid prefix; the others count. A subtree's own
- * picks keep their order, so those that are valid are its first. */
+ * picks keep their order, so the valid ones are its first. */
 template <bool one_sided>
 static __device__ inline void commit(const speculate_job *job, team_memory *team, int32_t subtree,
                                      int base, int picks, unsigned limit) {
