@@ -1,4 +1,4 @@
-/* blas.c - OpenBLAS held to one thread while this library calls it. */
+/* blas.c - OpenBLAS limited to one thread while this library calls it. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/blas.h"
 
@@ -6,18 +6,18 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-/* Address space of a buffer of OpenBLAS: 128 MiB and a page, and what goes with it. */
+/* Address space of one OpenBLAS buffer: 128 MiB, one page, and overhead. */
 static const size_t BUFFER = (size_t)136 << 20;
 
-/* The setting is one of the process, so what is known of it is, too. */
+/* OpenBLAS's thread count is global to the process, so this state is global too. */
 static struct {
     pthread_mutex_t lock;
-    int before;         /* OpenBLAS's threads outside of the calls */
-    int calls, callers; /* begun and not ended */
-    int buffers;        /* that OpenBLAS has for certain, 0 or 1; it keeps them */
+    int before;         /* OpenBLAS's thread count outside of the calls */
+    int calls, callers; /* calls begun and not yet ended */
+    int buffers;        /* buffers that OpenBLAS certainly has, 0 or 1; it keeps them */
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Threads of the parent that were between begin and end are not in the child. */
+/* Threads of the parent that were between begin and end do not exist in the child. */
 static void begin_child(void) {
     shared.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     shared.calls = shared.callers = shared.buffers = 0;

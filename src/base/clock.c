@@ -1,4 +1,4 @@
-/* clock.c - how long work takes. */
+/* clock.c - measures elapsed time. */
 #include "base/clock.h"
 
 #include <time.h>

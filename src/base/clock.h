@@ -1,4 +1,4 @@
-/* clock.h - how long work takes. */
+/* clock.h - measures elapsed time. */
 #ifndef CSREC_BASE_CLOCK_H
 #define CSREC_BASE_CLOCK_H
 

@@ -1,5 +1,5 @@
-/* copy.c - large copies in memory by several threads: one thread fills neither the memory nor the
- * bus to a device, and the first touch of fresh pages is most of the cost. */
+/* copy.c - large copies in memory by several threads: one thread saturates neither the memory nor
+ * the bus to a device, and the first touch of fresh pages is most of the cost. */
 #include "base/copy.h"
 
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* As memcpy. */
+/* Same arguments and effect as memcpy. */
 void csrec_copy(void *to, const void *from, size_t bytes);
 
 #endif

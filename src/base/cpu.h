@@ -1,11 +1,11 @@
-/* cpu.h - which instruction sets this processor has: the builds of a template (cmake/simd.cmake) are
+/* cpu.h - instruction sets of this processor: the builds of a template (cmake/simd.cmake) are
  * chosen at run time. */
 #ifndef CSREC_BASE_CPU_H
 #define CSREC_BASE_CPU_H
 
 typedef enum csrec_cpu { CSREC_CPU_GENERIC, CSREC_CPU_AVX2, CSREC_CPU_AVX512 } csrec_cpu;
 
-/* The largest set that can be used; it includes those before. */
+/* The largest set that can be used; it includes the sets listed before it. */
 static inline csrec_cpu csrec_cpu_level(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -16,8 +16,8 @@ static inline csrec_cpu csrec_cpu_level(void) {
     return CSREC_CPU_GENERIC;
 }
 
-/* The address of the best build of a template. Elsewhere than on x86-64 there is one, the others are
- * not named. */
+/* The address of the best build of a template. On other platforms than x86-64 only one build
+ * exists; the others are not referenced. */
 #if defined(__x86_64__)
 #define CSREC_CPU_CHOOSE(name)                                                                     \
     (csrec_cpu_level() == CSREC_CPU_AVX512 ? &name##_avx512                                        \

@@ -1,4 +1,4 @@
-/* memory.c - memory that this process may still take, as the kernel and its limits say. */
+/* memory.c - memory that this process may still allocate, by the kernel and its limits. */
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -59,10 +59,10 @@ static uint64_t available_in_machine(const char *root) {
     return UINT64_MAX;
 }
 
-/* The two kinds of hierarchy of control groups. Use counts the page cache, which the kernel drops
+/* The two kinds of control group hierarchy. Usage includes the page cache, which the kernel drops
  * before it refuses an allocation. */
 typedef struct groups {
-    const char *type;       /* of the file system */
+    const char *type;       /* file system type */
     const char *controller; /* in /proc/self/cgroup; "": the unified hierarchy, line "0::" */
     const char *limits[3], *use, *reclaimable[4];
 } groups;
@@ -114,7 +114,7 @@ static bool parse_mount(const char *line, const groups *kind, char *inner, char 
            (!kind->controller[0] || has_item(options, kind->controller));
 }
 
-/* Where the hierarchy is mounted, and which of its groups is that folder; false if it is not. */
+/* Finds the hierarchy's mount point and which group that folder is; false if it is not mounted. */
 static bool find_mount(const char *root, const groups *kind, char *inner, char *mount) {
     char line[LINE_LENGTH];
     bool found = false;
@@ -125,7 +125,7 @@ static bool find_mount(const char *root, const groups *kind, char *inner, char *
     return found;
 }
 
-/* false for a file that is not there and for "max". */
+/* false for a missing file and for "max". */
 static bool read_number(const char *root, const char *folder, const char *name, uint64_t *number) {
     char path[2 * PATH_LENGTH];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -150,8 +150,8 @@ static uint64_t left_in_group(const char *root, const groups *kind, const char *
     return left_of(limit, left_of(use, cache));
 }
 
-/* The least that this process's group and the groups above it leave. In a container the path may be
- * the host's, and the mounted folder be the group itself. */
+/* The least memory left by this process's group and the groups above it. In a container the path
+ * may be the host's, and the mounted folder be the group itself. */
 static uint64_t left_in_groups(const char *root, const groups *kind) {
     char group[PATH_LENGTH], inner[PATH_LENGTH], mount[PATH_LENGTH], folder[2 * PATH_LENGTH];
     find_group(root, kind, group);
@@ -167,7 +167,7 @@ static uint64_t left_in_groups(const char *root, const groups *kind) {
     }
 }
 
-/* What the limits on address space and on data leave. */
+/* Bytes left under the limits on address space and on data. */
 static uint64_t left_in_process(void) {
     unsigned long long pages[6] = {0}; /* size resident shared text library data */
     FILE *file = fopen("/proc/self/statm", "r");

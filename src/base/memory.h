@@ -1,13 +1,13 @@
-/* memory.h - how much memory may be asked for: the guard against work that would not fit. */
+/* memory.h - how much memory may be allocated: rejects work that would not fit. */
 #ifndef CSREC_BASE_MEMORY_H
 #define CSREC_BASE_MEMORY_H
 
 #include "csrec.h"
 
-/* Bytes that new allocations of this process may take without swapping: the least of what the
- * machine has available, what the limits of its control group and of all groups above leave, and
- * what the process's limits on address space and data leave. UINT64_MAX where the system does not
- * say. */
+/* Bytes that new allocations of this process may take without swapping: the least of the machine's
+ * available memory, what the limits of its control group and of all groups above leave, and what
+ * the process's limits on address space and data leave. UINT64_MAX if the system does not report
+ * it. */
 uint64_t csrec_memory_available(void);
 
 /* The same from the files proc/... and the mounted control groups beneath the folder `root`, ""

@@ -1,4 +1,4 @@
-/* metrics.c - how near a recovered picture is to the truth: PSNR and SSIM. */
+/* metrics.c - quality of a recovered picture against the truth: PSNR and SSIM. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include "base/unit.h"
 #include "csrec.h"
 
-/* By this values become such that their squares neither overflow nor vanish: a power of two, 1 for
- * a peak of ordinary size, so that it rounds nothing. */
+/* Scale factor for values, so that their squares neither overflow nor underflow: a power of two, 1
+ * for a peak of ordinary size, so that scaling does not round. */
 static double factor_of(double peak) {
     return 1 / fmax(csrec_unit_of(fabs(peak)), DBL_MIN);
 }
@@ -30,7 +30,7 @@ typedef struct {
     int64_t width; /* of the pictures; width - 2 RADIUS windows in a row */
     const double *a, *b;
     double weight[WINDOW];
-    double factor, c1, c2; /* c1, c2: of values times the factor */
+    double factor, c1, c2; /* c1, c2: for values times the factor */
 } similarity;
 
 static void gaussian(double sigma, double *weight) {
@@ -95,7 +95,7 @@ csrec_status csrec_ssim(int64_t height, int64_t width, const double *a, const do
     double *row_sum = malloc((size_t)rows * sizeof *row_sum);
     if (!row_sum) return CSREC_MEMORY;
     bool memory = true;
-    /* A sum a row, added in order afterwards: the result does not depend on the threads. */
+    /* One sum a row, added in order afterwards: the result does not depend on the threads. */
 #pragma omp parallel reduction(&& : memory)
     {
         double *moment = malloc((size_t)(MOMENTS * width) * sizeof *moment);

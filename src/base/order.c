@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     csrec_order order;
     int levels, axes, fields;     /* axes: those of extent > 1 */
-    int hilbert_bits;             /* 0 where the order is not Hilbert */
+    int hilbert_bits;             /* 0 if the order is not Hilbert */
     uint64_t dim[CSREC_DIMS_MAX]; /* extents > 1, in C order */
     int bits[CSREC_DIMS_MAX];
     int64_t count;

@@ -1,4 +1,4 @@
-/* order.h - blocks of positions on their way from coordinates to rows and back. */
+/* order.h - conversion of blocks of positions between coordinates and rows. */
 #ifndef CSREC_BASE_ORDER_H
 #define CSREC_BASE_ORDER_H
 

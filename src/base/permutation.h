@@ -15,7 +15,7 @@ typedef struct csrec_permutation {
 /* 1 <= entries <= 2^62. */
 void csrec_permutation_init(csrec_permutation *permutation, uint64_t entries, uint64_t seed);
 
-/* Where position i < entries goes: a bijection of 0 .. entries - 1. */
+/* The image of position i < entries: a bijection of 0 .. entries - 1. */
 uint64_t csrec_permutation_at(const csrec_permutation *permutation, uint64_t i);
 
 #endif

@@ -1,15 +1,15 @@
-/* random.h - the counter-based generator below csrec_random_*. */
+/* random.h - the counter-based generator behind csrec_random_*. */
 #ifndef CSREC_BASE_RANDOM_H
 #define CSREC_BASE_RANDOM_H
 
 #include "csrec.h"
 
-/* Streams of the library's own draws: what one consumer draws never moves another's numbers.
- * They are part of the file format ("pattern", "seed", "count"): do not renumber. */
+/* Streams of the library's own draws: draws of one consumer never change another's numbers. They
+ * are part of the file format ("pattern", "seed", "count"): do not renumber. */
 enum {
     CSREC_STREAM_PERMUTATION = 1,
     CSREC_STREAM_POISSON = 2,
-    CSREC_STREAM_JITTER = 256 /* and above: one a depth of the partition */
+    CSREC_STREAM_JITTER = 256 /* and above: one stream per depth of the partition */
 };
 
 /* Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
@@ -19,7 +19,7 @@ void csrec_random_philox(const uint32_t counter[4], const uint32_t key[2], uint3
 /* The four words behind csrec_random_u64(seed, stream, counter), which is out[0] + 2^32 out[1]. */
 void csrec_random_words(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t out[4]);
 
-/* floor(word n / 2^64) for a random word: 0 .. n - 1, each as likely as the next to n / 2^64. */
+/* floor(word n / 2^64) for a random word: 0 .. n - 1, each equally likely to n / 2^64. */
 uint64_t csrec_random_below(uint64_t word, uint64_t n);
 
 #endif

@@ -7,9 +7,8 @@
 #include "base/permutation.h"
 #include "base/sort.h"
 
-/* The first `count` outputs of a random permutation: distinct without remembering any, each a
- * function of its number alone, so threads share the work and the result does not depend on them.
- */
+/* The first `count` outputs of a random permutation: distinct without storing any, each a function
+ * of its number alone, so threads share the work and the result does not depend on them. */
 static csrec_status sample_uniform(const csrec_sampling_plan *plan, csrec_sampling *sampling,
                                    csrec_error *error) {
     (void)error;

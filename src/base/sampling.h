@@ -1,11 +1,11 @@
-/* sampling.h - one function a sampling pattern, called by csrec_sampling_create. */
+/* sampling.h - one function per sampling pattern, called by csrec_sampling_create. */
 #ifndef CSREC_BASE_SAMPLING_H
 #define CSREC_BASE_SAMPLING_H
 
 #include "csrec.h"
 
-/* What all patterns are asked for; entries is the checked product of the extents and
- * 1 <= count <= entries. Each fills sampling->index [count] in any order. */
+/* Common parameters of all patterns; entries is the checked product of the extents and 1 <= count
+ * <= entries. Each fills sampling->index [count] in any order. */
 typedef struct csrec_sampling_plan {
     const csrec_shape *shape;
     int64_t entries, count;

@@ -3,15 +3,15 @@
  * R. Bridson, "Fast Poisson disk sampling in arbitrary dimensions", 2007: from a random sample of
  * the active list, candidates are drawn in the shell from one radius to two around it; the first
  * that keeps its distance from every sample becomes one; a sample without such a candidate leaves
- * the list. Candidates are pixels, so that what is kept apart is the pixels themselves. Instead of
+ * the list. Candidates are pixels, so the distance holds for the pixels themselves. Instead of
  * Bridson's grid of cells there is a byte a pixel, set inside the disc of every sample: the discs
- * together cover the signal a few times over whatever the radius, and a candidate costs one look.
+ * together cover the signal a few times over whatever the radius, and a candidate costs one lookup.
  *
  * On pixels a radius gives one density: at distance 2 about 19 % of a picture, at the next smaller
  * one, sqrt 2, about 36 %. To meet the count, the gaps that Bridson's samples leave are filled in
  * random order, first at the same radius until no pixel fits (dart throwing over the free pixels),
  * then at ever smaller radii (McCool and Fiume 1992), until there are `count` samples. Random order
- * keeps a radius that is left half-way as even as a finished one.
+ * keeps a radius that is left unfinished as even as a finished one.
  *
  * Guaranteed: exactly `count` samples, any two at least min_distance apart, min_distance being the
  * last radius: sqrt 2 or more up to about 35 % of a picture, 1 (distinct pixels) beyond. Integers
@@ -24,7 +24,7 @@
 #include "base/random.h"
 #include "base/sampling.h"
 
-/* Bridson's k. He takes 30, having no second pass over the gaps. */
+/* Bridson's k. He uses 30, since he has no second pass that fills the gaps. */
 enum { CANDIDATES = 12, TRIES = 4 * CANDIDATES };
 
 /* A larger signal would need more than 2 GiB for the byte a pixel, and squares of distances more
@@ -39,7 +39,7 @@ typedef struct {
     uint8_t *blocked; /* [entries] within the radius of a sample */
     uint64_t seed, drawn;
     const csrec_sampling_plan *plan;
-    uint32_t steps; /* since the last look at whether to stop */
+    uint32_t steps; /* work since the last check whether to stop */
     bool stopped;
 } disc;
 
@@ -63,7 +63,7 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* Blocks every pixel nearer than the radius, a run of the last axis at a time. */
+/* Blocks every pixel nearer than the radius, one run of the last axis at a time. */
 static void block(disc *d, int64_t point) {
     int64_t at[3], reach = root(d->squared - 1);
     locate(d, point, at);
@@ -87,7 +87,7 @@ static void add(disc *d, int64_t point) {
 }
 
 /* A pixel of the shell radius <= distance < 2 radius around `at`, uniform over those inside the
- * signal, or -1. The box around the shell is cut at the borders, so that most draws count. */
+ * signal, or -1. The box around the shell is clipped at the borders, so that most draws hit. */
 static int64_t candidate(disc *d, const int64_t at[3]) {
     int64_t reach = root(4 * d->squared - 1), low[3], span[3];
     for (int a = 0; a < 3; a++) {
@@ -113,7 +113,7 @@ static int64_t below(disc *d, int64_t n) {
     return (int64_t)csrec_random_below(word, (uint64_t)n);
 }
 
-/* Between looks is about a millisecond of work. */
+/* About a millisecond of work between checks. */
 static bool is_stopped(disc *d) {
     if (++d->steps < 4096 || !d->plan->progress || d->stopped) return d->stopped;
     csrec_progress progress = {"poisson samples", d->n, d->count, -1.0};
@@ -122,7 +122,7 @@ static bool is_stopped(disc *d) {
     return d->stopped;
 }
 
-/* One of Bridson's steps: a sample near a random active one, or that one retires. */
+/* One of Bridson's steps: adds a sample near a random active one, or retires the active one. */
 static void grow_once(disc *d, int64_t *active, int64_t *n_active) {
     int64_t chosen = below(d, *n_active), at[3];
     locate(d, active[chosen], at);
@@ -136,7 +136,7 @@ static void grow_once(disc *d, int64_t *active, int64_t *n_active) {
     active[chosen] = active[--*n_active];
 }
 
-/* Bridson's algorithm at this radius, given up at `count` samples. active: [count]. */
+/* Bridson's algorithm at this radius, stopped at `count` samples. active: [count]. */
 static void grow(disc *d, int64_t *active) {
     memset(d->blocked, 0, (size_t)d->entries);
     d->n = 0;
@@ -146,7 +146,7 @@ static void grow(disc *d, int64_t *active) {
     while (n_active && d->n < d->count && !is_stopped(d)) grow_once(d, active, &n_active);
 }
 
-/* The pixels outside all discs; free[0 .. *n) is the caller's to free. */
+/* The pixels outside all discs; the caller frees free[0 .. *n). */
 static csrec_status list_free(const disc *d, int64_t **list, int64_t *n) {
     *n = 0;
     for (int64_t i = 0; i < d->entries; i++) *n += !d->blocked[i];
@@ -158,7 +158,7 @@ static csrec_status list_free(const disc *d, int64_t **list, int64_t *n) {
     return CSREC_OK;
 }
 
-/* Takes every pixel that is still free when its turn comes, in random order, until `count`. */
+/* Visits free pixels in random order and takes those still free, until `count`. */
 static csrec_status throw_darts(disc *d) {
     int64_t *list, n;
     csrec_status status = list_free(d, &list, &n);
@@ -172,8 +172,8 @@ static csrec_status throw_darts(disc *d) {
     return CSREC_OK;
 }
 
-/* Whether two pixels can be at this squared distance at all: a radius that none has, such as
- * sqrt 3 in a picture, is the next larger one under a smaller name. */
+/* Whether two pixels can be at this squared distance at all: a radius that no pair attains, such as
+ * sqrt 3 in a picture, is equivalent to the next larger attainable one. */
 static bool is_distance(const disc *d, int64_t squared) {
     if (squared > 1000) return true; /* gaps between squared distances no longer matter */
     for (int64_t z = 0; z * z <= squared && z < d->extent[0]; z++)
@@ -184,8 +184,8 @@ static bool is_distance(const disc *d, int64_t squared) {
     return false;
 }
 
-/* The radius whose filled signal has fewer samples than `count`, but not many fewer: samples at
- * random distances of at least r fill about 0.72 entries / r^dims positions. */
+/* A radius whose filled signal has slightly fewer samples than `count`: samples at random distances
+ * of at least r fill about 0.72 entries / r^dims positions. */
 static int64_t first_radius(const disc *d) {
     double volume = 0.75 * (double)d->entries / (double)d->count; /* r^dims */
     int64_t squared = 1;

@@ -6,7 +6,7 @@
 
 enum { DIGITS = 8, BUCKETS = 256 };
 
-/* One side of the ping-pong between the caller's arrays and the scratch. */
+/* One of the two buffers (the caller's arrays, the scratch) that passes alternate between. */
 typedef struct {
     uint64_t *key;
     int64_t *payload; /* NULL if there is none */
@@ -43,7 +43,7 @@ static void scatter(int64_t n, side from, side to, int digit, const int64_t coun
     }
 }
 
-/* A digit that all keys share moves nothing, so 2^20 rows take three passes and not eight. */
+/* A pass over a digit that all keys share is skipped, so 2^20 rows take three passes, not eight. */
 static side sort_digits(int64_t n, side from, side to, int64_t count[DIGITS][BUCKETS]) {
     for (int d = 0; d < DIGITS; d++) {
         if (count[d][digit_of(from.key[0], d)] == n) continue;

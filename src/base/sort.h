@@ -4,9 +4,9 @@
 
 #include "csrec.h"
 
-/* Sorts rows [n] ascending and takes payload [n] (may be NULL) along; stable. Allocates n keys (and
- * n payloads) of scratch unless the rows are ascending already. CSREC_MEMORY leaves both as they
- * were. */
+/* Sorts rows [n] ascending and permutes payload [n] (may be NULL) alike; stable. Allocates n keys
+ * (and n payloads) of scratch unless the rows are ascending already. CSREC_MEMORY leaves both
+ * unchanged. */
 csrec_status csrec_sort_rows(int64_t n, uint64_t *rows, int64_t *payload);
 
 #endif

@@ -1,4 +1,4 @@
-/* status.c - texts of status codes and names of enumerations, all from one list each. */
+/* status.c - texts of status codes and names of enumerations, each from a single list. */
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -26,14 +26,14 @@ csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *for
         va_start(arguments, format);
         vsnprintf(error->text, sizeof error->text, format, arguments);
         va_end(arguments);
-        /* A name from outside may hold anything; the text stays one line. */
+        /* A name from user input may contain any bytes; the text stays one line. */
         for (char *c = error->text; *c; c++)
             if (*c == '\n' || *c == '\r') *c = '?';
     }
     return status;
 }
 
-/* Enumerations count from 0; each table is in their order. */
+/* Enumerations count from 0; each table is in the order of its enumeration. */
 static const char *const pattern_names[] = {"none", "uniform", "poisson", "jitter"};
 static const char *const order_names[] = {"morton", "hilbert", "raster"};
 static const char *const columns_names[] = {"paper", "two-sided"};

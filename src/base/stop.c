@@ -1,4 +1,4 @@
-/* stop.c - what stopping rules must be. */
+/* stop.c - validates stopping rules. */
 #include "base/stop.h"
 
 #include <math.h>

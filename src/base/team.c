@@ -37,7 +37,7 @@ void csrec_team_stop(csrec_team *team) {
     team->stopped = true;
 }
 
-/* By the calling thread. */
+/* Runs on the calling thread. */
 static void call_back(csrec_team *team, const csrec_progress *now) {
     if (!csrec_team_stopped(team) && team->progress(now, team->context)) csrec_team_stop(team);
 }
@@ -115,7 +115,7 @@ static double ms_between(struct timespec a, struct timespec b) {
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
 }
 
-/* Was the last report 10 ms before `now`? Then the next one is at `now`. */
+/* Whether the last report was 10 ms before `now` or earlier; if so, the next one is at `now`. */
 static bool tell(csrec_ticker *t, struct timespec now) {
     if (ms_between(t->reported, now) < 10.0) return false;
     t->reported = now;

@@ -13,13 +13,13 @@
 
 #include "csrec.h"
 
-/* When a thread is to report: at most every 10 ms. */
+/* Decides when a thread reports: at most every 10 ms. */
 typedef struct csrec_ticker {
     struct timespec reported, read;
     int64_t next, stride;
 } csrec_ticker;
 
-/* For work of any length, before each piece of it. Starts as {0}: due at once. */
+/* For work of any length: call before each piece of it. Starts as {0}: due at once. */
 bool csrec_ticker_passed(csrec_ticker *ticker);
 
 /* For iterations of about the same length, between 100 ns and seconds: the clock is read after
@@ -30,28 +30,28 @@ typedef struct csrec_team {
     csrec_progress_fn progress; /* may be NULL */
     void *context;
     pthread_t caller;
-    pthread_mutex_t lock; /* of what follows; never held while progress runs */
+    pthread_mutex_t lock; /* protects the fields below; never held while progress runs */
     pthread_cond_t arrival;
-    csrec_ticker pace;   /* of the polls; the calling thread's */
-    csrec_progress last; /* what any thread reported last */
+    csrec_ticker pace;   /* pacing of the polls; used by the calling thread only */
+    csrec_progress last; /* the last report of any thread */
     int arrived;         /* threads that wait for the end of the parallel region */
-    bool stopped;        /* atomic: progress asked to stop */
+    bool stopped;        /* atomic: progress requested a stop */
     csrec_status status; /* of the failure with the lowest place */
     int64_t place;
     csrec_error error;
 } csrec_team;
 
-/* By the thread that calls back. first: what is reported until a thread reports. */
+/* Called by the thread that runs the callback. first: the report until a thread reports. */
 void csrec_team_begin(csrec_team *team, csrec_progress_fn progress, void *context,
                       csrec_progress first);
 void csrec_team_end(csrec_team *team);
 
-/* Calls back on the calling thread, which other threads leave it to; true: stop. Without a team,
- * false: so do poll and stopped. */
+/* Runs the callback if on the calling thread, else does nothing; true: stop. Without a team, false:
+ * so do poll and stopped. */
 bool csrec_team_report(csrec_team *team, const csrec_progress *now);
 
-/* The same with what was reported last, at most every 10 ms: for every place between two pieces of
- * work that may be long. */
+/* The same with the last report, at most every 10 ms: call between any two pieces of work that may
+ * take long. */
 bool csrec_team_poll(csrec_team *team);
 
 /* A csrec_progress_fn whose context is the team: parts of the call report through it. */
@@ -59,14 +59,14 @@ bool csrec_team_hear(const csrec_progress *now, void *team);
 
 bool csrec_team_stopped(csrec_team *team);
 
-/* As if the callback had asked to: a part of the call that reports by itself was stopped. */
+/* As if the callback had requested a stop: for a part of the call that reports by itself. */
 void csrec_team_stop(csrec_team *team);
 
-/* By every thread at the end of a parallel region whose loops end without a barrier: the calling
- * thread goes on reporting until all are here. */
+/* Called by every thread at the end of a parallel region whose loops end without a barrier: the
+ * calling thread keeps reporting until all have arrived. */
 void csrec_team_gather(csrec_team *team);
 
-/* Keeps the failure of the lowest place, whichever thread was first. text: NULL or its line. */
+/* Keeps the failure of the lowest place, in whatever order threads fail. text: NULL or its line. */
 void csrec_team_fail(csrec_team *team, int64_t place, csrec_status status, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* threads.c - threads are tried before OpenMP is asked to start them. */
+/* threads.c - tests how many threads can start before OpenMP is asked to start them. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/threads.h"
 
@@ -10,14 +10,14 @@
 
 enum { PER_PROCESSOR = 4, ALWAYS = 64 };
 
-/* Address space that must be free beside the stacks: in all; of each thread, for which the C
- * library sets so much apart at its first allocation. */
+/* Address space that must be free besides the stacks: in total; per thread, since the C library
+ * reserves this much for a thread's arena at its first allocation. */
 static const size_t RESERVE = (size_t)64 << 20, RESERVE_EACH = (size_t)64 << 20;
 
 /* ------------------------------------------------------------------ forks */
 
 /* Set once, by a child while it has one thread. OpenMP's threads stay in the parent, but the
- * child's copy of its state still counts on them. */
+ * child's copy of OpenMP's state still refers to them. */
 static bool forked;
 
 static void note_fork(void) {
@@ -51,7 +51,7 @@ static int start(int count) {
     return started;
 }
 
-/* Half of what can be had where that is less: the rest of the process needs some too. */
+/* Half of the available threads if that is less: the rest of the process needs some too. */
 static int try_threads(int wanted) {
     size_t size = RESERVE + (size_t)wanted * RESERVE_EACH;
     void *reserve = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,8 +68,8 @@ int csrec_threads_wanted(int asked) {
     return wanted < most ? wanted : most;
 }
 
-/* OpenMP keeps the threads of a calling thread's last team, so each number is tried once: what a
- * part of a call gets is also what the whole call had. */
+/* OpenMP keeps the threads of a calling thread's last team, so each number is tested once: a part
+ * of a call gets the same number as the whole call. */
 int csrec_threads(int asked) {
     static _Thread_local int tried = 1, team = 1;
     if (forked || omp_get_active_level() >= omp_get_max_active_levels()) return 1;
@@ -77,7 +77,7 @@ int csrec_threads(int asked) {
     if (wanted == 1 || wanted == tried) return wanted < team ? wanted : team;
     tried = wanted;
     int started = 0, most = try_threads(wanted);
-    /* Starts them now, while what was tried is free. */
+    /* Starts them now, while the tested resources are still free. */
 #pragma omp parallel num_threads(most) reduction(+ : started)
     started++;
     team = started;

@@ -1,4 +1,4 @@
-/* apply.c - the products of the row tree, one pass over its nodes each. */
+/* apply.c - products of the row tree, each in one pass over its nodes. */
 #include "haar/apply.h"
 
 #include <math.h>
@@ -29,8 +29,8 @@ csrec_status csrec_tree_map_create(const csrec_tree *tree, csrec_tree_map **map)
     return CSREC_OK;
 }
 
-/* What the columns add, [n] each: differences and one-sided sums at the nodes, sums at the leaves;
- * and what lies above each node. */
+/* Contributions of the columns, [n] each: differences and one-sided sums at the nodes, sums at the
+ * leaves; and the sum from above each node. */
 typedef struct steps {
     double *difference, *sum, *leaf, *above;
 } steps;
@@ -59,7 +59,7 @@ static double place_steps(const csrec_tree_map *map, const double *x, steps *s) 
     return all;
 }
 
-/* From the root down: a child is +, then -, the node's difference. */
+/* From the root down: the left child adds, the right child subtracts, the node's difference. */
 static void go_down(const csrec_tree *tree, const int32_t *first, steps *s, double all, double *y) {
     if (tree->n == 1) y[0] = all + s->leaf[0];
     s->above[0] = all;
@@ -89,7 +89,7 @@ csrec_status csrec_tree_forward(const csrec_tree *tree, const csrec_tree_map *ma
     return CSREC_OK;
 }
 
-/* Of each node, the sum of y and the left half's less the right half's; from the leaves up. */
+/* For each node, the sum of y and the left half's minus the right half's; from the leaves up. */
 static void add_up(const csrec_tree *tree, const int32_t *first, const double *y, double *sum,
                    double *difference) {
     for (int32_t i = tree->n - 2; i >= 0; i--) {

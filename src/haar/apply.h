@@ -1,5 +1,5 @@
-/* apply.h - products with the columns of the row tree and their transpose in O(n), for those who
- * ask again and again: where each column sits is found once. */
+/* apply.h - products with the columns of the row tree and their transpose in O(n), for repeated
+ * use: each column's place in the tree is found once. */
 #ifndef CSREC_HAAR_APPLY_H
 #define CSREC_HAAR_APPLY_H
 

@@ -95,15 +95,15 @@ static void table_init(table *t, int levels, const csrec_atoms *atoms) {
 
 /* ------------------------------------------------------------------ any rows ---------------- */
 
-/* sum[level]: the sum above that level for `row`; sum[0] is the value. near[level]: where the last
- * search in that level ended, the next one starts there. */
+/* sum[level]: the sum above that level for `row`; sum[0] is the value. near[level]: the result of
+ * the last search in that level, where the next one starts. */
 typedef struct {
     uint64_t row;
     double sum[LEVELS_MAX + 1];
     int64_t near[LEVELS_MAX + 1];
 } chain;
 
-/* lower_bound in growing steps from the last place: O(1) for rows that ascend. */
+/* lower_bound in growing steps from the last result: O(1) for rows that ascend. */
 static int64_t find_near(const table *t, int level, int64_t near, uint64_t column) {
     const int64_t begin = t->begin[level], end = t->begin[level - 1];
     const uint64_t *columns = t->atoms->column;
@@ -121,7 +121,7 @@ static int64_t find_near(const table *t, int level, int64_t near, uint64_t colum
     return csrec_atoms_bound(t->atoms, low, high, column);
 }
 
-/* Follows the chain of `row` from `level` down; above, it is that of chain->row. */
+/* Follows the chain of `row` from `level` down; above, the chain equals that of chain->row. */
 static void chain_descend(const table *t, chain *c, int level, uint64_t row) {
     c->row = row;
     for (; level > 0; level--) {
@@ -182,7 +182,7 @@ static double sum_above(const table *t, int top, uint64_t row) {
     return sum;
 }
 
-/* The 2^top rows of the aligned block from `first`: the inverse fast Haar transform. One value a
+/* The 2^top rows of the aligned block from `first`: the inverse fast Haar transform. One value per
  * block at a level becomes two at the next, from the end so that it works in place. */
 static void synthesize_tile(const table *t, int top, uint64_t first, double *value) {
     const csrec_atoms *atoms = t->atoms;

@@ -13,8 +13,8 @@ csrec_status csrec_atoms_from_dense(int64_t n, const double *x, csrec_atoms *ato
 /* First atom in begin .. end - 1 whose column is >= column, else end. */
 int64_t csrec_atoms_bound(const csrec_atoms *atoms, int64_t begin, int64_t end, uint64_t column);
 
-/* csrec_atoms_synthesize_block for arguments already checked, n_rows > 0: a signal filled block by
- * block does not pay for checking all atoms each time. */
+/* csrec_atoms_synthesize_block for arguments already checked, n_rows > 0: avoids checking all atoms
+ * again for each block of a signal. */
 void csrec_atoms_fill(int levels, const csrec_atoms *atoms, uint64_t first, int64_t n_rows,
                       double *value);
 

@@ -1,4 +1,4 @@
-/* eager.c - the eager pursuit's state: its memory, its start from y, and what it found. */
+/* eager.c - the eager pursuit's state: memory, initialisation from y, and its results. */
 #include "haar/eager.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ double csrec_pursuit_units(int64_t n, const double *y) {
     int value_bits, count_bits;
     frexp(largest, &value_bits);
     frexp((double)n, &count_bits);
-    /* At the ends of the exponent range the grid is coarser or finer than need be, not wrong. */
+    /* At the ends of the exponent range the grid is coarser or finer than necessary, not wrong. */
     int q = 52 - value_bits - count_bits;
     return ldexp(1.0, q > 1000 ? 1000 : q);
 }
@@ -50,7 +50,7 @@ static void eager_destroy(void *state) {
     free(e);
 }
 
-/* Numbers the one-sided columns: many edges have none, and no memory goes to those. */
+/* Numbers the one-sided columns: many edges have none, and no memory is used for those. */
 static int64_t number_sides(csrec_eager *e) {
     int64_t columns = 0;
     for (int32_t i = 0; i < e->tree->n - 1; i++) {
@@ -73,8 +73,8 @@ static csrec_status allocate(csrec_eager *e) {
     return e->x ? CSREC_OK : CSREC_MEMORY;
 }
 
-/* A walk of the tree visits a block before what is in it; sums need the opposite. Blocks stay open
- * until both their halves have a value. */
+/* A walk of the tree visits a block before its children; sums need the opposite order. Blocks stay
+ * open until both their halves have a value. */
 typedef struct open_blocks {
     int depth;
     csrec_tree_block block[64];
@@ -87,8 +87,8 @@ static void open_block(open_blocks *open, const csrec_tree_block *block) {
     open->block[open->depth++] = *block;
 }
 
-/* Gives a value to the innermost open block. true: it was the right half's, so the block closes;
- * block and left receive it and its left half's value. */
+/* Gives a value to the innermost open block. true: the value was the right half's, so the block
+ * closes; block and left receive it and its left half's value. */
 static bool close_block(open_blocks *open, double value, csrec_tree_block *block, double *left) {
     if (open->depth == 0) return false;
     int top = open->depth - 1;
@@ -156,12 +156,12 @@ static double eager_energy(const void *state) {
     return csrec_wide_double(e->energy) / e->units / e->units;
 }
 
-/* A walk of the tree that knows each block's sum of r: from the root down, a block's sum and
+/* A walk of the tree that computes each block's sum of r: from the root down, a block's sum and
  * difference give the sums of its halves. A leaf's sum is its residual. */
 typedef struct sum_walk {
     const csrec_eager *e;
     csrec_tree_walk walk;
-    double sums[64]; /* of the blocks that the walk has still to visit */
+    double sums[64]; /* of the blocks still to be visited */
 } sum_walk;
 
 static sum_walk sum_walk_start(const csrec_eager *e) {
@@ -216,8 +216,8 @@ static double list_edge(atom_lister *l, const csrec_tree_block *block, const dou
     return step;
 }
 
-/* Coefficients of differences are not kept: they are what the fit leaves no other way for. Let c be
- * what the columns above a block add up to on its samples. Then
+/* Coefficients of differences are not kept: the fit determines them. Let c be the sum of
+ * the columns above a block on its samples. Then
  *     leaf: c = fit - x_edge
  *     node: x = (c_left - c_right) / 2,     c = (c_left + c_right) / 2 - x_edge
  * all integers, and exact. */

@@ -6,7 +6,7 @@
  *     D += t (left - right),     S += t size
  *
  * whatever its children do: one pass over contiguous arrays, no dependence between nodes. A node
- * above only sees its sum change. A leaf's residual needs no place of its own: it is (S + D) / 2
+ * above only sees its sum change. A leaf's residual is not stored: it is (S + D) / 2
  * for the left leaf of a node, (S - D) / 2 for the right one, exactly, and its column is looked at
  * with that node's. The largest key is found through a hierarchy of maxima: of groups of 16 nodes,
  * computed from D, S when needed and not stored, then of 64 maxima each.
@@ -24,7 +24,7 @@ typedef struct csrec_maxima {
     int64_t count[CSREC_MAXIMA_LEVELS];
 } csrec_maxima;
 
-/* What select found: the column and its block. */
+/* Result of select: the column and its block. */
 typedef struct csrec_pick {
     enum {
         CSREC_PICK_ALL,
@@ -38,7 +38,7 @@ typedef struct csrec_pick {
 
 typedef struct csrec_eager csrec_eager;
 
-/* The parts that depend on the instruction set: one table row each. */
+/* The functions that depend on the instruction set: one table row each. */
 typedef struct csrec_eager_simd {
     void (*start)(csrec_eager *e); /* all maxima from D, S */
     double (*select)(csrec_eager *e);
@@ -67,7 +67,7 @@ static inline int csrec_eager_sides(const csrec_tree *tree, int32_t node) {
            !!(edges & CSREC_TREE_RIGHT_LEAF);
 }
 
-/* The widest that this processor runs. */
+/* The variant with the widest vectors that this processor runs. */
 const csrec_eager_simd *csrec_eager_simd_choose(void);
 extern const csrec_eager_simd csrec_eager_generic;
 #if defined(__x86_64__)

@@ -23,8 +23,8 @@ static inline int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* a = the larger of a and b, lane by lane. Keys are positive doubles and order like them, which a
- * set without comparisons of 64-bit integers is glad of. */
+/* a = the larger of a and b, lane by lane. Keys are the bits of positive doubles and
+ * order like them, which suits instruction sets without comparisons of 64-bit integers. */
 static inline void keep_larger(longs *a, const longs *b) {
 #if defined(__AVX2__)
     longs more = *b > *a;
@@ -108,7 +108,7 @@ static int64_t group_largest(const csrec_eager *e, int64_t group) {
     return largest(key, GROUP);
 }
 
-/* One of the keys is the one wanted. */
+/* Whether one of the keys is the one wanted. */
 static inline int first_equal(const int64_t *key, int64_t wanted, int count) {
     for (int base = 0; base + 8 < count; base += 8) {
         unsigned hits = 0;
@@ -120,7 +120,7 @@ static inline int first_equal(const int64_t *key, int64_t wanted, int count) {
     return i;
 }
 
-/* Group g's maximum becomes now; goes up only as far as maxima change. */
+/* Sets group g's maximum to now; updates upper levels only as far as maxima change. */
 static void raise(csrec_maxima *m, int64_t g, int64_t now) {
     for (int k = 0;; k++) {
         int64_t before = m->max[k][g];
@@ -139,7 +139,7 @@ static void refresh(csrec_eager *e, int64_t g) {
     raise(&e->maxima, g, group_largest(e, g));
 }
 
-/* Groups first .. last have new maxima: those above follow. */
+/* Groups first .. last have new maxima: updates the levels above. */
 static void raise_range(csrec_maxima *m, int64_t first, int64_t last) {
     for (int k = 1; k < m->levels; k++) {
         first /= FAN;

@@ -1,5 +1,4 @@
-/* eager_shift.h - part of the template eager_simd.h: what a step does to the block it is taken in.
- */
+/* eager_shift.h - part of the template eager_simd.h: effect of a step on the picked block. */
 /* What a step does to a range of nodes: samples of begin .. middle - 1 change by left, of middle ..
  * end - 1 by right. As doubles, to compare beside doubles. */
 typedef struct shift {
@@ -7,7 +6,7 @@ typedef struct shift {
     double own, own_D, own_S; /* the picked node (-1: none), and what it changes by itself */
 } shift;
 
-/* Nodes whose samples change by t, and that themselves change by own_D and own_S. */
+/* Nodes whose samples change by t, and whose own D and S change by own_D and own_S. */
 static inline void shift_nodes_at(csrec_eager *e, int64_t at, const doubles *t,
                                   const doubles *own_D, const doubles *own_S, longs *key) {
     const csrec_tree *tree = e->tree;
@@ -32,7 +31,7 @@ static inline void positions_from(int64_t at, doubles *position) {
     *position += (double)at;
 }
 
-/* t: by how much the samples of these positions change; 0 outside the range. */
+/* t: the change of the samples at these positions; 0 outside the range. */
 static inline void shift_lanes(const shift *s, const doubles *position, doubles *t) {
     doubles zero = {0.0}, left = zero + s->left, right = zero + s->right;
     longs is_left = (*position >= s->begin) & (*position < s->middle);
@@ -53,7 +52,7 @@ static inline int64_t largest_lane(const longs *key) {
     return largest(lane, LANES);
 }
 
-/* All nodes from at to at + GROUP - 1 change alike: t tells by how much. */
+/* All nodes from at to at + GROUP - 1 change alike, by t. */
 static inline bool inside(const shift *s, int64_t at, doubles *t) {
     double first = (double)at, end = first + GROUP;
     doubles zero = {0.0};

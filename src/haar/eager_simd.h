@@ -43,7 +43,7 @@ static csrec_pick pick_leaf(const csrec_eager *e, int32_t node, int64_t wanted) 
     return (csrec_pick){CSREC_PICK_RIGHT_LEAF, node};
 }
 
-/* The level tells a node's columns apart: its own, a higher one above it, a lower one below. */
+/* The level identifies a node's column: its own level, a higher one above it, a lower one below. */
 static csrec_pick pick_at(const csrec_eager *e, int32_t node, int64_t wanted) {
     int level = (int)(wanted & CSREC_TREE_LEVEL), own = e->tree->level[node];
     if (level < own) return pick_leaf(e, node, wanted);
@@ -95,8 +95,8 @@ static inline int64_t one_key(const csrec_eager *e, int32_t at) {
     return key;
 }
 
-/* The sum of a child of node `at` changes. Only if its key was its group's largest and falls must
- * the other keys be looked at. */
+/* The sum of a child of node `at` changes. Only if its key was its group's largest and decreases
+ * must the other keys be examined. */
 static inline void change_sums(csrec_eager *e, int32_t at, bool in_left, double change) {
     int64_t group = at / GROUP, before = one_key(e, at);
     e->D[at] += in_left ? change : -change;
@@ -108,7 +108,7 @@ static inline void change_sums(csrec_eager *e, int32_t at, bool in_left, double 
         refresh(e, group);
 }
 
-/* The sum of a node's block changes: its ancestors learn it. */
+/* The sum of a node's block changes: updates its ancestors. */
 static void change_above(csrec_eager *e, int32_t node, double change) {
     for (int32_t at = 0; at != node;) {
         int32_t left = e->tree->left[at];

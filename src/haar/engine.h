@@ -13,7 +13,7 @@ typedef struct csrec_transform_job {
     const double *r;      /* [n] */
     csrec_transform_method method;
     int64_t capacity;
-    csrec_product *products; /* [capacity], written where all fit */
+    csrec_product *products; /* [capacity], written if all fit */
     int64_t found;
 } csrec_transform_job;
 

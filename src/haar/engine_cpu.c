@@ -5,7 +5,7 @@
 #include "haar/levels.h"
 #include "haar/transform.h"
 
-/* all_levels: every one-sided column, not only the one that stands for those equal to it. */
+/* all_levels: every one-sided column, not only the representative of equal ones. */
 static csrec_status transform_tree(csrec_transform_job *job, bool all_levels) {
     csrec_tree tree;
     csrec_status status =

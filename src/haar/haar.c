@@ -1,4 +1,4 @@
-/* haar.c - csrec_haar_transform: checks, and the device. */
+/* haar.c - csrec_haar_transform: checks, and choice of the device. */
 #include <math.h>
 
 #include "haar/engine.h"
@@ -10,7 +10,7 @@ static csrec_status run(const csrec_context *context, void *job, csrec_error *er
     return engines[context->kind]->transform(context, job, error);
 }
 
-/* auto is the CPU: no figures say yet from which size on a device pays (bench/cuda_calls.c). */
+/* auto is the CPU: no measurement yet gives the size where CUDA is faster (bench/cuda_calls.c). */
 static const csrec_device_work work = {NULL, run};
 
 static csrec_status check(const csrec_transform_job *job, csrec_error *error) {

@@ -7,7 +7,7 @@
 #include "base/inline.h"
 #include "csrec.h"
 
-/* 1 / sqrt(#). Every path multiplies by this rounded value, so that all agree to the last bit. */
+/* 1 / sqrt(#). Every method multiplies by this rounded value, so all agree to the last bit. */
 CSREC_BOTH double csrec_haar_scale(int64_t count) {
     return 1.0 / sqrt((double)count);
 }

@@ -49,7 +49,7 @@ typedef struct orthogonal {
     uint8_t *leaf; /* [n] leaf_state of its indicator */
     bool all;      /* column 0 chosen */
     double best;
-    int kind;   /* of the pick: a csrec_place's */
+    int kind;   /* of the pick: kind of a csrec_place */
     block pick; /* its block */
 } orthogonal;
 
@@ -81,7 +81,7 @@ static double rest_of(const orthogonal *o, block at) {
     return at.node < 0 ? 0.0 : o->knot[at.node].rest;
 }
 
-/* Has the block's own indicator a column that is not chosen yet? */
+/* Whether the block's own indicator has a column, one that is not chosen yet. */
 static bool offers_sum(const orthogonal *o, block at) {
     if (!o->tree->one_sided) return false;
     if (at.node < 0) return o->leaf[at.first] == LEAF_OFFERED;
@@ -99,7 +99,7 @@ static double slope_of(const orthogonal *o, block at) {
     return o->knot[at.node].sum ? 0.0 : o->knot[at.node].slope;
 }
 
-/* A node with its two halves, as seen from it. */
+/* A node with its two halves, with values as seen from the node. */
 typedef struct fork {
     block left, right;
     quadratic L, R;
@@ -115,7 +115,7 @@ static fork fork_at(const orthogonal *o, block at) {
     return f;
 }
 
-/* alpha, mu, rest of a node from those below. */
+/* alpha, mu, rest of a node from its children's. */
 static void join(orthogonal *o, block at) {
     knot *k = &o->knot[at.node];
     fork f = fork_at(o, at);

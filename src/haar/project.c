@@ -108,7 +108,7 @@ static void go_up(projection *p, const int32_t *first) {
                             from_above(p, right_of(tree, i, first[i])), p->difference[i]);
 }
 
-/* c of a block as its own indicator, where chosen, leaves it. */
+/* c of a block after its own indicator, if chosen, is applied. */
 static double settle(projection *p, int32_t at, double c) {
     p->constant[at] = 0.0;
     if (!p->sum[at] || p->inside[at].alpha == 0.0) return c;

@@ -4,8 +4,8 @@
 
 #include "haar/tree.h"
 
-/* Where the columns sit in the tree, in the operator's order: ascending, one of each that are equal
- * up to sign. */
+/* Positions of the columns in the tree, in the operator's order: ascending, one of each that are
+ * equal up to sign. */
 typedef struct csrec_place {
     enum { CSREC_PLACE_ALL, CSREC_PLACE_DIFFERENCE, CSREC_PLACE_SUM, CSREC_PLACE_LEAF } kind;
     int32_t at;  /* node, or leaf */

@@ -47,19 +47,19 @@ CSREC_BOTH double csrec_wide_double(csrec_wide w) {
     return (double)(int64_t)(w >> 64) * 0x1p64 + (double)(uint64_t)w;
 }
 
-/* A pursuit. All of them pick the same columns and end in the same bits. */
+/* A pursuit. All implementations pick the same columns and give bit-identical results. */
 typedef struct csrec_pursuit_type {
     /* y: [n] */
     csrec_status (*create)(const csrec_tree *tree, const double *y, void **state);
     void (*destroy)(void *state);
-    /* max |<r, Psi_i>|, in the units of y; remembers the column. It failed: - csrec_status. */
+    /* max |<r, Psi_i>|, in the units of y; stores the column. On failure: - csrec_status. */
     double (*select)(void *state);
-    /* Takes the selected column's part out of r. false: nothing left to gain. */
+    /* Subtracts the selected column's part from r. false: no further decrease is possible. */
     bool (*update)(void *state);
     /* ||r||^2, in the units of y squared. */
     double (*energy)(const void *state);
-    /* What was found: x with each column once (atoms may be NULL), and r = y - Psi x with y as
-     * given (r may be NULL). */
+    /* Results: x with each column once (atoms may be NULL), and r = y - Psi x with y as given (r
+     * may be NULL). */
     csrec_status (*result)(const void *state, const double *y, csrec_atoms *atoms, double *r);
 } csrec_pursuit_type;
 

@@ -1,5 +1,4 @@
-/* reference.c - the reference pursuit, engines aside: ||r||^2, the picks, and what they add up to.
- */
+/* reference.c - the reference pursuit without its engines: ||r||^2, the picks, and their sums. */
 #include "haar/reference.h"
 
 #include <stdlib.h>
@@ -86,7 +85,7 @@ bool csrec_reference_update(void *state) {
     csrec_wide gain = csrec_pursuit_gain(pick->sum, size, d);
     if (gain <= 0) return false;
     p->fault = make_room(p) ? p->engine->subtract(p->state, pick, d) : CSREC_MEMORY;
-    if (p->fault) return true; /* the next select tells */
+    if (p->fault) return true; /* the next select reports it */
     p->energy -= gain;
     p->entries[p->picks++] = (entry){column_of(p->tree, pick), pick->count, d};
     return true;

@@ -1,7 +1,7 @@
 /* reference.h - the paper's pursuit: all inner products, argmax, update of r, again.
  *
  * reference.c keeps ||r||^2 and the picks; an engine holds r and does the three steps where it
- * lives, in the order of the paper and with nothing stored beside r and what one transform needs:
+ * lives, in the order of the paper; it stores only r and the buffers of one transform:
  * on the CPU (reference_cpu.c) or on a CUDA device (kernels/haar/reference.cu). */
 #ifndef CSREC_HAAR_REFERENCE_H
 #define CSREC_HAAR_REFERENCE_H

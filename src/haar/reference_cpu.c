@@ -11,7 +11,7 @@ typedef struct engine {
     double *r;               /* [n] */
     int64_t columns;         /* not zero */
     csrec_product *products; /* [columns] <r, Psi_i> */
-    bool *counts;            /* [columns] false: a one-sided column that is left out */
+    bool *counts;            /* [columns] false: a one-sided column that is omitted */
 } engine;
 
 static void cpu_destroy(void *state) {

@@ -22,7 +22,7 @@ csrec_status csrec_tree_sums(const csrec_tree *tree, const double *r, double *su
     return CSREC_OK;
 }
 
-/* What a walk over the blocks needs to list their columns, twice: to count and to place. */
+/* State of a walk over the blocks that lists their columns, twice: to count and to place. */
 typedef struct lister {
     const csrec_tree *tree;
     const double *r, *sums;

@@ -10,8 +10,8 @@
 
 #include "haar/levels.h"
 
-/* A pick touches ten arrays at places that no cache foresees: with pages of 4 KiB most of those
- * touches also miss the address cache. Asking for large pages is a hint, and may do nothing. */
+/* A pick accesses ten arrays at unpredictable places: with pages of 4 KiB most of those accesses
+ * also miss the TLB. Asking for large pages is a hint, and may do nothing. */
 static void *allocate_large(size_t bytes) {
     const size_t page = (size_t)2 << 20;
     void *p = aligned_alloc(page, (bytes + page - 1) / page * page); /* C11: whole alignments */

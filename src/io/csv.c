@@ -193,7 +193,7 @@ static csrec_status measure(table *t) {
             "%s: the shape comment has %d extents but lines have %d coordinates; make "
             "them agree",
             t->name, t->declared.dims, t->dims);
-    /* Lines before a shape comment that comes late were not held against it. */
+    /* Samples before a late shape comment were not yet checked against that shape. */
     for (int d = 0; d < t->declared.dims; d++)
         if (t->shape.dim[d] > t->declared.dim[d])
             return csrec_fail(t->error, CSREC_DATA,
@@ -232,7 +232,7 @@ static csrec_status fill_line(const table *t, csrec_csv_line line, int64_t *inde
     return CSREC_OK;
 }
 
-/* Walks the samples; stops behind sample `last`, whose line it returns. */
+/* Iterates over the samples; stops after sample `last`, whose line it returns. */
 static csrec_status fill(const table *t, int64_t last, int64_t *index, double *y, int64_t *number) {
     csrec_csv_cursor cursor = t->start;
     csrec_csv_line line;
@@ -290,7 +290,7 @@ csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
     return status;
 }
 
-/* Content decides the format, but a name says what its owner believes. */
+/* Content decides the format; the name only shows which format the user expects. */
 static csrec_status read_measurement(csrec_input *input, const char *mask_path,
                                      csrec_measurement *m, csrec_error *error) {
     csrec_error text = {{0}};

@@ -1,4 +1,4 @@
-/* csv.h - measurements as text: coordinates and values, a sample a line. */
+/* csv.h - measurements as text: coordinates and values, one sample a line. */
 #ifndef CSREC_IO_CSV_H
 #define CSREC_IO_CSV_H
 
@@ -22,7 +22,7 @@ typedef struct csrec_csv_line {
 
 typedef struct csrec_csv_cursor {
     const char *at, *end;
-    int64_t number; /* lines taken */
+    int64_t number; /* lines read so far */
 } csrec_csv_cursor;
 
 /* The next line that is not blank; comments are lines too. false at the end. */
@@ -33,7 +33,7 @@ char csrec_csv_separator(const csrec_csv_line *line);
 bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field);
 
 bool csrec_csv_integer(const csrec_csv_line *field, int64_t *value); /* >= 0 */
-bool csrec_csv_number(const csrec_csv_line *field, double *value);   /* maybe not finite */
+bool csrec_csv_number(const csrec_csv_line *field, double *value);   /* may be infinite or NaN */
 /* The field for a message: at most 31 characters, printable. */
 const char *csrec_csv_show(const csrec_csv_line *field, char text[32]);
 

@@ -21,7 +21,7 @@ bool csrec_csv_next(csrec_csv_cursor *cursor, csrec_csv_line *line) {
         csrec_csv_line content = *line;
         trim(&content);
         if (content.begin == content.end) continue;
-        /* A trailing tab may end in an empty field, which must be seen; a carriage return not. */
+        /* A trailing tab may end in an empty field, so it is kept; a carriage return is removed. */
         while (line->end[-1] == '\r') line->end--;
         return true;
     }
@@ -44,7 +44,7 @@ static bool take_word(csrec_csv_line *line, csrec_csv_line *field) {
     return true;
 }
 
-/* line->begin is set to NULL behind the last field, so that "1,2," has three fields. */
+/* line->begin is set to NULL after the last field, so that "1,2," has three fields. */
 bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field) {
     if (separator == ' ') return take_word(line, field);
     if (!line->begin) return false;
@@ -66,7 +66,7 @@ bool csrec_csv_number(const csrec_csv_line *field, double *value) {
     if (length == 0 || length >= sizeof text) return false;
     memcpy(text, field->begin, length);
     text[length] = 0;
-    /* strtod also reads hexadecimal and nan(...), which are no CSV. */
+    /* strtod also reads hexadecimal and nan(...), which are not valid in CSV. */
     if (strlen(text) != length || strpbrk(text, "xX( \t")) return false;
     *value = strtod(text, &end);
     return end == text + length;

@@ -1,4 +1,4 @@
-/* files.c - files that appear together: renamed when all are on the disk. */
+/* files.c - files committed together: renamed when all are on the disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -55,8 +55,8 @@ csrec_status csrec_files_stage(csrec_files *files, const csrec_staged *staged, c
     return CSREC_OK;
 }
 
-/* A folder that may be written but not read cannot be opened, and some file systems synchronise no
- * folders: neither is a failure. */
+/* A folder that may be written but not read cannot be opened, and some file systems cannot
+ * synchronise folders: neither is a failure. */
 static bool open_folder(csrec_staged *staged) {
     const char *slash = strrchr(staged->target, '/');
     char *name =
@@ -73,8 +73,7 @@ static bool sync_folder(const csrec_staged *staged) {
     return staged->folder < 0 || fsync(staged->folder) == 0 || errno == EINVAL;
 }
 
-/* Folders are opened and tried before the first rename, when a failure still leaves all as it was.
- */
+/* Folders are opened and tested before the first rename, while a failure still changes nothing. */
 static csrec_status prepare(csrec_files *files, csrec_error *error) {
     for (int i = 0; i < files->n && !files->asked.no_sync; i++)
         if (!open_folder(&files->staged[i]) || !sync_folder(&files->staged[i]))
@@ -82,7 +81,7 @@ static csrec_status prepare(csrec_files *files, csrec_error *error) {
     return CSREC_OK;
 }
 
-/* Only a folder that changes meanwhile stops between two files: the line says which are there. */
+/* Only a folder that changes meanwhile can fail between two files: the line names those renamed. */
 static csrec_status rename_all(csrec_files *files, csrec_error *error) {
     char before[256] = "";
     for (int i = 0; i < files->n; i++) {
@@ -93,7 +92,7 @@ static csrec_status rename_all(csrec_files *files, csrec_error *error) {
             return csrec_fail(error, CSREC_FILE, "%s%s%s", reason.text,
                               i ? "; already replaced: " : "", before);
         }
-        free(s->temporary); /* has its final name: nothing to remove */
+        free(s->temporary); /* has its final name: no temporary to remove */
         s->temporary = NULL;
         size_t used = strlen(before);
         snprintf(before + used, sizeof before - used, "%s%.80s", used ? ", " : "", s->name);

@@ -1,4 +1,4 @@
-/* fingerprint.c - finds and makes the line in a file that tells what it was made from. */
+/* fingerprint.c - finds and makes the line in a file that identifies what it was made from. */
 #include "io/fingerprint.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int64_t read_tail(const csrec_input *input, uint8_t tail[TAIL]) {
     return got == (ssize_t)want ? (int64_t)got : -1;
 }
 
-/* Whether the bytes are the header and the line as csrec_fingerprint_line makes them. */
+/* Whether the bytes are the header and the line exactly as csrec_fingerprint_line makes them. */
 static bool is_record(const uint8_t *bytes, size_t size) {
     char header[CSREC_NPY_HEADER_MAX], descr[32];
     const csrec_shape scalar = {0};
@@ -63,7 +63,7 @@ uint64_t csrec_fingerprint_record(csrec_input *input) {
     return found;
 }
 
-/* From the mark, which stands there last, to the end of the line or the spaces before it. */
+/* From the last occurrence of the mark to the end of the line or the spaces before it. */
 static void take_text(const uint8_t *tail, int64_t n, char *text, size_t room) {
     int64_t at = n - MARK;
     text[0] = '\0';

@@ -1,11 +1,11 @@
-/* fingerprint.h - the line in a file that tells what it was made from. */
+/* fingerprint.h - the line in a file that identifies what it was made from. */
 #ifndef CSREC_IO_FINGERPRINT_H
 #define CSREC_IO_FINGERPRINT_H
 
 #include "io/input.h"
 
-/* The line as every format holds it, "csrec-fingerprint: TEXT\n", filled up with spaces before its
- * end to a multiple of `unit` bytes. To be freed; NULL: out of memory. */
+/* The line in every format, "csrec-fingerprint: TEXT\n", padded with spaces before its end to a
+ * multiple of `unit` bytes. The caller frees it; NULL: out of memory. */
 char *csrec_fingerprint_line(const char *text, size_t unit);
 
 /* An .npy file of ours ends in a second record (as numpy.save twice into one file), which holds the

@@ -21,7 +21,7 @@ static const csrec_format_row *row_of(const csrec_format *format) {
     return NULL;
 }
 
-/* The ending is one of the list, which blanks separate. */
+/* Whether the ending is in the list, which is separated by blanks. */
 static bool is_among(const char *endings, const char *ending) {
     size_t length = strlen(ending);
     for (const char *at = endings; *at; at += strspn(at, " ")) {
@@ -77,7 +77,7 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
 
 /* ------------------------------------------------------------------ by content -------------- */
 
-/* Part of a magic is a truncated file of its kind, unless text can begin with it. */
+/* A file that is only part of a magic is truncated, unless text can begin with it. */
 static bool begins(const csrec_format_row *row, const uint8_t *head, size_t count) {
     for (int k = 0; row->magic[k].bytes; k++) {
         const char *magic = row->magic[k].bytes;
@@ -88,7 +88,7 @@ static bool begins(const csrec_format_row *row, const uint8_t *head, size_t coun
     return false;
 }
 
-/* No control characters that no text has. */
+/* No control characters except those that occur in text. */
 static bool is_text(const uint8_t *head, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (head[i] < 32 && (head[i] == 0 || !strchr("\t\r\n\f", head[i]))) return false;

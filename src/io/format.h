@@ -4,8 +4,8 @@
 
 #include "io/input.h"
 
-/* A row: the last thing in the file of its format. Functions that a format has no use for are
- * NULL, or fail with the remedy. */
+/* A row: defined last in the source file of its format. Functions that a format does not support
+ * are NULL, or fail with the remedy. */
 typedef struct csrec_format_row {
     csrec_format format;
     /* Files begin with one of these; none: with anything that is text. */
@@ -14,14 +14,14 @@ typedef struct csrec_format_row {
         size_t size;
     } magic[4];
     csrec_status (*signal)(csrec_input *input, csrec_image *signal, csrec_error *error);
-    /* What the file says before its pixels: pixels->dtype and shape, bits, palette, and whether it
-     * has transparency. No data, nothing to free; the input can be read afterwards. */
+    /* Reads what precedes the pixels: pixels->dtype and shape, bits, palette, and whether it has
+     * transparency. No data, nothing to free; the input can be read afterwards. */
     csrec_status (*peek)(csrec_input *input, csrec_image *signal, bool *transparent,
                          csrec_error *error);
     /* Delivers an unchecked measurement or nothing. */
     csrec_status (*measurement)(csrec_input *input, const char *mask_path,
                                 csrec_measurement *measurement, csrec_error *error);
-    bool positions; /* measurements have their positions inside, and take no mask */
+    bool positions; /* measurements contain their positions, and take no mask */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
                           csrec_error *error);
@@ -31,10 +31,10 @@ typedef struct csrec_format_row {
 extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_format,
     csrec_csv_format;
 
-/* Of what the input begins with, never of its name; NULL: empty, or none of the table. */
+/* Found by the first bytes, never by the name; NULL: empty, or no format of the table. */
 const csrec_format_row *csrec_input_format(csrec_input *input);
 
-/* Fails for an input that has no format with the use: it is empty, or none of those. `remedy`
+/* Fails for an input whose format does not support the use: empty, or none of those. `remedy`
  * follows their list. */
 csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,
                                   csrec_error *error);

@@ -30,12 +30,12 @@ typedef struct {
     size_t bytes;    /* of a sample: 1 or 2 */
     bool keyed;      /* tRNS names one colour as transparent */
     uint16_t key[3]; /* that colour */
-    bool peek;       /* only what comes before the pixels */
+    bool peek;       /* read only what precedes the pixels */
 } decoder;
 
 static void on_error(png_structp png, png_const_charp text) {
     decoder *d = png_get_error_ptr(png);
-    if (d->status == CSREC_OK) /* else the reader has said why */
+    if (d->status == CSREC_OK) /* else the reader has reported why */
         d->status = csrec_fail(d->error, CSREC_FORMAT,
                                "%s: damaged PNG (%s); write or copy the file again", d->name, text);
     png_longjmp(png, 1);
@@ -52,7 +52,7 @@ static void on_read(png_structp png, png_bytep data, size_t bytes) {
     if (d->status != CSREC_OK) png_error(png, "read");
 }
 
-/* Before anything of the picture's size is allocated. */
+/* Runs before anything of the picture's size is allocated. */
 static csrec_status check_size(decoder *d, int bits, int file_channels, uint64_t file_size) {
     uint64_t row = ((uint64_t)d->width * (unsigned)(bits * file_channels) + 7) / 8 + 1;
     if (row > UINT64_MAX / d->height || row * d->height / EXPANSION_MAX > file_size)
@@ -121,8 +121,8 @@ static csrec_status decode(decoder *d) {
     if (setjmp(png_jmpbuf(d->png))) return d->status;
     png_set_read_fn(d->png, d, on_read);
     png_set_crc_action(d->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-    png_set_user_limits(d->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* check_size limits */
-    /* Times, texts, profiles: of no use here, and a way to make the library allocate. */
+    png_set_user_limits(d->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* check_size limits the size */
+    /* Times, texts, profiles: not needed, and they could make the library allocate. */
     png_set_keep_unknown_chunks(d->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     take_header(d);
     if (d->peek) return CSREC_OK;
@@ -134,7 +134,7 @@ static csrec_status decode(decoder *d) {
     return CSREC_OK;
 }
 
-/* Moves colours to the front of raw, where they lie in the end; alpha goes to its own plane. */
+/* Moves colours to the front of raw, their final place; alpha goes to its own plane. */
 static void split_alpha8(decoder *d, size_t pixels) {
     const uint8_t *from = d->raw;
     uint8_t *to = d->raw;
@@ -196,7 +196,7 @@ static csrec_status arrange(decoder *d) {
     return CSREC_OK;
 }
 
-/* Runs the decoder, which ends with everything that libpng allocated released. */
+/* Runs the decoder; on return everything that libpng allocated is released. */
 static csrec_status run(decoder *d, csrec_input *input, csrec_error *error) {
     d->name = input->name;
     d->reader = csrec_input_reader(input);

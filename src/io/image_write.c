@@ -46,7 +46,7 @@ static void on_flush(png_structp png) {
     (void)png;
 }
 
-/* Row y with the alpha plane woven in. */
+/* Row y with the alpha plane interleaved. */
 static void weave(encoder *e, size_t y) {
     size_t pixel = (size_t)e->channels * e->bytes;
     const uint8_t *from = (const uint8_t *)e->image->pixels.data + y * e->width * pixel;
@@ -162,7 +162,7 @@ csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_
     e.output.file = open_memstream(&text, &size);
     if (!e.output.file) return csrec_fail(error, CSREC_MEMORY, "picture: out of memory");
     status = encode_picture(&e);
-    /* glibc's fclose succeeds without a text where it has no memory to cut it to its length. */
+    /* glibc's fclose succeeds without a text if it has no memory to shrink it to its length. */
     if ((fclose(e.output.file) != 0 || !text) && status == CSREC_OK)
         status = csrec_fail(error, CSREC_MEMORY, "picture: out of memory");
     if (status == CSREC_OK) {

@@ -1,4 +1,4 @@
-/* input.c - opening files, pipes and stdin for reading, and what they hold. */
+/* input.c - opening files, pipes and stdin for reading, and their contents. */
 #include "io/input.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static csrec_status read_failed(const char *name, csrec_error *error) {
                       name, strerror(errno));
 }
 
-/* Doubles the buffer as the pipe delivers, so a pipe may be as long as memory allows. */
+/* Doubles the buffer as the pipe delivers, so only memory limits the length of a pipe. */
 static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
     size_t room = 1 << 16, size = 0, got;
     uint8_t *bytes = malloc(room);
@@ -78,7 +78,7 @@ csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error 
 }
 
 csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name) {
-    /* A pointer to something, so that bytes != NULL says "in memory" for size 0 too. */
+    /* A non-NULL pointer, so that bytes != NULL means "in memory" for size 0 too. */
     return (csrec_input){.name = name, .bytes = size ? bytes : (const void *)"", .size = size};
 }
 
@@ -95,7 +95,7 @@ size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
         memcpy(head, input->bytes, count);
         return count;
     }
-    ssize_t got = pread(fileno(input->file), head, count, 0); /* leaves the position alone */
+    ssize_t got = pread(fileno(input->file), head, count, 0); /* does not move the position */
     return got > 0 ? (size_t)got : 0;
 }
 

@@ -6,13 +6,13 @@
 
 #include "csrec.h"
 
-/* Knowing the size before parsing is what lets every declared size be checked before allocating;
- * so a regular file stays a FILE, and anything else (stdin, pipes) is taken into memory whole. */
+/* Knowing the size before parsing allows every declared size to be checked before allocating; so a
+ * regular file stays a FILE, and anything else (stdin, pipes) is read into memory whole. */
 typedef struct csrec_input {
     const char *name;     /* for messages */
     FILE *file;           /* a regular file, or NULL */
     const uint8_t *bytes; /* the whole contents, or NULL while they are in `file` */
-    uint8_t *owned;       /* what to free of it */
+    uint8_t *owned;       /* memory to free, or NULL */
     uint64_t size;
     csrec_progress_fn progress; /* of what takes long, or NULL */
     void *context;
@@ -27,7 +27,7 @@ csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error 
 csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);
 void csrec_input_close(csrec_input *input);
 
-/* The first bytes, up to `count`, without taking them; returns how many there are. */
+/* The first bytes, up to `count`, without consuming them; returns how many there are. */
 size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count);
 /* Makes the whole contents available as input->bytes. */
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
@@ -35,8 +35,8 @@ csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
 /* A forward-only stream with a known number of bytes left. */
 typedef struct csrec_reader {
     uint64_t left;
-    const uint8_t *memory; /* next byte, where the source is memory */
-    /* Else: bytes read (fewer only at the end), negative on failure. */
+    const uint8_t *memory; /* next byte, if the source is memory */
+    /* Otherwise: bytes read (fewer only at the end), negative on failure. */
     int64_t (*read)(void *context, void *buffer, uint64_t bytes);
     void *context;
 } csrec_reader;

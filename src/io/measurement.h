@@ -1,10 +1,10 @@
-/* measurement.h - what readers of measurements share; there is one a format (format.h). */
+/* measurement.h - shared by the readers of measurements; there is one a format (format.h). */
 #ifndef CSREC_IO_MEASUREMENT_H
 #define CSREC_IO_MEASUREMENT_H
 
 #include "io/input.h"
 
-/* Any format, from an open input, which may be closed or emptied by it. */
+/* Reads any format from an open input, which this may close or empty. */
 csrec_status csrec_measurement_parse(csrec_input *input, const char *mask_path,
                                      csrec_measurement *measurement, csrec_error *error);
 
@@ -22,12 +22,12 @@ csrec_status csrec_measurement_check_frame(const csrec_measurement *measurement,
                                            int64_t *entries, csrec_error *error);
 
 /* Whether positions from .. from + count - 1 are in the signal and none equals the one before it:
- * what can be told of them while they are read. */
+ * the checks that are possible while reading. */
 csrec_status csrec_measurement_check_next(const csrec_measurement *measurement, int64_t from,
                                           int64_t count, const char *name, csrec_error *error);
 
 /* Whether positions are in 0 .. entries - 1 and distinct. CSREC_DATA: *fault is the first that is
- * not in range, or, where all are, the first equal to an earlier one. At most O(n) memory beside
+ * not in range, or, where all are, the first equal to an earlier one. At most O(n) memory besides
  * the result, none where they ascend. CSREC_MEMORY. */
 csrec_status csrec_positions_check(int64_t n, const int64_t *index, int64_t entries,
                                    int64_t *fault);

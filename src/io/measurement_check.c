@@ -1,4 +1,4 @@
-/* measurement_check.c - what makes a measurement usable: finite values at distinct positions. */
+/* measurement_check.c - checks of a measurement: finite values at distinct positions. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "io/measurement.h"
 
-/* The first k whose position an earlier sample has, or -1; a bit an entry. */
+/* The first k whose position an earlier sample has, or -1; uses one bit an entry. */
 static csrec_status find_by_bitmap(int64_t n, const int64_t *index, int64_t entries,
                                    int64_t *fault) {
     uint64_t *seen = calloc((size_t)(entries / 64) + 1, sizeof *seen);
@@ -22,7 +22,7 @@ static csrec_status find_by_bitmap(int64_t n, const int64_t *index, int64_t entr
     return CSREC_OK;
 }
 
-/* Sorting with the sample numbers along is stable, so in a run of equal positions the second has
+/* Sorting with sample numbers as payload is stable, so in a run of equal positions the second has
  * the number of that position's first repetition. */
 static csrec_status find_by_sorting(int64_t n, const int64_t *index, int64_t *fault) {
     uint64_t *rows = malloc((size_t)n * sizeof *rows);
@@ -93,7 +93,7 @@ csrec_status csrec_measurement_check_frame(const csrec_measurement *m, const cha
     return check_tones(m, name, error);
 }
 
-/* The line for element k, which is outside the signal or repeats a position. */
+/* The error line for element k, which is outside the signal or repeats a position. */
 static csrec_status fail_position(const csrec_measurement *m, int64_t k, int64_t entries,
                                   const char *name, csrec_error *error) {
     if (m->index[k] < 0 || m->index[k] >= entries)

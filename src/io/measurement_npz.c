@@ -12,7 +12,7 @@
  * many times its samples cannot come from it, and would only cost time. */
 enum { PATTERN_SURPLUS = 16 };
 
-/* Opens an array of at most `room` elements; *count receives how many it has. */
+/* Opens an array of at most `room` elements; *count receives its number of elements. */
 static csrec_status begin_small(const csrec_npz *npz, const char *field, int room,
                                 csrec_npz_member *member, int64_t *count, csrec_error *error) {
     csrec_status status = csrec_npz_begin(npz, field, member, error);
@@ -49,7 +49,7 @@ static csrec_status read_integers(const csrec_npz *npz, const char *field, int r
     return csrec_npz_end(&member, status, error);
 }
 
-/* Opens y and takes down how many samples and channels there are. */
+/* Opens y and stores the number of samples and channels. */
 static csrec_status begin_y(const csrec_npz *npz, csrec_measurement *m, csrec_npz_member *member,
                             csrec_error *error) {
     csrec_status status = csrec_npz_begin(npz, "y", member, error);
@@ -80,7 +80,7 @@ static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_err
     csrec_measurement again = {0};
     csrec_status status = begin_y(npz, &again, &member, error);
     if (status != CSREC_OK) return status;
-    /* There is room for what was measured. */
+    /* m->y was allocated for the size read first. */
     if (again.n != m->n || again.channels != m->channels)
         status = csrec_npz_changed(&member, error);
     else
@@ -110,11 +110,11 @@ static csrec_status read_shape(const csrec_npz *npz, csrec_measurement *m, csrec
     return CSREC_OK;
 }
 
-/* Elements that are read and looked at before more are. */
+/* Elements read and checked at a time. */
 enum { PIECE = 1 << 16 };
 
-/* A position that is not in the signal, or that of the sample before, is found at once. Others that
- * repeat are found when all are known (csrec_measurement_check). */
+/* A position outside the signal, or equal to that of the sample before, is found at once. Other
+ * repetitions are found when all are known (csrec_measurement_check). */
 static csrec_status read_places(const csrec_npz *npz, csrec_npz_member *member,
                                 csrec_measurement *m, csrec_error *error) {
     csrec_npy_header part = member->header;
@@ -149,7 +149,7 @@ static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec
     return csrec_npz_end(&member, status, error);
 }
 
-/* A shape beside the mask must say the same. */
+/* A shape given besides the mask must equal the mask's. */
 static csrec_status agree_shape(const csrec_npz *npz, const csrec_measurement *m,
                                 csrec_error *error) {
     csrec_measurement other = {0};
@@ -164,8 +164,8 @@ static csrec_status agree_shape(const csrec_npz *npz, const csrec_measurement *m
                       npz->name);
 }
 
-/* index = the mask's true entries, which must be as many as the samples. Pieces of the mask are
- * read into `piece`, all of it where its axes are in Fortran order. */
+/* index = the mask's true entries, which must be as many as the samples. The mask is read into
+ * `piece` by pieces, or whole if its axes are in Fortran order. */
 static csrec_status collect_mask(csrec_npz_member *member, int64_t size, uint8_t *piece,
                                  csrec_measurement *m, csrec_error *error) {
     csrec_npy_header part = member->header;
@@ -242,7 +242,7 @@ static csrec_status read_pattern(const csrec_npz *npz, csrec_pattern *pattern, c
                       member.name);
 }
 
-/* Poisson-disc sampling keeps a byte an entry of the signal, however few its samples. */
+/* Poisson-disc sampling needs one byte an entry of the signal, however few its samples. */
 static csrec_status check_poisson(const csrec_npz *npz, const csrec_measurement *m,
                                   csrec_error *error) {
     int64_t entries;
@@ -333,7 +333,7 @@ static csrec_status read_measurement(csrec_input *input, const char *mask_path,
     if (status != CSREC_OK) return status;
     npz.progress = input->progress;
     npz.context = input->context;
-    /* Small arrays first, and y last: what is refused for them has not been unpacked. */
+    /* Small arrays first, y last: a file refused for a small array has not unpacked y. */
     status = measure_y(&npz, &m, error);
     if (status == CSREC_OK) status = read_optional(&npz, &m, error);
     if (status == CSREC_OK) status = read_positions(&npz, &m, error);
@@ -354,7 +354,7 @@ static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec
                       input->name);
 }
 
-/* "PK" begins every zip archive, one without members too. */
+/* "PK" begins every zip archive, including one without members. */
 const csrec_format_row csrec_npz_format = {
     .format = {"npz", ".npz", ".npz", "a zip archive", CSREC_USE_SAMPLES | CSREC_USE_ARRAYS},
     .magic = {{"PK", 2}},

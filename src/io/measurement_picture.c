@@ -32,7 +32,7 @@ static csrec_status flatten(const csrec_array *pixels, const char *name, int64_t
     return csrec_fail(error, CSREC_DATA, "%s: the mask marks no pixel; mark at least one", name);
 }
 
-/* Of a picture the size is looked at before its pixels are unpacked. */
+/* The size of a picture is checked before its pixels are unpacked. */
 static csrec_status decode_mask(csrec_input *input, int64_t height, int64_t width,
                                 csrec_image *image, csrec_error *error) {
     csrec_image seen;
@@ -89,7 +89,7 @@ static csrec_status take_samples(const csrec_image *image, const uint8_t *mask, 
     return CSREC_OK;
 }
 
-/* The size of the picture and its mask are looked at before any pixel is unpacked. */
+/* The sizes of the picture and its mask are checked before any pixel is unpacked. */
 static csrec_status begin(csrec_input *input, const csrec_format_row *row, const char *mask_path,
                           csrec_image *seen, uint8_t **mask, csrec_error *error) {
     bool transparent;

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "io/npz.h"
 
-/* Returns the first value that the type cannot hold, or -1. Integers must be met exactly: rounding
+/* Returns the first value that the type cannot hold, or -1. Integers must be held exactly: rounding
  * silently would change samples. F32 rounds, as the type promises, but must stay finite. */
 static int64_t convert(csrec_dtype dtype, const double *from, int64_t count, void *to) {
     switch (dtype) {
@@ -62,7 +62,7 @@ static csrec_status convert_y(const csrec_measurement *m, const char *path, void
                       csrec_dtype_code(m->dtype), m->dtype == CSREC_F32 ? "f8" : "f4");
 }
 
-/* Leaving the positions out is safe only if the pattern gives exactly these. */
+/* Omitting the positions is safe only if the pattern gives exactly these. */
 static csrec_status verify_pattern(const csrec_measurement *m, int64_t count, const char *path,
                                    csrec_error *error) {
     csrec_sampling sampling = {0};

@@ -1,4 +1,4 @@
-/* npy.c - whole arrays from and to .npy files. */
+/* npy.c - reads and writes whole arrays as .npy files. */
 #include "io/npy.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error 
     return status;
 }
 
-/* A record of its own behind the array. */
+/* A separate record after the array. */
 static csrec_status write_fingerprint(csrec_output *output, csrec_error *error) {
     char header[CSREC_NPY_HEADER_MAX], descr[32];
     const csrec_shape scalar = {0};

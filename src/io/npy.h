@@ -18,8 +18,8 @@ typedef struct csrec_npy_header {
 
 /* In all of these `name` starts the error line: "scan.npz: array 'y'". */
 
-/* Takes the header off the reader, and checks that the elements it declares are exactly the bytes
- * left: after it, allocating for them is safe. */
+/* Reads the header, and checks that the elements it declares are exactly the bytes left: after it,
+ * allocating for them is safe. */
 csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec_npy_header *header,
                                    csrec_error *error);
 

@@ -72,7 +72,7 @@ csrec_status csrec_npy_descr(const char *descr, const char *name, csrec_npy_head
     header->kind = strcmp(code, "?") == 0 ? 'b' : *code;
     if (header->kind == 'b' && code[1] == 0) code = "b1";
     if (!find_dtype(code, header) && !find_text(code, header)) {
-        char shown[24] = ""; /* the file's own bytes: nothing unprintable into the message */
+        char shown[24] = ""; /* bytes from the file: unprintable ones must not enter the message */
         for (size_t i = 0; descr[i] && i < sizeof shown - 1; i++)
             shown[i] = descr[i] >= ' ' && descr[i] <= '~' ? descr[i] : '?';
         return csrec_fail(error, CSREC_FORMAT, "%s: element type '%s' is not read; %s", name, shown,

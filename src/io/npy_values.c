@@ -1,4 +1,4 @@
-/* npy_values.c - the elements of a .npy: byte order, axis order and type mended in one pass. */
+/* npy_values.c - the elements of a .npy: converts byte order, axis order and type in one pass. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +71,7 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
     size_t bytes = (size_t)header->bytes;
     bool direct = target == AS_STORED || (target == AS_F64 && header->dtype == CSREC_F64) ||
                   (target == AS_I64 && header->dtype == CSREC_I64);
-    /* Unconverted elements go straight into place; larger pieces save calls there. */
+    /* Unconverted elements are read straight into the result; larger pieces need fewer calls. */
     int64_t piece = direct ? INT64_C(1) << 16 : CHUNK;
     for (int64_t i = 0, n; i < header->count; i += n) {
         n = header->count - i < piece ? header->count - i : piece;

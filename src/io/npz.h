@@ -15,7 +15,7 @@ typedef struct csrec_npz {
     void *context;
 } csrec_npz;
 
-/* One open member: its values are read straight from the archive into their place. */
+/* One open member: its values are read straight from the archive into the result. */
 typedef struct csrec_npz_member {
     char name[384]; /* "scan.npz: array 'y'": starts every error line */
     zip_file_t *file;
@@ -36,7 +36,7 @@ csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_
                              csrec_error *error);
 /* Closes the member without its values. */
 void csrec_npz_leave(csrec_npz_member *member);
-/* The line for a member that is not as large as when it was looked at before. */
+/* The error line for a member whose size has changed since it was first read. */
 csrec_status csrec_npz_changed(const csrec_npz_member *member, csrec_error *error);
 /* Closes the member; with status CSREC_OK checks its end and its checksum first. */
 csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error);

@@ -74,7 +74,7 @@ static int64_t read_member(void *context, void *buffer, uint64_t bytes) {
     zip_file_t *file = context;
     zip_int64_t got = zip_fread(file, buffer, bytes);
     if (got < 0) {
-        /* errno tells a failing disk from damaged data; codes of zlib are no errno. */
+        /* errno distinguishes a failing disk from damaged data; codes of zlib are no errno. */
         zip_error_t *reason = zip_file_get_error(file);
         bool disk = zip_error_system_type(reason) == ZIP_ET_SYS;
         errno = disk ? zip_error_code_system(reason) : 0;

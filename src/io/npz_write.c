@@ -43,7 +43,7 @@ static zip_int64_t sink_tell(zip_sink *sink) {
     return at >= 0 ? (zip_int64_t)at : refuse(sink, ZIP_ER_TELL, errno);
 }
 
-/* An empty file, which libzip takes as an archive to begin. */
+/* Presents an empty file to libzip, which takes it as a new archive. */
 static zip_int64_t sink_stat(zip_stat_t *info, zip_uint64_t bytes) {
     if (bytes < sizeof *info) return -1;
     zip_stat_init(info);
@@ -93,7 +93,7 @@ enum { STORED = 0, FASTEST = 1, USUAL = 6 };
  * positions; the digits of large float members hardly shrink (about 10 %) at any level, and are
  * stored. */
 static zip_uint32_t level_for(const csrec_npz_field *field, bool stored) {
-    if (stored || *field->descr == 'S') return STORED; /* a fingerprint can be read as it lies */
+    if (stored || *field->descr == 'S') return STORED; /* fingerprints stay readable as text */
     if (field->bytes < UINT64_C(1) << 24) return USUAL;
     return *field->descr == 'f' ? STORED : FASTEST;
 }

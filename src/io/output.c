@@ -58,7 +58,7 @@ static bool open_target(const char *path, csrec_output *output) {
     /* Renaming would also replace a file that may not be written, and a link instead of its file.
      */
     if (exists && access(path, W_OK) != 0) return false;
-    output->target = csrec_file_target(path); /* a link stays */
+    output->target = csrec_file_target(path); /* a link is kept: its target is replaced */
     return output->target && open_temporary(output, exists ? info.st_mode & 0777 : 0);
 }
 
@@ -111,7 +111,7 @@ static bool copy_spool(FILE *from, FILE *to) {
     return !ferror(from);
 }
 
-/* The date comes before the sync and the name: a file under its final name is never without. */
+/* The date is set before the sync and the rename: a file under its final name always has it. */
 static bool settle(const csrec_output *output) {
     const csrec_files_options *asked = csrec_files_asked(output->files);
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)asked->date}};
@@ -132,7 +132,7 @@ static bool finish(FILE *file) {
     return good && closed;
 }
 
-/* Closing tells errors that nothing before it does, but the lock must last until the rename. */
+/* Closing reports errors that nothing before it does, but the lock must last until the rename. */
 static csrec_status stage(csrec_output *output, csrec_error *error) {
     csrec_staged staged = {.target = output->target, .temporary = output->temporary, .folder = -1};
     bool good = settle(output);
@@ -146,7 +146,7 @@ static csrec_status stage(csrec_output *output, csrec_error *error) {
     staged.name = (char *)(uintptr_t)output->name;
     if (!status) status = csrec_files_stage(output->files, &staged, error);
     if (status && staged.lock >= 0) close(staged.lock);
-    if (!status) output->target = output->temporary = NULL; /* now of the files */
+    if (!status) output->target = output->temporary = NULL; /* now owned by the files */
     return status;
 }
 

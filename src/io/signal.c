@@ -1,5 +1,5 @@
-/* signal.c - whole signals, pictures or arrays, from one opening of their file: pipes have only
- * one. */
+/* signal.c - reads whole signals, pictures or arrays, opening the file once: a pipe can be opened
+ * only once. */
 #include "io/format.h"
 
 static csrec_status read_format(csrec_input *input, csrec_image *signal, csrec_error *error) {

@@ -1,4 +1,4 @@
-/* temporary.c - files that have no final name yet: made, held, and removed after a killed run. */
+/* temporary.c - files without a final name yet: created, locked, and removed after a killed run. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <dirent.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool has_name(int fd, int folder, const char *name) {
            open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
-/* A file system without locks refuses the sweeper as well: there nothing is removed. */
+/* A file system without locks refuses the sweeper's lock as well: nothing is removed on it. */
 static bool is_ours(int fd, const char *name) {
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
     return has_name(fd, AT_FDCWD, name);
@@ -55,7 +55,7 @@ int csrec_temporary_open(const char *target, char **name) {
             *name = made;
             return fd;
         }
-        if (fd >= 0) close(fd); /* a sweeper came between the making and the lock */
+        if (fd >= 0) close(fd); /* a sweeper acted between creation and lock */
         free(made);
         errno = reason;
         if (fd < 0 && reason != EEXIST) return -1;
@@ -63,7 +63,7 @@ int csrec_temporary_open(const char *target, char **name) {
     return -1;
 }
 
-/* The lock, once granted, keeps every other process from taking the file for its own. */
+/* The lock, once granted, prevents every other process from using the file as its own. */
 static int remove_unheld(int folder, const char *name) {
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return 0;
