@@ -5,8 +5,8 @@
  * slot = (unit * slots + phase) / units rounded down, with a random phase. So nothing wraps around,
  * blocks of up to a unit have random positions, and the halves of larger ones hold equally many
  * units, +-1: with very uneven halves, columns are far from orthogonal and a pursuit moves large
- * blocks back and forth. The axes are permuted, which changes the order of their bits. Only the rows
- * change: the matrix and the pursuit stay the same.
+ * blocks back and forth. The axes are permuted, which changes the order of their bits. Only the
+ * rows change: the matrix and the pursuit stay the same.
  */
 #ifndef CSREC_METHOD_GRID_H
 #define CSREC_METHOD_GRID_H

@@ -223,7 +223,8 @@ static void run_batch(fit *f, int64_t b) {
 }
 
 static bool is_stopped(const fit *f, int64_t batch) {
-    csrec_progress progress = {"mixture", f->round * f->batches + batch, f->rounds * f->batches, -1.0};
+    csrec_progress progress = {"mixture", f->round * f->batches + batch, f->rounds * f->batches,
+                               -1.0};
     return csrec_team_report(f->p->team, &progress);
 }
 
