@@ -1,8 +1,8 @@
 #!/bin/sh
 # cuda.sh [--built DIR] [--out DIR] [--image FILE.png] [--check] - builds, checks and times the CUDA
 # part on a machine with a GPU, in under five minutes; the results go to bench/results/cuda.json.
-#   --built DIR  programs are there already (test_cuda_*, test_operators, test_solvers*, test_pca,
-#                bench_cuda_*, csrecover, cssample): nothing is built
+#   --built DIR  programs are there already (test_cuda_*, test_device, test_net, test_operators,
+#                test_solvers*, test_pca, bench_cuda_*, csrecover, cssample): nothing is built
 #   --check      compute-sanitizer, memcheck and racecheck, over brief tests as well; built with one
 #                team a block (kernels/method/grids/speculate_round.cuh), as racecheck overlooks named barriers
 # Without a device the tests and measurements say that they are skipped.
@@ -38,6 +38,7 @@ if [ -z "$built" ]; then
     built=$here/build-cuda/cuda-programs
     mkdir -p "$built"
     for program in "$here"/build-cuda/tests/test_cuda_* "$here"/build-cuda/bench/bench_cuda_* \
+        "$here/build-cuda/tests/test_device" "$here/build-cuda/tests/test_net" \
         "$here/build-cuda/tests/test_operators" "$here"/build-cuda/tests/test_solvers* \
         "$here/build-cuda/tests/test_pca" \
         "$here/build-cuda/csrecover" "$here/build-cuda/cssample"; do
@@ -59,8 +60,10 @@ run() {
     timeout "$limit" "$@" || note "$name FAILED"
 }
 
-# The last ones run their tests on every backend.
-for test in "$built"/test_cuda_* "$built/test_operators" "$built"/test_solvers* "$built/test_pca"; do
+# test_net: the CPU of this machine, to which test_cuda_net compares. The last ones run their tests
+# on every backend.
+for test in "$built"/test_cuda_* "$built/test_device" "$built/test_net" "$built/test_operators" \
+    "$built"/test_solvers* "$built/test_pca"; do
     run "$(basename "$test")" 90 "$test"
 done
 
@@ -87,6 +90,7 @@ lines operators # kernels/operator/*.cu
 lines omp       # many right-hand sides: kernels/solver/omp.cu
 lines statistics
 lines conv2d
+lines net       # kernels/net, kernels/conv/packed.cu
 lines gaussian # solver gaussian, start and rounds: kernels/method/frames/shrink.cu, kernels/method/gaussian/*.cu
 lines calls     # from host to host: what backend auto chooses between
 lines reference "$here/bench/cuda_reference.py" # cuBLAS and cuDNN on the shapes of those two
@@ -137,7 +141,7 @@ fi
 {
     echo '{"created": "'"$(date -u +%Y-%m-%dT%H:%M:%SZ)"'",'
     echo '"device": "'"$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"'"'
-    for part in transform threshold operators omp statistics conv2d gaussian calls reference batch recover loop tool; do
+    for part in transform threshold operators omp statistics conv2d net gaussian calls reference batch recover loop tool; do
         [ -s "$parts/$part.json" ] || continue
         echo ",\"$part\":"
         cat "$parts/$part.json"

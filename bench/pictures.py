@@ -15,6 +15,7 @@ import onethread  # noqa: F401, before NumPy
 import numpy as np
 
 import machine
+import net_kinds
 
 ROOT = Path(__file__).resolve().parent.parent
 FIVE = ("camera", "astronaut", "chelsea", "moon", "brick")
@@ -59,13 +60,23 @@ def synthetic(seed, side=256):
     return np.rint(np.clip(picture, 0, 255))
 
 
-def load(folder):
-    """(name, picture) of the five, else of all square 256s, else pictures made by code."""
+def load(folder, names=FIVE):
+    """(name, picture) of each name, and where they are from: those of net_kinds.py, which are kept
+    aside, are made by it. Others are files of the folder, else all its square 256s, else pictures
+    made by code."""
+    made, names = net_kinds.load(names), [name for name in names if name not in net_kinds.ALL]
+    if not names:
+        return made, "made by bench/net_kinds.py"
+    found, source = load_files(folder, names)
+    return found + made, source
+
+
+def load_files(folder, names):
     if folder is None:
         places = [p / "shared" / "images" for p in (ROOT, ROOT.parent)]
         folder = next((p for p in places if p.is_dir()), None)
     if folder is not None:
-        paths = [p for p in (Path(folder) / f"{name}-256.png" for name in FIVE) if p.is_file()]
+        paths = [p for p in (Path(folder) / f"{name}-256.png" for name in names) if p.is_file()]
         paths = paths or sorted(Path(folder).glob("*.png"))
         try:
             if paths:

@@ -210,6 +210,9 @@ typedef struct part {
 
 enum { PARTS = 8 };
 
+/* Down to half the size and up again, as rows of kind, channels, result that is added, relu. */
+static const int64_t network[] = {1, 2, -1, 0, 2, 2, -1, 0};
+
 /* The model as csrec_model_write has it, then with options for three kinds of measurements. */
 static bool write_model(const char *folder, const char *kind, const part *parts, int number) {
     const char *names[PARTS];
@@ -227,7 +230,9 @@ static bool write_model(const char *folder, const char *kind, const part *parts,
         bool whole = strcmp(names[n], "shape") == 0 || strcmp(names[n], "channels") == 0;
         for (int64_t i = 0; whole && i < made[n].count; i++)
             ((int64_t *)made[n].data)[i] = (int64_t)((double *)made[n].data)[i];
-        if (whole) made[n].dtype = CSREC_I64;
+        bool layers = strcmp(names[n], "layers") == 0;
+        if (layers) memcpy(made[n].data, network, sizeof network);
+        if (whole || layers) made[n].dtype = CSREC_I64;
         int64_t d = parts[n].shape.dim[2];
         for (int64_t i = 0; strcmp(names[n], "covariances") == 0 && i < made[n].count; i++)
             ((double *)made[n].data)[i] = i % (d * d) % (d + 1) ? 0.0 : parts[n].first;
@@ -263,10 +268,13 @@ static bool write_models(const char *folder) {
                                           {"scale", {1, {2}}, 0, 255}},
                                          {{"filters", {3, {3, 3, 3}}, -0.3, 0.02},
                                           {"amplitudes", {1, {3}}, 1, -0.25},
-                                          {"scale", {1, {2}}, 0, 255}}};
-    static const char *const kinds[] = {"pca", "gmm", "gmm", "conv"};
+                                          {"scale", {1, {2}}, 0, 255}},
+                                         {{"layers", {2, {2, 4}}, 0, 0},
+                                          {"weights", {1, {52}}, -0.5, 0.02},
+                                          {"channels", {0}, 1, 0}}};
+    static const char *const kinds[] = {"pca", "gmm", "gmm", "conv", "net"};
     bool good = true;
-    for (int i = 0; i < 4; i++) good &= write_model(folder, kinds[i], models[i], i);
+    for (int i = 0; i < 5; i++) good &= write_model(folder, kinds[i], models[i], i);
     return good;
 }
 

@@ -36,5 +36,6 @@
 #include "csrec/recover.h"
 #include "csrec/method.h"
 #include "csrec/conv.h"
+#include "csrec/net.h"
 
 #endif

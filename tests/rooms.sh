@@ -17,6 +17,7 @@ rooms='
 base
 device io
 haar conv
+net
 operator
 solver
 learn
@@ -25,6 +26,7 @@ method/grids method/adaptive
 method/sparse
 method/frames
 method/gaussian method/mixture method/pca method/conv
+method/net
 recover
 '
 

@@ -137,7 +137,7 @@ static void refuses_wrong_patterns(void **state) {
 
 static void refuses_wrong_arrays(void **state) {
     (void)state;
-    io_bytes half = {0}, all_false;
+    io_bytes quad = {0}, all_false;
     INTS("shape", 9), INTS("index", 1, 2);
     refuse("array 'y' is missing");
     Y(1, 2), INTS("index", 1, 2);
@@ -170,10 +170,11 @@ static void refuses_wrong_arrays(void **state) {
     refuse("array 'y': sample 1 is nan");
     Y(1, 2, -INFINITY), INTS("shape", 9), INTS("index", 1, 2, 3);
     refuse("array 'y': sample 2 is -infinite");
-    io_npy_header(&half, 1, "<f2", false, "(1,)");
-    io_put_le(&half, 0, 2);
-    add("y", half), INTS("shape", 9), INTS("index", 1);
-    refuse("array 'y': element type '<f2' is not read; save with .astype(np.float32)");
+    io_npy_header(&quad, 1, "<f16", false, "(1,)");
+    io_put_le(&quad, 0, 8);
+    io_put_le(&quad, 0, 8);
+    add("y", quad), INTS("shape", 9), INTS("index", 1);
+    refuse("array 'y': element type '<f16' is not read; save with .astype(np.float32)");
     Y(1), INTS("shape", 9), INTS("index", 1), add_f8("sigma", 1, &(double){-1});
     refuse("array 'sigma'");
     Y(1), INTS("shape", 9), INTS("index", 1), add_f8("scale", 1, &(double){-1});

@@ -240,7 +240,7 @@ static void missing_arrays_are_named(void **state) {
     csrec_error error;
     csrec_model *model;
     assert_int_equal(csrec_model_create("ica", 0, NULL, NULL, &model, &error), CSREC_ARGUMENT);
-    assert_non_null(strstr(error.text, "pca, gmm or conv"));
+    assert_non_null(strstr(error.text, "pca, gmm, conv or net"));
 }
 
 /* A NumPy user's file, and ours in NumPy. */

@@ -171,7 +171,6 @@ static void refuse(int version, const char *dictionary, size_t data, const char 
 
 static void refuses_other_types_with_a_remedy(void **state) {
     (void)state;
-    refuse(1, DICT("'<f2'", "(1,)"), 2, "astype(np.float32)");
     refuse(1, DICT("'<f16'", "(1,)"), 16, "astype(np.float32)");
     refuse(1, DICT("'<c16'", "(1,)"), 16, ".real");
     refuse(1, DICT("'|O'", "(1,)"), 40, "astype(np.float32)");

@@ -69,7 +69,8 @@ static void check_recovery(const char *arguments, const char *option, const char
 static void check_methods(const char *arguments) {
     const char *name, *brief, *source;
     for (int i = 0; (name = csrec_recover_preset(i, NULL, NULL)); i++)
-        check_recovery(arguments, "-Q", name);
+        check_recovery(arguments, "-Q",
+                       strcmp(name, "max") == 0 ? "max --minutes 0.001" : name);
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
         check_recovery(arguments, "-S", name);
     for (int i = 0; csrec_operator_info(i, &name, &brief); i++)

@@ -43,7 +43,7 @@ static void make_mistakes(void) {
     cut("scan.npz", "cut.npz");
     write_bytes("empty.png", "", 0);
     write_array("complex.npy", "<c16", 16);
-    write_array("half.npy", "<f2", 2);
+    write_array("quad.npy", "<f16", 16);
     write_array("words.npy", "<U1", 4);
     csrec_array nan = {0};
     csrec_shape shape = {2, {20, 20}};
@@ -87,7 +87,7 @@ static void of_cssample(void **state) {
         {"$S empty.png -o w.npz -r 0.3", "empty.png", "is empty", 1},
         {"$S nan.npy -o w.npz -r 1 --pattern uniform", "nan.npy: entry", "finite", 1},
         {"$S complex.npy -o w.npz -r 0.3", "'<c16'", ".real", 1},
-        {"$S half.npy -o w.npz -r 0.3", "'<f2'", "float32", 1},
+        {"$S quad.npy -o w.npz -r 0.3", "'<f16'", "float32", 1},
         {"$S words.npy -o w.npz -r 0.3", "words.npy", "save numbers", 1},
         {"$S scan.npz -o w.npz -r 0.3", "scan.npz", "save the array as .npy", 1},
         {"$S gray.png -o none/w.npz -r 0.3", "none/w.npz", "choose another", 1},
@@ -153,7 +153,7 @@ static void of_cslearn(void **state) {
         {"$L pca cut.png -o w.npz", "cut.png", "truncated", 1},
         {"$L pca cut.npy -o w.npz", "cut.npy", "truncated", 1},
         {"$L pca complex.npy -o w.npz", "complex.npy", ".real", 1},
-        {"$L pca half.npy -o w.npz", "half.npy", "float32", 1},
+        {"$L pca quad.npy -o w.npz", "quad.npy", "float32", 1},
         {"$L pca nan.npy -o w.npz", "nan.npy: entry", "isfinite", 1},
         {"$L pca gray.png -o none/w.npz", "none/w.npz", "choose another", 1},
         {"$L pca gray.png rgb.png -o w.npz", "rgb.png", "--gray", 1},

@@ -24,6 +24,7 @@ extern "C" {
     X(MIN_COEFFICIENT, "--min-coefficient")                                                        \
     X(SIGMA, "sigma")                                                                              \
     X(STAGNATION, "stagnation")                                                                    \
+    X(SECONDS, "--minutes")                                                                        \
     X(START, "start")                                                                              \
     X(COEFFICIENTS, "--coefficients")
 

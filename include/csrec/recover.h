@@ -35,6 +35,7 @@ typedef struct csrec_recover_options {
     struct csrec_history *history; /* NULL, or records the steps, see below */
     const csrec_model *model;      /* NULL, or a learned model, see "recovery with a model" below */
     uint64_t memory; /* bytes that it may use, see "estimates" below; 0: what is available */
+    double seconds;  /* time for methods that improve as long as they run; 0: the method's own */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -75,10 +76,11 @@ typedef struct csrec_recover_report {
  * preset "balanced", otherwise one plain Morton grid. */
 CSREC_API void csrec_recover_defaults(csrec_recover_options *options);
 
-/* Name of preset i for pictures and volumes, NULL past the end: "fast", "balanced", "best". If
- * options is not NULL, it becomes the preset: the defaults with a method and settings for the
+/* Name of preset i for pictures and volumes, NULL past the end: "fast", "balanced", "best", "max".
+ * If options is not NULL, it becomes the preset: the defaults with a method and settings for the
  * measurement; measurement NULL: any (docs/bases.md has quality and seconds of each; "best" of a
- * volume docs/gaussian.md). */
+ * volume docs/gaussian.md). For pictures, "max" uses the learned prior that is installed with the
+ * library (docs/prior.md); the others use none. */
 CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
                                            csrec_recover_options *options);
 

@@ -48,12 +48,16 @@ csrec_conv_place csrec_conv_place_of(const csrec_cuda_conv_sum *s) {
     g.positions = s->batch * s->axis[0].count * s->axis[1].count;
     g.in_plane = s->axis[0].in * s->axis[1].in;
     g.out_plane = s->axis[0].out * s->axis[1].out;
+    g.in_quads = s->in_quads;
+    g.out_quads = s->out_quads;
+    g.in_picture = s->channels / (s->in_quads ? 4 : 1) * g.in_plane;
+    g.out_picture = s->rows / (s->out_quads ? 4 : 1) * g.out_plane;
     return g;
 }
 
 csrec_status csrec_cuda_conv_check(const csrec_cuda_conv_sum *s, csrec_error *error) {
     const double most = (double)(1 << 29);
-    double picture = (double)s->channels, steps = 0.0;
+    double picture = (double)s->channels / (s->in_quads ? 4.0 : 1.0), steps = 0.0;
     for (int a = 0; a < 2; a++) {
         const csrec_cuda_conv_axis *x = &s->axis[a];
         const double advance = x->advance < 0 ? -(double)x->advance : (double)x->advance;

@@ -12,6 +12,8 @@
 extern "C" {
 #endif
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 typedef struct csrec_cuda_conv_axis {
@@ -25,6 +27,10 @@ typedef struct csrec_cuda_conv_sum {
     int64_t batch, rows, channels, row_step, channel_step;
     int64_t kernel_width;
     csrec_cuda_conv_axis axis[2];
+    /* For packed products: channel c is channel c / 4 of the input at entry c % 4 of the 2 x 2
+     * squares of its plane, or row r so of the results: a 2 x 2 kernel of stride 2, or its adjoint,
+     * has one tap then. */
+    bool in_quads, out_quads;
 } csrec_cuda_conv_sum;
 
 /* CSREC_UNSUPPORTED where an index of one picture, or of the weights, does not fit 31 bits. */
@@ -41,9 +47,32 @@ csrec_status csrec_cuda_conv_multiply(const csrec_cuda_conv_sum *sum, const floa
                                       const float *in, const float *bias, float *out, void *scratch,
                                       csrec_error *error);
 
+/* What is done to each sum before it is stored; arrays that are NULL are not used. add and gate
+ * have the results' shape, and add may be the results themselves: gated(max(sum + bias + add, 0 if
+ * relu)), gated(v) = gate > 0 ? v : 0. */
+typedef struct csrec_cuda_conv_finish {
+    const float *bias, *add, *gate;
+    bool relu;
+} csrec_cuda_conv_finish;
+
+/* The product with weights packed before (packed.cu), for kernels that are not large, and positions
+ * that advance by one or input in quads. The order of sums depends on rows, channels, taps and
+ * batch alone: tiles of a picture have the bits of the whole. fast: one product in tf32, of the
+ * factors rounded to 11 bits, in place of three. */
+int64_t csrec_cuda_conv_packed_floats(const csrec_cuda_conv_sum *sum, bool fast);
+csrec_status csrec_cuda_conv_pack(const csrec_cuda_conv_sum *sum, bool fast, const float *w,
+                                  float *packed, csrec_error *error);
+/* CSREC_UNSUPPORTED as csrec_cuda_conv_check, or for a kernel that is too large. */
+csrec_status csrec_cuda_conv_packed_check(const csrec_cuda_conv_sum *sum, csrec_error *error);
+size_t csrec_cuda_conv_packed_room(const csrec_cuda_conv_sum *sum); /* bytes of scratch */
+csrec_status csrec_cuda_conv_packed_multiply(const csrec_cuda_conv_sum *sum, bool fast,
+                                             const float *packed, const float *in,
+                                             const csrec_cuda_conv_finish *finish, float *out,
+                                             void *scratch, csrec_error *error);
+
 /* dw of the kernel entries that have taps: sum over n and o of in[n][channel][..] at the tap and
- * out[n][row][first + apart o]. */
-csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, const float *in,
+ * out[n][row][first + apart o]. fast: as above. */
+csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, bool fast, const float *in,
                                       const float *out, float *dw, void *scratch,
                                       csrec_error *error);
 

@@ -33,7 +33,8 @@ typedef struct starts {
     int of[MOST];
 } starts;
 
-/* A line of positions: 32 rows by 9 taps. */
+/* A line of positions: 32 rows by 9 taps. FAST: big pieces alone, added up by tensor cores. */
+template <bool FAST>
 __device__ __forceinline__ void multiply_line(const float *a, const float *b, const int *start,
                                               sums &sum) {
 #pragma unroll 1
@@ -55,6 +56,12 @@ __device__ __forceinline__ void multiply_line(const float *a, const float *b, co
                                  &small[q / 2][q % 2]);
 #pragma unroll
             for (int i = 0; i < 2; i++) {
+                if (FAST) {
+#pragma unroll
+                    for (int k = 0; k < 3; k++)
+                        csrec_mma_tf32(sum[i][t + k], high[i], big[k], sum[i][t + k]);
+                    continue;
+                }
                 float c[3][4] = {};
 #pragma unroll
                 for (int k = 0; k < 3; k++) csrec_mma_tf32(c[k], low[i], big[k], c[k]);
@@ -156,7 +163,7 @@ __device__ __forceinline__ void write_part(const sums &sum, float *shared, float
         to[k] = (shared[k] + shared[TILE + k]) + (shared[2 * TILE + k] + shared[3 * TILE + k]);
 }
 
-template <bool WIDE>
+template <bool WIDE, bool FAST>
 __global__ void __launch_bounds__(THREADS, 2)
     correlate_windows(const __grid_constant__ csrec_conv_place g,
                       const __grid_constant__ csrec_conv_window v,
@@ -190,9 +197,9 @@ __global__ void __launch_bounds__(THREADS, 2)
         __syncthreads();
         fetch(stage + 1);
         const float *a = shared + stage % 2 * size, *b = a + OUTS;
-        multiply_line(a + (warp / 4 * 32 + lane / 4) * PITCH + warp % 4 * ACROSS + lane % 4,
-                      b + lane / 4 * v.pitch + warp % 4 * v.width + lane % 4,
-                      taps.of + blockIdx.z * TAPS, sum);
+        multiply_line<FAST>(a + (warp / 4 * 32 + lane / 4) * PITCH + warp % 4 * ACROSS + lane % 4,
+                            b + lane / 4 * v.pitch + warp % 4 * v.width + lane % 4,
+                            taps.of + blockIdx.z * TAPS, sum);
     }
     write_part(sum, shared,
                parts + (((int64_t)blockIdx.y * gridDim.z + blockIdx.z) * gridDim.x + blockIdx.x) *
@@ -220,6 +227,8 @@ __global__ void add_window_parts(unpacking k, const float *parts, float *dw) {
 }
 
 /* ---- launchers */
+
+static const csrec_conv_tile tile = {LINES, ACROSS};
 
 static int64_t tiles_of(const csrec_cuda_conv_sum *s) {
     return s->batch * csrec_conv_whole(s->axis[0].count, LINES) *
@@ -250,7 +259,7 @@ static unpacking unpacking_for(const csrec_cuda_conv_sum *s) {
 }
 
 static int64_t shared_bytes(const csrec_cuda_conv_sum *s) {
-    const int64_t stages = 2 * (OUTS + CHANNELS * csrec_conv_window_pitch(s, LINES, BANK));
+    const int64_t stages = 2 * (OUTS + CHANNELS * csrec_conv_window_pitch(s, tile, BANK));
     return (stages > 4 * TILE ? stages : 4 * TILE) * (int64_t)sizeof(float);
 }
 
@@ -270,15 +279,15 @@ int64_t csrec_conv_window_parts(const csrec_cuda_conv_sum *s) {
     return k.splits * k.count;
 }
 
-template <bool WIDE>
+template <bool WIDE, bool FAST>
 static csrec_status launch(const csrec_cuda_conv_sum *s, const unpacking *k, const float *in,
                            const float *out, float *parts, csrec_error *error) {
     csrec_status status = csrec_cuda_check(
-        cudaFuncSetAttribute(correlate_windows<WIDE>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             CSREC_WINDOW_MOST),
+        cudaFuncSetAttribute(correlate_windows<WIDE, FAST>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, CSREC_WINDOW_MOST),
         "correlate_windows", error);
     if (status) return status;
-    const csrec_conv_window v = csrec_conv_window_of(s, LINES, BANK);
+    const csrec_conv_window v = csrec_conv_window_of(s, tile, BANK);
     starts taps;
     for (int t = 0; t < MOST; t++) {
         const int tap = t < k->taps ? t : 0;
@@ -286,7 +295,7 @@ static csrec_status launch(const csrec_cuda_conv_sum *s, const unpacking *k, con
             v.start + tap / v.taps[1] * v.advance[0] * v.width + tap % v.taps[1] * v.advance[1];
     }
     const dim3 grid((unsigned)(k->tiles * k->chunks), (unsigned)k->splits, (unsigned)k->groups);
-    correlate_windows<WIDE><<<grid, THREADS, shared_bytes(s)>>>(
+    correlate_windows<WIDE, FAST><<<grid, THREADS, shared_bytes(s)>>>(
         csrec_conv_place_of(s), v, taps, (int)k->chunks, tiles_of(s), in, out, parts);
     return csrec_cuda_launched("correlate_windows", error);
 }
@@ -298,12 +307,19 @@ static bool wide(const csrec_cuda_conv_sum *s, const float *out) {
            (uintptr_t)out % 16 == 0;
 }
 
-csrec_status csrec_conv_window_correlate(const csrec_cuda_conv_sum *s, const float *in,
+template <bool FAST>
+static csrec_status launch_any(const csrec_cuda_conv_sum *s, const unpacking *k, const float *in,
+                               const float *out, float *parts, csrec_error *error) {
+    return wide(s, out) ? launch<true, FAST>(s, k, in, out, parts, error)
+                        : launch<false, FAST>(s, k, in, out, parts, error);
+}
+
+csrec_status csrec_conv_window_correlate(const csrec_cuda_conv_sum *s, bool fast, const float *in,
                                          const float *out, float *dw, float *parts,
                                          csrec_error *error) {
     const unpacking k = unpacking_for(s);
-    csrec_status status = wide(s, out) ? launch<true>(s, &k, in, out, parts, error)
-                                       : launch<false>(s, &k, in, out, parts, error);
+    csrec_status status = fast ? launch_any<true>(s, &k, in, out, parts, error)
+                               : launch_any<false>(s, &k, in, out, parts, error);
     if (status) return status;
     add_window_parts<<<csrec_cuda_blocks(k.count, 128), 128>>>(k, parts, dw);
     return csrec_cuda_launched("add_window_parts", error);

@@ -103,7 +103,7 @@ static csrec_status weights_gradient(const csrec_conv *conv, const csrec_cuda_co
         csrec_cuda_conv_sum sum = phase_of(conv, exchanged, p);
         status = csrec_cuda_conv_check(&sum, error);
         if (!status)
-            status = csrec_cuda_conv_gradient(&sum, exchanged ? a->dY : a->X,
+            status = csrec_cuda_conv_gradient(&sum, a->fast, exchanged ? a->dY : a->X,
                                               exchanged ? a->X : a->dY, a->dW, a->scratch, error);
     }
     return status;

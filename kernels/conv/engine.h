@@ -5,11 +5,13 @@
 #include "base/error.h"
 
 /* Arrays on the device, as in csrec_conv2d_forward and csrec_conv2d_backward; arrays not requested
- * are NULL. scratch: csrec_cuda_conv2d_room bytes, aligned to 256. */
+ * are NULL. scratch: csrec_cuda_conv2d_room bytes, aligned to 256. fast: dW by one product in tf32
+ * in place of three. */
 typedef struct csrec_cuda_conv2d_arrays {
     const float *X, *W, *B, *dY;
     float *Y, *dX, *dW, *dB;
     void *scratch;
+    bool fast;
 } csrec_cuda_conv2d_arrays;
 
 /* backward: computes the gradients whose arrays are not NULL. */

@@ -28,7 +28,8 @@ __device__ __forceinline__ void load_split(const float *at, uint32_t *big, uint3
     csrec_conv_split(*at, big, small);
 }
 
-/* 32 positions: a warp's 32 rows by 16 taps. */
+/* 32 positions: a warp's 32 rows by 16 taps. FAST: big pieces alone, added up by tensor cores. */
+template <bool FAST>
 __device__ __forceinline__ void multiply_stage(const float *a, const float *b,
                                                float (&sum)[2][2][4]) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -46,6 +47,12 @@ __device__ __forceinline__ void multiply_stage(const float *a, const float *b,
 #pragma unroll
             for (int q = 0; q < 2; q++)
                 load_split(b + 8 * i * PITCH + step + 4 * q, &big[i][q], &small[i][q]);
+        }
+        if (FAST) {
+#pragma unroll
+            for (int t = 0; t < 4; t++)
+                csrec_mma_tf32(sum[t / 2][t % 2], high[t / 2], big[t % 2], sum[t / 2][t % 2]);
+            continue;
         }
         float c[2][2][4] = {};
 #pragma unroll
@@ -89,6 +96,7 @@ __device__ __forceinline__ void write_part(const float (&sum)[2][2][4], float *t
     }
 }
 
+template <bool FAST>
 __global__ void __launch_bounds__(THREADS, 2)
     correlate(const __grid_constant__ csrec_conv_place g, int across, int64_t stages,
               const csrec_conv_tap *taps, const float *in, const float *out, float *parts) {
@@ -124,7 +132,7 @@ __global__ void __launch_bounds__(THREADS, 2)
         __syncthreads();
         fetch(stage + STAGES - 1);
         const float *a = shared + stage % STAGES * (2 * OPERAND);
-        multiply_stage(a, a + OPERAND, sum);
+        multiply_stage<FAST>(a, a + OPERAND, sum);
     }
     write_part(sum, parts + ((int64_t)blockIdx.y * gridDim.x + blockIdx.x) * (TILE * TILE));
 }
@@ -213,23 +221,29 @@ double csrec_cuda_conv_gradient_work(const csrec_cuda_conv_sum *sum) {
     return plan_for(sum, NULL).work;
 }
 
-csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, const float *in,
+template <bool FAST>
+static csrec_status launch(const csrec_cuda_conv_sum *sum, const plan *p, const float *in,
+                           const float *out, csrec_error *error) {
+    const int shared = STAGES * 2 * OPERAND * (int)sizeof(float);
+    csrec_status status = csrec_cuda_check(
+        cudaFuncSetAttribute(correlate<FAST>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+        "correlate", error);
+    if (status) return status;
+    correlate<FAST><<<dim3((unsigned)p->tiles, (unsigned)p->splits), THREADS, shared>>>(
+        csrec_conv_place_of(sum), (int)p->across, p->stages, p->taps, in, out, p->parts);
+    return csrec_cuda_launched("correlate", error);
+}
+
+csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, bool fast, const float *in,
                                       const float *out, float *dw, void *scratch,
                                       csrec_error *error) {
     const plan p = plan_for(sum, (char *)scratch);
     if (p.count == 0 || p.stages == 0) return CSREC_OK;
-    if (p.windows) return csrec_conv_window_correlate(sum, in, out, dw, p.parts, error);
-    const int shared = STAGES * 2 * OPERAND * (int)sizeof(float);
-    const csrec_conv_place place = csrec_conv_place_of(sum);
+    if (p.windows) return csrec_conv_window_correlate(sum, fast, in, out, dw, p.parts, error);
     csrec_status status = csrec_conv_list_taps(sum, p.padded, p.taps, error);
     if (!status)
-        status = csrec_cuda_check(
-            cudaFuncSetAttribute(correlate, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-            "correlate", error);
-    if (status) return status;
-    correlate<<<dim3((unsigned)p.tiles, (unsigned)p.splits), THREADS, shared>>>(
-        place, (int)p.across, p.stages, p.taps, in, out, p.parts);
-    status = csrec_cuda_launched("correlate", error);
+        status =
+            fast ? launch<true>(sum, &p, in, out, error) : launch<false>(sum, &p, in, out, error);
     if (status) return status;
     add_parts<<<csrec_cuda_blocks(sum->rows * p.count, 128), 128>>>(
         sum->rows, sum->row_step, p.count, (int)p.across, (int)p.splits, p.tiles, p.taps, p.parts,

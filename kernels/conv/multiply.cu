@@ -62,9 +62,10 @@ __device__ __forceinline__ void multiply_stage(const float *a, const float *b,
                                                float (&sum)[MT][4][4]) {
     const int lane = threadIdx.x % 32, column = threadIdx.x / 32 * 32 + lane / 4;
 #pragma unroll
-    for (int step = 0; step < DEEP / 8; step++)
-        csrec_conv_step<MT>((const uint4 *)a + step * MT * 64 + lane,
-                            b + (8 * step + lane % 4) * PITCH + column, PITCH, sum);
+    for (int step = 0; step < DEEP / 8; step++) {
+        const float *own = b + (8 * step + lane % 4) * PITCH + column;
+        csrec_conv_step<MT>((const uint4 *)a + step * MT * 64 + lane, own, own + 16, PITCH, sum);
+    }
 }
 
 __device__ __forceinline__ csrec_conv_position own_position(const csrec_conv_place *g) {
@@ -77,7 +78,7 @@ __device__ __forceinline__ csrec_conv_position own_position(const csrec_conv_pla
 template <int MT>
 __global__ void __launch_bounds__(THREADS, 2)
     multiply(const __grid_constant__ csrec_conv_place g, int stages, const csrec_conv_tap *taps,
-             const float *packed, const float *in, const float *bias, float *out) {
+             const float *packed, const float *in, csrec_cuda_conv_finish finish, float *out) {
     enum { A = arena<MT>::A, B = arena<MT>::B };
     extern __shared__ __align__(16) float shared[];
     float *a = shared, *b = shared + STAGES * A;
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     float *line = shared + threadIdx.x / 32 * CSREC_CONV_TURN;
 #pragma unroll
     for (int i = 0; i < MT; i++)
-        csrec_conv_write_rows(&g, (blockIdx.y * MT + i) * 16, sum[i], bias, p.out, p.there, line,
+        csrec_conv_write_rows(&g, finish, (blockIdx.y * MT + i) * 16, sum[i], p.out, p.there, line,
                               out);
 }
 
@@ -218,7 +219,7 @@ static plan plan_for(const csrec_cuda_conv_sum *s, char *scratch) {
     p.k.count = csrec_conv_whole(p.k.rows, 16 * p.k.tiles) * p.k.tiles * p.k.steps * 128;
     p.taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, p.padded, sizeof *p.taps);
     p.packed = (float *)csrec_cuda_block_take(
-        &block, p.windows ? csrec_conv_window_packed(&inner) : 2 * p.k.count, sizeof(float));
+        &block, p.windows ? csrec_conv_window_packed(&inner, false) : 2 * p.k.count, sizeof(float));
     if (p.scatter) {
         choose_band(s, &p);
         p.row_taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, taps, sizeof *p.taps);
@@ -239,7 +240,8 @@ static csrec_status pack(const csrec_cuda_conv_sum *s, const plan *p, const floa
     taps.channels = 1;
     csrec_status status = CSREC_OK;
     if (p->scatter) status = csrec_conv_list_taps(&taps, csrec_conv_taps_of(s), p->row_taps, error);
-    if (!status && p->windows) return csrec_conv_window_pack(s, p->k.per_row, w, p->packed, error);
+    if (!status && p->windows)
+        return csrec_conv_window_pack(s, p->k.per_row, false, w, p->packed, error);
     if (!status) status = csrec_conv_list_taps(&inner, p->padded, p->taps, error);
     if (status || !p->k.count) return status;
     pack_weights<<<csrec_cuda_blocks(p->k.count, 256), 256>>>(p->k, p->taps, p->row_taps, w,
@@ -249,7 +251,7 @@ static csrec_status pack(const csrec_cuda_conv_sum *s, const plan *p, const floa
 
 template <int MT>
 static csrec_status launch(const csrec_conv_place *g, const plan *p, const float *in,
-                           const float *bias, float *out, csrec_error *error) {
+                           const csrec_cuda_conv_finish *finish, float *out, csrec_error *error) {
     const int shared = arena<MT>::FLOATS * (int)sizeof(float);
     csrec_status status = csrec_cuda_check(
         cudaFuncSetAttribute(multiply<MT>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
@@ -257,19 +259,22 @@ static csrec_status launch(const csrec_conv_place *g, const plan *p, const float
     if (status) return status;
     const dim3 grid(csrec_cuda_blocks(g->positions, WIDE),
                     csrec_cuda_blocks(p->k.rows, 16 * p->k.tiles));
-    multiply<MT>
-        <<<grid, THREADS, shared>>>(*g, (int)(p->padded / DEEP), p->taps, p->packed, in, bias, out);
+    multiply<MT><<<grid, THREADS, shared>>>(*g, (int)(p->padded / DEEP), p->taps, p->packed, in,
+                                            *finish, out);
     return csrec_cuda_launched("multiply", error);
 }
 
 /* s: of the products if scatter */
 static csrec_status launch_any(const csrec_cuda_conv_sum *s, const plan *p, const float *in,
                                const float *bias, float *out, csrec_error *error) {
-    if (p->windows) return csrec_conv_window_multiply(s, p->packed, in, bias, out, error);
+    const csrec_cuda_conv_finish finish = {bias, NULL, NULL, false};
+    if (p->windows)
+        return csrec_conv_window_multiply(s, false, csrec_conv_chunks(s), p->packed, in, &finish,
+                                          out, error);
     const csrec_conv_place g = csrec_conv_place_of(s);
-    if (p->k.tiles == 1) return launch<1>(&g, p, in, bias, out, error);
-    if (p->k.tiles == 2) return launch<2>(&g, p, in, bias, out, error);
-    return launch<4>(&g, p, in, bias, out, error);
+    if (p->k.tiles == 1) return launch<1>(&g, p, in, &finish, out, error);
+    if (p->k.tiles == 2) return launch<2>(&g, p, in, &finish, out, error);
+    return launch<4>(&g, p, in, &finish, out, error);
 }
 
 /* Input lines that result lines line .. line + lines - 1 read. */

@@ -12,6 +12,8 @@ typedef struct csrec_conv_place {
     int in[2], out[2], count[2], first[2], apart[2], step[2], base[2];
     int rows, channels;
     int64_t batch, positions, in_plane, out_plane; /* in_plane: of one channel */
+    int64_t in_picture, out_picture;
+    bool in_quads, out_quads;
 } csrec_conv_place;
 
 /* One column of the im2col matrix: the entry's place relative to the position's, what is added to
@@ -52,8 +54,8 @@ __device__ __forceinline__ csrec_conv_position csrec_conv_locate(const csrec_con
     p.there = n < g->batch;
     p.down = g->step[0] * i + g->base[0];
     p.right = g->step[1] * j + g->base[1];
-    p.in = n * g->channels * g->in_plane + (int64_t)p.down * g->in[1] + p.right;
-    p.out = n * g->rows * g->out_plane + (int64_t)(g->first[0] + g->apart[0] * i) * g->out[1] +
+    p.in = n * g->in_picture + (int64_t)p.down * g->in[1] + p.right;
+    p.out = n * g->out_picture + (int64_t)(g->first[0] + g->apart[0] * i) * g->out[1] +
             g->first[1] + g->apart[1] * j;
     return p;
 }
@@ -68,25 +70,32 @@ __device__ __forceinline__ void csrec_conv_fetch(const csrec_conv_place *g,
     csrec_async_4(to, in + (there ? p->in + tap->offset : 0), there);
 }
 
+__device__ __forceinline__ uint32_t csrec_conv_round(float x) {
+    return (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+}
+
 /* x = big + small, 11 bits each: big rounded, ties away from zero, the remainder has 12 bits, the
  * last is truncated. (cvt.rna.tf32 takes three instructions on sm_90; tensor cores ignore the bits
  * that the masks clear, so the masks cost nothing.) */
 __device__ __forceinline__ void csrec_conv_split(float x, uint32_t *big, uint32_t *small) {
-    *big = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+    *big = csrec_conv_round(x);
     *small = __float_as_uint(x - __uint_as_float(*big)) & 0xffffe000u;
 }
 
 /* Eight products deep: a warp's 16 MT rows by 32 positions. a: this lane's fragments of the first
- * rows, big pieces before small; b: its first input, `pitch` floats to the next of the eight. */
+ * rows, big pieces before small; left, right: its first inputs of the positions from 0 and from 16
+ * on, `pitch` floats to the next of the eight. */
 template <int MT>
-__device__ __forceinline__ void csrec_conv_step(const uint4 *a, const float *b, int pitch,
+__device__ __forceinline__ void csrec_conv_step(const uint4 *a, const float *left,
+                                                const float *right, int pitch,
                                                 float (&sum)[MT][4][4]) {
     uint32_t big[4][2], small[4][2];
 #pragma unroll
-    for (int j = 0; j < 4; j++)
+    for (int j = 0; j < 4; j++) {
+        const float *from = (j < 2 ? left : right) + j % 2 * 8;
 #pragma unroll
-        for (int k = 0; k < 2; k++)
-            csrec_conv_split(b[4 * k * pitch + 8 * j], &big[j][k], &small[j][k]);
+        for (int k = 0; k < 2; k++) csrec_conv_split(from[4 * k * pitch], &big[j][k], &small[j][k]);
+    }
 #pragma unroll
     for (int i = 0; i < MT; i++) {
         const uint4 first = a[64 * i], second = a[64 * i + 32];
@@ -106,14 +115,79 @@ __device__ __forceinline__ void csrec_conv_step(const uint4 *a, const float *b, 
     }
 }
 
-/* Results of 16 rows and a warp's 32 positions, transposed so that the warp writes those of a row
- * at once; line: room of CSREC_CONV_TURN floats a warp. */
+/* The same with big pieces alone, which a has alone, too. Sums that tensor cores truncate are good
+ * enough here: a unit in the 24th bit for each of some hundred of them. */
+template <int MT>
+__device__ __forceinline__ void csrec_conv_step_fast(const uint4 *a, const float *left,
+                                                     const float *right, int pitch,
+                                                     float (&sum)[MT][4][4]) {
+    uint32_t big[4][2];
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        const float *from = (j < 2 ? left : right) + j % 2 * 8;
+#pragma unroll
+        for (int k = 0; k < 2; k++) big[j][k] = csrec_conv_round(from[4 * k * pitch]);
+    }
+#pragma unroll
+    for (int i = 0; i < MT; i++) {
+        const uint4 all = a[32 * i];
+        const uint32_t high[4] = {all.x, all.y, all.z, all.w};
+#pragma unroll
+        for (int j = 0; j < 4; j++) csrec_mma_tf32(sum[i][j], high, big[j], sum[i][j]);
+    }
+}
+
 enum { CSREC_CONV_LINE = 36, CSREC_CONV_TURN = 16 * CSREC_CONV_LINE };
 
-__device__ __forceinline__ void csrec_conv_write_rows(const csrec_conv_place *g, int first,
-                                                      const float (&sum)[4][4], const float *bias,
-                                                      int64_t at, bool there, float *line,
-                                                      float *out) {
+/* Where a row's results are, less those of row 0. */
+__device__ __forceinline__ int64_t csrec_conv_row_at(const csrec_conv_place *g, int row) {
+    const unsigned r = row;
+    return g->out_quads ? (int64_t)(r / 4) * g->out_plane + (r / 2 % 2) * g->out[1] + r % 2
+                        : row * g->out_plane;
+}
+
+/* N rows of results at a position, read from `line`. All of add is read before anything is written,
+ * as one access at a time would wait for memory N times. */
+template <int N>
+__device__ __forceinline__ void csrec_conv_finish_rows(const csrec_conv_place *g,
+                                                       const csrec_cuda_conv_finish &f, int first,
+                                                       int64_t at, const float *line, float *out) {
+    float value[N], other[N];
+#pragma unroll
+    for (int r = 0; r < N; r++) {
+        const int row = first + r;
+        const bool known = f.bias && row < g->rows;
+        value[r] =
+            line[r * CSREC_CONV_LINE] + (known ? f.bias[g->out_quads ? row / 4 : row] : 0.0f);
+    }
+    if (f.add) {
+#pragma unroll
+        for (int r = 0; r < N; r++)
+            other[r] = first + r < g->rows ? f.add[at + csrec_conv_row_at(g, first + r)] : 0.0f;
+#pragma unroll
+        for (int r = 0; r < N; r++) value[r] += other[r];
+    }
+#pragma unroll
+    for (int r = 0; r < N; r++)
+        if (f.relu && !(value[r] > 0.0f)) value[r] = 0.0f;
+    if (f.gate) {
+#pragma unroll
+        for (int r = 0; r < N; r++)
+            other[r] = first + r < g->rows ? f.gate[at + csrec_conv_row_at(g, first + r)] : 0.0f;
+#pragma unroll
+        for (int r = 0; r < N; r++)
+            if (!(other[r] > 0.0f)) value[r] = 0.0f;
+    }
+#pragma unroll
+    for (int r = 0; r < N; r++)
+        if (first + r < g->rows) out[at + csrec_conv_row_at(g, first + r)] = value[r];
+}
+
+/* Results of 16 rows and a warp's 32 positions, transposed so that the warp writes those of a row
+ * at once; line: room of CSREC_CONV_TURN floats a warp. */
+__device__ __forceinline__ void
+csrec_conv_write_rows(const csrec_conv_place *g, const csrec_cuda_conv_finish &finish, int first,
+                      const float (&sum)[4][4], int64_t at, bool there, float *line, float *out) {
     const int lane = threadIdx.x % 32;
     __syncwarp();
 #pragma unroll
@@ -124,9 +198,9 @@ __device__ __forceinline__ void csrec_conv_write_rows(const csrec_conv_place *g,
     }
     __syncwarp();
     if (!there) return;
-    for (int r = 0; r < 16 && first + r < g->rows; r++)
-        out[at + (first + r) * g->out_plane] =
-            line[r * CSREC_CONV_LINE + lane] + (bias ? bias[first + r] : 0.0f);
+#pragma unroll 1
+    for (int r = 0; r < 16 && first + r < g->rows; r += 8)
+        csrec_conv_finish_rows<8>(g, finish, first + r, at, line + r * CSREC_CONV_LINE + lane, out);
 }
 
 /* Tiles of 16 rows per thread block of a product. */

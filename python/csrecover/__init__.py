@@ -17,7 +17,7 @@ from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileErr
 from ._library import Atoms, Progress, lib, text
 from ._measurement import Measurement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
-from ._models import Model, learn_conv, learn_gmm, learn_pca, read_model
+from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_model
 from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
                          haar_transform)
 from ._recover import RecoverInfo, Track, recover
@@ -34,8 +34,8 @@ __all__ = [
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "backends", "bases", "conv2d", "conv2d_backward",
-    "haar_rows", "haar_transform", "learn_conv", "learn_gmm", "learn_pca", "methods", "positions_of",
-    "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "write",
+    "haar_rows", "haar_transform", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "methods",
+    "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "write",
 ]
 
 

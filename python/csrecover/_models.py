@@ -26,6 +26,8 @@ class Model(Mapping[str, np.ndarray]):
         weights [K], means [K, d], covariances [K, d, d]
     conv
         filters [K, kh, kw]
+    net
+        layers [L, 4], weights [n], rounded to 16 bits, channels
 
     ``Model(kind, arrays)`` makes one, with the checks that reading a file makes.
     """
@@ -286,3 +288,125 @@ def learn_conv(pictures: Any, masks: Any = None, *, filters: int = 64, size: Any
     del keep
     assert found is not None
     return found
+
+
+def _net_pictures(pictures: Any, masks: Any) -> tuple[list[np.ndarray], list[Any]]:
+    """[H, W] or [H, W, C] arrays, and a mask or None for each."""
+    single = isinstance(pictures, np.ndarray)
+    found = [real(p, "picture") for p in ([pictures] if single else pictures)]
+    known = [None] * len(found) if masks is None else [
+        np.asarray(mask) != 0 for mask in ([masks] if single else masks)]
+    if not found or len(known) != len(found):
+        raise ArgumentError(f"{len(found)} pictures and {len(known)} masks; give at least one "
+                            "picture, and a mask for each or none")
+    for picture, mask in zip(found, known):
+        if picture.ndim not in (2, 3) or (mask is not None and mask.shape != picture.shape[:2]):
+            raise ArgumentError(f"picture has shape {picture.shape}; give [H, W] or [H, W, 3], a "
+                                "list of several, and masks [H, W]")
+        if picture.ndim != found[0].ndim or picture.shape[2:] != found[0].shape[2:]:
+            raise ArgumentError(f"pictures have shapes {found[0].shape} and {picture.shape}; give "
+                                "pictures of as many channels each")
+    return found, known
+
+
+def _tones(found: list[np.ndarray], known: list[Any],
+           scale: Optional[tuple[float, float]]) -> tuple[float, float]:
+    """Values of black and white."""
+    if scale is not None:
+        black, white = (float(value) for value in scale)
+    elif all(picture.dtype.kind == "u" for picture in found):
+        black, white = 0.0, float(max(np.iinfo(picture.dtype).max for picture in found))
+    else:
+        seen = [part for picture, mask in zip(found, known)
+                if (part := picture if mask is None else picture[mask]).size]
+        black = min((float(part.min()) for part in seen), default=0.0)
+        white = max((float(part.max()) for part in seen), default=1.0)
+        white += black == white
+    if not (np.isfinite([black, white]).all() and black != white):
+        raise ArgumentError(f"scale = ({black:g}, {white:g}); give finite values of black and white "
+                            "that differ")
+    return black, white
+
+
+def _net_rows(found: list[np.ndarray], known: list[Any],
+              tones: tuple[float, float]) -> tuple[Any, list[Any]]:
+    """csrec_net_picture[] from 0 to 255, and what it points to."""
+    made, keep = ffi.new("csrec_net_picture[]", len(found)), []
+    for row, picture, mask in zip(made, found, known):
+        values = (picture.astype(np.float64) - tones[0]) * (255.0 / (tones[1] - tones[0]))
+        planes = np.ascontiguousarray(np.atleast_3d(values).transpose(2, 0, 1), np.float32)
+        keep += [planes, pointer(planes, "float")]
+        row.height, row.width, row.values = (*picture.shape[:2], keep[-1])
+        if mask is not None:
+            keep.append(np.ascontiguousarray(mask, np.uint8))
+            keep.append(pointer(keep[-1], "uint8_t"))
+            row.known = keep[-1]
+    return made, keep
+
+
+def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int] = None,
+              width: int = 32, blocks: Any = 2, minutes: float = 0.0, steps: int = 0,
+              batch: int = 64, patch: int = 128, rate: float = 6e-4,
+              scale: Optional[tuple[float, float]] = None, start: Optional[Model] = None,
+              seed: int = 1, exact: bool = False, callback: Optional[Callback] = None,
+              threads: int = 0, backend: str = "auto") -> Model:
+    """A prior: a network that completes pictures, trained on made-up ones or on given ones.
+
+    pictures
+        None: they are made up; else [H, W] or [H, W, 3], or a list of such arrays of any sizes
+    masks
+        [H, W] for each picture: true where known; None: all are
+    channels
+        1 or 3; default: those of the pictures, else of ``start``, else 1
+    width, blocks
+        channels of the finest results, and residual blocks at each of 4 sizes: a number, or 4 from
+        the finest on. With ``start``, its layers are trained
+    minutes, steps
+        end after so much time or so many steps, whichever is first; default: 10 minutes
+    batch, patch
+        pictures in a step, and their edge, a multiple of 8
+    rate
+        of Adam at its peak
+    scale
+        values of black and white; default: the range of unsigned integers, else of what is known
+    start
+        a model of kind 'net' to go on from
+    exact
+        on a device, multiply as accurately as floats
+    callback
+        called with a :class:`Progress`; a true result stops, with the weights so far
+
+    With ``steps`` and no ``minutes`` the result does not depend on the threads. Returns a
+    :class:`Model` of kind 'net', as ``model`` of :func:`csrecover.recover`.
+    """
+    rows, keep, count = NULL, [], 0
+    if pictures is None and masks is not None:
+        raise ArgumentError("masks without pictures; made-up pictures have none")
+    if pictures is not None:
+        found, known = _net_pictures(pictures, masks)
+        rows, keep = _net_rows(found, known, _tones(found, known, scale))
+        own = found[0].shape[2] if found[0].ndim == 3 else 1
+        if channels not in (None, own):
+            raise ArgumentError(f"channels = {channels}; the pictures have {own}")
+        channels, count = own, len(found)
+    if channels is None:
+        channels = 1 if start is None or "channels" not in start else int(start["channels"])
+    each = as_tuple(blocks) * (4 if np.ndim(blocks) == 0 else 1)
+    if len(each) != 4:
+        raise ArgumentError(f"blocks = {blocks!r}; give a number, or one for each of 4 sizes")
+    keep.append(ffi.new("char[]", backend.encode()))
+    options = ffi.new("csrec_net_learn_options *", {
+        "channels": whole(channels, "channels"), "width": whole(width, "width"),
+        "blocks": each, "minutes": float(minutes), "steps": whole(steps, "steps"),
+        "batch": whole(batch, "batch"), "patch": whole(patch, "patch"), "rate": float(rate),
+        "seed": whole(seed, "seed"), "threads": whole(threads, "threads"), "backend": keep[-1],
+        "exact": bool(exact), **({} if start is None else {"from": start._handle})})
+    model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
+    with Watch(callback) as watch:
+        options.progress = watch.function
+        status = lib.csrec_net_learn(count, rows, options, model, stopped, error)
+        made = None if status else Model._of(model[0])
+    check(status, error)
+    del keep
+    assert made is not None
+    return made

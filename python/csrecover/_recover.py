@@ -129,7 +129,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             reference_pursuit: bool = False,
             atoms: Optional[int] = None, epsilon: Optional[float] = None,
             min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
-            threads: int = 0, memory: int = 0, backend: str = "auto",
+            threads: int = 0, memory: int = 0, minutes: float = 0.0, backend: str = "auto",
             coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
             return_info: bool = False, **params: float) -> Any:
@@ -143,7 +143,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     index, shape
         instead of mask: [N] flat C-order positions in any order, and the signal's shape
     quality
-        'fast', 'balanced' or 'best': a method and its parameters. Without it, and without what
+        'fast', 'balanced', 'best' or 'max': a method and its parameters. Without it, and without what
         follows: 'balanced' for pictures and volumes
     method, solver, basis, **params
         see :func:`methods`, :func:`solvers` and :func:`bases`; ``lambda_`` stands for the
@@ -169,6 +169,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     memory
         bytes that the recovery may take, 0 for what is available. What does not fit is recovered in
         overlapping tiles, or :class:`MemoryError` is raised before the work
+    minutes
+        time to improve a result, for methods that do as long as they run; 0: the method's own
     threads
         0: all cores. The result does not depend on it
     backend
@@ -225,6 +227,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     solve.reference = bool(reference_pursuit)
     options.seed, options.threads = seed, whole(threads, "threads")
     options.memory = whole(memory, "memory")
+    options.seconds = 60.0 * float(minutes)
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)

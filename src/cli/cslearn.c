@@ -3,7 +3,7 @@
 #include "progress.h"
 
 static const cli_learner *const learners[] = {&cli_learn_pca, &cli_learn_gmm, &cli_learn_conv,
-                                              &cli_learn_info};
+                                              &cli_learn_net, &cli_learn_info};
 
 enum { LEARNERS = sizeof learners / sizeof *learners };
 

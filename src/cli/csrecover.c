@@ -43,8 +43,8 @@ static const cli_option options[] = {
     {"basis", 'B', CLI_CHOICE, "NAME", "The basis in which the signal is sparse (default haar).",
      AT(basis), .choice = cli_basis_name},
     {"model", 'M', CLI_READ, "FILE",
-     "Recover with a model from cslearn: pca for aligned pictures of its size, gmm for patches "
-     "of any picture.",
+     "Recover with a model from cslearn: pca for aligned pictures of its size; gmm, conv and net "
+     "for any picture.",
      AT(model)},
     {"set", 0, CLI_TEXTS, "KEY=VALUE",
      "Set a parameter of the solver or the basis, see --list. May be given several times.", AT(set),
@@ -70,7 +70,10 @@ static const cli_option options[] = {
     {"shifts", 's', CLI_INTEGER, "S",
      "Average S pursuits on random grids (default 64 for pictures, else 1); 1: one plain grid.",
      AT(shifts), .low = 1, .high = 1e9},
-    {"seed", 0, CLI_SEED, "S", "Seed of the random grids.", AT(seed),
+    {"minutes", 'T', CLI_REAL, "M",
+     "Time to improve a result, for methods that do as long as they run (net with --set steps).",
+     AT(minutes), .low = 1e-3, .high = 1e5},
+    {"seed", 0, CLI_SEED, "S", "Seed of random choices.", AT(seed),
      .given = offsetof(cli_recover_arguments, seed_given)},
     CLI_THREADS(cli_recover_arguments),
     {"memory", 0, CLI_INTEGER, "MIB",

@@ -39,6 +39,7 @@ typedef struct cli_model_files {
 /* Sets the texts of the model and writes model and plot: both or neither. */
 csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error);
 
-extern const cli_learner cli_learn_conv, cli_learn_gmm, cli_learn_info, cli_learn_pca;
+extern const cli_learner cli_learn_conv, cli_learn_gmm, cli_learn_info, cli_learn_net,
+    cli_learn_pca;
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "fingerprint.h"
-#include "input.h"
 #include "learn.h"
+#include "learn_input.h"
 #include "learn_plot.h"
 #include "output.h"
 #include "progress.h"
@@ -120,27 +120,9 @@ static bool make_room(conv_command *j) {
     return true;
 }
 
-/* Reads an input: the pixels of a picture that are not transparent, or the samples of a
- * measurement. */
-typedef struct {
-    csrec_shape shape;
-    int64_t channels;
-    double scale[2];
-    csrec_measurement samples; /* n 0: the picture */
-    cli_signal picture;
-} input;
-
-static void put(csrec_conv_picture *to, float *values, uint8_t *known, int64_t y, int64_t x,
-                double value) {
-    if (y < 0 || y >= to->height || x < 0 || x >= to->width) return;
-    values[y * to->width + x] = (float)value;
-    known[y * to->width + x] = 1;
-}
-
 /* One channel's window at (top, left). */
-static bool add_window(conv_command *j, const input *in, int64_t channel, const int64_t at[2],
-                       const int64_t size[2]) {
-    int64_t width = in->shape.dim[1];
+static bool add_window(conv_command *j, const cli_learn_input *in, int64_t channel,
+                       const int64_t at[2], const int64_t size[2]) {
     float *values = calloc((size_t)(size[0] * size[1]), sizeof *values);
     uint8_t *known = calloc((size_t)(size[0] * size[1]), 1);
     if (!values || !known || !make_room(j)) {
@@ -148,20 +130,12 @@ static bool add_window(conv_command *j, const input *in, int64_t channel, const 
         free(known);
         return false;
     }
-    csrec_conv_picture *to = &j->pictures[j->n++];
-    *to = (csrec_conv_picture){size[0], size[1], values, known};
-    const csrec_measurement *m = &in->samples;
-    for (int64_t k = 0; k < m->n; k++)
-        put(to, values, known, m->index[k] / width - at[0], m->index[k] % width - at[1],
-            m->y[k * m->channels + channel]);
-    for (int64_t i = 0; m->n == 0 && i < in->picture.entries; i++)
-        if (!in->picture.alpha || in->picture.alpha[i])
-            put(to, values, known, i / width - at[0], i % width - at[1],
-                csrec_array_value(&in->picture.values, i * in->channels + channel));
+    j->pictures[j->n++] = (csrec_conv_picture){size[0], size[1], values, known};
+    cli_learn_input_window(in, channel, at, size, values, known);
     return true;
 }
 
-static int add_pictures(conv_command *j, const char *path, const input *in) {
+static int add_pictures(conv_command *j, const char *path, const cli_learn_input *in) {
     int64_t size[2], at[2];
     for (int a = 0; a < 2; a++) {
         size[a] = in->shape.dim[a] < j->a.crop ? in->shape.dim[a] : j->a.crop;
@@ -173,40 +147,13 @@ static int add_pictures(conv_command *j, const char *path, const input *in) {
     return CLI_CONTINUE;
 }
 
-static csrec_status open_input(const conv_command *j, const char *path, input *in,
-                               csrec_error *error) {
-    if (j->a.mask || !cli_format_has(csrec_format_of(path), CSREC_USE_READ)) {
-        csrec_status status = csrec_measurement_read(path, j->a.mask, &in->samples, error);
-        if (status) return status;
-        in->shape = in->samples.shape;
-        in->channels = in->samples.channels;
-        memcpy(in->scale, cli_tones_of(&in->samples).scale, sizeof in->scale);
-        return CSREC_OK;
-    }
-    csrec_status status = cli_signal_read(path, false, &in->picture, error);
-    if (status) return status;
-    for (int64_t i = 0; i < in->picture.values.count; i++) {
-        if (isfinite(csrec_array_value(&in->picture.values, i))) continue;
-        snprintf(error->text, sizeof error->text,
-                 "%s: entry %lld is not finite; put a number there, or save samples with a mask",
-                 path, (long long)i);
-        return CSREC_DATA;
-    }
-    in->shape = in->picture.shape;
-    in->channels = in->picture.channels;
-    if (in->picture.bits) in->scale[1] = (double)((1 << in->picture.bits) - 1);
-    return CSREC_OK;
-}
-
 /* All inputs must have the scale of the first. */
 static int read_input(conv_command *j, const char *path) {
-    input in = {0};
+    cli_learn_input in;
     csrec_error error;
-    int code =
-        open_input(j, path, &in, &error) ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
-    if (code == CLI_CONTINUE && in.shape.dims != 2)
-        code = cli_failure(&tool, "%s: has %d axes; filters are learned from pictures", path,
-                           in.shape.dims);
+    int code = cli_learn_input_open(path, j->a.mask, &in, &error)
+                   ? cli_failure(&tool, "%s", error.text)
+                   : CLI_CONTINUE;
     if (j->n == 0) memcpy(j->scale, in.scale, sizeof j->scale);
     if (code == CLI_CONTINUE && (j->scale[0] != in.scale[0] || j->scale[1] != in.scale[1]))
         code = cli_failure(&tool,
@@ -214,8 +161,7 @@ static int read_input(conv_command *j, const char *path) {
                            "before; learn from pictures of one scale",
                            path, in.scale[0], in.scale[1], j->scale[0], j->scale[1]);
     if (code == CLI_CONTINUE) code = add_pictures(j, path, &in);
-    csrec_measurement_clear(&in.samples);
-    cli_signal_clear(&in.picture);
+    cli_learn_input_clear(&in);
     return code;
 }
 

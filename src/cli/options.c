@@ -274,7 +274,7 @@ int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments) {
         else
             code = parse_long(tool, word + 2, &w);
     }
-    if (code == CLI_CONTINUE && !has_operand(tool, arguments))
+    if (code == CLI_CONTINUE && !tool->optional && !has_operand(tool, arguments))
         return cli_usage(tool, "no input given; usage: %s %s", tool->name, tool->synopsis);
     return code == CLI_CONTINUE ? cli_alias_check(tool, arguments) : code;
 }

@@ -125,7 +125,8 @@ typedef struct cli_tool {
     int n_options;
     void (*listing)(FILE *out); /* of CLI_LISTING */
     size_t operand; /* offset of a const char *, the one operand; `many`: of cli_operands */
-    bool many;      /* one operand or more */
+    bool many;      /* one operand or more; */
+    bool optional;  /* or none */
     /* Adds paths that follow from the arguments; NULL: there are none. */
     void (*paths)(const void *arguments, cli_paths *paths);
 } cli_tool;

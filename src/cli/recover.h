@@ -15,7 +15,7 @@ typedef struct cli_recover_arguments {
         backend; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
-    double epsilon, min_coefficient;
+    double epsilon, min_coefficient, minutes;
     uint64_t seed;
     bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync;
 } cli_recover_arguments;

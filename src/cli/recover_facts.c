@@ -104,6 +104,7 @@ static void add_options(facts *f, const cli_job *job) {
     if (takes(plan, CSREC_TAKES_ORDER)) add(f, "order", "%s", csrec_order_name(o->order));
     if (stop->epsilon > 0.0) add(f, "epsilon", "%g", stop->epsilon);
     if (stop->atoms) add(f, "atoms", "at most %lld", (long long)stop->atoms);
+    if (o->seconds > 0.0) add(f, "minutes", "at most %g", o->seconds / 60.0);
     if (stop->min_coefficient > 0.0) add(f, "min-coefficient", "%g", stop->min_coefficient);
     for (int i = 0; i < o->solve.n_settings; i++)
         add(f, o->solve.settings[i].name, "%g", o->solve.settings[i].value);

@@ -25,6 +25,7 @@ static void add_numbers(cli_fingerprint *line, const cli_request *request) {
         cli_fingerprint_real(line, "min_coefficient", a->min_coefficient);
     if (a->atoms) cli_fingerprint_integer(line, "most_atoms", a->atoms);
     if (a->shifts) cli_fingerprint_integer(line, "shifts", a->shifts);
+    if (a->minutes > 0.0) cli_fingerprint_real(line, "minutes", a->minutes);
     if (a->seed_given) cli_fingerprint_integer(line, "seed", (int64_t)a->seed);
     if (a->memory) cli_fingerprint_integer(line, "memory", a->memory);
     if (a->bits) cli_fingerprint_integer(line, "bits", a->bits);

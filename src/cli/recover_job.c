@@ -117,12 +117,22 @@ static int load_unchanged(cli_job *job) {
     return code;
 }
 
+/* Who starts minutes of work that can be cut short should know. */
+static void tell_long(const cli_job *job) {
+    const csrec_plan *plan = &job->plan;
+    bool ends = plan->method.takes >> CSREC_TAKES_SECONDS & 1u;
+    if (ends && plan->estimate.method && plan->estimate.seconds >= 20.0 && !job->a->quiet)
+        cli_note(job->tool, "%s: about %.0f s, by %s with %d threads; --minutes shortens it",
+                 job->input, plan->estimate.seconds, plan->method.name, plan->estimate.threads);
+}
+
 int cli_job_load(cli_job *job) {
     double start = cli_seconds();
     int code = load_unchanged(job);
     if (code != CLI_CONTINUE || job->a->info) return code;
     code = begin_history(job);
     if (code == CLI_CONTINUE) code = allocate(job);
+    if (code == CLI_CONTINUE) tell_long(job);
     job->seconds_read = cli_seconds() - start;
     return code;
 }

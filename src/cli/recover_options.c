@@ -38,6 +38,7 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
     if (a->min_coefficient >= 0.0) o->solve.stop.min_coefficient = a->min_coefficient;
     if (a->atoms) o->solve.stop.atoms = a->atoms;
     o->shifts = a->shifts;
+    o->seconds = 60.0 * a->minutes;
     if (a->seed_given) o->seed = a->seed;
     o->threads = (int)a->threads;
     o->memory = (uint64_t)a->memory << 20;

@@ -10,6 +10,7 @@ typedef struct csrec_npy_header {
     char kind;         /* NumPy kind: 'b', 'i', 'u', 'f' numbers; 'U', 'S' text */
     uint64_t bytes;    /* of one element */
     csrec_dtype dtype; /* numbers only */
+    bool half;         /* stored as 16 bits; dtype is CSREC_F32 */
     bool swap;         /* byte order is not the host's */
     bool fortran;      /* first axis fastest */
     csrec_shape shape; /* dims = 0: a scalar */

@@ -33,6 +33,15 @@ static bool find_dtype(const char *code, csrec_npy_header *header) {
     return false;
 }
 
+/* Numbers of 16 bits become floats. */
+static bool find_half(const char *code, csrec_npy_header *header) {
+    header->half = strcmp(code, "f2") == 0;
+    if (!header->half) return false;
+    header->dtype = CSREC_F32;
+    header->bytes = 2;
+    return true;
+}
+
 /* U: 4 bytes a character, S: 1. The length is bounded, as it comes from the file. */
 static bool find_text(const char *code, csrec_npy_header *header) {
     char *end;
@@ -71,7 +80,7 @@ csrec_status csrec_npy_descr(const char *descr, const char *name, csrec_npy_head
     if (*code && strchr("<>|=", *code)) order = *code++;
     header->kind = strcmp(code, "?") == 0 ? 'b' : *code;
     if (header->kind == 'b' && code[1] == 0) code = "b1";
-    if (!find_dtype(code, header) && !find_text(code, header)) {
+    if (!find_half(code, header) && !find_dtype(code, header) && !find_text(code, header)) {
         char shown[24] = ""; /* bytes from the file: unprintable ones must not enter the message */
         for (size_t i = 0; descr[i] && i < sizeof shown - 1; i++)
             shown[i] = descr[i] >= ' ' && descr[i] <= '~' ? descr[i] : '?';

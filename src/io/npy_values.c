@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "base/memory.h"
 #include "io/npy.h"
 
@@ -26,6 +27,15 @@ static void swap_all(void *data, int64_t n, size_t bytes) {
         for (uint32_t *v = data; n-- > 0; v++) *v = swap32(*v);
     else if (bytes == 8)
         for (uint64_t *v = data; n-- > 0; v++) *v = swap64(*v);
+}
+
+/* In place, from the last. */
+static void expand_half(void *data, int64_t n) {
+    const uint16_t *from = data;
+    for (float *to = data; n-- > 0;) {
+        float value = csrec_half_value(from[n]);
+        memcpy(to + n, &value, sizeof value);
+    }
 }
 
 typedef enum { AS_STORED, AS_F64, AS_I64 } target_type;
@@ -68,7 +78,7 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
                               const char *name, target_type target, void *data,
                               csrec_error *error) {
     uint64_t buffer[CHUNK];
-    size_t bytes = (size_t)header->bytes;
+    size_t bytes = csrec_dtype_size(header->dtype);
     bool direct = target == AS_STORED || (target == AS_F64 && header->dtype == CSREC_F64) ||
                   (target == AS_I64 && header->dtype == CSREC_I64);
     /* Unconverted elements are read straight into the result; larger pieces need fewer calls. */
@@ -76,9 +86,11 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
     for (int64_t i = 0, n; i < header->count; i += n) {
         n = header->count - i < piece ? header->count - i : piece;
         void *into = direct ? (char *)data + (size_t)i * bytes : (void *)buffer;
-        csrec_status status = csrec_reader_take(reader, into, (uint64_t)n * bytes, name, error);
+        csrec_status status =
+            csrec_reader_take(reader, into, (uint64_t)n * header->bytes, name, error);
         if (status != CSREC_OK) return status;
-        if (header->swap) swap_all(into, n, bytes);
+        if (header->swap) swap_all(into, n, (size_t)header->bytes);
+        if (header->half) expand_half(into, n);
         if (header->dtype == CSREC_BOOL) clean_bool(into, n);
         if (direct) continue;
         if (target == AS_F64) {
@@ -118,7 +130,7 @@ static csrec_status read_values(csrec_reader *reader, const csrec_npy_header *he
         return csrec_fail(error, CSREC_FORMAT, "%s: holds text; save numbers", name);
     if (!header->fortran || header->shape.dims < 2)
         return read_flat(reader, header, name, target, data, error);
-    size_t bytes = target == AS_STORED ? (size_t)header->bytes : 8;
+    size_t bytes = target == AS_STORED ? csrec_dtype_size(header->dtype) : 8;
     csrec_status status = csrec_memory_check((uint64_t)header->count * bytes, 1, name, error);
     char *flat = status == CSREC_OK ? malloc((size_t)header->count * bytes) : NULL;
     if (status == CSREC_OK && !flat)

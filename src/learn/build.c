@@ -37,17 +37,22 @@ csrec_status csrec_learn_check(const csrec_learn_options *options, int64_t n, cs
     return CSREC_OK;
 }
 
+csrec_status csrec_model_assemble(const char *kind, const csrec_model_parts *parts,
+                                  csrec_model **model, csrec_error *error) {
+    const csrec_array *arrays[CSREC_MODEL_FIELDS];
+    for (int i = 0; i < parts->n; i++) arrays[i] = &parts->arrays[i];
+    return csrec_model_create(kind, parts->n, parts->names, arrays, model, error);
+}
+
 csrec_status csrec_model_build(const char *kind, csrec_model_parts *parts,
                                const csrec_learn_options *options, int64_t n, csrec_model **model,
                                csrec_error *error) {
     csrec_shape shape = shape_of(options, n);
     double extents[CSREC_DIMS_MAX], channels = (double)channels_of(options);
-    const csrec_array *arrays[CSREC_MODEL_FIELDS];
     for (int d = 0; d < shape.dims; d++) extents[d] = (double)shape.dim[d];
     csrec_model_add(parts, "shape", (csrec_shape){1, {shape.dims}}, extents);
     csrec_model_add(parts, "channels", (csrec_shape){0}, &channels);
     if (options->scale[0] != options->scale[1])
         csrec_model_add(parts, "scale", (csrec_shape){1, {2}}, options->scale);
-    for (int i = 0; i < parts->n; i++) arrays[i] = &parts->arrays[i];
-    return csrec_model_create(kind, parts->n, parts->names, arrays, model, error);
+    return csrec_model_assemble(kind, parts, model, error);
 }

@@ -332,13 +332,7 @@ static csrec_status build(filter_learning *j, csrec_model **model, csrec_error *
     csrec_model_add(&parts, "amplitudes", (csrec_shape){1, {l->filters}}, l->amplitude);
     csrec_model_add(&parts, "scale", (csrec_shape){1, {2}}, scale);
     if (j->done) csrec_model_add(&parts, "objective", (csrec_shape){1, {j->done}}, j->objective);
-    const char *names[CSREC_MODEL_FIELDS];
-    const csrec_array *arrays[CSREC_MODEL_FIELDS];
-    for (int i = 0; i < parts.n; i++) {
-        names[i] = parts.names[i];
-        arrays[i] = &parts.arrays[i];
-    }
-    csrec_status status = csrec_model_create("conv", parts.n, names, arrays, model, error);
+    csrec_status status = csrec_model_assemble("conv", &parts, model, error);
     free(unit);
     return status;
 }

@@ -1,6 +1,8 @@
 /* model.c - learned models in memory: creation, checks, access. */
 #include "learn/model.h"
 
+#include "base/half.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -119,6 +121,10 @@ static csrec_status check_entries(const csrec_model_field *field, const csrec_ar
         if (fabs(value) > CSREC_MODEL_MOST)
             return csrec_model_fail(name, field->name, error, "entry %lld is %g; must be within %g",
                                     (long long)i, value, CSREC_MODEL_MOST);
+        if (field->half && fabs(value) >= CSREC_HALF_MOST)
+            return csrec_model_fail(name, field->name, error,
+                                    "entry %lld is %g; numbers of 16 bits are below %g",
+                                    (long long)i, value, CSREC_HALF_MOST);
         if (field->sign && value < 0.0)
             return csrec_model_fail(name, field->name, error, "entry %lld is %g; must be >= 0",
                                     (long long)i, value);
@@ -181,6 +187,8 @@ static csrec_status take_array(csrec_model *model, const char *name, const csrec
     if (status) return csrec_fail(error, status, "array '%s': %s", name, csrec_status_text(status));
     for (int64_t i = 0; i < to->count; i++) {
         double value = csrec_array_value(from, i);
+        if (model->type->fields[f].half && fabs(value) < CSREC_HALF_MOST)
+            value = (double)csrec_half_value(csrec_half_bits((float)value));
         if (to->dtype == CSREC_F64)
             ((double *)to->data)[i] = value;
         else

@@ -16,6 +16,7 @@ typedef struct csrec_model_field {
     const char *name, *axes;
     csrec_dtype dtype;   /* CSREC_F64 or CSREC_I64; files may have any type that converts */
     bool optional, sign; /* sign: no entry below 0 */
+    bool half;           /* numbers of 16 bits, in files and in memory, though as CSREC_F64 */
 } csrec_model_field;
 
 typedef struct csrec_model_type {
@@ -35,7 +36,7 @@ extern const char *const csrec_model_text_names[CSREC_MODEL_TEXTS];
 
 /* NULL: no such kind. */
 const csrec_model_type *csrec_model_type_find(const char *kind);
-/* "pca, gmm or conv", for messages. */
+/* "pca, gmm, conv or net", for messages. */
 const char *csrec_model_kinds(char text[128]);
 
 /* -1: the kind has no such array. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/memory.h"
 #include "io/npz.h"
 #include "learn/model.h"
@@ -144,26 +145,49 @@ static csrec_npz_field field_of_text(const char *name, const char *text, text_fi
         .name = name, .descr = room->descr, .data = room->letters, .bytes = 4 * length};
 }
 
+/* The array in numbers of 16 bits, in memory of its own; NULL: out of memory. */
+static uint16_t *halves_of(const csrec_array *array) {
+    uint16_t *bits = malloc((size_t)array->count * sizeof *bits);
+    for (int64_t i = 0; bits && i < array->count; i++)
+        bits[i] = csrec_half_bits((float)((const double *)array->data)[i]);
+    return bits;
+}
+
+static bool field_of_array(const csrec_model *model, int f, uint16_t **halves,
+                           csrec_npz_field *field) {
+    const csrec_array *array = &model->arrays[f];
+    *field = (csrec_npz_field){.name = model->type->fields[f].name,
+                               .descr = csrec_dtype_code(array->dtype),
+                               .shape = array->shape,
+                               .data = array->data,
+                               .bytes = (uint64_t)array->count * csrec_dtype_size(array->dtype)};
+    if (!model->type->fields[f].half) return true;
+    free(*halves);
+    *halves = halves_of(array);
+    field->descr = "f2";
+    field->data = *halves;
+    field->bytes = (uint64_t)array->count * sizeof **halves;
+    return *halves != NULL;
+}
+
 csrec_status csrec_files_add_model(csrec_files *files, const char *path, const csrec_model *model,
                                    csrec_error *error) {
     csrec_npz_field fields[1 + CSREC_MODEL_TEXTS + CSREC_MODEL_FIELDS];
     text_field *rooms = calloc(1 + CSREC_MODEL_TEXTS, sizeof *rooms);
-    if (!rooms) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    uint16_t *halves = NULL; /* a kind has one array of them */
+    bool complete = rooms != NULL;
     int count = 0;
-    const char *name;
-    const csrec_array *array;
-    fields[count++] = field_of_text("kind", model->type->name, &rooms[CSREC_MODEL_TEXTS]);
-    for (int i = 0; i < CSREC_MODEL_TEXTS; i++)
+    if (rooms)
+        fields[count++] = field_of_text("kind", model->type->name, &rooms[CSREC_MODEL_TEXTS]);
+    for (int i = 0; i < CSREC_MODEL_TEXTS && rooms; i++)
         if (model->texts[i] && *model->texts[i])
             fields[count++] = field_of_text(csrec_model_text_names[i], model->texts[i], &rooms[i]);
-    for (int i = 0; csrec_model_info(model, i, &name, &array); i++)
-        fields[count++] =
-            (csrec_npz_field){.name = name,
-                              .descr = csrec_dtype_code(array->dtype),
-                              .shape = array->shape,
-                              .data = array->data,
-                              .bytes = (uint64_t)array->count * csrec_dtype_size(array->dtype)};
-    csrec_status status = csrec_npz_add(files, path, count, fields, false, error);
+    for (int f = 0; f < CSREC_MODEL_FIELDS && model->type->fields[f].name && complete; f++)
+        if (model->arrays[f].data)
+            complete = field_of_array(model, f, &halves, &fields[count++]);
+    csrec_status status = complete ? csrec_npz_add(files, path, count, fields, false, error)
+                                   : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    free(halves);
     free(rooms);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "learn/model.h"
+#include "learn/prior.h"
 
 static const double *reals(const csrec_model *model, const char *array) {
     return csrec_model_array(model, array)->data;
@@ -94,6 +95,13 @@ static const csrec_model_type types[] = {
           {.name = "amplitudes", .axes = "K", .dtype = CSREC_F64, .optional = true, .sign = true},
           {.name = "objective", .axes = "r", .dtype = CSREC_F64, .optional = true},
           {.name = "scale", .axes = "2", .dtype = CSREC_F64, .optional = true}}},
+    {.name = "net",
+     .fields = {{.name = "layers", .axes = "L4", .dtype = CSREC_I64},
+                {.name = "weights", .axes = "n", .dtype = CSREC_F64, .half = true},
+                {.name = "channels", .dtype = CSREC_I64},
+                {.name = "loss", .axes = "r", .dtype = CSREC_F64, .optional = true},
+                {.name = "psnr", .axes = "r", .dtype = CSREC_F64, .optional = true}},
+     .check = csrec_prior_check},
 };
 
 enum { TYPES = sizeof types / sizeof *types };

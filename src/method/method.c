@@ -11,7 +11,8 @@
 /* The first row that options choose and that supports the task is used; specific rows first. */
 static const csrec_method_type *const types[] = {
     &csrec_method_frames,   &csrec_method_sparse, &csrec_method_gaussian, &csrec_method_mixture,
-    &csrec_method_adaptive, &csrec_method_grids,  &csrec_method_pca,      &csrec_method_conv};
+    &csrec_method_adaptive, &csrec_method_grids,  &csrec_method_pca,      &csrec_method_conv,
+    &csrec_method_net};
 
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -141,6 +142,7 @@ static unsigned given(const csrec_recover_options *o, const csrec_method_type *m
                        [CSREC_TAKES_MIN_COEFFICIENT] = stop->min_coefficient != 0.0,
                        [CSREC_TAKES_SIGMA] = stop->sigma != 0.0,
                        [CSREC_TAKES_STAGNATION] = stop->stagnation != 0.0,
+                       [CSREC_TAKES_SECONDS] = o->seconds != 0.0,
                        [CSREC_TAKES_START] = o->solve.start != NULL,
                        [CSREC_TAKES_COEFFICIENTS] = atoms};
     unsigned bits = 0;

@@ -53,7 +53,7 @@ typedef struct csrec_method_type {
 
 extern const csrec_method_type csrec_method_grids, csrec_method_adaptive, csrec_method_frames,
     csrec_method_sparse, csrec_method_gaussian, csrec_method_mixture, csrec_method_pca,
-    csrec_method_conv;
+    csrec_method_conv, csrec_method_net;
 
 /* Row i; NULL past the end. */
 const csrec_method_type *csrec_method_at(int i);

@@ -147,6 +147,9 @@ static csrec_status check(const csrec_recover_options *options, csrec_error *err
     if (options->shifts < 0)
         return csrec_fail(error, CSREC_ARGUMENT, "shifts = %lld; must be at least 0",
                           (long long)options->shifts);
+    if (!(options->seconds >= 0.0))
+        return csrec_fail(error, CSREC_ARGUMENT, "seconds = %g; must be at least 0",
+                          options->seconds);
     if (options->solve.history)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "solve.history is for csrec_solve only; use options.history");

@@ -4,6 +4,7 @@
 #include "recover/recover.h"
 
 static const csrec_setting one_block[] = {{"block", 8}};
+static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
 
 /* Of several rows with one name, the first whose method suits the measurement is used. */
 static const struct preset {
@@ -12,10 +13,14 @@ static const struct preset {
     const csrec_setting *settings;
     int n_settings;
     bool mean, standard; /* standard: the default of pictures and volumes */
-} presets[] = {{"fast", &csrec_method_frames, one_block, 1, false, false},
-               {"balanced", &csrec_method_frames, NULL, 0, false, true},
-               {"best", &csrec_method_gaussian, NULL, 0, false, false},
-               {"best", &csrec_method_frames, NULL, 0, true, false}};
+} presets[] = {
+    {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
+    {.name = "balanced", .method = &csrec_method_frames, .standard = true},
+    {.name = "best", .method = &csrec_method_gaussian},
+    {.name = "best", .method = &csrec_method_frames, .mean = true},
+    {.name = "max", .method = &csrec_method_net, .settings = fitted, .n_settings = 3},
+    {.name = "max", .method = &csrec_method_gaussian},
+    {.name = "max", .method = &csrec_method_frames, .mean = true}};
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 
@@ -54,6 +59,9 @@ const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
 
 void csrec_preset_default(const csrec_measurement *measurement, csrec_recover_options *options) {
     int dims = measurement->shape.dims;
-    for (int k = 0; k < PRESETS && (dims == 2 || dims == 3); k++)
-        if (presets[k].standard && suits(&presets[k], measurement)) apply(&presets[k], options);
+    for (int k = 0; k < PRESETS && (dims == 2 || dims == 3); k++) {
+        if (!presets[k].standard || !suits(&presets[k], measurement)) continue;
+        apply(&presets[k], options);
+        return;
+    }
 }

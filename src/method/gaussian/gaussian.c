@@ -10,6 +10,7 @@
 #include "method/gaussian/colour.h"
 #include "method/history.h"
 #include "method/method.h"
+#include "method/model.h"
 #include "method/tones.h"
 #include "solver/solver.h"
 
@@ -190,6 +191,17 @@ static csrec_status run_start(const job *j, csrec_recovery *start, csrec_recover
     return csrec_recover_within(start, options, error);
 }
 
+/* The estimate from a whole signal in units of `unit` from `middle`; samples without noise stay. */
+static void take_start(job *j, const double *signal, double unit, const double *middle) {
+    int64_t channels = j->m->channels;
+    for (int64_t i = 0; i < j->entries; i++)
+        for (int64_t c = 0; c < channels; c++) {
+            double value = (signal[i * channels + c] - (middle ? middle[c] : 0.0)) / unit;
+            j->picture.u[c][i] =
+                j->mask[i] && !(j->picture.sigma > 0.0f) ? j->picture.y[c][i] : (float)value;
+        }
+}
+
 /* Thresholded DCT, at the best effort also adaptive grids, on scaled samples: squares are finite.
  */
 static csrec_status start(job *j, double *signal, csrec_recover_report *report,
@@ -221,11 +233,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     free(scaled.y);
     if (status) return status;
     j->stopped = report->outcome == CSREC_INTERRUPTED;
-    for (int64_t i = 0; i < j->entries; i++)
-        for (int64_t c = 0; c < channels; c++)
-            j->picture.u[c][i] = j->mask[i] && !(j->picture.sigma > 0.0f)
-                                     ? j->picture.y[c][i]
-                                     : (float)signal[i * channels + c];
+    take_start(j, signal, 1.0, NULL);
     return CSREC_OK;
 }
 
@@ -235,9 +243,7 @@ static void deliver(const job *j, double *signal) {
         for (int64_t c = 0; c < m->channels; c++)
             signal[i * m->channels + c] =
                 j->middle[c] + j->unit * csrec_gaussian_axes_back(&j->axes, j->picture.u, c, i);
-    for (int64_t i = 0; i < m->n && !(m->sigma > 0.0); i++)
-        memcpy(signal + m->index[i] * m->channels, m->y + i * m->channels,
-               (size_t)m->channels * sizeof *signal);
+    csrec_samples_restore(m, signal);
 }
 
 /* Three channels are colours. Without noise they share one covariance; with noise, which affects
@@ -283,7 +289,7 @@ static csrec_status run(job *j, double *signal, csrec_error *error) {
 static const csrec_gaussian_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_gaussian_cpu, &csrec_gaussian_cuda);
 
-static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
+static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_error *error) {
     const csrec_measurement *measurement = r->measurement;
     const csrec_recover_options *options = r->options;
     csrec_recover_report *report = r->report;
@@ -306,7 +312,10 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
                      (csrec_progress){CSREC_STAGE_GROUPS, 0, j.count, -1.0});
     status = set_up(&j);
     if (status) csrec_fail(error, status, "out of memory");
-    if (!status) status = start(&j, signal, report, error);
+    if (!status && given)
+        take_start(&j, signal, j.unit, j.middle);
+    else if (!status)
+        status = start(&j, signal, report, error);
     if (!status) {
         deliver(&j, signal);
         turn_colours(&j);
@@ -319,6 +328,14 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     csrec_team_end(&j.team);
     clear(&j);
     return status;
+}
+
+static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
+    return recover_from(r, false, error);
+}
+
+csrec_status csrec_gaussian_refine(const csrec_recovery *recovery, csrec_error *error) {
+    return recover_from(recovery, true, error);
 }
 
 /* ------------------------------------------------------------------ the table row */

@@ -83,4 +83,13 @@ csrec_need csrec_gaussian_need(const csrec_task *task);
 #define CSREC_STAGE_GROUPS "Gaussian groups"
 void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages);
 
+struct csrec_recovery;
+
+/* The rounds of the method on a given start, recovery->signal, in place of its own; for methods that
+ * have a better one. The options are those of the method. */
+csrec_status csrec_gaussian_refine(const struct csrec_recovery *recovery, csrec_error *error);
+
+/* Memory and time of that. */
+csrec_need csrec_gaussian_refine_need(const csrec_task *task);
+
 #endif

@@ -58,11 +58,12 @@ static bool is_quick(const csrec_task *task) {
     return csrec_task_setting(task, "effort", 1.0) < 1.0;
 }
 
-csrec_need csrec_gaussian_need(const csrec_task *task) {
+/* After a start that needed `start`. */
+static csrec_need rounds_need(const csrec_task *task, csrec_need start) {
     csrec_gaussian_picture p = picture_of(task);
     bool volume = p.depth > 1, quick = is_quick(task);
     double entries = (double)task->entries, n = (double)task->n, channels = (double)task->channels;
-    csrec_need start = start_need(task, volume, quick, NULL), need = {0};
+    csrec_need need = {0};
     int count;
     const csrec_gaussian_round *rounds = csrec_gaussian_rounds(volume, p.pooled, quick, &count);
     for (int i = 0; i < count; i++) {
@@ -77,6 +78,14 @@ csrec_need csrec_gaussian_need(const csrec_task *task) {
     return (csrec_need){values + fmax(start.bytes + 8.0 * n * channels,
                                       rest + csrec_signal_bytes(task) + need.bytes),
                         start.seconds + csrec_task_share(task, need.seconds, 256)};
+}
+
+csrec_need csrec_gaussian_need(const csrec_task *task) {
+    return rounds_need(task, start_need(task, picture_of(task).depth > 1, is_quick(task), NULL));
+}
+
+csrec_need csrec_gaussian_refine_need(const csrec_task *task) {
+    return rounds_need(task, (csrec_need){0});
 }
 
 void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages) {

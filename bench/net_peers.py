@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""net_peers.py - what completes pictures elsewhere beside csrecover, in one run, one thread each:
+PSNR and seconds from 10 % and 25 % of the pixels, on the five pictures and on a hold-out of
+other kinds (net_kinds.py), masks as in pictures.py.
+
+  OpenCV FSR          cv2.xphoto.inpaint, frequency-selective; INPAINT_FSR_FAST, and
+                      INPAINT_FSR_BEST with --slow (100 s a picture)
+  biharmonic          scikit-image
+  BM3D, plug and play PyPI bm3d as the denoiser of net_plug.py's iteration: BM3D-like inpainting,
+                      for there is no inpainting in bm3d itself
+  DRUNet              with --drunet WEIGHTS, which net_drunet.py trains
+  E-PLE               left out: its code is only on its journal's page, in no package registry
+
+Each NAME is a preset of csrecover (fast) or comma-separated options (method=net,seed=3);
+default: fast balanced best. Needs NumPy and SciPy, and each peer where installed."""
+import argparse
+import importlib.metadata
+import sys
+from pathlib import Path
+
+import onethread  # noqa: F401, before NumPy
+import numpy as np
+
+import machine
+import net_kinds
+import net_plug
+import pictures
+
+BM3D_SIGMAS = (12.0, 1.0)  # first, last: of those tried, on camera and moon
+NOT_HAD = {"E-PLE (Wang 2013)": "its code is only on its journal's page, in no package registry"}
+
+
+# ---- peers: method(values at the samples, mask) -> picture
+
+def frequency_selective(y, mask, quality):
+    import cv2
+    cv2.setNumThreads(1)
+    holes, out = np.zeros(mask.shape, np.uint8), np.zeros(mask.shape, np.uint8)
+    holes[mask] = np.rint(y.clip(0, 255))
+    cv2.xphoto.inpaint(holes, mask.astype(np.uint8) * 255, out,
+                       getattr(cv2.xphoto, f"INPAINT_FSR_{quality}"))
+    return out.astype(np.float64)
+
+
+def block_matching(y, mask, steps):
+    """Hard thresholding alone until the last step, which also has the Wiener stage."""
+    from bm3d import BM3DStages, bm3d
+
+    def denoise(x, sigma, step):
+        last = step == steps - 1
+        return bm3d(x, sigma,
+                    stage_arg=BM3DStages.ALL_STAGES if last else BM3DStages.HARD_THRESHOLDING)
+
+    return net_plug.recover(y, mask, denoise, steps, BM3D_SIGMAS)
+
+
+def peers(arguments):
+    """name -> method."""
+    found = dict(pictures.PEERS)
+    found["OpenCV FSR, fast"] = lambda y, mask: frequency_selective(y, mask, "FAST")
+    if arguments.slow:
+        found["OpenCV FSR, best"] = lambda y, mask: frequency_selective(y, mask, "BEST")
+    name = f"BM3D (bm3d), plug and play, {arguments.steps} steps"
+    found[name] = lambda y, mask: block_matching(y, mask, arguments.steps)
+    if arguments.drunet:
+        import net_drunet
+        network = net_drunet.load(arguments.drunet)
+        found[f"DRUNet {network.size}, plug and play, {arguments.steps} steps"] = (
+            lambda y, mask: net_drunet.recover(network, y, mask, arguments.steps))
+    return found
+
+
+# ---- ours
+
+def options(name):
+    """fast -> --quality fast; method=net,set=effort=0 -> --method net --set effort=0."""
+    pairs = [part.split("=", 1) for part in name.split(",")] if "=" in name else [("quality", name)]
+    return [word for key, *value in pairs for word in (f"--{key}", *value)]
+
+
+def methods(arguments):
+    """name -> function(y, mask, truth) -> row."""
+    found = {name: lambda y, m, t, n=name, f=method: pictures.measure(n, f, y, m, t)
+             for name, method in peers(arguments).items()}
+    tool = str(Path(arguments.build) / "csrecover")
+    for name in arguments.ours:
+        shown = " ".join(("csrecover", *options(name)))
+        found[shown] = lambda y, m, t, n=shown, o=options(name): pictures.measure_ours(
+            n, tool, o, y, m, t)
+    return {name: method for name, method in found.items()
+            if not any(word in name for word in arguments.without)}
+
+
+# ---- the run
+
+def run(todo, found):
+    """A row for each picture, rate and method; what fails once is left out with its reason."""
+    rows, left_out = [], dict(NOT_HAD)
+    for name, method in todo.items():
+        try:
+            for picture, truth in found:
+                for rate in pictures.RATES:
+                    mask = pictures.sample(truth, rate)
+                    rows.append({"picture": picture, "kind": net_kinds.kind(picture), "rate": rate,
+                                 **method(truth[mask], mask, truth)})
+        except (ImportError, RuntimeError, OSError) as error:
+            left_out[name] = str(error)
+            continue
+        print(f"measured: {name}", file=sys.stderr, flush=True)
+    return [row for row in rows if row["method"] not in left_out], left_out
+
+
+def means(rows):
+    """Of each set, those of pictures.py; and the kinds one by one."""
+    groups = {"five": [r for r in rows if r["kind"] == "photograph"],
+              "hold-out": [r for r in rows if r["kind"] != "photograph"]}
+    for kind in dict.fromkeys(r["kind"] for r in groups["hold-out"]):
+        groups[kind] = [r for r in rows if r["kind"] == kind]
+    return {group: pictures.means(of) for group, of in groups.items() if of}
+
+
+def show(table):
+    groups = list(table)
+    cell = {(group, row["method"], row["rate"]): row for group in groups for row in table[group]}
+    names = list(dict.fromkeys(row["method"] for group in groups for row in table[group]))
+    print("\nmean PSNR (dB), 10 % / 25 % known; seconds a picture at 25 %, "
+          f"{pictures.THREADS} thread(s)")
+    print(f"{'':42s} " + " ".join(f"{group:>13s}" for group in groups) + "        s")
+    for name in names:
+        low, high = ([cell[group, name, rate] for group in groups] for rate in pictures.RATES)
+        print(f"{name:42s} " + " ".join(f"{a['psnr']:6.2f} {b['psnr']:6.2f}"
+                                        for a, b in zip(low, high))
+              + f" {np.mean([row['seconds'] for row in high[:2]]):8.2f}")
+
+
+def versions():
+    """Of the peers' packages, beside those of machine.py."""
+    found = {}
+    for name in ("opencv-contrib-python-headless", "bm3d", "torch"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return found
+
+
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ours", nargs="*", metavar="NAME", default=["fast", "balanced", "best"])
+    parser.add_argument("--images", help="folder of *-256.png, as for pictures.py")
+    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
+    parser.add_argument("--pictures", nargs="+", metavar="NAME",
+                        default=[*pictures.FIVE, *net_kinds.ALL], help="of these only")
+    parser.add_argument("--without", nargs="+", metavar="WORD", default=[],
+                        help="leave out methods whose name has it")
+    parser.add_argument("--steps", type=int, default=net_plug.STEPS, help="of plug and play")
+    parser.add_argument("--slow", action="store_true", help="OpenCV's INPAINT_FSR_BEST, too")
+    parser.add_argument("--drunet", metavar="WEIGHTS", help="of net_drunet.py")
+    parser.add_argument("--json", default="net_peers.json")
+    parser.add_argument("--threads", default="1", help="of csrecover")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parsed()
+    pictures.THREADS = arguments.threads
+    found, source = pictures.load(arguments.images, arguments.pictures)
+    rows, left_out = run(methods(arguments), found)
+    table = means(rows)
+    show(table)
+    for name, reason in left_out.items():
+        print(f"left out: {name}: {reason}")
+    machine.write(arguments.json, {"machine": machine.describe(arguments.build),
+                                   "versions": versions(), "source": source,
+                                   "steps": arguments.steps, "mean": table, "pictures": rows,
+                                   "left_out": left_out})
+
+
+if __name__ == "__main__":
+    main()

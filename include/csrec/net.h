@@ -1,0 +1,143 @@
+/* csrec/net.h - convolutional networks: forward, backward, and training steps. */
+#ifndef CSREC_NET_H
+#define CSREC_NET_H
+
+#include "conv.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A network is a list of layers. Result 0 is the input, result i + 1 that of layer i; layer i
+ * computes, from result i,
+ *     y = max(W x + B + result `add`, 0)    with relu, else without the maximum,
+ * where W x is by kind, with weights in NumPy's order:
+ *   - conv: 3 x 3, padding 1, W [channels][channels of x][3][3] (csrec_conv2d)
+ *   - down: 2 x 2, stride 2: half the size, W [channels][channels of x][2][2]
+ *   - up: the adjoint of down: twice the size, W [channels of x][channels][2][2]
+ * So two convs and an add are a residual block (He, Zhang, Ren and Sun 2016). */
+typedef enum csrec_net_kind { CSREC_NET_CONV, CSREC_NET_DOWN, CSREC_NET_UP } csrec_net_kind;
+
+typedef struct csrec_net_layer {
+    csrec_net_kind kind;
+    int64_t channels; /* of the result, 1 to 4096 */
+    int64_t add; /* the result that is added, of the same shape, before result i; -1: none. Each
+                    is added at most once */
+    bool relu;   /* false for the last layer */
+} csrec_net_layer;
+
+enum { CSREC_NET_LAYERS = 256 }; /* at most */
+
+/* Zero-initialised fields mean the defaults. */
+typedef struct csrec_net_options {
+    int threads;         /* 0: all cores; results do not depend on it */
+    const char *backend; /* NULL or "auto": the CPU; "cpu", "cuda" */
+    bool fast;           /* cuda: one product in tf32 (relative error 5e-4) in place of three, which
+                            are as accurate as float. The CPU ignores it */
+} csrec_net_options;
+
+typedef struct csrec_net csrec_net;
+
+/* channels: of the input. Weights are zero at first. On the CPU, conv is Winograd's F(4 x 4, 3 x 3)
+ * (Lavin and Gray 2016), with a relative error of about 2e-6; results depend neither on the number
+ * of threads nor, for one picture, on the tiles of csrec_net_apply. CSREC_ARGUMENT names the layer.
+ * A network is used by one thread at a time. */
+CSREC_API csrec_status csrec_net_create(int64_t channels, int n, const csrec_net_layer *layers,
+                                        const csrec_net_options *options, csrec_net **net,
+                                        csrec_error *error);
+CSREC_API void csrec_net_destroy(csrec_net *net);
+
+/* The backend in use; floats of all weights: W, then B, of each layer; heights and widths must be
+ * multiples of *multiple; a result depends on inputs at most *reach pixels away. Pointers may be
+ * NULL. */
+CSREC_API const char *csrec_net_info(const csrec_net *net, int64_t *weights, int64_t *multiple,
+                                     int64_t *reach);
+
+/* weights: as counted above. CSREC_DATA: not finite. */
+CSREC_API csrec_status csrec_net_set_weights(csrec_net *net, const float *weights,
+                                             csrec_error *error);
+/* average: the running mean of csrec_net_adam, in place of the weights. */
+CSREC_API csrec_status csrec_net_weights(csrec_net *net, bool average, float *weights,
+                                         csrec_error *error);
+
+/* Y [channels][height][width] of one picture X. A picture that takes more than `memory` bytes (0: 1
+ * GiB) is computed in tiles that overlap by the reach, with the same bits. progress may be NULL;
+ * true: stop, with Y undefined and CSREC_OK. */
+CSREC_API csrec_status csrec_net_apply(csrec_net *net, int64_t height, int64_t width,
+                                       const float *X, float *Y, uint64_t memory,
+                                       csrec_progress_fn progress, void *context,
+                                       csrec_error *error);
+
+/* Bytes that csrec_net_forward and csrec_net_backward take, or csrec_net_apply if batch is 0. */
+CSREC_API uint64_t csrec_net_memory(const csrec_net *net, int64_t batch, int64_t height,
+                                    int64_t width);
+
+/* Y [batch][channels][height][width]; all results are kept for csrec_net_backward. Memory stays
+ * allocated for the next call of the same shape. */
+CSREC_API csrec_status csrec_net_forward(csrec_net *net, int64_t batch, int64_t height,
+                                         int64_t width, const float *X, float *Y,
+                                         csrec_error *error);
+
+/* Gradients of L = sum(Y dY) for the last csrec_net_forward: dX as X, dW as the weights; both may
+ * be NULL, as the gradient of the weights is kept for csrec_net_adam. CSREC_ARGUMENT: no forward.
+ */
+CSREC_API csrec_status csrec_net_backward(csrec_net *net, const float *dY, float *dX, float *dW,
+                                          csrec_error *error);
+
+/* A step of Adam (Kingma and Ba 2015, algorithm 1) with decoupled decay (Loshchilov and Hutter
+ * 2019, algorithm 2), by the last gradient, whose length is first limited to `clip`. */
+typedef struct csrec_net_adam {
+    double rate;         /* >= 0 */
+    double beta1, beta2; /* 0: 0.9 and 0.999 */
+    double decay;        /* of weights, times rate */
+    double clip;         /* 0: no limit */
+    double average;      /* the mean of weights keeps this share of itself, at most 1 - 1 / step; 0:
+                            no mean */
+} csrec_net_adam;
+
+CSREC_API csrec_status csrec_net_step(csrec_net *net, const csrec_net_adam *adam,
+                                      csrec_error *error);
+
+/* ------------------------------------------------------------------ priors -------------------- */
+
+/* A picture to learn from, whole or sampled, its range from black to white being 0 to 255. */
+typedef struct csrec_net_picture {
+    int64_t height, width;
+    const float *values;  /* [channels][height][width], finite where known */
+    const uint8_t *known; /* [height][width], not 0: a sample; NULL: all are */
+} csrec_net_picture;
+
+/* Zero-initialised fields mean the defaults. */
+typedef struct csrec_net_learn_options {
+    int64_t channels;        /* of the pictures, 1 or 3; 0: 1 */
+    int64_t width;           /* channels of the finest results, doubled with each halving; 0: 32 */
+    int64_t blocks[4];       /* residual blocks at each size, finest first, on both ways; 0: 2 */
+    double minutes;          /* time to train; 0: by steps alone */
+    int64_t steps;           /* at most; 0: by minutes alone. Both 0: 10 minutes */
+    int64_t batch, patch;    /* pictures in a step, 0: 64; their side, a multiple of 8; 0: 128 */
+    double rate;             /* of Adam at its peak; 0: 6e-4 */
+    const csrec_model *from; /* of kind net: continue from its weights; NULL: from random ones */
+    uint64_t seed;
+    int threads;                /* 0: all cores */
+    const char *backend;        /* NULL or "auto": a device if there is one */
+    bool exact;                 /* on a device, products as accurate as float in place of tf32 */
+    csrec_progress_fn progress; /* may be NULL; true: stop, with the weights so far */
+    void *context;
+} csrec_net_learn_options;
+
+/* Trains a prior for csrecover: a model of kind net, a U-shaped network (Ronneberger, Fischer and
+ * Brox 2015) of residual blocks. count 0: from made-up pictures alone (dead leaves and others,
+ * docs/prior.md); else from parts of the given ones. Each step draws pictures, the positions that
+ * are known (1 to 100 % of them, in patterns, lines, holes) and the noise on them, and takes a step
+ * of Adam on the mean over pictures of log(mean squared error where it is unknown + 1e-4) in normal
+ * values, and on the likelihood of the errors under the variances that the network predicts. The
+ * model has the running mean of the weights, in 16 bits. With `steps` and no `minutes` the result
+ * is the same for any number of threads. stopped may be NULL. */
+CSREC_API csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *pictures,
+                                       const csrec_net_learn_options *options, csrec_model **model,
+                                       bool *stopped, csrec_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

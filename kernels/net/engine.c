@@ -1,0 +1,270 @@
+/* engine.c - a network's products on a device: arrays are [batch][channels][height][width], as on
+ * the host, and all work is queued, but for copies between host and device. */
+#include "net/engine.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/conv/engine.h"
+#include "kernels/device/device.h"
+#include "kernels/net/geometry.h"
+#include "kernels/net/net.h"
+
+typedef struct packed_layer {
+    float *side[2]; /* forward, adjoint; NULL until packed */
+} packed_layer;
+
+typedef struct cuda {
+    csrec_context context;
+    int n;
+    bool fast;
+    const csrec_net_node *nodes;
+    const float *weights; /* of the last pack, for B */
+    packed_layer *packed; /* [n] */
+    float *scratch;
+    size_t bytes; /* of scratch */
+} cuda;
+
+/* ------------------------------------------------------------------ memory */
+
+static csrec_status take(size_t bytes, float **memory, csrec_error *error) {
+    csrec_cuda_block block = {0};
+    csrec_cuda_block_take(&block, (int64_t)bytes, 1);
+    csrec_status status = csrec_cuda_block_create(&block, "a network", error);
+    if (!status) *memory = (void *)block.base;
+    return status;
+}
+
+static void drop(float *memory) {
+    csrec_cuda_block_destroy(&(csrec_cuda_block){.base = (char *)memory});
+}
+
+static csrec_status cuda_allocate(void *state, int64_t floats, float **memory, csrec_error *error) {
+    const cuda *c = state;
+    float *made = NULL;
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    if (!status) status = take((size_t)floats * sizeof *made, &made, error);
+    if (status) return status;
+    status = csrec_cuda_conv_clear(made, floats, error);
+    if (status)
+        drop(made);
+    else
+        *memory = made;
+    return status;
+}
+
+static void cuda_release(void *state, float *memory) {
+    const cuda *c = state;
+    csrec_error error;
+    if (memory && !csrec_cuda_enter(&c->context, &error)) drop(memory);
+}
+
+static void cuda_destroy(void *state) {
+    cuda *c = state;
+    for (int i = 0; i < c->n; i++)
+        for (int k = 0; k < 2; k++) cuda_release(c, c->packed[i].side[k]);
+    cuda_release(c, c->scratch);
+    free(c->packed);
+    free(c);
+}
+
+static csrec_status cuda_create(const csrec_context *context, const csrec_net_options *options,
+                                int n, const csrec_net_node *nodes, void **state,
+                                csrec_error *error) {
+    cuda *c = calloc(1, sizeof *c);
+    packed_layer *packed = calloc((size_t)n, sizeof *packed);
+    if (!c || !packed) {
+        free(c);
+        free(packed);
+        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    }
+    *c = (cuda){
+        .context = *context, .n = n, .fast = options->fast, .nodes = nodes, .packed = packed};
+    *state = c;
+    return CSREC_OK;
+}
+
+/* Whole units of 256 bytes, to which kernels want arrays aligned. */
+static int64_t cuda_floats(const csrec_net_extent *extent, int64_t channels) {
+    return (extent->batch * channels * extent->height * extent->width + 63) / 64 * 64;
+}
+
+static csrec_status reserve(cuda *c, size_t bytes, csrec_error *error) {
+    if (bytes <= c->bytes) return CSREC_OK;
+    drop(c->scratch);
+    c->scratch = NULL;
+    c->bytes = 0;
+    csrec_status status = take(bytes, &c->scratch, error);
+    if (!status) c->bytes = bytes;
+    return status;
+}
+
+/* ------------------------------------------------------------------ scratch */
+
+static csrec_cuda_conv2d_arrays gradient_arrays(const cuda *c, const csrec_net_node *node,
+                                                const float *x, const float *dy, float *gradient) {
+    const bool up = node->kind == CSREC_NET_UP;
+    return (csrec_cuda_conv2d_arrays){.X = up ? dy : x,
+                                      .dY = up ? x : dy,
+                                      .dW = gradient + node->weight,
+                                      .dB = up ? NULL : gradient + node->bias,
+                                      .scratch = c->scratch,
+                                      .fast = c->fast};
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static size_t gradient_room(const cuda *c, const csrec_net_node *node,
+                            const csrec_net_extent *extent) {
+    int64_t out[2];
+    float any; /* only asked for, not read */
+    const csrec_conv2d geometry = csrec_cuda_net_convolution(node, extent, out);
+    const csrec_cuda_conv2d_arrays a = {.dW = &any, .dB = &any, .fast = c->fast};
+    return larger(csrec_cuda_conv2d_room(&geometry, out, &a, true),
+                  csrec_cuda_conv_bias_room(node->out));
+}
+
+static csrec_status cuda_prepare(void *state, int layer, const csrec_net_extent *extent,
+                                 bool backward, csrec_error *error) {
+    cuda *c = state;
+    const csrec_net_node *node = &c->nodes[layer];
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    size_t bytes = backward ? gradient_room(c, node, extent) : 0;
+    for (int k = 0; k < (backward ? 2 : 1) && !status; k++) {
+        const csrec_cuda_conv_sum sum = csrec_cuda_net_sum(node, k == 1, extent);
+        status = csrec_cuda_conv_packed_check(&sum, error);
+        if (!status) bytes = larger(bytes, csrec_cuda_conv_packed_room(&sum));
+    }
+    return status ? status : reserve(c, bytes, error);
+}
+
+/* ------------------------------------------------------------------ copies */
+
+static csrec_status cuda_put(void *state, const csrec_net_extent *extent, int64_t channels,
+                             const float *host, int64_t line, int64_t plane, float *array,
+                             csrec_error *error) {
+    const cuda *c = state;
+    const int64_t height = extent->height, width = extent->width, planes = extent->batch * channels;
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    if (status) return status;
+    if (line == width && plane == height * width)
+        return csrec_cuda_copy(array, host, (size_t)(planes * plane) * sizeof *array, error);
+    return csrec_cuda_net_put(planes, height, width, host, line, plane, array, error);
+}
+
+static csrec_status cuda_copy(void *state, int64_t count, const float *from, float *to,
+                              csrec_error *error) {
+    const cuda *c = state;
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    return status ? status : csrec_cuda_copy(to, from, (size_t)count * sizeof *to, error);
+}
+
+static csrec_status cuda_get(void *state, const csrec_net_extent *extent, int64_t channels,
+                             const float *array, float *host, csrec_error *error) {
+    return cuda_copy(state, extent->batch * channels * extent->height * extent->width, array, host,
+                     error);
+}
+
+/* ------------------------------------------------------------------ products */
+
+static csrec_status pack_side(cuda *c, int layer, bool adjoint, csrec_error *error) {
+    const csrec_net_extent any = {1, 2, 2}; /* packed weights fit all extents */
+    const csrec_cuda_conv_sum sum = csrec_cuda_net_sum(&c->nodes[layer], adjoint, &any);
+    float **packed = &c->packed[layer].side[adjoint];
+    csrec_status status = csrec_cuda_conv_check(&sum, error);
+    if (!status && !*packed)
+        status = take((size_t)csrec_cuda_conv_packed_floats(&sum, c->fast) * sizeof **packed,
+                      packed, error);
+    if (status) return status;
+    return csrec_cuda_conv_pack(&sum, c->fast, c->weights + c->nodes[layer].weight, *packed, error);
+}
+
+static csrec_status cuda_pack(void *state, const float *weights, bool backward,
+                              csrec_error *error) {
+    cuda *c = state;
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    c->weights = weights;
+    for (int i = 0; i < c->n && !status; i++) {
+        status = pack_side(c, i, false, error);
+        if (!status && backward) status = pack_side(c, i, true, error);
+    }
+    return status;
+}
+
+/* The team is not asked: a layer takes no longer than its launch. */
+static csrec_status cuda_product(void *state, int layer, bool adjoint,
+                                 const csrec_net_extent *extent, const float *x,
+                                 const csrec_net_finish *finish, float *y, csrec_team *team,
+                                 csrec_error *error) {
+    cuda *c = state;
+    const csrec_net_node *node = &c->nodes[layer];
+    const csrec_cuda_conv_sum sum = csrec_cuda_net_sum(node, adjoint, extent);
+    const csrec_cuda_conv_finish own = {finish->bias ? c->weights + node->bias : NULL, finish->add,
+                                        finish->gate, finish->relu};
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    (void)team;
+    if (status) return status;
+    return csrec_cuda_conv_packed_multiply(&sum, c->fast, c->packed[layer].side[adjoint], x, &own,
+                                           y, c->scratch, error);
+}
+
+static csrec_status cuda_gradient(void *state, int layer, const csrec_net_extent *extent,
+                                  const float *x, const float *dy, float *gradient,
+                                  csrec_error *error) {
+    cuda *c = state;
+    int64_t out[2];
+    const csrec_net_node *node = &c->nodes[layer];
+    const csrec_conv2d geometry = csrec_cuda_net_convolution(node, extent, out);
+    const csrec_cuda_conv2d_arrays arrays = gradient_arrays(c, node, x, dy, gradient);
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    if (!status) status = csrec_cuda_conv2d_backward(&geometry, out, &arrays, error);
+    if (status || arrays.dB) return status;
+    return csrec_cuda_conv_bias(extent->batch, node->out, geometry.size[0] * geometry.size[1], dy,
+                                gradient + node->bias, c->scratch, error);
+}
+
+/* ------------------------------------------------------------------ steps */
+
+static csrec_status cuda_energy(void *state, int64_t count, const float *array, double *sum,
+                                csrec_error *error) {
+    cuda *c = state;
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    if (!status) status = reserve(c, csrec_cuda_net_energy_room(), error);
+    return status ? status : csrec_cuda_net_energy(count, array, c->scratch, sum, error);
+}
+
+static csrec_status cuda_update(void *state, int64_t count, const csrec_net_update *u,
+                                const float *gradient, float *weights, float *first, float *second,
+                                float *mean, csrec_error *error) {
+    const cuda *c = state;
+    const csrec_cuda_net_factors factors = {
+        .beta1 = (float)u->adam.beta1,
+        .beta2 = (float)u->adam.beta2,
+        .scale = (float)u->scale,
+        .rate = (float)(u->adam.rate / u->correct1),
+        .root = (float)(1.0 / sqrt(u->correct2)),
+        .shrink = (float)(1.0 - u->adam.rate * u->adam.decay),
+        .change = (float)(1.0 - u->keep),
+    };
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    return status ? status
+                  : csrec_cuda_net_step(count, &factors, gradient, weights, first, second, mean,
+                                        error);
+}
+
+const csrec_net_engine csrec_net_cuda = {.create = cuda_create,
+                                         .destroy = cuda_destroy,
+                                         .floats = cuda_floats,
+                                         .allocate = cuda_allocate,
+                                         .release = cuda_release,
+                                         .prepare = cuda_prepare,
+                                         .put = cuda_put,
+                                         .get = cuda_get,
+                                         .copy = cuda_copy,
+                                         .pack = cuda_pack,
+                                         .product = cuda_product,
+                                         .gradient = cuda_gradient,
+                                         .energy = cuda_energy,
+                                         .update = cuda_update};

@@ -1,0 +1,73 @@
+/* learn_input.c - reads a picture to learn from, whole or sampled. */
+#include "learn_input.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+
+void cli_learn_input_clear(cli_learn_input *in) {
+    csrec_measurement_clear(&in->samples);
+    cli_signal_clear(&in->picture);
+}
+
+static csrec_status read_samples(const char *path, const char *mask, cli_learn_input *in,
+                                 csrec_error *error) {
+    csrec_status status = csrec_measurement_read(path, mask, &in->samples, error);
+    if (status) return status;
+    in->shape = in->samples.shape;
+    in->channels = in->samples.channels;
+    memcpy(in->scale, cli_tones_of(&in->samples).scale, sizeof in->scale);
+    return CSREC_OK;
+}
+
+static csrec_status read_picture(const char *path, cli_learn_input *in, csrec_error *error) {
+    csrec_status status = cli_signal_read(path, false, &in->picture, error);
+    if (status) return status;
+    for (int64_t i = 0; i < in->picture.values.count; i++) {
+        if (isfinite(csrec_array_value(&in->picture.values, i))) continue;
+        snprintf(error->text, sizeof error->text,
+                 "%s: entry %lld is not finite; put a number there, or save samples with a mask",
+                 path, (long long)i);
+        return CSREC_DATA;
+    }
+    in->shape = in->picture.shape;
+    in->channels = in->picture.channels;
+    if (in->picture.bits) in->scale[1] = (double)((1 << in->picture.bits) - 1);
+    return CSREC_OK;
+}
+
+csrec_status cli_learn_input_open(const char *path, const char *mask, cli_learn_input *in,
+                                  csrec_error *error) {
+    *in = (cli_learn_input){0};
+    bool samples = mask || !cli_format_has(csrec_format_of(path), CSREC_USE_READ);
+    csrec_status status =
+        samples ? read_samples(path, mask, in, error) : read_picture(path, in, error);
+    if (status || in->shape.dims == 2) return status;
+    snprintf(error->text, sizeof error->text, "%s: has %d axes; learning is from pictures", path,
+             in->shape.dims);
+    return CSREC_DATA;
+}
+
+static void put(const int64_t at[2], const int64_t size[2], int64_t y, int64_t x, double value,
+                float *values, uint8_t *known) {
+    y -= at[0];
+    x -= at[1];
+    if (y < 0 || y >= size[0] || x < 0 || x >= size[1]) return;
+    values[y * size[1] + x] = (float)value;
+    known[y * size[1] + x] = 1;
+}
+
+void cli_learn_input_window(const cli_learn_input *in, int64_t channel, const int64_t at[2],
+                            const int64_t size[2], float *values, uint8_t *known) {
+    int64_t width = in->shape.dim[1];
+    const csrec_measurement *m = &in->samples;
+    for (int64_t k = 0; k < m->n; k++)
+        put(at, size, m->index[k] / width, m->index[k] % width, m->y[k * m->channels + channel],
+            values, known);
+    for (int64_t i = 0; m->n == 0 && i < in->picture.entries; i++)
+        if (!in->picture.alpha || in->picture.alpha[i])
+            put(at, size, i / width, i % width,
+                csrec_array_value(&in->picture.values, i * in->channels + channel), values, known);
+}

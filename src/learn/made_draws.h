@@ -1,0 +1,78 @@
+/* made_draws.h - a run of random draws of one picture or mask. */
+#ifndef CSREC_LEARN_MADE_DRAWS_H
+#define CSREC_LEARN_MADE_DRAWS_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/random.h"
+
+/* What the draws are for, in the highest bits of the counter, so that a mask, a picture and a bank
+ * of one seed and number are independent, and so are the library's own draws (counters below
+ * 2^56). */
+enum { CSREC_MADE_FOR_PICTURE = 1, CSREC_MADE_FOR_MASK = 2, CSREC_MADE_FOR_BANK = 3 };
+
+typedef struct csrec_made_draws {
+    uint64_t seed, stream, counter;
+    uint32_t word[4];
+    int left; /* words not yet used */
+} csrec_made_draws;
+
+static inline csrec_made_draws csrec_made_draws_of(uint64_t seed, uint64_t number, int purpose) {
+    return (csrec_made_draws){
+        .seed = seed, .stream = number, .counter = (uint64_t)purpose << 56, .left = 0};
+}
+
+static inline uint32_t csrec_made_word(csrec_made_draws *d) {
+    if (!d->left) {
+        csrec_random_words(d->seed, d->stream, d->counter++, d->word);
+        d->left = 4;
+    }
+    return d->word[--d->left];
+}
+
+/* In [0, 1), 24 bits: every value and 1 - value is a float. */
+static inline float csrec_made_uniform(csrec_made_draws *d) {
+    return (float)(csrec_made_word(d) >> 8) * 0x1p-24f;
+}
+
+static inline float csrec_made_between(csrec_made_draws *d, float low, float high) {
+    return low + (high - low) * csrec_made_uniform(d);
+}
+
+/* Log-uniform: as often between 1 and 2 as between 2 and 4. */
+static inline float csrec_made_scale(csrec_made_draws *d, float low, float high) {
+    return low * expf(csrec_made_uniform(d) * logf(high / low));
+}
+
+static inline bool csrec_made_chance(csrec_made_draws *d, float probability) {
+    return csrec_made_uniform(d) < probability;
+}
+
+/* 0 .. n - 1. */
+static inline int csrec_made_below(csrec_made_draws *d, int n) {
+    return (int)((csrec_made_word(d) * (uint64_t)n) >> 32);
+}
+
+/* low .. high. */
+static inline int csrec_made_count(csrec_made_draws *d, int low, int high) {
+    return low + csrec_made_below(d, high - low + 1);
+}
+
+/* Standard normal (Box and Muller), at most 5.8 in size. */
+static inline float csrec_made_normal(csrec_made_draws *d) {
+    float radius = sqrtf(-2.0f * logf(1.0f - csrec_made_uniform(d)));
+    return radius * cosf(6.2831853f * csrec_made_uniform(d));
+}
+
+/* The index of one of n weights, which sum to 1. */
+static inline int csrec_made_pick(csrec_made_draws *d, const float *weight, int n) {
+    float rest = csrec_made_uniform(d);
+    for (int i = 0; i < n - 1; i++) {
+        if (rest < weight[i]) return i;
+        rest -= weight[i];
+    }
+    return n - 1;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* net_data.h - what a network is trained on: for each step a batch of pictures, of which it is
+ * shown samples.
+ *
+ * Everything is a function of the seed and the numbers of step and picture, whichever thread makes
+ * it and when. */
+#ifndef CSREC_LEARN_NET_DATA_H
+#define CSREC_LEARN_NET_DATA_H
+
+#include "learn/prior.h"
+
+typedef struct csrec_net_data csrec_net_data;
+
+typedef struct csrec_net_batch {
+    float *X;      /* [batch][2 C + 2][side][side] planes, as csrec_prior_planes makes them */
+    float *target; /* [batch][C][side][side] the whole pictures, in normal values */
+    float *weight; /* [batch][side][side] of a pixel's error: 0 or 1 */
+    double *unit;  /* [batch] of the normal values */
+} csrec_net_batch;
+
+typedef struct csrec_net_data_options {
+    int64_t count; /* of pictures; 0: made-up ones */
+    const csrec_net_picture *pictures;
+    int channels, side, threads;
+    int64_t batch;
+    uint64_t seed;
+} csrec_net_data_options;
+
+csrec_status csrec_net_data_create(const csrec_net_data_options *options, csrec_net_data **data,
+                                   csrec_error *error);
+void csrec_net_data_destroy(csrec_net_data *data);
+
+csrec_status csrec_net_batch_create(const csrec_net_data *data, csrec_net_batch *batch,
+                                    csrec_error *error);
+void csrec_net_batch_clear(csrec_net_batch *batch);
+
+/* The batch of a step. Steps are made in order, from 0 on, by one caller at a time; team: NULL, or
+ * if stopped, the batch is incomplete. */
+void csrec_net_data_make(csrec_net_data *data, int64_t step, csrec_net_batch *batch,
+                         csrec_team *team);
+
+/* Before the first step: a batch of made-up pictures that no step has, or of other parts of the
+ * given ones, which may overlap those of steps; sampled uniformly at random, picture i at 10 % if
+ * it is even, else at 25 %. */
+void csrec_net_data_validation(csrec_net_data *data, csrec_net_batch *batch);
+
+#endif

@@ -1,0 +1,65 @@
+/* prior.h - the network of a model of kind net, and the planes that it takes and makes.
+ *
+ * A picture of C channels has samples v_c at known pixels, of noise sigma. In normal values
+ *     z_c = (v_c - mean_c) / unit,   unit^2 = mean over channels of the samples' variance + tone^2,
+ * the network takes 2 C + 2 planes: for each channel F_c, the samples spread over all pixels by a
+ * pyramid of means (Gortler et al. 1996, "pull-push"); for each z_c, 0 where unknown; 1 where known
+ * and 0 elsewhere; and sigma / unit. It makes 2 C planes: for each channel D_c, then s_c, so that
+ *     v_c = mean_c + unit (F_c + D_c),   variance of its error = unit^2 exp(s_c).
+ * Nothing depends on the values' unit or offset but by rounding. */
+#ifndef CSREC_LEARN_PRIOR_H
+#define CSREC_LEARN_PRIOR_H
+
+#include "learn/model.h"
+#include "net/net.h"
+
+enum { CSREC_PRIOR_CHANNELS = 16 };
+
+/* A model of kind net: layers that fit its channels and its weights. */
+csrec_status csrec_prior_check(const csrec_model *model, const char *name, csrec_error *error);
+
+int csrec_prior_channels(const csrec_model *model);
+
+/* layers: room for CSREC_NET_LAYERS. Returns their number. */
+int csrec_prior_layers(const csrec_model *model, csrec_net_layer *layers);
+
+/* The network with the model's weights. */
+csrec_status csrec_prior_create(const csrec_model *model, const csrec_context *context,
+                                const csrec_net_options *options, csrec_net **net,
+                                csrec_error *error);
+
+/* Samples of a picture. */
+typedef struct csrec_prior_samples {
+    int channels;
+    int64_t height, width;
+    const float *values;  /* [channels][height][width], anything where unknown */
+    const uint8_t *known; /* [height][width], not 0: known; at least one */
+    float sigma, tone;    /* tone > 0: 1/255 of white less black, in the values' unit */
+} csrec_prior_samples;
+
+/* Normal values of a picture, and its extents with padding: by reflection to multiples that the
+ * network can halve. */
+typedef struct csrec_prior_frame {
+    double mean[CSREC_PRIOR_CHANNELS], unit;
+    int64_t height, width; /* padded */
+} csrec_prior_frame;
+
+static inline int64_t csrec_prior_padded(int64_t extent, int64_t multiple) {
+    return (extent + multiple - 1) / multiple * multiple;
+}
+
+/* The entry that padding repeats at place i >= 0: reflection at both ends, the edge itself once. */
+static inline int64_t csrec_prior_reflect(int64_t i, int64_t extent) {
+    if (extent == 1) return 0;
+    i %= 2 * (extent - 1);
+    return i < extent ? i : 2 * (extent - 1) - i;
+}
+
+/* Floats of work for csrec_prior_planes. */
+int64_t csrec_prior_work(int64_t height, int64_t width);
+
+/* planes: [2 C + 2][padded height][padded width]. */
+void csrec_prior_planes(const csrec_prior_samples *samples, int64_t multiple, float *work,
+                        float *planes, csrec_prior_frame *frame);
+
+#endif

@@ -1,0 +1,53 @@
+/* prior_files.c - finds priors beside the library. */
+#define _GNU_SOURCE /* dladdr */
+
+#include "learn/prior_files.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 4096 };
+
+/* From the folder of the library: in a Python package; lib, or build, beside share; a folder of
+ * lib, or of build. */
+static const char *const folders[] = {"share", "../share/csrecover", "../../share/csrecover"};
+
+enum { FOLDERS = sizeof folders / sizeof *folders };
+
+/* The folder of the library, or of the program it is a part of; "." if the system does not say. */
+static void own_folder(char path[PATH_ROOM]) {
+    Dl_info info;
+    const char *file = dladdr((const void *)folders, &info) ? info.dli_fname : NULL;
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    if (slash)
+        snprintf(path, PATH_ROOM, "%.*s", (int)(slash - file), file);
+    else
+        snprintf(path, PATH_ROOM, ".");
+}
+
+static bool find(const char *name, char path[PATH_ROOM]) {
+    char own[PATH_ROOM];
+    own_folder(own);
+    for (int i = 0; i < FOLDERS; i++) {
+        int length = snprintf(path, PATH_ROOM, "%s/%s/%s", own, folders[i], name);
+        if (length < PATH_ROOM && access(path, R_OK) == 0) return true;
+    }
+    return false;
+}
+
+static bool find_prior(int64_t channels, char path[PATH_ROOM]) {
+    return (channels == 3 && find("prior-colour.npz", path)) || find("prior-gray.npz", path);
+}
+
+csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error) {
+    char path[PATH_ROOM];
+    if (find_prior(channels, path)) return csrec_model_read(path, model, error);
+    own_folder(path);
+    return csrec_fail(
+        error, CSREC_FILE,
+        "prior-gray.npz: no learned prior is installed in %.200s/%s; install it, give "
+        "one by --model (cslearn net makes them), or use --quality fast",
+        path, folders[1]);
+}

@@ -1,0 +1,222 @@
+/* fit.c - fits a network further to the samples of one picture (docs/prior.md). */
+#include "method/net/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "method/net/turn.h"
+
+/* Shares of the samples that are shown, and the mean of weights. */
+static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;
+
+enum { TRIES = 8, STREAM_STEP = 1 << 20, STREAM_PIXEL };
+
+typedef struct fit {
+    csrec_net *net;
+    const csrec_prior_samples *s;
+    const csrec_fit_options *o;
+    int64_t multiple, plane; /* plane: pixels of a padded part */
+    int64_t in, out;         /* planes of the network */
+    float *X, *Y, *dY;       /* of all copies */
+    float *values, *work;    /* of one part: [channels][pixels], and of its pyramid */
+    uint8_t *known;          /* of one part */
+    uint8_t *hidden;         /* [copies][plane] */
+    csrec_prior_frame *frames;
+} fit;
+
+static int64_t longest(const fit *f, int64_t extent) {
+    return extent < f->o->side ? extent : f->o->side;
+}
+
+static double bytes_of(const fit *f) {
+    int64_t pixels = longest(f, f->s->height) * longest(f, f->s->width);
+    double copies = f->o->copies, plane = (double)f->plane;
+    return 4.0 * (copies * plane * (double)(f->in + 2 * f->out) +
+                  (double)(f->s->channels * pixels) + 4.0 * plane) +
+           (double)pixels + copies * plane;
+}
+
+/* The extents of all parts of a picture, padded; the turned ones have as many pixels. */
+static void measure_parts(fit *f) {
+    f->in = 2 * f->s->channels + 2;
+    f->out = 2 * f->s->channels;
+    f->plane = csrec_prior_padded(longest(f, f->s->height), f->multiple) *
+               csrec_prior_padded(longest(f, f->s->width), f->multiple);
+}
+
+double csrec_net_fit_bytes(int64_t height, int64_t width, int channels,
+                           const csrec_fit_options *o) {
+    csrec_prior_samples s = {.height = height, .width = width, .channels = channels};
+    fit f = {.s = &s, .o = o, .multiple = 8};
+    measure_parts(&f);
+    return bytes_of(&f);
+}
+
+static csrec_status allocate(fit *f, csrec_error *error) {
+    size_t copies = (size_t)f->o->copies, plane = (size_t)f->plane;
+    int64_t rows = longest(f, f->s->height), columns = longest(f, f->s->width);
+    f->X = malloc(copies * plane * (size_t)f->in * sizeof(float));
+    f->Y = malloc(copies * plane * (size_t)f->out * sizeof(float));
+    f->dY = malloc(copies * plane * (size_t)f->out * sizeof(float));
+    f->values = malloc((size_t)(f->s->channels * rows * columns) * sizeof(float));
+    f->work = malloc((size_t)csrec_prior_work(rows, columns) * sizeof(float));
+    f->known = malloc((size_t)(rows * columns));
+    f->hidden = malloc(copies * plane);
+    f->frames = calloc(copies, sizeof *f->frames);
+    if (f->X && f->Y && f->dY && f->values && f->work && f->known && f->hidden && f->frames)
+        return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY,
+                      "out of memory to fit a network to %d parts of a picture", f->o->copies);
+}
+
+static void clear(fit *f) {
+    free(f->X);
+    free(f->Y);
+    free(f->dY);
+    free(f->values);
+    free(f->work);
+    free(f->known);
+    free(f->hidden);
+    free(f->frames);
+}
+
+/* ------------------------------------------------------------------ parts */
+
+static double draw(const fit *f, int64_t step, int i) {
+    return csrec_random_uniform(f->o->seed, STREAM_STEP, (uint64_t)(step * 4096 + i));
+}
+
+/* Draw i of a step: a part, whose transposition all copies share. */
+static csrec_turn draw_part(const fit *f, int64_t step, int i) {
+    csrec_turn t = {
+        .width = f->s->width, .rows = longest(f, f->s->height), .columns = longest(f, f->s->width)};
+    t.top = (int64_t)(draw(f, step, i) * (double)(f->s->height - t.rows + 1));
+    t.left = (int64_t)(draw(f, step, i + 1) * (double)(f->s->width - t.columns + 1));
+    t.turn = (int)(4.0 * draw(f, step, i + 2)) + (step % 2 ? 4 : 0);
+    return t;
+}
+
+/* Shows a share of the part's samples and hides the others; returns the smaller number of both. */
+static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, uint8_t *hidden) {
+    int64_t rows = csrec_turned_rows(t), columns = csrec_turned_columns(t), shown = 0, hid = 0;
+    int64_t across = csrec_prior_padded(columns, f->multiple), count = f->s->height * f->s->width;
+    memset(hidden, 0, (size_t)f->plane);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++) {
+            int64_t at = r * columns + c, from = csrec_turn_source(t, r, c);
+            bool sample = f->s->known[from] != 0;
+            bool shows = sample && csrec_random_uniform(key, STREAM_PIXEL, (uint64_t)at) < share;
+            f->known[at] = shows;
+            hidden[r * across + c] = sample && !shows;
+            shown += shows;
+            hid += sample && !shows;
+            for (int k = 0; k < f->s->channels; k++)
+                f->values[k * rows * columns + at] = f->s->values[k * count + from];
+        }
+    return shown < hid ? shown : hid;
+}
+
+/* The target of hidden pixels into dY, the planes into X. A part without samples to hide or to show
+ * counts for nothing. */
+static void make_copy(fit *f, int64_t step, int copy) {
+    uint8_t *hidden = f->hidden + copy * f->plane;
+    float *X = f->X + copy * f->in * f->plane, *target = f->dY + copy * f->out * f->plane;
+    csrec_turn t;
+    int64_t least = 0;
+    for (int i = 0; i < TRIES && least < 1; i++) {
+        int first = 4 * (copy * TRIES + i);
+        t = draw_part(f, step, first);
+        double share = SHOWN_LEAST + (SHOWN_MOST - SHOWN_LEAST) * draw(f, step, first + 3);
+        uint64_t key =
+            csrec_random_u64(f->o->seed, STREAM_STEP + 2, (uint64_t)(step * 4096 + first));
+        least = show(f, &t, share, key, hidden);
+    }
+    memset(target, 0, (size_t)(f->out * f->plane) * sizeof *target);
+    if (least < 1) {
+        memset(X, 0, (size_t)(f->in * f->plane) * sizeof *X);
+        memset(hidden, 0, (size_t)f->plane);
+        return;
+    }
+    int64_t rows = csrec_turned_rows(&t), columns = csrec_turned_columns(&t);
+    int64_t across = csrec_prior_padded(columns, f->multiple);
+    csrec_prior_samples part = *f->s;
+    part.height = rows;
+    part.width = columns;
+    part.values = f->values;
+    part.known = f->known;
+    csrec_prior_frame *frame = &f->frames[copy];
+    csrec_prior_planes(&part, f->multiple, f->work, X, frame);
+    for (int k = 0; k < f->s->channels; k++)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < columns; c++) {
+                double v = (double)f->values[(k * rows + r) * columns + c];
+                target[k * f->plane + r * across + c] = (float)((v - frame->mean[k]) / frame->unit);
+            }
+}
+
+/* ------------------------------------------------------------------ steps */
+
+/* dY = gradient of the mean squared error at hidden pixels: 2 (F + D - z) / their number. */
+static void set_gradient(fit *f) {
+    int64_t hidden = 0, all = f->o->copies * f->plane;
+    for (int64_t i = 0; i < all; i++) hidden += f->hidden[i];
+    float scale = hidden ? 2.0f / (float)(hidden * f->s->channels) : 0.0f;
+    for (int b = 0; b < f->o->copies; b++)
+        for (int64_t k = 0; k < f->out; k++) {
+            const float *F = f->X + (b * f->in + k) * f->plane;
+            const float *D = f->Y + (b * f->out + k) * f->plane;
+            float *dY = f->dY + (b * f->out + k) * f->plane;
+            for (int64_t i = 0; i < f->plane; i++) {
+                bool counts = k < f->s->channels && f->hidden[b * f->plane + i];
+                dY[i] = counts ? scale * (F[i] + D[i] - dY[i]) : 0.0f;
+            }
+        }
+}
+
+static csrec_status take_step(fit *f, int64_t step, csrec_error *error) {
+    csrec_net_adam adam = {.rate = f->o->rate, .average = AVERAGE};
+    int64_t rows = longest(f, f->s->height), columns = longest(f, f->s->width);
+    int64_t height = csrec_prior_padded(step % 2 ? columns : rows, f->multiple);
+    for (int b = 0; b < f->o->copies; b++) make_copy(f, step, b);
+    csrec_status status =
+        csrec_net_forward(f->net, f->o->copies, height, f->plane / height, f->X, f->Y, error);
+    if (status) return status;
+    set_gradient(f);
+    status = csrec_net_backward(f->net, f->dY, NULL, NULL, error);
+    return status ? status : csrec_net_step(f->net, &adam, error);
+}
+
+static csrec_status use_mean(csrec_net *net, csrec_error *error) {
+    int64_t count;
+    csrec_net_info(net, &count, NULL, NULL);
+    float *weights = malloc((size_t)count * sizeof *weights);
+    if (!weights)
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for the weights of a network");
+    csrec_status status = csrec_net_weights(net, true, weights, error);
+    if (!status) status = csrec_net_set_weights(net, weights, error);
+    free(weights);
+    return status;
+}
+
+csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
+                           const csrec_fit_options *options, csrec_team *team, int64_t *done,
+                           csrec_error *error) {
+    fit f = {.net = net, .s = samples, .o = options};
+    double began = csrec_seconds();
+    *done = 0;
+    csrec_net_info(net, NULL, &f.multiple, NULL);
+    measure_parts(&f);
+    csrec_status status = allocate(&f, error);
+    while (!status && *done < options->steps) {
+        csrec_progress now = {"fitting the network", *done, options->steps, -1.0};
+        if (csrec_team_report(team, &now)) break;
+        if (options->seconds > 0.0 && csrec_seconds() - began >= options->seconds) break;
+        status = take_step(&f, *done, error);
+        if (!status) ++*done;
+    }
+    clear(&f);
+    return status || *done == 0 ? status : use_mean(net, error);
+}

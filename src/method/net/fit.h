@@ -1,0 +1,27 @@
+/* fit.h - a network that is fitted further to the samples of one picture. */
+#ifndef CSREC_METHOD_NET_FIT_H
+#define CSREC_METHOD_NET_FIT_H
+
+#include "learn/prior.h"
+
+typedef struct csrec_fit_options {
+    int64_t steps;
+    int copies;     /* parts of the picture in a step */
+    int side;       /* of a part, in pixels, at most; a multiple of 32 */
+    double rate;    /* of Adam */
+    double seconds; /* at most; 0: no limit */
+    uint64_t seed;
+} csrec_fit_options;
+
+/* Each step shows the network a random share of the samples of parts of the picture, flipped and
+ * turned, and takes a step of Adam on the mean squared error of the others; only samples are used.
+ * The network then has the mean of the weights of the last steps. Stops early, with the weights so
+ * far, if the team is stopped or the time is over; *done steps were taken. */
+csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
+                           const csrec_fit_options *options, csrec_team *team, int64_t *done,
+                           csrec_error *error);
+
+/* Bytes that it takes beside the samples. */
+double csrec_net_fit_bytes(int64_t height, int64_t width, int channels, const csrec_fit_options *o);
+
+#endif

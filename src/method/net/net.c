@@ -1,0 +1,337 @@
+/* net.c - recovery of pictures by a network that was trained on made-up ones (docs/prior.md). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "learn/prior_files.h"
+#include "method/gaussian/gaussian.h"
+#include "method/method.h"
+#include "method/model.h"
+#include "method/net/fit.h"
+#include "method/net/turn.h"
+#include "method/tones.h"
+#include "solver/solver.h"
+
+static const csrec_param params[] = {
+    {"turns", 1, 1, 8, "passes over the picture, flipped and turned, whose results are averaged"},
+    {"steps", 0, 0, 1000000,
+     "steps that fit the network further to the samples of this picture; 0: none"},
+    {"copies", 0, 0, 64, "parts of the picture in a step; 0: 6 on a device, 1 on the CPU"},
+    {"groups", 0, 0, 1, "1: then rounds of Gaussian groups, averaged with the network's result"},
+    {0}};
+
+/* Rates of fitting, where one copy is shown and where several are. */
+static const double RATE_ONE = 1e-4, RATE_MANY = 3e-5;
+
+/* Of the network's result in that with groups. */
+static const double START_SHARE = 0.3;
+
+enum { COPIES = 6, SIDE = 256 };
+
+typedef struct job {
+    const csrec_recovery *r;
+    const csrec_measurement *m;
+    csrec_model *found; /* the installed prior, or NULL */
+    csrec_net *net;
+    int together; /* channels of the network */
+    int64_t height, width, multiple;
+    double unit, *middle;   /* value = middle[c] + unit * tones */
+    float *values, *result; /* [channels][height][width] in tones */
+    uint8_t *known;
+    /* of one pass */
+    float *turned, *work, *planes, *out;
+    uint8_t *turned_known;
+    csrec_team team;
+} job;
+
+/* ------------------------------------------------------------------ the network */
+
+static csrec_status open_network(job *j, csrec_error *error) {
+    const csrec_model *model = j->r->options->model;
+    const csrec_net_options options = {.threads = j->r->options->threads};
+    int channels = (int)j->m->channels;
+    csrec_status status = CSREC_OK;
+    if (!model) {
+        status = csrec_prior_find(channels, &j->found, error);
+        model = j->found;
+    }
+    if (status) return status;
+    j->together = csrec_prior_channels(model);
+    if (j->together != 1 && j->together != channels)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "model: array 'channels': is for pictures of %d channels, but the samples "
+            "have %d; use a model for %d or for 1",
+            j->together, channels, channels);
+    status = csrec_prior_create(model, j->r->context, &options, &j->net, error);
+    if (!status) csrec_net_info(j->net, NULL, &j->multiple, NULL);
+    return status;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static csrec_status allocate(job *j, csrec_error *error) {
+    size_t n = (size_t)(j->height * j->width), channels = (size_t)j->m->channels;
+    size_t side[2] = {(size_t)csrec_prior_padded(j->height, j->multiple),
+                      (size_t)csrec_prior_padded(j->width, j->multiple)};
+    size_t plane = side[0] * side[1], own = (size_t)j->together;
+    j->middle = calloc(channels, sizeof *j->middle);
+    j->values = calloc(channels * n, sizeof *j->values);
+    j->result = calloc(channels * n, sizeof *j->result);
+    j->known = calloc(n, 1);
+    j->turned = malloc(own * n * sizeof *j->turned);
+    j->turned_known = malloc(n);
+    j->work = malloc((size_t)csrec_prior_work(j->height, j->width) * sizeof *j->work);
+    j->planes = malloc((2 * own + 2) * plane * sizeof *j->planes);
+    j->out = malloc(2 * own * plane * sizeof *j->out);
+    if (j->middle && j->values && j->result && j->known && j->turned && j->turned_known &&
+        j->work && j->planes && j->out)
+        return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
+                      (long long)j->height, (long long)j->width);
+}
+
+static void job_clear(job *j) {
+    csrec_net_destroy(j->net);
+    csrec_model_destroy(j->found);
+    free(j->middle);
+    free(j->values);
+    free(j->result);
+    free(j->known);
+    free(j->turned);
+    free(j->turned_known);
+    free(j->work);
+    free(j->planes);
+    free(j->out);
+}
+
+static void gather(job *j) {
+    const csrec_measurement *m = j->m;
+    int64_t n = j->height * j->width;
+    j->unit = csrec_tones_unit(m, j->r->whole, j->middle);
+    for (int64_t i = 0; i < m->n; i++) {
+        j->known[m->index[i]] = 1;
+        for (int64_t c = 0; c < m->channels; c++)
+            j->values[c * n + m->index[i]] =
+                (float)((m->y[i * m->channels + c] - j->middle[c]) / j->unit);
+    }
+}
+
+static bool constant(const job *j) {
+    bool same = true;
+    for (int64_t c = 0; c < j->m->channels; c++)
+        same = same && j->r->whole->least[c] == j->r->whole->most[c];
+    return same;
+}
+
+/* ------------------------------------------------------------------ passes */
+
+static csrec_prior_samples samples_of(const job *j, int64_t first) {
+    return (csrec_prior_samples){.channels = j->together,
+                                 .height = j->height,
+                                 .width = j->width,
+                                 .values = j->values + first * j->height * j->width,
+                                 .known = j->known,
+                                 .sigma = csrec_tones_sigma(j->m, j->unit),
+                                 .tone = 1.0f};
+}
+
+/* Adds the result of one pass to the channels from `first` on. Stopped, it adds the spread samples.
+ */
+static csrec_status pass(job *j, int64_t first, int turn, csrec_team *team, csrec_error *error) {
+    csrec_turn t = {turn, j->width, 0, 0, j->height, j->width};
+    csrec_prior_samples s = samples_of(j, first);
+    csrec_prior_frame frame;
+    const float *values = s.values;
+    int64_t n = j->height * j->width;
+    s.height = csrec_turned_rows(&t);
+    s.width = csrec_turned_columns(&t);
+    for (int64_t r = 0, at = 0; r < s.height; r++)
+        for (int64_t c = 0; c < s.width; c++, at++) {
+            int64_t from = csrec_turn_source(&t, r, c);
+            j->turned_known[at] = j->known[from];
+            for (int k = 0; k < j->together; k++) j->turned[k * n + at] = values[k * n + from];
+        }
+    s.values = j->turned;
+    s.known = j->turned_known;
+    csrec_prior_planes(&s, j->multiple, j->work, j->planes, &frame);
+    csrec_status status =
+        csrec_net_run(j->net, frame.height, frame.width, j->planes, j->out, 0, team, error);
+    if (status) return status;
+    bool stopped = csrec_team_stopped(team);
+    for (int k = 0; k < j->together; k++) {
+        const float *F = j->planes + k * frame.height * frame.width;
+        const float *D = j->out + k * frame.height * frame.width;
+        for (int64_t r = 0; r < s.height; r++)
+            for (int64_t c = 0; c < s.width; c++) {
+                int64_t at = r * frame.width + c;
+                float z = stopped ? F[at] : F[at] + D[at];
+                j->result[(first + k) * n + csrec_turn_source(&t, r, c)] +=
+                    (float)(frame.mean[k] + frame.unit * (double)z);
+            }
+    }
+    return CSREC_OK;
+}
+
+static int setting(const job *j, const char *name) {
+    const csrec_param *param = csrec_param_find(params, name);
+    return (int)csrec_setting_value(&j->r->options->solve, name, param->value);
+}
+
+/* The channels from `first` on. A later group's fit continues from that of the one before. */
+static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) {
+    int turns = setting(j, "turns");
+    csrec_prior_samples s = samples_of(j, first);
+    bool device = j->r->context->kind != CSREC_DEVICE_CPU;
+    csrec_fit_options fit = {.steps = setting(j, "steps"),
+                             .copies = setting(j, "copies"),
+                             .side = SIDE,
+                             .seconds =
+                                 j->r->options->seconds * j->together / (double)j->m->channels,
+                             .seed = j->r->options->seed};
+    if (fit.copies == 0) fit.copies = device ? COPIES : 1;
+    fit.rate = fit.copies > 1 ? RATE_MANY : RATE_ONE;
+    int64_t done = 0, n = j->height * j->width;
+    csrec_status status = CSREC_OK;
+    if (fit.steps > 0) status = csrec_net_fit(j->net, &s, &fit, &j->team, &done, error);
+    j->r->report->iterations += done;
+    int passes = 0;
+    for (; passes < turns && !status; passes++) {
+        csrec_progress now = {"network", passes, turns, -1.0};
+        bool stop = csrec_team_report(&j->team, &now);
+        if (stop && passes > 0) break;
+        /* what was fitted before the stop deserves a pass */
+        status = pass(j, first, passes, stop && done > 0 ? NULL : &j->team, error);
+    }
+    for (int64_t i = first * n; i < (first + j->together) * n && !status; i++)
+        j->result[i] /= (float)passes;
+    return status;
+}
+
+static void deliver(const job *j) {
+    const csrec_measurement *m = j->m;
+    int64_t n = j->height * j->width;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < m->channels; c++)
+            j->r->signal[i * m->channels + c] =
+                j->middle[c] + j->unit * (double)j->result[c * n + i];
+    csrec_samples_restore(m, j->r->signal);
+}
+
+static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
+    job j = {.r = r,
+             .m = r->measurement,
+             .height = r->measurement->shape.dim[0],
+             .width = r->measurement->shape.dim[1]};
+    csrec_team_begin(&j.team, r->options->solve.progress, r->options->solve.context,
+                     (csrec_progress){"network", 0, 1, -1.0});
+    csrec_status status = open_network(&j, error);
+    if (!status) status = allocate(&j, error);
+    if (!status) gather(&j);
+    for (int64_t c = 0; c < j.m->channels && !status && !constant(&j); c += j.together)
+        status = recover_channels(&j, c, error);
+    if (!status) deliver(&j);
+    r->report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
+    csrec_team_end(&j.team);
+    job_clear(&j);
+    return status;
+}
+
+/* The start of the groups remains a part of the result: both err in other places. */
+static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    int64_t values = m->shape.dim[0] * m->shape.dim[1] * m->channels;
+    double *start = malloc((size_t)values * sizeof *start);
+    if (!start) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    memcpy(start, r->signal, (size_t)values * sizeof *start);
+    csrec_recover_options options = csrec_options_within(r->options);
+    csrec_recovery own = *r;
+    own.options = &options;
+    csrec_status status = csrec_gaussian_refine(&own, error);
+    for (int64_t i = 0; i < values && !status; i++)
+        r->signal[i] += START_SHARE * (start[i] - r->signal[i]);
+    if (!status) csrec_samples_restore(m, r->signal);
+    free(start);
+    return status;
+}
+
+static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
+    double began = csrec_seconds();
+    csrec_status status = csrec_method_check_settings(&csrec_method_net, r->options, error);
+    if (!status) status = run_network(r, error);
+    bool groups = csrec_setting_value(&r->options->solve, "groups", 0.0) > 0.0;
+    if (!status && groups && r->report->outcome == CSREC_DONE) status = add_groups(r, error);
+    if (status) return status;
+    r->report->backend = csrec_device_name(r->context->kind);
+    r->report->pursuits = 1;
+    r->report->residual = csrec_samples_residual(r->measurement, r->signal);
+    r->report->seconds_pursuit = csrec_seconds() - began;
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ the table row */
+
+static bool suits(const csrec_measurement *measurement) {
+    const int64_t most = INT64_C(1) << 30;
+    return measurement->shape.dims == 2 && measurement->shape.dim[0] <= most &&
+           measurement->shape.dim[1] <= most / measurement->shape.dim[0] &&
+           measurement->channels <= 4096;
+}
+
+/* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/net.c). */
+static const double PASS = 3.4e-6, STEP = 1.1e-5; /* seconds a pixel and channel, one thread */
+
+/* Bytes of its weights, also packed, and of results a pixel; the same of fitting. */
+static const double WEIGHTS = 1.3e8, TILE_BYTES = 320.0, FIT_WEIGHTS = 1.55e8, FIT_BYTES = 2800.0;
+
+/* Of the largest tile that takes 1 GiB, as csrec_net_run cuts them. */
+static double tile_pixels(const int64_t extent[2]) {
+    const double margin = 256.0;
+    double side[2] = {(double)extent[0], (double)extent[1]};
+    while (TILE_BYTES * side[0] * side[1] > 0x1p30) {
+        double *longer = &side[side[1] > side[0]];
+        *longer = *longer / 2.0 + margin;
+    }
+    return side[0] * side[1];
+}
+
+static csrec_need need_of(const csrec_task *task) {
+    double pixels = (double)task->entries, channels = (double)task->channels;
+    double turns = csrec_task_param(task, &params[0]), steps = csrec_task_param(task, &params[1]);
+    double copies = fmax(csrec_task_param(task, &params[2]), 1.0), part = fmin(pixels, SIDE * SIDE);
+    double tile = TILE_BYTES * tile_pixels(task->shape.dim);
+    double fit = steps > 0.0 ? copies * part * FIT_BYTES + FIT_WEIGHTS : 0.0;
+    double seconds = channels * (turns * PASS * pixels + steps * copies * STEP * part);
+    if (task->options->seconds > 0.0)
+        seconds = fmin(seconds, task->options->seconds + channels * turns * PASS * pixels);
+    csrec_need need = {csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) + WEIGHTS +
+                           fmax(tile, fit),
+                       0.2 + csrec_task_share(task, seconds, 1 << 20)};
+    if (csrec_task_param(task, &params[3]) == 0.0) return need;
+    csrec_recover_options plain = csrec_options_within(task->options);
+    csrec_task groups = csrec_task_with(task, &plain);
+    csrec_need then = csrec_gaussian_refine_need(&groups);
+    need.bytes = fmax(need.bytes, then.bytes + csrec_signal_bytes(task));
+    need.seconds += then.seconds;
+    return need;
+}
+
+static bool pays(const csrec_task *task) {
+    return need_of(task).seconds > 1.0;
+}
+
+const csrec_method_type csrec_method_net = {
+    .shown = {.name = "net",
+              .brief = "a convolutional network that was trained on made-up pictures",
+              .source = "docs/prior.md",
+              .model = "net",
+              .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(SECONDS)},
+    .params = params,
+    .suits = suits,
+    .wants = "a picture (two axes)",
+    .need = need_of,
+    .parts = csrec_task_always,
+    .on_device = csrec_task_always,
+    .pays = pays,
+    .run = recover};

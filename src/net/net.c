@@ -1,0 +1,257 @@
+/* net.c - networks: creation, weights, forward, backward, steps. The schedule is the same on every
+ * device. */
+#include "net/net.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const csrec_net_engine *const engines[CSREC_DEVICE_KINDS] =
+    CSREC_ENGINES(&csrec_net_cpu, &csrec_net_cuda);
+
+/* ------------------------------------------------------------------ creation */
+
+void csrec_net_destroy(csrec_net *net) {
+    if (!net) return;
+    if (net->state) {
+        float *all[] = {net->weights,    net->gradient, net->moments[0],
+                        net->moments[1], net->mean,     net->memory};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            net->engine->release(net->state, all[i]);
+        net->engine->destroy(net->state);
+    }
+    if (net->owns) csrec_context_destroy(&net->context);
+    free(net);
+}
+
+csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int n,
+                            const csrec_net_layer *layers, const csrec_net_options *options,
+                            csrec_net **net, csrec_error *error) {
+    csrec_net *made = calloc(1, sizeof *made);
+    if (!made) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    made->context = *context;
+    made->engine = engines[context->kind];
+    csrec_status status = csrec_net_graph_of(channels, n, layers, &made->graph, error);
+    if (!status && !made->engine) status = csrec_device_lacks(context, "a network", NULL, error);
+    if (!status)
+        status = made->engine->create(context, options, n, made->graph.node, &made->state, error);
+    if (!status)
+        status = made->engine->allocate(made->state, made->graph.weights, &made->weights, error);
+    if (status)
+        csrec_net_destroy(made);
+    else
+        *net = made;
+    return status;
+}
+
+csrec_status csrec_net_create(int64_t channels, int n, const csrec_net_layer *layers,
+                              const csrec_net_options *options, csrec_net **net,
+                              csrec_error *error) {
+    csrec_net_options plain = options ? *options : (csrec_net_options){0};
+    const char *backend = csrec_device_automatic(plain.backend) ? "cpu" : plain.backend;
+    csrec_context context;
+    csrec_status status = csrec_context_create(backend, &context, error);
+    if (status) return status;
+    status = csrec_net_open(&context, channels, n, layers, &plain, net, error);
+    if (status)
+        csrec_context_destroy(&context);
+    else
+        (*net)->owns = true;
+    return status;
+}
+
+const char *csrec_net_info(const csrec_net *net, int64_t *weights, int64_t *multiple,
+                           int64_t *reach) {
+    if (weights) *weights = net->graph.weights;
+    if (multiple) *multiple = net->graph.multiple;
+    if (reach) *reach = net->graph.reach;
+    return csrec_device_name(net->context.kind);
+}
+
+/* ------------------------------------------------------------------ weights */
+
+csrec_status csrec_net_set_weights(csrec_net *net, const float *weights, csrec_error *error) {
+    for (int64_t i = 0; i < net->graph.weights; i++)
+        if (!isfinite(weights[i]))
+            return csrec_fail(error, CSREC_DATA, "weights of a network: entry %lld is not finite",
+                              (long long)i);
+    net->packed = 0;
+    return net->engine->copy(net->state, net->graph.weights, weights, net->weights, error);
+}
+
+csrec_status csrec_net_weights(csrec_net *net, bool average, float *weights, csrec_error *error) {
+    if (average && !net->mean)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "weights of a network: no step made a mean of them");
+    return net->engine->copy(net->state, net->graph.weights, average ? net->mean : net->weights,
+                             weights, error);
+}
+
+static csrec_status pack(csrec_net *net, bool backward, csrec_error *error) {
+    int wanted = backward ? 2 : 1;
+    if (net->packed >= wanted) return CSREC_OK;
+    csrec_status status = net->engine->pack(net->state, net->weights, backward, error);
+    if (!status) net->packed = wanted;
+    return status;
+}
+
+/* ------------------------------------------------------------------ forward */
+
+csrec_status csrec_net_check(const csrec_net *net, int64_t batch, int64_t height, int64_t width,
+                             csrec_error *error) {
+    const int64_t most = INT64_C(1) << 31, m = net->graph.multiple;
+    if (batch < 1 || height < 1 || width < 1 || batch > most || height > most || width > most)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "a network's input of %lld x %lld x %lld; must be 1 to 2^31",
+                          (long long)batch, (long long)height, (long long)width);
+    if (height % m == 0 && width % m == 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "a network's input of %lld x %lld; must be multiples of %lld",
+                      (long long)height, (long long)width, (long long)m);
+}
+
+static csrec_status reserve(csrec_net *net, int64_t floats, csrec_error *error) {
+    if (floats <= net->floats) return CSREC_OK;
+    net->engine->release(net->state, net->memory);
+    net->memory = NULL;
+    net->floats = 0;
+    csrec_status status = net->engine->allocate(net->state, floats, &net->memory, error);
+    if (!status) net->floats = floats;
+    return status;
+}
+
+csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool keep,
+                             csrec_error *error) {
+    net->kept.batch = 0;
+    csrec_net_place(&net->graph, net->engine, input, keep, &net->places);
+    csrec_status status = reserve(net, net->places.floats, error);
+    if (!status) status = pack(net, keep, error);
+    for (int i = 0; i < net->graph.n && !status; i++) {
+        csrec_net_extent extent = csrec_net_extent_of(&net->graph, input, i);
+        status = net->engine->prepare(net->state, i, &extent, keep, error);
+    }
+    return status;
+}
+
+csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_team *team,
+                              csrec_error *error) {
+    const csrec_net_graph *g = &net->graph;
+    csrec_status status = CSREC_OK;
+    for (int i = 0; i < g->n && !status && !csrec_team_poll(team); i++) {
+        const csrec_net_node *node = &g->node[i];
+        csrec_net_extent extent = csrec_net_extent_of(g, input, i);
+        csrec_net_finish finish = {.bias = true, .relu = node->relu};
+        if (node->add >= 0) finish.add = net->memory + net->places.result[node->add];
+        status =
+            net->engine->product(net->state, i, false, &extent, net->memory + net->places.result[i],
+                                 &finish, net->memory + net->places.result[i + 1], team, error);
+    }
+    return status;
+}
+
+csrec_status csrec_net_forward(csrec_net *net, int64_t batch, int64_t height, int64_t width,
+                               const float *X, float *Y, csrec_error *error) {
+    const csrec_net_graph *g = &net->graph;
+    csrec_net_extent input = {batch, height, width};
+    csrec_status status = csrec_net_check(net, batch, height, width, error);
+    if (!status) status = csrec_net_begin(net, &input, true, error);
+    if (!status)
+        status = net->engine->put(net->state, &input, csrec_net_channels(g, 0), X, width,
+                                  height * width, net->memory + net->places.result[0], error);
+    if (!status) status = csrec_net_layers(net, &input, NULL, error);
+    if (!status)
+        status = net->engine->get(net->state, &input, csrec_net_channels(g, g->n),
+                                  net->memory + net->places.result[g->n], Y, error);
+    if (!status) net->kept = input;
+    return status;
+}
+
+/* ------------------------------------------------------------------ backward */
+
+/* The gradient of result i + 1 is complete when layer i has its turn: its last part is the adjoint
+ * product of layer i + 1, which also applies the relu of layer i. A layer that adds a result leaves
+ * its own gradient behind as the first part of that result's. */
+static csrec_status run_back(csrec_net *net, bool to_input, csrec_error *error) {
+    const csrec_net_graph *g = &net->graph;
+    const csrec_net_places *p = &net->places;
+    csrec_status status = CSREC_OK;
+    for (int i = g->n - 1; i >= 0 && !status; i--) {
+        csrec_net_extent extent = csrec_net_extent_of(g, &net->kept, i);
+        const float *dy = net->memory + p->gradient[i + 1], *x = net->memory + p->result[i];
+        float *dx = net->memory + p->gradient[i];
+        status = net->engine->gradient(net->state, i, &extent, x, dy, net->gradient, error);
+        if (status || (i == 0 && !to_input)) continue;
+        csrec_net_finish finish = {.add = g->added_by[i] >= 0 ? dx : NULL,
+                                   .gate = i > 0 && g->node[i - 1].relu ? x : NULL};
+        status = net->engine->product(net->state, i, true, &extent, dy, &finish, dx, NULL, error);
+    }
+    return status;
+}
+
+csrec_status csrec_net_backward(csrec_net *net, const float *dY, float *dX, float *dW,
+                                csrec_error *error) {
+    const csrec_net_graph *g = &net->graph;
+    const csrec_net_extent *e = &net->kept;
+    if (e->batch == 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "no forward pass to go back through");
+    csrec_status status = CSREC_OK;
+    if (!net->gradient)
+        status = net->engine->allocate(net->state, g->weights, &net->gradient, error);
+    if (!status)
+        status =
+            net->engine->put(net->state, e, csrec_net_channels(g, g->n), dY, e->width,
+                             e->height * e->width, net->memory + net->places.gradient[g->n], error);
+    if (!status) status = run_back(net, dX != NULL, error);
+    if (!status && dX)
+        status = net->engine->get(net->state, e, csrec_net_channels(g, 0),
+                                  net->memory + net->places.gradient[0], dX, error);
+    if (!status && dW) status = net->engine->copy(net->state, g->weights, net->gradient, dW, error);
+    return status;
+}
+
+/* ------------------------------------------------------------------ steps */
+
+/* Moments of zeros, and a mean that starts from the weights. */
+static csrec_status begin_steps(csrec_net *net, bool mean, csrec_error *error) {
+    int64_t n = net->graph.weights;
+    csrec_status status = CSREC_OK;
+    for (int i = 0; i < 2 && !status; i++)
+        if (!net->moments[i])
+            status = net->engine->allocate(net->state, n, &net->moments[i], error);
+    if (status || !mean || net->mean) return status;
+    status = net->engine->allocate(net->state, n, &net->mean, error);
+    if (!status) status = net->engine->copy(net->state, n, net->weights, net->mean, error);
+    return status;
+}
+
+csrec_status csrec_net_step(csrec_net *net, const csrec_net_adam *adam, csrec_error *error) {
+    if (!(adam->rate >= 0.0) || !(adam->clip >= 0.0) || !(adam->decay >= 0.0) ||
+        !(adam->average >= 0.0 && adam->average < 1.0) ||
+        !(adam->beta1 >= 0.0 && adam->beta1 < 1.0) || !(adam->beta2 >= 0.0 && adam->beta2 < 1.0))
+        return csrec_fail(
+            error, CSREC_ARGUMENT,
+            "a step of Adam: rate, clip and decay must be at least 0; beta1, beta2 and "
+            "average from 0 to below 1");
+    if (!net->gradient) return csrec_fail(error, CSREC_ARGUMENT, "no gradient to step by");
+    csrec_net_update update = {.adam = *adam, .scale = 1.0, .keep = 1.0};
+    if (update.adam.beta1 == 0.0) update.adam.beta1 = 0.9;
+    if (update.adam.beta2 == 0.0) update.adam.beta2 = 0.999;
+    double energy = 0.0;
+    csrec_status status = begin_steps(net, adam->average > 0.0, error);
+    if (!status)
+        status = net->engine->energy(net->state, net->graph.weights, net->gradient, &energy, error);
+    if (status) return status;
+    if (!isfinite(energy))
+        return csrec_fail(error, CSREC_DATA, "the gradient of a network is not finite");
+    if (adam->clip > 0.0 && sqrt(energy) > adam->clip) update.scale = adam->clip / sqrt(energy);
+    double step = (double)++net->steps;
+    update.correct1 = 1.0 - pow(update.adam.beta1, step);
+    update.correct2 = 1.0 - pow(update.adam.beta2, step);
+    if (adam->average > 0.0) update.keep = fmin(adam->average, 1.0 - 1.0 / (step + 1.0));
+    net->packed = 0;
+    return net->engine->update(net->state, net->graph.weights, &update, net->gradient, net->weights,
+                               net->moments[0], net->moments[1],
+                               adam->average > 0.0 ? net->mean : NULL, error);
+}

@@ -1,0 +1,255 @@
+/* The products of a network's layers against direct sums in double, for every instruction set:
+ * forward, adjoint, gradients; and that threads and cuts do not change bits. */
+#include <string.h>
+
+#include "check.h"
+#include "conv/block.h"
+#include "simd.h"
+
+static uint64_t seed;
+static const csrec_block_simd *sets[3];
+static int n_sets;
+
+/* Errors of Winograd's F(4 x 4) and of direct sums in float, of the sum of magnitudes. */
+static const double WINOGRAD = 4e-5, DIRECT = 2e-6;
+
+typedef struct drawn {
+    csrec_block_shape shape;
+    int64_t in, out, x, y; /* unpadded channels; floats of both arrays */
+    float *X, *Y, *dY, *W, *packed, *bias, *add, *gate;
+    csrec_block_work work;
+} drawn;
+
+static float *floats(int64_t count) {
+    float *a = aligned_alloc(64, ((size_t)count * 4 + 127) / 64 * 64);
+    for (int64_t i = 0; i < count; i++) a[i] = (float)check_normal(&seed);
+    return a;
+}
+
+/* Channels beyond the unpadded ones are zero. */
+static float *pixels(int64_t count, int64_t channels) {
+    int64_t padded = csrec_block_padded(channels);
+    float *a = floats(count * padded);
+    for (int64_t i = 0; i < count * padded; i++)
+        if (i % padded >= channels) a[i] = 0.0f;
+    return a;
+}
+
+/* scale: sides of x per side of the shape; the same for y. */
+static drawn draw(const csrec_block_simd *simd, int x_scale, int y_scale, int taps) {
+    drawn d = {.in = 1 + check_below(&seed, 50), .out = 1 + check_below(&seed, 50)};
+    d.shape = (csrec_block_shape){1 + check_below(&seed, 2), 1 + check_below(&seed, 20),
+                                  1 + check_below(&seed, 40), csrec_block_padded(d.in),
+                                  csrec_block_padded(d.out)};
+    int64_t count = d.shape.batch * d.shape.height * d.shape.width;
+    d.x = count * x_scale * x_scale;
+    d.y = count * y_scale * y_scale;
+    d.X = pixels(d.x, d.in);
+    d.Y = floats(d.y * d.shape.out);
+    d.dY = pixels(d.y, d.out);
+    d.add = pixels(d.y, d.out);
+    d.gate = pixels(d.y, d.out);
+    d.bias = pixels(1, d.out);
+    d.W = floats(d.in * d.out * taps);
+    d.packed = floats(CSREC_BLOCK_TAPS * d.shape.in * d.shape.out);
+    d.work = (csrec_block_work){.simd = simd, .threads = 1 + (int)check_below(&seed, 3)};
+    d.work.memory = floats((int64_t)csrec_block_room(simd, &d.shape, d.work.threads, true) / 4);
+    return d;
+}
+
+static void drop(drawn *d) {
+    float *all[] = {d->X, d->Y, d->dY, d->W, d->packed, d->bias, d->add, d->gate, d->work.memory};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static csrec_block_finish draw_finish(const drawn *d) {
+    return (csrec_block_finish){check_below(&seed, 2) ? d->bias : NULL,
+                                check_below(&seed, 2) ? d->add : NULL,
+                                check_below(&seed, 2) ? d->gate : NULL, check_below(&seed, 2)};
+}
+
+/* value: the product; size: the sum of its magnitudes. */
+static void expect(const drawn *d, const csrec_block_finish *f, int64_t pixel, int64_t k,
+                   double value, double size, double tolerance) {
+    int64_t at = pixel * d->shape.out + k;
+    if (f->bias) value += (double)f->bias[k];
+    if (f->add) value += (double)f->add[at];
+    if (f->relu && value < 0.0) value = 0.0;
+    if (f->gate && !(f->gate[at] > 0.0f)) value = 0.0;
+    if (fabs((double)d->Y[at] - value) <= tolerance * (size + 1.0)) return;
+    fail_msg("pixel %lld channel %lld of %lld: %g, expected %g; %lld x %lld x %lld, %lld channels",
+             (long long)pixel, (long long)k, (long long)d->out, (double)d->Y[at], value,
+             (long long)d->shape.batch, (long long)d->shape.height, (long long)d->shape.width,
+             (long long)d->in);
+}
+
+/* The input at a place, 0 outside of its picture. */
+static double input(const drawn *d, int64_t n, int64_t y, int64_t x, int64_t c) {
+    if (y < 0 || x < 0 || y >= d->shape.height || x >= d->shape.width) return 0.0;
+    return (double)d->X[((n * d->shape.height + y) * d->shape.width + x) * d->shape.in + c];
+}
+
+static void conv3_equals_direct_sums(void **state) {
+    (void)state;
+    for (int round = 0; round < 10 * n_sets; round++) {
+        drawn d = draw(sets[round % n_sets], 1, 1, 9);
+        csrec_block_finish finish = draw_finish(&d);
+        bool turned = check_below(&seed, 2);
+        csrec_block_pack3(d.work.simd, d.work.threads, turned ? d.out : d.in, turned ? d.in : d.out,
+                          d.W, turned, d.packed);
+        csrec_block_conv3(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
+        for (int64_t p = 0; p < d.y; p++)
+            for (int64_t k = 0; k < d.out; k++) {
+                int64_t y = p / d.shape.width % d.shape.height, x = p % d.shape.width;
+                int64_t n = p / d.shape.width / d.shape.height;
+                double sum = 0.0, size = 0.0;
+                for (int64_t c = 0; c < d.in; c++)
+                    for (int t = 0; t < 9; t++) {
+                        /* adjoint: W[c][k], turned by 180 degrees */
+                        double w = (double)(turned ? d.W[(c * d.out + k) * 9 + 8 - t]
+                                                   : d.W[(k * d.in + c) * 9 + t]);
+                        double v = w * input(&d, n, y + t / 3 - 1, x + t % 3 - 1, c);
+                        sum += v;
+                        size += fabs(v);
+                    }
+                expect(&d, &finish, p, k, sum, size, WINOGRAD);
+            }
+        drop(&d);
+    }
+}
+
+static void gradient3_equals_direct_sums(void **state) {
+    (void)state;
+    for (int round = 0; round < 6 * n_sets; round++) {
+        drawn d = draw(sets[round % n_sets], 1, 1, 9);
+        float *dW = floats(d.in * d.out * 9), *db = floats(d.out);
+        csrec_block_gradient3(&d.work, &d.shape, d.in, d.out, d.X, d.dY, dW);
+        csrec_block_bias(&d.work, d.y, d.shape.out, d.out, d.dY, db);
+        for (int64_t k = 0; k < d.out; k++) {
+            double bias = 0.0;
+            for (int64_t p = 0; p < d.y; p++) bias += (double)d.dY[p * d.shape.out + k];
+            assert_true(fabs(bias - (double)db[k]) < 1e-5 * (1.0 + (double)d.y));
+            for (int64_t c = 0; c < d.in; c++)
+                for (int t = 0; t < 9; t++) {
+                    double sum = 0.0, size = 0.0;
+                    for (int64_t p = 0; p < d.y; p++) {
+                        int64_t y = p / d.shape.width % d.shape.height, x = p % d.shape.width;
+                        int64_t n = p / d.shape.width / d.shape.height;
+                        double v = (double)d.dY[p * d.shape.out + k] *
+                                   input(&d, n, y + t / 3 - 1, x + t % 3 - 1, c);
+                        sum += v;
+                        size += fabs(v);
+                    }
+                    assert_true(fabs(sum - (double)dW[(k * d.in + c) * 9 + t]) <=
+                                WINOGRAD * (size + 1.0));
+                }
+        }
+        free(dW);
+        free(db);
+        drop(&d);
+    }
+}
+
+/* The larger picture's pixel under tap t of the smaller one's pixel p. */
+static int64_t under(const drawn *d, int64_t p, int t) {
+    int64_t line = p / d->shape.width, x = p % d->shape.width;
+    return (2 * line + t / 2) * 2 * d->shape.width + 2 * x + t % 2;
+}
+
+static void down_and_its_gradient_equal_direct_sums(void **state) {
+    (void)state;
+    for (int round = 0; round < 10 * n_sets; round++) {
+        drawn d = draw(sets[round % n_sets], 2, 1, 4);
+        csrec_block_finish finish = draw_finish(&d);
+        csrec_block_pack2(d.work.simd, d.out, d.in, d.W, false, d.packed);
+        csrec_block_down(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
+        for (int64_t p = 0; p < d.y; p++)
+            for (int64_t k = 0; k < d.out; k++) {
+                double sum = 0.0, size = 0.0;
+                for (int64_t c = 0; c < d.in; c++)
+                    for (int t = 0; t < 4; t++) {
+                        double v = (double)d.W[(k * d.in + c) * 4 + t] *
+                                   (double)d.X[under(&d, p, t) * d.shape.in + c];
+                        sum += v;
+                        size += fabs(v);
+                    }
+                expect(&d, &finish, p, k, sum, size, DIRECT);
+            }
+        float *dW = floats(d.in * d.out * 4);
+        csrec_block_gradient2(&d.work, &d.shape, d.out, d.in, d.dY, d.X, dW);
+        for (int64_t i = 0; i < d.out * d.in * 4; i++) {
+            double sum = 0.0, size = 0.0;
+            for (int64_t p = 0; p < d.y; p++) {
+                double v = (double)d.dY[p * d.shape.out + i / 4 / d.in] *
+                           (double)d.X[under(&d, p, (int)(i % 4)) * d.shape.in + i / 4 % d.in];
+                sum += v;
+                size += fabs(v);
+            }
+            assert_true(fabs(sum - (double)dW[i]) <= DIRECT * (size + 1.0));
+        }
+        free(dW);
+        drop(&d);
+    }
+}
+
+static void up_equals_direct_sums(void **state) {
+    (void)state;
+    for (int round = 0; round < 10 * n_sets; round++) {
+        drawn d = draw(sets[round % n_sets], 1, 2, 4);
+        csrec_block_finish finish = draw_finish(&d);
+        csrec_block_pack2(d.work.simd, d.in, d.out, d.W, true, d.packed);
+        csrec_block_up(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
+        for (int64_t p = 0; p < d.x; p++)
+            for (int t = 0; t < 4; t++)
+                for (int64_t k = 0; k < d.out; k++) {
+                    double sum = 0.0, size = 0.0;
+                    for (int64_t c = 0; c < d.in; c++) {
+                        double v =
+                            (double)d.W[(c * d.out + k) * 4 + t] * (double)d.X[p * d.shape.in + c];
+                        sum += v;
+                        size += fabs(v);
+                    }
+                    expect(&d, &finish, under(&d, p, t), k, sum, size, DIRECT);
+                }
+        drop(&d);
+    }
+}
+
+static void threads_do_not_change_bits(void **state) {
+    (void)state;
+    for (int round = 0; round < 4 * n_sets; round++) {
+        drawn d = draw(sets[round % n_sets], 1, 1, 9);
+        csrec_block_finish finish = draw_finish(&d);
+        size_t bytes = (size_t)(d.y * d.shape.out) * 4, w = (size_t)(d.in * d.out * 9) * 4;
+        float *one = malloc(bytes), *gradients[2] = {malloc(w), malloc(w)};
+        csrec_block_pack3(d.work.simd, 1, d.in, d.out, d.W, false, d.packed);
+        for (int pass = 0; pass < 2; pass++) {
+            free(d.work.memory);
+            d.work.threads = pass ? 5 : 1;
+            d.work.memory =
+                floats((int64_t)csrec_block_room(d.work.simd, &d.shape, d.work.threads, true) / 4);
+            csrec_block_conv3(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
+            csrec_block_gradient3(&d.work, &d.shape, d.in, d.out, d.X, d.dY, gradients[pass]);
+            if (!pass) memcpy(one, d.Y, bytes);
+        }
+        assert_memory_equal(one, d.Y, bytes);
+        assert_memory_equal(gradients[0], gradients[1], w);
+        free(one);
+        free(gradients[0]);
+        free(gradients[1]);
+        drop(&d);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    n_sets = SIMD_SETS(sets, &csrec_block_generic, &csrec_block_avx2, &csrec_block_avx512);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conv3_equals_direct_sums),
+        cmocka_unit_test(gradient3_equals_direct_sums),
+        cmocka_unit_test(down_and_its_gradient_equal_direct_sums),
+        cmocka_unit_test(up_equals_direct_sums),
+        cmocka_unit_test(threads_do_not_change_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* cslearn net, and csrecover with its models, by their command lines. */
+#include "tools.h"
+
+#include "io/npz.h"
+
+/* In $SHORT and $TINY: trainings of two steps and of one, of the smallest network that the tool
+ * offers; in $N, a copy of csrecover beside which no prior is installed. */
+static int make_more(void **state) {
+    const char *tiny = "-B 1 -p 16 -k 1,1,1,1 -t 1 --backend cpu --no-sync";
+    char text[256];
+    if (make_inputs(state)) return -1;
+    snprintf(text, sizeof text, "%s --steps 2", tiny);
+    setenv("SHORT", text, 1);
+    snprintf(text, sizeof text, "%s --steps 1 -q", tiny);
+    setenv("TINY", text, 1);
+    setenv("N", "env LD_LIBRARY_PATH=a/b/c a/b/c/csrecover", 1);
+    run_well("mkdir -p a/b/c empty pictures && cp gray.png deep.png pictures && "
+             "$S gray.png -o s.npz -r 0.3 -q && $S rgb.png -o rgb.npz -r 0.3 -q && "
+             "$L pca gray.png -o pca.npz -p 4 -k 2 -q && "
+             "$L net gray.png -o prior.npz $TINY");
+    return 0;
+}
+
+static csrec_model *read_net(const char *path, int64_t channels) {
+    csrec_model *model = NULL;
+    csrec_error error;
+    if (csrec_model_read(path, &model, &error)) fail_msg("%s", error.text);
+    assert_string_equal(csrec_model_kind(model), "net");
+    assert_true(csrec_array_value(csrec_model_array(model, "channels"), 0) == (double)channels);
+    return model;
+}
+
+static void says(const char *name, const char *words) {
+    if (!strstr(read_text(name), words)) fail_msg("'%s' is not in: %s", words, read_text(name));
+}
+
+/* ------------------------------------------------------------------ training */
+
+static void made_up_pictures_train_and_resume(void **state) {
+    (void)state;
+    int before = files_here();
+    run_well("$L net -o made.npz $SHORT --json");
+    static const char *const words[] = {
+        "\"output\": \"made.npz\"", "\"kind\": \"net\"", "\"backend\": \"cpu\"",
+        "\"pictures\": 0",          "\"loss\": [",       "\"psnr\": [",
+        "\"interrupted\": false"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) says("out", words[i]);
+    assert_int_equal(files_here(), before + 1);
+    csrec_model *model = read_net("made.npz", 1);
+    assert_int_equal(csrec_model_array(model, "loss")->count, 2);
+    assert_string_equal(csrec_model_text(model, "source"), "made-up pictures");
+    assert_non_null(strstr(csrec_model_text(model, "settings"), "--size small --seed 1 --steps 2"));
+    csrec_model_destroy(model);
+    run_well("$L info made.npz");
+    says("out", "kind: net");
+    says("out", "array weights: ");
+    says("out", "backend: cpu");
+    run_well("$L info - --json < made.npz");
+    says("out", "\"kind\": \"net\"");
+}
+
+/* The model that is continued may be replaced, and its layers and channels remain. */
+static void a_model_is_continued_in_its_place(void **state) {
+    (void)state;
+    char line[4096];
+    run_well("$L net rgb.png -o colour.npz -c 3 $TINY --steps 2 && cp colour.npz before.npz && "
+             "$L net rgb.png -o colour.npz --resume colour.npz -B 1 -p 24 --steps 1 -t 1 -q "
+             "--backend cpu --seed 7");
+    assert_int_equal(run("cmp colour.npz before.npz"), 1);
+    csrec_model *a = read_net("before.npz", 3), *b = read_net("colour.npz", 3);
+    assert_int_equal(csrec_model_array(a, "weights")->count,
+                     csrec_model_array(b, "weights")->count);
+    assert_int_equal(csrec_model_array(b, "loss")->count, 1);
+    assert_null(strstr(csrec_model_text(b, "settings"), "--size"));
+    assert_non_null(strstr(csrec_model_text(b, "settings"), "--resume colour.npz"));
+    assert_ok(csrec_fingerprint_read("colour.npz", line, sizeof line, NULL));
+    assert_non_null(strstr(line, "; resume="));
+    csrec_model_destroy(a);
+    csrec_model_destroy(b);
+}
+
+static void folders_masks_and_measurements_are_inputs(void **state) {
+    (void)state;
+    static const struct {
+        const char *command, *pictures;
+    } runs[] = {{"$L net pictures s.npz holes.png -o own.npz $TINY --json", "\"pictures\": 4"},
+                {"$L net deep.png --mask holes.png -o own.npz $TINY --json", "\"pictures\": 1"}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        run_well(runs[i].command);
+        says("out", runs[i].pictures);
+        csrec_model_destroy(read_net("own.npz", 1));
+        remove("own.npz");
+    }
+}
+
+/* A tool that had not come to its handler yet dies of the signal, and the next one gets twice the
+ * time. */
+static void an_interrupt_writes_the_weights_so_far(void **state) {
+    (void)state;
+    int code = 0, before = files_here();
+    for (int tenths = 3; tenths < 300 && access("i.npz", F_OK) != 0; tenths *= 2) {
+        char command[256];
+        snprintf(command, sizeof command,
+                 "$L net gray.png -o i.npz -B 1 -p 16 -k 1,1,1,1 -t 1 --minutes 5 --json & p=$!; "
+                 "sleep %d.%d; kill -INT $p; wait $p",
+                 tenths / 10, tenths % 10);
+        code = run(command);
+    }
+    assert_int_equal(code, 130);
+    says("out", "\"interrupted\": true");
+    assert_int_equal(files_here(), before + 1);
+    csrec_model_destroy(read_net("i.npz", 1));
+}
+
+/* ------------------------------------------------------------------ recovery */
+
+static void a_prior_recovers(void **state) {
+    (void)state;
+    static const struct {
+        const char *truth, *command;
+    } runs[] = {
+        {"gray.png", "$R s.npz --model prior.npz -t 1 -o out.png -q"},
+        {"gray.png", "$R s.npz --method net -M prior.npz --set turns=2 -t 1 -o out.png -q"},
+        {"gray.png",
+         "$R s.npz --method net -M prior.npz --set steps=3 --minutes 0.01 -t 1 -o out.png"},
+        {"rgb.png", "$R rgb.npz --model prior.npz -t 1 -o out.png -q"},
+        {"rgb.png", "$R rgb.npz --model colour.npz -t 1 -o out.png -q"},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        double difference, variance;
+        run_well(runs[i].command);
+        compare(runs[i].truth, "out.png", &difference, &variance);
+        if (!(difference < 0.2 * variance))
+            fail_msg("%s: %g of %g", runs[i].command, difference, variance);
+    }
+}
+
+/* Where no prior is installed, the line says which file is missing, where, and what to do. */
+static void a_missing_prior_is_named(void **state) {
+    (void)state;
+    if (run("cp -L '" CSREC_TOOL_FOLDER "'/libcsrec.so* a/b/c && cp '" CSREC_TOOL_FOLDER
+            "/csrecover' a/b/c && $N --version")) {
+        print_message("SKIPPED: no copy of the tool runs: %s", read_text("err"));
+        skip();
+    }
+    expect_mistake("$N s.npz --method net -o none.png", 1, "prior-gray.npz: no learned prior");
+    says("err", "a/b/c/../share/csrecover");
+    says("err", "--model");
+    says("err", "cslearn net");
+    run_well(
+        "$N s.npz -q -t 1 -o out.png && $N s.npz --method net -M prior.npz -q -t 1 -o out.png");
+    /* Beside the library, it is found; a damaged one is named. */
+    run_well("mkdir -p a/b/share/csrecover && cp prior.npz a/b/share/csrecover/prior-gray.npz && "
+             "$N s.npz --method net -q -t 1 -o out.png");
+    run_well("head -c 2000 prior.npz > a/b/share/csrecover/prior-gray.npz");
+    expect_mistake("$N s.npz --method net -o none.png", 1, "prior-gray.npz");
+    run_well("rm -r a/b/share");
+}
+
+/* ------------------------------------------------------------------ mistakes */
+
+/* The model of a file, with a weight that is no number, as NumPy may save it. */
+static void write_nan(const char *from, const char *to) {
+    csrec_model *model = read_net(from, 1);
+    static const uint32_t kind[] = {'n', 'e', 't'};
+    const char *names[] = {"layers", "weights", "channels"};
+    csrec_npz_field fields[4] = {{"kind", "U3", {0}, kind, sizeof kind}};
+    for (int i = 0; i < 3; i++) {
+        const csrec_array *a = csrec_model_array(model, names[i]);
+        fields[i + 1] = (csrec_npz_field){names[i], i == 1 ? "f8" : "i8", a->shape, a->data,
+                                          (uint64_t)a->count * 8};
+    }
+    double *weights = (double *)(uintptr_t)fields[2].data;
+    weights[5] = NAN;
+    assert_ok(csrec_npz_save(to, 4, fields, false, NULL));
+    csrec_model_destroy(model);
+}
+
+static void write_nan_picture(const char *path) {
+    csrec_array array = {0};
+    assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {20, 30}}, &array));
+    ((float *)array.data)[33] = NAN;
+    assert_ok(csrec_array_write(path, &array, NULL));
+    csrec_array_clear(&array);
+}
+
+static void mistakes_are_one_line(void **state) {
+    (void)state;
+    static const mistake runs[] = {
+        {"$L net", "-o MODEL.npz", 2},
+        {"$L net -o w.txt", "models are .npz", 2},
+        {"$L net -o w.npz -c 2", "--channels: 2; must be 1 or 3", 2},
+        {"$L net -o w.npz -p 20", "--patch: 20 is not a multiple of 8", 2},
+        {"$L net -o w.npz -p 8", "--patch", 2},
+        {"$L net -o w.npz -k 1,2", "--blocks: '1,2' is not N,N,N,N", 2},
+        {"$L net -o w.npz -k 1,1,1,1x", "--blocks: '1,1,1,1x'", 2},
+        {"$L net -o w.npz -k 1,1,1,17", "--blocks: 17; must be 1 to 16", 2},
+        {"$L net -o w.npz -m gray.png", "--mask: there is no INPUT", 2},
+        {"$L net -o w.npz -s huge", "small medium", 2},
+        {"$L net -o w.npz --steps 0", "--steps", 2},
+        {"$L net -o w.npz --minutes nan", "--minutes", 2},
+        {"$L net -o w.npz --rate 2", "--rate", 2},
+        {"$L net -o w.npz -r prior.npz -s medium", "omit --size", 2},
+        {"$L net -o w.npz -r prior.npz -k 1,1,1,1", "omit --blocks", 2},
+        {"$L net gray.png -o gray.png", "are the same file; name another", 2},
+        {"$L net s.npz -o s.npz", "s.npz", 2},
+        {"$L net -o none/w.npz", "none/w.npz", 1},
+        {"$L net missing.png -o w.npz", "missing.png", 1},
+        {"$L net empty -o w.npz", "empty: has no", 1},
+        {"$L net volume.npy -o w.npz", "volume.npy: has 3 axes", 1},
+        {"$L net gray.png rgb.png -c 3 -o w.npz", "gray.png: has 1 channels, not 3; omit", 1},
+        {"$L net nan.npy -o w.npz", "nan.npy: entry 33 is not finite", 1},
+        {"$L net deep.png -m gray.png -o w.npz", "gray.png", 1},
+        {"$L net -o w.npz -r gray.png", "gray.png: is not a complete zip archive", 1},
+        {"$L net -o w.npz -r pca.npz", "pca.npz: a model of kind pca has no network", 1},
+        {"$L net -o w.npz -r prior.npz -c 3", "array 'channels': is 1; omit --channels 3", 1},
+        {"$L net -o w.npz -r nan.npz", "nan.npz: array 'weights': entry 5 is not finite", 1},
+        {"$L net -o w.npz -r cut.npz", "cut.npz: is not a complete zip archive", 1},
+        {"$R s.npz -M nan.npz -o w.png", "nan.npz: array 'weights'", 1},
+        {"$R s.npz -M cut.npz -o w.png", "cut.npz: is not a complete zip archive", 1},
+        {"$R s.npz -M pca.npz --method net -o w.png", "kind", 1},
+        {"$R s.npz -M prior.npz --method pca -o w.png", "kind", 1},
+        {"$R s.npz -M prior.npz --set turns=9 -o w.png", "turns", 1},
+        {"$R s.npz --method frames --minutes 1 -o w.png", "no option --minutes", 2},
+        {"$R s.npz -M prior.npz --minutes -1 -o w.png", "--minutes", 2},
+    };
+    write_nan("prior.npz", "nan.npz");
+    write_nan_picture("nan.npy");
+    run_well("head -c 2000 prior.npz > cut.npz");
+    expect_mistakes("", runs, sizeof runs / sizeof *runs);
+    assert_int_not_equal(run("test -e w.npz || test -e w.png"), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(made_up_pictures_train_and_resume),
+        cmocka_unit_test(a_model_is_continued_in_its_place),
+        cmocka_unit_test(folders_masks_and_measurements_are_inputs),
+        cmocka_unit_test(an_interrupt_writes_the_weights_so_far),
+        cmocka_unit_test(a_prior_recovers),
+        cmocka_unit_test(a_missing_prior_is_named),
+        cmocka_unit_test(mistakes_are_one_line),
+    };
+    return cmocka_run_group_tests(tests, make_more, remove_inputs);
+}
