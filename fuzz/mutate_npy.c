@@ -1,4 +1,7 @@
 /* mutate_npy.c - changes .npy bytes as what they are: a type, a shape, values; or as any bytes. */
+#include <math.h>
+
+#include "base/half.h"
 #include "fuzz.h"
 #include "io/npy.h"
 
@@ -20,9 +23,10 @@ static bool parse(const fuzz_member *member, npy *array) {
 
 static double value_at(const npy *array, int64_t i) {
     csrec_array view = {array->header.dtype, {0}, array->header.count, array->values};
-    uint64_t one; /* elements of a member are not aligned */
+    uint64_t one = 0; /* elements of a member are not aligned */
     size_t bytes = (size_t)array->header.bytes;
     memcpy(&one, array->values + (size_t)i * bytes, bytes);
+    if (array->header.half) return csrec_half_value((uint16_t)one);
     view.data = &one;
     return csrec_array_value(&view, 0);
 }
@@ -42,22 +46,27 @@ static void set_value(csrec_dtype dtype, void *at, double value) {
         memcpy(at, &whole, bytes);
 }
 
-static void change_values(npy *array, uint64_t *state) {
+static void set_stored(npy *array, int64_t i, double value) {
     const csrec_npy_header *h = &array->header;
-    size_t many = 1 + fuzz_random_below(state, 4), bytes = (size_t)h->bytes;
+    uint8_t *at = array->values + (size_t)i * (size_t)h->bytes;
+    uint16_t half = isnan(value) ? 0x7e00 : csrec_half_bits((float)value);
+    if (h->half)
+        memcpy(at, &half, sizeof half);
+    else
+        set_value(h->dtype, at, value);
+}
+
+static void change_values(npy *array, uint64_t *state) {
     double value = fuzz_numbers[fuzz_random_below(state, FUZZ_NUMBERS)];
-    for (size_t k = 0; k < many; k++) {
-        size_t i = fuzz_random_below(state, (size_t)h->count);
-        set_value(h->dtype, array->values + i * bytes, value);
-    }
+    for (size_t many = 1 + fuzz_random_below(state, 4); many > 0; many--)
+        set_stored(array, (int64_t)fuzz_random_below(state, (size_t)array->header.count), value);
 }
 
 /* All values times a number: what is consistent stays so. */
 static void scale_values(npy *array, uint64_t *state) {
     double factor = fuzz_numbers[fuzz_random_below(state, FUZZ_FINITE)];
     for (int64_t i = 0; i < array->header.count; i++)
-        set_value(array->header.dtype, array->values + (size_t)i * (size_t)array->header.bytes,
-                  value_at(array, i) * factor);
+        set_stored(array, i, value_at(array, i) * factor);
 }
 
 static void copy_values(npy *array, uint64_t *state) {
@@ -67,15 +76,21 @@ static void copy_values(npy *array, uint64_t *state) {
     memmove(array->values + to * bytes, array->values + from * bytes, n * bytes);
 }
 
-static void change_type(fuzz_member *member, const npy *array, uint64_t *state) {
-    csrec_dtype dtype = (csrec_dtype)fuzz_random_below(state, CSREC_F64 + 1);
-    size_t bytes = csrec_dtype_size(dtype), count = (size_t)array->header.count;
+/* The array as `dtype` in another shape of `count` entries, values repeated or cut. */
+static void rebuild(fuzz_member *member, const npy *array, csrec_dtype dtype, csrec_shape shape,
+                    size_t count) {
+    size_t bytes = csrec_dtype_size(dtype), had = (size_t)array->header.count;
     uint8_t *values = malloc(count * bytes);
     if (!values) abort();
     for (size_t i = 0; i < count; i++)
-        set_value(dtype, values + i * bytes, value_at(array, (int64_t)i));
-    fuzz_member_array(member, dtype, array->header.shape, values);
+        set_value(dtype, values + i * bytes, value_at(array, (int64_t)(i % had)));
+    fuzz_member_array(member, dtype, shape, values);
     free(values);
+}
+
+static void change_type(fuzz_member *member, const npy *array, uint64_t *state) {
+    rebuild(member, array, (csrec_dtype)fuzz_random_below(state, CSREC_F64 + 1),
+            array->header.shape, (size_t)array->header.count);
 }
 
 static csrec_shape random_shape(uint64_t *state) {
@@ -89,14 +104,8 @@ void fuzz_reshape_npy(fuzz_member *member, csrec_shape shape) {
     npy array;
     int64_t count = 1;
     if (!parse(member, &array)) return;
-    size_t bytes = (size_t)array.header.bytes, had = (size_t)array.header.count * bytes;
     if ((shape.dims && csrec_shape_count(&shape, &count)) || count > MEMBER_MAX / 8) return;
-    size_t size = (size_t)count * bytes;
-    uint8_t *values = malloc(size);
-    if (!values) abort();
-    for (size_t i = 0; i < size; i++) values[i] = array.values[i % had];
-    fuzz_member_array(member, array.header.dtype, shape, values);
-    free(values);
+    rebuild(member, &array, array.header.dtype, shape, (size_t)count);
 }
 
 /* The other order of bytes or of axes, said but not done. */

@@ -6,9 +6,10 @@ enum { ENTRIES_MAX = 400 };
 
 /* Arrays of measurements, of models and of dense systems, and options. */
 static const char *const names[] = {
-    "y",     "shape",  "index",   "mask",        "seed",       "pattern",   "count",    "sigma",
-    "scale", "kind",   "mean",    "noise",       "components", "variances", "channels", "weights",
-    "means", "source", "filters", "covariances", "amplitudes", "objective", "A",        "options"};
+    "y",         "shape",   "index", "mask",   "seed",    "pattern",     "count",
+    "sigma",     "scale",   "kind",  "mean",   "noise",   "components",  "variances",
+    "channels",  "weights", "means", "source", "filters", "covariances", "amplitudes",
+    "objective", "layers",  "loss",  "psnr",   "A",       "options"};
 
 enum { NAMES = sizeof names / sizeof *names };
 

@@ -1,13 +1,13 @@
 /* net_data.c - batches of pictures and samples to train a network on. */
 #include "learn/net_data.h"
 
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "learn/made.h"
+#include "learn/turn.h"
 
 /* Each picture serves three samples on average, as it costs more than they do. */
 enum { POOL = 4096, FIRST = 512, REUSE = 3 };
@@ -159,61 +159,32 @@ static sample lay_out(const csrec_net_data *d, char *work) {
     return s;
 }
 
-/* Two standard normal numbers (Box and Muller 1958). */
-static void draw_normal(uint64_t seed, uint64_t counter, float pair[2]) {
-    uint32_t word[4];
-    csrec_random_words(seed, STREAM_NOISE, counter, word);
-    double radius = sqrt(-2.0 * log(((double)word[0] + 0.5) * 0x1p-32));
-    double angle = 6.283185307179586 * ((double)word[1] + 0.5) * 0x1p-32;
-    pair[0] = (float)(radius * cos(angle));
-    pair[1] = (float)(radius * sin(angle));
-}
-
-/* The pixel of a picture that is shown at k: mirrored by bits 0 and 1 of turn, then transposed by
- * bit 2. */
-static int64_t shown_at(int turn, int64_t side, int64_t k) {
-    int64_t y = k / side, x = k % side;
-    if (turn & 1) x = side - 1 - x;
-    if (turn & 2) y = side - 1 - y;
-    return turn & 4 ? x * side + y : y * side + x;
-}
-
-/* values = picture, flipped and turned, with noise where it is known. */
-static void show(const csrec_net_data *d, const float *picture, int turn, float sigma,
+/* values = picture, flipped and turned, with noise. */
+static void show(const csrec_net_data *d, const float *picture, const csrec_turn *turn, float sigma,
                  uint64_t number, float *values) {
-    int64_t side = d->o.side, n = pixels(d);
-    for (int64_t k = 0; k < d->o.channels * n; k++) {
-        int64_t y = k % n / side, x = k % side, c = k / n;
-        if (turn & 1) x = side - 1 - x;
-        if (turn & 2) y = side - 1 - y;
-        values[k] = picture[c * n + (turn & 4 ? x * side + y : y * side + x)];
-    }
-    uint64_t first = number * (uint64_t)((d->o.channels * n + 1) / 2);
-    for (int64_t k = 0; k < d->o.channels * n && sigma > 0.0f; k += 2) {
-        float pair[2];
-        draw_normal(d->o.seed, first + (uint64_t)k / 2, pair);
-        values[k] += sigma * pair[0];
-        if (k + 1 < d->o.channels * n) values[k + 1] += sigma * pair[1];
-    }
+    int64_t side = d->o.side, n = pixels(d), all = d->o.channels * n;
+    for (int64_t k = 0; k < all; k++)
+        values[k] = picture[k / n * n + csrec_turn_source(turn, k % n / side, k % side)];
+    for (int64_t k = 0; k < all && sigma > 0.0f; k++)
+        values[k] += sigma * (float)csrec_random_normal(d->o.seed, STREAM_NOISE,
+                                                        number * (uint64_t)all + (uint64_t)k);
 }
 
 /* Planes of a picture with s->known and sigma; its pixels are weighed where they are unknown, or
  * all of them if there is noise. */
 static void make_sample(const csrec_net_data *d, const float *picture, const uint8_t *whole,
-                        int turn, uint64_t number, float sigma, const sample *s, int64_t i,
+                        int turns, uint64_t number, float sigma, const sample *s, int64_t i,
                         csrec_net_batch *batch) {
-    int64_t n = pixels(d), channels = d->o.channels;
+    int64_t n = pixels(d), channels = d->o.channels, side = d->o.side;
+    const csrec_turn turn = {turns, side, 0, 0, side, side};
     float *X = batch->X + i * (2 * channels + 2) * n, *target = batch->target + i * channels * n;
     float *weight = batch->weight + i * n;
     csrec_prior_frame frame;
-    show(d, picture, turn, 0.0f, number, target);
-    show(d, picture, turn, sigma, number, s->values);
+    show(d, picture, &turn, 0.0f, number, target);
+    show(d, picture, &turn, sigma, number, s->values);
     int64_t known = 0;
     for (int64_t k = 0; k < n; k++) {
-        int64_t side = d->o.side, y = k / side, x = k % side;
-        if (turn & 1) x = side - 1 - x;
-        if (turn & 2) y = side - 1 - y;
-        bool there = !whole || whole[turn & 4 ? x * side + y : y * side + x];
+        bool there = !whole || whole[csrec_turn_source(&turn, k / side, k % side)];
         s->known[k] = s->known[k] && there;
         known += s->known[k];
         weight[k] = there && (!s->known[k] || sigma > 0.0f) ? 1.0f : 0.0f;
@@ -223,8 +194,8 @@ static void make_sample(const csrec_net_data *d, const float *picture, const uin
         memset(weight, 0, (size_t)n * sizeof *weight);
     }
     const csrec_prior_samples samples = {.channels = d->o.channels,
-                                         .height = d->o.side,
-                                         .width = d->o.side,
+                                         .height = side,
+                                         .width = side,
                                          .values = s->values,
                                          .known = s->known,
                                          .sigma = sigma,

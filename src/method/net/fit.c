@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "method/net/turn.h"
+#include "learn/turn.h"
 
 /* Shares of the samples that are shown, and the mean of weights. */
 static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;

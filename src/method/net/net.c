@@ -9,7 +9,7 @@
 #include "method/method.h"
 #include "method/model.h"
 #include "method/net/fit.h"
-#include "method/net/turn.h"
+#include "learn/turn.h"
 #include "method/tones.h"
 #include "solver/solver.h"
 
