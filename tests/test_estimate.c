@@ -54,7 +54,7 @@ typedef struct one_case {
     csrec_shape shape;
     int64_t channels;
     double rate;
-    const char *solver, *basis;
+    const char *method, *solver, *basis;
     csrec_setting setting;
     int64_t shifts, atoms;
     int threads;
@@ -65,7 +65,7 @@ typedef struct one_case {
 static void set(const one_case *c, const csrec_measurement *m, csrec_recover_options *o) {
     csrec_recover_defaults(o);
     if (c->preset) csrec_recover_preset(c->preset - 1, m, o);
-    if (!c->preset && !c->solver && !c->shifts) o->method = "adaptive";
+    if (c->method) o->method = c->method;
     if (c->solver) o->solve.solver = c->solver;
     if (c->basis) o->basis = c->basis;
     if (c->setting.name) {
@@ -92,14 +92,16 @@ static void set(const one_case *c, const csrec_measurement *m, csrec_recover_opt
     }
 
 static const one_case cases[] = {
-    {"adaptive 1024 1 %", SQUARE(1024), 1, 0.01, .threads = 1},
-    {"adaptive 1024 20 %, 2 threads", SQUARE(1024), 1, 0.2, .threads = 2},
-    {"adaptive 768 10 % colour", {2, {512, 768}}, 3, 0.1, .threads = 1},
+    {"adaptive 1024 1 %", SQUARE(1024), 1, 0.01, .method = "adaptive", .threads = 1},
+    {"adaptive 1024 20 %, 2 threads", SQUARE(1024), 1, 0.2, .method = "adaptive", .threads = 2},
+    {"adaptive 768 10 % colour", {2, {512, 768}}, 3, 0.1, .method = "adaptive", .threads = 1},
     {"fast 2048 5 %", SQUARE(2048), 1, 0.05, .preset = 1, .threads = 1},
-    {"balanced 1024 10 %, 1 thread", SQUARE(1024), 1, 0.1, .preset = 2, .threads = 1},
-    {"balanced 2048 2 %, 1 thread", SQUARE(2048), 1, 0.02, .preset = 2, .threads = 1},
-    {"balanced 1024 10 %, 3 threads", SQUARE(1024), 1, 0.1, .preset = 2, .threads = 3},
-    {"balanced 1024 10 % colour, 2 threads", SQUARE(1024), 3, 0.1, .preset = 2, .threads = 2},
+    {"frames 1024 10 %, 1 thread", SQUARE(1024), 1, 0.1, .method = "frames", .threads = 1},
+    {"frames 2048 2 %, 1 thread", SQUARE(2048), 1, 0.02, .method = "frames", .threads = 1},
+    {"frames 1024 10 %, 3 threads", SQUARE(1024), 1, 0.1, .method = "frames", .threads = 3},
+    {"frames 1024 10 % colour, 2 threads", SQUARE(1024), 3, 0.1, .method = "frames", .threads = 2},
+    {"balanced 768 10 %, 2 threads", SQUARE(768), 1, 0.1, .preset = 2, .threads = 2},
+    {"balanced 512 10 % colour", SQUARE(512), 3, 0.1, .preset = 2, .threads = 1},
     {"gaussian quick 1024 1 %", SQUARE(1024), 1, 0.01, .solver = "gaussian",
      .setting = {"effort", 0}, .threads = 2},
     {"gaussian quick 768 colour", SQUARE(768), 3, 0.02, .solver = "gaussian",
@@ -114,13 +116,16 @@ static const one_case cases[] = {
     {"grids 1024, 8 of 20 %", SQUARE(1024), 1, 0.2, .shifts = 8, .threads = 2},
     {"grid 2048 of 20 %", SQUARE(2048), 1, 0.2, .shifts = 1, .threads = 1},
     {"best 480 colour, 2 threads", SQUARE(480), 3, 0.02, .preset = 3, .threads = 2},
+    {"max 200 in two steps", SQUARE(200), 1, 0.1, .method = "net", .setting = {"steps", 2},
+     .threads = 2},
     {"fista on dct 1024", SQUARE(1024), 1, 0.1, .solver = "fista", .basis = "dct", .atoms = 3,
      .threads = 1},
     {"omp on dct 768", SQUARE(768), 1, 0.1, .solver = "omp", .basis = "dct", .atoms = 40,
      .threads = 1},
-    {"balanced 2048 2 % in tiles", SQUARE(2048), 1, 0.02, .preset = 2, .threads = 1,
+    {"frames 2048 2 % in tiles", SQUARE(2048), 1, 0.02, .method = "frames", .threads = 1,
      .memory = 128 << 20},
-    {"adaptive 1280 1 % in tiles", SQUARE(1280), 1, 0.01, .threads = 2, .memory = 80 << 20},
+    {"adaptive 1280 1 % in tiles", SQUARE(1280), 1, 0.01, .method = "adaptive", .threads = 2,
+     .memory = 80 << 20},
 };
 
 /* The peak that the kernel saw is that of this recovery alone. */

@@ -69,7 +69,8 @@ static void frames_are_tracks(void **state) {
     (void)state;
     problem p = draw(2, 33, 1, 20.0);
     csrec_recover_options options;
-    csrec_recover_preset(1, &p.m, &options);
+    csrec_recover_defaults(&options);
+    options.method = "frames";
     csrec_history *history = follow(&p, &options);
     check_result(history, &p, 3);
     csrec_history_destroy(history);

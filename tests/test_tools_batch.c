@@ -56,7 +56,7 @@ static void frames_share_what_they_can(void **state) {
                  {"--solver omp --shifts 2 --atoms 40", true},
                  {"--basis wavelet --set steps=10", true},
                  {"--quality fast --set steps=10", true},
-                 {"", true},
+                 {"--method frames", true},
                  {"--method adaptive", false}};
     char command[512];
     run_well("mkdir -p frames single && for i in 1 2 3 4; do $S gray.png -o frames/$i.npz -r 0.3 "

@@ -87,7 +87,7 @@ static void reports(void **state) {
     assert_true(json_number("min_distance") >= 1);
     run_well("$R j.npz --info --json");
     assert_int_equal((int)json_number("entries"), 61 * 83);
-    run_well("$R j.npz -o j.npy --reference gray.png --json");
+    run_well("$R j.npz -o j.npy --method frames --reference gray.png --json");
     compare("gray.png", "j.npy", &difference, &variance);
     /* The .npy is float32. */
     assert_true(fabs(json_number("psnr") - 10 * log10(255.0 * 255.0 / difference)) < 1e-3);
@@ -96,7 +96,7 @@ static void reports(void **state) {
     run_well("$R j.npz --reference gray.png");
     assert_non_null(strstr(read_text("err"), "PSNR"));
     assert_string_equal(read_text("out"), "");
-    run_well("$R j.npz -o j.png -v && grep -q iterations err");
+    run_well("$R j.npz -o j.png --method frames -v && grep -q iterations err");
     run_well("$R j.npz --info");
     assert_non_null(strstr(read_text("out"), "61 x 83"));
 }

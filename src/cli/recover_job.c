@@ -117,13 +117,35 @@ static int load_unchanged(cli_job *job) {
     return code;
 }
 
+/* Of fitting, which --minutes ends. */
+static double steps_of(const csrec_plan *plan) {
+    for (int k = 0; k < plan->n_parameters; k++)
+        if (strcmp(plan->parameter[k].name, "steps") == 0) return plan->parameter[k].value;
+    return 0.0;
+}
+
 /* Who starts minutes of work that can be cut short should know. */
 static void tell_long(const cli_job *job) {
     const csrec_plan *plan = &job->plan;
-    bool ends = plan->method.takes >> CSREC_TAKES_SECONDS & 1u;
-    if (ends && plan->estimate.method && plan->estimate.seconds >= 20.0 && !job->a->quiet)
-        cli_note(job->tool, "%s: about %.0f s, by %s with %d threads; --minutes shortens it",
-                 job->input, plan->estimate.seconds, plan->method.name, plan->estimate.threads);
+    if (!plan->estimate.method || plan->estimate.seconds < 20.0 || job->a->quiet) return;
+    cli_note(job->tool, "%s: about %.0f s, by %s with %d threads%s", job->input,
+             plan->estimate.seconds, plan->method.name, plan->estimate.threads,
+             steps_of(plan) > 0.0 ? "; --minutes shortens it" : "");
+}
+
+/* A preset that would use a learned prior did not find one. */
+static void tell_no_prior(const cli_job *job) {
+    const cli_recover_arguments *a = job->a;
+    csrec_recover_options preset;
+    int quality = a->quality >= 0 ? a->quality : 1; /* balanced */
+    bool chosen = a->method >= 0 || a->solver >= 0 || a->basis >= 0 || a->model;
+    if (chosen || quality == 0 || a->quiet || job->measurement.shape.dims != 2 ||
+        csrec_prior_installed(1, 0, NULL))
+        return;
+    const char *name = csrec_recover_preset(quality, &job->measurement, &preset);
+    if (strcmp(preset.method, job->plan.method.name) == 0)
+        cli_note(job->tool, "%s: no learned prior is installed; %s uses method %s (docs/prior.md)",
+                 job->input, name, preset.method);
 }
 
 int cli_job_load(cli_job *job) {
@@ -133,6 +155,7 @@ int cli_job_load(cli_job *job) {
     code = begin_history(job);
     if (code == CLI_CONTINUE) code = allocate(job);
     if (code == CLI_CONTINUE) tell_long(job);
+    if (code == CLI_CONTINUE) tell_no_prior(job);
     job->seconds_read = cli_seconds() - start;
     return code;
 }

@@ -41,6 +41,13 @@ static bool find_prior(int64_t channels, char path[PATH_ROOM]) {
     return (channels == 3 && find("prior-colour.npz", path)) || find("prior-gray.npz", path);
 }
 
+bool csrec_prior_installed(int64_t channels, size_t size, char *path) {
+    char found[PATH_ROOM];
+    bool there = find_prior(channels, found);
+    if (path && size > 0) snprintf(path, size, "%s", there ? found : "");
+    return there;
+}
+
 csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error) {
     char path[PATH_ROOM];
     if (find_prior(channels, path)) return csrec_model_read(path, model, error);

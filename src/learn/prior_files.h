@@ -4,9 +4,7 @@
 
 #include "learn/model.h"
 
-/* Reads the prior for pictures of so many channels: prior-colour.npz for 3, or prior-gray.npz, from
- * the first folder that has it: share/csrecover beside the library, as it is installed, packaged or
- * built. CSREC_FILE: there is none, with the remedy. */
+/* Reads the prior that csrec_prior_installed finds. CSREC_FILE: there is none, with the remedy. */
 csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error);
 
 #endif

@@ -1,24 +1,29 @@
 /* preset.c - the table of presets: methods with settings, from fast to best. */
 #include <string.h>
 
+#include "csrec/net.h"
 #include "recover/recover.h"
 
 static const csrec_setting one_block[] = {{"block", 8}};
+static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
 
-/* Of several rows with one name, the first whose method suits the measurement is used. */
+/* Of several rows with one name, the first whose method suits the measurement is used; rows with
+ * `prior` only where a learned prior is installed. */
 static const struct preset {
     const char *name;
     const csrec_method_type *method;
     const csrec_setting *settings;
     int n_settings;
-    bool mean, standard; /* standard: the default of pictures and volumes */
+    bool prior, mean, standard; /* standard: the default of pictures and volumes */
 } presets[] = {
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
+    {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
     {.name = "balanced", .method = &csrec_method_frames, .standard = true},
+    {"best", &csrec_method_net, grouped, 2, .prior = true},
     {.name = "best", .method = &csrec_method_gaussian},
     {.name = "best", .method = &csrec_method_frames, .mean = true},
-    {.name = "max", .method = &csrec_method_net, .settings = fitted, .n_settings = 3},
+    {"max", &csrec_method_net, fitted, 3, .prior = true},
     {.name = "max", .method = &csrec_method_gaussian},
     {.name = "max", .method = &csrec_method_frames, .mean = true}};
 
@@ -33,6 +38,7 @@ static const char *name_of(int i) {
 }
 
 static bool suits(const struct preset *row, const csrec_measurement *measurement) {
+    if (row->prior && !csrec_prior_installed(1, 0, NULL)) return false;
     return !measurement || !row->method->suits || row->method->suits(measurement);
 }
 

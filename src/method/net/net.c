@@ -195,7 +195,6 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
     int64_t done = 0, n = j->height * j->width;
     csrec_status status = CSREC_OK;
     if (fit.steps > 0) status = csrec_net_fit(j->net, &s, &fit, &j->team, &done, error);
-    j->r->report->iterations += done;
     int passes = 0;
     for (; passes < turns && !status; passes++) {
         csrec_progress now = {"network", passes, turns, -1.0};
@@ -206,6 +205,7 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
     }
     for (int64_t i = first * n; i < (first + j->together) * n && !status; i++)
         j->result[i] /= (float)passes;
+    j->r->report->iterations += done;
     return status;
 }
 
@@ -247,6 +247,7 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
     memcpy(start, r->signal, (size_t)values * sizeof *start);
     csrec_recover_options options = csrec_options_within(r->options);
     csrec_recovery own = *r;
+    options.history = r->options->history;
     own.options = &options;
     csrec_status status = csrec_gaussian_refine(&own, error);
     for (int64_t i = 0; i < values && !status; i++)
@@ -259,6 +260,12 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
 static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     double began = csrec_seconds();
     csrec_status status = csrec_method_check_settings(&csrec_method_net, r->options, error);
+    if (!status && r->options->seconds > 0.0 &&
+        csrec_setting_value(&r->options->solve, "steps", 0.0) == 0.0)
+        status =
+            csrec_fail(error, CSREC_ARGUMENT,
+                       "minutes end the fitting, but steps = 0; set steps=200, use preset max, "
+                       "or omit the minutes");
     if (!status) status = run_network(r, error);
     bool groups = csrec_setting_value(&r->options->solve, "groups", 0.0) > 0.0;
     if (!status && groups && r->report->outcome == CSREC_DONE) status = add_groups(r, error);
