@@ -112,6 +112,9 @@ static void an_interrupt_writes_the_weights_so_far(void **state) {
     says("out", "\"interrupted\": true");
     assert_int_equal(files_here(), before + 1);
     csrec_model_destroy(read_net("i.npz", 1));
+    char line[4096];
+    assert_ok(csrec_fingerprint_read("i.npz", line, sizeof line, NULL));
+    assert_int_equal(strncmp(line, "whole=0; cslearn net ", 21), 0);
 }
 
 /* ------------------------------------------------------------------ recovery */

@@ -304,6 +304,7 @@ static int write_files(net_command *j) {
                          (long long)a->steps);
     if (a->in.resume)
         snprintf(settings + used, sizeof settings - (size_t)used, " --resume %.100s", a->in.resume);
+    cli_fingerprint_set_whole(j->fingerprint, !j->stopped);
     const cli_model_files to = {.output = a->output,
                                 .no_sync = a->no_sync,
                                 .fingerprint = j->fingerprint,
