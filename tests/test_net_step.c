@@ -1,9 +1,7 @@
 /* A step of csrec_net_learn: its loss and gradient against numeric differences in double, the
  * batches that it takes, and that steps go downhill. */
-#include <string.h>
-
-#include "learn/made.h"
 #include "learn/net_learn.c" /* for its loss and steps */
+#include "made.h"
 #include "net_learn.h"
 
 enum { PIXELS = SIDE * SIDE };
@@ -240,8 +238,7 @@ static void validation_is_in_no_step(void **state) {
     csrec_made_bank *bank = NULL;
     assert_ok(csrec_made_bank_create(o.seed, &bank, NULL));
     float *pool = malloc((POOL + COUNT) * PIXELS * sizeof *pool), *aside = pool + POOL * PIXELS;
-    size_t room = (csrec_made_room(1, SIDE) + 63) / 64 * 64;
-    void *work = aligned_alloc(64, room);
+    void *work = made_work(csrec_made_room(1, SIDE));
     for (int64_t i = 0; i < POOL + COUNT; i++)
         csrec_made_picture(bank, o.seed,
                            i < POOL ? (uint64_t)i : (UINT64_C(1) << 48) + (uint64_t)(i - POOL), 1,
