@@ -156,61 +156,68 @@ static int64_t under(const drawn *d, int64_t p, int t) {
     return (2 * line + t / 2) * 2 * d->shape.width + 2 * x + t % 2;
 }
 
-static void down_and_its_gradient_equal_direct_sums(void **state) {
-    (void)state;
-    for (int round = 0; round < 10 * n_sets; round++) {
-        drawn d = draw(sets[round % n_sets], 2, 1, 4);
-        csrec_block_finish finish = draw_finish(&d);
-        csrec_block_pack2(d.work.simd, d.out, d.in, d.W, false, d.packed);
-        csrec_block_down(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
-        for (int64_t p = 0; p < d.y; p++)
-            for (int64_t k = 0; k < d.out; k++) {
-                double sum = 0.0, size = 0.0;
-                for (int64_t c = 0; c < d.in; c++)
-                    for (int t = 0; t < 4; t++) {
-                        double v = (double)d.W[(k * d.in + c) * 4 + t] *
-                                   (double)d.X[under(&d, p, t) * d.shape.in + c];
-                        sum += v;
-                        size += fabs(v);
-                    }
-                expect(&d, &finish, p, k, sum, size, DIRECT);
+/* Both products with W [small][large][2][2]: from the larger picture to the smaller, and back. */
+static const struct {
+    bool up;
+    int x_scale, y_scale;
+    void (*product)(const csrec_block_work *, const csrec_block_shape *, const float *,
+                    const float *, const csrec_block_finish *, float *);
+} ways[] = {{false, 2, 1, csrec_block_down}, {true, 1, 2, csrec_block_up}};
+
+static void expect_product2(const drawn *d, bool up, const csrec_block_finish *finish) {
+    double *sum = calloc((size_t)(d->y * d->out), sizeof *sum);
+    double *size = calloc((size_t)(d->y * d->out), sizeof *size);
+    for (int64_t i = 0; i < 4 * (up ? d->x : d->y); i++) {
+        int64_t p = i / 4, t = i % 4, q = under(d, p, (int)t);
+        for (int64_t k = 0; k < d->out; k++)
+            for (int64_t c = 0; c < d->in; c++) {
+                double w = (double)d->W[(up ? c * d->out + k : k * d->in + c) * 4 + t];
+                double v = w * (double)d->X[(up ? p : q) * d->shape.in + c];
+                sum[(up ? q : p) * d->out + k] += v;
+                size[(up ? q : p) * d->out + k] += fabs(v);
             }
-        float *dW = floats(d.in * d.out * 4);
-        csrec_block_gradient2(&d.work, &d.shape, d.out, d.in, d.dY, d.X, dW);
-        for (int64_t i = 0; i < d.out * d.in * 4; i++) {
-            double sum = 0.0, size = 0.0;
-            for (int64_t p = 0; p < d.y; p++) {
-                double v = (double)d.dY[p * d.shape.out + i / 4 / d.in] *
-                           (double)d.X[under(&d, p, (int)(i % 4)) * d.shape.in + i / 4 % d.in];
-                sum += v;
-                size += fabs(v);
-            }
-            assert_true(fabs(sum - (double)dW[i]) <= DIRECT * (size + 1.0));
-        }
-        free(dW);
-        drop(&d);
     }
+    for (int64_t i = 0; i < d->y * d->out; i++)
+        expect(d, finish, i / d->out, i % d->out, sum[i], size[i], DIRECT);
+    free(sum);
+    free(size);
 }
 
-static void up_equals_direct_sums(void **state) {
+static void expect_gradient2(drawn *d, bool up) {
+    int64_t small = up ? d->in : d->out, large = up ? d->out : d->in;
+    const float *s = up ? d->X : d->dY, *l = up ? d->dY : d->X;
+    csrec_block_shape shape = d->shape;
+    shape.in = csrec_block_padded(large);
+    shape.out = csrec_block_padded(small);
+    free(d->work.memory);
+    d->work.memory =
+        floats((int64_t)csrec_block_room(d->work.simd, &shape, d->work.threads, true) / 4);
+    float *dW = floats(small * large * 4);
+    csrec_block_gradient2(&d->work, &shape, small, large, s, l, dW);
+    for (int64_t i = 0; i < small * large * 4; i++) {
+        double sum = 0.0, size = 0.0;
+        for (int64_t p = 0; p < (up ? d->x : d->y); p++) {
+            double v = (double)s[p * shape.out + i / 4 / large] *
+                       (double)l[under(d, p, (int)(i % 4)) * shape.in + i / 4 % large];
+            sum += v;
+            size += fabs(v);
+        }
+        assert_true(fabs(sum - (double)dW[i]) <= DIRECT * (size + 1.0));
+    }
+    free(dW);
+}
+
+static void down_up_and_their_gradients_equal_direct_sums(void **state) {
     (void)state;
-    for (int round = 0; round < 10 * n_sets; round++) {
-        drawn d = draw(sets[round % n_sets], 1, 2, 4);
+    for (int round = 0; round < 20 * n_sets; round++) {
+        int way = round / n_sets % 2;
+        bool up = ways[way].up;
+        drawn d = draw(sets[round % n_sets], ways[way].x_scale, ways[way].y_scale, 4);
         csrec_block_finish finish = draw_finish(&d);
-        csrec_block_pack2(d.work.simd, d.in, d.out, d.W, true, d.packed);
-        csrec_block_up(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
-        for (int64_t p = 0; p < d.x; p++)
-            for (int t = 0; t < 4; t++)
-                for (int64_t k = 0; k < d.out; k++) {
-                    double sum = 0.0, size = 0.0;
-                    for (int64_t c = 0; c < d.in; c++) {
-                        double v =
-                            (double)d.W[(c * d.out + k) * 4 + t] * (double)d.X[p * d.shape.in + c];
-                        sum += v;
-                        size += fabs(v);
-                    }
-                    expect(&d, &finish, under(&d, p, t), k, sum, size, DIRECT);
-                }
+        csrec_block_pack2(d.work.simd, up ? d.in : d.out, up ? d.out : d.in, d.W, up, d.packed);
+        ways[way].product(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
+        expect_product2(&d, up, &finish);
+        expect_gradient2(&d, up);
         drop(&d);
     }
 }
@@ -247,8 +254,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conv3_equals_direct_sums),
         cmocka_unit_test(gradient3_equals_direct_sums),
-        cmocka_unit_test(down_and_its_gradient_equal_direct_sums),
-        cmocka_unit_test(up_equals_direct_sums),
+        cmocka_unit_test(down_up_and_their_gradients_equal_direct_sums),
         cmocka_unit_test(threads_do_not_change_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,27 +1,16 @@
 /* Made-up pictures: the same bits for the same number, whoever asks; values within their range; the
  * spectrum of natural pictures; the tables of noise behind them. */
-#include "check.h"
-
 #include <pthread.h>
-#include <string.h>
 
 #include "learn/made_bank.h"
+#include "made.h"
 
 static uint64_t seed;
-
-/* Memory as a caller gives it: aligned, of exactly the size told, full of garbage. */
-static void *made_work(int channels, int size) {
-    size_t bytes = csrec_made_room(channels, size);
-    void *room = NULL;
-    assert_int_equal(posix_memalign(&room, 64, bytes), 0);
-    memset(room, 0xA5, bytes);
-    return room;
-}
 
 static csrec_made_bank *bank;
 
 static float *picture_of(uint64_t of, uint64_t number, int channels, int size) {
-    void *work = made_work(channels, size);
+    void *work = made_work(csrec_made_room(channels, size));
     float *picture = malloc((size_t)(channels * size * size) * sizeof *picture);
     csrec_made_picture(bank, of, number, channels, size, work, picture);
     free(work);

@@ -1,20 +1,8 @@
 /* Made-up masks and noise: what every pattern promises, recomputed from the known pixels alone. */
-#include "check.h"
-
-#include <string.h>
-
 #include "learn/made_pattern.h"
+#include "made.h"
 
 static uint64_t seed;
-
-/* Memory as a caller gives it: aligned, of exactly the size told, full of garbage. */
-static void *made_work(int channels, int size) {
-    size_t bytes = csrec_made_room(channels, size);
-    void *room = NULL;
-    assert_int_equal(posix_memalign(&room, 64, bytes), 0);
-    memset(room, 0xA5, bytes);
-    return room;
-}
 
 enum { SIZE = 128, AREA = SIZE * SIZE };
 
@@ -265,7 +253,7 @@ static void holes_are_at_most_40_across(void **state) {
 
 int main(void) {
     seed = check_seed();
-    work = made_work(1, SIZE);
+    work = made_work(csrec_made_room(1, SIZE));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits_and_other_numbers),
         cmocka_unit_test(something_is_known_and_something_to_do),

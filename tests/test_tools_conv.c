@@ -76,11 +76,19 @@ static void mistakes_are_one_line(void **state) {
         {"$L conv gray.png -o g.npz --size 99", "--size", 2},
         {"$L conv volume.npy -o g.npz", "axes", 1},
         {"$L conv gray.png -o g.npz --resume gray.png", "gray.png", 1},
-        {"$L conv gray.png -o g.npz --resume f.npz -k 3", "do not match the options", 1},
+        {"$L conv gray.png -o g.npz --resume missing.npz", "missing.npz: cannot be opened", 1},
+        {"$L conv gray.png -o g.npz --resume pca.npz", "pca has no filters; name one of kind conv",
+         1},
+        {"$L conv gray.png -o g.npz --resume f.npz -k 3",
+         "f.npz: its 2 filters of 3 x 3 do not match the options; omit --filters", 1},
+        {"$L conv gray.png -o g.npz --resume f.npz -p 3x4", "f.npz: its 2 filters", 1},
+        {"$L conv clear.png -o g.npz", "clear.png: all its pixels are transparent", 1},
         {"$R m.npz --basis conv -o out.png", "model", 1},
         {"$R m.npz --basis dct --model f.npz -o out.png", "dct", 1},
     };
-    run_well("$S gray.png -o m.npz -r 0.5 && $L conv gray.png -o f.npz -q -i 1 -k 2 -p 3");
+    make_clear_picture("clear.png");
+    run_well("$S gray.png -o m.npz -r 0.5 && $L conv gray.png -o f.npz -q -i 1 -k 2 -p 3 && "
+             "$L pca gray.png -o pca.npz -p 4 -k 2 -q");
     expect_mistakes("", runs, sizeof runs / sizeof *runs);
     assert_int_not_equal(run("test -e g.npz"), 0);
 }

@@ -233,6 +233,28 @@ static void models_tell_what_they_were_learned_from(void **state) {
     assert_non_null(strstr(first, "; inputs=1 files "));
 }
 
+/* The mask is a pipe: it holds the tool between the beginning and the end of its reading. */
+static void a_change_while_it_is_read_is_refused(void **state) {
+    (void)state;
+    static const char *const runs[] = {"conv in/in.png -i 1 -k 2 -p 3",
+                                       "net in/in.png --steps 1 -B 1 -p 16 -k 1,1,1,1",
+                                       "net in --steps 1 -B 1 -p 16 -k 1,1,1,1"};
+    run_well("mkdir in && mkfifo pipe && $S gray.png -o s.npz -r 0.3 --mask-out m.png");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char command[512];
+        run_well("cp gray.png in/in.png");
+        snprintf(command, sizeof command,
+                 "{ exec 9>pipe; cp m.png in.tmp; mv in.tmp in/in.png; cat m.png >&9; exec 9>&-; } "
+                 "& timeout 60 $L %s -m pipe -o new.npz -t 1 -q; code=$?; wait; exit $code",
+                 runs[i]);
+        if (run(command) != 1) fail_msg("%s: %s", runs[i], read_text("err"));
+        if (!strstr(read_text("err"), "in/in.png: it, or another file of this run, changed"))
+            fail_msg("%s: %s", runs[i], read_text("err"));
+        assert_int_equal(access("new.npz", F_OK), -1);
+    }
+    remove("pipe");
+}
+
 static void mistakes_are_one_line(void **state) {
     (void)state;
     static const mistake wrong[] = {
@@ -281,6 +303,7 @@ int main(void) {
         cmocka_unit_test(gmm_goes_on),
         cmocka_unit_test(gmm_goes_on_with_its_own_state_alone),
         cmocka_unit_test(models_tell_what_they_were_learned_from),
+        cmocka_unit_test(a_change_while_it_is_read_is_refused),
         cmocka_unit_test(mistakes_are_one_line),
     };
     return cmocka_run_group_tests(tests, make_more, remove_inputs);

@@ -84,7 +84,9 @@ static void folders_masks_and_measurements_are_inputs(void **state) {
     static const struct {
         const char *command, *pictures;
     } runs[] = {{"$L net pictures s.npz holes.png -o own.npz $TINY --json", "\"pictures\": 4"},
-                {"$L net deep.png --mask holes.png -o own.npz $TINY --json", "\"pictures\": 1"}};
+                {"$L net deep.png --mask holes.png -o own.npz $TINY --json", "\"pictures\": 1"},
+                {"$L net small.png -o own.npz $TINY --json", "\"pictures\": 1"}};
+    make_picture("small.png", 5, 7, 1, 8, false); /* smaller than the patch: it is reflected */
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         run_well(runs[i].command);
         says("out", runs[i].pictures);
@@ -110,6 +112,9 @@ static void an_interrupt_writes_the_weights_so_far(void **state) {
     says("out", "\"interrupted\": true");
     assert_int_equal(files_here(), before + 1);
     csrec_model_destroy(read_net("i.npz", 1));
+    char line[4096];
+    assert_ok(csrec_fingerprint_read("i.npz", line, sizeof line, NULL));
+    assert_int_equal(strncmp(line, "whole=0; cslearn net ", 21), 0);
 }
 
 /* ------------------------------------------------------------------ recovery */
@@ -189,28 +194,51 @@ static void mistakes_are_one_line(void **state) {
     static const mistake runs[] = {
         {"$L net", "-o MODEL.npz", 2},
         {"$L net -o w.txt", "models are .npz", 2},
-        {"$L net -o w.npz -c 2", "--channels: 2; must be 1 or 3", 2},
+        {"$L net -o w.npz -c 2", "--channels: '2' is not one of 1 3", 2},
         {"$L net -o w.npz -p 20", "--patch: 20 is not a multiple of 8", 2},
         {"$L net -o w.npz -p 8", "--patch", 2},
         {"$L net -o w.npz -k 1,2", "--blocks: '1,2' is not N,N,N,N", 2},
         {"$L net -o w.npz -k 1,1,1,1x", "--blocks: '1,1,1,1x'", 2},
-        {"$L net -o w.npz -k 1,1,1,17", "--blocks: 17; must be 1 to 16", 2},
+        {"$L net -o w.npz -k 1,1,1,17", "--blocks: '1,1,1,17' is not N,N,N,N of 1 to 16", 2},
+        {"$L net -o w.npz -k 0,1,1,1", "--blocks: '0,1,1,1'", 2},
+        {"$L net -o w.npz -k -1,1,1,1", "--blocks: '-1,1,1,1'", 2},
+        {"$L net -o w.npz -k 1,1,1,161", "--blocks: '1,1,1,161'", 2},
+        {"$L net -o w.npz -k 99999999999999999999,1,1,1", "--blocks: '99999999999999999999,1", 2},
+        {"$L net -o w.npz -k small", "--blocks: 'small'", 2},
         {"$L net -o w.npz -m gray.png", "--mask: there is no INPUT", 2},
         {"$L net -o w.npz -s huge", "small medium", 2},
-        {"$L net -o w.npz --steps 0", "--steps", 2},
-        {"$L net -o w.npz --minutes nan", "--minutes", 2},
-        {"$L net -o w.npz --rate 2", "--rate", 2},
+        {"$L net -o w.npz --steps 0", "--steps: '0' is not a whole number from 1 to", 2},
+        {"$L net -o w.npz --steps -3", "--steps: '-3'", 2},
+        {"$L net -o w.npz --steps 99999999999999999999", "--steps: '99999999999999999999'", 2},
+        {"$L net -o w.npz --steps 1.5", "--steps: '1.5'", 2},
+        {"$L net -o w.npz --steps many", "--steps: 'many'", 2},
+        {"$L net -o w.npz --minutes nan", "--minutes: 'nan' is not a number from 0.001 to", 2},
+        {"$L net -o w.npz --minutes -1", "--minutes: '-1'", 2},
+        {"$L net -o w.npz --minutes 0", "--minutes: '0'", 2},
+        {"$L net -o w.npz --minutes 1e400", "--minutes: '1e400'", 2},
+        {"$L net -o w.npz --minutes 5m", "--minutes: '5m'", 2},
+        {"$L net -o w.npz --rate 2", "--rate: '2' is not a number from 1e-09 to 1", 2},
+        {"$L net -o w.npz --rate 0", "--rate: '0'", 2},
+        {"$L net -o w.npz --rate -1e-4", "--rate: '-1e-4'", 2},
+        {"$L net -o w.npz --rate fast", "--rate: 'fast'", 2},
+        {"$L net -o w.npz --rate", "--rate needs a value", 2},
+        {"$L net -o w.npz -r ''", "--resume needs a value", 2},
         {"$L net -o w.npz -r prior.npz -s medium", "omit --size", 2},
         {"$L net -o w.npz -r prior.npz -k 1,1,1,1", "omit --blocks", 2},
         {"$L net gray.png -o gray.png", "are the same file; name another", 2},
         {"$L net s.npz -o s.npz", "s.npz", 2},
         {"$L net -o none/w.npz", "none/w.npz", 1},
         {"$L net missing.png -o w.npz", "missing.png", 1},
-        {"$L net empty -o w.npz", "empty: has no", 1},
+        {"$L net empty -o w.npz", "empty: has no .png or .npy files; name another folder", 1},
+        {"$L net gray.png clear.png -o w.npz", "clear.png: all its pixels are transparent", 1},
         {"$L net volume.npy -o w.npz", "volume.npy: has 3 axes", 1},
         {"$L net gray.png rgb.png -c 3 -o w.npz", "gray.png: has 1 channels, not 3; omit", 1},
         {"$L net nan.npy -o w.npz", "nan.npy: entry 33 is not finite", 1},
         {"$L net deep.png -m gray.png -o w.npz", "gray.png", 1},
+        {"$L net gray.png -r colour.npz -o w.npz", "gray.png: has 1 channels, not 3; name", 1},
+        {"$L net -o w.npz -r missing.npz", "missing.npz: cannot be opened", 1},
+        {"$L net -o w.npz -r empty", "empty: is a folder; name a file", 1},
+        {"$L net -o w.npz -r s.npz", "s.npz: array 'kind' is missing", 1},
         {"$L net -o w.npz -r gray.png", "gray.png: is not a complete zip archive", 1},
         {"$L net -o w.npz -r pca.npz", "pca.npz: a model of kind pca has no network", 1},
         {"$L net -o w.npz -r prior.npz -c 3", "array 'channels': is 1; omit --channels 3", 1},
@@ -226,6 +254,7 @@ static void mistakes_are_one_line(void **state) {
     };
     write_nan("prior.npz", "nan.npz");
     write_nan_picture("nan.npy");
+    make_clear_picture("clear.png");
     run_well("head -c 2000 prior.npz > cut.npz");
     expect_mistakes("", runs, sizeof runs / sizeof *runs);
     assert_int_not_equal(run("test -e w.npz || test -e w.png"), 0);

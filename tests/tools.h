@@ -18,8 +18,8 @@ static char folder[] = "csrec-tools-XXXXXX";
  * $L are the tools. */
 static inline int run(const char *command) {
     char line[2048];
-    snprintf(line, sizeof line,
-             "S=" TOOL("cssample") "; R=" TOOL("csrecover") "; L=" TOOL("cslearn") "; { %s ; } >out 2>err", command);
+    snprintf(line, sizeof line, "S=%s; R=%s; L=%s; { %s ; } >out 2>err", TOOL("cssample"),
+             TOOL("csrecover"), TOOL("cslearn"), command);
     int status = system(line);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -116,6 +116,15 @@ static inline void make_picture(const char *name, int64_t height, int64_t width,
             ((uint8_t *)image.pixels.data)[i] = (uint8_t)value;
         if (transparent) image.alpha[i / channels] = i / channels % 3 != 0;
     }
+    assert_ok(csrec_image_write(name, &image, NULL));
+    csrec_image_clear(&image);
+}
+
+/* A picture of transparent pixels alone. */
+static inline void make_clear_picture(const char *name) {
+    csrec_image image = {.bits = 8, .alpha = calloc(6 * 8, 1)};
+    assert_non_null(image.alpha);
+    assert_ok(csrec_array_create(CSREC_U8, &(csrec_shape){3, {6, 8, 1}}, &image.pixels));
     assert_ok(csrec_image_write(name, &image, NULL));
     csrec_image_clear(&image);
 }

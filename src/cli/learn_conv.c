@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fingerprint.h"
 #include "learn.h"
 #include "learn_input.h"
 #include "learn_plot.h"
@@ -13,8 +12,8 @@
 #include "report.h"
 
 typedef struct {
-    cli_operands inputs;
-    const char *output, *plot, *resume, *mask, *size;
+    cli_learn_sources in;
+    const char *output, *plot, *size;
     int64_t filters, iterations, codings, crop, threads;
     double lambda, base;
     uint64_t seed;
@@ -40,11 +39,7 @@ static const cli_option options[] = {
     {"crop", 'c', CLI_INTEGER, "N",
      "Learn from a random part of N x N of larger pictures (default 256).", AT(crop), .low = 16,
      .high = 65536},
-    {"mask", 'm', CLI_READ, "FILE",
-     "For every INPUT, only pixels that are not zero in this PNG or .npy are known.", AT(mask)},
-    {"resume", 'r', CLI_READ, "FILE",
-     "Continue from the filters of this model, which --output may replace.", AT(resume),
-     .may_alias = "output"},
+    CLI_LEARN_SOURCES(in, "filters"),
     {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this PNG.", AT(plot)},
     {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", AT(seed)},
     CLI_THREADS(arguments),
@@ -71,7 +66,7 @@ static const cli_tool tool = {
                 "csrecover scan.npz --basis conv --model filters.npz -o photo.png",
     .options = options,
     .n_options = sizeof options / sizeof *options,
-    .operand = offsetof(arguments, inputs),
+    .operand = offsetof(arguments, in.inputs),
     .many = true};
 
 /* The pictures of one run. */
@@ -150,10 +145,7 @@ static int add_pictures(conv_command *j, const char *path, const cli_learn_input
 /* All inputs must have the scale of the first. */
 static int read_input(conv_command *j, const char *path) {
     cli_learn_input in;
-    csrec_error error;
-    int code = cli_learn_input_open(path, j->a.mask, &in, &error)
-                   ? cli_failure(&tool, "%s", error.text)
-                   : CLI_CONTINUE;
+    int code = cli_learn_input_open(&tool, path, j->a.in.mask, &in);
     if (j->n == 0) memcpy(j->scale, in.scale, sizeof j->scale);
     if (code == CLI_CONTINUE && (j->scale[0] != in.scale[0] || j->scale[1] != in.scale[1]))
         code = cli_failure(&tool,
@@ -165,28 +157,33 @@ static int read_input(conv_command *j, const char *path) {
     return code;
 }
 
+/* The model to continue from has what the options ask for. */
+static int read_start(conv_command *j) {
+    int code = cli_learn_start_read(&tool, &j->a.in, "conv", "filters", &j->start);
+    if (code != CLI_CONTINUE || !j->start) return code;
+    const int64_t *dim = csrec_model_array(j->start, "filters")->shape.dim;
+    const int64_t asked[3] = {j->a.filters, j->size[0], j->size[1]};
+    for (int i = 0; i < 3; i++)
+        if (asked[i] && asked[i] != dim[i])
+            return cli_failure(&tool,
+                               "%s: its %lld filters of %lld x %lld do not match the options; omit "
+                               "--filters and --size",
+                               j->a.in.resume, (long long)dim[0], (long long)dim[1],
+                               (long long)dim[2]);
+    return CLI_CONTINUE;
+}
+
 static int read_all(conv_command *j) {
-    int code = CLI_CONTINUE;
-    csrec_error error;
-    for (int i = 0; i < j->a.inputs.n && code == CLI_CONTINUE; i++)
-        code = read_input(j, j->a.inputs.text[i]);
-    if (code == CLI_CONTINUE && j->a.resume && csrec_model_read(j->a.resume, &j->start, &error))
-        code = cli_failure(&tool, "%s", error.text);
-    if (code == CLI_CONTINUE && j->start && strcmp(csrec_model_kind(j->start), "conv") != 0)
-        code = cli_failure(&tool, "%s: a model of kind %s has no filters; name one of kind conv",
-                           j->a.resume, csrec_model_kind(j->start));
+    int code = read_start(j);
+    for (int i = 0; i < j->a.in.inputs.n && code == CLI_CONTINUE; i++)
+        code = read_input(j, j->a.in.inputs.text[i]);
     return code;
 }
 
 static char *fingerprint_of(const conv_command *j) {
     const arguments *a = &j->a;
-    char contents[CLI_CONTENTS_ROOM];
     cli_fingerprint line;
-    cli_contents_of(a->inputs.n, a->inputs.text, contents);
-    cli_fingerprint_begin(&line, tool.name);
-    cli_fingerprint_contents(&line, "inputs", contents);
-    cli_fingerprint_file(&line, "mask", a->mask);
-    cli_fingerprint_file(&line, "resume", a->resume);
+    cli_learn_fingerprint_begin(&line, &tool, &a->in);
     cli_fingerprint_text(&line, "size", a->size);
     cli_fingerprint_integer(&line, "filters", a->filters);
     cli_fingerprint_real(&line, "lambda", a->lambda);
@@ -202,16 +199,7 @@ static int read_unchanged(conv_command *j) {
     j->fingerprint = fingerprint_of(j);
     int code = read_all(j);
     if (code != CLI_CONTINUE) return code;
-    char *after = fingerprint_of(j);
-    if (!j->fingerprint || !after)
-        code = cli_failure(&tool, "out of memory");
-    else if (strcmp(after, j->fingerprint) != 0)
-        code = cli_failure(&tool,
-                           "%s: it, or a file that belongs to it, changed while it was read; run "
-                           "again when it is complete",
-                           j->a.inputs.text[0]);
-    free(after);
-    return code;
+    return cli_learn_check_unchanged(&tool, &j->a.in, j->fingerprint, fingerprint_of(j));
 }
 
 /* ---- learning and writing */
@@ -246,7 +234,7 @@ static int write_files(conv_command *j) {
     snprintf(settings, sizeof settings, "conv, %lld filters of %lldx%lld, seed %llu%s",
              (long long)dim[0], (long long)dim[1], (long long)dim[2], (unsigned long long)j->a.seed,
              j->start ? ", resumed" : "");
-    cli_inputs_list(&j->a.inputs, " ", true, source, sizeof source);
+    cli_inputs_list(&j->a.in.inputs, " ", true, source, sizeof source);
     cli_fingerprint_set_whole(j->fingerprint, !j->stopped);
     csrec_error error;
     const cli_model_files to = {j->a.output,    j->a.plot, cli_plot_filters, j->a.no_sync,
@@ -296,7 +284,7 @@ static int learn_conv_run(int argc, char **argv) {
         free((void *)(uintptr_t)j.pictures[p].known);
     }
     free(j.pictures);
-    free(j.a.inputs.text);
+    free(j.a.in.inputs.text);
     free(j.fingerprint);
     csrec_model_destroy(j.start);
     csrec_model_destroy(j.model);

@@ -1,11 +1,52 @@
-/* learn_input.c - reads a picture to learn from, whole or sampled. */
+/* learn_input.c - reads pictures to learn from, whole or sampled, and a model to continue from. */
 #include "learn_input.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "output.h"
+
+/* ------------------------------------------------------------------ all files of a run */
+
+void cli_learn_fingerprint_begin(cli_fingerprint *line, const cli_tool *tool,
+                                 const cli_learn_sources *sources) {
+    char contents[CLI_CONTENTS_ROOM];
+    cli_contents_of(sources->inputs.n, sources->inputs.text, contents);
+    cli_fingerprint_begin(line, tool->name);
+    cli_fingerprint_contents(line, "inputs", contents);
+    cli_fingerprint_file(line, "mask", sources->mask);
+    cli_fingerprint_file(line, "resume", sources->resume);
+}
+
+int cli_learn_check_unchanged(const cli_tool *tool, const cli_learn_sources *sources,
+                              const char *before, char *after) {
+    int code = CLI_CONTINUE;
+    if (!before || !after)
+        code = cli_failure(tool, "out of memory");
+    else if (strcmp(before, after) != 0)
+        code = cli_failure(tool,
+                           "%s: it, or another file of this run, changed while it was read; run "
+                           "again when it is complete",
+                           sources->inputs.n ? sources->inputs.text[0] : sources->resume);
+    free(after);
+    return code;
+}
+
+int cli_learn_start_read(const cli_tool *tool, const cli_learn_sources *sources, const char *kind,
+                         const char *part, csrec_model **start) {
+    csrec_error error;
+    if (!sources->resume) return CLI_CONTINUE;
+    if (csrec_model_read(sources->resume, start, &error))
+        return cli_failure(tool, "%s", error.text);
+    const char *found = csrec_model_kind(*start);
+    if (strcmp(found, kind) == 0) return CLI_CONTINUE;
+    return cli_failure(tool, "%s: a model of kind %s has no %s; name one of kind %s",
+                       sources->resume, found, part, kind);
+}
+
+/* ------------------------------------------------------------------ one picture */
 
 void cli_learn_input_clear(cli_learn_input *in) {
     csrec_measurement_clear(&in->samples);
@@ -38,16 +79,26 @@ static csrec_status read_picture(const char *path, cli_learn_input *in, csrec_er
     return CSREC_OK;
 }
 
-csrec_status cli_learn_input_open(const char *path, const char *mask, cli_learn_input *in,
-                                  csrec_error *error) {
+static bool has_known_pixels(const cli_learn_input *in) {
+    const uint8_t *alpha = in->picture.alpha;
+    int64_t i = 0;
+    while (alpha && i < in->picture.entries && !alpha[i]) i++;
+    return !alpha || i < in->picture.entries;
+}
+
+int cli_learn_input_open(const cli_tool *tool, const char *path, const char *mask,
+                         cli_learn_input *in) {
+    csrec_error error;
     *in = (cli_learn_input){0};
     bool samples = mask || !cli_format_has(csrec_format_of(path), CSREC_USE_READ);
-    csrec_status status =
-        samples ? read_samples(path, mask, in, error) : read_picture(path, in, error);
-    if (status || in->shape.dims == 2) return status;
-    snprintf(error->text, sizeof error->text, "%s: has %d axes; learning is from pictures", path,
-             in->shape.dims);
-    return CSREC_DATA;
+    if (samples ? read_samples(path, mask, in, &error) : read_picture(path, in, &error))
+        return cli_failure(tool, "%s", error.text);
+    if (in->shape.dims != 2)
+        return cli_failure(tool, "%s: has %d axes; learning is from pictures", path,
+                           in->shape.dims);
+    if (!has_known_pixels(in))
+        return cli_failure(tool, "%s: all its pixels are transparent; name another picture", path);
+    return CLI_CONTINUE;
 }
 
 static void put(const int64_t at[2], const int64_t size[2], int64_t y, int64_t x, double value,

@@ -11,14 +11,19 @@
 #include "report.h"
 
 typedef struct {
-    cli_operands inputs;
-    const char *output, *resume, *mask, *blocks;
-    int64_t channels, width, steps, batch, patch, threads;
-    int size, backend;
+    cli_learn_sources in;
+    const char *output, *blocks;
+    int64_t steps, batch, patch, threads;
+    int channels, size, backend;
     double minutes, rate;
     uint64_t seed;
     bool exact, no_sync, json, quiet;
 } arguments;
+
+static const char *channels_name(int i) {
+    static const char *const names[] = {"1", "3"};
+    return i >= 0 && i < 2 ? names[i] : NULL;
+}
 
 static const char *size_name(int i) {
     static const char *const names[] = {"small", "medium"};
@@ -31,9 +36,9 @@ static const int64_t widths[] = {32, 48};
 #define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
-    {"channels", 'c', CLI_INTEGER, "1|3",
-     "Channels of the pictures: 1 or 3 (default 1, or those of --resume).", AT(channels), .low = 1,
-     .high = 3},
+    {"channels", 'c', CLI_CHOICE, "1|3",
+     "Channels of the pictures (default 1, or those of --resume).", AT(channels),
+     .choice = channels_name},
     {"size", 's', CLI_CHOICE, "NAME",
      "Size of the network: small (default; 4.3 million weights) or medium (9.6 million).", AT(size),
      .choice = size_name},
@@ -50,11 +55,7 @@ static const cli_option options[] = {
      .high = 4096},
     {"patch", 'p', CLI_INTEGER, "N", "Their side in pixels, a multiple of 8 (default 128).",
      AT(patch), .low = 16, .high = 1024},
-    {"mask", 'm', CLI_READ, "FILE",
-     "For every INPUT, only pixels that are not zero in this PNG or .npy are known.", AT(mask)},
-    {"resume", 'r', CLI_READ, "FILE",
-     "Continue from the weights of this model, which --output may replace.", AT(resume),
-     .may_alias = "output"},
+    CLI_LEARN_SOURCES(in, "weights"),
     {"exact", 'e', CLI_FLAG, NULL,
      "On a device, multiply as accurately as floats instead of in tf32, in about twice the time.",
      AT(exact)},
@@ -81,49 +82,55 @@ static const cli_tool tool = {
         "weights so far; --resume continues from them.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM, with the "
         "weights so far written.",
-    .examples = "cslearn net -o prior.npz --steps 2 --batch 2 --patch 32 # to try; in earnest, "
-                "--minutes 15 on a GPU\n"
-                "cslearn net photo.png -o own.npz --resume prior.npz --rate 1e-4 --steps 2 --batch 2 "
-                "--patch 32\n"
-                "csrecover scan.npz --model own.npz -o photo.png",
+    .examples =
+        "cslearn net -o prior.npz --steps 2 --batch 2 --patch 32 # to try; in earnest, "
+        "--minutes 15 on a GPU\n"
+        "cslearn net photo.png -o own.npz --resume prior.npz --rate 1e-4 --steps 2 --batch 2 "
+        "--patch 32\n"
+        "csrecover scan.npz --model own.npz -o photo.png",
     .options = options,
     .n_options = sizeof options / sizeof *options,
-    .operand = offsetof(arguments, inputs),
+    .operand = offsetof(arguments, in.inputs),
     .many = true,
     .optional = true};
 
 typedef struct {
     arguments a;
     csrec_net_picture *pictures;
-    int64_t n, blocks[4];
+    int64_t n, channels, blocks[4];
     cli_data_file *files;
     int n_files;
+    cli_learn_sources from; /* those of a, with folders replaced by their files */
     csrec_model *start, *model;
     bool stopped;
     char *fingerprint;
 } net_command;
 
-static int check_arguments(net_command *j) {
-    const arguments *a = &j->a;
-    long long b[4];
+/* Two digits of each number are read, so that none overflows. */
+static int read_blocks(net_command *j) {
+    int b[4];
     char rest;
-    if (a->channels == 2) return cli_usage(&tool, "--channels: 2; must be 1 or 3");
+    const char *text = j->a.blocks;
+    if (!text) return CLI_CONTINUE;
+    bool good = sscanf(text, "%2d,%2d,%2d,%2d%c", &b[0], &b[1], &b[2], &b[3], &rest) == 4;
+    for (int i = 0; i < 4 && good; i++) {
+        good = b[i] >= 1 && b[i] <= 16;
+        j->blocks[i] = b[i];
+    }
+    return good ? CLI_CONTINUE : cli_usage(&tool, "--blocks: '%s' is not N,N,N,N of 1 to 16", text);
+}
+
+static int check_arguments(net_command *j) {
+    arguments *a = &j->a;
     if (a->patch % 8)
         return cli_usage(&tool, "--patch: %lld is not a multiple of 8", (long long)a->patch);
-    if (a->blocks) {
-        if (sscanf(a->blocks, "%lld,%lld,%lld,%lld%c", &b[0], &b[1], &b[2], &b[3], &rest) != 4)
-            return cli_usage(&tool, "--blocks: '%s' is not N,N,N,N", a->blocks);
-        for (int i = 0; i < 4; i++) {
-            if (b[i] < 1 || b[i] > 16)
-                return cli_usage(&tool, "--blocks: %lld; must be 1 to 16", b[i]);
-            j->blocks[i] = b[i];
-        }
-    }
-    if (a->resume && (a->size >= 0 || a->blocks))
+    int code = read_blocks(j);
+    if (code != CLI_CONTINUE) return code;
+    if (a->in.resume && (a->size >= 0 || a->blocks))
         return cli_usage(&tool, "--resume: it trains the layers of that model; omit %s",
                          a->size >= 0 ? "--size" : "--blocks");
-    if (j->a.size < 0) j->a.size = 0;
-    if (a->mask && a->inputs.n == 0)
+    if (a->size < 0) a->size = 0;
+    if (a->in.mask && a->in.inputs.n == 0)
         return cli_usage(&tool, "--mask: there is no INPUT to mask; made-up pictures have none");
     return cli_model_check(&tool, a->output, NULL);
 }
@@ -138,8 +145,8 @@ static void take_values(const net_command *j, const cli_learn_input *in, float *
     uint8_t *known = (uint8_t *)(uintptr_t)to->known;
     double black = in->scale[0], range = in->scale[1] - in->scale[0];
     for (int64_t c = 0; c < in->channels; c++) {
-        int64_t target = in->channels == j->a.channels ? c : 0;
-        double share = in->channels == j->a.channels ? 1.0 : 1.0 / (double)in->channels;
+        int64_t target = in->channels == j->channels ? c : 0;
+        double share = in->channels == j->channels ? 1.0 : 1.0 / (double)in->channels;
         memset(own, 0, (size_t)n * sizeof *own);
         cli_learn_input_window(in, c, origin, in->shape.dim, own, known);
         for (int64_t i = 0; i < n; i++)
@@ -165,7 +172,7 @@ static void find_scale(cli_learn_input *in) {
 
 static int add_picture(net_command *j, const char *path, cli_learn_input *in) {
     size_t n = (size_t)(in->shape.dim[0] * in->shape.dim[1]);
-    float *values = calloc((size_t)j->a.channels * n, sizeof *values);
+    float *values = calloc((size_t)j->channels * n, sizeof *values);
     float *own = malloc(n * sizeof *own);
     uint8_t *known = calloc(n, 1);
     if (!values || !own || !known) {
@@ -184,45 +191,45 @@ static int add_picture(net_command *j, const char *path, cli_learn_input *in) {
 
 static int read_input(net_command *j, const char *path) {
     cli_learn_input in;
-    csrec_error error;
-    int code = cli_learn_input_open(path, j->a.mask, &in, &error)
-                   ? cli_failure(&tool, "%s", error.text)
-                   : CLI_CONTINUE;
-    if (code == CLI_CONTINUE && j->a.channels != 1 && in.channels != j->a.channels)
-        code =
-            cli_failure(&tool, "%s: has %lld channels, not %lld; omit --channels %lld", path,
-                        (long long)in.channels, (long long)j->a.channels, (long long)j->a.channels);
+    int code = cli_learn_input_open(&tool, path, j->a.in.mask, &in);
+    if (code == CLI_CONTINUE && j->channels != 1 && in.channels != j->channels)
+        code = cli_failure(&tool, "%s: has %lld channels, not %lld; %s", path,
+                           (long long)in.channels, (long long)j->channels,
+                           j->start ? "name a colour picture, or --resume a model of 1 channel"
+                                    : "omit --channels 3");
     if (code == CLI_CONTINUE) code = add_picture(j, path, &in);
     cli_learn_input_clear(&in);
     return code;
 }
 
+/* Sets the channels: those of the model to continue from, those asked for, or 1. */
 static int read_start(net_command *j) {
-    const char *path = j->a.resume;
+    const char *asked = channels_name(j->a.channels);
+    int code = cli_learn_start_read(&tool, &j->a.in, "net", "network", &j->start);
+    if (code != CLI_CONTINUE) return code;
+    j->channels = asked ? *asked - '0' : 1;
+    if (!j->start) return CLI_CONTINUE;
+    j->channels = (int64_t)csrec_array_value(csrec_model_array(j->start, "channels"), 0);
+    if (!asked || j->channels == *asked - '0') return CLI_CONTINUE;
+    return cli_failure(&tool, "%s: array 'channels': is %lld; omit --channels %s", j->a.in.resume,
+                       (long long)j->channels, asked);
+}
+
+static int list_files(net_command *j) {
+    const cli_data_options data = {.inputs = j->a.in.inputs};
     csrec_error error;
-    if (csrec_model_read(path, &j->start, &error)) return cli_failure(&tool, "%s", error.text);
-    if (strcmp(csrec_model_kind(j->start), "net") != 0)
-        return cli_failure(&tool, "%s: a model of kind %s has no network; name one of kind net",
-                           path, csrec_model_kind(j->start));
-    int64_t channels = (int64_t)csrec_array_value(csrec_model_array(j->start, "channels"), 0);
-    if (j->a.channels == 0) j->a.channels = channels;
-    if (j->a.channels == channels) return CLI_CONTINUE;
-    return cli_failure(&tool, "%s: array 'channels': is %lld; omit --channels %lld", path,
-                       (long long)channels, (long long)j->a.channels);
+    j->from = (cli_learn_sources){.mask = j->a.in.mask, .resume = j->a.in.resume};
+    if (cli_data_files_list(&data, &j->files, &j->n_files, &error))
+        return cli_failure(&tool, "%s", error.text);
+    j->from.inputs = (cli_operands){calloc((size_t)j->n_files + 1, sizeof(char *)), j->n_files};
+    j->pictures = calloc((size_t)j->n_files + 1, sizeof *j->pictures);
+    if (!j->from.inputs.text || !j->pictures) return cli_failure(&tool, "out of memory");
+    for (int i = 0; i < j->n_files; i++) j->from.inputs.text[i] = j->files[i].path;
+    return CLI_CONTINUE;
 }
 
 static int read_all(net_command *j) {
-    const cli_data_options data = {.inputs = j->a.inputs};
-    csrec_error error;
-    int start = j->a.resume ? read_start(j) : CLI_CONTINUE;
-    if (start != CLI_CONTINUE) return start;
-    if (j->a.channels == 0) j->a.channels = 1;
-    if (j->a.inputs.n == 0) return CLI_CONTINUE;
-    if (cli_data_files_list(&data, &j->files, &j->n_files, &error))
-        return cli_failure(&tool, "%s", error.text);
-    j->pictures = calloc((size_t)j->n_files, sizeof *j->pictures);
-    if (!j->pictures) return cli_failure(&tool, "out of memory");
-    int code = CLI_CONTINUE;
+    int code = read_start(j);
     for (int i = 0; i < j->n_files && code == CLI_CONTINUE; i++)
         code = read_input(j, j->files[i].path);
     return code;
@@ -230,15 +237,10 @@ static int read_all(net_command *j) {
 
 static char *fingerprint_of(const net_command *j) {
     const arguments *a = &j->a;
-    char contents[CLI_CONTENTS_ROOM];
     cli_fingerprint line;
-    cli_contents_of(a->inputs.n, a->inputs.text, contents);
-    cli_fingerprint_begin(&line, tool.name);
-    cli_fingerprint_contents(&line, "inputs", contents);
-    cli_fingerprint_file(&line, "mask", a->mask);
-    cli_fingerprint_file(&line, "resume", a->resume);
+    cli_learn_fingerprint_begin(&line, &tool, &j->from);
     cli_fingerprint_text(&line, "blocks", a->blocks);
-    cli_fingerprint_integer(&line, "channels", a->channels);
+    cli_fingerprint_text(&line, "channels", channels_name(a->channels));
     cli_fingerprint_integer(&line, "size", a->size);
     cli_fingerprint_integer(&line, "steps", a->steps);
     cli_fingerprint_integer(&line, "batch", a->batch);
@@ -249,13 +251,22 @@ static char *fingerprint_of(const net_command *j) {
     return cli_fingerprint_end(&line);
 }
 
+static int read_unchanged(net_command *j) {
+    int code = list_files(j);
+    if (code != CLI_CONTINUE) return code;
+    j->fingerprint = fingerprint_of(j);
+    code = read_all(j);
+    if (code != CLI_CONTINUE) return code;
+    return cli_learn_check_unchanged(&tool, &j->from, j->fingerprint, fingerprint_of(j));
+}
+
 /* ---- training and writing */
 
 static int learn(net_command *j) {
     const arguments *a = &j->a;
     cli_progress progress;
     csrec_error error;
-    csrec_net_learn_options o = {.channels = a->channels,
+    csrec_net_learn_options o = {.channels = j->channels,
                                  .width = widths[a->size],
                                  .minutes = a->minutes,
                                  .steps = a->steps,
@@ -281,18 +292,19 @@ static int write_files(net_command *j) {
     const arguments *a = &j->a;
     char source[1024] = "made-up pictures", settings[256];
     csrec_error error;
-    if (a->inputs.n) cli_inputs_list(&a->inputs, ", ", true, source, sizeof source);
+    if (a->in.inputs.n) cli_inputs_list(&a->in.inputs, ", ", true, source, sizeof source);
     int used = snprintf(settings, sizeof settings, "--channels %lld%s%s --seed %llu",
-                        (long long)a->channels, a->resume ? "" : " --size ",
-                        a->resume ? "" : size_name(a->size), (unsigned long long)a->seed);
+                        (long long)j->channels, a->in.resume ? "" : " --size ",
+                        a->in.resume ? "" : size_name(a->size), (unsigned long long)a->seed);
     if (a->minutes > 0.0)
         used +=
             snprintf(settings + used, sizeof settings - (size_t)used, " --minutes %g", a->minutes);
     if (a->steps)
         used += snprintf(settings + used, sizeof settings - (size_t)used, " --steps %lld",
                          (long long)a->steps);
-    if (a->resume)
-        snprintf(settings + used, sizeof settings - (size_t)used, " --resume %.100s", a->resume);
+    if (a->in.resume)
+        snprintf(settings + used, sizeof settings - (size_t)used, " --resume %.100s", a->in.resume);
+    cli_fingerprint_set_whole(j->fingerprint, !j->stopped);
     const cli_model_files to = {.output = a->output,
                                 .no_sync = a->no_sync,
                                 .fingerprint = j->fingerprint,
@@ -331,14 +343,11 @@ static int report(const net_command *j) {
 }
 
 static int learn_net_run(int argc, char **argv) {
-    net_command j = {.a = {.seed = 1, .size = -1, .backend = -1}};
+    net_command j = {.a = {.seed = 1, .channels = -1, .size = -1, .backend = -1}};
     int code = cli_parse(&tool, argc, argv, &j.a);
     if (code == CLI_CONTINUE) code = check_arguments(&j);
-    if (code == CLI_CONTINUE) code = read_all(&j);
-    if (code == CLI_CONTINUE) {
-        j.fingerprint = fingerprint_of(&j);
-        code = learn(&j);
-    }
+    if (code == CLI_CONTINUE) code = read_unchanged(&j);
+    if (code == CLI_CONTINUE) code = learn(&j);
     if (code == CLI_CONTINUE) code = write_files(&j);
     if (code == CLI_CONTINUE) code = report(&j);
     for (int64_t p = 0; p < j.n; p++) {
@@ -348,7 +357,8 @@ static int learn_net_run(int argc, char **argv) {
     free(j.pictures);
     for (int i = 0; i < j.n_files; i++) cli_data_file_close(&j.files[i]);
     free(j.files);
-    free(j.a.inputs.text);
+    free(j.from.inputs.text);
+    free(j.a.in.inputs.text);
     free(j.fingerprint);
     csrec_model_destroy(j.start);
     csrec_model_destroy(j.model);
