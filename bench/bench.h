@@ -25,8 +25,11 @@ void bench_resident_reset(void);
 /* Ends the program with a message: measurements have nothing to recover. */
 void bench_fail(const char *what, const char *text);
 void bench_check(csrec_status status, const char *what);
+/* Zeroed; ends the program if memory is short. */
+void *bench_allocate(int64_t count, size_t size);
 
-/* JSON, written front to back. name: NULL inside an array. */
+/* JSON, written front to back, "machine" first: CPU, cores, compiler, instruction set, date. name:
+ * NULL inside an array. */
 typedef struct bench_json {
     FILE *file;
     const char *path;
@@ -46,7 +49,7 @@ void bench_json_bool(bench_json *json, const char *name, bool value);
 int bench_cores(void);
 /* Name of the widest instruction set that the pursuit uses here. */
 const char *bench_instructions(void);
-/* "machine": CPU, cores, compiler, instruction set, date. */
+/* "machine", which bench_json_open writes. */
 void bench_machine(bench_json *json);
 void bench_machine_print(void);
 

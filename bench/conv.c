@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "problem.h"
 
 /* OpenBLAS's own; where BLAS is another one its threads are as they are. */
 void openblas_set_num_threads(int threads) __attribute__((weak));
@@ -34,14 +35,6 @@ typedef struct data {
     csrec_conv2d_weights *weights;
 } data;
 
-static float *numbers(int64_t n, uint64_t seed) {
-    float *v = malloc((size_t)n * sizeof *v);
-    if (!v) bench_fail("conv", "out of memory");
-    for (int64_t i = 0; i < n; i++)
-        v[i] = (float)(csrec_random_uniform(seed, 0, (uint64_t)i) - 0.5);
-    return v;
-}
-
 static data prepare(const shape *s, int threads) {
     data d = {.conv = s->conv};
     const csrec_conv2d *c = &s->conv;
@@ -52,18 +45,16 @@ static data prepare(const shape *s, int threads) {
     d.x = c->batch * c->channels_in * c->size[0] * c->size[1];
     d.w = c->channels_out * d.k;
     d.y = c->batch * c->channels_out * d.plane;
-    d.X = numbers(d.x, 1);
-    d.W = numbers(d.w, 2);
-    d.Y = numbers(d.y, 3);
-    d.dX = numbers(d.x, 4);
-    d.dW = numbers(d.w, 5);
-    d.dB = numbers(c->channels_out, 6);
+    d.X = bench_numbers(d.x, 1);
+    d.W = bench_numbers(d.w, 2);
+    d.Y = bench_numbers(d.y, 3);
+    d.dX = bench_numbers(d.x, 4);
+    d.dW = bench_numbers(d.w, 5);
+    d.dB = bench_numbers(c->channels_out, 6);
     bench_check(csrec_conv2d_workspace(&d.conv, &d.forward, &d.backward, NULL), s->name);
-    d.memory = malloc(d.forward > d.backward ? d.forward : d.backward);
-    if (!d.memory) bench_fail("conv", "out of memory");
+    d.memory = bench_allocate(1, d.forward > d.backward ? d.forward : d.backward);
     bench_check(csrec_conv2d_weights_create(&d.conv, d.W, &d.weights, NULL), s->name);
-    d.cols = calloc((size_t)(d.k * d.plane), sizeof *d.cols);
-    if (!d.cols) bench_fail(s->name, "out of memory for the whole im2col matrix");
+    d.cols = bench_allocate(d.k * d.plane, sizeof *d.cols);
     return d;
 }
 
@@ -211,7 +202,7 @@ static void measure(bench_json *json, const shape *s, int threads, double least)
 /* Rounds of learning a second, and the time of a recovery's step, on a picture of smooth noise. */
 static void measure_learning(bench_json *json, int threads, int rounds) {
     enum { SIDE = 256 };
-    float *values = numbers(SIDE * SIDE, 11);
+    float *values = bench_numbers(SIDE * SIDE, 11);
     for (int64_t i = 1; i < SIDE * SIDE; i++) values[i] += 0.9f * values[i - 1];
     csrec_conv_picture picture = {SIDE, SIDE, values, NULL};
     bench_json_begin(json, "learning", '[');
@@ -261,8 +252,8 @@ static void measure_pursuit(bench_json *json) {
     csrec_sampling known;
     int64_t kernel[] = {EDGE, EDGE}, m = SIDE * SIDE / RATE;
     bench_check(csrec_sampling_create(&plane, CSREC_PATTERN_UNIFORM, m, 1, &known, NULL), "mp");
-    double *filters = malloc(K * EDGE * EDGE * sizeof *filters), *y = malloc((size_t)m * sizeof *y);
-    if (!filters || !y) bench_fail("mp", "out of memory");
+    double *filters = bench_allocate(K * EDGE * EDGE, sizeof *filters);
+    double *y = bench_allocate(m, sizeof *y);
     for (int64_t i = 0; i < K * EDGE * EDGE; i++)
         filters[i] = csrec_random_normal(3, 0, (uint64_t)i);
     for (int64_t i = 0; i < m; i++) y[i] = csrec_random_normal(4, 0, (uint64_t)i);
@@ -305,7 +296,6 @@ int main(int argc, char **argv) {
     }
     bench_machine_print();
     bench_json json = bench_json_open(path ? path : "conv.json");
-    bench_machine(&json);
     bench_json_begin(&json, "conv2d", '[');
     int all = omp_get_max_threads();
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)

@@ -24,16 +24,9 @@ typedef struct scene {
 } scene;
 
 static scene scene_create(int64_t side, const char *raw) {
-    scene s = {.side = side};
-    csrec_shape shape = {2, {side, side}};
-    csrec_sampling sampling;
-    bench_check(
-        csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, side * side / 4, 1, &sampling, NULL),
-        "sampling");
-    s.n = sampling.n;
-    s.index = sampling.index;
-    s.y = malloc((size_t)s.n * 3 * sizeof *s.y);
-    unsigned char *bytes = malloc((size_t)(side * side) * 3);
+    csrec_measurement m = bench_sampled(side, 3, CSREC_U8);
+    scene s = {side, m.n, m.index, m.y};
+    unsigned char *bytes = bench_allocate(side * side, 3);
     FILE *file = raw ? fopen(raw, "rb") : NULL;
     bool read = file && fread(bytes, 3, (size_t)(side * side), file) == (size_t)(side * side);
     if (raw && !read) bench_fail(raw, "cannot be read");
@@ -241,7 +234,6 @@ int main(int argc, char **argv) {
     printf("N = %lld, %lld atoms; one CPU core: %.3f us an atom\n", (long long)s.n,
            (long long)atoms, cpu);
     bench_json json = bench_json_open(o.json);
-    bench_machine(&json);
     bench_json_integer(&json, "n", s.n);
     bench_json_integer(&json, "atoms", atoms);
     bench_json_number(&json, "cpu_core_us_an_atom", cpu);

@@ -18,8 +18,7 @@
 enum { ITERATIONS = 40 };
 
 static float *numbers(int64_t count) {
-    float *x = malloc((size_t)count * sizeof *x);
-    if (!x) bench_fail("memory", "out of memory");
+    float *x = bench_allocate(count, sizeof *x);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++) x[i] = (float)csrec_random_uniform(5, 0, (uint64_t)i);
     return x;
@@ -107,9 +106,7 @@ static void measure_transform(int log_n, csrec_transform_method method) {
     bench_check(csrec_haar_transform("cpu", t.p.levels, n, t.p.rows, t.p.y, method, 0, NULL,
                                      &t.capacity, NULL),
                 "transform");
-    t.product = malloc((size_t)t.capacity * sizeof *t.product);
-    if (!t.product) bench_fail("memory", "out of memory");
-    memset(t.product, 0, (size_t)t.capacity * sizeof *t.product);
+    t.product = bench_allocate(t.capacity, sizeof *t.product);
     char what[64];
     snprintf(what, sizeof what, "%s, N = 2^%d",
              method == CSREC_TRANSFORM_LEVELS ? "levels" : "distinct", log_n);

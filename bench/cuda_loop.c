@@ -199,9 +199,8 @@ static double volume_value(double x, double y, double z) {
 static bench_problem volume(int side) {
     enum { CELL = 64, TAKEN = 8 };
     bench_problem p = {.levels = 3 * side, .n = (INT64_C(1) << (3 * side)) / CELL * TAKEN};
-    p.rows = malloc((size_t)p.n * sizeof *p.rows);
-    p.y = malloc((size_t)p.n * sizeof *p.y);
-    if (!p.rows || !p.y) bench_fail("volume", "out of memory");
+    p.rows = bench_allocate(p.n, sizeof *p.rows);
+    p.y = bench_allocate(p.n, sizeof *p.y);
     double scale = ldexp(1.0, -side);
 #pragma omp parallel for schedule(static, 4096)
     for (int64_t cell = 0; cell < p.n / TAKEN; cell++) {
@@ -313,7 +312,6 @@ int main(int count, char **arguments) {
     csrec_cuda_describe(0, text, sizeof text);
     printf("%s\n", text);
     bench_json json = bench_json_open(o.json);
-    bench_machine(&json);
     bench_json_text(&json, "device", text);
     measure_table(&json, &o);
     for (int log_n = 18; log_n <= o.subtrees; log_n += 2) {

@@ -68,8 +68,7 @@ static double gmac(const csrec_net *net, const csrec_net_extent *input) {
 /* ---- data */
 
 static float *numbers(int64_t count, double scale, uint64_t seed) {
-    float *x = malloc((size_t)count * sizeof *x);
-    if (!x) bench_fail("memory", "out of memory");
+    float *x = bench_allocate(count, sizeof *x);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++)
         x[i] = (float)(scale * csrec_random_normal(seed, 0, (uint64_t)i));

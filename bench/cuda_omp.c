@@ -23,14 +23,10 @@ static double normal(uint64_t stream, int64_t at) {
     return csrec_random_normal(3, stream, (uint64_t)at);
 }
 
-static void *allocate(int64_t count, size_t size) {
-    void *p = calloc((size_t)count, size);
-    if (!p) bench_fail("memory", "out of memory");
-    return p;
-}
-
 static problem problem_create(int64_t m, int64_t n, int64_t atoms, int64_t most) {
-    problem p = {m, n, atoms, most, allocate(m * n, 8), allocate(most * m, 8), {NULL, NULL}};
+    problem p = {.m = m, .n = n, .atoms = atoms, .most = most};
+    p.matrix = bench_allocate(m * n, sizeof *p.matrix);
+    p.y = bench_allocate(most * m, sizeof *p.y);
     for (int64_t i = 0; i < m * n; i++) p.matrix[i] = normal(0, i);
     for (int k = 0; k < 2; k++) {
         csrec_operator_spec spec = {
@@ -82,8 +78,8 @@ static comparison compare(const problem *p, int64_t count) {
     csrec_solve_report *reports[2];
     double seconds[2];
     for (int k = 0; k < 2; k++) {
-        atoms[k] = allocate(count, sizeof **atoms);
-        reports[k] = allocate(count, sizeof **reports);
+        atoms[k] = bench_allocate(count, sizeof **atoms);
+        reports[k] = bench_allocate(count, sizeof **reports);
         seconds[k] = solve(p, k, count, atoms[k], reports[k]);
     }
     comparison c = {0.0, 0.0, (double)count / seconds[0]};
@@ -105,7 +101,7 @@ static void measure(int64_t m, int64_t n, int64_t atoms, int64_t most) {
     problem p = problem_create(m, n, atoms, most);
     comparison c = compare(&p, most < 2000 ? most : 2000);
     for (int64_t count = most < 1000 ? most : 1000; count <= most; count *= 10) {
-        csrec_atoms *found = allocate(count, sizeof *found);
+        csrec_atoms *found = bench_allocate(count, sizeof *found);
         double first = solve(&p, 1, count, NULL, NULL), least = INFINITY, listed;
         for (int k = 0; k < 3; k++) least = fmin(least, solve(&p, 1, count, NULL, NULL));
         listed = solve(&p, 1, count, found, NULL);

@@ -19,8 +19,7 @@ static double uniform(uint64_t *counter) {
 }
 
 static double *draw(int64_t n, uint64_t *counter) {
-    double *v = malloc((size_t)n * sizeof *v);
-    if (!v) bench_fail("memory", "out of memory");
+    double *v = bench_allocate(n, sizeof *v);
     for (int64_t i = 0; i < n; i++) v[i] = uniform(counter);
     return v;
 }
@@ -111,12 +110,8 @@ static void measure_all(csrec_operator_spec spec) {
 }
 
 static void measure_frames(int64_t side) {
-    csrec_shape shape = {2, {side, side}};
-    csrec_sampling sampling;
-    bench_check(
-        csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, side * side / 4, 1, &sampling, NULL),
-        "sampling");
-    csrec_operator_spec spec = {.shape = &shape, .m = sampling.n, .index = sampling.index};
+    csrec_measurement m = bench_sampled(side, 1, CSREC_F64);
+    csrec_operator_spec spec = {.shape = &m.shape, .m = m.n, .index = m.index};
     spec.name = "mask";
     measure_all(spec);
     spec.name = "wavelet";
@@ -127,7 +122,7 @@ static void measure_frames(int64_t side) {
         spec.step = spec.block / 2;
         measure_all(spec);
     }
-    csrec_sampling_clear(&sampling);
+    csrec_measurement_clear(&m);
 }
 
 static void measure_dense(int64_t m, int64_t n) {
@@ -141,23 +136,19 @@ static void measure_dense(int64_t m, int64_t n) {
 static void measure_conv(int64_t side) {
     enum { FILTERS = 32, EDGE = 8 };
     const int64_t kernel[] = {EDGE, EDGE};
-    csrec_shape shape = {2, {side, side}};
-    csrec_sampling sampling;
+    csrec_measurement m = bench_sampled(side, 1, CSREC_F64);
     uint64_t counter = 0;
-    bench_check(
-        csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, side * side / 4, 1, &sampling, NULL),
-        "sampling");
     double *filters = draw(FILTERS * EDGE * EDGE, &counter);
     measure_all((csrec_operator_spec){.name = "conv",
-                                      .shape = &shape,
-                                      .m = sampling.n,
-                                      .index = sampling.index,
+                                      .shape = &m.shape,
+                                      .m = m.n,
+                                      .index = m.index,
                                       .filters = filters,
                                       .n_filters = FILTERS,
                                       .kernel = kernel,
                                       .threads = bench_cores()});
     free(filters);
-    csrec_sampling_clear(&sampling);
+    csrec_measurement_clear(&m);
 }
 
 static void measure_haar(int levels) {

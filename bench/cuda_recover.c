@@ -54,10 +54,9 @@ static double seconds_of(int engine, const csrec_measurement *m,
         csrec_error error;
         csrec_recover_report report = {0};
         double start = bench_seconds();
-        csrec_status status =
-            engine < 0 ? csrec_recover(m, options, signal, NULL, &report, &error)
-                       : recover_by((csrec_cuda_grids_engine)engine, m, options, signal, &report,
-                                    &error);
+        csrec_status status = engine < 0 ? csrec_recover(m, options, signal, NULL, &report, &error)
+                                         : recover_by((csrec_cuda_grids_engine)engine, m, options,
+                                                      signal, &report, &error);
         double seconds = bench_seconds() - start;
         if (status) bench_fail("recovery", error.text);
         if (seconds < least && best) *best = report;
@@ -241,7 +240,6 @@ int main(int argc, char **argv) {
     double context = bench_seconds() - start;
     printf("a device ready in %.3f s\n", context);
     bench_json json = bench_json_open(path);
-    bench_machine(&json);
     bench_json_number(&json, "context_seconds", context);
     measure_choices(&json, all);
     measure_whole(&json);

@@ -13,6 +13,12 @@ void bench_check(csrec_status status, const char *what) {
     if (status) bench_fail(what, csrec_status_text(status));
 }
 
+void *bench_allocate(int64_t count, size_t size) {
+    void *p = calloc((size_t)count, size);
+    if (!p) bench_fail("memory", "out of memory");
+    return p;
+}
+
 static void temporary(const char *path, char *name, size_t size) {
     if (snprintf(name, size, "%s.part", path) >= (int)size) bench_fail(path, "name too long");
 }
@@ -23,6 +29,7 @@ bench_json bench_json_open(const char *path) {
     bench_json json = {fopen(name, "w"), path, 0, false};
     if (!json.file) bench_fail(name, "cannot be written");
     bench_json_begin(&json, NULL, '{');
+    bench_machine(&json);
     return json;
 }
 

@@ -21,12 +21,6 @@ typedef struct options {
 
 static bench_json json;
 
-static void *take(size_t count, size_t size) {
-    void *p = malloc(count * size);
-    if (!p) bench_fail("memory", "not enough");
-    return p;
-}
-
 /* Shortest of some runs. */
 #define SHORTEST(seconds, times, ...)                                                              \
     do {                                                                                           \
@@ -43,7 +37,7 @@ static void *take(size_t count, size_t size) {
 /* Faces with noise, far from 0: a few hundred members over and over. */
 static void fill(int64_t m, float *X) {
     enum { MEMBERS = 256 };
-    float *member = take(MEMBERS * N, sizeof *member);
+    float *member = bench_allocate(MEMBERS * N, sizeof *member);
     for (int k = 0; k < MEMBERS; k++) family_make(1, (uint64_t)k, H, W, member + k * N);
     uint32_t state = 1;
     for (int64_t i = 0; i < m; i++) {
@@ -75,7 +69,7 @@ static double error_of(int64_t m, const float *X, const double *mean, const doub
 }
 
 static void time_threads(int64_t m, float *X, float *copy, int threads) {
-    double *mean = take(N, sizeof *mean), *C = take((size_t)N * N, sizeof *C);
+    double *mean = bench_allocate(N, sizeof *mean), *C = bench_allocate(N * N, sizeof *C);
     double bytes = (double)m * N * sizeof(float), mean_s, centre_s, covariance_s;
     csrec_error error;
     SHORTEST(mean_s, 3, bench_check(csrec_mean(m, N, X, NULL, threads, mean, &error), error.text));
@@ -99,8 +93,8 @@ static void time_threads(int64_t m, float *X, float *copy, int threads) {
 
 /* BLAS on rows that are centred already; it takes what cores it wants. */
 static void time_blas(int64_t m, const float *X, float *centred) {
-    double *mean = take(N, sizeof *mean), *C = take((size_t)N * N, sizeof *C), seconds;
-    float *S = take((size_t)N * N, sizeof *S);
+    double *mean = bench_allocate(N, sizeof *mean), *C = bench_allocate(N * N, sizeof *C), seconds;
+    float *S = bench_allocate(N * N, sizeof *S);
     csrec_error error;
     bench_check(csrec_mean(m, N, X, NULL, 0, mean, &error), error.text);
     memcpy(centred, X, (size_t)m * N * sizeof *X);
@@ -120,7 +114,7 @@ static void time_blas(int64_t m, const float *X, float *centred) {
 
 static void measure_statistics(const options *o) {
     int64_t m = o->rows;
-    float *X = take((size_t)m * N, sizeof *X), *copy = take((size_t)m * N, sizeof *copy);
+    float *X = bench_allocate(m * N, sizeof *X), *copy = bench_allocate(m * N, sizeof *copy);
     double seconds;
     fill(m, X);
     memset(copy, 1, (size_t)m * N * sizeof *X);
@@ -196,7 +190,7 @@ static double time_rounds(csrec_data *data, int rounds, int threads) {
 static void measure_em(const options *o) {
     enum { SHORT = 1, LONG = 5 };
     int64_t m = o->quick ? 5000 : 100000;
-    float *X = take((size_t)m * 64, sizeof *X), *member = take(N, sizeof *member);
+    float *X = bench_allocate(m * 64, sizeof *X), *member = bench_allocate(N, sizeof *member);
     for (int64_t i = 0; i < m; i++) {
         if (i % 200 == 0) family_make(3, (uint64_t)(i / 200), H, W, member);
         int top = (int)(i * 7 % (H - 7)), left = (int)(i * 5 % (W - 7));
@@ -245,7 +239,7 @@ static void measure_rate(const csrec_model *model, double rate, int members) {
                     "sampling");
         csrec_measurement m = {
             .shape = shape, .n = s.n, .channels = 1, .index = s.index, .dtype = CSREC_F64};
-        m.y = take((size_t)s.n, sizeof *m.y);
+        m.y = bench_allocate(s.n, sizeof *m.y);
         for (int64_t i = 0; i < s.n; i++) m.y[i] = truth[s.index[i]];
         psnr[0] += recover_psnr(&m, model, NULL, truth, signal) / members;
         psnr[1] += recover_psnr(&m, NULL, NULL, truth, signal) / members;
@@ -290,7 +284,6 @@ int main(int argc, char **argv) {
     if (o.quick) o.rows = 3000;
     if (o.rows < 1 || o.rows > INT32_MAX) bench_fail("--rows", "must be 1 to 2147483647");
     json = bench_json_open(o.json);
-    bench_machine(&json);
     measure_statistics(&o);
     measure_pca(&o);
     measure_em(&o);

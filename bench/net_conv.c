@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "net_conv.h"
+#include "problem.h"
 
 static const net_shape shapes[] = {{32, 256}, {64, 128}, {128, 64}, {256, 32}};
 static const char *const passes[] = {"forward", "backward_data", "backward_weights"};
@@ -17,14 +18,6 @@ static const char *const passes[] = {"forward", "backward_data", "backward_weigh
 /* A way more is a row more. */
 static const net_way *const ways[] = {&net_way_dnnl_direct, &net_way_dnnl_winograd, &net_way_block,
                                       &net_way_conv2d};
-
-static float *numbers(int64_t n, uint64_t seed) {
-    float *v = malloc((size_t)n * sizeof *v);
-    if (!v) bench_fail("net_conv", "out of memory");
-    for (int64_t i = 0; i < n; i++)
-        v[i] = (float)(csrec_random_uniform(seed, 0, (uint64_t)i) - 0.5);
-    return v;
-}
 
 /* ---- csrec_conv2d */
 
@@ -41,8 +34,7 @@ typedef struct conv2d_state {
 
 static void *conv2d_create(const net_shape *shape, net_pass pass, const net_arrays *arrays,
                            int threads) {
-    conv2d_state *s = calloc(1, sizeof *s);
-    if (!s) bench_fail("conv2d", "out of memory");
+    conv2d_state *s = bench_allocate(1, sizeof *s);
     int64_t c = shape->channels, side = shape->side;
     s->conv = (csrec_conv2d){1, c, c, {side, side}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, threads, "cpu"};
     s->pass = pass;
@@ -50,10 +42,9 @@ static void *conv2d_create(const net_shape *shape, net_pass pass, const net_arra
     size_t forward, backward;
     bench_check(csrec_conv2d_workspace(&s->conv, &forward, &backward, NULL), "conv2d");
     s->room = pass == NET_FORWARD ? forward : backward;
-    s->memory = malloc(s->room);
+    s->memory = bench_allocate(1, s->room);
     s->results = pass == NET_BACKWARD_WEIGHTS ? c * c * 9 : c * side * side;
-    s->made = calloc((size_t)s->results, sizeof *s->made);
-    if (!s->memory || !s->made) bench_fail("conv2d", "out of memory");
+    s->made = bench_allocate(s->results, sizeof *s->made);
     bench_check(csrec_conv2d_weights_create(&s->conv, arrays->w, &s->weights, NULL), "conv2d");
     return s;
 }
@@ -209,8 +200,9 @@ static void measure(bench_json *json, task *t, float *made, double least) {
 static void measure_shape(bench_json *json, const net_shape *shape, int threads, double least) {
     int64_t planes = shape->channels * shape->side * shape->side;
     int64_t weights = 9 * shape->channels * shape->channels;
-    float *x = numbers(planes, 1), *w = numbers(weights, 2), *y = numbers(planes, 3);
-    float *made = numbers(planes > weights ? planes : weights, 4);
+    float *x = bench_numbers(planes, 1), *w = bench_numbers(weights, 2),
+          *y = bench_numbers(planes, 3);
+    float *made = bench_numbers(planes > weights ? planes : weights, 4);
     net_arrays arrays = {x, w, y};
     for (int pass = 0; pass < NET_PASSES; pass++) {
         task t = {.shape = shape, .arrays = &arrays, .pass = (net_pass)pass, .threads = threads};
@@ -238,7 +230,6 @@ int main(int argc, char **argv) {
     }
     bench_machine_print();
     bench_json json = bench_json_open(path);
-    bench_machine(&json);
     bench_json_begin(&json, "net_conv", '[');
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         measure_shape(&json, &shapes[s], threads, least);

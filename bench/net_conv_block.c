@@ -30,8 +30,7 @@ static void turn(const state *s, const float *from, float *to, bool back) {
 }
 
 static void *create(const net_shape *shape, net_pass pass, const net_arrays *arrays, int threads) {
-    state *s = calloc(1, sizeof *s);
-    if (!s) bench_fail("block", "out of memory");
+    state *s = bench_allocate(1, sizeof *s);
     int64_t n = shape->channels, planes = n * shape->side * shape->side, weights = 9 * n * n;
     if (csrec_block_padded(n) != n) bench_fail("block", "channels must be whole blocks");
     const csrec_block_simd *simd = csrec_block_simd_choose();

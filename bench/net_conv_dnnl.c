@@ -125,8 +125,7 @@ static void fill(state *s, dnnl_primitive_desc_t planned, const roles *r,
 
 static void *create(dnnl_alg_kind_t kind, const net_shape *shape, net_pass pass,
                     const net_arrays *arrays, int threads) {
-    state *s = calloc(1, sizeof *s);
-    if (!s) bench_fail("oneDNN", "out of memory");
+    state *s = bench_allocate(1, sizeof *s);
     omp_set_num_threads(threads);
     s->threads = threads;
     s->shape = *shape;

@@ -11,12 +11,6 @@
 
 const char *const bench_signal_names[BENCH_SIGNALS] = {"noise", "piecewise", "picture"};
 
-static void *allocate(int64_t n, size_t size) {
-    void *p = malloc((size_t)n * size);
-    if (!p) bench_fail("problem", "out of memory");
-    return p;
-}
-
 /* Smooth pieces: a sine whose frequency, phase and height change at each of 24 jumps. */
 static double piecewise(double t) {
     int piece = (int)(t * 25.0);
@@ -33,7 +27,7 @@ static csrec_shape square(int levels) {
 
 static void fill_picture(bench_problem *p) {
     csrec_shape shape = square(p->levels);
-    int64_t *index = allocate(p->n, sizeof *index);
+    int64_t *index = bench_allocate(p->n, sizeof *index);
     bench_check(csrec_rows_to_index(&shape, CSREC_ORDER_MORTON, p->n, p->rows, index), "rows");
     /* Detail down to the pixels of a picture sampled at one in four, whatever M is. */
     int64_t side = (int64_t)(2.0 * sqrt((double)p->n));
@@ -52,13 +46,13 @@ static void draw_rows(bench_problem *p, uint64_t seed) {
     csrec_error error;
     if (csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, p->n, seed, &sampling, &error))
         bench_fail("sampling", error.text);
-    p->rows = allocate(p->n, sizeof *p->rows);
+    p->rows = bench_allocate(p->n, sizeof *p->rows);
     for (int64_t j = 0; j < p->n; j++) p->rows[j] = (uint64_t)sampling.index[j];
     csrec_sampling_clear(&sampling);
 }
 
 bench_problem bench_problem_create(bench_signal signal, int levels, int64_t n, uint64_t seed) {
-    bench_problem p = {levels, n, NULL, allocate(n, sizeof *p.y)};
+    bench_problem p = {levels, n, NULL, bench_allocate(n, sizeof *p.y)};
     draw_rows(&p, seed);
     double scale = ldexp(1.0, -levels);
     if (signal == BENCH_PICTURE) {
@@ -76,7 +70,7 @@ bench_problem bench_problem_image(const char *path, uint64_t seed) {
     png_image png = {.version = PNG_IMAGE_VERSION};
     if (!png_image_begin_read_from_file(&png, path)) bench_fail(path, png.message);
     png.format = PNG_FORMAT_GRAY;
-    unsigned char *pixels = allocate((int64_t)png.width * png.height, 1);
+    unsigned char *pixels = bench_allocate((int64_t)png.width * png.height, 1);
     if (!png_image_finish_read(&png, NULL, pixels, 0, NULL)) bench_fail(path, png.message);
     csrec_shape shape = {2, {png.height, png.width}};
     csrec_sampling sampling;
@@ -84,8 +78,8 @@ bench_problem bench_problem_image(const char *path, uint64_t seed) {
     bench_check(
         csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, n > 0 ? n : 1, seed, &sampling, NULL),
         path);
-    bench_problem p = {0, sampling.n, allocate(sampling.n, sizeof *p.rows),
-                       allocate(sampling.n, sizeof *p.y)};
+    bench_problem p = {0, sampling.n, bench_allocate(sampling.n, sizeof *p.rows),
+                       bench_allocate(sampling.n, sizeof *p.y)};
     bench_check(csrec_rows_levels(&shape, CSREC_ORDER_MORTON, &p.levels), path);
     bench_check(csrec_rows_from_index(&shape, CSREC_ORDER_MORTON, p.n, sampling.index, p.rows),
                 path);
@@ -110,6 +104,13 @@ csrec_measurement bench_sampled(int64_t side, int64_t channels, csrec_dtype dtyp
         "sampling");
     m.n = sampling.n;
     m.index = sampling.index;
-    m.y = malloc((size_t)(m.n * channels) * sizeof *m.y);
+    m.y = bench_allocate(m.n * channels, sizeof *m.y);
     return m;
+}
+
+float *bench_numbers(int64_t n, uint64_t seed) {
+    float *v = bench_allocate(n, sizeof *v);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (float)(csrec_random_uniform(seed, 0, (uint64_t)i) - 0.5);
+    return v;
 }

@@ -1,4 +1,4 @@
-/* problem.h - sampled signals to measure on. */
+/* problem.h - sampled signals and random numbers to measure on. */
 #ifndef CSREC_BENCH_PROBLEM_H
 #define CSREC_BENCH_PROBLEM_H
 
@@ -31,5 +31,8 @@ double bench_picture_value(double u, double v, int64_t side);
 /* Every fourth pixel of side x side, chosen at random; y [n * channels] is for the caller to fill.
  */
 csrec_measurement bench_sampled(int64_t side, int64_t channels, csrec_dtype dtype);
+
+/* Uniform in [-0.5, 0.5). */
+float *bench_numbers(int64_t n, uint64_t seed);
 
 #endif

@@ -265,7 +265,6 @@ int main(int argc, char **argv) {
     options o = parse(argc, argv);
     bench_machine_print();
     bench_json json = bench_json_open(o.json);
-    bench_machine(&json);
     double start = bench_seconds();
     bench_problem p = bench_problem_create(BENCH_PICTURE, TARGET_N + 2, 1 << TARGET_N, 1);
     targets(&json, &p);

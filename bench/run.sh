@@ -1,41 +1,87 @@
 #!/bin/sh
-# run.sh [speed|memory|estimate|silences|pictures|solvers|learn|peers|sidebyside|all] [OPTION...] - builds the default preset and measures;
-# results go to bench/results/<name>.json and a table to the terminal. Options go to the program:
-# speed: --quick, --image FILE.png; memory: --samples LOG2N; estimate: --quick; silences: EDGE SECONDS; pictures: --images DIR, --quick;
-# solvers: --trials T; peers, sidebyside: --images DIR, --quick.
-# Then bench/tables.py puts the results into README.md and docs.
+# run.sh [NAME|all] [OPTION...] - builds the default preset and measures on the CPU; results go to
+# bench/results, tables to the terminal. Options go to the program:
+#   speed       pursuits; --quick, --image FILE.png
+#   memory      --samples LOG2N
+#   estimate    --quick
+#   silences    EDGE SECONDS
+#   pictures    --images DIR, --quick
+#   solvers     --trials T
+#   learn       statistics, components and mixtures; --quick
+#   conv        convolutions beside the plain way, learning, and pictures recovered with learned
+#               filters; --quick, --images DIR, --train FILE...
+#   net_conv    3 x 3 convolutions beside oneDNN; --quick, --threads N
+#   net_peers   the learned prior beside other programs; NAME..., --images DIR and more, see
+#               net_peers.py --help; the peers are opencv-contrib-python-headless, scikit-image, bm3d
+#               and torch of PyPI, each left out where it is not installed
+#   net_drunet  a network of PyTorch, trained by `net_drunet.py train` before; --weights FILE
+#   peers, sidebyside  --images DIR, --quick
+# all: speed, pictures, memory, estimate, silences, solvers, peers and sidebyside. Then bench/tables.py
+# puts the results into README.md and docs.
 set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
+names='speed memory estimate silences pictures solvers learn conv net_conv net_peers net_drunet peers sidebyside'
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
+
+# has_python NAME MODULES PACKAGE...: whether Python can import the modules; if not, says what NAME
+# needs.
+has_python() {
+    python3 -c "import $2" 2>/dev/null && return
+    who=$1
+    shift 2
+    say "$who: needs python3 with $*"
+    return 1
+}
 
 speed() { build/bench/bench_pursuit --json "$results/pursuit.json" "$@"; }
 memory() { build/bench/bench_scale --json "$results/scale.json" "$@"; }
 estimate() { python3 bench/estimate.py --json "$results/estimate.json" "$@"; }
 silences() { build/bench/bench_silences --json "$results/silences.json" "$@"; }
+learn() { build/bench/bench_learn --json "$results/learn.json" "$@"; }
+
 pictures() {
-    if python3 -c 'import numpy' 2>/dev/null; then
+    has_python pictures numpy 'NumPy; SciPy, scikit-image and Pillow for the peers' &&
         python3 bench/pictures.py --json "$results/pictures.json" "$@"
-    else
-        say "pictures: needs python3 with NumPy (python3-numpy); SciPy, scikit-image and Pillow" \
-            "for the peers"
-        return 1
-    fi
 }
 
 solvers() {
     build/bench/bench_solvers --json "$results/solvers.json" --picture "$results/solvers.png" "$@"
-    if python3 -c 'import numpy, sklearn' 2>/dev/null; then
+    if has_python 'solvers beside scikit-learn' 'numpy, sklearn' 'NumPy and scikit-learn'; then
         python3 bench/solvers.py --json "$results/solvers_peers.json"
-    else
-        say "solvers: beside scikit-learn only with NumPy and scikit-learn"
     fi
 }
 
-learn() { build/bench/bench_learn --json "$results/learn.json" "$@"; }
+conv() {
+    quick=
+    [ "${1:-}" != --quick ] || quick=--quick
+    build/bench/bench_conv --json "$results/conv.json" $quick
+    if has_python 'conv: pictures' 'numpy, PIL' 'NumPy and Pillow'; then
+        python3 bench/conv.py --json "$results/conv_pictures.json" "$@"
+    fi
+}
+
+net_conv() {
+    if [ -x build/bench/bench_net_conv ]; then
+        build/bench/bench_net_conv --json "$results/net_conv.json" "$@"
+    else
+        say "net_conv: needs oneDNN 2 (libdnnl-dev)"
+        return 1
+    fi
+}
+
+net_peers() {
+    has_python net_peers 'numpy, scipy' 'NumPy and SciPy' &&
+        python3 bench/net_peers.py --json "$results/net_peers.json" "$@"
+}
+
+net_drunet() {
+    has_python net_drunet 'numpy, scipy, torch' 'NumPy, SciPy and PyTorch' &&
+        python3 bench/net_drunet.py measure --json "$results/net_drunet.json" "$@"
+}
 
 # Through the Python package, which needs no installing for this.
 peers() { through_python peers "$@"; }
@@ -44,19 +90,15 @@ sidebyside() { through_python sidebyside "$@"; }
 through_python() {
     name=$1
     shift
-    if python3 -c 'import numpy, cffi' 2>/dev/null; then
+    has_python "$name" 'numpy, cffi' 'NumPy and cffi; scikit-learn, PyLops, PyWavelets,' \
+        'scikit-image, SciPy and Pillow for the peers' &&
         python3 "bench/$name.py" --json "$results/$name.json" "$@"
-    else
-        say "$name: needs python3 with NumPy and cffi; scikit-learn, PyLops, PyWavelets," \
-            "scikit-image, SciPy and Pillow for the peers"
-        return 1
-    fi
 }
 
-case $what in
-speed | memory | estimate | silences | pictures | solvers | learn | peers | sidebyside | all) ;;
+case " $names all " in
+*" $what "*) ;;
 *)
-    say "usage: bench/run.sh [speed|memory|estimate|silences|pictures|solvers|learn|peers|sidebyside|all] [OPTION...]"
+    say "usage: bench/run.sh [$(say "$names" | tr ' ' '|')|all] [OPTION...]"
     exit 2
     ;;
 esac

@@ -149,7 +149,6 @@ int main(int argc, char **argv) {
     options o = parse(argc, argv);
     bench_machine_print();
     bench_json json = bench_json_open(o.json);
-    bench_machine(&json);
     bench_json_begin(&json, "scale", '[');
     run(&json, &o, CSREC_COLUMNS_TWO_SIDED);
     run(&json, &o, CSREC_COLUMNS_PAPER);

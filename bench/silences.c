@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "bench.h"
+#include "problem.h"
 
 typedef struct way {
     const char *name, *solver, *basis;
@@ -141,9 +142,8 @@ static void learn(const char *name, int64_t rows, int64_t length, double seconds
 }
 
 static void learn_filters(int64_t edge, double seconds) {
-    float *values = malloc((size_t)(edge * edge) * sizeof *values);
+    float *values = bench_allocate(edge * edge, sizeof *values);
     table t = {edge, edge};
-    if (!values) return;
     read_rows(&t, 0, edge, values, NULL);
     csrec_conv_picture picture = {edge, edge, values, NULL};
     csrec_model *model = NULL;
@@ -158,8 +158,8 @@ static void learn_filters(int64_t edge, double seconds) {
 }
 
 static void solve_many(int64_t m, int64_t n, int64_t count, int64_t atoms, double seconds) {
-    double *matrix = malloc((size_t)(m * n) * sizeof *matrix);
-    double *y = malloc((size_t)(m * count) * sizeof *y);
+    double *matrix = bench_allocate(m * n, sizeof *matrix);
+    double *y = bench_allocate(m * count, sizeof *y);
     for (int64_t i = 0; i < m * n; i++)
         matrix[i] = (double)((uint64_t)i * 2654435761u % 1009) - 504;
     for (int64_t i = 0; i < m * count; i++) y[i] = (double)((uint64_t)i * 40503u % 1013) - 506;
@@ -184,27 +184,17 @@ int main(int argc, char **argv) {
         argc -= 2;
         argv += 2;
     }
-    int64_t edge = argc > 1 ? atoll(argv[1]) : 2048, entries = edge * edge;
+    int64_t edge = argc > 1 ? atoll(argv[1]) : 2048;
     double seconds = argc > 2 ? atof(argv[2]) : 60.0;
     const char *only = argc > 3 ? argv[3] : NULL;
-    csrec_shape shape = {2, {edge, edge}};
-    csrec_sampling s;
-    if (csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, entries / 4, 1, &s, NULL)) return 1;
-    csrec_measurement m = {.shape = shape,
-                           .n = s.n,
-                           .channels = 1,
-                           .index = s.index,
-                           .y = malloc((size_t)s.n * sizeof(double)),
-                           .dtype = CSREC_F64,
-                           .scale = {0.0, 255.0}};
-    double *signal = malloc((size_t)entries * sizeof *signal);
-    if (!m.y || !signal) return 1;
+    csrec_measurement m = bench_sampled(edge, 1, CSREC_F64);
+    m.scale[1] = 255.0;
+    double *signal = bench_allocate(edge * edge, sizeof *signal);
     for (int64_t k = 0; k < m.n; k++) {
         int64_t x = m.index[k] % edge, y = m.index[k] / edge;
         m.y[k] = (double)((x * 5 / edge + y * 3 / edge) % 2 * 120 + x * 60 / edge + k % 11);
     }
     if (json) {
-        bench_machine(json);
         bench_json_integer(json, "edge", edge);
         bench_json_number(json, "limit", seconds);
         bench_json_begin(json, "rows", '[');

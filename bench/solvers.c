@@ -335,7 +335,6 @@ int main(int argc, char **argv) {
     }
     bench_machine_print();
     bench_json json = bench_json_open(o.json);
-    bench_machine(&json);
     bench_json_integer(&json, "n", N);
     bench_json_integer(&json, "trials", o.trials);
     transitions(&json, &o);

@@ -103,9 +103,8 @@ typedef struct lean {
 static lean lean_create(const bench_problem *p, csrec_columns columns) {
     lean l;
     bench_check(csrec_tree_create(p->levels, p->n, p->rows, columns, &l.tree), "tree");
-    l.first = malloc((size_t)p->n * sizeof *l.first);
-    l.sums = malloc((size_t)p->n * sizeof *l.sums);
-    if (!l.first || !l.sums) bench_fail("transform", "out of memory");
+    l.first = bench_allocate(p->n, sizeof *l.first);
+    l.sums = bench_allocate(p->n, sizeof *l.sums);
     csrec_tree_walk walk = csrec_tree_walk_start(&l.tree);
     for (csrec_tree_block block; csrec_tree_walk_next(&walk, &block);)
         if (block.node >= 0) l.first[block.node] = block.first;

@@ -1,7 +1,6 @@
 /* method.c - the table of methods, and the selection of a row. */
 #include "method/method.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,9 +9,9 @@
 
 /* The first row that options choose and that supports the task is used; specific rows first. */
 static const csrec_method_type *const types[] = {
-    &csrec_method_frames,   &csrec_method_sparse, &csrec_method_gaussian, &csrec_method_mixture,
-    &csrec_method_adaptive, &csrec_method_grids,  &csrec_method_pca,      &csrec_method_conv,
-    &csrec_method_net};
+    &csrec_method_frames,  &csrec_method_sparse,   &csrec_method_gaussian,
+    &csrec_method_mixture, &csrec_method_adaptive, &csrec_method_grids,
+    &csrec_method_pca,     &csrec_method_conv,     &csrec_method_net};
 
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -45,7 +44,7 @@ static int count_params(const csrec_param *params) {
 const csrec_param *csrec_method_param_of(const csrec_recover_options *options, int k) {
     const csrec_solver_type *solver =
         options->solve.solver ? csrec_solver_find(options->solve.solver) : NULL;
-    const csrec_operator_type *basis = options->basis ? csrec_operator_find(options->basis) : NULL;
+    const csrec_operator_type *basis = csrec_operator_find(options->basis);
     const csrec_param *lists[] = {csrec_method_of(options)->params, solver ? solver->params : NULL,
                                   basis ? basis->params : NULL};
     for (int i = 0; i < 3; i++) {
@@ -96,17 +95,24 @@ static const csrec_method_type *find_chosen(const csrec_measurement *measurement
     return NULL;
 }
 
+/* Names of the methods that take all these options; of all methods if there are none. */
+static void list_takers(unsigned bits, size_t room, char *text) {
+    *text = '\0';
+    for (int i = 0; i < TYPES; i++)
+        if (!(bits & ~types[i]->shown.takes))
+            snprintf(text + strlen(text), room - strlen(text), "%s%s", *text ? ", " : "",
+                     types[i]->shown.name);
+}
+
 /* NULL without an error: the options request no method. */
 static csrec_status find(const csrec_measurement *measurement, const csrec_recover_options *options,
                          bool atoms, const csrec_method_type **method, csrec_error *error) {
     *method = NULL;
     if (options->method) {
-        char names[160] = "";
+        char names[160];
         *method = find_name(options->method);
         if (*method) return CSREC_OK;
-        for (int i = 0; i < TYPES; i++)
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
-                     types[i]->shown.name);
+        list_takers(0, sizeof names, names);
         return csrec_fail(error, CSREC_ARGUMENT, "method '%s' is unknown; use one of %s",
                           options->method, names);
     }
@@ -161,15 +167,6 @@ static const char *first_word(unsigned bits) {
     return words[i];
 }
 
-/* Names of the methods that take all these options. */
-static void list_takers(unsigned bits, size_t room, char *text) {
-    *text = '\0';
-    for (int i = 0; i < TYPES; i++)
-        if (!(bits & ~types[i]->shown.takes))
-            snprintf(text + strlen(text), room - strlen(text), "%s%s", *text ? ", " : "",
-                     types[i]->shown.name);
-}
-
 static csrec_status check_taken(const csrec_method_type *method, unsigned bits,
                                 csrec_error *error) {
     unsigned wrong = bits & ~method->shown.takes;
@@ -206,8 +203,7 @@ static csrec_status check_names(const csrec_method_type *method, const csrec_rec
     if (solver && !csrec_solver_find(solver))
         return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown; see csrecover --list",
                           solver);
-    const csrec_operator_type *basis = o->basis ? csrec_operator_find(o->basis) : NULL;
-    if (o->basis && (!basis || (!basis->params && basis != &csrec_operator_haar)))
+    if (o->basis && !csrec_operator_find_basis(o->basis))
         return csrec_fail(error, CSREC_ARGUMENT, "basis '%s' is unknown; use haar, dct or wavelet",
                           o->basis);
     if (o->solve.reference && solver && !csrec_solver_find(solver)->reference)
@@ -217,7 +213,7 @@ static csrec_status check_names(const csrec_method_type *method, const csrec_rec
     return csrec_fail(
         error, CSREC_ARGUMENT, "method %s does not work with %s%s%s%s%s; omit one of them",
         method->shown.name, solver ? "--solver " : "", solver ? solver : "",
-        solver && basis ? " and " : "", basis ? "--basis " : "", basis ? basis->name : "");
+        solver && o->basis ? " and " : "", o->basis ? "--basis " : "", o->basis ? o->basis : "");
 }
 
 static csrec_status check_suits(const csrec_method_type *method,
@@ -262,9 +258,8 @@ csrec_status csrec_method_check_settings(const csrec_method_type *method,
         if (!p)
             return csrec_param_unknown("method", method->shown.name, method->params, set->name,
                                        error);
-        if (!(set->value >= p->least && set->value <= p->most) || set->value != floor(set->value))
-            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be a whole number, %g to %g",
-                              set->name, set->value, p->least, p->most);
+        csrec_status status = csrec_param_check(p, set, true, error);
+        if (status) return status;
     }
     return CSREC_OK;
 }

@@ -19,14 +19,18 @@ bool csrec_operator_info(int i, const char **name, const char **brief) {
 }
 
 const csrec_operator_type *csrec_operator_find(const char *name) {
-    for (int i = 0; i < TYPES; i++)
+    for (int i = 0; i < TYPES && name; i++)
         if (strcmp(types[i]->name, name) == 0) return types[i];
     return NULL;
 }
 
+const csrec_operator_type *csrec_operator_find_basis(const char *name) {
+    const csrec_operator_type *type = csrec_operator_find(name);
+    return type && (type->params || type == &csrec_operator_haar) ? type : NULL;
+}
+
 bool csrec_operator_is_basis(int number) {
-    return number >= 0 && number < TYPES &&
-           (types[number]->params || types[number] == &csrec_operator_haar);
+    return number >= 0 && number < TYPES && csrec_operator_find_basis(types[number]->name);
 }
 
 const csrec_param *csrec_operator_param(int number, int i) {
@@ -39,12 +43,6 @@ const csrec_param *csrec_operator_param(int number, int i) {
 static const csrec_operator_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_operator_cpu, &csrec_operator_cuda);
 
-static const csrec_operator_type *find_type(const char *name) {
-    for (int i = 0; i < TYPES && name; i++)
-        if (strcmp(types[i]->name, name) == 0) return types[i];
-    return NULL;
-}
-
 static csrec_status take(csrec_operator *A, csrec_error *error) {
     const csrec_operator_engine *engine = engines[A->context.kind];
     return engine ? engine->take(A, error)
@@ -53,7 +51,7 @@ static csrec_status take(csrec_operator *A, csrec_error *error) {
 
 csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_operator_spec *spec,
                                       csrec_operator **A, csrec_error *error) {
-    const csrec_operator_type *type = find_type(spec->name);
+    const csrec_operator_type *type = csrec_operator_find(spec->name);
     if (!type)
         return csrec_fail(error, CSREC_ARGUMENT, "operator '%s' is unknown",
                           spec->name ? spec->name : "(none)");

@@ -101,6 +101,14 @@ csrec_status csrec_param_unknown(const char *what, const char *name, const csrec
                       param, *names ? names : " none");
 }
 
+csrec_status csrec_param_check(const csrec_param *param, const csrec_setting *set, bool whole,
+                               csrec_error *error) {
+    bool inside = set->value >= param->least && set->value <= param->most;
+    if (inside && (!whole || set->value == floor(set->value))) return CSREC_OK;
+    return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %s%g to %g", set->name, set->value,
+                      whole ? "a whole number, " : "", param->least, param->most);
+}
+
 static csrec_status check_settings(const csrec_solver_type *type,
                                    const csrec_solve_options *options, csrec_error *error) {
     for (int i = 0; i < options->n_settings; i++) {
@@ -108,9 +116,8 @@ static csrec_status check_settings(const csrec_solver_type *type,
         const csrec_param *param = csrec_param_find(type->params, set->name);
         if (!param)
             return csrec_param_unknown("solver", type->name, type->params, set->name, error);
-        if (!(set->value >= param->least && set->value <= param->most))
-            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %g to %g", set->name,
-                              set->value, param->least, param->most);
+        csrec_status status = csrec_param_check(param, set, false, error);
+        if (status) return status;
     }
     return CSREC_OK;
 }

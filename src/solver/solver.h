@@ -110,6 +110,10 @@ const csrec_param *csrec_param_find(const csrec_param *params, const char *name)
 csrec_status csrec_param_unknown(const char *what, const char *name, const csrec_param *params,
                                  const char *param, csrec_error *error);
 
+/* CSREC_ARGUMENT: a value outside the parameter's range, or not whole if `whole` is asked for. */
+csrec_status csrec_param_check(const csrec_param *param, const csrec_setting *set, bool whole,
+                               csrec_error *error);
+
 /* The last value that the settings give to a name, or `otherwise`. */
 double csrec_setting_value(const csrec_solve_options *options, const char *name, double otherwise);
 

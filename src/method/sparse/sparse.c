@@ -52,13 +52,9 @@ static csrec_status sort_settings(job *j, csrec_error *error) {
     for (int i = 0; i < given->n_settings; i++) {
         const csrec_setting *set = &given->settings[i];
         const csrec_param *param = csrec_param_find(params, set->name);
-        if (!param) {
-            j->settings[n++] = *set;
-        } else if (!(set->value >= param->least && set->value <= param->most) ||
-                   set->value != floor(set->value)) {
-            return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be a whole number, %g to %g",
-                              set->name, set->value, param->least, param->most);
-        }
+        csrec_status status = param ? csrec_param_check(param, set, true, error) : CSREC_OK;
+        if (status) return status;
+        if (!param) j->settings[n++] = *set;
     }
     j->solve = *given;
     j->solve.settings = j->settings;
