@@ -16,15 +16,21 @@ static const char *const folders[] = {"share", "../share/csrecover", "../../shar
 
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
-/* The folder of the library, or of the program it is a part of; "." if the system does not say. */
+/* The folder of the library, or of the program it is a part of, whose name the system gives as it
+ * was called: without a folder if it was found on the PATH. "." if the system does not say. */
 static void own_folder(char path[PATH_ROOM]) {
-    Dl_info info;
-    const char *file = dladdr((const void *)folders, &info) ? info.dli_fname : NULL;
-    const char *slash = file ? strrchr(file, '/') : NULL;
+    Dl_info info = {0};
+    if (dladdr((const void *)folders, &info) && info.dli_fname && strchr(info.dli_fname, '/')) {
+        snprintf(path, PATH_ROOM, "%s", info.dli_fname);
+    } else {
+        ssize_t length = readlink("/proc/self/exe", path, PATH_ROOM - 1);
+        path[length > 0 ? length : 0] = '\0';
+    }
+    char *slash = strrchr(path, '/');
     if (slash)
-        snprintf(path, PATH_ROOM, "%.*s", (int)(slash - file), file);
+        *slash = '\0';
     else
-        snprintf(path, PATH_ROOM, ".");
+        strcpy(path, ".");
 }
 
 static bool find(const char *name, char path[PATH_ROOM]) {
