@@ -21,6 +21,7 @@ def place(build):
     shutil.copytree(ROOT / "python" / "csrecover", package,
                     ignore=shutil.ignore_patterns("__pycache__", "_csrec.py", "libcsrec*"))
     (package / library.name).symlink_to(library)
+    (package / "share").symlink_to(ROOT / "share" / "csrecover")
     subprocess.run([sys.executable, ROOT / "python" / "generate.py", ROOT / "include" / "csrec.h",
                     os.environ.get("CC") or "cc", package / "_csrec.py"], check=True,
                    stdout=subprocess.DEVNULL)

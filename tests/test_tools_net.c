@@ -172,10 +172,10 @@ static void write_nan(const char *from, const char *to) {
     csrec_npz_field fields[4] = {{"kind", "U3", {0}, kind, sizeof kind}};
     for (int i = 0; i < 3; i++) {
         const csrec_array *a = csrec_model_array(model, names[i]);
-        fields[i + 1] = (csrec_npz_field){names[i], i == 1 ? "f8" : "i8", a->shape, a->data,
-                                          (uint64_t)a->count * 8};
+        fields[i + 1] = (csrec_npz_field){names[i], i == 1 ? "f4" : "i8", a->shape, a->data,
+                                          (uint64_t)a->count * (i == 1 ? 4 : 8)};
     }
-    double *weights = (double *)(uintptr_t)fields[2].data;
+    float *weights = (float *)(uintptr_t)fields[2].data;
     weights[5] = NAN;
     assert_ok(csrec_npz_save(to, 4, fields, false, NULL));
     csrec_model_destroy(model);

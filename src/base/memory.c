@@ -1,10 +1,12 @@
 /* memory.c - memory that this process may still allocate, by the kernel and its limits. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -205,4 +207,15 @@ csrec_status csrec_memory_check(uint64_t bytes, unsigned divisor, const char *na
                       "%s: needs %.1f MiB where %.1f MiB of memory may be used; use a smaller file "
                       "or a larger machine",
                       name, (double)bytes / 1048576, (double)limit / 1048576);
+}
+
+void *csrec_memory_allocate(size_t bytes) {
+    const size_t page = (size_t)2 << 20;
+    if (bytes < 2 * page) return aligned_alloc(64, (bytes + 63) / 64 * 64);
+    bytes = (bytes + page - 1) / page * page;
+    void *p = aligned_alloc(page, bytes);
+#if defined(MADV_HUGEPAGE)
+    if (p) madvise(p, bytes, MADV_HUGEPAGE); /* a hint: it may fail */
+#endif
+    return p;
 }

@@ -1,4 +1,4 @@
-/* memory.h - how much memory may be allocated: rejects work that would not fit. */
+/* memory.h - how much memory may be allocated: rejects work that would not fit; large blocks. */
 #ifndef CSREC_BASE_MEMORY_H
 #define CSREC_BASE_MEMORY_H
 
@@ -18,5 +18,9 @@ uint64_t csrec_memory_available_in(const char *root);
  * that starts with `name`. */
 csrec_status csrec_memory_check(uint64_t bytes, unsigned divisor, const char *name,
                                 csrec_error *error);
+
+/* Aligned to a cache line; free it. NULL: out of memory. Large blocks ask for large pages, because
+ * page faults dominate the cost of memory that is used once. */
+void *csrec_memory_allocate(size_t bytes);
 
 #endif

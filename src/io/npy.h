@@ -32,7 +32,9 @@ csrec_status csrec_npy_descr(const char *descr, const char *name, csrec_npy_head
 /* All elements, C order, host byte order, as header->dtype. */
 csrec_status csrec_npy_values(csrec_reader *reader, const csrec_npy_header *header,
                               const char *name, void *data, csrec_error *error);
-/* The same converted to double, or (integer types) to int64_t, in one pass. */
+/* The same converted to float or double, or (integer types) to int64_t, in one pass. */
+csrec_status csrec_npy_values_f32(csrec_reader *reader, const csrec_npy_header *header,
+                                  const char *name, float *data, csrec_error *error);
 csrec_status csrec_npy_values_f64(csrec_reader *reader, const csrec_npy_header *header,
                                   const char *name, double *data, csrec_error *error);
 csrec_status csrec_npy_values_i64(csrec_reader *reader, const csrec_npy_header *header,

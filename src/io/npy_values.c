@@ -38,7 +38,7 @@ static void expand_half(void *data, int64_t n) {
     }
 }
 
-typedef enum { AS_STORED, AS_F64, AS_I64 } target_type;
+typedef enum { AS_STORED, AS_F32, AS_F64, AS_I64 } target_type;
 
 static void convert_f64(csrec_dtype dtype, const void *from, int64_t n, double *to) {
     switch (dtype) {
@@ -49,6 +49,13 @@ static void convert_f64(csrec_dtype dtype, const void *from, int64_t n, double *
         CSREC_DTYPE_LIST(CSREC_DTYPE_CONVERT)
 #undef CSREC_DTYPE_CONVERT
     }
+}
+
+/* n: at most CHUNK. */
+static void convert_f32(csrec_dtype dtype, const void *from, int64_t n, float *to) {
+    double wide[CHUNK];
+    convert_f64(dtype, from, n, wide);
+    for (int64_t i = 0; i < n; i++) to[i] = (float)wide[i];
 }
 
 /* Returns the first element beyond INT64_MAX (U64 only), or -1. */
@@ -79,7 +86,8 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
                               csrec_error *error) {
     uint64_t buffer[CHUNK];
     size_t bytes = csrec_dtype_size(header->dtype);
-    bool direct = target == AS_STORED || (target == AS_F64 && header->dtype == CSREC_F64) ||
+    bool direct = target == AS_STORED || (target == AS_F32 && header->dtype == CSREC_F32) ||
+                  (target == AS_F64 && header->dtype == CSREC_F64) ||
                   (target == AS_I64 && header->dtype == CSREC_I64);
     /* Unconverted elements are read straight into the result; larger pieces need fewer calls. */
     int64_t piece = direct ? INT64_C(1) << 16 : CHUNK;
@@ -93,10 +101,9 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
         if (header->half) expand_half(into, n);
         if (header->dtype == CSREC_BOOL) clean_bool(into, n);
         if (direct) continue;
-        if (target == AS_F64) {
-            convert_f64(header->dtype, buffer, n, (double *)data + i);
-            continue;
-        }
+        if (target == AS_F32) convert_f32(header->dtype, buffer, n, (float *)data + i);
+        if (target == AS_F64) convert_f64(header->dtype, buffer, n, (double *)data + i);
+        if (target != AS_I64) continue;
         int64_t beyond = convert_i64(header->dtype, buffer, n, (int64_t *)data + i);
         if (beyond >= 0)
             return csrec_fail(error, CSREC_DATA, "%s: element %lld is %llu; values go to 2^63 - 1",
@@ -130,7 +137,7 @@ static csrec_status read_values(csrec_reader *reader, const csrec_npy_header *he
         return csrec_fail(error, CSREC_FORMAT, "%s: holds text; save numbers", name);
     if (!header->fortran || header->shape.dims < 2)
         return read_flat(reader, header, name, target, data, error);
-    size_t bytes = target == AS_STORED ? csrec_dtype_size(header->dtype) : 8;
+    size_t bytes = target == AS_STORED ? csrec_dtype_size(header->dtype) : target == AS_F32 ? 4 : 8;
     csrec_status status = csrec_memory_check((uint64_t)header->count * bytes, 1, name, error);
     char *flat = status == CSREC_OK ? malloc((size_t)header->count * bytes) : NULL;
     if (status == CSREC_OK && !flat)
@@ -144,6 +151,11 @@ static csrec_status read_values(csrec_reader *reader, const csrec_npy_header *he
 csrec_status csrec_npy_values(csrec_reader *reader, const csrec_npy_header *header,
                               const char *name, void *data, csrec_error *error) {
     return read_values(reader, header, name, AS_STORED, data, error);
+}
+
+csrec_status csrec_npy_values_f32(csrec_reader *reader, const csrec_npy_header *header,
+                                  const char *name, float *data, csrec_error *error) {
+    return read_values(reader, header, name, AS_F32, data, error);
 }
 
 csrec_status csrec_npy_values_f64(csrec_reader *reader, const csrec_npy_header *header,

@@ -121,7 +121,7 @@ static csrec_status check_entries(const csrec_model_field *field, const csrec_ar
         if (fabs(value) > CSREC_MODEL_MOST)
             return csrec_model_fail(name, field->name, error, "entry %lld is %g; must be within %g",
                                     (long long)i, value, CSREC_MODEL_MOST);
-        if (field->half && fabs(value) >= CSREC_HALF_MOST)
+        if (field->dtype == CSREC_F32 && fabs(value) >= CSREC_HALF_MOST)
             return csrec_model_fail(name, field->name, error,
                                     "entry %lld is %g; numbers of 16 bits are below %g",
                                     (long long)i, value, CSREC_HALF_MOST);
@@ -173,6 +173,13 @@ void csrec_model_destroy(csrec_model *model) {
     free(model);
 }
 
+/* To 16 bits; what is too large for them stays, for the check. */
+static float rounded(double value) {
+    float single = (float)value;
+    return fabsf(single) < (float)CSREC_HALF_MOST ? csrec_half_value(csrec_half_bits(single))
+                                                  : single;
+}
+
 static csrec_status take_array(csrec_model *model, const char *name, const csrec_array *from,
                                csrec_error *error) {
     int f = csrec_model_field_find(model->type, name);
@@ -187,10 +194,10 @@ static csrec_status take_array(csrec_model *model, const char *name, const csrec
     if (status) return csrec_fail(error, status, "array '%s': %s", name, csrec_status_text(status));
     for (int64_t i = 0; i < to->count; i++) {
         double value = csrec_array_value(from, i);
-        if (model->type->fields[f].half && fabs(value) < CSREC_HALF_MOST)
-            value = (double)csrec_half_value(csrec_half_bits((float)value));
         if (to->dtype == CSREC_F64)
             ((double *)to->data)[i] = value;
+        else if (to->dtype == CSREC_F32)
+            ((float *)to->data)[i] = rounded(value);
         else
             ((int64_t *)to->data)[i] = value > -0x1p62 && value < 0x1p62 ? (int64_t)value : 0;
     }

@@ -14,9 +14,9 @@ enum { CSREC_MODEL_FIELDS = 12, CSREC_MODEL_TEXTS = 5, CSREC_MODEL_TEXT_ROOM = 1
  * model, a digit is that extent; "" is a scalar. */
 typedef struct csrec_model_field {
     const char *name, *axes;
-    csrec_dtype dtype;   /* CSREC_F64 or CSREC_I64; files may have any type that converts */
+    csrec_dtype dtype;   /* CSREC_F64 or CSREC_I64, and files may have any type that converts; or
+                            CSREC_F32, numbers of 16 bits, which files that are written have */
     bool optional, sign; /* sign: no entry below 0 */
-    bool half;           /* numbers of 16 bits, in files and in memory, though as CSREC_F64 */
 } csrec_model_field;
 
 typedef struct csrec_model_type {

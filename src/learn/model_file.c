@@ -64,12 +64,14 @@ static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *fi
         return csrec_npz_end(&member, csrec_npz_changed(&member, error), error);
     status = csrec_array_create(field->dtype, &array->shape, array);
     if (status) csrec_fail(error, status, "%s: %s", member.name, csrec_status_text(status));
-    if (!status)
-        status = (field->dtype == CSREC_F64)
-                     ? csrec_npy_values_f64(&member.reader, &member.header, member.name,
-                                            array->data, error)
-                     : csrec_npy_values_i64(&member.reader, &member.header, member.name,
-                                            array->data, error);
+    csrec_reader *reader = &member.reader;
+    const csrec_npy_header *header = &member.header;
+    if (!status && field->dtype == CSREC_F32)
+        status = csrec_npy_values_f32(reader, header, member.name, array->data, error);
+    if (!status && field->dtype == CSREC_F64)
+        status = csrec_npy_values_f64(reader, header, member.name, array->data, error);
+    if (!status && field->dtype == CSREC_I64)
+        status = csrec_npy_values_i64(reader, header, member.name, array->data, error);
     return csrec_npz_end(&member, status, error);
 }
 
@@ -149,7 +151,7 @@ static csrec_npz_field field_of_text(const char *name, const char *text, text_fi
 static uint16_t *halves_of(const csrec_array *array) {
     uint16_t *bits = malloc((size_t)array->count * sizeof *bits);
     for (int64_t i = 0; bits && i < array->count; i++)
-        bits[i] = csrec_half_bits((float)((const double *)array->data)[i]);
+        bits[i] = csrec_half_bits(((const float *)array->data)[i]);
     return bits;
 }
 
@@ -161,7 +163,7 @@ static bool field_of_array(const csrec_model *model, int f, uint16_t **halves,
                                .shape = array->shape,
                                .data = array->data,
                                .bytes = (uint64_t)array->count * csrec_dtype_size(array->dtype)};
-    if (!model->type->fields[f].half) return true;
+    if (array->dtype != CSREC_F32) return true;
     free(*halves);
     *halves = halves_of(array);
     field->descr = "f2";
@@ -183,8 +185,7 @@ csrec_status csrec_files_add_model(csrec_files *files, const char *path, const c
         if (model->texts[i] && *model->texts[i])
             fields[count++] = field_of_text(csrec_model_text_names[i], model->texts[i], &rooms[i]);
     for (int f = 0; f < CSREC_MODEL_FIELDS && model->type->fields[f].name && complete; f++)
-        if (model->arrays[f].data)
-            complete = field_of_array(model, f, &halves, &fields[count++]);
+        if (model->arrays[f].data) complete = field_of_array(model, f, &halves, &fields[count++]);
     csrec_status status = complete ? csrec_npz_add(files, path, count, fields, false, error)
                                    : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     free(halves);

@@ -97,7 +97,7 @@ static const csrec_model_type types[] = {
           {.name = "scale", .axes = "2", .dtype = CSREC_F64, .optional = true}}},
     {.name = "net",
      .fields = {{.name = "layers", .axes = "L4", .dtype = CSREC_I64},
-                {.name = "weights", .axes = "n", .dtype = CSREC_F64, .half = true},
+                {.name = "weights", .axes = "n", .dtype = CSREC_F32},
                 {.name = "channels", .dtype = CSREC_I64},
                 {.name = "loss", .axes = "r", .dtype = CSREC_F64, .optional = true},
                 {.name = "psnr", .axes = "r", .dtype = CSREC_F64, .optional = true}},

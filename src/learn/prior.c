@@ -61,14 +61,10 @@ csrec_status csrec_prior_create(const csrec_model *model, const csrec_context *c
     csrec_net_layer layers[CSREC_NET_LAYERS];
     int n = csrec_prior_layers(model, layers);
     const csrec_array *array = csrec_model_array(model, "weights");
-    float *weights = malloc((size_t)array->count * sizeof *weights);
-    if (!weights) return csrec_fail(error, CSREC_MEMORY, "out of memory for a network");
-    for (int64_t i = 0; i < array->count; i++) weights[i] = (float)((const double *)array->data)[i];
     csrec_net *made = NULL;
     csrec_status status = csrec_net_open(context, 2 * csrec_prior_channels(model) + 2, n, layers,
                                          options, &made, error);
-    if (!status) status = csrec_net_set_weights(made, weights, error);
-    free(weights);
+    if (!status) status = csrec_net_set_weights(made, array->data, error);
     if (status)
         csrec_net_destroy(made);
     else

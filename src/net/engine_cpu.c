@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "conv/block.h"
 #include "net/engine.h"
@@ -25,7 +26,7 @@ typedef struct cpu {
 
 static csrec_status take(int64_t floats, float **memory, csrec_error *error) {
     size_t bytes = ((size_t)floats * sizeof(float) + 63) / 64 * 64 + 64;
-    *memory = aligned_alloc(64, bytes);
+    *memory = csrec_memory_allocate(bytes);
     return *memory ? CSREC_OK
                    : csrec_fail(error, CSREC_MEMORY, "out of memory for %.1f MiB of a network",
                                 (double)bytes / 1048576);

@@ -1,14 +1,11 @@
 /* dense.c - any real m x n matrix, stored by columns; columns may have any length. */
-#define _DEFAULT_SOURCE /* madvise */
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #include "base/cpu.h"
+#include "base/memory.h"
 #include "operator/dense.h"
 
 const csrec_dense_simd *csrec_dense_simd_choose(void) {
@@ -82,18 +79,6 @@ static bool fill(csrec_dense *d, const csrec_operator_spec *spec) {
     return finite;
 }
 
-/* Asks for large pages, because page faults dominate the cost of a new matrix. Only a hint. */
-void *csrec_dense_allocate(size_t bytes) {
-    const size_t page = (size_t)2 << 20;
-    if (bytes < 2 * page) return aligned_alloc(64, (bytes + 63) / 64 * 64);
-    bytes = (bytes + page - 1) / page * page;
-    void *p = aligned_alloc(page, bytes);
-#if defined(MADV_HUGEPAGE)
-    if (p) madvise(p, bytes, MADV_HUGEPAGE);
-#endif
-    return p;
-}
-
 static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *spec,
                                  csrec_error *error) {
     csrec_status status = dense_check(spec, error);
@@ -103,7 +88,7 @@ static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *s
     A->data = d;
     A->m = spec->m;
     A->n = spec->n;
-    d->columns = csrec_dense_allocate((size_t)spec->m * (size_t)spec->n * sizeof *d->columns);
+    d->columns = csrec_memory_allocate((size_t)spec->m * (size_t)spec->n * sizeof *d->columns);
     d->norms = malloc((size_t)spec->n * sizeof *d->norms);
     /* For a large matrix the screen is made now, because reading the matrix again costs more. */
     bool large = spec->m * spec->n >= 1 << 20;

@@ -55,9 +55,6 @@ extern const csrec_dense_simd csrec_dense_generic;
 extern const csrec_dense_simd csrec_dense_avx2, csrec_dense_avx512, csrec_dense_vnni;
 #endif
 
-/* Uninitialised, aligned to 64 bytes; free() it. */
-void *csrec_dense_allocate(size_t bytes);
-
 /* c_j = <a_j, r> / ||a_j|| as dot rounds it; 0 for a column of zeros. */
 double csrec_dense_correlation(const csrec_operator *A, int64_t j, const double *r);
 

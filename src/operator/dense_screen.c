@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "operator/dense.h"
 
 struct csrec_screen {
@@ -60,7 +61,7 @@ csrec_screen *csrec_screen_create(int64_t m, int64_t n) {
     csrec_screen *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->stride = csrec_screen_padded(m);
-    s->coded = csrec_dense_allocate((size_t)(n + 1) * (size_t)s->stride);
+    s->coded = csrec_memory_allocate((size_t)(n + 1) * (size_t)s->stride);
     s->scale = malloc((size_t)n * sizeof *s->scale);
     s->error = malloc((size_t)n * sizeof *s->error);
     if (s->coded && s->scale && s->error) {
