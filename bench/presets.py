@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""presets.py - mean PSNR of csrecover's presets at four rates, uniform and Poisson-disc samples, on
-the five pictures of pictures.py and on other data pictures of scikit-image, and which means and
-single pictures are not in the order fast, balanced, best. Of the others settings of Gaussian groups
+"""presets.py - mean PSNR of csrecover's presets at four rates, uniform and Poisson-disc samples, and
+under noise, on the five pictures of pictures.py and on other data pictures of scikit-image, and
+which means and single pictures are not in the order fast, balanced, best. Beside them Gaussian
+groups without the learned prior, which best is where none is installed. Of the others settings of Gaussian groups
 were tried on parts of coffee, rocket, coins and gravel (docs/notebook/gaussian.md); page, grass
 and text are in no trial. Needs NumPy, Pillow and scikit-image."""
 import argparse
@@ -17,8 +18,11 @@ import machine
 import pictures
 
 PRESETS = ("fast", "balanced", "best")
-RATES = (0.05, 0.10, 0.25, 0.50)
-PATTERNS = ("uniform", "poisson")
+BESIDE = {"gaussian": ["--method", "gaussian"]}
+# pattern, rate, noise
+CASES = tuple((pattern, rate, 0.0) for rate in (0.05, 0.10, 0.25, 0.50)
+              for pattern in ("uniform", "poisson")) + (
+    ("uniform", 0.25, 10.0), ("uniform", 0.25, 25.0))
 OTHERS = ("coffee", "rocket", "page", "coins", "gravel", "grass", "text")
 SIDE = 256
 
@@ -64,24 +68,24 @@ def mask_of(sampler, picture, pattern, rate):
 
 
 def measure(build, name, picture):
-    for rate in RATES:
-        for pattern in PATTERNS:
-            mask = mask_of(build / "cssample", picture, pattern, rate)
-            for preset in PRESETS:
-                found, _, _ = pictures.recover(str(build / "csrecover"), ["--quality", preset],
-                                               picture[mask], mask)
-                yield {"picture": name, "rate": rate, "pattern": pattern, "preset": preset,
-                       "psnr": pictures.psnr(found, picture)}
+    ways = {preset: ["--quality", preset] for preset in PRESETS} | BESIDE
+    for pattern, rate, sigma in CASES:
+        mask = mask_of(build / "cssample", picture, pattern, rate)
+        y = picture[mask] + sigma * np.random.default_rng(1).standard_normal(mask.sum())
+        for way, options in ways.items():
+            found, _, _ = pictures.recover(str(build / "csrecover"), options, y, mask, sigma)
+            yield {"picture": name, "rate": rate, "pattern": pattern, "sigma": sigma, "preset": way,
+                   "psnr": pictures.psnr(found, picture)}
 
 
 def means(rows):
     """A row for each set, pattern and rate."""
-    cases = dict.fromkeys((r["set"], r["pattern"], r["rate"]) for r in rows)
+    keys = ("set", "pattern", "rate", "sigma")
     table = []
-    for group, pattern, rate in cases:
-        at = [r for r in rows if (r["set"], r["pattern"], r["rate"]) == (group, pattern, rate)]
-        row = {"set": group, "pattern": pattern, "rate": rate}
-        for preset in PRESETS:
+    for case in dict.fromkeys(tuple(r[key] for key in keys) for r in rows):
+        at = [r for r in rows if tuple(r[key] for key in keys) == case]
+        row = dict(zip(keys, case))
+        for preset in (*PRESETS, *BESIDE):
             row[preset] = float(np.mean([r["psnr"] for r in at if r["preset"] == preset]))
         table.append(row)
     return table
@@ -89,13 +93,14 @@ def means(rows):
 
 def misordered(rows):
     """Each picture at which a preset is worse than the one before it."""
-    at = {(r["set"], r["picture"], r["pattern"], r["rate"], r["preset"]): r["psnr"] for r in rows}
+    at = {(r["set"], r["picture"], r["pattern"], r["rate"], r["sigma"], r["preset"]): r["psnr"]
+          for r in rows}
     found = []
-    for key in dict.fromkeys(k[:4] for k in at):
+    for key in dict.fromkeys(k[:5] for k in at):
         for low, high in zip(PRESETS, PRESETS[1:]):
             if at[(*key, high)] < at[(*key, low)]:
                 found.append({"set": key[0], "picture": key[1], "pattern": key[2], "rate": key[3],
-                              "presets": [low, high],
+                              "sigma": key[4], "presets": [low, high],
                               "lost": at[(*key, low)] - at[(*key, high)]})
     return found
 
@@ -103,11 +108,11 @@ def misordered(rows):
 def show(table, wrong):
     for row in table:
         values = [row[preset] for preset in PRESETS]
-        print(f"{row['set']:10s} {row['pattern']:8s} {100 * row['rate']:3.0f} % "
-              f"{' '.join(f'{v:7.2f}' for v in values)}"
+        print(f"{row['set']:10s} {row['pattern']:8s} {100 * row['rate']:3.0f} %, {row['sigma']:2.0f} "
+              f"{' '.join(f'{v:7.2f}' for v in values)}, {row['gaussian']:7.2f}"
               f"{'' if values == sorted(values) else '  NOT MONOTONE'}")
     for row in wrong:
-        print(f"{row['picture']}, {row['pattern']}, {100 * row['rate']:.0f} %: "
+        print(f"{row['picture']}, {row['pattern']}, {100 * row['rate']:.0f} %, {row['sigma']:.0f}: "
               f"{row['presets'][1]} {row['lost']:.2f} dB below {row['presets'][0]}")
 
 

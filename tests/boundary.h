@@ -130,9 +130,22 @@ static csrec_model *make_conv(double amplitude) {
     return make("conv", 2, names, arrays);
 }
 
+/* To half the size and back. */
+static csrec_model *make_net(void) {
+    static int64_t layers[] = {1, 2, -1, 0, 2, 2, -1, 0};
+    static double weights[52], channels[] = {1};
+    for (int i = 0; i < 52; i++) weights[i] = 0.25 - 0.0078125 * i;
+    const char *const names[] = {"layers", "weights", "channels"};
+    csrec_array arrays[] = {{CSREC_I64, {2, {2, 4}}, 0, layers},
+                            {CSREC_F64, {1, {52}}, 0, weights},
+                            {CSREC_F64, {0}, 0, channels}};
+    return make("net", 3, names, arrays);
+}
+
 static csrec_model *make_model(const problem *p, const char *kind, bool scale) {
     if (strcmp(kind, "pca") == 0) return make_pca(p, scale);
-    return strcmp(kind, "gmm") == 0 ? make_gmm(scale) : make_conv(1.0);
+    if (strcmp(kind, "gmm") == 0) return make_gmm(scale);
+    return strcmp(kind, "net") == 0 ? make_net() : make_conv(1.0);
 }
 
 /* ------------------------------------------------------------------ runs */

@@ -51,9 +51,12 @@ static void add_solvers(void) {
 
 static void add_the_rest(void) {
     const char *name;
-    for (int i = 0; (name = csrec_recover_preset(i, NULL, NULL)); i++)
-        if (strcmp(name, "max") != 0) /* it takes minutes; its units are in test_prior.c */
+    csrec_recover_options preset;
+    for (int i = 0; (name = csrec_recover_preset(i, NULL, &preset)); i++)
+        if (strcmp(preset.method, "net") !=
+            0) /* a small model does for that, and takes no minutes */
             add_way("preset", name)->preset = name;
+    add_way("method", "frames")->method = "frames";
     for (int effort = 0; effort < 2; effort++) {
         way *w = add_way("gaussian, effort", effort ? "1" : "0");
         w->solver = "gaussian";
@@ -65,13 +68,23 @@ static void add_the_rest(void) {
     gmm->settings[0] = (csrec_setting){"components", 3};
     gmm->settings[1] = (csrec_setting){"patch", 4};
     gmm->n_settings = 2;
-    const char *const kinds[] = {"pca", "gmm", "conv"};
-    for (int k = 0; k < 3; k++) add_way("model", kinds[k])->model = kinds[k];
+    const char *const kinds[] = {"pca", "gmm", "conv", "net"};
+    for (int k = 0; k < 4; k++) add_way("model", kinds[k])->model = kinds[k];
+    way *joined = add_way("model net,", "fitted, with groups");
+    joined->model = "net";
+    joined->settings[0] = (csrec_setting){"steps", 2};
+    joined->settings[1] = (csrec_setting){"groups", 1};
+    joined->n_settings = 2;
     way *lengths = add_way("dct, threshold,", "thresholds given");
     lengths->basis = "dct";
     lengths->settings[0] = (csrec_setting){"first", 0.3125};
     lengths->settings[1] = (csrec_setting){"last", 0.015625};
     lengths->n_settings = 2;
+}
+
+/* Models of such a kind count in units of their own. */
+static bool has_units(const char *kind) {
+    return kind && (strcmp(kind, "pca") == 0 || strcmp(kind, "gmm") == 0);
 }
 
 /* r at 2^exponent against the same at ordinary size. */
@@ -109,8 +122,7 @@ static void powers_of_two(const way *w, const problem *p) {
         for (int k = 0; k < 2; k++) {
             double sigma = k ? 0.15625 : 0.0;
             run base = {.factor = 1.0, .sigma = sigma, .scale = scale};
-            if (w->model && strcmp(w->model, "conv") != 0 && !scale)
-                continue; /* such models count in units of their own */
+            if (has_units(w->model) && !scale) continue;
             recover(w, p, &base);
             check_sane(w, p, &base);
             for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
@@ -145,7 +157,7 @@ static void other_factors(const way *w, const problem *p) {
     const double factors[] = {1.0 / 255.0, 257.0, 1e-30, 1e38};
     int64_t values = p->entries * p->m.channels;
     for (int k = 0; k < 4; k++) {
-        bool scale = w->model && strcmp(w->model, "conv") != 0 ? true : k % 2;
+        bool scale = has_units(w->model) ? true : k % 2;
         double sigma = k < 2 ? 0.1 : 0.0;
         run base = {.factor = 1.0, .sigma = sigma, .scale = scale}, r = base;
         r.factor = factors[k];
