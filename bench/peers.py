@@ -23,7 +23,7 @@ OURS = {
 
 
 def ours(csrecover):
-    """name, basis, function(y, mask) of each solver of the table."""
+    """name, basis, function(y, mask) of each solver of the table, and of presets."""
     for name in (*csrecover.solvers(), "gaussian", "gmm"):  # two methods, by their other names
         options = OURS.get(name)
         if options is None:
@@ -32,6 +32,9 @@ def ours(csrecover):
         basis = options.get("basis", "patches" if name in ("gaussian", "gmm") else "haar, 16 grids")
         yield name, basis, lambda y, mask, o=options, n=name: csrecover.recover(
             y, mask=mask, solver=n, threads=1, **o)
+    for quality in ("fast", "balanced", "best"):
+        yield f"--quality {quality}", "", lambda y, mask, q=quality: csrecover.recover(
+            y, mask=mask, quality=q, threads=1)
 
 
 def theirs():

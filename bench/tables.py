@@ -134,14 +134,14 @@ def solvers(results):
         f"One thread. {' '.join(dense(data))} {named(data['machine'])}; bench/run.sh peers.")
 
 
-PRESETS = {"threshold": "`csrecover --quality balanced`", "gaussian": "`csrecover --quality best`"}
+PRESETS = {f"--quality {name}": f"`csrecover --quality {name}`"
+           for name in ("fast", "balanced", "best")}
 FIRST = ("Delaunay linear", "Clough-Tocher cubic", "biharmonic (scikit-image)",
          "split Bregman (PyLops)", "OMP (scikit-learn)", *PRESETS)
 
 
 def first(results):
-    """README's table: the rows of peers that a user would choose from; the presets by their names,
-    as peers.py runs the solvers that they stand for."""
+    """README's table: the rows of peers that a user would choose from, and the presets."""
     data = results("peers")
     rates = [r["rate"] for r in data["pictures"][0]["rates"]]
     at = {r["method"]: r["rates"] for r in data["pictures"]}
@@ -228,9 +228,10 @@ def presets(results):
     rows = [(m["set"], m["pattern"], f"{100 * m['rate']:.0f} %", f"{m['sigma']:.0f}",
              *(number(m[k], "{:.2f}") for k in ways)) for m in data["mean"]]
     worst = max(data["misordered"], key=lambda row: row["lost"])
+    others = dict.fromkeys(r["picture"] for r in data["pictures"] if r["set"] == "others")
     return table(("pictures", "pattern", "sampled", "sigma", *ways), rows) + (
         f"\n\nMean PSNR in dB, 256 x 256, gray: the five pictures of the first table, and others of "
-        f"scikit-image (coffee, rocket, page, coins, gravel, text). Of single pictures "
+        f"scikit-image ({', '.join(others)}). Of single pictures "
         f"{len(data['misordered'])} of the cases are in another order, by {worst['lost']:.1f} dB at "
         f"most ({worst['picture'].replace('-256', '')}, {worst['pattern']}, "
         f"{100 * worst['rate']:.0f} %). gaussian: `--method gaussian`, without learned weights. "

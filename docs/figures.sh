@@ -49,7 +49,7 @@ methods() {
         "10 % sampled=$work/small.npz" nearest="$work/m-nearest.png" linear="$work/m-linear.png" \
         "Haar pursuit=$work/m-haar.png" "dct threshold=$work/m-dct.png" gmm="$work/m-gmm.png" \
         gaussian="$work/m-gaussian.png" "learned prior"="$work/m-net.png" \
-        "prior and groups"="$work/m-best.png" truth="$work/small.png"
+        both="$work/m-best.png" truth="$work/small.png"
 }
 
 # The first picture of README.md, from the files that users recover; samples/example.png was made by
