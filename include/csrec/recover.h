@@ -79,9 +79,9 @@ CSREC_API void csrec_recover_defaults(csrec_recover_options *options);
 /* Name of preset i for pictures and volumes, NULL past the end: "fast", "balanced", "best", "max".
  * If options is not NULL, it becomes the preset: the defaults with a method and settings for the
  * measurement; measurement NULL: any (docs/bases.md has quality and seconds of each; "best" of a
- * volume docs/gaussian.md). For pictures, all but "fast" use the learned prior that is installed with
- * the library (docs/prior.md); without one (csrec_prior_installed), "balanced" is averaged frames of
- * cosines, "best" and "max" are Gaussian groups. */
+ * volume docs/gaussian.md). For pictures, all but "fast" use the learned prior that is installed
+ * with the library (docs/prior.md); without one (csrec_prior_installed), "balanced" is averaged
+ * frames of cosines, "best" and "max" are Gaussian groups. */
 CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
                                            csrec_recover_options *options);
 

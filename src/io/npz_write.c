@@ -93,7 +93,7 @@ enum { STORED = 0, FASTEST = 1, USUAL = 6 };
  * positions; the digits of large float members hardly shrink (about 10 %) at any level, and are
  * stored. */
 static zip_uint32_t level_for(const csrec_npz_field *field, bool stored) {
-    if (stored || *field->descr == 'S') return STORED; /* fingerprints stay readable as text */
+    if (stored || *field->descr == 'S') return STORED;  /* fingerprints stay readable as text */
     if (strcmp(field->descr, "f2") == 0) return STORED; /* weights: all digits are random */
     if (field->bytes < UINT64_C(1) << 24) return USUAL;
     return *field->descr == 'f' ? STORED : FASTEST;

@@ -85,8 +85,8 @@ void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages);
 
 struct csrec_recovery;
 
-/* The rounds of the method on a given start, recovery->signal, in place of its own; for methods that
- * have a better one. The options are those of the method. */
+/* The rounds of the method on a given start, recovery->signal, in place of its own; for methods
+ * that have a better one. The options are those of the method. */
 csrec_status csrec_gaussian_refine(const struct csrec_recovery *recovery, csrec_error *error);
 
 /* Memory and time of that. */
