@@ -126,7 +126,7 @@ static void of_csrecover(void **state) {
         {"$R scan.npz -o w.png --model scan.npz", "array 'kind'", "cslearn", 1},
         {"$R scan.npz -o w.png --shifts 1 --solver iht --set wings=2", "'wings'", "it has k", 1},
         {"$R scan.npz -o w.png --shifts 1 --solver omp --set k=2", "'k'", "it has none", 1},
-        {"$R scan.npz -o w.png --quality best --set wings=2", "'wings'", "it has effort", 1},
+        {"$R scan.npz -o w.png --quality best --set wings=2", "'wings'", "it has turns", 1},
         {"$R scan.npz -o w.png --solver gmm --set wings=2", "'wings'", "it has components", 1},
         {"$R scan.npz -o w.png --report none/w.html", "none/w.html", "choose another", 1},
         {"$R scan.npz -o w.png --wings", "--wings", "--help", 2},
