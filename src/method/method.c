@@ -223,9 +223,15 @@ static csrec_status check_suits(const csrec_method_type *method,
                       method->shown.name, method->wants);
 }
 
-static csrec_status check_model(const csrec_method_type *method,
+/* model: there is one, which may be unread. */
+static csrec_status check_model(const csrec_method_type *method, bool model,
                                 const csrec_recover_options *options, csrec_error *error) {
     const char *kind = options->model ? csrec_model_kind(options->model) : NULL;
+    if (method->needs_model && !model && !kind)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "method %s needs a model of kind %s; give --model, which cslearn makes, "
+                          "or use another method",
+                          method->shown.name, method->shown.model);
     if (kind && !same(kind, method->shown.model))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "method %s takes no model of kind %s; omit one of them",
@@ -243,7 +249,7 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
     if (unread) return check_some_model(bits, error);
     if (*method) status = check_taken(*method, bits, error);
     if (*method && !status) status = check_names(*method, options, error);
-    if (*method && !status) status = check_model(*method, options, error);
+    if (*method && !status) status = check_model(*method, model, options, error);
     if (*method && !status) status = check_suits(*method, measurement, error);
     return status;
 }

@@ -32,6 +32,7 @@ typedef struct csrec_method_type {
     /* Whether it can recover a measurement, and that condition in words; NULL: all. */
     bool (*suits)(const csrec_measurement *measurement);
     const char *wants;
+    bool needs_model; /* shown.model is not optional */
     /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
     void (*complete)(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options);

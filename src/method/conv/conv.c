@@ -162,6 +162,7 @@ const csrec_method_type csrec_method_conv = {
     .works_with = works_with,
     .suits = suits,
     .wants = "a picture",
+    .needs_model = true,
     .complete = complete,
     .need = need_of,
     .run = recover};

@@ -230,5 +230,6 @@ const csrec_method_type csrec_method_pca = {
               .source = "Tipping and Bishop 1999; docs/learning.md",
               .model = "pca",
               .takes = CSREC_TAKES(MODEL)},
+    .needs_model = true,
     .need = need_of,
     .run = recover};
