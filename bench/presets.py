@@ -2,9 +2,9 @@
 """presets.py - mean PSNR of csrecover's presets at four rates, uniform and Poisson-disc samples, and
 under noise, on the five pictures of pictures.py and on other data pictures of scikit-image, and
 which means and single pictures are not in the order fast, balanced, best. Beside them Gaussian
-groups without the learned prior, which best is where none is installed. Of the others settings of Gaussian groups
-were tried on parts of coffee, rocket, coins and gravel (docs/notebook/gaussian.md); page, grass
-and text are in no trial. Needs NumPy, Pillow and scikit-image."""
+groups without the learned prior, which best is where none is installed. Of the others settings of
+Gaussian groups were tried on parts of coffee, rocket, coins and gravel (docs/notebook/gaussian.md);
+page, grass and text are in no trial. Needs NumPy, Pillow and scikit-image."""
 import argparse
 import subprocess
 import sys

@@ -2,7 +2,6 @@
 #ifndef CSREC_LEARN_TURN_H
 #define CSREC_LEARN_TURN_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* A part of a picture of `width` pixels a line: rows x columns pixels from (top, left), mirrored by

@@ -31,28 +31,12 @@ static int64_t longest(const fit *f, int64_t extent) {
     return extent < f->o->side ? extent : f->o->side;
 }
 
-static double bytes_of(const fit *f) {
-    int64_t pixels = longest(f, f->s->height) * longest(f, f->s->width);
-    double copies = f->o->copies, plane = (double)f->plane;
-    return 4.0 * (copies * plane * (double)(f->in + 2 * f->out) +
-                  (double)(f->s->channels * pixels) + 4.0 * plane) +
-           (double)pixels + copies * plane;
-}
-
 /* The extents of all parts of a picture, padded; the turned ones have as many pixels. */
 static void measure_parts(fit *f) {
     f->in = 2 * f->s->channels + 2;
     f->out = 2 * f->s->channels;
     f->plane = csrec_prior_padded(longest(f, f->s->height), f->multiple) *
                csrec_prior_padded(longest(f, f->s->width), f->multiple);
-}
-
-double csrec_net_fit_bytes(int64_t height, int64_t width, int channels,
-                           const csrec_fit_options *o) {
-    csrec_prior_samples s = {.height = height, .width = width, .channels = channels};
-    fit f = {.s = &s, .o = o, .multiple = 8};
-    measure_parts(&f);
-    return bytes_of(&f);
 }
 
 static csrec_status allocate(fit *f, csrec_error *error) {

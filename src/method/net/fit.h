@@ -21,7 +21,4 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
                            const csrec_fit_options *options, csrec_team *team, int64_t *done,
                            csrec_error *error);
 
-/* Bytes that it takes beside the samples. */
-double csrec_net_fit_bytes(int64_t height, int64_t width, int channels, const csrec_fit_options *o);
-
 #endif

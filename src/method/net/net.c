@@ -29,6 +29,11 @@ static const double START_SHARE = 0.3;
 
 enum { COPIES = 6, SIDE = 256 };
 
+static int setting(const csrec_recovery *r, const char *name) {
+    const csrec_param *param = csrec_param_find(params, name);
+    return (int)csrec_setting_value(&r->options->solve, name, param->value);
+}
+
 typedef struct job {
     const csrec_recovery *r;
     const csrec_measurement *m;
@@ -174,18 +179,13 @@ static csrec_status pass(job *j, int64_t first, int turn, csrec_team *team, csre
     return CSREC_OK;
 }
 
-static int setting(const job *j, const char *name) {
-    const csrec_param *param = csrec_param_find(params, name);
-    return (int)csrec_setting_value(&j->r->options->solve, name, param->value);
-}
-
 /* The channels from `first` on. A later group's fit continues from that of the one before. */
 static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) {
-    int turns = setting(j, "turns");
+    int turns = setting(j->r, "turns");
     csrec_prior_samples s = samples_of(j, first);
     bool device = j->r->context->kind != CSREC_DEVICE_CPU;
-    csrec_fit_options fit = {.steps = setting(j, "steps"),
-                             .copies = setting(j, "copies"),
+    csrec_fit_options fit = {.steps = setting(j->r, "steps"),
+                             .copies = setting(j->r, "copies"),
                              .side = SIDE,
                              .seconds =
                                  j->r->options->seconds * j->together / (double)j->m->channels,
@@ -260,15 +260,14 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
 static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     double began = csrec_seconds();
     csrec_status status = csrec_method_check_settings(&csrec_method_net, r->options, error);
-    if (!status && r->options->seconds > 0.0 &&
-        csrec_setting_value(&r->options->solve, "steps", 0.0) == 0.0)
+    if (!status && r->options->seconds > 0.0 && setting(r, "steps") == 0)
         status =
             csrec_fail(error, CSREC_ARGUMENT,
                        "minutes end the fitting, but steps = 0; set steps=200, use preset max, "
                        "or omit the minutes");
     if (!status) status = run_network(r, error);
-    bool groups = csrec_setting_value(&r->options->solve, "groups", 0.0) > 0.0;
-    if (!status && groups && r->report->outcome == CSREC_DONE) status = add_groups(r, error);
+    if (!status && setting(r, "groups") && r->report->outcome == CSREC_DONE)
+        status = add_groups(r, error);
     if (status) return status;
     r->report->backend = csrec_device_name(r->context->kind);
     r->report->pursuits = 1;
