@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "base/random.h"
+#include "learn/prior.h"
 #include "net_learn.h"
 
 static uint64_t seed;
@@ -230,6 +232,52 @@ static void options_are_checked(void **state) {
     drop_picture(&p);
 }
 
+/* The network of a model on planes X. */
+static void apply(const csrec_model *model, const float *X, float *Y) {
+    csrec_context context;
+    csrec_net *net = NULL;
+    csrec_error error = {""};
+    assert_ok(csrec_context_create("cpu", &context, &error));
+    assert_ok(csrec_prior_create(model, &context, &(csrec_net_options){0}, &net, &error));
+    assert_ok(csrec_net_forward(net, 1, 16, 16, X, Y, &error));
+    csrec_net_destroy(net);
+    csrec_context_destroy(&context);
+}
+
+/* A network for colours begins as the gray one of the mean over channels, in every channel. */
+static void colours_start_from_gray(void **state) {
+    (void)state;
+    enum { N = 16 * 16 };
+    csrec_net_picture p[2] = {slope_picture(20, 20, 1, false), slope_picture(20, 20, 3, false)};
+    csrec_net_learn_options o = tiny(&seed, 20);
+    csrec_model *gray = learn(1, &p[0], &o, false);
+    o = tiny(&seed, 1);
+    o.channels = 3;
+    o.from = gray;
+    o.rate = 1e-12;
+    csrec_model *colour = learn(1, &p[1], &o, false);
+    float X[8 * N], mean[4 * N] = {0}, Y[6 * N], want[2 * N];
+    for (int i = 0; i < 8 * N; i++) {
+        X[i] = (float)csrec_random_normal(seed, 77, (uint64_t)i);
+        const int plane = i / N < 6 ? i / N / 3 : i / N - 4;
+        mean[plane * N + i % N] += i / N < 6 ? X[i] / 3.0f : X[i];
+    }
+    apply(colour, X, Y);
+    apply(gray, mean, want);
+    double largest = 0.0, off = 0.0;
+    for (int i = 0; i < 6 * N; i++) {
+        float wanted = want[i / N / 3 * N + i % N];
+        largest = fmax(largest, fabs((double)wanted));
+        off = fmax(off, fabs((double)(Y[i] - wanted)));
+    }
+    assert_true(largest > 1e-3);
+    assert_true(off < 2e-3 * largest); /* weights of 11 bits: a third is rounded */
+    csrec_model_destroy(gray);
+    csrec_model_destroy(colour);
+    drop_picture(&p[0]);
+    drop_picture(&p[1]);
+}
+
 static void models_to_go_on_from_are_checked(void **state) {
     (void)state;
     csrec_net_picture p = slope_picture(20, 20, 1, false);
@@ -243,9 +291,15 @@ static void models_to_go_on_from_are_checked(void **state) {
     REFUSED(from, filters, "a model of kind conv has no network to continue from");
     o.from = gray;
     o.channels = 3;
-    refused(0, NULL, o, CSREC_ARGUMENT, "the model is for 1 channels, not 3");
+    csrec_net_picture colours = slope_picture(20, 20, 3, false);
+    csrec_model *colour = learn(1, &colours, &o, false);
+    o.from = colour;
+    o.channels = 1;
+    refused(0, NULL, o, CSREC_ARGUMENT, "the model is for 3 channels, not 1");
     csrec_array_clear(&array);
     csrec_model_destroy(gray);
+    csrec_model_destroy(colour);
+    drop_picture(&colours);
     csrec_model_destroy(filters);
     drop_picture(&p);
 }
@@ -292,6 +346,7 @@ int main(void) {
         cmocka_unit_test(a_stop_keeps_what_was_trained),
         cmocka_unit_test(minutes_end_a_training),
         cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(colours_start_from_gray),
         cmocka_unit_test(models_to_go_on_from_are_checked),
         cmocka_unit_test(pictures_are_checked),
     };

@@ -241,7 +241,7 @@ static void mistakes_are_one_line(void **state) {
         {"$L net -o w.npz -r s.npz", "s.npz: array 'kind' is missing", 1},
         {"$L net -o w.npz -r gray.png", "gray.png: is not a complete zip archive", 1},
         {"$L net -o w.npz -r pca.npz", "pca.npz: a model of kind pca has no network", 1},
-        {"$L net -o w.npz -r prior.npz -c 3", "array 'channels': is 1; omit --channels 3", 1},
+        {"$L net -o w.npz -r colour.npz -c 1", "array 'channels': is 3; omit --channels 1", 1},
         {"$L net -o w.npz -r nan.npz", "nan.npz: array 'weights': entry 5 is not finite", 1},
         {"$L net -o w.npz -r cut.npz", "cut.npz: is not a complete zip archive", 1},
         {"$R s.npz -M nan.npz -o w.png", "nan.npz: array 'weights'", 1},

@@ -116,7 +116,8 @@ typedef struct csrec_net_learn_options {
     int64_t steps;           /* at most; 0: by minutes alone. Both 0: 10 minutes */
     int64_t batch, patch;    /* pictures in a step, 0: 64; their side, a multiple of 8; 0: 128 */
     double rate;             /* of Adam at its peak; 0: 6e-4 */
-    const csrec_model *from; /* of kind net: continue from its weights; NULL: from random ones */
+    const csrec_model *from; /* of kind net: continue from its weights; NULL: from random ones. One
+                                of 1 channel also serves 3, which then begin as their mean does */
     uint64_t seed;
     int threads;                /* 0: all cores */
     const char *backend;        /* NULL or "auto": a device if there is one */

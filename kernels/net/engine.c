@@ -7,8 +7,11 @@
 
 #include "kernels/conv/engine.h"
 #include "kernels/device/device.h"
+#include "kernels/device/pipe.h"
 #include "kernels/net/geometry.h"
 #include "kernels/net/net.h"
+
+enum { LARGEST = 1 << 24 }; /* bytes of a typical batch */
 
 typedef struct packed_layer {
     float *side[2]; /* forward, adjoint; NULL until packed */
@@ -22,7 +25,8 @@ typedef struct cuda {
     const float *weights; /* of the last pack, for B */
     packed_layer *packed; /* [n] */
     float *scratch;
-    size_t bytes; /* of scratch */
+    size_t bytes;         /* of scratch */
+    csrec_cuda_pipe pipe; /* of batches; opened for the first backward pass, plain before */
 } cuda;
 
 /* ------------------------------------------------------------------ memory */
@@ -64,6 +68,7 @@ static void cuda_destroy(void *state) {
     for (int i = 0; i < c->n; i++)
         for (int k = 0; k < 2; k++) cuda_release(c, c->packed[i].side[k]);
     cuda_release(c, c->scratch);
+    csrec_cuda_pipe_destroy(&c->pipe);
     free(c->packed);
     free(c);
 }
@@ -137,6 +142,7 @@ static csrec_status cuda_prepare(void *state, int layer, const csrec_net_extent 
         status = csrec_cuda_conv_packed_check(&sum, error);
         if (!status) bytes = larger(bytes, csrec_cuda_conv_packed_room(&sum));
     }
+    if (!status && backward && !c->pipe.bytes) csrec_cuda_pipe_open(LARGEST, &c->pipe);
     return status ? status : reserve(c, bytes, error);
 }
 
@@ -145,12 +151,13 @@ static csrec_status cuda_prepare(void *state, int layer, const csrec_net_extent 
 static csrec_status cuda_put(void *state, const csrec_net_extent *extent, int64_t channels,
                              const float *host, int64_t line, int64_t plane, float *array,
                              csrec_error *error) {
-    const cuda *c = state;
+    cuda *c = state;
     const int64_t height = extent->height, width = extent->width, planes = extent->batch * channels;
     csrec_status status = csrec_cuda_enter(&c->context, error);
     if (status) return status;
     if (line == width && plane == height * width)
-        return csrec_cuda_copy(array, host, (size_t)(planes * plane) * sizeof *array, error);
+        return csrec_cuda_pipe_send(&c->pipe, array, host, (size_t)(planes * plane) * sizeof *array,
+                                    error);
     return csrec_cuda_net_put(planes, height, width, host, line, plane, array, error);
 }
 
@@ -163,8 +170,11 @@ static csrec_status cuda_copy(void *state, int64_t count, const float *from, flo
 
 static csrec_status cuda_get(void *state, const csrec_net_extent *extent, int64_t channels,
                              const float *array, float *host, csrec_error *error) {
-    return cuda_copy(state, extent->batch * channels * extent->height * extent->width, array, host,
-                     error);
+    cuda *c = state;
+    const int64_t count = extent->batch * channels * extent->height * extent->width;
+    csrec_status status = csrec_cuda_enter(&c->context, error);
+    if (status) return status;
+    return csrec_cuda_pipe_receive(&c->pipe, host, array, (size_t)count * sizeof *host, error);
 }
 
 /* ------------------------------------------------------------------ products */

@@ -37,7 +37,7 @@ static const int64_t widths[] = {32, 48};
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
     {"channels", 'c', CLI_CHOICE, "1|3",
-     "Channels of the pictures (default 1, or those of --resume).", AT(channels),
+     "Channels of the pictures (default 1, or those of --resume; 3 may resume 1).", AT(channels),
      .choice = channels_name},
     {"size", 's', CLI_CHOICE, "NAME",
      "Size of the network: small (default; 4.3 million weights) or medium (9.6 million).", AT(size),
@@ -202,17 +202,17 @@ static int read_input(net_command *j, const char *path) {
     return code;
 }
 
-/* Sets the channels: those of the model to continue from, those asked for, or 1. */
+/* Sets the channels: those asked for, those of the model to continue from, or 1. */
 static int read_start(net_command *j) {
     const char *asked = channels_name(j->a.channels);
     int code = cli_learn_start_read(&tool, &j->a.in, "net", "network", &j->start);
     if (code != CLI_CONTINUE) return code;
-    j->channels = asked ? *asked - '0' : 1;
-    if (!j->start) return CLI_CONTINUE;
-    j->channels = (int64_t)csrec_array_value(csrec_model_array(j->start, "channels"), 0);
-    if (!asked || j->channels == *asked - '0') return CLI_CONTINUE;
+    int64_t own =
+        j->start ? (int64_t)csrec_array_value(csrec_model_array(j->start, "channels"), 0) : 1;
+    j->channels = asked ? *asked - '0' : own;
+    if (j->channels == own || own == 1) return CLI_CONTINUE;
     return cli_failure(&tool, "%s: array 'channels': is %lld; omit --channels %s", j->a.in.resume,
-                       (long long)j->channels, asked);
+                       (long long)own, asked);
 }
 
 static int list_files(net_command *j) {

@@ -63,3 +63,29 @@ void csrec_net_first_weights(int channels, int n, const csrec_net_layer *layers,
         in = l->channels;
     }
 }
+
+void csrec_net_widen_weights(int channels, int n, const csrec_net_layer *layers, const float *gray,
+                             float *weights) {
+    enum { TAPS = 9 };
+    const int64_t first = layers[0].channels, in = layers[n - 2].channels;
+    int64_t between = 0, from = layers[0].channels;
+    for (int i = 1; i < n - 1; i++) {
+        between += from * layers[i].channels * (layers[i].kind == CSREC_NET_CONV ? TAPS : 4) +
+                   layers[i].channels;
+        from = layers[i].channels;
+    }
+    for (int64_t k = 0; k < first * (2 * channels + 2) * TAPS; k++) { /* F, M z, M, sigma */
+        int64_t plane = k / TAPS % (2 * channels + 2), row = k / TAPS / (2 * channels + 2);
+        bool shared = plane >= 2 * channels;
+        int64_t source = shared ? 2 + plane - 2 * channels : plane / channels;
+        *weights++ = gray[(row * 4 + source) * TAPS + k % TAPS] / (shared ? 1.0f : (float)channels);
+    }
+    gray += first * 4 * TAPS;
+    memcpy(weights, gray, (size_t)(first + between) * sizeof *weights);
+    weights += first + between;
+    gray += first + between;
+    for (int64_t k = 0; k < 2 * channels * in * TAPS; k++) /* D, s */
+        *weights++ = gray[k / (in * TAPS) / channels * in * TAPS + k % (in * TAPS)];
+    gray += 2 * in * TAPS;
+    for (int64_t k = 0; k < 2 * channels; k++) *weights++ = gray[k / channels];
+}

@@ -19,4 +19,11 @@ int csrec_net_design(int channels, int64_t width, const int64_t blocks[CSREC_DES
 void csrec_net_first_weights(int channels, int n, const csrec_net_layer *layers, uint64_t seed,
                              float *weights);
 
+/* Weights of a network for `channels` from those of one for a single channel (gray), n layers both,
+ * alike but for the last one's planes. It gets the gray network's D and s in every channel, from the
+ * mean over channels: the luminance is recovered as before, and colours are spread. The first and
+ * last layer must be 3 x 3 convolutions. */
+void csrec_net_widen_weights(int channels, int n, const csrec_net_layer *layers, const float *gray,
+                             float *weights);
+
 #endif

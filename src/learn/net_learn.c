@@ -40,21 +40,31 @@ typedef struct training {
 
 /* ------------------------------------------------------------------ creation */
 
+/* Of the model to continue from, widened if it is for one channel and the network for more. */
+static void first_weights(training *t) {
+    int channels = (int)t->o.channels;
+    if (!t->o.from) {
+        csrec_net_first_weights(channels, t->n, t->layers, t->o.seed, t->w);
+        return;
+    }
+    const csrec_array *array = csrec_model_array(t->o.from, "weights");
+    if (csrec_prior_channels(t->o.from) == channels)
+        memcpy(t->w, array->data, (size_t)t->weights * sizeof *t->w);
+    else
+        csrec_net_widen_weights(channels, t->n, t->layers, array->data, t->w);
+}
+
 static csrec_status open_networks(training *t, const csrec_context *context, csrec_error *error) {
     const csrec_net_options options = {.threads = t->o.threads, .fast = !t->o.exact};
-    int64_t in = 2 * t->o.channels + 2;
     csrec_status status = CSREC_OK;
-    for (int i = 0; i < 2 && !status; i++) {
-        csrec_net **net = i ? &t->trial : &t->net;
-        status = t->o.from ? csrec_prior_create(t->o.from, context, &options, net, error)
-                           : csrec_net_open(context, in, t->n, t->layers, &options, net, error);
-    }
+    for (int i = 0; i < 2 && !status; i++)
+        status = csrec_net_open(context, 2 * t->o.channels + 2, t->n, t->layers, &options,
+                                i ? &t->trial : &t->net, error);
     if (status) return status;
     csrec_net_info(t->net, &t->weights, NULL, NULL);
     t->w = malloc((size_t)t->weights * sizeof *t->w);
     if (!t->w) return csrec_fail(error, CSREC_MEMORY, "out of memory for the weights");
-    if (t->o.from) return CSREC_OK;
-    csrec_net_first_weights((int)t->o.channels, t->n, t->layers, t->o.seed, t->w);
+    first_weights(t);
     return csrec_net_set_weights(t->net, t->w, error);
 }
 
@@ -63,6 +73,7 @@ static csrec_status prepare(training *t, const csrec_context *context, csrec_err
     if (t->n == 0)
         return csrec_fail(error, CSREC_ARGUMENT, "blocks: more than %d layers", CSREC_NET_LAYERS);
     if (t->o.from) t->n = csrec_prior_layers(t->o.from, t->layers);
+    t->layers[t->n - 1].channels = 2 * t->o.channels;
     const csrec_net_data_options data = {.count = t->count,
                                          .pictures = t->pictures,
                                          .channels = (int)t->o.channels,

@@ -26,6 +26,14 @@ void csrec_net_learn_complete(csrec_net_learn_options *o) {
     if (o->minutes == 0.0 && o->steps == 0) o->minutes = MINUTES;
 }
 
+/* Whether colours can start from it. */
+static bool widens(const csrec_model *model) {
+    csrec_net_layer layers[CSREC_NET_LAYERS];
+    int n = csrec_prior_layers(model, layers);
+    return csrec_prior_channels(model) == 1 && n > 1 && layers[0].kind == CSREC_NET_CONV &&
+           layers[n - 1].kind == CSREC_NET_CONV;
+}
+
 csrec_status csrec_net_learn_check(const csrec_net_learn_options *o, csrec_error *error) {
     if (o->channels != 1 && o->channels != 3)
         return refuse("channels", (long long)o->channels, "1 or 3", error);
@@ -48,7 +56,7 @@ csrec_status csrec_net_learn_check(const csrec_net_learn_options *o, csrec_error
             error, CSREC_ARGUMENT,
             "a model of kind %s has no network to continue from; give one of kind net",
             csrec_model_kind(o->from));
-    if (o->from && csrec_prior_channels(o->from) != o->channels)
+    if (o->from && csrec_prior_channels(o->from) != o->channels && !widens(o->from))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "the model is for %d channels, not %lld; omit one of them",
                           csrec_prior_channels(o->from), (long long)o->channels);
