@@ -288,22 +288,27 @@ static int learn(net_command *j) {
     return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
 }
 
+/* The options that the weights depend on. */
+static void describe_settings(const net_command *j, size_t size, char *text) {
+    const arguments *a = &j->a;
+    int used = snprintf(text, size, "--channels %lld --seed %llu", (long long)j->channels,
+                        (unsigned long long)a->seed);
+    if (!a->in.resume)
+        used += snprintf(text + used, size - (size_t)used, " --size %s", size_name(a->size));
+    if (a->rate > 0.0) used += snprintf(text + used, size - (size_t)used, " --rate %g", a->rate);
+    if (a->minutes > 0.0)
+        used += snprintf(text + used, size - (size_t)used, " --minutes %g", a->minutes);
+    if (a->steps)
+        used += snprintf(text + used, size - (size_t)used, " --steps %lld", (long long)a->steps);
+    if (a->in.resume) snprintf(text + used, size - (size_t)used, " --resume %.100s", a->in.resume);
+}
+
 static int write_files(net_command *j) {
     const arguments *a = &j->a;
     char source[1024] = "made-up pictures", settings[256];
     csrec_error error;
     if (a->in.inputs.n) cli_inputs_list(&a->in.inputs, ", ", true, source, sizeof source);
-    int used = snprintf(settings, sizeof settings, "--channels %lld%s%s --seed %llu",
-                        (long long)j->channels, a->in.resume ? "" : " --size ",
-                        a->in.resume ? "" : size_name(a->size), (unsigned long long)a->seed);
-    if (a->minutes > 0.0)
-        used +=
-            snprintf(settings + used, sizeof settings - (size_t)used, " --minutes %g", a->minutes);
-    if (a->steps)
-        used += snprintf(settings + used, sizeof settings - (size_t)used, " --steps %lld",
-                         (long long)a->steps);
-    if (a->in.resume)
-        snprintf(settings + used, sizeof settings - (size_t)used, " --resume %.100s", a->in.resume);
+    describe_settings(j, sizeof settings, settings);
     cli_fingerprint_set_whole(j->fingerprint, !j->stopped);
     const cli_model_files to = {.output = a->output,
                                 .no_sync = a->no_sync,

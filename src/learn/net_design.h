@@ -20,9 +20,9 @@ void csrec_net_first_weights(int channels, int n, const csrec_net_layer *layers,
                              float *weights);
 
 /* Weights of a network for `channels` from those of one for a single channel (gray), n layers both,
- * alike but for the last one's planes. It gets the gray network's D and s in every channel, from the
- * mean over channels: the luminance is recovered as before, and colours are spread. The first and
- * last layer must be 3 x 3 convolutions. */
+ * alike but for the last one's planes. It gets the gray network's D and s in every channel, from
+ * the mean over channels: the luminance is recovered as before, and colours are spread. The first
+ * and last layer must be 3 x 3 convolutions. */
 void csrec_net_widen_weights(int channels, int n, const csrec_net_layer *layers, const float *gray,
                              float *weights);
 
