@@ -291,10 +291,10 @@ static int learn(net_command *j) {
 /* The options that the weights depend on. */
 static void describe_settings(const net_command *j, size_t size, char *text) {
     const arguments *a = &j->a;
-    int used = snprintf(text, size, "--channels %lld --seed %llu", (long long)j->channels,
-                        (unsigned long long)a->seed);
+    int used = snprintf(text, size, "--channels %lld", (long long)j->channels);
     if (!a->in.resume)
         used += snprintf(text + used, size - (size_t)used, " --size %s", size_name(a->size));
+    used += snprintf(text + used, size - (size_t)used, " --seed %llu", (unsigned long long)a->seed);
     if (a->rate > 0.0) used += snprintf(text + used, size - (size_t)used, " --rate %g", a->rate);
     if (a->minutes > 0.0)
         used += snprintf(text + used, size - (size_t)used, " --minutes %g", a->minutes);
