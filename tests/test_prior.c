@@ -352,6 +352,26 @@ static void eight_turns_are_symmetric(void **state) {
 }
 
 /* Of a picture of stripes, fitting lowers the error at pixels that it has not seen. */
+/* The installed priors: `together` takes the one of three channels, else each has the gray one. */
+static void colours_go_together_or_apart(void **state) {
+    (void)state;
+    sampled s = sample(24, 16, 3, 100);
+    for (int together = 0; together < 2; together++) {
+        char path[4096];
+        csrec_model *model = NULL;
+        if (!csrec_prior_installed(together ? 3 : 1, sizeof path, path)) skip();
+        assert_ok(csrec_model_read(path, &model, NULL));
+        assert_int_equal(csrec_prior_channels(model), together ? 3 : 1);
+        double *named = recover(&s, model, NULL, 0.0);
+        double *found = recover(&s, NULL, "together", together);
+        assert_memory_equal(named, found, (size_t)s.values * sizeof *named);
+        free(named);
+        free(found);
+        csrec_model_destroy(model);
+    }
+    clear(&s);
+}
+
 static void fitting_learns_what_repeats(void **state) {
     (void)state;
     enum { SIDE = 32, STEPS = 400 };
@@ -393,6 +413,7 @@ int main(void) {
         cmocka_unit_test(units_and_offsets_do_not_matter),
         cmocka_unit_test(constants_and_small_pictures_work),
         cmocka_unit_test(eight_turns_are_symmetric),
+        cmocka_unit_test(colours_go_together_or_apart),
         cmocka_unit_test(fitting_learns_what_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

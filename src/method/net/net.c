@@ -19,6 +19,8 @@ static const csrec_param params[] = {
      "steps that fit the network further to the samples of this picture; 0: none"},
     {"copies", 0, 0, 64, "parts of the picture in a step; 0: 6 on a device, 1 on the CPU"},
     {"groups", 0, 0, 1, "1: then rounds of Gaussian groups, averaged with the network's result"},
+    {"together", 0, 0, 1,
+     "1: red, green and blue in one network, in a third of the time; 0: the gray one for each"},
     {0}};
 
 /* Rates of fitting, where one copy is shown and where several are. */
@@ -58,7 +60,7 @@ static csrec_status open_network(job *j, csrec_error *error) {
     int channels = (int)j->m->channels;
     csrec_status status = CSREC_OK;
     if (!model) {
-        status = csrec_prior_find(channels, &j->found, error);
+        status = csrec_prior_find(setting(j->r, "together") ? channels : 1, &j->found, error);
         model = j->found;
     }
     if (status) return status;
@@ -305,12 +307,13 @@ static double tile_pixels(const int64_t extent[2]) {
 static csrec_need need_of(const csrec_task *task) {
     double pixels = (double)task->entries, channels = (double)task->channels;
     double turns = csrec_task_param(task, &params[0]), steps = csrec_task_param(task, &params[1]);
+    double runs = channels == 3.0 && csrec_task_param(task, &params[4]) != 0.0 ? 1.0 : channels;
     double copies = fmax(csrec_task_param(task, &params[2]), 1.0), part = fmin(pixels, SIDE * SIDE);
     double tile = TILE_BYTES * tile_pixels(task->shape.dim);
     double fit = steps > 0.0 ? copies * part * FIT_BYTES + FIT_WEIGHTS : 0.0;
-    double seconds = channels * (turns * PASS * pixels + steps * copies * STEP * part);
+    double seconds = runs * (turns * PASS * pixels + steps * copies * STEP * part);
     if (task->options->seconds > 0.0)
-        seconds = fmin(seconds, task->options->seconds + channels * turns * PASS * pixels);
+        seconds = fmin(seconds, task->options->seconds + runs * turns * PASS * pixels);
     csrec_need need = {csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) + WEIGHTS +
                            fmax(tile, fit),
                        0.2 + csrec_task_share(task, seconds, 1 << 20)};
