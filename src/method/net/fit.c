@@ -21,8 +21,9 @@ typedef struct fit {
     int64_t multiple, plane; /* plane: pixels of a padded part */
     int64_t in, out;         /* planes of the network */
     float *X, *Y, *dY;       /* of all copies */
-    float *values, *work;    /* of one part: [channels][pixels], and of its pyramid */
-    uint8_t *known;          /* of one part */
+    int64_t pixels, room;    /* of a part, and floats of its pyramid */
+    float *values, *work;    /* [copies][channels][pixels], [copies][room] */
+    uint8_t *known;          /* [copies][pixels] */
     uint8_t *hidden;         /* [copies][plane] */
     csrec_prior_frame *frames;
 } fit;
@@ -35,19 +36,20 @@ static int64_t longest(const fit *f, int64_t extent) {
 static void measure_parts(fit *f) {
     f->in = 2 * f->s->channels + 2;
     f->out = 2 * f->s->channels;
-    f->plane = csrec_prior_padded(longest(f, f->s->height), f->multiple) *
-               csrec_prior_padded(longest(f, f->s->width), f->multiple);
+    int64_t rows = longest(f, f->s->height), columns = longest(f, f->s->width);
+    f->pixels = rows * columns;
+    f->room = csrec_prior_work(rows, columns);
+    f->plane = csrec_prior_padded(rows, f->multiple) * csrec_prior_padded(columns, f->multiple);
 }
 
 static csrec_status allocate(fit *f, csrec_error *error) {
     size_t copies = (size_t)f->o->copies, plane = (size_t)f->plane;
-    int64_t rows = longest(f, f->s->height), columns = longest(f, f->s->width);
     f->X = malloc(copies * plane * (size_t)f->in * sizeof(float));
     f->Y = malloc(copies * plane * (size_t)f->out * sizeof(float));
     f->dY = malloc(copies * plane * (size_t)f->out * sizeof(float));
-    f->values = malloc((size_t)(f->s->channels * rows * columns) * sizeof(float));
-    f->work = malloc((size_t)csrec_prior_work(rows, columns) * sizeof(float));
-    f->known = malloc((size_t)(rows * columns));
+    f->values = malloc(copies * (size_t)(f->s->channels * f->pixels) * sizeof(float));
+    f->work = malloc(copies * (size_t)f->room * sizeof(float));
+    f->known = malloc(copies * (size_t)f->pixels);
     f->hidden = malloc(copies * plane);
     f->frames = calloc(copies, sizeof *f->frames);
     if (f->X && f->Y && f->dY && f->values && f->work && f->known && f->hidden && f->frames)
@@ -84,7 +86,9 @@ static csrec_turn draw_part(const fit *f, int64_t step, int i) {
 }
 
 /* Shows a share of the part's samples and hides the others; returns the smaller number of both. */
-static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, uint8_t *hidden) {
+static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, int copy) {
+    float *values = f->values + copy * f->s->channels * f->pixels;
+    uint8_t *known = f->known + copy * f->pixels, *hidden = f->hidden + copy * f->plane;
     int64_t rows = csrec_turned_rows(t), columns = csrec_turned_columns(t), shown = 0, hid = 0;
     int64_t across = csrec_prior_padded(columns, f->multiple), count = f->s->height * f->s->width;
     memset(hidden, 0, (size_t)f->plane);
@@ -93,12 +97,12 @@ static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, uin
             int64_t at = r * columns + c, from = csrec_turn_source(t, r, c);
             bool sample = f->s->known[from] != 0;
             bool shows = sample && csrec_random_uniform(key, STREAM_PIXEL, (uint64_t)at) < share;
-            f->known[at] = shows;
+            known[at] = shows;
             hidden[r * across + c] = sample && !shows;
             shown += shows;
             hid += sample && !shows;
             for (int k = 0; k < f->s->channels; k++)
-                f->values[k * rows * columns + at] = f->s->values[k * count + from];
+                values[k * f->pixels + at] = f->s->values[k * count + from];
         }
     return shown < hid ? shown : hid;
 }
@@ -116,7 +120,7 @@ static void make_copy(fit *f, int64_t step, int copy) {
         double share = SHOWN_LEAST + (SHOWN_MOST - SHOWN_LEAST) * draw(f, step, first + 3);
         uint64_t key =
             csrec_random_u64(f->o->seed, STREAM_STEP + 2, (uint64_t)(step * 4096 + first));
-        least = show(f, &t, share, key, hidden);
+        least = show(f, &t, share, key, copy);
     }
     memset(target, 0, (size_t)(f->out * f->plane) * sizeof *target);
     if (least < 1) {
@@ -129,14 +133,14 @@ static void make_copy(fit *f, int64_t step, int copy) {
     csrec_prior_samples part = *f->s;
     part.height = rows;
     part.width = columns;
-    part.values = f->values;
-    part.known = f->known;
+    part.values = f->values + copy * f->s->channels * f->pixels;
+    part.known = f->known + copy * f->pixels;
     csrec_prior_frame *frame = &f->frames[copy];
-    csrec_prior_planes(&part, f->multiple, f->work, X, frame);
+    csrec_prior_planes(&part, f->multiple, f->work + copy * f->room, X, frame);
     for (int k = 0; k < f->s->channels; k++)
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < columns; c++) {
-                double v = (double)f->values[(k * rows + r) * columns + c];
+                double v = (double)part.values[k * f->pixels + r * columns + c];
                 target[k * f->plane + r * across + c] = (float)((v - frame->mean[k]) / frame->unit);
             }
 }
@@ -146,8 +150,10 @@ static void make_copy(fit *f, int64_t step, int copy) {
 /* dY = gradient of the mean squared error at hidden pixels: 2 (F + D - z) / their number. */
 static void set_gradient(fit *f) {
     int64_t hidden = 0, all = f->o->copies * f->plane;
+#pragma omp parallel for schedule(static) num_threads(f->o->threads) reduction(+ : hidden)
     for (int64_t i = 0; i < all; i++) hidden += f->hidden[i];
     float scale = hidden ? 2.0f / (float)(hidden * f->s->channels) : 0.0f;
+#pragma omp parallel for schedule(static) num_threads(f->o->threads)
     for (int b = 0; b < f->o->copies; b++)
         for (int64_t k = 0; k < f->out; k++) {
             const float *F = f->X + (b * f->in + k) * f->plane;
@@ -164,6 +170,7 @@ static csrec_status take_step(fit *f, int64_t step, csrec_error *error) {
     csrec_net_adam adam = {.rate = f->o->rate, .average = AVERAGE};
     int64_t rows = longest(f, f->s->height), columns = longest(f, f->s->width);
     int64_t height = csrec_prior_padded(step % 2 ? columns : rows, f->multiple);
+#pragma omp parallel for schedule(static) num_threads(f->o->threads)
     for (int b = 0; b < f->o->copies; b++) make_copy(f, step, b);
     csrec_status status =
         csrec_net_forward(f->net, f->o->copies, height, f->plane / height, f->X, f->Y, error);

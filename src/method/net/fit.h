@@ -11,6 +11,7 @@ typedef struct csrec_fit_options {
     double rate;    /* of Adam */
     double seconds; /* at most; 0: no limit */
     uint64_t seed;
+    int threads; /* at least 1; the result does not depend on it */
 } csrec_fit_options;
 
 /* Each step shows the network a random share of the samples of parts of the picture, flipped and

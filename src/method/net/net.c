@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "learn/prior_files.h"
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
@@ -56,7 +57,8 @@ typedef struct job {
 
 static csrec_status open_network(job *j, csrec_error *error) {
     const csrec_model *model = j->r->options->model;
-    const csrec_net_options options = {.threads = j->r->options->threads};
+    const csrec_net_options options = {.threads = j->r->options->threads,
+                                       .fast = setting(j->r, "steps") > 0};
     int channels = (int)j->m->channels;
     csrec_status status = CSREC_OK;
     if (!model) {
@@ -191,7 +193,8 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
                              .side = SIDE,
                              .seconds =
                                  j->r->options->seconds * j->together / (double)j->m->channels,
-                             .seed = j->r->options->seed};
+                             .seed = j->r->options->seed,
+                             .threads = csrec_threads(j->r->options->threads)};
     if (fit.copies == 0) fit.copies = device ? COPIES : 1;
     fit.rate = fit.copies > 1 ? RATE_MANY : RATE_ONE;
     int64_t done = 0, n = j->height * j->width;
