@@ -227,18 +227,30 @@ def presets(results):
     ways = ("fast", "balanced", "best", "gaussian")
     rows = [(m["set"], m["pattern"], f"{100 * m['rate']:.0f} %", f"{m['sigma']:.0f}",
              *(number(m[k], "{:.2f}") for k in ways)) for m in data["mean"]]
-    worst = max(data["misordered"], key=lambda row: row["lost"])
+    worst = max(data["misordered"], key=lambda row: row["lost"], default=None)
+    most = (f", by {worst['lost']:.1f} dB at most ({worst['picture'].replace('-256', '')}, "
+            f"{worst['pattern']}, {100 * worst['rate']:.0f} %)" if worst else "")
     others = dict.fromkeys(r["picture"] for r in data["pictures"] if r["set"] == "others")
     return table(("pictures", "pattern", "sampled", "sigma", *ways), rows) + (
         f"\n\nMean PSNR in dB, 256 x 256, gray: the five pictures of the first table, and others of "
         f"scikit-image ({', '.join(others)}). Of single pictures "
-        f"{len(data['misordered'])} of the cases are in another order, by {worst['lost']:.1f} dB at "
-        f"most ({worst['picture'].replace('-256', '')}, {worst['pattern']}, "
-        f"{100 * worst['rate']:.0f} %). gaussian: `--method gaussian`, without learned weights. "
+        f"{len(data['misordered'])} of the cases are in another order{most}. gaussian: `--method gaussian`, without learned weights. "
         f"{named(data['machine'])}; bench/presets.py.")
 
 
-TABLES = {"speed": speed, "targets": targets, "memory": memory, "scale": scale,
+def uncertainty(results):
+    data = results("uncertainty")
+    rows = [(m["preset"], f"{100 * m['rate']:.0f} %", f"{m['sigma']:.0f}",
+             f"{100 * m['within_1_db']:.0f} %",
+             f"{100 * m['within_1']:.0f}, {100 * m['within_2']:.0f} %",
+             f"{m['area']:.2f} ({m['area_ideal']:.2f})") for m in data["summary"]]
+    return table(("preset", "sampled", "sigma", "within 1 dB", "1, 2 sigma", "area (true order)"),
+                 rows) + (
+        f"\n\n{data['summary'][0]['pictures']} pictures of 256 x 256, uniform samples. "
+        f"{named(data['machine'])}.")
+
+
+TABLES = {"uncertainty": uncertainty, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
           "presets": presets, "quality": quality, "pictures": quality, "first": first,
           "cuda": cuda, "solvers": solvers,
           "sidebyside": sidebyside, "learn": learn, "family": family,

@@ -145,6 +145,33 @@ static void transparent_pixels_are_no_samples(void **state) {
 }
 
 /* The written atoms, synthesized, are the written signal. */
+/* The number in --json is the root of the map's mean square; the picture is the map, white where
+ * it is largest. */
+static void expected_errors_are_written(void **state) {
+    (void)state;
+    double said, sum = 0.0, largest = 0.0;
+    csrec_image map = {0}, shown = {0};
+    run_well(
+        "$S gray.png -o s.npz -r 0.3 --seed 3 && $R s.npz -Q fast -u e.npy -j && cp out e.json "
+        "&& $R s.npz -Q fast -u e.png");
+    assert_int_equal(sscanf(strstr(read_text("e.json"), "\"error\":"), "\"error\": %lf", &said), 1);
+    assert_ok(csrec_signal_read("e.npy", &map, NULL));
+    assert_ok(csrec_signal_read("e.png", &shown, NULL));
+    int64_t n = map.pixels.count;
+    assert_int_equal(n, shown.pixels.count);
+    for (int64_t i = 0; i < n; i++) {
+        double value = csrec_array_value(&map.pixels, i);
+        sum += value * value;
+        largest = fmax(largest, value);
+    }
+    assert_true(fabs(sqrt(sum / (double)n) / said - 1.0) < 1e-5);
+    for (int64_t i = 0; i < n; i++)
+        assert_true(fabs(csrec_array_value(&shown.pixels, i) -
+                         255.0 * csrec_array_value(&map.pixels, i) / largest) < 0.51);
+    csrec_image_clear(&map);
+    csrec_image_clear(&shown);
+}
+
 static void coefficients_make_the_signal(void **state) {
     (void)state;
     run_well("$S planes.npy -c -o c.npz -r 0.3 && $R c.npz -o c.npy -C atoms.npz --shifts 1 "
@@ -179,6 +206,7 @@ int main(void) {
                                        cmocka_unit_test(masks_show_the_samples),
                                        cmocka_unit_test(noise_is_gaussian_and_stored),
                                        cmocka_unit_test(transparent_pixels_are_no_samples),
+                                       cmocka_unit_test(expected_errors_are_written),
                                        cmocka_unit_test(coefficients_make_the_signal)};
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
 }

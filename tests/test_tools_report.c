@@ -207,6 +207,8 @@ static void wrong_input(void **state) {
         "$R line.npz --reference nan.npy",
         "$R good.npz --report nowhere/x.html",
         "$R good.npz --plot nowhere/x.svg",
+        "$R good.npz -u nowhere/x.npy",
+        "$R vol.npz -u x.png",
         "$R text.txt -o x.png",
         "$R empty.png -o x.png",
         "$R gray.png -o x.png",

@@ -106,14 +106,15 @@ static void other_settings_are_done_again(void **state) {
 
 static void what_goes_with_the_result_is_asked_for_too(void **state) {
     (void)state;
-    static const char *const with[] = {"--report w.html", "--plot w.svg", "-C w.atoms.npz"};
+    static const char *const with[] = {"--report w.html", "--plot w.svg", "-C w.atoms.npz",
+                                       "-u w.map.npy"};
     char command[256];
     make_scans();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         snprintf(command, sizeof command, "$R a.npz -s 1 -o w.png %s", with[i]);
         assert_false(is_skipped(command));
         assert_true(is_skipped(command));
-        snprintf(command, sizeof command, "rm w.html w.svg w.atoms.npz; true");
+        snprintf(command, sizeof command, "rm -f w.html w.svg w.atoms.npz w.map.npy");
         run_well(command);
         snprintf(command, sizeof command, "$R a.npz -s 1 -o w.png %s", with[i]);
         assert_false(is_skipped(command));
@@ -145,10 +146,11 @@ static void a_change_while_it_is_read_is_refused(void **state) {
 static void a_pipe_is_a_reference_and_an_input(void **state) {
     (void)state;
     make_scans();
-    run_well("rm -f pipe new.html && mkfifo pipe && { timeout 60 cat gray.png >pipe & } && timeout 60 "
-             "$R a.npz -s 1 -o p.png --reference pipe --json >p.json && "
-             "$R a.npz -s 1 -o p.png --reference gray.png --json >q.json && "
-             "grep -o '\"psnr.*' p.json >p && grep -o '\"psnr.*' q.json | cmp - p");
+    run_well(
+        "rm -f pipe new.html && mkfifo pipe && { timeout 60 cat gray.png >pipe & } && timeout 60 "
+        "$R a.npz -s 1 -o p.png --reference pipe --json >p.json && "
+        "$R a.npz -s 1 -o p.png --reference gray.png --json >q.json && "
+        "grep -o '\"psnr.*' p.json >p && grep -o '\"psnr.*' q.json | cmp - p");
     run_well("{ timeout 60 cat gray.png >pipe & } && timeout 60 $S pipe -o p.npz -r 0.3 && "
              "$S gray.png -o q.npz -r 0.3 && cmp p.npz q.npz");
     remove("pipe");

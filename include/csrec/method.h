@@ -42,6 +42,7 @@ typedef struct csrec_method {
     const char *solver; /* NULL, or the name in options.solve.solver that chooses this method */
     unsigned takes;     /* 1 << csrec_takes for each option */
     bool iterates;      /* its report counts iterations and has a residual */
+    bool foresees;      /* it expects its own errors: csrec_uncertainty is cheap */
 } csrec_method;
 
 /* Row i of the table, false past the end; parameter i of a row, NULL past the end. */

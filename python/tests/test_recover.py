@@ -143,6 +143,20 @@ def test_info_and_atoms(rng):
                                rtol=0, atol=1e-9)
 
 
+def test_uncertainty_is_the_tools(rng, tool, tmp_path):
+    truth, mask = sampled(rng)
+    np.savez(tmp_path / "scan.npz", y=truth[mask], mask=mask)
+    subprocess.run([tool, tmp_path / "scan.npz", "-o", tmp_path / "out.npy", "-u",
+                    tmp_path / "error.npy", "--quiet", "--backend", "cpu"], check=True)
+    found, error, info = cs.recover(truth[mask], mask=mask, backend="cpu", return_uncertainty=True,
+                                    return_info=True)
+    np.testing.assert_array_equal(found, np.load(tmp_path / "out.npy"))
+    np.testing.assert_allclose(error, np.load(tmp_path / "error.npy"), rtol=1e-6)
+    assert (error[mask] == 0).all() and (error[~mask] > 0).all() and info.method
+    np.testing.assert_array_equal(
+        cs.recover(truth[mask], mask=mask, backend="cpu", return_uncertainty=True)[1], error)
+
+
 def test_tracks(rng):
     truth, mask = sampled(rng, 0.3, 48)
     plain = cs.recover(truth[mask], mask=mask, shifts=6)

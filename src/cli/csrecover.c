@@ -95,6 +95,10 @@ static const cli_option options[] = {
      "several INPUTs name a folder.",
      AT(report)},
     {"plot", 0, CLI_WRITE, "FILE", "Write only the plots of that page, .svg or .png.", AT(plot)},
+    {"uncertainty", 'u', CLI_WRITE, "FILE",
+     "Write the expected root mean square error of each value, in units of the samples, .npy; or "
+     ".png, white where it is largest. For several INPUTs name a folder.",
+     AT(uncertainty)},
     {"history", 0, CLI_FLAG, NULL, "Add residual and PSNR over the iterations to --json.",
      AT(history)},
     {"resume", 0, CLI_FLAG, NULL,

@@ -10,7 +10,8 @@
 
 typedef struct cli_recover_arguments {
     cli_operands inputs;
-    const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot;
+    const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
+        *uncertainty;
     int format, method, solver, basis, quality, columns, order,
         backend; /* of names; -1: not given */
     cli_texts set;
@@ -26,10 +27,11 @@ typedef struct cli_request {
     cli_recover_arguments a;
     char *const *words; /* of the command line, [n_words] */
     int n_words;
-    bool folder, page_folder, plot_folder;  /* --output, --report, --plot name a folder */
-    const csrec_format *format;             /* NULL in a folder: what suits the signal */
-    double scale[2];                        /* of --scale */
-    csrec_setting settings[CLI_TEXTS_MOST]; /* of --set */
+    bool folder, page_folder, plot_folder, map_folder; /* --output, --report, --plot, --uncertainty
+                                                          name a folder */
+    const csrec_format *format;                        /* NULL in a folder: what suits the signal */
+    double scale[2];                                   /* of --scale */
+    csrec_setting settings[CLI_TEXTS_MOST];            /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
 } cli_request;
 
@@ -39,8 +41,8 @@ typedef struct cli_job {
     const cli_tool *tool;           /* of the request */
     const cli_recover_arguments *a; /* of the request */
     const char *input;
-    char *output, *reference, *page, *plot; /* NULL: none */
-    char *command;                          /* the command that repeats this recovery */
+    char *output, *reference, *page, *plot, *map; /* NULL: none; map: of the uncertainty */
+    char *command;                                /* the command that repeats this recovery */
     char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint) */
     const csrec_format *format;
     cli_tones tones;
@@ -49,7 +51,8 @@ typedef struct cli_job {
     csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
     csrec_plan plan;                                              /* the resolved options */
     cli_progress *progress;
-    double *signal, *truth;
+    double *signal, *truth, *uncertainty; /* uncertainty: with a map */
+    double expected;                      /* root mean square error; NAN: not known */
     csrec_atoms *atoms;
     csrec_model *model; /* of --model */
     csrec_recover_report report;
@@ -82,7 +85,7 @@ int cli_job_fail(cli_job *job, const char *format, ...) __attribute__((format(pr
 /* The name of the input, without folder and ending, in a folder of outputs. */
 int cli_input_name(const char *input, const char **name);
 
-enum { CLI_FOLDERS = 3 };
+enum { CLI_FOLDERS = 4 };
 
 /* Folders that did not exist before. */
 typedef struct cli_folders {
@@ -126,6 +129,12 @@ int cli_job_load(cli_job *job);
 
 /* Recovers inputs that cli_jobs_share with the first. All fail or none. */
 int cli_jobs_recover(cli_job *const *jobs, int n);
+
+/* After the recovery: what error is to be expected, if that is asked for or cheap; its PSNR; and
+ * writes the map (recover_expect.c). */
+int cli_job_expect(cli_job *job);
+double cli_job_expected_psnr(const cli_job *job);
+csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error);
 
 /* Whether the loaded b gives the same signal if it is recovered together with a, as further
  * channels: the same sampled positions, and a method that treats channels separately. */

@@ -55,13 +55,17 @@ static int check_illustration(const cli_request *request, const char *option, co
 }
 
 static int check_illustrations(cli_request *request) {
-    static const char *const page[2] = {".html", ".htm"}, *const plot[2] = {".svg", NULL};
+    static const char *const page[2] = {".html", ".htm"}, *const plot[2] = {".svg", NULL},
+                             *const map[2] = {".npy", NULL};
     const cli_recover_arguments *a = &request->a;
     if (a->history && !a->json)
         return cli_usage(request->tool, "--history adds to --json; give --json, too");
     int code = check_illustration(request, "--report", a->report, page, 0, &request->page_folder);
-    return code == CLI_CONTINUE ? check_illustration(request, "--plot", a->plot, plot,
-                                                     CSREC_USE_PICTURE, &request->plot_folder)
+    if (code == CLI_CONTINUE)
+        code = check_illustration(request, "--plot", a->plot, plot, CSREC_USE_PICTURE,
+                                  &request->plot_folder);
+    return code == CLI_CONTINUE ? check_illustration(request, "--uncertainty", a->uncertainty, map,
+                                                     CSREC_USE_PICTURE, &request->map_folder)
                                 : code;
 }
 
@@ -108,13 +112,14 @@ static int check_scale(cli_request *request) {
 
 int cli_request_check(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
-    bool results = a->output || a->coefficients || a->reference || a->report || a->plot;
+    bool results =
+        a->output || a->coefficients || a->reference || a->report || a->plot || a->uncertainty;
     if (a->info && results)
         return cli_usage(request->tool, "--info only describes; omit options of a recovery");
     if (!a->info && !results && !a->json)
         return cli_usage(request->tool,
                          "nothing to do: give -o OUT, --coefficients, --reference, --report, "
-                         "--plot, --json or --info");
+                         "--plot, --uncertainty, --json or --info");
     if (a->bits != 0 && a->bits != 8 && a->bits != 16)
         return cli_usage(request->tool, "--bits: %lld is neither 8 nor 16", (long long)a->bits);
     if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))

@@ -48,7 +48,7 @@ static int allocate(cli_job *job) {
     if (job->a->coefficients) {
         job->atoms = calloc((size_t)job->measurement.channels, sizeof *job->atoms);
         if (!job->atoms) return cli_job_fail(job, "%s: out of memory", job->input);
-        if (!job->output && !job->truth && !wants_history(job)) return CLI_CONTINUE;
+        if (!job->output && !job->truth && !job->map && !wants_history(job)) return CLI_CONTINUE;
     }
     int64_t entries = 0;
     csrec_shape_count(&job->measurement.shape, &entries);
@@ -65,12 +65,14 @@ static int allocate(cli_job *job) {
 
 /* Refuses everything that can be refused before the recovery. */
 static int check_output(cli_job *job) {
+    static const cli_tones any = {{0.0, 1.0}, 8};
     const char *refusal =
         job->output ? cli_signal_refusal(job->format, &job->measurement, &job->tones) : NULL;
     if (refusal)
         return cli_job_fail(job, "%s: %s", cli_is_dash(job->output) ? "stdout" : job->output,
                             refusal);
-    return CLI_CONTINUE;
+    if (job->map) refusal = cli_signal_refusal(csrec_format_of(job->map), &job->measurement, &any);
+    return refusal ? cli_job_fail(job, "%s: %s", job->map, refusal) : CLI_CONTINUE;
 }
 
 static int load(cli_job *job) {
@@ -166,6 +168,7 @@ static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_erro
     csrec_status status = CSREC_OK;
     if (job->page) status = cli_job_page(job, files, error);
     if (!status && job->plot) status = cli_job_plot(job, files, error);
+    if (!status && job->map) status = cli_job_map(job, files, error);
     if (!status && a->coefficients)
         status = cli_coefficients_write(files, a->coefficients, job->report.levels,
                                         job->measurement.channels, job->atoms, error);
@@ -207,10 +210,12 @@ void cli_job_clear(cli_job *job) {
     free(job->reference);
     free(job->page);
     free(job->plot);
+    free(job->map);
     free(job->command);
     csrec_history_destroy(job->history);
     free(job->signal);
     free(job->truth);
+    free(job->uncertainty);
     csrec_model_destroy(job->model);
     csrec_measurement_clear(&job->measurement);
 }

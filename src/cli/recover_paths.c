@@ -48,9 +48,9 @@ static int make_folder(const cli_tool *tool, const char *folder, cli_folders *ma
 
 int cli_folders_make(const cli_request *request, cli_folders *made) {
     const cli_recover_arguments *a = &request->a;
-    const char *const named[] = {request->folder ? a->output : NULL,
-                                 request->page_folder ? a->report : NULL,
-                                 request->plot_folder ? a->plot : NULL};
+    const char *const named[] = {
+        request->folder ? a->output : NULL, request->page_folder ? a->report : NULL,
+        request->plot_folder ? a->plot : NULL, request->map_folder ? a->uncertainty : NULL};
     int code = CLI_CONTINUE;
     made->n = 0;
     for (int i = 0; i < CLI_FOLDERS && code == CLI_CONTINUE; i++)
@@ -90,6 +90,7 @@ void cli_recover_add_paths(const void *arguments, cli_paths *paths) {
             add_folder(a, "output", a->output, cli_ending_of(format).text, paths);
     add_folder(a, "report", a->report, ".html", paths);
     add_folder(a, "plot", a->plot, ".svg", paths);
+    add_folder(a, "uncertainty", a->uncertainty, ".npy", paths);
     for (int i = 0; (format = cli_format_with(CSREC_USE_READ, i)); i++)
         add_folder(a, "reference", a->reference, cli_ending_of(format).text, paths);
 }
@@ -137,10 +138,12 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
     bool known = false;
     if (!a->resume) return false;
     char *line = cli_recover_fingerprint(request, input, &known);
-    bool done = known && signal_is_done(request, input, line) &&
-                (!a->report || is_done(a->report, request->page_folder, input, ".html", line)) &&
-                (!a->plot || is_done(a->plot, request->plot_folder, input, ".svg", line)) &&
-                (!a->coefficients || is_done(a->coefficients, false, input, "", line));
+    bool done =
+        known && signal_is_done(request, input, line) &&
+        (!a->report || is_done(a->report, request->page_folder, input, ".html", line)) &&
+        (!a->plot || is_done(a->plot, request->plot_folder, input, ".svg", line)) &&
+        (!a->uncertainty || is_done(a->uncertainty, request->map_folder, input, ".npy", line)) &&
+        (!a->coefficients || is_done(a->coefficients, false, input, "", line));
     free(line);
     return done;
 }
@@ -203,10 +206,11 @@ static int set_reference(cli_job *job) {
 
 static int set_illustrations(cli_job *job) {
     const cli_request *request = job->request;
-    const char *page = request->a.report, *plot = request->a.plot;
+    const char *page = request->a.report, *plot = request->a.plot, *map = request->a.uncertainty;
     if (page) job->page = path_of(page, request->page_folder, job->input, ".html");
     if (plot) job->plot = path_of(plot, request->plot_folder, job->input, ".svg");
-    if ((page && !job->page) || (plot && !job->plot))
+    if (map) job->map = path_of(map, request->map_folder, job->input, ".npy");
+    if ((page && !job->page) || (plot && !job->plot) || (map && !job->map))
         return cli_job_fail(job, "%s: out of memory", job->input);
     return CLI_CONTINUE;
 }

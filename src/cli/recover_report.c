@@ -10,15 +10,18 @@
 static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->report;
     const char *output = cli_is_dash(job->output) ? "stdout" : job->output;
-    char residual[32] = "", together[48] = "";
+    char residual[32] = "", together[48] = "", expected[64] = "";
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
     if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
     if (job->plan.method.iterates)
         snprintf(residual, sizeof residual, ", residual %.3g", r->residual);
-    cli_note(job->tool, "%s%s%s: %s%s, %.2f s%s", job->input, output ? " -> " : "",
+    if (isfinite(job->expected))
+        snprintf(expected, sizeof expected, ", expected error about %.3g (%.1f dB)", job->expected,
+                 cli_job_expected_psnr(job));
+    cli_note(job->tool, "%s%s%s: %s%s, %.2f s%s%s", job->input, output ? " -> " : "",
              output ? output : "",
              r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far" : "recovered",
-             residual, r->seconds_total, together);
+             residual, r->seconds_total, together, expected);
 }
 
 static void tell_estimate(const cli_job *job) {
@@ -194,9 +197,14 @@ void cli_job_json(const cli_job *job, cli_json *json) {
         cli_json_real(json, "ssim", job->quality.ssim);
         cli_json_end(json);
     }
+    cli_json_begin(json, "expected");
+    cli_json_real(json, "error", job->expected); /* null if it is not known */
+    cli_json_real(json, "psnr", isfinite(job->expected) ? cli_job_expected_psnr(job) : NAN);
+    cli_json_end(json);
     cli_json_text(json, "output", job->output);
     cli_json_text(json, "coefficients", job->a->coefficients);
     cli_json_text(json, "report", job->page);
     cli_json_text(json, "plot", job->plot);
+    cli_json_text(json, "uncertainty", job->map);
     json_words(json, job);
 }

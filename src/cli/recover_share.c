@@ -90,6 +90,7 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
                          : take_quality(jobs[k]);
         jobs[k]->report = report;
         jobs[k]->shared = n;
+        if (own == CLI_CONTINUE) own = cli_job_expect(jobs[k]);
         if (own != CLI_CONTINUE) code = own;
     }
     return code;

@@ -17,7 +17,9 @@ typedef struct csrec_recovery {
     const csrec_context *context; /* the device whose engine runs */
     double unit;                  /* unit of y, in the units of models without a scale */
     double *signal;               /* [entries * channels], or NULL if only atoms are requested */
-    csrec_atoms *atoms;           /* [channels], or NULL */
+    double *variance;   /* NULL, or as signal, negative: a method that can sets the squared errors
+                           that it expects, in units of y */
+    csrec_atoms *atoms; /* [channels], or NULL */
     csrec_recover_report *report; /* zeroed */
 } csrec_recovery;
 
@@ -33,6 +35,12 @@ typedef struct csrec_method_type {
     bool (*suits)(const csrec_measurement *measurement);
     const char *wants;
     bool needs_model; /* shown.model is not optional */
+    /* Expected errors (csrec_uncertainty): settings that make it cheap, ended by one without a
+     * name, or NULL if it sets no variance; and its mean squared error less that of the cheap
+     * recovery, as a multiple of the mean squared difference of both, measured (docs/measured.md).
+     */
+    const csrec_setting *glance;
+    double excess;
     /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
     void (*complete)(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options);

@@ -33,6 +33,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
 typedef struct recover_job {
     const csrec_measurement *measurement;
     double *signal;
+    double *variance;
     csrec_atoms *atoms;
     csrec_wanted wanted;
     csrec_layout layout;
@@ -51,6 +52,7 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
                                .context = context,
                                .unit = normal->unit,
                                .signal = j->signal,
+                               .variance = j->variance,
                                .atoms = j->atoms,
                                .report = report};
     csrec_history_begin(history, &normal->m, normal->unit);
@@ -63,6 +65,13 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
     if (status) return status;
     status = csrec_history_end(history, j->signal, report, error);
     if (!status) status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
+    if (!status && j->variance) {
+        const csrec_measurement *m = &normal->m;
+        int64_t entries = 0;
+        csrec_shape_count(&m->shape, &entries);
+        for (int64_t i = 0; i < entries * m->channels; i++)
+            j->variance[i] *= normal->unit * normal->unit;
+    }
     for (int64_t c = 0; status && j->atoms && c < normal->m.channels; c++)
         csrec_atoms_clear(&j->atoms[c]);
     return status;
@@ -89,20 +98,32 @@ static bool recover_pays(csrec_device_kind kind, const void *job) {
     return csrec_layout_pays(j->measurement, &j->layout);
 }
 
+static csrec_status run(recover_job *j, const csrec_recover_options *options,
+                        csrec_recover_report *report, csrec_error *error) {
+    static const csrec_device_work work = {.pays = recover_pays, .run = recover_on};
+    csrec_device_ran ran;
+    j->wanted = (csrec_wanted){.signal = j->signal != NULL, .atoms = j->atoms != NULL};
+    csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
+    if (!status)
+        status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
+    if (!status) status = csrec_device_run(options->backend, &work, j, &ran, error);
+    if (status || !report) return status;
+    *report = j->report;
+    report->given_up = ran.given_up;
+    return CSREC_OK;
+}
+
 csrec_status csrec_recover(const csrec_measurement *measurement,
                            const csrec_recover_options *options, double *signal, csrec_atoms *atoms,
                            csrec_recover_report *report, csrec_error *error) {
-    static const csrec_device_work work = {.pays = recover_pays, .run = recover_on};
-    recover_job j = {.measurement = measurement,
-                     .signal = signal,
-                     .atoms = atoms,
-                     .wanted = {.signal = signal != NULL, .atoms = atoms != NULL}};
-    csrec_device_ran ran;
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
-    if (!status) status = csrec_layout_resolve(measurement, options, j.wanted, &j.layout, error);
-    if (!status) status = csrec_device_run(options->backend, &work, &j, &ran, error);
-    if (status || !report) return status;
-    *report = j.report;
-    report->given_up = ran.given_up;
-    return CSREC_OK;
+    recover_job j = {.measurement = measurement, .signal = signal, .atoms = atoms};
+    return run(&j, options, report, error);
+}
+
+csrec_status csrec_recover_variance(const csrec_measurement *measurement,
+                                    const csrec_recover_options *options, double *signal,
+                                    double *variance, csrec_recover_report *report,
+                                    csrec_error *error) {
+    recover_job j = {.measurement = measurement, .signal = signal, .variance = variance};
+    return run(&j, options, report, error);
 }

@@ -8,4 +8,11 @@
  * if no method of it suits. */
 void csrec_preset_default(const csrec_measurement *measurement, csrec_recover_options *options);
 
+/* csrec_recover that also sets variance [entries * channels], the squared errors that the method
+ * expects. A method that has none to tell leaves what the caller put there. */
+csrec_status csrec_recover_variance(const csrec_measurement *measurement,
+                                    const csrec_recover_options *options, double *signal,
+                                    double *variance, csrec_recover_report *report,
+                                    csrec_error *error);
+
 #endif

@@ -46,6 +46,7 @@ typedef struct job {
     int64_t height, width, multiple;
     double unit, *middle;   /* value = middle[c] + unit * tones */
     float *values, *result; /* [channels][height][width] in tones */
+    float *squares;         /* as result: expected squared errors, or NULL */
     uint8_t *known;
     /* of one pass */
     float *turned, *work, *planes, *out;
@@ -88,6 +89,7 @@ static csrec_status allocate(job *j, csrec_error *error) {
     j->middle = calloc(channels, sizeof *j->middle);
     j->values = calloc(channels * n, sizeof *j->values);
     j->result = calloc(channels * n, sizeof *j->result);
+    if (j->r->variance) j->squares = calloc(channels * n, sizeof *j->squares);
     j->known = calloc(n, 1);
     j->turned = malloc(own * n * sizeof *j->turned);
     j->turned_known = malloc(n);
@@ -95,7 +97,7 @@ static csrec_status allocate(job *j, csrec_error *error) {
     j->planes = malloc((2 * own + 2) * plane * sizeof *j->planes);
     j->out = malloc(2 * own * plane * sizeof *j->out);
     if (j->middle && j->values && j->result && j->known && j->turned && j->turned_known &&
-        j->work && j->planes && j->out)
+        j->work && j->planes && j->out && (j->squares || !j->r->variance))
         return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
                       (long long)j->height, (long long)j->width);
@@ -107,6 +109,7 @@ static void job_clear(job *j) {
     free(j->middle);
     free(j->values);
     free(j->result);
+    free(j->squares);
     free(j->known);
     free(j->turned);
     free(j->turned_known);
@@ -172,12 +175,15 @@ static csrec_status pass(job *j, int64_t first, int turn, csrec_team *team, csre
     for (int k = 0; k < j->together; k++) {
         const float *F = j->planes + k * frame.height * frame.width;
         const float *D = j->out + k * frame.height * frame.width;
+        const float *logs = D + j->together * frame.height * frame.width;
         for (int64_t r = 0; r < s.height; r++)
             for (int64_t c = 0; c < s.width; c++) {
                 int64_t at = r * frame.width + c;
                 float z = stopped ? F[at] : F[at] + D[at];
-                j->result[(first + k) * n + csrec_turn_source(&t, r, c)] +=
-                    (float)(frame.mean[k] + frame.unit * (double)z);
+                int64_t to = (first + k) * n + csrec_turn_source(&t, r, c);
+                j->result[to] += (float)(frame.mean[k] + frame.unit * (double)z);
+                if (j->squares)
+                    j->squares[to] += (float)(frame.unit * frame.unit * exp((double)logs[at]));
             }
     }
     return CSREC_OK;
@@ -208,8 +214,10 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
         /* what was fitted before the stop deserves a pass */
         status = pass(j, first, passes, stop && done > 0 ? NULL : &j->team, error);
     }
-    for (int64_t i = first * n; i < (first + j->together) * n && !status; i++)
+    for (int64_t i = first * n; i < (first + j->together) * n && !status; i++) {
         j->result[i] /= (float)passes;
+        if (j->squares) j->squares[i] /= (float)passes;
+    }
     j->r->report->iterations += done;
     return status;
 }
@@ -221,6 +229,9 @@ static void deliver(const job *j) {
         for (int64_t c = 0; c < m->channels; c++)
             j->r->signal[i * m->channels + c] =
                 j->middle[c] + j->unit * (double)j->result[c * n + i];
+    for (int64_t i = 0; i < n && j->squares; i++)
+        for (int64_t c = 0; c < m->channels; c++)
+            j->r->variance[i * m->channels + c] = j->unit * j->unit * (double)j->squares[c * n + i];
     csrec_samples_restore(m, j->r->signal);
 }
 
@@ -333,13 +344,18 @@ static bool pays(const csrec_task *task) {
     return need_of(task).seconds > 1.0;
 }
 
+static const csrec_setting glance[] = {{"turns", 1}, {"steps", 0}, {"groups", 0}, {0}};
+
 const csrec_method_type csrec_method_net = {
     .shown = {.name = "net",
               .brief = "a convolutional network that was trained on made-up pictures",
               .source = "docs/prior.md",
               .model = "net",
-              .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(SECONDS)},
+              .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(SECONDS),
+              .foresees = true},
     .params = params,
+    .glance = glance,
+    .excess = -0.25,
     .suits = suits,
     .wants = "a picture (two axes)",
     .need = need_of,

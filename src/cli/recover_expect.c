@@ -1,0 +1,63 @@
+/* recover_expect.c - the expected errors of a recovery: --uncertainty, the summary, --json. */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "recover.h"
+
+/* Seconds that an estimate nobody asked for may take. */
+static const double MOST_SECONDS = 1.0;
+
+static bool is_asked(const csrec_progress *now, void *context) {
+    (void)now;
+    (void)context;
+    return cli_interrupted();
+}
+
+static int64_t values_of(const cli_job *job) {
+    int64_t entries = 0;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    return entries * job->measurement.channels;
+}
+
+/* Whether someone reads the number, and it is cheap. */
+static bool is_worth_it(const cli_job *job) {
+    const cli_recover_arguments *a = job->a;
+    const csrec_estimate *e = &job->plan.estimate;
+    bool read = a->json || a->verbose || (!a->quiet && isatty(STDERR_FILENO));
+    double entries = (double)values_of(job) / (double)job->measurement.channels;
+    double seconds = 4.0 * e->seconds * fmin(1.0, 65536.0 / entries);
+    return read && (job->plan.method.foresees || (e->method && seconds < MOST_SECONDS));
+}
+
+int cli_job_expect(cli_job *job) {
+    csrec_error error;
+    csrec_recover_options options = job->options;
+    bool asked = job->map != NULL;
+    job->expected = NAN;
+    if (!job->signal || job->report.outcome == CSREC_INTERRUPTED || cli_interrupted() ||
+        (!asked && !is_worth_it(job)))
+        return CLI_CONTINUE;
+    if (asked) job->uncertainty = malloc((size_t)values_of(job) * sizeof *job->uncertainty);
+    if (asked && !job->uncertainty) return cli_job_fail(job, "%s: out of memory", job->input);
+    options.history = NULL;
+    options.solve.progress = is_asked;
+    csrec_status status = csrec_uncertainty(&job->measurement, &options, job->signal,
+                                            job->uncertainty, &job->expected, &error);
+    if (status || cli_interrupted()) job->expected = NAN;
+    return status && asked ? cli_job_fail(job, "%s: %s", job->input, error.text) : CLI_CONTINUE;
+}
+
+double cli_job_expected_psnr(const cli_job *job) {
+    double peak = cli_peak_of(&job->tones, values_of(job), job->signal);
+    return 20.0 * log10(peak / job->expected);
+}
+
+csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error) {
+    cli_tones tones = {.bits = 8};
+    int64_t n = values_of(job);
+    for (int64_t i = 0; i < n; i++) tones.scale[1] = fmax(tones.scale[1], job->uncertainty[i]);
+    if (tones.scale[1] == 0.0) tones.scale[1] = 1.0;
+    return cli_signal_write(files, job->map, csrec_format_of(job->map), &tones, &job->measurement,
+                            job->uncertainty, error);
+}

@@ -1,0 +1,330 @@
+/* uncertainty.c - expected errors of a recovery: recovers again without a share of the samples, in
+ * windows of large signals, and compares the squared errors at the samples left out with those that
+ * the method, or else the signal's local variance, lets expect. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "recover/recover.h"
+
+enum { FOLDS = 4, WINDOW = 1 << 16, LEAST_HIDDEN = 16, STREAM_HIDDEN = 1 << 21 };
+
+/* Of the samples of a fold. Without them the error is larger by about this share, too: it falls
+ * about as 1 / rate on pictures. */
+static const double HIDDEN = 0.1;
+
+/* Least share of the cheap recovery's expected squared error that is left to the result. */
+static const double LEAST = 0.25;
+
+/* Least share of the squares at samples left out that is not noise. */
+static const double LEAST_SIGNAL = 0.05;
+
+/* A recovery to compare with: of a fold's window, or of the whole. */
+typedef struct glance {
+    csrec_measurement m; /* the shown samples */
+    int64_t values;      /* entries * channels */
+    double *signal, *variance;
+    uint8_t *state; /* [entries] of the following */
+} glance;
+
+enum { UNKNOWN, SHOWN, LEFT_OUT };
+
+typedef struct estimator {
+    const csrec_measurement *m;
+    const double *signal;
+    csrec_recover_options options; /* of glances */
+    csrec_setting settings[2 * CSREC_PARAMETERS_MOST];
+    double excess;
+    int64_t hidden;
+    double squares, expected;              /* sums at samples left out */
+    double unknown, variance, differences; /* sums where there is no sample, or all if noisy */
+} estimator;
+
+/* ------------------------------------------------------------------ windows */
+
+/* Extents of at most WINDOW entries, as cubic as the shape allows. */
+static csrec_shape window_of(const csrec_shape *shape) {
+    csrec_shape window = *shape;
+    int64_t entries = 0;
+    csrec_shape_count(shape, &entries);
+    while (entries > WINDOW) {
+        int longest = 0;
+        for (int a = 1; a < window.dims; a++)
+            if (window.dim[a] > window.dim[longest]) longest = a;
+        entries = entries / window.dim[longest];
+        window.dim[longest] = (window.dim[longest] + 1) / 2;
+        entries *= window.dim[longest];
+    }
+    return window;
+}
+
+/* Flat index of entry `at` of the window in the whole, or from there to the window: -1 outside. */
+static int64_t to_whole(const csrec_shape *whole, const csrec_shape *window, const int64_t *origin,
+                        int64_t at) {
+    int64_t index = 0, step = 1;
+    for (int a = whole->dims - 1; a >= 0; a--) {
+        index += (origin[a] + at % window->dim[a]) * step;
+        at /= window->dim[a];
+        step *= whole->dim[a];
+    }
+    return index;
+}
+
+static int64_t to_window(const csrec_shape *whole, const csrec_shape *window, const int64_t *origin,
+                         int64_t index) {
+    int64_t at = 0, step = 1;
+    for (int a = whole->dims - 1; a >= 0; a--) {
+        int64_t place = index % whole->dim[a] - origin[a];
+        if (place < 0 || place >= window->dim[a]) return -1;
+        index /= whole->dim[a];
+        at += place * step;
+        step *= window->dim[a];
+    }
+    return at;
+}
+
+/* Window `fold` of FOLDS, spread over the signal (Kronecker sequence of the golden ratio's kin). */
+static void place_window(const csrec_shape *whole, const csrec_shape *window, int fold,
+                         int64_t *origin) {
+    static const double step[3] = {0.7548776662466927, 0.5698402909980532, 0.8191725133961645};
+    for (int a = 0; a < whole->dims; a++) {
+        double share = fmod(0.5 + step[a % 3] * (fold + 1), 1.0);
+        origin[a] = (int64_t)(share * (double)(whole->dim[a] - window->dim[a] + 1));
+    }
+}
+
+/* ------------------------------------------------------------------ a recovery to compare with */
+
+static void glance_clear(glance *g) {
+    free(g->m.index);
+    free(g->m.y);
+    free(g->signal);
+    free(g->variance);
+    free(g->state);
+}
+
+static csrec_status glance_create(const csrec_measurement *m, const csrec_shape *window, glance *g,
+                                  csrec_error *error) {
+    int64_t entries = 0;
+    *g = (glance){.m = *m};
+    csrec_shape_count(window, &entries);
+    g->values = entries * m->channels;
+    g->m.shape = *window;
+    g->m.pattern = CSREC_PATTERN_NONE;
+    g->m.count = g->m.n = 0;
+    g->m.index = malloc((size_t)m->n * sizeof *g->m.index);
+    g->m.y = malloc((size_t)(m->n * m->channels) * sizeof *g->m.y);
+    g->signal = malloc((size_t)g->values * sizeof *g->signal);
+    g->variance = malloc((size_t)g->values * sizeof *g->variance);
+    g->state = calloc((size_t)entries, 1);
+    if (g->m.index && g->m.y && g->signal && g->variance && g->state) return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors of %lld entries",
+                      (long long)entries);
+}
+
+/* Shows the samples in the window, but for a share of them. */
+static void glance_show(const estimator *e, const int64_t *origin, int fold, double share,
+                        glance *g) {
+    const csrec_measurement *m = e->m;
+    for (int64_t i = 0; i < m->n; i++) {
+        int64_t at = to_window(&m->shape, &g->m.shape, origin, m->index[i]);
+        if (at < 0) continue;
+        if (csrec_random_uniform(e->options.seed, STREAM_HIDDEN + (uint64_t)fold, (uint64_t)i) <
+            share) {
+            g->state[at] = LEFT_OUT;
+            continue;
+        }
+        g->state[at] = SHOWN;
+        g->m.index[g->m.n] = at;
+        memcpy(g->m.y + g->m.n++ * m->channels, m->y + i * m->channels,
+               (size_t)m->channels * sizeof *m->y);
+    }
+}
+
+/* Sums over windows of 2 radius + 1 along one axis, cut at the ends, in place. */
+static void add_along(int64_t lines, int64_t apart, int64_t count, int64_t radius, double *line,
+                      double *v) {
+    for (int64_t l = 0; l < lines; l++) {
+        double *at = v + l / apart * apart * count + l % apart, sum = 0.0;
+        for (int64_t i = 0; i < count; i++) line[i] = at[i * apart];
+        for (int64_t i = 0; i < radius && i < count; i++) sum += line[i];
+        for (int64_t i = 0; i < count; i++) {
+            if (i + radius < count) sum += line[i + radius];
+            if (i - radius > 0) sum -= line[i - radius - 1];
+            at[i * apart] = sum;
+        }
+    }
+}
+
+static void add_around(const csrec_shape *shape, int64_t channels, int64_t radius, double *line,
+                       double *v) {
+    int64_t entries = 0, apart = channels;
+    csrec_shape_count(shape, &entries);
+    for (int a = shape->dims - 1; a >= 0; a--) {
+        add_along(entries * channels / shape->dim[a], apart, shape->dim[a], radius, line, v);
+        apart *= shape->dim[a];
+    }
+}
+
+/* Where a method tells nothing: the variance of its result within about the distance of samples,
+ * and a little of its mean. */
+static csrec_status guess_variance(glance *g, csrec_error *error) {
+    const csrec_shape *shape = &g->m.shape;
+    int64_t longest = 1, entries = g->values / g->m.channels;
+    for (int a = 0; a < shape->dims; a++)
+        if (shape->dim[a] > longest) longest = shape->dim[a];
+    double *sum = malloc((size_t)g->values * sizeof *sum),
+           *count = malloc((size_t)g->values * sizeof *count);
+    double *line = malloc((size_t)longest * sizeof *line), mean = 0.0;
+    csrec_status status =
+        sum && count && line ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    int64_t radius =
+        (int64_t)ceil(0.5 * pow((double)entries / (double)(g->m.n + 1), 1.0 / shape->dims));
+    for (int64_t i = 0; i < g->values && !status; i++) {
+        sum[i] = g->signal[i];
+        g->variance[i] = g->signal[i] * g->signal[i];
+        count[i] = 1.0;
+    }
+    for (int k = 0; k < 3 && !status; k++)
+        add_around(shape, g->m.channels, radius, line, k == 0 ? sum : k == 1 ? g->variance : count);
+    for (int64_t i = 0; i < g->values && !status; i++) {
+        double at = sum[i] / count[i];
+        g->variance[i] = fmax(g->variance[i] / count[i] - at * at, 0.0);
+        mean += g->variance[i] / (double)g->values;
+    }
+    for (int64_t i = 0; i < g->values && !status; i++) g->variance[i] += 0.05 * mean;
+    free(sum);
+    free(count);
+    free(line);
+    return status;
+}
+
+static csrec_status glance_run(const estimator *e, glance *g, csrec_error *error) {
+    g->variance[0] = -1.0;
+    csrec_status status =
+        csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, NULL, error);
+    return status || g->variance[0] >= 0.0 ? status : guess_variance(g, error);
+}
+
+/* ------------------------------------------------------------------ sums */
+
+/* Adds the fold's squares: at samples left out, and where there is none. */
+static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
+    const csrec_measurement *m = e->m;
+    double noise = m->sigma * m->sigma;
+    for (int64_t i = 0; i < m->n; i++) {
+        int64_t at = to_window(&m->shape, &g->m.shape, origin, m->index[i]);
+        if (at < 0 || g->state[at] != LEFT_OUT) continue;
+        for (int64_t c = 0; c < m->channels; c++) {
+            double r = m->y[i * m->channels + c] - g->signal[at * m->channels + c];
+            e->squares += r * r;
+            e->expected += g->variance[at * m->channels + c];
+        }
+        e->hidden++;
+    }
+    for (int64_t at = 0; at < g->values / m->channels; at++) {
+        if (g->state[at] != UNKNOWN && noise == 0.0) continue;
+        int64_t whole = to_whole(&m->shape, &g->m.shape, origin, at);
+        for (int64_t c = 0; c < m->channels; c++) {
+            double d = e->signal[whole * m->channels + c] - g->signal[at * m->channels + c];
+            e->unknown += 1.0;
+            e->variance += g->variance[at * m->channels + c];
+            e->differences += d * d;
+        }
+    }
+}
+
+static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
+    const csrec_shape window = window_of(&e->m->shape);
+    int64_t origin[CSREC_DIMS_MAX];
+    glance g;
+    place_window(&e->m->shape, &window, fold, origin);
+    csrec_status status = glance_create(e->m, &window, &g, error);
+    if (!status) glance_show(e, origin, fold, HIDDEN, &g);
+    if (!status && g.m.n > 0) {
+        status = glance_run(e, &g, error);
+        if (!status) add_fold(e, &g, origin);
+    }
+    glance_clear(&g);
+    return status;
+}
+
+/* Factor of the expected variances; 1 if too few samples say otherwise. What noise leaves of the
+ * squares may be below 0 by chance. */
+static double factor(const estimator *e) {
+    if (e->hidden < LEAST_HIDDEN || !(e->expected > 0.0)) return 1.0;
+    double noise = (double)(e->hidden * e->m->channels) * e->m->sigma * e->m->sigma;
+    return fmax(e->squares - noise, LEAST_SIGNAL * e->squares) / e->expected;
+}
+
+/* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
+ */
+static double mean_square(const estimator *e) {
+    if (e->unknown == 0.0) return NAN;
+    double cheap = factor(e) * (1.0 - HIDDEN) * e->variance / e->unknown;
+    return fmax(cheap + e->excess * e->differences / e->unknown, LEAST * cheap);
+}
+
+/* ------------------------------------------------------------------ the map */
+
+static csrec_status fill_map(const estimator *e, double whole_square, double *map,
+                             csrec_error *error) {
+    static const int64_t origin[CSREC_DIMS_MAX] = {0};
+    const csrec_measurement *m = e->m;
+    glance g;
+    double k = factor(e), sum = 0.0;
+    csrec_status status = glance_create(m, &m->shape, &g, error);
+    if (!status) glance_show(e, origin, 0, 0.0, &g);
+    if (!status) status = glance_run(e, &g, error);
+    for (int64_t i = 0; i < g.values && !status; i++) {
+        bool kept = m->sigma == 0.0 && g.state[i / m->channels] == SHOWN;
+        double d = e->signal[i] - g.signal[i], cheap = k * g.variance[i];
+        map[i] = kept ? 0.0 : fmax(cheap + e->excess * d * d, LEAST * cheap);
+        sum += map[i];
+    }
+    double scale = sum > 0.0 ? whole_square * (double)g.values / sum : 0.0;
+    if (!isfinite(scale)) scale = 1.0;
+    for (int64_t i = 0; i < g.values && !status; i++) map[i] = sqrt(scale * map[i]);
+    glance_clear(&g);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the call */
+
+static csrec_status prepare(estimator *e, const csrec_recover_options *options,
+                            csrec_error *error) {
+    csrec_plan plan;
+    csrec_status status = csrec_recover_plan(e->m, options, false, &plan, error);
+    if (status) return status;
+    const csrec_method_type *method = csrec_method_of(&plan.options);
+    e->options = plan.options;
+    e->options.history = NULL;
+    if (!method->glance) return CSREC_OK;
+    e->excess = method->excess;
+    e->options.seconds = 0.0;
+    int n = 0;
+    for (; n < plan.options.solve.n_settings && n < CSREC_PARAMETERS_MOST; n++)
+        e->settings[n] = plan.options.solve.settings[n];
+    for (int k = 0; method->glance[k].name && k < CSREC_PARAMETERS_MOST; k++)
+        e->settings[n++] = method->glance[k];
+    e->options.solve.settings = e->settings;
+    e->options.solve.n_settings = n;
+    return CSREC_OK;
+}
+
+csrec_status csrec_uncertainty(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, const double *signal,
+                               double *uncertainty, double *expected, csrec_error *error) {
+    estimator e = {.m = measurement, .signal = signal};
+    int64_t entries = 0;
+    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    if (!status) status = prepare(&e, options, error);
+    for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
+    if (status) return status;
+    csrec_shape_count(&measurement->shape, &entries);
+    double share = measurement->sigma > 0.0 ? 1.0 : 1.0 - (double)measurement->n / (double)entries;
+    double square = share > 0.0 ? share * mean_square(&e) : 0.0;
+    if (expected) *expected = sqrt(square);
+    return uncertainty ? fill_map(&e, square, uncertainty, error) : CSREC_OK;
+}
