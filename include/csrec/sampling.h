@@ -115,12 +115,12 @@ typedef struct csrec_next_options {
  * Darts are thrown at the free positions in random order, weighted by the density e: ascending
  * -log(u) / e, u uniform in (0, 1). One is taken if no position that is measured or taken is nearer
  * than
- *     r = min(c (e / mean e)^(-1/D), R),  R = min(1.125 (free positions / K)^(1/D), 65535),
- * D being the number of axes of extent > 1, hence c / sqrt(e / mean e) in a picture, the mean that
- * of the free positions, and R about the distance in the densest even spacing. c is found by
- * bisection: within 2 %, the largest that gives K. (Weighted order: Efraimidis and Spirakis 2006;
- * darts: Cook 1986.) next->min_distance is the smallest r of the positions that were taken, at
- * least 1.
+ *     r = min(c (e / mean e)^(-1/D), R),  R = min(1.5 (free positions / K)^(1/D), 65535),
+ * D being the number of axes of extent > 1, hence c / sqrt(e / mean e) in a picture; the mean is
+ * that of the free positions where e > 0. R is twice the distance of random darts spread evenly, so
+ * that no place counts for less than about a quarter of the mean. c is found by bisection: within
+ * 2 %, the largest that gives K. (Weighted order: Efraimidis and Spirakis 2006; darts: Cook 1986.)
+ * next->min_distance is the smallest r of the positions that were taken, at least 1.
  *
  * density: [entries], finite, >= 0: where the error is thought to be large, in any unit. NULL or
  * the same everywhere, also 0: even spacing, blue noise among what is measured. Where it is 0 in

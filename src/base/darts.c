@@ -86,7 +86,7 @@ static bool try_scale(search *s, double scale) {
  * least 1 apart, so a scale at which less is asked for leaves room for all. */
 static void find_scale(search *s) {
     const double least = 0.5 / s->widest, most = s->darts->most / s->narrowest;
-    double low = 0.0, high = 0.0, factor = 2.0, scale = fmax(0.5 * s->darts->most, least);
+    double low = 0.0, high = 0.0, factor = 2.0, scale = fmax(0.25 * s->darts->most, least);
     bool guessed = false;
     while (!s->stopped) {
         *(try_scale(s, scale) ? &low : &high) = scale;
