@@ -15,8 +15,8 @@ static const char *pattern_name(int i) {
 
 #define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
-    {"output", 'o', CLI_WRITE, "FILE", "Measurement file to write, .npz, or - for stdout.",
-     AT(output)},
+    {"output", 'o', CLI_WRITE, "FILE",
+     "Measurement file to write, .npz, or - for stdout; with --next .csv or .npz.", AT(output)},
     {"pattern", 'p', CLI_CHOICE, "NAME",
      "Sampling pattern (default poisson for 2-D and 3-D, else jitter).", AT(pattern),
      .choice = pattern_name},
@@ -57,8 +57,7 @@ static const cli_tool tool = {
     .name = "cssample",
     .brief = "Samples a picture (PNG) or array (.npy, 1-D to 4-D) into a measurement file for "
              "csrecover.",
-    .synopsis = "INPUT -o SCAN.npz (--rate R | --count N) [OPTION...] | "
-                "SCAN.npz --next K -o NEXT.csv [OPTION...]",
+    .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
     .details =
         "INPUT - is stdin. Samples are distinct positions; the channels of a picture share "
         "them.\n"
