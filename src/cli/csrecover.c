@@ -138,7 +138,7 @@ static const cli_tool tool = {
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"
-                "csrecover scan.npz next.csv --merge -o recovered.png\n"
+                "csrecover scans/*.npz --merge -o recovered.png\n"
                 "csrecover scan.npz --info --json",
     .options = options,
     .listing = cli_methods_list,

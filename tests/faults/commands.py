@@ -26,7 +26,7 @@ COMMANDS = (
             "--procedural --mask-out new.npy -q", ("new.npz", "new.npy")),
     Command("sample-pipe", "cssample - -o - --rate 0.2 -q", stdin="photo.png"),
     Command("sample-json", "cssample photo.png -o new.npz --rate 0.3 --json -q", ("new.npz",)),
-    Command("next", "cssample scan.npz --next 50 -o new.csv --density photo.png --path -q", ("new.csv",)),
+    Command("next", "cssample scan.npz --next 50 -o new.csv --density mask.png --path -q", ("new.csv",)),
     Command("next-json", "cssample scan.npz --next 50 -o new.npz --json -q", ("new.npz",)),
     Command("png", "csrecover scan.npz -o new.png -q", ("new.png",)),
     Command("merge", "csrecover scan.npz scan.npz --merge -o new.npy --quality fast -q", ("new.npy",)),
