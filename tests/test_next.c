@@ -206,6 +206,21 @@ static void equal_densities_are_even(void **state) {
     csrec_sampling_clear(&even);
 }
 
+/* What is measured may have any density. */
+static void only_free_places_count(void **state) {
+    (void)state;
+    static double density[3000];
+    int64_t index = 77;
+    const csrec_measurement m = {.shape = {2, {60, 50}}, .n = 1, .index = &index};
+    csrec_next_options options = {.count = 200, .seed = check_next(&seed)};
+    csrec_sampling even = find_next(&m, NULL, &options);
+    for (int i = 0; i < 3000; i++) density[i] = i == index ? 0x1p1000 : 0x1p-1000;
+    csrec_sampling next = find_next(&m, density, &options);
+    assert_memory_equal(even.index, next.index, 200 * sizeof *next.index);
+    csrec_sampling_clear(&next);
+    csrec_sampling_clear(&even);
+}
+
 static void same_for_any_threads(void **state) {
     (void)state;
     scene s = make_scene(1);
@@ -357,6 +372,7 @@ int main(void) {
                                        cmocka_unit_test(one_place_fills_the_gap),
                                        cmocka_unit_test(places_follow_the_density),
                                        cmocka_unit_test(equal_densities_are_even),
+                                       cmocka_unit_test(only_free_places_count),
                                        cmocka_unit_test(same_for_any_threads),
                                        cmocka_unit_test(positions_are_those_of_any_platform),
                                        cmocka_unit_test(mistakes_are_named),

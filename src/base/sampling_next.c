@@ -25,8 +25,8 @@ static const int64_t ENTRIES_MAX = INT64_C(1) << 31;
 typedef struct {
     const double *density; /* NULL: even */
     const csrec_next_options *options;
-    int dims; /* axes of extent > 1, at least 1 */
-    double unit;
+    int dims;          /* axes of extent > 1, at least 1 */
+    double unit;       /* of the densities of this round */
     uint32_t *nearest; /* [entries] squared distance to what is measured; 0 there */
     csrec_darts darts;
     int64_t n;      /* free positions of this round, */
@@ -103,7 +103,10 @@ static uint64_t key_of(double value) {
 /* Sorts the positions by their keys and finds the distances that they must keep. */
 static csrec_status order(search *s) {
     const int threads = csrec_threads(0);
-    double sum = 0.0;
+    double sum = 0.0, largest = 0.0;
+    for (int64_t k = 0; s->density && k < s->n; k++)
+        largest = fmax(largest, s->density[s->index[k]]);
+    s->unit = csrec_unit_of(largest);
     for (int64_t k = 0; k < s->n; k++) sum += density_at(s, s->index[k]);
     const double mean = sum / (double)s->n;
 #pragma omp parallel for schedule(static) num_threads(threads) if (s->n > 4096)
@@ -192,9 +195,7 @@ static csrec_status check_density(search *s, csrec_error *error) {
             return csrec_fail(error, CSREC_DATA,
                               "density: entry %lld is %g; give finite numbers that are 0 or more",
                               (long long)i, s->density[i]);
-    double largest = s->density ? csrec_largest(s->darts.entries, s->density) : 0.0;
-    if (largest == 0.0) s->density = NULL;
-    s->unit = csrec_unit_of(largest);
+    if (s->density && csrec_largest(s->darts.entries, s->density) == 0.0) s->density = NULL;
     return CSREC_OK;
 }
 
