@@ -141,11 +141,13 @@ CSREC_API csrec_status csrec_where_next(const csrec_measurement *measurement, co
 /* Orders n positions as a short path of an instrument: index becomes a permutation of itself. Its
  * length is the sum of the Euclidean distances, in pixels, of positions that follow each other; the
  * path does not return. From the order of a Hilbert curve, 2-opt and Or-opt moves between near
- * positions (Bentley 1992) until none is shorter or 2 n + 2^16 moves are done. The order given is
- * kept if that does not become shorter. length, or NULL: before and after.
+ * positions (Bentley 1992) until none makes it shorter or moves have shifted 256 n of its entries:
+ * 5 to 10 % above the shortest. The order given is kept if it is shorter. length, or NULL: before
+ * and after.
  *
- * 1 to 3 axes, n >= 0; the same on every platform. About 2 us a position. Thread safe. Errors as of
- * csrec_where_next; then index is unchanged. progress may be NULL. */
+ * 1 to 3 axes, n >= 0, repeats allowed; the same on every platform. 2 to 4 us a position, 130
+ * bytes. Thread safe. Errors as of csrec_where_next; then index is unchanged. progress may be NULL.
+ */
 CSREC_API csrec_status csrec_path_order(const csrec_shape *shape, int64_t n, int64_t *index,
                                         csrec_progress_fn progress, void *context, double length[2],
                                         csrec_error *error);
