@@ -26,7 +26,8 @@ CSREC_API bool csrec_pattern_parse(const char *name, csrec_pattern *pattern);
 typedef struct csrec_sampling {
     int64_t n;
     int64_t *index;      /* [n], ascending */
-    double min_distance; /* POISSON: guaranteed Euclidean distance in pixels, else 0 */
+    double min_distance; /* POISSON, csrec_where_next: guaranteed Euclidean distance in pixels, else
+                            0 */
 } csrec_sampling;
 
 /* uniform: exactly `count` positions, O(count) memory, any shape up to 2^62 entries.
@@ -78,6 +79,78 @@ typedef struct csrec_measurement {
 CSREC_API csrec_status csrec_measurement_check(const csrec_measurement *measurement,
                                                const char *name, csrec_error *error);
 CSREC_API void csrec_measurement_clear(csrec_measurement *measurement);
+
+/* Joins n >= 1 measurements of the same shape and channels. A position that several of them have
+ * gets the mean of its values, weighted by 1 / sigma^2 where each of these parts has sigma > 0,
+ * else plain. Positions of the result ascend; its sigma is that of the parts if all have the same,
+ * else the root of the mean, over the samples, of the variance of a sample: 1 / sum(1 / sigma^2) of
+ * a weighted mean, sum(sigma^2) / m^2 of a plain one of m values; scale is the one that the parts
+ * give; dtype is that of the parts if all have the same and it can hold the means, else CSREC_F32
+ * where that is enough for all parts, else CSREC_F64. Values of a position contradict each other if
+ * two of them differ, in a channel, by more than 6 standard deviations of their difference, or,
+ * where one has no sigma, by more than 5 % of the scale (not given: of the range of all values).
+ * contradictions, or NULL: the number of such positions, and the first of them (-1: none). Time O(N
+ * log N) in all samples N. Thread safe. CSREC_ARGUMENT: n < 1. CSREC_DATA: a part that
+ * csrec_measurement_check refuses, or with another shape, other channels, or another scale than a
+ * part before it; the text starts with "part K: ", K counted from 1. CSREC_MEMORY. On failure
+ * *merged is unchanged. */
+CSREC_API csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const parts[],
+                                               csrec_measurement *merged, int64_t contradictions[2],
+                                               csrec_error *error);
+
+/* ------------------------------------------------------------------ where to measure next ----- */
+
+/* Zero-initialised fields other than count mean the defaults. */
+typedef struct csrec_next_options {
+    int64_t count; /* K >= 1 positions, at most those that are free */
+    uint64_t seed;
+    const uint8_t *allowed; /* [entries], 0: never chosen, as what cannot be reached; NULL: all */
+    csrec_progress_fn progress; /* or NULL */
+    void *context;
+} csrec_next_options;
+
+/* The K positions to measure next: not measured yet, allowed (together: free), distinct, more of
+ * them where the error is thought to be large, and spread evenly.
+ *
+ * Darts are thrown at the free positions in random order, weighted by the density e: ascending
+ * -log(u) / e, u uniform in (0, 1). One is taken if no position that is measured or taken is nearer
+ * than
+ *     r = min(c (e / mean e)^(-1/D), R),  R = min(1.5 (free positions / K)^(1/D), 65535),
+ * D being the number of axes of extent > 1, hence c / sqrt(e / mean e) in a picture; the mean is
+ * that of the free positions where e > 0. R is twice the distance of random darts spread evenly, so
+ * that no place counts for less than about a quarter of the mean. c is found by bisection: within
+ * 2 %, the largest that gives K. (Weighted order: Efraimidis and Spirakis 2006; darts: Cook 1986.)
+ * next->min_distance is the smallest r of the positions that were taken, at least 1.
+ *
+ * density: [entries], finite, >= 0: where the error is thought to be large, in any unit. NULL or
+ * the same everywhere, also 0: even spacing, blue noise among what is measured. Where it is 0 in
+ * some places, these are chosen, evenly, only if nothing else is free.
+ *
+ * shape (1 to 3 axes), n and index of the measurement are read, nothing else; n = 0: nothing is
+ * measured yet. The same positions, ascending, on every platform and for any number of threads.
+ * O(entries log entries) time; up to 48 bytes an entry. Thread safe. Free the result with
+ * csrec_sampling_clear.
+ *
+ * CSREC_ARGUMENT: count < 1 or more than the free positions. CSREC_DATA: shape, positions, density.
+ * CSREC_UNSUPPORTED: more than 3 axes or 2^31 entries. CSREC_MEMORY. CSREC_STOPPED: progress asked
+ * to stop. On failure *next is unchanged. */
+CSREC_API csrec_status csrec_where_next(const csrec_measurement *measurement, const double *density,
+                                        const csrec_next_options *options, csrec_sampling *next,
+                                        csrec_error *error);
+
+/* Orders n positions as a short path of an instrument: index becomes a permutation of itself. Its
+ * length is the sum of the Euclidean distances, in pixels, of positions that follow each other; the
+ * path does not return. From the order of a Hilbert curve, 2-opt and Or-opt moves between near
+ * positions (Bentley 1992) until none makes it shorter or moves have shifted 256 n of its entries:
+ * 5 to 10 % above the shortest. The order given is kept if it is shorter. length, or NULL: before
+ * and after.
+ *
+ * 1 to 3 axes, n >= 0, repeats allowed; the same on every platform. 2 to 4 us a position, 130
+ * bytes. Thread safe. Errors as of csrec_where_next; then index is unchanged. progress may be NULL.
+ */
+CSREC_API csrec_status csrec_path_order(const csrec_shape *shape, int64_t n, int64_t *index,
+                                        csrec_progress_fn progress, void *context, double length[2],
+                                        csrec_error *error);
 
 #ifdef __cplusplus
 }

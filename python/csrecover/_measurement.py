@@ -76,6 +76,20 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     return made, keep
 
 
+def from_c(made: Any) -> Measurement:
+    """A copy of a csrec_measurement."""
+    y = copied(made.y, made.n * made.channels, "double", np.float64)
+    if made.channels > 1:
+        y = y.reshape(made.n, made.channels)
+    scale = (float(made.scale[0]), float(made.scale[1]))
+    pattern = text(lib.csrec_pattern_name(made.pattern))
+    return Measurement(y.astype(_DTYPES[made.dtype], copy=False),
+                       copied(made.index, made.n, "int64_t", np.int64),
+                       tuple(made.shape.dim[i] for i in range(made.shape.dims)), made.sigma,
+                       scale if scale[0] != scale[1] else None,
+                       pattern if pattern in PATTERNS else None, made.seed, made.count)
+
+
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
          callback: Optional[Callback] = None) -> Measurement:
     """Reads a measurement file: .npz, a .png whose transparent pixels are unknown, a .png with a
@@ -89,16 +103,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
             path_bytes(path), NULL if mask is None else path_bytes(mask), watch.function, NULL,
             made, error)
     check(status, error)
-    y = copied(made.y, made.n * made.channels, "double", np.float64)
-    if made.channels > 1:
-        y = y.reshape(made.n, made.channels)
-    scale = (float(made.scale[0]), float(made.scale[1]))
-    pattern = text(lib.csrec_pattern_name(made.pattern))
-    return Measurement(y.astype(_DTYPES[made.dtype], copy=False),
-                       copied(made.index, made.n, "int64_t", np.int64),
-                       tuple(made.shape.dim[i] for i in range(made.shape.dims)), made.sigma,
-                       scale if scale[0] != scale[1] else None,
-                       pattern if pattern in PATTERNS else None, made.seed, made.count)
+    return from_c(made)
 
 
 def write(path: str | os.PathLike[str], measurement: Measurement, *,

@@ -9,6 +9,7 @@
 enum {
     CSREC_STREAM_PERMUTATION = 1,
     CSREC_STREAM_POISSON = 2,
+    CSREC_STREAM_NEXT = 3,
     CSREC_STREAM_JITTER = 256 /* and above: one stream per depth of the partition */
 };
 

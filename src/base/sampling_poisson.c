@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ball.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/sampling.h"
@@ -43,42 +44,11 @@ typedef struct {
     bool stopped;
 } disc;
 
-static int64_t root(int64_t v) {
-    int64_t r = (int64_t)sqrt((double)v);
-    while (r * r > v) r--;
-    while ((r + 1) * (r + 1) <= v) r++;
-    return r;
-}
-
-static void locate(const disc *d, int64_t point, int64_t at[3]) {
-    at[2] = point % d->extent[2];
-    at[1] = point / d->extent[2] % d->extent[1];
-    at[0] = point / d->extent[2] / d->extent[1];
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-/* Blocks every pixel nearer than the radius, one run of the last axis at a time. */
+/* Blocks every pixel nearer than the radius. */
 static void block(disc *d, int64_t point) {
-    int64_t at[3], reach = root(d->squared - 1);
-    locate(d, point, at);
-    for (int64_t z = larger(0, at[0] - reach); z <= smaller(d->extent[0] - 1, at[0] + reach); z++) {
-        int64_t rest_z = d->squared - 1 - (z - at[0]) * (z - at[0]);
-        int64_t reach_z = root(rest_z);
-        for (int64_t y = larger(0, at[1] - reach_z);
-             y <= smaller(d->extent[1] - 1, at[1] + reach_z); y++) {
-            int64_t half = root(rest_z - (y - at[1]) * (y - at[1]));
-            int64_t first = larger(0, at[2] - half);
-            int64_t last = smaller(d->extent[2] - 1, at[2] + half);
-            memset(d->blocked + (z * d->extent[1] + y) * d->extent[2] + first, 1,
-                   (size_t)(last - first + 1));
-        }
-    }
+    csrec_ball ball = csrec_ball_at(d->extent, point, d->squared);
+    for (csrec_ball_row row; csrec_ball_next(&ball, &row);)
+        memset(d->blocked + row.first, 1, (size_t)row.count);
 }
 
 static void add(disc *d, int64_t point) {
@@ -89,10 +59,10 @@ static void add(disc *d, int64_t point) {
 /* A pixel of the shell radius <= distance < 2 radius around `at`, uniform over those inside the
  * signal, or -1. The box around the shell is clipped at the borders, so that most draws hit. */
 static int64_t candidate(disc *d, const int64_t at[3]) {
-    int64_t reach = root(4 * d->squared - 1), low[3], span[3];
+    int64_t reach = csrec_root(4 * d->squared - 1), low[3], span[3];
     for (int a = 0; a < 3; a++) {
-        low[a] = larger(0, at[a] - reach);
-        span[a] = smaller(d->extent[a] - 1, at[a] + reach) - low[a] + 1;
+        low[a] = csrec_larger(0, at[a] - reach);
+        span[a] = csrec_smaller(d->extent[a] - 1, at[a] + reach) - low[a] + 1;
     }
     for (int tries = 0; tries < TRIES; tries++) {
         uint32_t word[4];
@@ -125,7 +95,7 @@ static bool is_stopped(disc *d) {
 /* One of Bridson's steps: adds a sample near a random active one, or retires the active one. */
 static void grow_once(disc *d, int64_t *active, int64_t *n_active) {
     int64_t chosen = below(d, *n_active), at[3];
-    locate(d, active[chosen], at);
+    csrec_locate(d->extent, active[chosen], at);
     for (int k = 0; k < CANDIDATES; k++) {
         int64_t point = candidate(d, at);
         if (point < 0 || d->blocked[point]) continue;
@@ -179,7 +149,7 @@ static bool is_distance(const disc *d, int64_t squared) {
     for (int64_t z = 0; z * z <= squared && z < d->extent[0]; z++)
         for (int64_t y = 0; z * z + y * y <= squared; y++) {
             int64_t rest = squared - z * z - y * y;
-            if (root(rest) * root(rest) == rest) return true;
+            if (csrec_root(rest) * csrec_root(rest) == rest) return true;
         }
     return false;
 }
@@ -190,7 +160,7 @@ static int64_t first_radius(const disc *d) {
     double volume = 0.75 * (double)d->entries / (double)d->count; /* r^dims */
     int64_t squared = 1;
     if (d->extent[0] == 1)
-        squared = larger(1, (int64_t)ceil(volume));
+        squared = csrec_larger(1, (int64_t)ceil(volume));
     else
         while ((double)squared * (double)squared * (double)squared < volume * volume) squared++;
     while (!is_distance(d, squared)) squared++;
@@ -210,7 +180,7 @@ static void run_first(disc *d, int64_t *active) {
 
 /* Fewer samples than asked for at this radius: the next smaller one. */
 static csrec_status shrink(disc *d) {
-    d->squared -= larger(1, d->squared / 20);
+    d->squared -= csrec_larger(1, d->squared / 20);
     while (!is_distance(d, d->squared)) d->squared--;
     memset(d->blocked, 0, (size_t)d->entries);
     for (int64_t i = 0; i < d->n && !is_stopped(d); i++) block(d, d->point[i]);

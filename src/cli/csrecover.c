@@ -28,6 +28,10 @@ static const cli_option options[] = {
     {"mask", 'm', CLI_READ, "FILE",
      "INPUT is a picture; only pixels that are not zero in this PNG or .npy are samples.",
      AT(mask)},
+    {"merge", 0, CLI_FLAG, NULL,
+     "Join all INPUTs, scans of one signal, and recover once. Positions that several have are "
+     "averaged, weighted by 1/sigma^2 where each has sigma; contradictions are reported.",
+     AT(merge)},
     {"quality", 'Q', CLI_CHOICE, "NAME",
      "A preset that trades time for quality: a method and its parameters. Other options override "
      "it. For pictures, all but fast use weights that were learned from made-up pictures.",
@@ -138,6 +142,7 @@ static const cli_tool tool = {
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"
+                "csrecover scans/*.npz --merge -o recovered.png\n"
                 "csrecover scan.npz --info --json",
     .options = options,
     .listing = cli_methods_list,

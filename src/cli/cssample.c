@@ -5,20 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "options.h"
-#include "output.h"
-#include "report.h"
-#include "input.h"
-#include "progress.h"
+#include "sample.h"
 
-typedef struct {
-    const char *input, *output, *mask_out;
-    int pattern; /* csrec_pattern - 1: "none" cannot be chosen */
-    double rate, noise;
-    int64_t count;
-    uint64_t seed;
-    bool channels_last, procedural, no_sync, json, verbose, quiet;
-} arguments;
+typedef cli_sample_arguments arguments;
 
 static const char *pattern_name(int i) {
     return i < 3 ? csrec_pattern_name((csrec_pattern)(i + 1)) : NULL;
@@ -26,8 +15,8 @@ static const char *pattern_name(int i) {
 
 #define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
-    {"output", 'o', CLI_WRITE, "FILE", "Measurement file to write, .npz, or - for stdout.",
-     AT(output)},
+    {"output", 'o', CLI_WRITE, "FILE",
+     "Measurement file to write, .npz, or - for stdout; with --next .csv or .npz.", AT(output)},
     {"pattern", 'p', CLI_CHOICE, "NAME",
      "Sampling pattern (default poisson for 2-D and 3-D, else jitter).", AT(pattern),
      .choice = pattern_name},
@@ -39,7 +28,18 @@ static const cli_option options[] = {
     {"noise", 0, CLI_REAL, "SIGMA",
      "Add Gaussian noise of this standard deviation, in units of the data, and store it as "
      "sigma. The samples become float32 (float64 stays float64).",
-     AT(noise), .low = 0.0, .high = 1e300},
+     AT(noise), .low = 0.0, .high = 1e300, .given = offsetof(arguments, noise_given)},
+    {"next", 'N', CLI_INTEGER, "K",
+     "INPUT is a measurement: find the K positions to measure next, of those that it lacks, and "
+     "write them to -o NEXT.csv (a line for each: row,col) or .npz (index, shape).",
+     AT(next), .low = 1, .high = 0x1p31},
+    {"density", 'd', CLI_READ, "FILE",
+     "With --next: where the error is thought to be large, a .npy or gray PNG of the measurement's "
+     "shape, values >= 0 in any unit (default: the same everywhere, so positions are spread "
+     "evenly).",
+     AT(density)},
+    {"path", 0, CLI_FLAG, NULL,
+     "With --next: order the positions as a short path, and report its length.", AT(path)},
     {"mask-out", 'm', CLI_WRITE, "FILE",
      "Also write the mask: .png (2-D; sampled pixels are white) or .npy (bool).", AT(mask_out)},
     {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy is channels.",
@@ -57,7 +57,7 @@ static const cli_tool tool = {
     .name = "cssample",
     .brief = "Samples a picture (PNG) or array (.npy, 1-D to 4-D) into a measurement file for "
              "csrecover.",
-    .synopsis = "INPUT -o SCAN.npz (--rate R | --count N) [OPTION...]",
+    .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
     .details =
         "INPUT - is stdin. Samples are distinct positions; the channels of a picture share "
         "them.\n"
@@ -72,13 +72,18 @@ static const cli_tool tool = {
         "whole picture and samples on such pixels are left out, so there may be fewer samples "
         "than requested (then --procedural is refused). Partial opacity is ignored. Notes on "
         "stderr report both.\n"
+        "--next spreads positions so that their density follows --density, and none is too near "
+        "another or one that is measured. Columns of the .csv are i; row,col; or z,y,x. With "
+        "values added in further columns it is a measurement, which csrecover --merge joins with "
+        "the first.\n"
         "Ctrl-C stops and writes nothing.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (143 by SIGTERM).",
     .examples = "cssample photo.png -o scan.npz --rate 0.25\n"
                 "cssample photo.png -o scan.npz --rate 0.1 --pattern uniform --seed 7 "
                 "--mask-out mask.png\n"
                 "cssample volume.npy -o scan.npz --count 100000 --noise 0.01 --procedural\n"
-                "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png",
+                "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png\n"
+                "cssample scan.npz --next 500 -o next.csv --path",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .operand = offsetof(arguments, input)};
@@ -88,6 +93,9 @@ static const uint64_t NOISE_STREAM = UINT64_C(0x6e6f697365);
 
 static int check_arguments(const arguments *a) {
     char list[64];
+    if (a->next) return cli_next_check(&tool, a);
+    if (a->density || a->path)
+        return cli_usage(&tool, "%s goes with --next", a->density ? "--density" : "--path");
     if (!a->output && !a->mask_out) return cli_usage(&tool, "nothing to write: give -o SCAN.npz");
     if ((a->rate > 0.0) == (a->count > 0))
         return cli_usage(&tool, "give one of --rate and --count");
@@ -310,6 +318,7 @@ int main(int argc, char **argv) {
     int code = cli_parse(&tool, argc, argv, &a);
     if (code == CLI_CONTINUE) code = check_arguments(&a);
     if (code != CLI_CONTINUE) return code;
+    if (a.next) return cli_exit_code(cli_next_run(&tool, &a));
     cli_signal signal = {0};
     csrec_measurement measurement = {0};
     code = sample_run(&a, &signal, &measurement);

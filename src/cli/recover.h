@@ -18,7 +18,7 @@ typedef struct cli_recover_arguments {
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient, minutes;
     uint64_t seed;
-    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync;
+    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync, merge;
 } cli_recover_arguments;
 
 /* The checked arguments, the same for every input. */
@@ -47,6 +47,7 @@ typedef struct cli_job {
     const csrec_format *format;
     cli_tones tones;
     csrec_measurement measurement;
+    int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     csrec_recover_options options;
     csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
     csrec_plan plan;                                              /* the resolved options */
@@ -68,6 +69,9 @@ const char *cli_format_name(int i);
 const char *cli_columns_name(int i);
 const char *cli_order_name(int i);
 const char *cli_quality_name(int i);
+
+/* The number of recoveries: of the inputs, or 1 if they are merged. */
+int cli_recoveries(const cli_recover_arguments *a);
 
 /* Fills the rest of a request whose tool and arguments are set. This and every function below that
  * returns int: CLI_CONTINUE, or the exit code after a message on stderr. */
@@ -114,6 +118,12 @@ char *cli_reference_path(const cli_request *request, const char *input);
 /* Whether the signal, and page, plot and atoms if requested, exist, are complete, and have the
  * fingerprint of this request. */
 bool cli_input_is_done(const cli_request *request, const char *input);
+
+/* Reads the measurement, and with --merge those of all inputs (recover_merge.c). */
+csrec_status cli_job_read(cli_job *job, csrec_error *error);
+
+/* The warning that merged inputs contradict each other; false if they do not. */
+bool cli_job_contradiction(const cli_job *job, char text[200]);
 
 /* After the measurement is read: finds the output path of the signal and its reference. */
 int cli_job_paths(cli_job *job);

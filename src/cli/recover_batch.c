@@ -27,7 +27,7 @@ typedef struct batch {
 } batch;
 
 static bool is_single(const batch *b) {
-    return b->request->a.inputs.n == 1;
+    return cli_recoveries(&b->request->a) == 1;
 }
 
 /* ------------------------------------------------------------------ JSON -------------------- */
@@ -95,7 +95,7 @@ static cli_job *load_next(batch *b) {
     const cli_operands *inputs = &b->request->a.inputs;
     cli_job *job = b->waiting;
     b->waiting = NULL;
-    while (!job && b->next < inputs->n && !cli_interrupted()) {
+    while (!job && b->next < cli_recoveries(&b->request->a) && !cli_interrupted()) {
         const char *input = inputs->text[b->next++];
         if (cli_input_is_done(b->request, input)) {
             skip(b, input);
@@ -170,7 +170,7 @@ static bool is_one_pursuit(const cli_job *job) {
 /* Inputs that are not read yet are taken to be like this one. */
 static cli_run run_of(const batch *b, const cli_job *job, int n) {
     const csrec_estimate *e = &job->plan.estimate;
-    double inputs = b->request->a.inputs.n - b->skipped;
+    double inputs = cli_recoveries(&b->request->a) - b->skipped;
     return (cli_run){.before = (b->done + b->n_failed) / inputs,
                      .part = n / inputs,
                      .began = b->began,
@@ -229,7 +229,7 @@ static void tell(const batch *b, double seconds) {
 
 static void tell_not_begun(const batch *b) {
     const cli_operands *inputs = &b->request->a.inputs;
-    int left = inputs->n - b->done - b->skipped - b->n_failed;
+    int left = cli_recoveries(&b->request->a) - b->done - b->skipped - b->n_failed;
     if (!b->interrupted || left == 0) return;
     if (is_single(b))
         cli_note(b->request->tool, "%s: interrupted before its start", inputs->text[0]);

@@ -43,7 +43,7 @@ static int check_illustration(const cli_request *request, const char *option, co
     if (!path) return CLI_CONTINUE;
     *folder = cli_is_folder(path);
     if (*folder) return CLI_CONTINUE;
-    if (request->a.inputs.n > 1)
+    if (cli_recoveries(&request->a) > 1)
         return cli_usage(request->tool, "%d inputs need a folder, %s FOLDER/, not %s",
                          request->a.inputs.n, option, path);
     if (!(dot && (strcmp(dot, endings[0]) == 0 || (endings[1] && strcmp(dot, endings[1]) == 0))) &&
@@ -74,16 +74,19 @@ static int check_batch(const cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     if (a->resume && (!a->output || cli_is_dash(a->output)))
         return cli_usage(request->tool, "--resume needs the files of --output; give -o");
+    if (a->merge && a->inputs.n == 1)
+        return cli_usage(request->tool, "--merge joins several inputs; give two or more");
     if (a->inputs.n == 1) return CLI_CONTINUE;
+    for (int i = 0; i < a->inputs.n; i++)
+        if (cli_is_dash(a->inputs.text[i]))
+            return cli_usage(request->tool, "- (stdin) must be the only input; save it to a file");
+    if (a->merge) return CLI_CONTINUE;
     if (a->output && !request->folder)
         return cli_usage(request->tool,
                          "%d inputs need a folder for their outputs, -o FOLDER/, not %s",
                          a->inputs.n, a->output);
     if (a->coefficients)
         return cli_usage(request->tool, "--coefficients needs one input, not %d", a->inputs.n);
-    for (int i = 0; i < a->inputs.n; i++)
-        if (cli_is_dash(a->inputs.text[i]))
-            return cli_usage(request->tool, "- (stdin) must be the only input; save it to a file");
     return CLI_CONTINUE;
 }
 

@@ -38,7 +38,7 @@ char *cli_job_command(const cli_job *job) {
     if (!cli_text_open(&text)) return NULL;
     fputs(job->tool->name, text.file);
     for (int i = 1; i < job->request->n_words; i++)
-        if (!is_other_input(job, job->request->words[i]))
+        if (job->a->merge || !is_other_input(job, job->request->words[i]))
             put_word(text.file, job->request->words[i]);
     return cli_text_close(&text) ? text.bytes : NULL;
 }
@@ -171,6 +171,7 @@ int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]) 
     if (r->outcome == CSREC_ATOM_LIMIT && job->a->atoms)
         snprintf(warnings[n++], room, "A pursuit stopped at --atoms %lld, above its tolerance.",
                  (long long)job->a->atoms);
+    if (cli_job_contradiction(job, warnings[n])) n++;
     if (rate < 0.02)
         snprintf(warnings[n++], room,
                  "Only %.2g %% of the positions were sampled; details are uncertain.",

@@ -41,6 +41,8 @@ char *cli_recover_fingerprint(const cli_request *request, const char *input, boo
     char *reference = a->report || a->plot ? cli_reference_path(request, input) : NULL;
     cli_fingerprint_begin(&line, request->tool->name);
     cli_fingerprint_file(&line, "input", input);
+    for (int i = 1; a->merge && i < a->inputs.n; i++)
+        cli_fingerprint_file(&line, "merge", a->inputs.text[i]);
     cli_fingerprint_file(&line, "mask", a->mask);
     cli_fingerprint_file(&line, "model", a->model);
     cli_fingerprint_file(&line, "reference", reference);

@@ -78,8 +78,7 @@ static int check_output(cli_job *job) {
 static int load(cli_job *job) {
     csrec_error error;
     cli_progress_next(job->progress, "", 0.0);
-    csrec_status status = csrec_measurement_read_watched(
-        job->input, job->a->mask, cli_progress_report, job->progress, &job->measurement, &error);
+    csrec_status status = cli_job_read(job, &error);
     cli_progress_finish(job->progress);
     if (status) cli_job_fail(job, "%s", error.text);
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;

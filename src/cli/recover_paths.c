@@ -71,7 +71,7 @@ static void add_folder(const cli_recover_arguments *a, const char *option, const
                        const char *ending, cli_paths *paths) {
     bool written = strcmp(option, "reference") != 0;
     if (!folder || !cli_is_folder(folder)) return;
-    for (int i = 0; i < a->inputs.n; i++) {
+    for (int i = 0; i < cli_recoveries(a); i++) {
         char *path = path_in(folder, a->inputs.text[i], ending);
         paths->failed = paths->failed || !path;
         cli_paths_add(paths, &(cli_path){.option = option,

@@ -59,7 +59,7 @@ void cli_job_tell(const cli_job *job) {
     }
     tell_summary(job);
     if (job->truth && !job->a->json) {
-        if (job->a->inputs.n > 1) fprintf(stderr, "%s: ", job->input);
+        if (cli_recoveries(job->a) > 1) fprintf(stderr, "%s: ", job->input);
         fprintf(stderr, "PSNR %.2f dB", job->quality.psnr);
         if (isfinite(job->quality.ssim)) fprintf(stderr, ", SSIM %.4f", job->quality.ssim);
         fprintf(stderr, "\n");

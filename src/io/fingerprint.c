@@ -42,6 +42,7 @@ static int64_t read_tail(const csrec_input *input, uint8_t tail[TAIL]) {
 static bool is_record(const uint8_t *bytes, size_t size) {
     char header[CSREC_NPY_HEADER_MAX], descr[32];
     const csrec_shape scalar = {0};
+    if (memcmp(bytes, CSREC_NPY_MAGIC, sizeof CSREC_NPY_MAGIC - 1) != 0) return false;
     for (size_t text = CSREC_FINGERPRINT_UNIT; text < size; text += CSREC_FINGERPRINT_UNIT) {
         snprintf(descr, sizeof descr, "S%zu", size - text);
         size_t head = csrec_npy_header_write(descr, &scalar, header);

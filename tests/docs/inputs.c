@@ -121,6 +121,7 @@ int main(void) {
     write_sized("photo1.png", HEIGHT / 2, WIDTH / 2, 1, NULL); /* filters are learned from these */
     write_sized("photo2.png", HEIGHT / 2, WIDTH / 2, 2, NULL);
     write_truth("truth.png");
+    write_truth("error.png"); /* a density of places to measure next */
     write_picture("holes.png", 0, &known);
     write_mask("mask.png", &known);
     write_volume("volume.npy", DEPTH);

@@ -5,7 +5,7 @@
 # option is covered by itself; one that reads is to be added to `reads`.
 set -u
 tools=$(cd "$1" && pwd)
-reads=" input mask model reference resume "
+reads=" density input mask model reference resume "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 cd "$work" || exit 1

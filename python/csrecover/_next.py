@@ -1,0 +1,95 @@
+"""Where to measure next, in which order, and several scans as one."""
+from __future__ import annotations
+
+import warnings
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from ._errors import ArgumentError, DataError
+from ._library import (NULL, Callback, Watch, as_tuple, check, copied, doubles, ffi, lib, new_error,
+                       new_shape, pointer, positions, real, whole)
+from ._measurement import Measurement, from_c, to_c
+
+
+def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = None, seed: int = 1,
+               callback: Optional[Callback] = None) -> np.ndarray:
+    """The positions to measure next: [k] int64 flat C-order positions, ascending, distinct, none of
+    them measured yet, the same on every platform and for any number of threads.
+
+    measured
+        a :class:`Measurement`, or a bool array of the signal's shape that is true where measured
+        (nowhere: an array of False); 1 to 3 axes
+    density
+        array of the signal's shape, >= 0 in any unit: where the error is thought to be large. There
+        are more positions where it is larger, and they keep a distance from each other and from
+        what is measured, about 1 / sqrt(density) in a picture. None: the same everywhere
+    allowed
+        bool array: where it is false, nothing can be measured
+    callback
+        called with a :class:`Progress`; a true result raises :class:`Stopped`
+    """
+    if isinstance(measured, Measurement):
+        index, shape = positions(None, measured.index, measured.shape)
+    else:
+        index, shape = positions(measured, None, None)
+    error, options = new_error(), ffi.new("csrec_next_options *")
+    made, keep = ffi.new("csrec_measurement *"), pointer(index, "int64_t")
+    made.shape, made.n, made.index = new_shape(shape)[0], len(index), keep
+    options.count, options.seed = whole(k, "k"), _seed(seed)
+    weights = None if density is None else doubles(_like("density", density, shape))
+    places = None if allowed is None else np.ascontiguousarray(
+        _like("allowed", allowed, shape) != 0, dtype=np.uint8)
+    keep_places = NULL if places is None else pointer(places, "uint8_t")
+    options.allowed = keep_places
+    found = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
+    with Watch(callback) as watch:
+        options.progress = watch.function
+        status = lib.csrec_where_next(made, NULL if weights is None else pointer(weights), options,
+                                      found, error)
+    check(status, error)
+    return copied(found.index, found.n, "int64_t", np.int64)
+
+
+def path_order(index: Any, shape: Any, *, callback: Optional[Callback] = None) -> np.ndarray:
+    """The positions [n] of a signal of that shape in the order of a short path, as an instrument
+    would visit them: a permutation of index, no longer than the order given."""
+    found, extents = positions(None, index, shape)
+    ordered, error = found.copy(), new_error()
+    with Watch(callback) as watch:
+        status = lib.csrec_path_order(new_shape(extents), len(ordered), pointer(ordered, "int64_t"),
+                                      watch.function, NULL, NULL, error)
+    check(status, error)
+    return ordered
+
+
+def merge(measurements: Sequence[Measurement]) -> Measurement:
+    """Joins measurements of the same shape, channels and scale. A position that several have gets
+    the mean of its values, weighted by 1 / sigma^2 where each of these has a sigma. A warning tells
+    where values contradict each other: by more than 6 standard deviations of their difference, or
+    5 % of the range where there is no sigma."""
+    made = [to_c(m) for m in measurements]
+    parts = ffi.new("csrec_measurement *[]", [part for part, _ in made] or 1)
+    merged = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
+    contradictions, error = ffi.new("int64_t[2]"), new_error()
+    check(lib.csrec_measurement_merge(len(made), parts, merged, contradictions, error), error)
+    result = from_c(merged)
+    if contradictions[0]:
+        place = tuple(int(i) for i in np.unravel_index(contradictions[1], result.shape))
+        warnings.warn(f"merged measurements contradict each other at {contradictions[0]} positions, "
+                      f"first at {place}; their mean is used", stacklevel=2)
+    return result
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= seed < 1 << 64:
+        raise ArgumentError(f"seed = {seed}; must be 0 to 2^64 - 1")
+    return seed
+
+
+def _like(name: str, array: Any, shape: tuple[int, ...]) -> np.ndarray:
+    found = real(array, name)
+    if found.shape != as_tuple(shape):
+        raise DataError(f"{name} has shape {found.shape}, the measurement {shape}; give one value "
+                        "for each entry")
+    return found

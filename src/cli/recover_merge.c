@@ -1,0 +1,77 @@
+/* recover_merge.c - reads the measurement of a recovery: one input, or all joined by --merge. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "recover.h"
+
+int cli_recoveries(const cli_recover_arguments *a) {
+    return a->merge ? 1 : a->inputs.n;
+}
+
+static csrec_status read_one(cli_job *job, const char *input, csrec_measurement *measurement,
+                             csrec_error *error) {
+    return csrec_measurement_read_watched(input, job->a->mask, cli_progress_report, job->progress,
+                                          measurement, error);
+}
+
+/* The library counts parts; a user names files. */
+static void name_part(const cli_operands *inputs, csrec_error *error) {
+    int part = 0, length = 0;
+    csrec_error told = *error;
+    if (sscanf(told.text, "part %d: %n", &part, &length) == 1 && part >= 1 && part <= inputs->n)
+        snprintf(error->text, sizeof error->text, "%.200s: %.250s", inputs->text[part - 1],
+                 told.text + length);
+}
+
+static csrec_status read_all(cli_job *job, csrec_measurement *part, const csrec_measurement **parts,
+                             csrec_error *error) {
+    const cli_operands *inputs = &job->a->inputs;
+    csrec_status status = CSREC_OK;
+    for (int i = 0; i < inputs->n && !status; i++) {
+        status = read_one(job, inputs->text[i], &part[i], error);
+        parts[i] = &part[i];
+    }
+    if (status) return status;
+    status =
+        csrec_measurement_merge(inputs->n, parts, &job->measurement, job->contradictions, error);
+    if (status) name_part(inputs, error);
+    return status;
+}
+
+/* The position as coordinates. */
+static const char *place_text(const csrec_shape *shape, int64_t flat, char text[192]) {
+    int64_t at[CSREC_DIMS_MAX];
+    size_t used = 0;
+    for (int d = shape->dims - 1; d >= 0; flat /= shape->dim[d--]) at[d] = flat % shape->dim[d];
+    for (int d = 0; d < shape->dims; d++)
+        used += (size_t)snprintf(text + used, 192 - used, "%s%lld", d ? "," : "", (long long)at[d]);
+    return text;
+}
+
+bool cli_job_contradiction(const cli_job *job, char text[200]) {
+    char place[192];
+    if (!job->contradictions[0]) return false;
+    snprintf(text, 200,
+             "Merged scans contradict each other at %lld position%s, first at %.80s; their mean is "
+             "used.",
+             (long long)job->contradictions[0], job->contradictions[0] == 1 ? "" : "s",
+             place_text(&job->measurement.shape, job->contradictions[1], place));
+    return true;
+}
+
+csrec_status cli_job_read(cli_job *job, csrec_error *error) {
+    const int n = job->a->inputs.n;
+    char text[200];
+    if (!job->a->merge) return read_one(job, job->input, &job->measurement, error);
+    csrec_measurement *part = calloc((size_t)n, sizeof *part);
+    const csrec_measurement **parts = calloc((size_t)n, sizeof *parts);
+    csrec_status status = part && parts ? CSREC_OK : CSREC_MEMORY;
+    snprintf(error->text, sizeof error->text, "%s: out of memory", job->input);
+    if (!status) status = read_all(job, part, parts, error);
+    for (int i = 0; part && i < n; i++) csrec_measurement_clear(&part[i]);
+    free(parts);
+    free(part);
+    if (!status && !job->a->quiet && cli_job_contradiction(job, text))
+        cli_note(job->tool, "warning: %s: %s", job->input, text);
+    return status;
+}

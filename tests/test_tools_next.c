@@ -1,0 +1,175 @@
+/* cssample --next and csrecover --merge: a scan in two steps. */
+#include "tools.h"
+
+/* The lines of a .csv of places, without comment and header. */
+static int lines_of(const char *text) {
+    int lines = 0;
+    for (; *text; text++) lines += *text == '\n';
+    return lines - 2;
+}
+
+static void places_are_a_table(void **state) {
+    (void)state;
+    run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz --next 50 -o n.csv && "
+             "$S s.npz --next 50 -o - > again.csv && cmp n.csv again.csv");
+    const char *text = read_text("n.csv");
+    assert_true(strncmp(text, "# shape: 61,83\nrow,col\n", 23) == 0);
+    assert_int_equal(lines_of(text), 50);
+    run_well("$S line.npy -o l.npz -r 0.1 && $S l.npz -N 3 -o l.csv && "
+             "$S volume.npy -o v.npz -r 0.1 && $S v.npz -N 3 -o v.csv");
+    assert_non_null(strstr(read_text("l.csv"), "# shape: 3000\ni\n"));
+    assert_non_null(strstr(read_text("v.csv"), "# shape: 17,12,20\nz,y,x\n"));
+}
+
+/* The table and the arrays hold the same places, none of them measured. */
+static void places_are_arrays(void **state) {
+    (void)state;
+    csrec_array index, shape;
+    csrec_measurement m = {0};
+    run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz --next 50 -o n.npz --seed 9 --json && "
+             "$S s.npz --next 50 -o n.csv --seed 9");
+    assert_ok(csrec_npz_read("n.npz", "index", &index, NULL));
+    assert_ok(csrec_npz_read("n.npz", "shape", &shape, NULL));
+    assert_ok(csrec_measurement_read("s.npz", NULL, &m, NULL));
+    assert_true(csrec_array_value(&shape, 0) == 61 && csrec_array_value(&shape, 1) == 83);
+    const char *line = strstr(read_text("n.csv"), "row,col\n") + 8;
+    for (int64_t k = 0; k < index.count; k++, line = strchr(line, '\n') + 1) {
+        int64_t at = (int64_t)csrec_array_value(&index, k);
+        int row, col;
+        assert_int_equal(sscanf(line, "%d,%d\n", &row, &col), 2);
+        assert_int_equal(at, row * 83 + col);
+        for (int64_t i = 0; i < m.n; i++) assert_true(m.index[i] != at);
+    }
+    csrec_array_clear(&index);
+    csrec_array_clear(&shape);
+    csrec_measurement_clear(&m);
+}
+
+static void densities_draw_places(void **state) {
+    (void)state;
+    csrec_shape shape = {2, {61, 83}};
+    csrec_array density, index;
+    assert_ok(csrec_array_create(CSREC_F32, &shape, &density));
+    for (int64_t i = 0; i < density.count; i++) ((float *)density.data)[i] = i % 83 < 40 ? 0 : 1;
+    assert_ok(csrec_array_write("half.npy", &density, NULL));
+    csrec_array_clear(&density);
+    run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz -N 100 -o n.npz --density half.npy && "
+             "$S s.npz -N 100 -o g.npz --density gray.png");
+    assert_ok(csrec_npz_read("n.npz", "index", &index, NULL));
+    for (int64_t k = 0; k < 100; k++) assert_true((int64_t)csrec_array_value(&index, k) % 83 >= 40);
+    csrec_array_clear(&index);
+}
+
+static void paths_are_reported(void **state) {
+    (void)state;
+    double raster, path;
+    run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz -N 200 -o n.csv --path --json");
+    const char *text = read_text("out"), *member = strstr(text, "\"raster_length\": ");
+    assert_non_null(member);
+    assert_int_equal(sscanf(member, "\"raster_length\": %lf, \"path_length\": %lf", &raster, &path),
+                     2);
+    assert_true(path > 0 && path < raster / 2);
+    run_well("tail -n +3 n.csv | sort > a && $S s.npz -N 200 -o - | tail -n +3 | sort | cmp - a");
+}
+
+/* A scan, the places to measure next, their values, and both together. */
+static void a_scan_in_two_steps(void **state) {
+    (void)state;
+    double one, two, variance;
+    csrec_array picture = read_values("gray.png");
+    run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz -N 500 -o n.csv --path -q");
+    FILE *from = fopen("n.csv", "r"), *to = fopen("more.csv", "w");
+    char line[80];
+    assert_true(from && to);
+    while (fgets(line, sizeof line, from)) {
+        int row, col;
+        if (sscanf(line, "%d,%d", &row, &col) == 2)
+            fprintf(to, "%d,%d,%g\n", row, col, csrec_array_value(&picture, row * 83 + col));
+        else
+            fprintf(to, "%.*s%s\n", (int)strcspn(line, "\n"), line, *line == '#' ? "" : ",value");
+    }
+    fclose(from);
+    fclose(to);
+    csrec_array_clear(&picture);
+    run_well("$R s.npz -Q fast -o a.png && $R s.npz more.csv --merge -Q fast -o b.png");
+    compare("gray.png", "a.png", &one, &variance);
+    compare("gray.png", "b.png", &two, &variance);
+    assert_true(two < one);
+    assert_null(strstr(read_text("err"), "warning"));
+}
+
+static void merged_scans_are_one(void **state) {
+    (void)state;
+    run_well("$S gray.png -o s.npz -r 0.2 && $S gray.png -o t.npz -r 0.2 --seed 2 && "
+             "$R s.npz t.npz --merge -Q fast -o m.png --report m.html --json");
+    const char *text = read_text("out");
+    assert_non_null(strstr(text, "s.npz t.npz --merge"));
+    run_well("$R s.npz t.npz --merge -Q fast -o m.png --report m.html --resume -v");
+    assert_non_null(strstr(read_text("err"), "already done"));
+    run_well("$R s.npz t.npz --merge -Q fast -o - > m && $R t.npz s.npz --merge -Q fast -o - | "
+             "cmp m -");
+    run_well("$R s.npz s.npz --merge --info");
+    assert_non_null(strstr(read_text("out"), "samples   1013"));
+}
+
+static void contradictions_are_a_warning(void **state) {
+    (void)state;
+    FILE *file = fopen("c.csv", "w");
+    fprintf(file, "# shape: 4,4\nrow,col,value\n0,0,1\n1,2,9\n3,3,2\n");
+    fclose(file);
+    file = fopen("d.csv", "w");
+    fprintf(file, "# shape: 4,4\nrow,col,value\n1,2,5\n3,3,2\n");
+    fclose(file);
+    run_well("$R c.csv d.csv --merge -o c.npy");
+    const char *text = read_text("err"), *newline = strchr(text, '\n');
+    assert_non_null(strstr(text, "warning: c.csv: "));
+    assert_non_null(strstr(text, "at 1 position, first at 1,2"));
+    assert_true(newline && !newline[1]);
+    run_well("$R c.csv d.csv --merge -o c.npy -q");
+    assert_int_equal(*read_text("err"), 0);
+}
+
+static void mistakes_are_named(void **state) {
+    (void)state;
+    static const mistake next[] = {
+        {"s.npz --next 3", "nothing to write", 2},
+        {"s.npz --next 3 -o n.csv -r 0.1", "--rate does not go with --next", 2},
+        {"s.npz --next 3 -o n.csv -n 10", "--count does not go with --next", 2},
+        {"s.npz --next 3 -o n.csv -p jitter", "--pattern does not go with --next", 2},
+        {"s.npz --next 3 -o n.csv --noise 0", "--noise does not go with --next", 2},
+        {"s.npz --next 3 -o n.csv -m m.png", "--mask-out does not go with --next", 2},
+        {"s.npz --next 3 -o n.csv --procedural", "--procedural does not go with --next", 2},
+        {"s.npz --next 3 -o n.png", "positions are .csv or .npz", 2},
+        {"s.npz --next 3 -o - --json", "both write to stdout", 2},
+        {"s.npz --next 0 -o n.csv", "--next", 2},
+        {"gray.png -r 0.1 -o n.npz --path", "--path goes with --next", 2},
+        {"gray.png -r 0.1 -o n.npz --density gray.png", "--density goes with --next", 2},
+        {"s.npz --next 9999 -o n.csv", "s.npz: count 9999 is not in 1 .. 4557", 1},
+        {"volume.npy --next 3 -o n.csv", "volume.npy: is a plain .npy", 1},
+        {"s.npz --next 3 -o n.csv -d volume.npy", "volume.npy: density of shape 17 x 12 x 20", 1},
+        {"s.npz --next 3 -o n.csv -d nan.npy", "nan.npy: density: entry 5 is nan", 1},
+        {"c.npz --next 3 -o n.csv -d rgb.png", "rgb.png: density has 3 channels", 1},
+        {"s.npz --next 3 -o n.csv -d none.npy", "none.npy", 1}};
+    static const mistake merge[] = {{"s.npz --merge -o n.png", "two or more", 2},
+                                    {"s.npz - --merge -o n.png", "must be the only input", 2},
+                                    {"s.npz v.npz --merge -o n.png", "v.npz: has another shape", 1},
+                                    {"s.npz none.npz --merge -o n.png", "none.npz", 1}};
+    csrec_array values = {0};
+    assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {61, 83}}, &values));
+    ((float *)values.data)[5] = NAN;
+    assert_ok(csrec_array_write("nan.npy", &values, NULL));
+    csrec_array_clear(&values);
+    run_well("$S gray.png -o s.npz -r 0.1 && $S rgb.png -o c.npz -r 0.1 && "
+             "$S volume.npy -o v.npz -r 0.1");
+    expect_mistakes("$S", next, sizeof next / sizeof *next);
+    expect_mistakes("$R", merge, sizeof merge / sizeof *merge);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_are_a_table),           cmocka_unit_test(places_are_arrays),
+        cmocka_unit_test(densities_draw_places),        cmocka_unit_test(paths_are_reported),
+        cmocka_unit_test(a_scan_in_two_steps),          cmocka_unit_test(merged_scans_are_one),
+        cmocka_unit_test(contradictions_are_a_warning), cmocka_unit_test(mistakes_are_named)};
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}
