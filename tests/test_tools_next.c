@@ -60,6 +60,33 @@ static void densities_draw_places(void **state) {
     csrec_array_clear(&index);
 }
 
+/* Positions of n.npz in the right half of 61 x 83. */
+static int in_the_right_half(void) {
+    csrec_array index;
+    int count = 0;
+    assert_ok(csrec_npz_read("n.npz", "index", &index, NULL));
+    for (int64_t k = 0; k < index.count; k++)
+        count += (int64_t)csrec_array_value(&index, k) % 83 >= 42;
+    csrec_array_clear(&index);
+    return count;
+}
+
+/* Flat on the left and noise on the right: there a recovery expects to be wrong. */
+static void errors_are_looked_for(void **state) {
+    (void)state;
+    csrec_array picture;
+    assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {61, 83}}, &picture));
+    for (int64_t i = 0; i < picture.count; i++)
+        ((float *)picture.data)[i] =
+            (float)(i % 83 < 41 ? 100.0 : 100.0 + 50.0 * csrec_random_normal(1, 2, (uint64_t)i));
+    assert_ok(csrec_array_write("side.npy", &picture, NULL));
+    csrec_array_clear(&picture);
+    run_well("$S side.npy -o h.npz -r 0.2 && $S h.npz -N 300 -o n.npz");
+    assert_true(in_the_right_half() > 200);
+    run_well("$S h.npz -N 300 -o n.npz --even");
+    assert_in_range(in_the_right_half(), 100, 200);
+}
+
 static void paths_are_reported(void **state) {
     (void)state;
     double raster, path;
@@ -142,6 +169,8 @@ static void mistakes_are_named(void **state) {
         {"s.npz --next 3 -o n.png", "positions are .csv or .npz", 2},
         {"s.npz --next 3 -o - --json", "both write to stdout", 2},
         {"s.npz --next 0 -o n.csv", "--next", 2},
+        {"s.npz --next 3 -o n.csv --even -d gray.png", "exclude each other", 2},
+        {"gray.png -r 0.1 -o n.npz --even", "--even goes with --next", 2},
         {"gray.png -r 0.1 -o n.npz --path", "--path goes with --next", 2},
         {"gray.png -r 0.1 -o n.npz --density gray.png", "--density goes with --next", 2},
         {"s.npz --next 9999 -o n.csv", "s.npz: count 9999 is not in 1 .. 4557", 1},
@@ -167,9 +196,10 @@ static void mistakes_are_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_a_table),           cmocka_unit_test(places_are_arrays),
-        cmocka_unit_test(densities_draw_places),        cmocka_unit_test(paths_are_reported),
-        cmocka_unit_test(a_scan_in_two_steps),          cmocka_unit_test(merged_scans_are_one),
-        cmocka_unit_test(contradictions_are_a_warning), cmocka_unit_test(mistakes_are_named)};
+        cmocka_unit_test(places_are_a_table),    cmocka_unit_test(places_are_arrays),
+        cmocka_unit_test(densities_draw_places), cmocka_unit_test(errors_are_looked_for),
+        cmocka_unit_test(paths_are_reported),    cmocka_unit_test(a_scan_in_two_steps),
+        cmocka_unit_test(merged_scans_are_one),  cmocka_unit_test(contradictions_are_a_warning),
+        cmocka_unit_test(mistakes_are_named)};
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
 }

@@ -183,6 +183,8 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
  * or the root mean square over all values. Both with samples' noise left out: of the signal, not of
  * y.
  *
+ * signal NULL: the map up to a factor, for csrec_where_next, by one recovery; expected becomes NAN.
+ *
  * Four times, a tenth of the samples is left out of a window of up to 2^16 entries, and the window
  * is recovered from the rest: with method net by one pass, otherwise as the options say. The
  * squares of the errors at the samples left out, divided by those that were expected there, scale

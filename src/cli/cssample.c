@@ -35,9 +35,10 @@ static const cli_option options[] = {
      AT(next), .low = 1, .high = 0x1p31},
     {"density", 'd', CLI_READ, "FILE",
      "With --next: where the error is thought to be large, a .npy or gray PNG of the measurement's "
-     "shape, values >= 0 in any unit (default: the same everywhere, so positions are spread "
-     "evenly).",
+     "shape, values >= 0 in any unit (default: the errors that a recovery expects).",
      AT(density)},
+    {"even", 0, CLI_FLAG, NULL, "With --next: fill the largest gaps evenly, whatever the values.",
+     AT(even)},
     {"path", 0, CLI_FLAG, NULL,
      "With --next: order the positions as a short path, and report its length.", AT(path)},
     {"mask-out", 'm', CLI_WRITE, "FILE",
@@ -72,7 +73,8 @@ static const cli_tool tool = {
         "whole picture and samples on such pixels are left out, so there may be fewer samples "
         "than requested (then --procedural is refused). Partial opacity is ignored. Notes on "
         "stderr report both.\n"
-        "--next spreads positions so that their density follows --density, and none is too near "
+        "--next spreads positions so that their density follows the expected errors, and none is "
+        "too near "
         "another or one that is measured. Columns of the .csv are i; row,col; or z,y,x. With "
         "values added in further columns it is a measurement, which csrecover --merge joins with "
         "the first.\n"
@@ -94,8 +96,11 @@ static const uint64_t NOISE_STREAM = UINT64_C(0x6e6f697365);
 static int check_arguments(const arguments *a) {
     char list[64];
     if (a->next) return cli_next_check(&tool, a);
-    if (a->density || a->path)
-        return cli_usage(&tool, "%s goes with --next", a->density ? "--density" : "--path");
+    if (a->density || a->path || a->even)
+        return cli_usage(&tool, "%s goes with --next",
+                         a->density ? "--density"
+                         : a->path  ? "--path"
+                                    : "--even");
     if (!a->output && !a->mask_out) return cli_usage(&tool, "nothing to write: give -o SCAN.npz");
     if ((a->rate > 0.0) == (a->count > 0))
         return cli_usage(&tool, "give one of --rate and --count");

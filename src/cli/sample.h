@@ -14,7 +14,7 @@ typedef struct cli_sample_arguments {
     double rate, noise;
     int64_t count, next; /* next: 0 if INPUT is to be sampled */
     uint64_t seed;
-    bool noise_given, channels_last, procedural, path, no_sync, json, verbose, quiet;
+    bool noise_given, channels_last, procedural, path, even, no_sync, json, verbose, quiet;
 } cli_sample_arguments;
 
 /* Checks the command line of --next: CLI_CONTINUE, or CLI_USAGE after one line on stderr. */

@@ -1,4 +1,5 @@
 /* sample_next.c - cssample --next: the positions to measure next. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,8 @@ int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a) {
                         : a->procedural    ? "--procedural"
                                            : NULL;
     if (other) return cli_usage(tool, "%s does not go with --next; omit it", other);
+    if (a->even && a->density)
+        return cli_usage(tool, "--density and --even exclude each other; omit one");
     if (!a->output) return cli_usage(tool, "nothing to write: give -o NEXT.csv");
     if (a->json && cli_is_dash(a->output))
         return cli_usage(tool, "--json and -o - both write to stdout; write to a file");
@@ -81,9 +84,33 @@ static int read_density(job *j, const char *path) {
     return code;
 }
 
+/* The errors that the default recovery expects, over all channels. */
+static int expect_errors(job *j) {
+    const csrec_measurement *m = &j->measurement;
+    csrec_recover_options options;
+    csrec_error error;
+    int64_t entries = 0;
+    csrec_recover_defaults(&options);
+    options.solve.progress = cli_progress_report;
+    options.solve.context = &j->progress;
+    csrec_shape_count(&m->shape, &entries);
+    j->density = malloc((size_t)(entries * m->channels) * sizeof *j->density);
+    if (!j->density) return cli_failure(j->tool, "%s: out of memory", j->a->input);
+    csrec_status status = csrec_uncertainty(m, &options, NULL, j->density, NULL, &error);
+    if (status) return fail(j, status, j->a->input, &error);
+    for (int64_t i = 0; i < entries; i++) {
+        double sum = 0.0;
+        for (int64_t c = 0; c < m->channels; c++)
+            sum += j->density[i * m->channels + c] * j->density[i * m->channels + c];
+        j->density[i] = sqrt(sum);
+    }
+    return CLI_CONTINUE;
+}
+
 /* Where the error is thought to be large: j->density, NULL for everywhere. */
 static int density_of(job *j) {
-    return j->a->density ? read_density(j, j->a->density) : CLI_CONTINUE;
+    if (j->a->even) return CLI_CONTINUE;
+    return j->a->density ? read_density(j, j->a->density) : expect_errors(j);
 }
 
 static int find(job *j) {

@@ -279,7 +279,7 @@ static csrec_status fill_map(const estimator *e, double whole_square, double *ma
     if (!status) status = glance_run(e, &g, error);
     for (int64_t i = 0; i < g.values && !status; i++) {
         bool kept = m->sigma == 0.0 && g.state[i / m->channels] == SHOWN;
-        double d = e->signal[i] - g.signal[i], cheap = k * g.variance[i];
+        double d = e->signal ? e->signal[i] - g.signal[i] : 0.0, cheap = k * g.variance[i];
         map[i] = kept ? 0.0 : fmax(cheap + e->excess * d * d, LEAST * cheap);
         sum += map[i];
     }
@@ -320,7 +320,8 @@ csrec_status csrec_uncertainty(const csrec_measurement *measurement,
     int64_t entries = 0;
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);
     if (!status) status = prepare(&e, options, error);
-    for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
+    for (int fold = 0; fold < FOLDS && signal && !status; fold++)
+        status = run_fold(&e, fold, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &entries);
     double share = measurement->sigma > 0.0 ? 1.0 : 1.0 - (double)measurement->n / (double)entries;
