@@ -28,6 +28,13 @@ static const cli_option options[] = {
     {"mask", 'm', CLI_READ, "FILE",
      "INPUT is a picture; only pixels that are not zero in this PNG or .npy are samples.",
      AT(mask)},
+    {"sigma", 0, CLI_TEXT, "S|auto",
+     "Standard deviation of the noise in units of the samples, instead of the file's; auto: "
+     "estimated from the samples.",
+     AT(sigma)},
+    {"robust", 0, CLI_FLAG, NULL,
+     "First drop outliers: samples that are far from all of their neighbours, as dead pixels.",
+     AT(robust)},
     {"quality", 'Q', CLI_CHOICE, "NAME",
      "A preset that trades time for quality: a method and its parameters. Other options override "
      "it. For pictures, all but fast use weights that were learned from made-up pictures.",

@@ -10,14 +10,15 @@
 
 typedef struct cli_recover_arguments {
     cli_operands inputs;
-    const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot;
+    const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot, *sigma;
     int format, method, solver, basis, quality, columns, order,
         backend; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient, minutes;
     uint64_t seed;
-    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync;
+    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync,
+        robust;
 } cli_recover_arguments;
 
 /* The checked arguments, the same for every input. */
@@ -29,6 +30,7 @@ typedef struct cli_request {
     bool folder, page_folder, plot_folder;  /* --output, --report, --plot name a folder */
     const csrec_format *format;             /* NULL in a folder: what suits the signal */
     double scale[2];                        /* of --scale */
+    double sigma;                           /* of --sigma, unless it is auto */
     csrec_setting settings[CLI_TEXTS_MOST]; /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
 } cli_request;
@@ -55,7 +57,9 @@ typedef struct cli_job {
     csrec_recover_report report;
     csrec_history *history; /* NULL: not requested */
     double seconds_read;
-    int shared; /* inputs that went through one recovery; its report is of all of them */
+    int64_t dropped;  /* outliers, by --robust */
+    double suspected; /* without it: share of outliers, where they are many */
+    int shared;       /* inputs that went through one recovery; its report is of all of them */
     cli_quality quality;
     char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;
@@ -114,6 +118,14 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 
 /* After the measurement is read: finds the output path of the signal and its reference. */
 int cli_job_paths(cli_job *job);
+
+/* --sigma and --robust, or hints at them (recover_noise.c): the check of the command line; the
+ * work once the measurement is read. */
+int cli_sigma_check(cli_request *request);
+int cli_job_noise(cli_job *job);
+
+/* Where the measurement's sigma is from: "file", "option", "estimate"; NULL: there is none. */
+const char *cli_sigma_source(const cli_job *job);
 
 /* Reads --model, if given (recover_model.c). */
 int cli_job_model(cli_job *job);

@@ -72,22 +72,24 @@ static int widest_axis(const csrec_nearby *t, int64_t begin, int64_t end) {
 
 /* Depth: log2 n. */
 static void divide(csrec_nearby *t, int64_t begin, int64_t end) {
-    int64_t middle = begin + (end - begin) / 2;
+    int64_t middle = csrec_nearby_middle(t, begin, end);
     if (end - begin < 2) return;
-    t->divided[middle] = (uint8_t)widest_axis(t, begin, end);
-    select_middle(t, begin, end, middle, t->divided[middle]);
+    int axis = widest_axis(t, begin, end);
+    select_middle(t, begin, end, middle, axis);
+    t->division[middle] = (csrec_division){csrec_nearby_place(t, middle)[axis], axis};
     divide(t, begin, middle);
-    divide(t, middle + 1, end);
+    divide(t, middle, end);
 }
 
-csrec_status csrec_nearby_create(const csrec_measurement *m, csrec_nearby *nearby,
+csrec_status csrec_nearby_create(const csrec_measurement *m, int64_t block, csrec_nearby *nearby,
                                  csrec_error *error) {
     size_t n = (size_t)m->n, width = 1 + (size_t)m->shape.dims;
-    *nearby = (csrec_nearby){.n = m->n, .dims = m->shape.dims};
-    nearby->divided = calloc(n, 1);
-    if (n <= SIZE_MAX / sizeof *nearby->row / width)
+    *nearby = (csrec_nearby){.n = m->n, .dims = m->shape.dims, .block = block};
+    if (n <= SIZE_MAX / sizeof *nearby->row / width) {
         nearby->row = malloc(n * width * sizeof *nearby->row);
-    if (!nearby->row || !nearby->divided)
+        nearby->division = malloc(n * sizeof *nearby->division);
+    }
+    if (!nearby->row || !nearby->division)
         return csrec_fail(error, CSREC_MEMORY, "no memory for the places of %lld samples",
                           (long long)m->n);
     for (int64_t i = 0; i < m->n; i++) set_row(m, i, nearby->row + i * (int64_t)width);
@@ -97,7 +99,7 @@ csrec_status csrec_nearby_create(const csrec_measurement *m, csrec_nearby *nearb
 
 void csrec_nearby_clear(csrec_nearby *nearby) {
     free(nearby->row);
-    free(nearby->divided);
+    free(nearby->division);
     *nearby = (csrec_nearby){0};
 }
 
@@ -124,17 +126,19 @@ static void consider(search *s, int64_t rank) {
 }
 
 static void search_range(search *s, int64_t begin, int64_t end) {
-    if (begin >= end) return;
-    int64_t middle = begin + (end - begin) / 2;
-    int axis = s->t->divided[middle];
-    double off = (double)csrec_nearby_place(s->t, s->rank)[axis] -
-                 (double)csrec_nearby_place(s->t, middle)[axis];
-    bool left = s->rank < middle;
-    consider(s, middle);
-    search_range(s, left ? begin : middle + 1, left ? middle : end);
+    enum { FEW = 8 };
+    if (end - begin <= FEW) {
+        for (int64_t k = begin; k < end; k++) consider(s, k);
+        return;
+    }
+    int64_t middle = csrec_nearby_middle(s->t, begin, end);
+    const csrec_division *d = &s->t->division[middle];
+    double off = (double)(csrec_nearby_place(s->t, s->rank)[d->axis] - d->place);
+    bool left = off < 0.0;
+    search_range(s, left ? begin : middle, left ? middle : end);
     /* As far as the worst is not too far: of equally far ones, a lower rank may be there. */
     if (s->n < s->most || off * off <= s->found[s->n - 1].distance)
-        search_range(s, left ? middle + 1 : begin, left ? end : middle);
+        search_range(s, left ? middle : begin, left ? end : middle);
 }
 
 int csrec_nearby_find(const csrec_nearby *nearby, int64_t rank, int most, csrec_neighbour *found) {

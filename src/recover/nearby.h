@@ -4,15 +4,28 @@
 
 #include "base/error.h"
 
-/* A tree of medians (Bentley 1975), stored as an order of the samples: a node is a range of them,
- * and the sample in its middle divides it, along one axis. It does not depend on the measurement's
- * order. */
+/* Where a node is divided: along the axis, samples before its middle are at most at this place, the
+ * others at least. */
+typedef struct csrec_division {
+    int64_t place;
+    int axis;
+} csrec_division;
+
+/* A tree (Bentley 1975), stored as an order of the samples: a node is a range of them, divided at
+ * its middle. Ranges of more than a block are divided into blocks, all as large as possible and
+ * equal but for one sample, others into halves. It does not depend on the measurement's order. */
 typedef struct csrec_nearby {
     int64_t n;
     int dims;
-    int64_t *row;     /* [n][1 + dims] number of the sample, then its place */
-    uint8_t *divided; /* [n] the axis, of the node with this middle */
+    int64_t block;
+    int64_t *row;             /* [n][1 + dims] number of the sample, then its place */
+    csrec_division *division; /* [n] of the node with this middle */
 } csrec_nearby;
+
+static inline int64_t csrec_nearby_middle(const csrec_nearby *nearby, int64_t begin, int64_t end) {
+    int64_t n = end - begin, blocks = (n + nearby->block - 1) / nearby->block, left = blocks / 2;
+    return begin + (blocks > 1 ? left * (n / blocks) + left * (n % blocks) / blocks : n / 2);
+}
 
 static inline int64_t csrec_nearby_sample(const csrec_nearby *nearby, int64_t rank) {
     return nearby->row[rank * (1 + nearby->dims)];
@@ -34,7 +47,7 @@ static inline double csrec_nearby_distance(const csrec_nearby *nearby, int64_t a
 }
 
 /* CSREC_MEMORY. Clear it even then. */
-csrec_status csrec_nearby_create(const csrec_measurement *m, csrec_nearby *nearby,
+csrec_status csrec_nearby_create(const csrec_measurement *m, int64_t block, csrec_nearby *nearby,
                                  csrec_error *error);
 void csrec_nearby_clear(csrec_nearby *nearby);
 

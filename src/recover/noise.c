@@ -4,9 +4,9 @@
  * leaf. What a plane leaves is noise, and what the signal does beyond planes; the flattest blocks
  * have little of the latter. For noise of the variance v alone, the mean square of a block with f
  * degrees of freedom is v chi^2_f / f. The blocks below its quantile LOWER are taken, and v is
- * their mean by that of the lower part of chi^2_f / f: a fixed point, sought from few blocks up.
- * Where fewer blocks are taken than LOWER of them, some are only nearly flat, and v is lowered a
- * little.
+ * their mean by that of the lower part of chi^2_f / f: a fixed point, sought upwards from the tenth
+ * of the blocks that is flattest. Where fewer blocks are taken than LOWER of them, some are only
+ * nearly flat, and v is lowered a little.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static void add_leaf(noise_job *j, int64_t begin, int64_t end, flat_block *block
 }
 
 static void add_leaves(noise_job *j, int64_t begin, int64_t end, flat_block *block) {
-    int64_t middle = begin + (end - begin) / 2;
+    int64_t middle = csrec_nearby_middle(&j->nearby, begin, end);
     if (end - begin <= leaf_samples(j->nearby.dims)) {
         add_leaf(j, begin, end, block);
         return;
@@ -114,7 +114,7 @@ static void add_adjacent(const noise_job *j, int64_t begin, int64_t end, flat_bl
 }
 
 static void add_blocks(noise_job *j, int64_t begin, int64_t end) {
-    int64_t middle = begin + (end - begin) / 2;
+    int64_t middle = csrec_nearby_middle(&j->nearby, begin, end);
     if (end - begin > LEAVES * leaf_samples(j->nearby.dims)) {
         add_blocks(j, begin, middle);
         add_blocks(j, middle, end);
@@ -147,12 +147,12 @@ static int by_mean_square(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* The flattest blocks together; *n of them. */
+/* The flattest blocks together, *n of them: three at least. */
 static flat_block sum_flattest(const noise_job *j, double below, int64_t *n) {
     flat_block sum = {0};
     for (*n = 0; *n < j->blocks; ++*n) {
         const flat_block *b = &j->block[*n];
-        if (b->squares > below * b->freedom) break;
+        if (*n >= 3 && b->squares > below * b->freedom) break;
         sum.squares += b->squares;
         sum.freedom += b->freedom;
         sum.adjacent += b->adjacent;
@@ -177,18 +177,18 @@ static noise_found found_of(double variance, double share, const flat_block *sum
 }
 
 static noise_found find_fixed_point(noise_job *j) {
-    const double TENTH = -1.2815516, START = 0.03;
+    const double TENTH = -1.2815516; /* of the normal distribution */
     noise_found found = {0};
     qsort(j->block, (size_t)j->blocks, sizeof *j->block, by_mean_square);
     double f = j->block[j->blocks / 2].freedom;
     double limit = chi_quantile(f, LOWER_NORMAL), mean = lower_mean(f, limit);
-    const flat_block *start = &j->block[(int64_t)(START * (double)j->blocks)];
+    const flat_block *start = &j->block[j->blocks / 10];
     double variance = start->squares / start->freedom / chi_quantile(f, TENTH);
     for (int round = 0; round < 50; round++) {
         int64_t n;
         flat_block sum = sum_flattest(j, limit * variance, &n);
         double before = variance;
-        if (n < 3 || sum.squares == 0.0) return (noise_found){0};
+        if (sum.squares == 0.0) return (noise_found){0};
         variance = sum.squares / sum.freedom / mean;
         found = found_of(variance, (double)n / (double)j->blocks, &sum);
         if (fabs(variance - before) <= 1e-4 * before) break;
@@ -206,7 +206,7 @@ static csrec_status find_noise(const csrec_measurement *m, double unit, noise_fo
                           "%lld samples are too few to estimate the noise from, which takes %lld; "
                           "give sigma",
                           (long long)m->n, least);
-    csrec_status status = csrec_nearby_create(m, &j.nearby, error);
+    csrec_status status = csrec_nearby_create(m, LEAVES * leaf, &j.nearby, error);
     /* a block has more than half of its most samples */
     if (!status && !(j.block = malloc((size_t)(2 * m->n / (LEAVES * leaf)) * sizeof *j.block)))
         status = csrec_fail(error, CSREC_MEMORY, "no memory for the blocks of %lld samples",

@@ -78,7 +78,7 @@ csrec_status csrec_outliers_find(const csrec_measurement *measurement, int threa
     memset(outlier, 0, (size_t)n);
     if (n <= NEIGHBOURS) return CSREC_OK;
     j.unit = csrec_unit_of(csrec_largest(n * measurement->channels, measurement->y));
-    status = csrec_nearby_create(measurement, &j.nearby, error);
+    status = csrec_nearby_create(measurement, NEIGHBOURS, &j.nearby, error);
     for (int64_t c = 0; c < measurement->channels && !status; c++)
         mark_channel(&j, c, csrec_threads(threads), outlier);
     csrec_nearby_clear(&j.nearby);
