@@ -184,7 +184,7 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
 CSREC_API csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
                                             csrec_error *error);
 
-/* The same estimate where noise is likely: above 1/40 of the samples' range, in enough flat parts,
+/* The same estimate where noise is likely: above 1/35 of the samples' range, in enough flat parts,
  * and not alike in adjacent samples; else 0, also for too few samples. */
 CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, double *sigma,
                                           csrec_error *error);

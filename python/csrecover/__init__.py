@@ -3,7 +3,7 @@
 >>> import csrecover
 >>> picture = csrecover.recover(image[mask], mask=mask)
 
-Pictures: :func:`sample`, :func:`recover`, :func:`psnr`, :func:`ssim`. Files: :func:`read`,
+Pictures: :func:`sample`, :func:`recover`, :func:`estimate_noise`, :func:`psnr`, :func:`ssim`. Files: :func:`read`,
 :func:`write`. Solvers: :func:`solve` on an :class:`Operator` or a matrix. All arithmetic is in
 libcsrec, without the GIL; Ctrl-C stops it.
 """
@@ -18,6 +18,7 @@ from ._library import Atoms, Progress, lib, text
 from ._measurement import Measurement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
 from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_model
+from ._noise import estimate_noise, find_outliers
 from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
                          haar_transform)
 from ._recover import RecoverInfo, Track, recover
@@ -34,7 +35,7 @@ __all__ = [
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "backends", "bases", "conv2d", "conv2d_backward",
-    "haar_rows", "haar_transform", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "methods",
+    "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "methods",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "write",
 ]
 

@@ -240,7 +240,7 @@ csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *
 /* Noise that is visible, in enough flat parts, and white: neighbours differ no less than others.
  * Limits: docs/measured.md. */
 static bool is_likely(const noise_found *found, double range) {
-    const double VISIBLE = 1.0 / 40.0, FLAT = 0.2, WHITE = 0.74, PAIRS = 30.0;
+    const double VISIBLE = 1.0 / 35.0, FLAT = 0.25, WHITE = 0.82, PAIRS = 30.0;
     bool white = found->pairs < PAIRS || found->adjacent > WHITE * found->sigma * found->sigma;
     return found->sigma > VISIBLE * range && found->flat > FLAT && white;
 }
