@@ -16,8 +16,7 @@ static void tell_summary(const cli_job *job) {
     if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
     if (job->plan.method.iterates)
         snprintf(residual, sizeof residual, ", residual %.3g", r->residual);
-    if (source)
-        snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->measurement.sigma, source);
+    if (source) snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->measurement.sigma, source);
     cli_note(job->tool, "%s%s%s: %s%s%s, %.2f s%s", job->input, output ? " -> " : "",
              output ? output : "",
              r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far" : "recovered",
