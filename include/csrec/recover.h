@@ -197,6 +197,30 @@ CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                          const csrec_recover_options *options, const double *signal,
                                          double *uncertainty, double *expected, csrec_error *error);
 
+/* ------------------------------------------------------------------ noise and outliers -------- */
+
+/* The standard deviation of white Gaussian noise on the samples, in units of y, the same for all
+ * channels: from the parts of the signal that are nearly planes, so 0 where some are constant. Fine
+ * texture everywhere, as of grass, counts as noise (docs/measured.md has errors). CSREC_DATA: fewer
+ * than 32 (2 dims + 4) samples. O(n log n), one thread. */
+CSREC_API csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
+                                            csrec_error *error);
+
+/* The same estimate where noise is likely: above 1/35 of the samples' range, in enough flat parts,
+ * and not alike in adjacent samples; else 0, also for too few samples. */
+CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, double *sigma,
+                                          csrec_error *error);
+
+/* Marks samples that are gross errors: salt and pepper, dead pixels, cosmic rays. A sample is an
+ * outlier if, in any channel, it lies outside of the values of its 8 nearest neighbours by more
+ * than a quarter of their range and 0.12 of that of all samples. If more than 2 in 5 of those do
+ * not lie outside of 12 neighbours by more than their whole range and 0.2 of all, the signal has
+ * such points itself: then outliers are those that do, or none if they are more than 1 in 2,000.
+ * outlier: [n], 1 or 0; *found of them. threads: 0: all cores; the result does not depend on it.
+ * O(n log n). */
+CSREC_API csrec_status csrec_outliers_find(const csrec_measurement *measurement, int threads,
+                                           uint8_t *outlier, int64_t *found, csrec_error *error);
+
 /* ------------------------------------------------------------------ quality ------------------- */
 
 /* 10 log10(peak^2 / mean((a-b)^2)) dB over n values; infinity for equal signals. */

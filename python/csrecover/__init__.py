@@ -3,8 +3,9 @@
 >>> import csrecover
 >>> picture = csrecover.recover(image[mask], mask=mask)
 
-Pictures: :func:`sample`, :func:`recover`, :func:`where_next`, :func:`psnr`, :func:`ssim`. Files:
-:func:`read`, :func:`write`. Solvers: :func:`solve` on an :class:`Operator` or a matrix. All arithmetic is in
+Pictures: :func:`sample`, :func:`recover`, :func:`where_next`, :func:`estimate_noise`, :func:`psnr`,
+:func:`ssim`. Files: :func:`read`, :func:`write`. Solvers: :func:`solve` on an :class:`Operator` or a
+matrix. All arithmetic is in
 libcsrec, without the GIL; Ctrl-C stops it.
 """
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ._measurement import Measurement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
 from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_model
 from ._next import merge, path_order, where_next
+from ._noise import estimate_noise, find_outliers
 from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
                          haar_transform)
 from ._recover import RecoverInfo, Track, recover
@@ -35,9 +37,9 @@ __all__ = [
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "backends", "bases", "conv2d", "conv2d_backward",
-    "haar_rows", "haar_transform", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "merge",
-    "methods", "path_order", "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize",
-    "where_next", "write",
+    "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "learn_conv", "learn_gmm",
+    "learn_net", "learn_pca", "merge", "methods", "path_order", "positions_of", "psnr", "read",
+    "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
 ]
 
 

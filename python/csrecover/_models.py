@@ -370,7 +370,7 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
     scale
         values of black and white; default: the range of unsigned integers, else of what is known
     start
-        a model of kind 'net' to go on from
+        a model of kind 'net' to go on from; one of 1 channel also serves 3
     exact
         on a device, multiply as accurately as floats
     callback

@@ -11,6 +11,7 @@ from ._library import (NULL, Atoms, Callback, Watch, check, copied, doubles, ffi
                        new_error, number, pointer, real, settings, take_atoms, text, whole)
 from ._measurement import Measurement, measured, to_c
 from ._models import Model
+from ._noise import estimate_noise, find_outliers, taken_as, without
 
 ORDERS = ("morton", "hilbert", "raster")
 COLUMNS = ("paper", "two-sided")
@@ -120,10 +121,17 @@ def _signal(measurement: Measurement, made: Any) -> np.ndarray:
         raise ArgumentError(f"shape {measurement.shape}: no memory for the whole signal") from None
 
 
+def _given(sigma: Any) -> float:
+    if isinstance(sigma, str):
+        raise ArgumentError(f"sigma = '{sigma}'; give a number or 'auto'")
+    return float(sigma)
+
+
 def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             quality: Optional[str] = None, method: Optional[str] = None,
             solver: Optional[str] = None,
-            basis: Optional[str] = None, sigma: Optional[float] = None,
+            basis: Optional[str] = None, sigma: float | str | None = None,
+            robust: bool = False,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
             seed: int = 1, order: Optional[str] = None, columns: Optional[str] = None,
             reference_pursuit: bool = False,
@@ -150,7 +158,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         see :func:`methods`, :func:`solvers` and :func:`bases`; ``lambda_`` stands for the
         parameter ``lambda``
     sigma
-        standard deviation of the noise of one sample, in units of y
+        standard deviation of the noise of one sample, in units of y, or 'auto':
+        :func:`estimate_noise`
+    robust
+        first drop what :func:`find_outliers` finds
     scale
         values of black and white, in units of y
     shifts
@@ -196,16 +207,12 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
 
     >>> picture = csrecover.recover(image[mask], mask=mask, quality="balanced")
     """
-    if isinstance(y, Measurement):
-        if mask is not None or index is not None or shape is not None:
-            raise ArgumentError("a Measurement says itself what was sampled; leave out mask, "
-                                "index and shape")
-        m = y
-    else:
-        m = measured(y, mask, index, shape)
+    m = taken_as(y, mask, index, shape)
+    if robust:
+        m = without(m, find_outliers(m, threads=threads))
     made, keep = to_c(m)
     if sigma is not None:
-        made.sigma = float(sigma)
+        made.sigma = estimate_noise(m) if sigma == "auto" else _given(sigma)
     if scale is not None:
         made.scale = [float(value) for value in scale]
     options = _start(made, quality)

@@ -91,7 +91,9 @@ def test_callbacks_stop_a_training(rng):
 def test_refusals(rng):
     truth = picture(rng, 32)
     pca = cs.learn_pca(rng.standard_normal((30, 5)), components=2)
-    gray = cs.learn_net(truth, steps=1, **TINY)
+    colour = cs.learn_net(np.stack([truth] * 3, axis=-1), steps=1,
+                          start=cs.learn_net(truth, steps=1, **TINY), **TINY)
+    assert colour["channels"] == 3
     broken = truth.copy()
     broken[3, 4] = np.nan
     for pattern, call in (
@@ -107,7 +109,7 @@ def test_refusals(rng):
             ("scale", lambda: cs.learn_net(truth, steps=1, scale=(1, 1))),
             ("finite", lambda: cs.learn_net(broken, steps=1, scale=(0, 255))),
             ("kind pca", lambda: cs.learn_net(truth, steps=1, start=pca)),
-            ("1 channels", lambda: cs.learn_net(steps=1, start=gray, channels=3)),
+            ("3 channels", lambda: cs.learn_net(steps=1, start=colour, channels=1)),
             ("auto, cpu", lambda: cs.learn_net(truth, steps=1, backend="gpu"))):
         with pytest.raises((cs.ArgumentError, cs.DataError), match=pattern):
             call()

@@ -32,6 +32,13 @@ static const cli_option options[] = {
      "Join all INPUTs, scans of one signal, and recover once. Positions that several have are "
      "averaged, weighted by 1/sigma^2 where each has sigma; contradictions are reported.",
      AT(merge)},
+    {"sigma", 0, CLI_TEXT, "S|auto",
+     "Standard deviation of the noise in units of the samples, instead of the file's; auto: "
+     "estimated from the samples.",
+     AT(sigma)},
+    {"robust", 0, CLI_FLAG, NULL,
+     "First drop outliers: samples that are far from all of their neighbours, as dead pixels.",
+     AT(robust)},
     {"quality", 'Q', CLI_CHOICE, "NAME",
      "A preset that trades time for quality: a method and its parameters. Other options override "
      "it. For pictures, all but fast use weights that were learned from made-up pictures.",

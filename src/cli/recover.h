@@ -11,14 +11,15 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty;
+        *uncertainty, *sigma;
     int format, method, solver, basis, quality, columns, order,
         backend; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient, minutes;
     uint64_t seed;
-    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync, merge;
+    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync, merge,
+        robust;
 } cli_recover_arguments;
 
 /* The checked arguments, the same for every input. */
@@ -31,6 +32,7 @@ typedef struct cli_request {
                                                           name a folder */
     const csrec_format *format;                        /* NULL in a folder: what suits the signal */
     double scale[2];                                   /* of --scale */
+    double sigma;                                      /* of --sigma, unless it is auto */
     csrec_setting settings[CLI_TEXTS_MOST];            /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
 } cli_request;
@@ -59,7 +61,9 @@ typedef struct cli_job {
     csrec_recover_report report;
     csrec_history *history; /* NULL: not requested */
     double seconds_read;
-    int shared; /* inputs that went through one recovery; its report is of all of them */
+    int64_t dropped;  /* outliers, by --robust */
+    double suspected; /* without it: share of outliers, where they are many */
+    int shared;       /* inputs that went through one recovery; its report is of all of them */
     cli_quality quality;
     char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;
@@ -127,6 +131,14 @@ bool cli_job_contradiction(const cli_job *job, char text[200]);
 
 /* After the measurement is read: finds the output path of the signal and its reference. */
 int cli_job_paths(cli_job *job);
+
+/* --sigma and --robust, or hints at them (recover_noise.c): the check of the command line; the
+ * work once the measurement is read. */
+int cli_sigma_check(cli_request *request);
+int cli_job_noise(cli_job *job);
+
+/* Where the measurement's sigma is from: "file", "option", "estimate"; NULL: there is none. */
+const char *cli_sigma_source(const cli_job *job);
 
 /* Reads --model, if given (recover_model.c). */
 int cli_job_model(cli_job *job);

@@ -117,7 +117,7 @@ int cli_request_check(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     bool results =
         a->output || a->coefficients || a->reference || a->report || a->plot || a->uncertainty;
-    if (a->info && results)
+    if (a->info && (results || a->sigma || a->robust))
         return cli_usage(request->tool, "--info only describes; omit options of a recovery");
     if (!a->info && !results && !a->json)
         return cli_usage(request->tool,
@@ -128,6 +128,7 @@ int cli_request_check(cli_request *request) {
     if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))
         return cli_usage(request->tool, "the input and --mask cannot both be stdin");
     int code = check_scale(request);
+    if (code == CLI_CONTINUE) code = cli_sigma_check(request);
     if (code == CLI_CONTINUE)
         code = cli_settings_read(request->tool, &a->set, request->setting_names, request->settings);
     if (code == CLI_CONTINUE) code = cli_request_conflicts(request);

@@ -78,7 +78,9 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     else
         add(&f, "pattern", "%s, seed %llu", csrec_pattern_name(m->pattern),
             (unsigned long long)m->seed);
-    add(&f, "noise, sigma", m->sigma > 0.0 ? "%g" : "not given", m->sigma);
+    const char *source = cli_sigma_source(job);
+    add(&f, "noise, sigma", source ? "%g (%s)" : "not given", m->sigma, source);
+    if (job->a->robust) add(&f, "outliers dropped", "%lld", (long long)job->dropped);
     add(&f, "black and white",
         job->tones.scale[0] != job->tones.scale[1] ? "%g to %g" : "not given", job->tones.scale[0],
         job->tones.scale[1]);
@@ -172,6 +174,11 @@ int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]) 
         snprintf(warnings[n++], room, "A pursuit stopped at --atoms %lld, above its tolerance.",
                  (long long)job->a->atoms);
     if (cli_job_contradiction(job, warnings[n])) n++;
+    if (job->suspected > 0.0)
+        snprintf(warnings[n++], room,
+                 "%.2g %% of the samples are far from all of their neighbours; --robust drops such "
+                 "outliers.",
+                 100.0 * job->suspected);
     if (rate < 0.02)
         snprintf(warnings[n++], room,
                  "Only %.2g %% of the positions were sampled; details are uncertain.",

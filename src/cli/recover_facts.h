@@ -8,7 +8,7 @@ typedef struct cli_fact {
     char name[40], value[160];
 } cli_fact;
 
-enum { CLI_FACTS_MOST = 64, CLI_WARNINGS_MOST = 8 };
+enum { CLI_FACTS_MOST = 64, CLI_WARNINGS_MOST = 9 };
 
 /* The command line that repeats the recovery of this input, quoted for a shell; free it. NULL: out
  * of memory. */

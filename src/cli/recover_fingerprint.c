@@ -13,6 +13,8 @@ static void add_names(cli_fingerprint *line, const cli_recover_arguments *a) {
     if (a->columns >= 0) cli_fingerprint_text(line, "columns", cli_columns_name(a->columns));
     if (a->order >= 0) cli_fingerprint_text(line, "order", cli_order_name(a->order));
     cli_fingerprint_text(line, "backend", backend ? backend : cli_backend_name(0));
+    cli_fingerprint_text(line, "sigma", a->sigma);
+    if (a->robust) cli_fingerprint_text(line, "outliers", "dropped");
     if (a->reference_pursuit) cli_fingerprint_text(line, "pursuit", "reference");
     if (a->coefficients) cli_fingerprint_text(line, "atoms", "kept"); /* of a single grid */
     for (int i = 0; i < a->set.n; i++) cli_fingerprint_text(line, "set", a->set.text[i]);

@@ -84,7 +84,8 @@ static int load(cli_job *job) {
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
     set_tones(job);
     if (job->a->info) return CLI_CONTINUE;
-    int code = cli_job_paths(job);
+    int code = cli_job_noise(job);
+    if (code == CLI_CONTINUE) code = cli_job_paths(job);
     if (code == CLI_CONTINUE && !(job->command = cli_job_command(job)))
         code = cli_job_fail(job, "%s: out of memory", job->input);
     if (code == CLI_CONTINUE) code = check_output(job);

@@ -10,18 +10,20 @@
 static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->report;
     const char *output = cli_is_dash(job->output) ? "stdout" : job->output;
-    char residual[32] = "", together[48] = "", expected[64] = "";
+    const char *source = cli_sigma_source(job);
+    char residual[32] = "", together[48] = "", noise[48] = "", expected[64] = "";
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
     if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
     if (job->plan.method.iterates)
         snprintf(residual, sizeof residual, ", residual %.3g", r->residual);
+    if (source) snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->measurement.sigma, source);
     if (isfinite(job->expected))
         snprintf(expected, sizeof expected, ", expected error about %.3g (%.1f dB)", job->expected,
                  cli_job_expected_psnr(job));
-    cli_note(job->tool, "%s%s%s: %s%s, %.2f s%s%s", job->input, output ? " -> " : "",
+    cli_note(job->tool, "%s%s%s: %s%s%s, %.2f s%s%s", job->input, output ? " -> " : "",
              output ? output : "",
              r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far" : "recovered",
-             residual, r->seconds_total, together, expected);
+             residual, noise, r->seconds_total, together, expected);
 }
 
 static void tell_estimate(const cli_job *job) {
@@ -93,6 +95,9 @@ static void json_recovery(cli_json *json, const cli_job *job) {
                   o->columns == CSREC_COLUMNS_UNSET ? NULL : csrec_columns_name(o->columns));
     cli_json_integer(json, "shifts", o->shifts);
     cli_json_unsigned(json, "seed", o->seed);
+    cli_json_real(json, "sigma", job->measurement.sigma);
+    cli_json_text(json, "sigma_from", cli_sigma_source(job));
+    cli_json_integer(json, "outliers_dropped", job->dropped);
     cli_json_text(json, "backend", r->backend);
     cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
     cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""noise.py - errors of the noise that csrec_noise_estimate finds, how often csrec_noise_likely says
+that there is some, and which outliers csrec_outliers_find finds, by picture, pattern, rate and noise:
+on the five pictures of pictures.py, on others of scikit-image, on drawings, text and others of
+net_kinds.py that have no noise of their own, and on 20 that pictures.py makes. Needs NumPy, Pillow
+and scikit-image."""
+import argparse
+import ctypes
+import sys
+from pathlib import Path
+
+import onethread  # noqa: F401, before NumPy
+import numpy as np
+
+import machine
+import net_kinds
+import pictures
+import presets
+
+CASES = tuple(("uniform", rate) for rate in (0.05, 0.10, 0.25, 0.50, 1.0)) + (
+    ("poisson", 0.10), ("poisson", 0.25))
+SIGMAS = (0.0, 5.0, 10.0, 20.0, 50.0)
+SEEDS = 2
+SHARE, FAR = 0.01, 80.0  # outliers: their share, and how far from the truth at least
+KINDS = ("ridges", "relief", "phantom", "letters", "sign", "contours", "plan", "spheres", "water")
+
+
+class Measurement(ctypes.Structure):
+    """csrec_measurement"""
+    _fields_ = [("dims", ctypes.c_int), ("dim", ctypes.c_int64 * 8), ("n", ctypes.c_int64),
+                ("channels", ctypes.c_int64), ("index", ctypes.c_void_p), ("y", ctypes.c_void_p),
+                ("dtype", ctypes.c_int), ("sigma", ctypes.c_double), ("scale", ctypes.c_double * 2),
+                ("pattern", ctypes.c_int), ("seed", ctypes.c_uint64), ("count", ctypes.c_int64)]
+
+
+class Library:
+    def __init__(self, build):
+        self.c = ctypes.CDLL(str(Path(build) / "libcsrec.so"))
+
+    def measurement(self, shape, index, y):
+        m = Measurement(dims=2, n=len(index), channels=1, dtype=10)
+        m.dim[:2] = shape
+        m.kept = np.ascontiguousarray(index, np.int64), np.ascontiguousarray(y, np.float64)
+        m.index, m.y = (array.ctypes.data for array in m.kept)
+        return m
+
+    def sigma(self, name, *samples):
+        found, error = ctypes.c_double(), ctypes.create_string_buffer(512)
+        if getattr(self.c, name)(ctypes.byref(self.measurement(*samples)), ctypes.byref(found), error):
+            sys.exit(f"noise.py: {error.value.decode()}")
+        return found.value
+
+    def outliers(self, *samples):
+        m, found = self.measurement(*samples), ctypes.c_int64()
+        marks, error = np.zeros(m.n, np.uint8), ctypes.create_string_buffer(512)
+        if self.c.csrec_outliers_find(ctypes.byref(m), 0, ctypes.c_void_p(marks.ctypes.data),
+                                      ctypes.byref(found), error):
+            sys.exit(f"noise.py: {error.value.decode()}")
+        return marks.astype(bool)
+
+
+def positions(build, picture, pattern, rate, seed):
+    if pattern == "uniform":
+        return np.flatnonzero(pictures.sample(picture, rate, seed))
+    return np.flatnonzero(presets.mask_of(build / "cssample", picture, pattern, rate))
+
+
+def planted(rng, truth):
+    """Values of which SHARE are anything far from the truth, and which these are."""
+    y, bad = truth.copy(), np.zeros(len(truth), bool)
+    bad[rng.choice(len(y), round(SHARE * len(y)), replace=False)] = True
+    while (left := bad & (abs(y - truth) <= FAR)).any():
+        y[left] = rng.uniform(0, 255, left.sum())
+    return y, bad
+
+
+def measure(library, build, picture, pattern, rate):
+    for seed in range(1, SEEDS + 1):
+        rng = np.random.default_rng(seed)
+        index = positions(build, picture, pattern, rate, seed)
+        truth = picture.ravel()[index]
+        for sigma in SIGMAS:
+            samples = picture.shape, index, truth + sigma * rng.standard_normal(len(truth))
+            yield {"sigma": sigma, "found": library.sigma("csrec_noise_estimate", *samples),
+                   "likely": library.sigma("csrec_noise_likely", *samples) > 0.0}
+        y, bad = planted(rng, truth)
+        marks = library.outliers(picture.shape, index, y)
+        yield {"outliers": float(SHARE), "found": float(np.mean(marks[bad])),
+               "dropped": float(np.mean(marks[~bad]))}
+        yield {"outliers": 0.0,
+               "dropped": float(np.mean(library.outliers(picture.shape, index, truth)))}
+
+
+def summary(rows):
+    """Of one set, pattern and rate."""
+    noise = [r for r in rows if "sigma" in r]
+    clean = [r for r in rows if r.get("outliers") == 0.0]
+    planted_ones = [r for r in rows if r.get("outliers")]
+    at = {sigma: [r for r in noise if r["sigma"] == sigma] for sigma in SIGMAS}
+    error = {sigma: [abs(r["found"] / sigma - 1) for r in at[sigma]] for sigma in SIGMAS if sigma}
+    return {"error": {f"{s:.0f}": float(np.sqrt(np.mean(np.square(e)))) for s, e in error.items()},
+            "within": float(np.mean([e < 0.15 for s in error.values() for e in s])),
+            "clean": float(np.median([r["found"] for r in at[0.0]])),
+            "likely": {f"{s:.0f}": float(np.mean([r["likely"] for r in rs])) for s, rs in at.items()},
+            "outliers": float(np.mean([r["found"] for r in planted_ones])),
+            "dropped": float(np.mean([r["dropped"] for r in planted_ones])),
+            "dropped_clean": float(np.max([r["dropped"] for r in clean]))}
+
+
+def sets(images):
+    five, source = pictures.load(images)
+    made = [(f"made {seed}", pictures.synthetic(seed)) for seed in range(20)]
+    kinds = [(name, np.asarray(net_kinds.KINDS[name][1](), float)) for name in KINDS]
+    return source, {"five": five, "others": presets.others(), "kinds": kinds, "made": made}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
+    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
+    parser.add_argument("--json", default="noise.json")
+    arguments = parser.parse_args()
+    library, build, table, single = Library(arguments.build), Path(arguments.build), [], []
+    source, groups = sets(arguments.images)
+    for pattern, rate in CASES:
+        for group, found in groups.items():
+            rows = []
+            for name, picture in found:
+                own = list(measure(library, build, picture, pattern, rate))
+                rows += own
+                single.append({"set": group, "picture": name, "pattern": pattern, "rate": rate,
+                               **summary(own)})
+            table.append({"set": group, "pattern": pattern, "rate": rate, **summary(rows)})
+            print(table[-1], flush=True)
+    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
+                                   "seeds": SEEDS, "mean": table, "pictures": single})
+
+
+if __name__ == "__main__":
+    main()

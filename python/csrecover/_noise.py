@@ -1,0 +1,53 @@
+"""What samples say about their noise and gross errors."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ._errors import ArgumentError
+from ._library import check, ffi, lib, new_error, pointer, whole
+from ._measurement import Measurement, measured, to_c
+
+
+def taken_as(y: Any, mask: Any, index: Any, shape: Any) -> Measurement:
+    """The samples in any of the ways that :func:`recover` takes them."""
+    if not isinstance(y, Measurement):
+        return measured(y, mask, index, shape)
+    if mask is not None or index is not None or shape is not None:
+        raise ArgumentError("a Measurement says itself what was sampled; leave out mask, "
+                            "index and shape")
+    return y
+
+
+def estimate_noise(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None) -> float:
+    """Standard deviation of white Gaussian noise on the samples, in units of y, the same for all
+    channels: from the parts of the signal that are nearly planes. Takes samples as
+    :func:`recover`. Few samples (under 256 of a picture) are a :class:`DataError`."""
+    made, keep = to_c(taken_as(y, mask, index, shape))
+    error, sigma = new_error(), ffi.new("double *")
+    check(lib.csrec_noise_estimate(made, sigma, error), error)
+    del keep
+    return float(sigma[0])
+
+
+def find_outliers(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
+                  threads: int = 0) -> np.ndarray:
+    """[N] bool, true for samples that are far from all of their neighbours: salt and pepper, dead
+    pixels, cosmic rays. Takes samples as :func:`recover`."""
+    m = taken_as(y, mask, index, shape)
+    made, keep = to_c(m)
+    error, found = new_error(), ffi.new("int64_t *")
+    outlier = np.zeros(len(m.index), np.uint8)
+    check(lib.csrec_outliers_find(made, whole(threads, "threads"), pointer(outlier, "uint8_t"), found,
+                                  error), error)
+    del keep
+    return outlier.astype(bool)
+
+
+def without(m: Measurement, outlier: np.ndarray) -> Measurement:
+    """The other samples, no longer those that a pattern draws."""
+    kept = ~outlier
+    return dataclasses.replace(m, y=np.asarray(m.y)[kept], index=np.asarray(m.index)[kept],
+                               pattern=None, count=0)

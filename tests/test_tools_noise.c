@@ -1,0 +1,132 @@
+/* --sigma and --robust of csrecover, and its hints at noise and outliers. */
+#include "tools.h"
+
+static uint64_t seed;
+
+/* A smooth picture 8 bits deep with noise of this sigma and a share of pixels of any value. */
+static void make_damaged(const char *name, double sigma, double share) {
+    csrec_image image = {.bits = 8};
+    csrec_shape shape = {3, {120, 140, 1}};
+    assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
+    for (int64_t i = 0; i < image.pixels.count; i++) {
+        double u = (double)(i / 140) / 120.0, v = (double)(i % 140) / 140.0;
+        double value = 128.0 + 60.0 * sin(4.0 * u + v) * cos(3.0 * v) + sigma * check_normal(&seed);
+        if (check_uniform(&seed) < share) value = check_below(&seed, 2) ? 255.0 : 0.0;
+        ((uint8_t *)image.pixels.data)[i] = (uint8_t)fmin(fmax(round(value), 0.0), 255.0);
+    }
+    assert_ok(csrec_image_write(name, &image, NULL));
+    csrec_image_clear(&image);
+}
+
+static double number_after(const char *text, const char *words) {
+    const char *at = strstr(text, words);
+    if (!at) fail_msg("'%s' is not in: %s", words, text);
+    return strtod(at + strlen(words), NULL);
+}
+
+static int make_scans(void **state) {
+    if (make_inputs(state)) return -1;
+    make_damaged("clean.png", 0.0, 0.0);
+    make_damaged("noisy.png", 12.0, 0.0);
+    make_damaged("salt.png", 0.0, 0.01);
+    run_well(
+        "for k in clean noisy salt; do $S $k.png -o $k.npz -r 0.3 --pattern uniform || exit 1; "
+        "done");
+    return 0;
+}
+
+/* A count of the file's lines that have the words. */
+static int lines_with(const char *words) {
+    int count = 0;
+    for (const char *at = read_text("err"); (at = strstr(at, words)); at++) count++;
+    return count;
+}
+
+static void hints_are_given(void **state) {
+    (void)state;
+    run_well("$R clean.npz noisy.npz salt.npz -o hints/ --quality fast");
+    assert_int_equal(lines_with("note: noisy.npz: the samples look noisy"), 1);
+    assert_int_equal(lines_with("give --sigma auto"), 1);
+    assert_int_equal(lines_with("warning: salt.npz: "), 1);
+    assert_int_equal(lines_with("--robust"), 1);
+    double sigma = number_after(read_text("err"), "sigma about ");
+    assert_true(sigma > 9.0 && sigma < 15.0);
+    run_well("$R noisy.npz salt.npz -o hints/ --quality fast --quiet");
+    assert_string_equal(read_text("err"), "");
+    run_well("$R noisy.npz -o hints/ --quality fast --sigma 0 && $R salt.npz -o hints/ --quality "
+             "fast -q --json | grep -q 'are far from all'");
+    assert_string_equal(read_text("err"), "");
+}
+
+static void sigma_is_replaced(void **state) {
+    (void)state;
+    run_well("$R noisy.npz -o auto.npy --quality fast --sigma auto --json");
+    double sigma = number_after(read_text("out"), "\"sigma\": ");
+    assert_non_null(strstr(read_text("out"), "\"sigma_from\": \"estimate\""));
+    assert_true(sigma > 9.0 && sigma < 15.0);
+    run_well("$R noisy.npz -o given.npy --quality fast --sigma 12.5 --json");
+    assert_true(number_after(read_text("out"), "\"sigma\": ") == 12.5);
+    assert_non_null(strstr(read_text("out"), "\"sigma_from\": \"option\""));
+    run_well("$R noisy.npz -o plain.npy --quality fast --json");
+    assert_true(number_after(read_text("out"), "\"sigma\": ") == 0.0);
+    assert_non_null(strstr(read_text("out"), "\"sigma_from\": null"));
+    run_well("cmp -s auto.npy plain.npy && exit 1 || $R noisy.npz -o again.npy --quality fast "
+             "--sigma auto --threads 1 --verbose");
+    assert_non_null(strstr(read_text("err"), "(estimate)"));
+    run_well("cmp again.npy auto.npy");
+    run_well(
+        "$S noisy.png -o known.npz -r 0.3 --noise 3 && $R known.npz -o known.npy --quality fast "
+        "--json");
+    assert_true(number_after(read_text("out"), "\"sigma\": ") == 3.0);
+    assert_non_null(strstr(read_text("out"), "\"sigma_from\": \"file\""));
+}
+
+static void outliers_are_dropped(void **state) {
+    (void)state;
+    double plain, robust, variance;
+    run_well(
+        "$R salt.npz -o plain.npy --quality fast -q && $R salt.npz -o robust.npy --quality fast "
+        "--robust --json");
+    double dropped = number_after(read_text("out"), "\"outliers_dropped\": ");
+    assert_true(dropped > 20.0 && dropped < 90.0);
+    assert_non_null(strstr(read_text("err"), "are outliers and not used"));
+    run_well("$R clean.npz -o clean.npy --quality fast --robust");
+    compare("clean.npy", "plain.npy", &plain, &variance);
+    compare("clean.npy", "robust.npy", &robust, &variance);
+    assert_true(robust < 0.1 * plain);
+}
+
+static void mistakes_are_named(void **state) {
+    (void)state;
+    static const mistake wrong[] = {{"--sigma -1", "neither a number", 2},
+                                    {"--sigma automatic", "neither a number", 2},
+                                    {"--sigma nan", "neither a number", 2},
+
+                                    {"--sigma 3x", "neither a number", 2}};
+    expect_mistakes("$R noisy.npz -o out.npy", wrong, sizeof wrong / sizeof *wrong);
+    expect_mistake("$R noisy.npz --info --robust", 2, "--info only describes");
+    run_well("$S gray.png -o few.npz -r 0.02");
+    expect_mistake("$R few.npz -o out.npy --sigma auto", 1, "too few to estimate the noise");
+}
+
+/* A result with another sigma is not the same. */
+static void resume_knows_them(void **state) {
+    (void)state;
+    run_well("$R noisy.npz -o resume/ --quality fast -q && $R noisy.npz -o resume/ --quality fast "
+             "--sigma auto --resume --json");
+    assert_null(strstr(read_text("out"), "skipped"));
+    run_well("$R noisy.npz -o resume/ --quality fast --sigma auto --resume --json");
+    assert_non_null(strstr(read_text("out"), "skipped"));
+    run_well("$R noisy.npz -o resume/ --quality fast --sigma auto --robust --resume --json");
+    assert_null(strstr(read_text("out"), "skipped"));
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hints_are_given),      cmocka_unit_test(sigma_is_replaced),
+        cmocka_unit_test(outliers_are_dropped), cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(resume_knows_them),
+    };
+    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
+}
