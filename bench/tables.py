@@ -250,6 +250,19 @@ def uncertainty(results):
         f"{named(data['machine'])}.")
 
 
+def rounds(results):
+    data = results("adaptive")
+    mean = {(m["preset"], m["rate"], m["pattern"]): m["psnr"] for m in data["mean"]}
+    patterns = ("uniform", "poisson", "rounds")
+    rows = [(f"`{preset}`", f"{100 * rate:g} %",
+             *(number(mean[preset, rate, pattern], "{:.2f}") for pattern in patterns))
+            for preset, rate in dict.fromkeys((p, r) for p, r, _ in mean)]
+    slowest = max(r["seconds"] for r in data["pictures"] if r["seconds"])
+    return table(("preset", "samples", "uniform", "Poisson-disc", "in rounds"), rows) + (
+        f"\n\nMean PSNR in dB over the five pictures, 256 x 256; a round takes {slowest:.2f} s at "
+        f"most, the start of the program included. {named(data['machine'])}; bench/adaptive.py.")
+
+
 NOISE_SETS = {"five": "five", "others": "others", "kinds": "drawings and others",
               "made": "made-up"}
 
@@ -285,7 +298,7 @@ def outliers(results):
 
 
 TABLES = {"speed": speed, "targets": targets, "memory": memory, "scale": scale,
-          "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers,
+          "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers, "rounds": rounds,
           "quality": quality, "pictures": quality, "first": first,
           "cuda": cuda, "solvers": solvers,
           "sidebyside": sidebyside, "learn": learn, "family": family,

@@ -34,6 +34,7 @@
 #include "csrec/solve.h"
 #include "csrec/learn.h"
 #include "csrec/recover.h"
+#include "csrec/adaptive.h"
 #include "csrec/method.h"
 #include "csrec/conv.h"
 #include "csrec/net.h"

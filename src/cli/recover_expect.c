@@ -45,7 +45,9 @@ int cli_job_expect(cli_job *job) {
     csrec_status status = csrec_uncertainty(&job->measurement, &options, job->signal,
                                             job->uncertainty, &job->expected, &error);
     if (status || cli_interrupted()) job->expected = NAN;
-    return status && asked ? cli_job_fail(job, "%s: %s", job->input, error.text) : CLI_CONTINUE;
+    /* too few samples, say, to leave some out; no memory would be no memory for the rest, too */
+    bool fails = status && (asked || status == CSREC_MEMORY);
+    return fails ? cli_job_fail(job, "%s: %s", job->input, error.text) : CLI_CONTINUE;
 }
 
 double cli_job_expected_psnr(const cli_job *job) {

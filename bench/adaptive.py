@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""adaptive.py - what places chosen by expected errors are worth: PSNR from samples measured in nine
+rounds (a fifth evenly, then cssample --next), beside as many Poisson-disc and uniform ones, on the
+five pictures of pictures.py; and the seconds of a round. Needs NumPy."""
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import onethread  # noqa: F401, before NumPy
+import numpy as np
+
+import machine
+import pictures
+
+RATES = (0.10, 0.125, 0.25)
+ROUNDS, FIRST = 8, 0.2  # as csrec_adaptive
+
+
+class Bench:
+    def __init__(self, build, folder, threads):
+        self.build, self.folder, self.threads = Path(build), Path(folder), threads
+
+    def run(self, tool, *words):
+        subprocess.run([self.build / tool, *(str(word) for word in words), "--quiet"], check=True,
+                       capture_output=True)
+
+    def scan(self, picture, index):
+        path = self.folder / "scan.npz"
+        np.savez(path, y=picture.ravel()[index], index=index, shape=np.array(picture.shape),
+                 scale=[0.0, 255.0])
+        return path
+
+    def draw(self, picture, pattern, count):
+        truth, scan = self.folder / "truth.npy", self.folder / "drawn.npz"
+        np.save(truth, picture.astype(np.float32))
+        self.run("cssample", truth, "-o", scan, "--count", count, "--pattern", pattern, "--seed", 1)
+        with np.load(scan) as found:
+            return found["index"]
+
+    def rounds(self, picture, count):
+        """The positions, and the seconds of the slowest round."""
+        first = int(np.ceil(FIRST * count))
+        index, slowest = self.draw(picture, "poisson", first), 0.0
+        for k in range(1, ROUNDS + 1):
+            until = first + round(k / ROUNDS * (count - first))
+            scan, found = self.scan(picture, index), self.folder / "next.npz"
+            start = time.perf_counter()
+            self.run("cssample", scan, "--next", until - len(index), "-o", found)
+            slowest = max(slowest, time.perf_counter() - start)
+            with np.load(found) as more:
+                index = np.concatenate([index, more["index"]])
+        return index, slowest
+
+    def quality(self, picture, index, preset):
+        out = self.folder / "out.npy"
+        self.run("csrecover", self.scan(picture, index), "-o", out, "--quality", preset,
+                 "--threads", self.threads, "--backend", "cpu")
+        return pictures.psnr(np.load(out), picture)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
+    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
+    parser.add_argument("--threads", default="2")
+    parser.add_argument("--json", default="adaptive.json")
+    arguments = parser.parse_args()
+    found, source = pictures.load(arguments.images)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(arguments.build, folder, arguments.threads)
+        for name, picture in found:
+            for rate in RATES:
+                count = round(rate * picture.size)
+                ways = {"uniform": bench.draw(picture, "uniform", count),
+                        "poisson": bench.draw(picture, "poisson", count)}
+                ways["rounds"], seconds = bench.rounds(picture, count)
+                rows += [{"picture": name, "rate": rate, "pattern": way, "preset": preset,
+                          "seconds": seconds if way == "rounds" else None,
+                          "psnr": bench.quality(picture, index, preset)}
+                         for way, index in ways.items() for preset in ("balanced", "best")]
+            print(name, file=sys.stderr, flush=True)
+    keys = dict.fromkeys((r["preset"], r["rate"], r["pattern"]) for r in rows)
+    table = [{"preset": p, "rate": r, "pattern": w, "psnr": float(np.mean(
+        [x["psnr"] for x in rows if (x["preset"], x["rate"], x["pattern"]) == (p, r, w)]))}
+        for p, r, w in keys]
+    for row in table:
+        print(f"{row['preset']:9s} {100 * row['rate']:5.1f} % {row['pattern']:8s} {row['psnr']:.2f}")
+    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
+                                   "mean": table, "pictures": rows})
+
+
+if __name__ == "__main__":
+    main()
