@@ -31,6 +31,7 @@ COMMANDS = (
     Command("png", "csrecover scan.npz -o new.png -q", ("new.png",)),
     Command("merge", "csrecover scan.npz scan.npz --merge -o new.npy --quality fast -q", ("new.npy",)),
     Command("npy", "csrecover scan.npz -o new.npy --quality fast -q", ("new.npy",)),
+    Command("uncertainty", "csrecover scan.npz -u new.npy --quality fast -q", ("new.npy",)),
     Command("balanced", "csrecover scan.npz -o new.png --quality balanced -q", ("new.png",)),
     Command("best", "csrecover scan.npz -o new.png --quality best -q", ("new.png",)),
     Command("coefficients", "csrecover scan.npz -o new.npy -C new.npz --shifts 1 -q",
