@@ -3,15 +3,18 @@
 
 static uint64_t seed;
 
-/* A smooth picture 8 bits deep with noise of this sigma and a share of pixels of any value. */
-static void make_damaged(const char *name, double sigma, double share) {
+/* A smooth picture 8 bits deep with noise of this sigma; salted, with black and white pixels that
+ * are not among each other's neighbours. */
+static void make_damaged(const char *name, int64_t height, double sigma, bool salted) {
+    int64_t width = height * 7 / 6;
     csrec_image image = {.bits = 8};
-    csrec_shape shape = {3, {120, 140, 1}};
+    csrec_shape shape = {3, {height, width, 1}};
     assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
     for (int64_t i = 0; i < image.pixels.count; i++) {
-        double u = (double)(i / 140) / 120.0, v = (double)(i % 140) / 140.0;
+        double u = (double)(i / width) / (double)height, v = (double)(i % width) / (double)width;
         double value = 128.0 + 60.0 * sin(4.0 * u + v) * cos(3.0 * v) + sigma * check_normal(&seed);
-        if (check_uniform(&seed) < share) value = check_below(&seed, 2) ? 255.0 : 0.0;
+        if (salted && i / width % 15 == 7 && i % width % 14 == 7)
+            value = check_below(&seed, 2) ? 255.0 : 0.0;
         ((uint8_t *)image.pixels.data)[i] = (uint8_t)fmin(fmax(round(value), 0.0), 255.0);
     }
     assert_ok(csrec_image_write(name, &image, NULL));
@@ -26,12 +29,12 @@ static double number_after(const char *text, const char *words) {
 
 static int make_scans(void **state) {
     if (make_inputs(state)) return -1;
-    make_damaged("clean.png", 0.0, 0.0);
-    make_damaged("noisy.png", 12.0, 0.0);
-    make_damaged("salt.png", 0.0, 0.01);
+    make_damaged("clean.png", 120, 0.0, false);
+    make_damaged("noisy.png", 240, 12.0, false); /* many samples: a hint is never certain */
+    make_damaged("salt.png", 120, 0.0, true);
     run_well(
-        "for k in clean noisy salt; do $S $k.png -o $k.npz -r 0.3 --pattern uniform || exit 1; "
-        "done");
+        "for k in clean salt; do $S $k.png -o $k.npz -r 0.3 --pattern uniform || exit 1; done; "
+        "$S noisy.png -o noisy.npz -r 0.9 --pattern uniform");
     return 0;
 }
 
@@ -88,7 +91,7 @@ static void outliers_are_dropped(void **state) {
         "$R salt.npz -o plain.npy --quality fast -q && $R salt.npz -o robust.npy --quality fast "
         "--robust --json");
     double dropped = number_after(read_text("out"), "\"outliers_dropped\": ");
-    assert_true(dropped > 20.0 && dropped < 90.0);
+    assert_true(dropped > 10.0 && dropped < 50.0); /* 80 pixels, 30 % of them sampled */
     assert_non_null(strstr(read_text("err"), "are outliers and not used"));
     run_well("$R clean.npz -o clean.npy --quality fast --robust");
     compare("clean.npy", "plain.npy", &plain, &variance);
