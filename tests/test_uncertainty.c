@@ -78,7 +78,7 @@ static void numbers_agree_with_the_true_error(void **state) {
     } cases[] = {{{2, {96, 80}}, 1, 0.0, "frames"},
                  {{2, {64, 64}}, 3, 0.0, "frames"},
                  {{3, {20, 20, 20}}, 1, 0.0, "frames"},
-                 {{2, {96, 96}}, 1, 10.0, "frames"},
+                 {{2, {128, 128}}, 1, 5.0, "frames"},
                  {{1, {9000}}, 1, 0.0, "grids"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         scene s = draw(cases[k].shape, cases[k].channels, 0.5, cases[k].sigma, cases[k].method);

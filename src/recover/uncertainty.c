@@ -168,7 +168,7 @@ static void add_around(const csrec_shape *shape, int64_t channels, int64_t radiu
 }
 
 /* Where a method tells nothing: the variance of its result within about the distance of samples,
- * and a little of its mean. */
+ * and a little of its mean; at a noisy sample that of the mean of both, weighted. */
 static csrec_status guess_variance(glance *g, csrec_error *error) {
     const csrec_shape *shape = &g->m.shape;
     int64_t longest = 1, entries = g->values / g->m.channels;
@@ -193,7 +193,12 @@ static csrec_status guess_variance(glance *g, csrec_error *error) {
         g->variance[i] = fmax(g->variance[i] / count[i] - at * at, 0.0);
         mean += g->variance[i] / (double)g->values;
     }
-    for (int64_t i = 0; i < g->values && !status; i++) g->variance[i] += 0.05 * mean;
+    double noise = g->m.sigma * g->m.sigma;
+    for (int64_t i = 0; i < g->values && !status; i++) {
+        double v = g->variance[i] + 0.05 * mean;
+        bool sampled = noise > 0.0 && g->state[i / g->m.channels] == SHOWN;
+        g->variance[i] = sampled ? v * (noise / (v + noise)) : v; /* both say something */
+    }
     free(sum);
     free(count);
     free(line);
