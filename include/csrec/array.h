@@ -18,6 +18,7 @@ typedef struct csrec_shape {
 
 /* count = product of the extents. CSREC_DATA if it overflows 2^62 or an extent is < 1. */
 CSREC_API csrec_status csrec_shape_count(const csrec_shape *shape, int64_t *count);
+CSREC_API bool csrec_shape_equal(const csrec_shape *a, const csrec_shape *b);
 
 /* X(NAME, C type, NumPy code without byte order, bytes): element types. */
 #define CSREC_DTYPE_LIST(X)                                                                        \

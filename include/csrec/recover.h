@@ -183,8 +183,6 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
  * or the root mean square over all values. Both with samples' noise left out: of the signal, not of
  * y.
  *
- * signal NULL: the map up to a factor, for csrec_where_next, by one recovery; expected becomes NAN.
- *
  * Four times, a tenth of the samples is left out of a window of up to 2^16 entries, and the window
  * is recovered from the rest: with method net by one pass, otherwise as the options say. The
  * squares of the errors at the samples left out, divided by those that were expected there, scale
@@ -196,6 +194,12 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
 CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                          const csrec_recover_options *options, const double *signal,
                                          double *uncertainty, double *expected, csrec_error *error);
+
+/* The density for csrec_where_next: [entries], the expected root mean square error of all channels
+ * together, up to a factor, by one recovery. Errors as of csrec_recover; thread-safe. */
+CSREC_API csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
+                                                 const csrec_recover_options *options,
+                                                 double *density, csrec_error *error);
 
 /* ------------------------------------------------------------------ noise and outliers -------- */
 

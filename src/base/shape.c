@@ -1,6 +1,8 @@
 /* shape.c - extents of N-d arrays. */
 #include "csrec.h"
 
+#include <string.h>
+
 csrec_status csrec_shape_count(const csrec_shape *shape, int64_t *count) {
     const int64_t limit = INT64_C(1) << 62;
     if (shape->dims < 1 || shape->dims > CSREC_DIMS_MAX) return CSREC_DATA;
@@ -11,4 +13,8 @@ csrec_status csrec_shape_count(const csrec_shape *shape, int64_t *count) {
     }
     *count = product;
     return CSREC_OK;
+}
+
+bool csrec_shape_equal(const csrec_shape *a, const csrec_shape *b) {
+    return a->dims == b->dims && memcmp(a->dim, b->dim, (size_t)a->dims * sizeof *a->dim) == 0;
 }

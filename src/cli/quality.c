@@ -13,9 +13,7 @@ static csrec_status check_shape(const char *path, const csrec_measurement *measu
                                 const cli_signal *truth, csrec_error *error) {
     char has[192], needs[192];
     const csrec_shape *a = &measurement->shape, *b = &truth->shape;
-    if (a->dims == b->dims && memcmp(a->dim, b->dim, (size_t)a->dims * sizeof *a->dim) == 0 &&
-        measurement->channels == truth->channels)
-        return CSREC_OK;
+    if (csrec_shape_equal(a, b) && measurement->channels == truth->channels) return CSREC_OK;
     snprintf(error->text, sizeof error->text,
              "%s: its shape is %s with %lld channels, that of the measurement is %s with %lld; "
              "give the signal that was sampled",

@@ -8,7 +8,7 @@
 /* Seconds that an estimate nobody asked for may take. */
 static const double MOST_SECONDS = 1.0;
 
-static bool is_asked(const csrec_progress *now, void *context) {
+static bool is_interrupted(const csrec_progress *now, void *context) {
     (void)now;
     (void)context;
     return cli_interrupted();
@@ -41,7 +41,7 @@ int cli_job_expect(cli_job *job) {
     if (asked) job->uncertainty = malloc((size_t)values_of(job) * sizeof *job->uncertainty);
     if (asked && !job->uncertainty) return cli_job_fail(job, "%s: out of memory", job->input);
     options.history = NULL;
-    options.solve.progress = is_asked;
+    options.solve.progress = is_interrupted;
     csrec_status status = csrec_uncertainty(&job->measurement, &options, job->signal,
                                             job->uncertainty, &job->expected, &error);
     if (status || cli_interrupted()) job->expected = NAN;

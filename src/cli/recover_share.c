@@ -13,8 +13,7 @@ static bool same_plan(const csrec_plan *a, const csrec_plan *b) {
 }
 
 static bool same_places(const csrec_measurement *a, const csrec_measurement *b) {
-    return a->n == b->n && a->shape.dims == b->shape.dims && a->sigma == b->sigma &&
-           memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.dims * sizeof *a->shape.dim) == 0 &&
+    return a->n == b->n && a->sigma == b->sigma && csrec_shape_equal(&a->shape, &b->shape) &&
            memcmp(a->index, b->index, (size_t)a->n * sizeof *a->index) == 0;
 }
 

@@ -1,5 +1,4 @@
 /* sample_next.c - cssample --next: the positions to measure next. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,10 +55,6 @@ static int fail(job *j, csrec_status status, const char *path, const csrec_error
     return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
 }
 
-static bool is_shape(const csrec_shape *a, const csrec_shape *b) {
-    return a->dims == b->dims && memcmp(a->dim, b->dim, (size_t)a->dims * sizeof *a->dim) == 0;
-}
-
 /* The density in the file, one value a position. */
 static int read_density(job *j, const char *path) {
     csrec_error error;
@@ -67,7 +62,7 @@ static int read_density(job *j, const char *path) {
     char have[192], want[192];
     int code = CLI_CONTINUE;
     if (cli_signal_read(path, false, &signal, &error)) return fail(j, CSREC_FILE, NULL, &error);
-    if (!is_shape(&signal.shape, &j->measurement.shape))
+    if (!csrec_shape_equal(&signal.shape, &j->measurement.shape))
         code = cli_failure(j->tool,
                            "%s: density of shape %s for a measurement of %s; save it in "
                            "the measurement's shape",
@@ -94,17 +89,10 @@ static int expect_errors(job *j) {
     options.solve.progress = cli_progress_report;
     options.solve.context = &j->progress;
     csrec_shape_count(&m->shape, &entries);
-    j->density = malloc((size_t)(entries * m->channels) * sizeof *j->density);
+    j->density = malloc((size_t)entries * sizeof *j->density);
     if (!j->density) return cli_failure(j->tool, "%s: out of memory", j->a->input);
-    csrec_status status = csrec_uncertainty(m, &options, NULL, j->density, NULL, &error);
-    if (status) return fail(j, status, j->a->input, &error);
-    for (int64_t i = 0; i < entries; i++) {
-        double sum = 0.0;
-        for (int64_t c = 0; c < m->channels; c++)
-            sum += j->density[i * m->channels + c] * j->density[i * m->channels + c];
-        j->density[i] = sqrt(sum);
-    }
-    return CLI_CONTINUE;
+    csrec_status status = csrec_uncertainty_density(m, &options, j->density, &error);
+    return status ? fail(j, status, j->a->input, &error) : CLI_CONTINUE;
 }
 
 /* Where the error is thought to be large: j->density, NULL for everywhere. */

@@ -43,8 +43,7 @@ static csrec_status check_part(const csrec_measurement *const parts[], int64_t k
     snprintf(name, sizeof name, "part %lld", (long long)k + 1);
     csrec_status status = csrec_measurement_check(m, name, error);
     if (status) return status;
-    if (m->shape.dims != first->shape.dims ||
-        memcmp(m->shape.dim, first->shape.dim, (size_t)m->shape.dims * sizeof *m->shape.dim) != 0)
+    if (!csrec_shape_equal(&m->shape, &first->shape))
         return fail_part(k, CSREC_DATA, "has another shape", "merge scans of the same signal",
                          error);
     if (m->channels != first->channels)

@@ -156,9 +156,7 @@ static csrec_status agree_shape(const csrec_npz *npz, const csrec_measurement *m
     if (!csrec_npz_has(npz, "shape")) return CSREC_OK;
     csrec_status status = read_shape(npz, &other, error);
     if (status != CSREC_OK) return status;
-    if (other.shape.dims == m->shape.dims &&
-        memcmp(other.shape.dim, m->shape.dim, (size_t)m->shape.dims * sizeof m->shape.dim[0]) == 0)
-        return CSREC_OK;
+    if (csrec_shape_equal(&other.shape, &m->shape)) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: array 'shape': differs from the shape of 'mask'; leave 'shape' out",
                       npz->name);

@@ -16,7 +16,8 @@ typedef struct measuring {
     csrec_measurement *m;
     csrec_recover_options recover;
     int64_t entries;
-    double *density, *signal; /* [entries * channels]; signal: with a goal */
+    double *density; /* [entries] */
+    double *signal;  /* [entries * channels] with a goal, or NULL */
     double expected;
     bool stopped;
 } measuring;
@@ -66,7 +67,7 @@ static csrec_status prepare(measuring *j, csrec_error *error) {
     j->recover.solve.progress = poll;
     j->recover.solve.context = j;
     size_t values = (size_t)(j->entries * j->m->channels);
-    j->density = malloc(values * sizeof *j->density);
+    j->density = malloc((size_t)j->entries * sizeof *j->density);
     if (o->goal > 0.0) j->signal = malloc(values * sizeof *j->signal);
     if (j->density && (j->signal || o->goal == 0.0)) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors");
@@ -74,20 +75,12 @@ static csrec_status prepare(measuring *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ a round */
 
-/* The expected errors over all channels, in the first [entries] of the density. */
 static csrec_status find_density(measuring *j, csrec_error *error) {
-    const int64_t channels = j->m->channels;
     csrec_status status = CSREC_OK;
     if (j->signal) status = csrec_recover(j->m, &j->recover, j->signal, NULL, NULL, error);
-    if (!status)
-        status = csrec_uncertainty(j->m, &j->recover, j->signal, j->density, &j->expected, error);
-    for (int64_t i = 0; i < j->entries && !status; i++) {
-        double sum = 0.0;
-        for (int64_t c = 0; c < channels; c++)
-            sum += j->density[i * channels + c] * j->density[i * channels + c];
-        j->density[i] = sqrt(sum);
-    }
-    return status;
+    if (!status && j->signal)
+        status = csrec_uncertainty(j->m, &j->recover, j->signal, NULL, &j->expected, error);
+    return status ? status : csrec_uncertainty_density(j->m, &j->recover, j->density, error);
 }
 
 static csrec_status grow(csrec_measurement *m, int64_t n, csrec_error *error) {

@@ -273,23 +273,33 @@ static double mean_square(const estimator *e) {
 
 /* ------------------------------------------------------------------ the map */
 
+/* Of all entries, from all samples. */
+static csrec_status glance_whole(const estimator *e, glance *g, csrec_error *error) {
+    static const int64_t origin[CSREC_DIMS_MAX] = {0};
+    csrec_status status = glance_create(e->m, &e->m->shape, g, error);
+    if (status) return status;
+    glance_show(e, origin, 0, 0.0, g);
+    return glance_run(e, g, error);
+}
+
+/* Whether an entry has the value of its sample. */
+static bool is_kept(const glance *g, int64_t entry) {
+    return g->m.sigma == 0.0 && g->state[entry] == SHOWN;
+}
+
 static csrec_status fill_map(const estimator *e, double whole_square, double *map,
                              csrec_error *error) {
-    static const int64_t origin[CSREC_DIMS_MAX] = {0};
-    const csrec_measurement *m = e->m;
     glance g;
     double k = factor(e), sum = 0.0;
-    csrec_status status = glance_create(m, &m->shape, &g, error);
-    if (!status) glance_show(e, origin, 0, 0.0, &g);
-    if (!status) status = glance_run(e, &g, error);
+    csrec_status status = glance_whole(e, &g, error);
     for (int64_t i = 0; i < g.values && !status; i++) {
-        bool kept = m->sigma == 0.0 && g.state[i / m->channels] == SHOWN;
-        double d = e->signal ? e->signal[i] - g.signal[i] : 0.0, cheap = k * g.variance[i];
+        double d = e->signal[i] - g.signal[i], cheap = k * g.variance[i];
+        bool kept = is_kept(&g, i / g.m.channels);
         map[i] = kept ? 0.0 : fmax(cheap + e->excess * d * d, LEAST * cheap);
         sum += map[i];
     }
     double scale = sum > 0.0 ? whole_square * (double)g.values / sum : 0.0;
-    if (!isfinite(scale)) scale = 1.0;
+    if (!isfinite(scale)) scale = 1.0; /* no window had a sample to show */
     for (int64_t i = 0; i < g.values && !status; i++) map[i] = sqrt(scale * map[i]);
     glance_clear(&g);
     return status;
@@ -325,12 +335,28 @@ csrec_status csrec_uncertainty(const csrec_measurement *measurement,
     int64_t entries = 0;
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);
     if (!status) status = prepare(&e, options, error);
-    for (int fold = 0; fold < FOLDS && signal && !status; fold++)
-        status = run_fold(&e, fold, error);
+    for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &entries);
     double share = measurement->sigma > 0.0 ? 1.0 : 1.0 - (double)measurement->n / (double)entries;
     double square = share > 0.0 ? share * mean_square(&e) : 0.0;
     if (expected) *expected = sqrt(square);
     return uncertainty ? fill_map(&e, square, uncertainty, error) : CSREC_OK;
+}
+
+csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
+                                       const csrec_recover_options *options, double *density,
+                                       csrec_error *error) {
+    estimator e = {.m = measurement};
+    glance g = {0};
+    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    if (!status) status = prepare(&e, options, error);
+    if (!status) status = glance_whole(&e, &g, error);
+    for (int64_t i = 0; i < g.values / measurement->channels && !status; i++) {
+        double sum = 0.0;
+        for (int64_t c = 0; c < g.m.channels; c++) sum += g.variance[i * g.m.channels + c];
+        density[i] = is_kept(&g, i) ? 0.0 : sqrt(sum);
+    }
+    glance_clear(&g);
+    return status;
 }
