@@ -65,13 +65,19 @@ static inline void net_drop(drawn_net *d) {
     free(d->dY);
 }
 
-/* One layer of one picture by its definition; in and out are [channels][height][width]. */
-static inline void net_layer(const csrec_net_layer *l, int64_t in, const double *w, int64_t h,
-                             int64_t wd, const double *x, const double *add, double *y) {
+/* A relu whose sum is all rounding may have another gradient in floats than in double: gradients
+ * are compared where net_reference returns more. */
+static const double net_clear = 5e-6;
+
+/* One layer of one picture by its definition; in and out are [channels][height][width]. Returns
+ * the least |sum| before a relu, in parts of the largest; without a relu infinity. */
+static inline double net_layer(const csrec_net_layer *l, int64_t in, const double *w, int64_t h,
+                               int64_t wd, const double *x, const double *add, double *y) {
     int64_t out = l->channels, oh = h, ow = wd;
     if (l->kind == CSREC_NET_DOWN) oh = h / 2, ow = wd / 2;
     if (l->kind == CSREC_NET_UP) oh = 2 * h, ow = 2 * wd;
     const double *bias = w + in * out * (l->kind == CSREC_NET_CONV ? 9 : 4);
+    double least = INFINITY, largest = 0.0;
     for (int64_t k = 0; k < out; k++)
         for (int64_t i = 0; i < oh; i++)
             for (int64_t j = 0; j < ow; j++) {
@@ -94,13 +100,18 @@ static inline void net_layer(const csrec_net_layer *l, int64_t in, const double 
                 }
                 int64_t at = (k * oh + i) * ow + j;
                 if (add) sum += add[at];
+                least = fmin(least, fabs(sum));
+                largest = fmax(largest, fabs(sum));
                 y[at] = l->relu && sum < 0.0 ? 0.0 : sum;
             }
+    return l->relu ? least / largest : INFINITY;
 }
 
-/* Y of all pictures, in double. */
-static inline void net_reference(const drawn_net *d, const double *W, const double *X, double *Y) {
+/* Y of all pictures, in double. Returns the least of what net_layer returns. */
+static inline double net_reference(const drawn_net *d, const double *W, const double *X,
+                                   double *Y) {
     int64_t last = net_channels(d, d->n);
+    double nearest = INFINITY;
     for (int64_t n = 0; n < d->batch; n++) {
         double *result[NET_LAYERS + 1];
         int64_t h = d->height, w = d->width, at = 0;
@@ -111,8 +122,8 @@ static inline void net_reference(const drawn_net *d, const double *W, const doub
             const csrec_net_layer *l = &d->layer[i];
             int64_t in = net_channels(d, i);
             result[i + 1] = malloc((size_t)(4 * l->channels * h * w) * sizeof(double));
-            net_layer(l, in, W + at, h, w, result[i], l->add >= 0 ? result[l->add] : NULL,
-                      result[i + 1]);
+            const double *add = l->add >= 0 ? result[l->add] : NULL;
+            nearest = fmin(nearest, net_layer(l, in, W + at, h, w, result[i], add, result[i + 1]));
             at += in * l->channels * (l->kind == CSREC_NET_CONV ? 9 : 4) + l->channels;
             if (l->kind == CSREC_NET_DOWN) h /= 2, w /= 2;
             if (l->kind == CSREC_NET_UP) h *= 2, w *= 2;
@@ -120,6 +131,7 @@ static inline void net_reference(const drawn_net *d, const double *W, const doub
         memcpy(Y + n * last * h * w, result[d->n], (size_t)(last * h * w) * sizeof(double));
         for (int i = 0; i <= d->n; i++) free(result[i]);
     }
+    return nearest;
 }
 
 static inline double *net_doubles(int64_t count, const float *from) {
