@@ -225,6 +225,36 @@ CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, 
 CSREC_API csrec_status csrec_outliers_find(const csrec_measurement *measurement, int threads,
                                            uint8_t *outlier, int64_t *found, csrec_error *error);
 
+/* ------------------------------------------------------------------ doubts -------------------- */
+
+/* What about samples lets a recovery fail that reports success. */
+typedef struct csrec_doubts {
+    int64_t samples;
+    bool constant; /* all samples of a channel have one value */
+    int64_t grid;  /* they lie on a regular grid (lattice) of one in so many entries; 1: they do
+                      not, or are fewer than 32 */
+    /* Share of the entries that are farther than reach, in entries, from every sample; 0 for more
+     * than 3 axes. Of random patterns with as many samples, less than one in 10^6 has any: with d
+     * axes, e entries and unit ball V reach = (ln(10^6 e) e / (V n))^(1/d), at least 8. Found in
+     * cells of a quarter of the reach: entries nearer than twice the reach may be missed. */
+    double unreached, reach;
+    double outliers; /* share of samples that csrec_outliers_find marks, if above 0.002 */
+} csrec_doubts;
+
+/* Finds them in O(n + entries / (reach / 4)^d) time. threads: 0: all cores; the result does not
+ * depend on it. CSREC_MEMORY, and the errors of csrec_measurement_check. */
+CSREC_API csrec_status csrec_doubts_find(const csrec_measurement *measurement, int threads,
+                                         csrec_doubts *doubts, csrec_error *error);
+
+enum { CSREC_DOUBT_SIZE = 200 };
+
+/* Sentence i from 0 on about them; false if there are no more. */
+CSREC_API bool csrec_doubts_text(const csrec_doubts *doubts, int i, char text[CSREC_DOUBT_SIZE]);
+
+/* A sentence if a pursuit stalled with a residual above a quarter of the samples: then nothing was
+ * recovered, though csrec_recover returned CSREC_OK. false: there is no such doubt. */
+CSREC_API bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUBT_SIZE]);
+
 /* ------------------------------------------------------------------ quality ------------------- */
 
 /* 10 log10(peak^2 / mean((a-b)^2)) dB over n values; infinity for equal signals. */

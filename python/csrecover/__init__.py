@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from ._conv import conv2d, conv2d_backward
 from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
-                      OutOfMemoryError, Stopped, UnsupportedError)
+                      OutOfMemoryError, RecoveryWarning, Stopped, UnsupportedError)
 from ._library import Atoms, Progress, lib, text
 from ._measurement import Measurement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
 from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_model
 from ._adaptive import adaptive
 from ._next import merge, path_order, where_next
-from ._noise import estimate_noise, find_outliers
+from ._noise import doubts, estimate_noise, find_outliers
 from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
                          haar_transform)
 from ._recover import RecoverInfo, Track, recover
@@ -36,9 +36,9 @@ __version__: str = text(lib.csrec_version())
 __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense", "DeviceError",
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
-    "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "Solution",
+    "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d", "conv2d_backward",
-    "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "learn_conv", "learn_gmm",
+    "doubts", "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "learn_conv", "learn_gmm",
     "learn_net", "learn_pca", "merge", "methods", "path_order", "positions_of", "psnr", "read",
     "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
 ]

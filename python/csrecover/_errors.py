@@ -39,6 +39,10 @@ class Stopped(CsrecError):
     """The callback stopped work that has no result so far."""
 
 
+class RecoveryWarning(UserWarning):
+    """What lets the result of a recovery be worthless."""
+
+
 #: By the name of csrec_status without its prefix.
 BY_STATUS: dict[str, type[CsrecError]] = {
     "ARGUMENT": ArgumentError, "MEMORY": OutOfMemoryError, "FILE": FileError,

@@ -1,4 +1,4 @@
-"""What samples say about their noise and gross errors."""
+"""What samples say about their noise, gross errors, and other doubts."""
 from __future__ import annotations
 
 import dataclasses
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import ArgumentError
-from ._library import check, ffi, lib, new_error, pointer, whole
+from ._library import check, ffi, lib, new_error, pointer, text, whole
 from ._measurement import Measurement, measured, to_c
 
 
@@ -44,6 +44,29 @@ def find_outliers(y: Any, mask: Any = None, *, index: Any = None, shape: Any = N
                                   error), error)
     del keep
     return outlier.astype(bool)
+
+
+def doubts_about(made: Any, threads: int, robust: bool) -> list[str]:
+    """Sentences about samples as the library has them."""
+    error, found = new_error(), ffi.new("csrec_doubts *")
+    check(lib.csrec_doubts_find(made, threads, found, error), error)
+    if robust:
+        found.outliers = 0.0  # what is left is the signal's own
+    sentence, sentences = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE)), []
+    while lib.csrec_doubts_text(found, len(sentences), sentence):
+        sentences.append(text(sentence))
+    return sentences
+
+
+def doubts(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
+           threads: int = 0) -> list[str]:
+    """What about the samples lets a recovery fail that reports success, a sentence each: places
+    far from every sample, a regular grid, gross errors, constant samples. Takes samples as
+    :func:`recover`, which gives these sentences as :class:`RecoveryWarning`."""
+    made, keep = to_c(taken_as(y, mask, index, shape))
+    found = doubts_about(made, whole(threads, "threads"), False)
+    del keep
+    return found
 
 
 def without(m: Measurement, outlier: np.ndarray) -> Measurement:

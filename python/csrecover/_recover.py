@@ -1,17 +1,18 @@
 """From samples to the whole signal."""
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Optional
 
 import numpy as np
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, RecoveryWarning
 from ._library import (NULL, Atoms, Callback, Watch, check, copied, doubles, ffi, kept, lib, new_atoms,
                        new_error, number, pointer, real, settings, take_atoms, text, whole)
 from ._measurement import Measurement, measured, to_c
 from ._models import Model
-from ._noise import estimate_noise, find_outliers, taken_as, without
+from ._noise import doubts_about, estimate_noise, find_outliers, taken_as, without
 
 ORDERS = ("morton", "hilbert", "raster")
 COLUMNS = ("paper", "two-sided")
@@ -202,6 +203,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     return_info
         return (signal, :class:`RecoverInfo`), or (signal, uncertainty, info)
 
+    Warns with :class:`RecoveryWarning` of what lets the result be worthless: :func:`doubts`, and a
+    pursuit that stalled.
+
     Returns the signal, of the signal's shape, with C channels last if y has them: float32 if y is
     float32, else float64. Values are not clipped.
 
@@ -243,6 +247,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)
+    for sentence in doubts_about(made, options.threads, robust):
+        warnings.warn(sentence, RecoveryWarning, stacklevel=2)
     signal = _signal(m, made)
     error_map = _signal(m, made) if return_uncertainty else None
     found = new_atoms(int(made.channels)) if coefficients else NULL
@@ -264,6 +270,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             status = lib.csrec_uncertainty(made, options, pointer(signal), pointer(error_map),
                                            NULL, error)
     check(status, error)
+    sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
+    if lib.csrec_doubt_result(report, sentence):
+        warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
     if error_map is not None:
         error_map = error_map.astype(kept(real(m.y, "y")), copy=False)
     signal = signal.astype(kept(real(m.y, "y")), copy=False)

@@ -61,9 +61,9 @@ typedef struct cli_job {
     csrec_recover_report report;
     csrec_history *history; /* NULL: not requested */
     double seconds_read;
-    int64_t dropped;  /* outliers, by --robust */
-    double suspected; /* without it: share of outliers, where they are many */
-    int shared;       /* inputs that went through one recovery; its report is of all of them */
+    int64_t dropped;     /* outliers, by --robust */
+    csrec_doubts doubts; /* about the samples */
+    int shared;          /* inputs that went through one recovery; its report is of all of them */
     cli_quality quality;
     char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;
@@ -127,7 +127,7 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
 
 /* The warning that merged inputs contradict each other; false if they do not. */
-bool cli_job_contradiction(const cli_job *job, char text[200]);
+bool cli_job_contradiction(const cli_job *job, char text[CSREC_DOUBT_SIZE]);
 
 /* After the measurement is read: finds the output path of the signal and its reference. */
 int cli_job_paths(cli_job *job);
@@ -136,6 +136,22 @@ int cli_job_paths(cli_job *job);
  * work once the measurement is read. */
 int cli_sigma_check(cli_request *request);
 int cli_job_noise(cli_job *job);
+
+/* What a reader of a result should know (recover_warn.c). */
+typedef struct cli_sentences {
+    char text[8][CSREC_DOUBT_SIZE];
+    int n;
+} cli_sentences;
+
+/* Finds doubts about the samples that are used, and prints them as warnings. */
+int cli_job_doubt(cli_job *job);
+
+/* Prints warnings about the result. */
+void cli_job_warn(const cli_job *job);
+
+/* All that lets the result be worthless; and what else is worth a remark. */
+cli_sentences cli_job_warnings(const cli_job *job);
+cli_sentences cli_job_remarks(const cli_job *job);
 
 /* Where the measurement's sigma is from: "file", "option", "estimate"; NULL: there is none. */
 const char *cli_sigma_source(const cli_job *job);

@@ -1,4 +1,4 @@
-/* recover_facts.c - describes a recovery in words: command, settings, warnings. */
+/* recover_facts.c - describes a recovery in words: command, settings, seconds. */
 #include "recover_facts.h"
 
 #include <math.h>
@@ -140,60 +140,4 @@ void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]) {
                                        {"synthesis", r->seconds_synthesis},
                                        {"other work, history", fmax(rest, 0.0)}};
     memcpy(stages, all, sizeof all);
-}
-
-/* ------------------------------------------------------------------ warnings ---------------- */
-
-static double clamped_share(const cli_job *job) {
-    double low = fmin(job->tones.scale[0], job->tones.scale[1]);
-    double high = fmax(job->tones.scale[0], job->tones.scale[1]);
-    int64_t entries = 0, outside = 0;
-    if (!job->signal || low == high) return 0.0;
-    csrec_shape_count(&job->measurement.shape, &entries);
-    entries *= job->measurement.channels;
-    /* Half a step of an 8-bit picture does not count. */
-    double margin = (high - low) / 510.0;
-    for (int64_t i = 0; i < entries; i++)
-        outside += job->signal[i] < low - margin || job->signal[i] > high + margin;
-    return (double)outside / (double)entries;
-}
-
-int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]) {
-    const csrec_measurement *m = &job->measurement;
-    const csrec_recover_report *r = &job->report;
-    const size_t room = sizeof warnings[0];
-    int n = 0;
-    int64_t entries = 0;
-    csrec_shape_count(&m->shape, &entries);
-    double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
-    if (r->outcome == CSREC_INTERRUPTED)
-        snprintf(warnings[n++], room, "Interrupted: this is the best result so far.");
-    if (r->outcome == CSREC_STALLED)
-        snprintf(warnings[n++], room, "A pursuit stalled above its tolerance; try another solver.");
-    if (r->outcome == CSREC_ATOM_LIMIT && job->a->atoms)
-        snprintf(warnings[n++], room, "A pursuit stopped at --atoms %lld, above its tolerance.",
-                 (long long)job->a->atoms);
-    if (cli_job_contradiction(job, warnings[n])) n++;
-    if (job->suspected > 0.0)
-        snprintf(warnings[n++], room,
-                 "%.2g %% of the samples are far from all of their neighbours; --robust drops such "
-                 "outliers.",
-                 100.0 * job->suspected);
-    if (rate < 0.02)
-        snprintf(warnings[n++], room,
-                 "Only %.2g %% of the positions were sampled; details are uncertain.",
-                 100.0 * rate);
-    if (clamped > 0.0)
-        snprintf(warnings[n++], room,
-                 "%.2g %% of the values lie outside black and white; pictures clamp them, .npy "
-                 "keeps them.",
-                 100.0 * clamped);
-    if (job->tones.scale[0] == job->tones.scale[1] && m->shape.dims > 1)
-        snprintf(warnings[n++], room,
-                 "The file has no scale: black and white are the smallest and largest sample; "
-                 "give --scale LOW,HIGH.");
-    if (strcmp(r->backend, "cpu") != 0)
-        snprintf(warnings[n++], room,
-                 "On a device only the result is recorded; --backend cpu records every step.");
-    return n;
 }

@@ -1,4 +1,4 @@
-/* recover_facts.h - a recovery in words: the command, the settings, warnings. */
+/* recover_facts.h - a recovery in words: the command, the settings, seconds. */
 #ifndef CSREC_CLI_RECOVER_FACTS_H
 #define CSREC_CLI_RECOVER_FACTS_H
 
@@ -8,7 +8,7 @@ typedef struct cli_fact {
     char name[40], value[160];
 } cli_fact;
 
-enum { CLI_FACTS_MOST = 64, CLI_WARNINGS_MOST = 9 };
+enum { CLI_FACTS_MOST = 64 };
 
 /* The command line that repeats the recovery of this input, quoted for a shell; free it. NULL: out
  * of memory. */
@@ -27,8 +27,5 @@ typedef struct cli_stage {
 enum { CLI_STAGES = 5 };
 
 void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]);
-
-/* Warnings for a reader of the result. */
-int cli_job_warnings(const cli_job *job, char warnings[CLI_WARNINGS_MOST][200]);
 
 #endif

@@ -83,8 +83,9 @@ static int load(cli_job *job) {
     if (status) cli_job_fail(job, "%s", error.text);
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
     set_tones(job);
-    if (job->a->info) return CLI_CONTINUE;
-    int code = cli_job_noise(job);
+    int code = job->a->info ? CLI_CONTINUE : cli_job_noise(job);
+    if (code == CLI_CONTINUE) code = cli_job_doubt(job);
+    if (job->a->info) return code;
     if (code == CLI_CONTINUE) code = cli_job_paths(job);
     if (code == CLI_CONTINUE && !(job->command = cli_job_command(job)))
         code = cli_job_fail(job, "%s: out of memory", job->input);

@@ -48,10 +48,10 @@ static const char *place_text(const csrec_shape *shape, int64_t flat, char text[
     return text;
 }
 
-bool cli_job_contradiction(const cli_job *job, char text[200]) {
+bool cli_job_contradiction(const cli_job *job, char text[CSREC_DOUBT_SIZE]) {
     char place[192];
     if (!job->contradictions[0]) return false;
-    snprintf(text, 200,
+    snprintf(text, CSREC_DOUBT_SIZE,
              "Merged scans contradict each other at %lld position%s, first at %.80s; their mean is "
              "used.",
              (long long)job->contradictions[0], job->contradictions[0] == 1 ? "" : "s",
@@ -61,7 +61,6 @@ bool cli_job_contradiction(const cli_job *job, char text[200]) {
 
 csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     const int n = job->a->inputs.n;
-    char text[200];
     if (!job->a->merge) return read_one(job, job->input, &job->measurement, error);
     csrec_measurement *part = calloc((size_t)n, sizeof *part);
     const csrec_measurement **parts = calloc((size_t)n, sizeof *parts);
@@ -71,7 +70,5 @@ csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     for (int i = 0; part && i < n; i++) csrec_measurement_clear(&part[i]);
     free(parts);
     free(part);
-    if (!status && !job->a->quiet && cli_job_contradiction(job, text))
-        cli_note(job->tool, "warning: %s: %s", job->input, text);
     return status;
 }

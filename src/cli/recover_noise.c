@@ -21,7 +21,7 @@ const char *cli_sigma_source(const cli_job *job) {
     return strcmp(job->a->sigma, "auto") == 0 ? "estimate" : "option";
 }
 
-/* The first hints look at so many samples at most, of the middle: they should cost nothing. */
+/* A hint looks at so many samples at most, of the middle: it should cost nothing. */
 static csrec_measurement part_of(const csrec_measurement *m) {
     const int64_t most = 1 << 15;
     csrec_measurement part = *m;
@@ -31,14 +31,6 @@ static csrec_measurement part_of(const csrec_measurement *m) {
     part.index += first;
     part.y += first * m->channels;
     return part;
-}
-
-static csrec_status find_outliers(const cli_job *job, const csrec_measurement *m, uint8_t **outlier,
-                                  int64_t *found, csrec_error *error) {
-    *outlier = malloc((size_t)m->n);
-    if (*outlier) return csrec_outliers_find(m, (int)job->a->threads, *outlier, found, error);
-    strcpy(error->text, "out of memory");
-    return CSREC_MEMORY;
 }
 
 /* The order of the others stays; they are no longer those that a pattern draws. */
@@ -57,31 +49,19 @@ static void drop_samples(csrec_measurement *m, const uint8_t *outlier) {
 
 static csrec_status drop_outliers(cli_job *job, csrec_error *error) {
     csrec_measurement *m = &job->measurement;
-    uint8_t *outlier;
-    csrec_status status = find_outliers(job, m, &outlier, &job->dropped, error);
+    uint8_t *outlier = malloc((size_t)m->n);
+    if (!outlier) {
+        strcpy(error->text, "out of memory");
+        return CSREC_MEMORY;
+    }
+    csrec_status status =
+        csrec_outliers_find(m, (int)job->a->threads, outlier, &job->dropped, error);
     if (!status && !job->a->quiet)
         cli_note(job->tool, "%s: %lld of %lld samples are outliers and not used", job->input,
                  (long long)job->dropped, (long long)m->n);
     if (!status && job->dropped) drop_samples(m, outlier);
     free(outlier);
     return status;
-}
-
-/* A hint that fails is no failure of the recovery. */
-static void suspect_outliers(cli_job *job) {
-    const csrec_measurement part = part_of(&job->measurement);
-    uint8_t *outlier;
-    int64_t found = 0;
-    csrec_error error;
-    if (!find_outliers(job, &part, &outlier, &found, &error) && 500 * found > part.n) {
-        job->suspected = (double)found / (double)part.n;
-        if (!job->a->quiet)
-            cli_note(job->tool,
-                     "warning: %s: %.2g %% of the samples are far from all of their neighbours; "
-                     "--robust drops such outliers",
-                     job->input, 100.0 * job->suspected);
-    }
-    free(outlier);
 }
 
 static void suspect_noise(const cli_job *job) {
@@ -98,10 +78,7 @@ int cli_job_noise(cli_job *job) {
     csrec_measurement *m = &job->measurement;
     const char *source = cli_sigma_source(job);
     csrec_status status = CSREC_OK;
-    if (job->a->robust)
-        status = drop_outliers(job, &error);
-    else
-        suspect_outliers(job);
+    if (job->a->robust) status = drop_outliers(job, &error);
     if (!status && job->a->sigma) m->sigma = job->request->sigma;
     if (!status && source && strcmp(source, "estimate") == 0)
         status = csrec_noise_estimate(m, &m->sigma, &error);

@@ -94,14 +94,12 @@ static void put_summary(const page *p) {
     fputs(".</p>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n", p->file);
 }
 
-static void put_warnings(const page *p) {
-    char warnings[CLI_WARNINGS_MOST][200];
-    int n = cli_job_warnings(p->job, warnings);
-    if (n == 0) return;
-    open_section(p, "warnings", "Warnings");
-    fputs("<ul class=\"warnings\">\n", p->file);
-    for (int i = 0; i < n; i++) {
-        tag(p, "li", warnings[i]);
+static void put_sentences(const page *p, const char *id, const char *title, cli_sentences s) {
+    if (s.n == 0) return;
+    open_section(p, id, title);
+    fprintf(p->file, "<ul class=\"%s\">\n", id);
+    for (int i = 0; i < s.n; i++) {
+        tag(p, "li", s.text[i]);
         fputc('\n', p->file);
     }
     fputs("</ul>\n", p->file);
@@ -347,7 +345,8 @@ static csrec_status put_page(const page *p) {
     cli_fact facts[CLI_FACTS_MOST];
     put_head(p);
     put_summary(p);
-    put_warnings(p);
+    put_sentences(p, "warnings", "Warnings", cli_job_warnings(p->job));
+    put_sentences(p, "remarks", "Remarks", cli_job_remarks(p->job));
     csrec_status status = put_signal(p);
     if (!status) status = put_charts(p);
     put_facts(p, "measured", "Measurement", facts, cli_job_measured(p->job, facts));

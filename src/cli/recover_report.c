@@ -22,7 +22,9 @@ static void tell_summary(const cli_job *job) {
                  cli_job_expected_psnr(job));
     cli_note(job->tool, "%s%s%s: %s%s%s, %.2f s%s%s", job->input, output ? " -> " : "",
              output ? output : "",
-             r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far" : "recovered",
+             r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far"
+             : r->outcome == CSREC_STALLED   ? "stalled"
+                                             : "recovered",
              residual, noise, r->seconds_total, together, expected);
 }
 
@@ -59,6 +61,7 @@ void cli_job_tell(const cli_job *job) {
         cli_note(job->tool, "tree %.3f s, pursuit %.3f s, synthesis %.3f s, total %.3f s",
                  r->seconds_tree, r->seconds_pursuit, r->seconds_synthesis, r->seconds_total);
     }
+    cli_job_warn(job);
     tell_summary(job);
     if (job->truth && !job->a->json) {
         if (cli_recoveries(job->a) > 1) fprintf(stderr, "%s: ", job->input);
@@ -176,12 +179,15 @@ static void json_history(cli_json *json, const cli_job *job) {
     cli_json_integers(json, "atoms_by_level", levels ? levels + 1 : 0, count);
 }
 
+static void json_sentences(cli_json *json, const char *key, cli_sentences s) {
+    const char *texts[sizeof s.text / sizeof *s.text];
+    for (int i = 0; i < s.n; i++) texts[i] = s.text[i];
+    cli_json_texts(json, key, s.n, texts);
+}
+
 static void json_words(cli_json *json, const cli_job *job) {
-    char text[CLI_WARNINGS_MOST][200];
-    const char *warnings[CLI_WARNINGS_MOST];
-    int n = cli_job_warnings(job, text);
-    for (int i = 0; i < n; i++) warnings[i] = text[i];
-    cli_json_texts(json, "warnings", n, warnings);
+    json_sentences(json, "warnings", cli_job_warnings(job));
+    json_sentences(json, "remarks", cli_job_remarks(job));
     cli_json_text(json, "command", job->command);
 }
 

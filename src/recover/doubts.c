@@ -1,0 +1,239 @@
+/* doubts.c - what about samples lets their recovery fail: holes, regular grids, constant samples,
+ * gross errors. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/distance.h"
+#include "recover/recover.h"
+
+/* Fewer random samples than this lie on some grid by chance: at most 7 in 2^31 such signals. */
+enum { LEAST_ON_GRID = 32 };
+
+/* Edge of the patches of which methods know; holes of less are bridged whatever the rate. */
+static const double LEAST_REACH = 8.0;
+
+/* Samples that a random pattern would have put into what is out of reach. Empty parts beyond reach
+ * are more likely at the ends of axes: with this, less than once in 10^6 patterns. */
+static const double LEAST_MISSING = 8.0;
+
+static const double LEAST_OUTLIERS = 0.002;
+
+/* ||r|| / ||y|| of a stalled pursuit. */
+static const double MOST_RESIDUAL = 0.25;
+
+/* ------------------------------------------------------------------ values -------------------- */
+
+static bool is_constant(const csrec_measurement *m) {
+    for (int64_t i = 1; i < m->n; i++)
+        if (memcmp(m->y, m->y + i * m->channels, (size_t)m->channels * sizeof *m->y) != 0)
+            return false;
+    return true;
+}
+
+/* Looks at so many samples at most, of the middle: a doubt should cost nothing. */
+static csrec_status find_outliers(const csrec_measurement *m, int threads, double *share,
+                                  csrec_error *error) {
+    const int64_t most = 1 << 15;
+    csrec_measurement part = *m;
+    int64_t found = 0;
+    if (m->n > most) {
+        part.n = most;
+        part.index += (m->n - most) / 2;
+        part.y += (m->n - most) / 2 * m->channels;
+    }
+    uint8_t *outlier = malloc((size_t)part.n);
+    csrec_status status = outlier ? csrec_outliers_find(&part, threads, outlier, &found, error)
+                                  : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    free(outlier);
+    double of_all = (double)found / (double)part.n;
+    *share = of_all > LEAST_OUTLIERS ? of_all : 0.0;
+    return status;
+}
+
+/* ------------------------------------------------------------------ places -------------------- */
+
+/* Rows span the differences of places: 0 left of the diagonal (Hermite normal form). */
+typedef struct lattice {
+    int dims;
+    int64_t row[CSREC_DIMS_MAX][CSREC_DIMS_MAX];
+} lattice;
+
+static void subtract(int dims, int64_t times, const int64_t *b, int64_t *v) {
+    for (int k = 0; k < dims; k++) v[k] -= times * b[k];
+}
+
+/* Euclid's algorithm on one axis after the other. v is used up. */
+static void lattice_add(lattice *l, int64_t *v) {
+    for (int a = 0; a < l->dims; a++) {
+        int64_t *b = l->row[a];
+        while (v[a]) {
+            subtract(l->dims, b[a] / v[a], v, b);
+            for (int k = 0; k < l->dims; k++) {
+                int64_t swap = b[k];
+                b[k] = v[k];
+                v[k] = swap;
+            }
+        }
+    }
+    /* Entries right of the diagonal stay small. */
+    for (int a = l->dims - 1; a >= 0; a--)
+        for (int k = a + 1; k < l->dims; k++)
+            if (l->row[k][k]) subtract(l->dims, l->row[a][k] / l->row[k][k], l->row[k], l->row[a]);
+}
+
+/* Entries for each place of the lattice; 0: it does not fill the shape. */
+static int64_t lattice_step(const lattice *l, const csrec_shape *shape) {
+    int64_t step = 1;
+    for (int a = 0; a < l->dims; a++)
+        if (shape->dim[a] > 1) step *= llabs(l->row[a][a]);
+    return step;
+}
+
+static void take_apart(const csrec_shape *shape, int64_t index, int64_t *place) {
+    for (int a = shape->dims - 1; a >= 0; index /= shape->dim[a--])
+        place[a] = index % shape->dim[a];
+}
+
+static int64_t find_grid(const csrec_measurement *m) {
+    int64_t first[CSREC_DIMS_MAX], v[CSREC_DIMS_MAX], step = 0;
+    lattice l = {.dims = m->shape.dims};
+    if (m->n < LEAST_ON_GRID) return 1;
+    take_apart(&m->shape, m->index[0], first);
+    for (int64_t i = 1; i < m->n && step != 1; i++) {
+        take_apart(&m->shape, m->index[i], v);
+        subtract(l.dims, 1, first, v);
+        lattice_add(&l, v);
+        step = lattice_step(&l, &m->shape);
+    }
+    return step ? step : 1;
+}
+
+/* ------------------------------------------------------------------ holes --------------------- */
+
+/* As far from all samples no entry of a random pattern is, but for one in 10^6 patterns: a ball of
+ * volume V is empty with probability exp(-rate V). */
+static double reach_of(int axes, double rate, double entries) {
+    static const double unit_ball[] = {1.0, 2.0, 3.141592653589793, 4.18879020478639};
+    return fmax(pow(log(1e6 * entries) / (unit_ball[axes] * rate), 1.0 / axes), LEAST_REACH);
+}
+
+/* The signal in cells of so many entries along each axis; missing axes are the first. */
+typedef struct cells {
+    int64_t edge, dim[3], extent[3], count;
+    uint32_t *squared; /* distance to the nearest cell with a sample, in cells */
+} cells;
+
+static cells cells_of(const csrec_shape *shape, double reach) {
+    cells c = {.edge = (int64_t)(reach / 4.0), .dim = {1, 1, 1}, .count = 1};
+    for (int a = 0; a < shape->dims; a++) c.dim[3 - shape->dims + a] = shape->dim[a];
+    for (int a = 0; a < 3; a++) {
+        c.extent[a] = (c.dim[a] + c.edge - 1) / c.edge;
+        c.count *= c.extent[a];
+    }
+    return c;
+}
+
+static void mark_samples(const csrec_measurement *m, cells *c) {
+    for (int64_t i = 0; i < c->count; i++) c->squared[i] = CSREC_FAR;
+    for (int64_t i = 0; i < m->n; i++) {
+        int64_t at = m->index[i], k = at % c->dim[2] / c->edge;
+        int64_t j = at / c->dim[2] % c->dim[1] / c->edge;
+        c->squared[(at / c->dim[2] / c->dim[1] / c->edge * c->extent[1] + j) * c->extent[2] + k] =
+            0;
+    }
+}
+
+/* Entries along an axis of cell i. */
+static int64_t width_of(const cells *c, int a, int64_t i) {
+    int64_t rest = c->dim[a] - i * c->edge;
+    return rest < c->edge ? rest : c->edge;
+}
+
+/* Entries of cells all of which is out of reach: two entries are nearer to each other than their
+ * cells' centres by at most a diagonal. */
+static int64_t count_unreached(const cells *c, int axes, double reach) {
+    double limit = reach / (double)c->edge + sqrt(axes);
+    int64_t entries = 0, at = 0;
+    for (int64_t i = 0; i < c->extent[0]; i++)
+        for (int64_t j = 0; j < c->extent[1]; j++)
+            for (int64_t k = 0; k < c->extent[2]; k++, at++)
+                if ((double)c->squared[at] > limit * limit)
+                    entries += width_of(c, 0, i) * width_of(c, 1, j) * width_of(c, 2, k);
+    return entries;
+}
+
+static csrec_status find_holes(const csrec_measurement *m, csrec_doubts *doubts,
+                               csrec_error *error) {
+    int64_t entries = 0;
+    int axes = 0;
+    for (int a = 0; a < m->shape.dims; a++) axes += m->shape.dim[a] > 1;
+    csrec_shape_count(&m->shape, &entries);
+    if (m->shape.dims > 3 || axes == 0) return CSREC_OK;
+    double rate = (double)m->n / (double)entries;
+    doubts->reach = reach_of(axes, rate, (double)entries);
+    cells c = cells_of(&m->shape, doubts->reach);
+    c.squared = malloc((size_t)c.count * sizeof *c.squared);
+    if (!c.squared) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    mark_samples(m, &c);
+    csrec_status status = csrec_distance_squared(c.extent, c.squared);
+    double found = status ? 0.0 : (double)count_unreached(&c, axes, doubts->reach);
+    free(c.squared);
+    if (rate * found >= LEAST_MISSING) doubts->unreached = found / (double)entries;
+    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ all ----------------------- */
+
+csrec_status csrec_doubts_find(const csrec_measurement *measurement, int threads,
+                               csrec_doubts *doubts, csrec_error *error) {
+    csrec_doubts found = {.samples = measurement->n};
+    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    if (status) return status;
+    found.constant = is_constant(measurement);
+    found.grid = find_grid(measurement);
+    status = find_holes(measurement, &found, error);
+    if (!status && !found.constant)
+        status = find_outliers(measurement, threads, &found.outliers, error);
+    if (!status) *doubts = found;
+    return status;
+}
+
+bool csrec_doubts_text(const csrec_doubts *d, int i, char text[CSREC_DOUBT_SIZE]) {
+    enum { KINDS = 5 };
+    const bool there[KINDS] = {d->samples == 1, d->samples > 1 && d->constant, d->unreached > 0.0,
+                               d->grid > 1, d->outliers > 0.0};
+    int kind = -1;
+    while (i >= 0 && ++kind < KINDS) i -= there[kind];
+    const char *const one = "There is only one sample; the result is its value everywhere.",
+                      *const constant = "All samples have the same value, and so has the result.";
+    if (kind == 0 || kind == 1)
+        snprintf(text, CSREC_DOUBT_SIZE, "%s", kind ? constant : one);
+    else if (kind == 2)
+        snprintf(text, CSREC_DOUBT_SIZE,
+                 "%.2g %% of the entries are farther than %.3g entries from every sample; what is "
+                 "there can only be guessed.",
+                 100.0 * d->unreached, d->reach);
+    else if (kind == 3)
+        snprintf(text, CSREC_DOUBT_SIZE,
+                 "The samples lie on a regular grid, one in %lld entries, where fine detail looks "
+                 "like coarse (aliasing); sample at random positions.",
+                 (long long)d->grid);
+    else if (kind == 4)
+        snprintf(text, CSREC_DOUBT_SIZE,
+                 "%.2g %% of the samples are far from all of their neighbours; --robust "
+                 "(robust=True) drops such outliers.",
+                 100.0 * d->outliers);
+    return kind < KINDS;
+}
+
+bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUBT_SIZE]) {
+    bool is_none = report->outcome == CSREC_STALLED && report->residual > MOST_RESIDUAL;
+    if (is_none)
+        snprintf(text, CSREC_DOUBT_SIZE,
+                 "The pursuit stalled with %.2g %% of the samples unexplained: this is no "
+                 "recovery; try another solver.",
+                 100.0 * report->residual);
+    return is_none;
+}

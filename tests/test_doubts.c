@@ -1,0 +1,209 @@
+/* Doubts about samples: grids that were drawn, holes by distances one by one, none on random
+ * patterns; wrong input. */
+#include <string.h>
+
+#include "check.h"
+
+static uint64_t seed;
+
+typedef struct scan {
+    csrec_measurement m;
+    int64_t entries;
+} scan;
+
+/* Room for samples at all entries, values at random. */
+static scan scan_create(int dims, const int64_t *extent) {
+    scan s = {.m = {.shape = {.dims = dims}, .channels = 1 + check_below(&seed, 3)}, .entries = 1};
+    for (int a = 0; a < dims; a++) s.entries *= s.m.shape.dim[a] = extent[a];
+    s.m.index = malloc((size_t)s.entries * sizeof *s.m.index);
+    s.m.y = malloc((size_t)(s.entries * s.m.channels) * sizeof *s.m.y);
+    for (int64_t i = 0; i < s.entries * s.m.channels; i++) s.m.y[i] = check_normal(&seed);
+    return s;
+}
+
+static csrec_doubts find(const csrec_measurement *m) {
+    csrec_doubts d;
+    csrec_error error;
+    if (csrec_doubts_find(m, 2, &d, &error)) fail_msg("%s", error.text);
+    return d;
+}
+
+static void place_of(const scan *s, int64_t index, int64_t *place) {
+    for (int a = s->m.shape.dims - 1; a >= 0; index /= s->m.shape.dim[a--])
+        place[a] = index % s->m.shape.dim[a];
+}
+
+/* ------------------------------------------------------------------ grids --------------------- */
+
+/* Whether v is a sum of whole multiples of the rows of an upper triangular basis. */
+static bool is_on(int dims, int64_t basis[3][3], const int64_t *place) {
+    int64_t v[3];
+    memcpy(v, place, sizeof v);
+    for (int a = 0; a < dims; a++) {
+        if (v[a] % basis[a][a]) return false;
+        int64_t times = v[a] / basis[a][a];
+        for (int k = a; k < dims; k++) v[k] -= times * basis[a][k];
+    }
+    return true;
+}
+
+/* All or four in five of the places of a random grid, shifted. */
+static void grids_are_those_drawn(void **state) {
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        int dims = 1 + round % 3;
+        int64_t extent[3] = {0}, basis[3][3] = {{0}}, shift[3] = {0}, expected = 1;
+        for (int a = 0; a < dims; a++) {
+            expected *= basis[a][a] = 1 + check_below(&seed, 4);
+            extent[a] = (dims == 1 ? 800 : dims == 2 ? 40 : 20) + check_below(&seed, 9);
+            shift[a] = check_below(&seed, 4);
+        }
+        for (int a = 0; a < dims; a++)
+            for (int k = a + 1; k < dims; k++) basis[a][k] = check_below(&seed, basis[k][k]);
+        scan s = scan_create(dims, extent);
+        double share = round % 2 ? 1.0 : 0.8;
+        for (int64_t i = 0; i < s.entries; i++) {
+            int64_t place[3] = {0};
+            place_of(&s, i, place);
+            for (int a = 0; a < dims; a++) place[a] -= shift[a];
+            if (is_on(dims, basis, place) && check_uniform(&seed) < share) s.m.index[s.m.n++] = i;
+        }
+        int64_t found = find(&s.m).grid;
+        if (found != expected)
+            fail_msg("%d axes, %lld samples: %lld, not %lld", dims, (long long)s.m.n,
+                     (long long)found, (long long)expected);
+        csrec_measurement_clear(&s.m);
+    }
+}
+
+/* ------------------------------------------------------------------ holes --------------------- */
+
+static const int64_t sides[4][3] = {{0}, {4000}, {90, 70}, {22, 26, 30}};
+
+/* The share of the entries that are farther than `reach` from every sample, one by one. */
+static double share_beyond(const scan *s, double reach) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < s->entries; i++) {
+        int64_t at[3] = {0}, near[3] = {0};
+        bool is_far = true;
+        place_of(s, i, at);
+        for (int64_t k = 0; k < s->m.n && is_far; k++) {
+            double sum = 0.0;
+            place_of(s, s->m.index[k], near);
+            for (int a = 0; a < s->m.shape.dims; a++)
+                sum += (double)((at[a] - near[a]) * (at[a] - near[a]));
+            is_far = sum > reach * reach;
+        }
+        count += is_far;
+    }
+    return (double)count / (double)s->entries;
+}
+
+/* Samples at random, none in the first part of the first axis. */
+static void holes_are_those_left(void **state) {
+    (void)state;
+    for (int round = 0; round < 9; round++) {
+        int dims = 1 + round % 3;
+        scan s = scan_create(dims, sides[dims]);
+        double rate = 0.05 + 0.4 * check_uniform(&seed), left = 0.4 + 0.4 * check_uniform(&seed);
+        for (int64_t i = 0; i < s.entries; i++)
+            if (i >= (int64_t)(left * (double)s.entries) && check_uniform(&seed) < rate)
+                s.m.index[s.m.n++] = i;
+        csrec_doubts d = find(&s.m);
+        double ball = dims == 1   ? 2.0
+                      : dims == 2 ? 3.14159265358979
+                                  : 4.18879020478639,
+               e = (double)s.entries;
+        double chance = e * exp(-(double)s.m.n / e * ball * pow(d.reach, dims));
+        assert_true(d.reach == 8.0 ? chance <= 1e-6 : fabs(chance - 1e-6) < 1e-10);
+        assert_true(d.unreached <= share_beyond(&s, d.reach));
+        assert_true(d.unreached >= share_beyond(&s, 2.0 * d.reach));
+        if (share_beyond(&s, 2.0 * d.reach) > 0.01) assert_true(d.unreached > 0.0);
+        csrec_measurement_clear(&s.m);
+    }
+}
+
+static void random_patterns_raise_no_doubt(void **state) {
+    (void)state;
+    for (int round = 0; round < 120; round++) {
+        static const csrec_pattern patterns[] = {CSREC_PATTERN_UNIFORM, CSREC_PATTERN_JITTER,
+                                                 CSREC_PATTERN_POISSON};
+        int dims = 1 + round % 3;
+        scan s = scan_create(dims, sides[dims]);
+        int64_t n = (int64_t)((0.02 + 0.6 * check_uniform(&seed)) * (double)s.entries);
+        csrec_pattern pattern = patterns[round / 3 % (dims == 1 ? 2 : 3)];
+        csrec_sampling drawn = {0};
+        csrec_error error;
+        if (csrec_sampling_create(&s.m.shape, pattern, n, check_next(&seed), &drawn, &error))
+            fail_msg("%s", error.text);
+        memcpy(s.m.index, drawn.index, (size_t)drawn.n * sizeof *drawn.index);
+        s.m.n = drawn.n;
+        csrec_sampling_clear(&drawn);
+        csrec_doubts d = find(&s.m);
+        assert_true(d.unreached == 0.0);
+        assert_int_equal(d.grid, 1);
+        assert_false(d.constant);
+        csrec_measurement_clear(&s.m);
+    }
+}
+
+/* ------------------------------------------------------------------ words --------------------- */
+
+static void every_doubt_has_a_sentence(void **state) {
+    (void)state;
+    const csrec_doubts none = {.samples = 9, .grid = 1};
+    csrec_doubts d = {9, true, 4, 0.25, 11.0, 0.03};
+    static const char *const words[] = {"same value", "25 % of the entries are farther than 11 ",
+                                        "one in 4 entries", "3 % of the samples"};
+    char text[CSREC_DOUBT_SIZE];
+    for (int i = 0; i < 4; i++) {
+        assert_true(csrec_doubts_text(&d, i, text));
+        if (!strstr(text, words[i])) fail_msg("'%s' without '%s'", text, words[i]);
+    }
+    assert_false(csrec_doubts_text(&d, 4, text));
+    assert_false(csrec_doubts_text(&none, 0, text));
+    d = (csrec_doubts){.samples = 1, .constant = true, .grid = 1};
+    assert_true(csrec_doubts_text(&d, 0, text));
+    assert_non_null(strstr(text, "only one sample"));
+    assert_false(csrec_doubts_text(&d, 1, text));
+}
+
+/* A tenth of the values far above a plane; one sample; equal samples; none at all. */
+static void values_are_looked_at(void **state) {
+    (void)state;
+    int64_t extent[2] = {60, 50};
+    scan s = scan_create(2, extent);
+    int64_t channels = s.m.channels, gross = 0;
+    for (int64_t i = 0; i < s.entries; i++) {
+        bool is_gross = check_uniform(&seed) < 0.03;
+        gross += is_gross;
+        s.m.index[i] = i;
+        for (int64_t c = 0; c < channels; c++)
+            s.m.y[i * channels + c] = (double)(i % 50) + (is_gross ? 500.0 : 0.0);
+    }
+    s.m.n = s.entries;
+    csrec_doubts d = find(&s.m);
+    assert_true(d.outliers > 0.5 * (double)gross / 3000.0 && d.outliers < 0.06);
+    for (int64_t i = 0; i < s.entries * channels; i++) s.m.y[i] = (double)(i % channels);
+    d = find(&s.m);
+    assert_true(d.constant && d.outliers == 0.0);
+    s.m.n = 1;
+    d = find(&s.m);
+    assert_true(d.samples == 1 && d.unreached == 0.0 && d.grid == 1);
+    s.m.index[0] = s.entries;
+    csrec_error error;
+    assert_int_equal(csrec_doubts_find(&s.m, 0, &d, &error), CSREC_DATA);
+    csrec_measurement_clear(&s.m);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grids_are_those_drawn),
+        cmocka_unit_test(holes_are_those_left),
+        cmocka_unit_test(random_patterns_raise_no_doubt),
+        cmocka_unit_test(every_doubt_has_a_sentence),
+        cmocka_unit_test(values_are_looked_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* Warnings of csrecover: one for each doubt, none on healthy samples. */
+#include "tools.h"
+
+static uint64_t seed;
+
+enum { HEIGHT = 70, WIDTH = 60 };
+
+typedef bool (*is_sampled)(int64_t i, int64_t j);
+
+static bool random_third(int64_t i, int64_t j) {
+    (void)i;
+    (void)j;
+    return check_uniform(&seed) < 0.33;
+}
+
+static bool left_third(int64_t i, int64_t j) {
+    return j < WIDTH / 2 && random_third(i, j);
+}
+
+static bool every_other(int64_t i, int64_t j) {
+    return (i + j) % 2 == 0;
+}
+
+static bool first(int64_t i, int64_t j) {
+    return i == 0 && j == 0;
+}
+
+/* Waves, or noise alone, or one value. */
+enum { WAVES, NOISE, FLAT };
+
+static void make_scan(const char *name, is_sampled sampled, int values) {
+    csrec_measurement m = {
+        .shape = {2, {HEIGHT, WIDTH}}, .channels = 1, .dtype = CSREC_F64, .scale = {-1.0, 1.0}};
+    m.index = malloc(HEIGHT * WIDTH * sizeof *m.index);
+    m.y = malloc(HEIGHT * WIDTH * sizeof *m.y);
+    for (int64_t at = 0; at < HEIGHT * WIDTH; at++) {
+        int64_t i = at / WIDTH, j = at % WIDTH;
+        if (!sampled(i, j)) continue;
+        m.y[m.n] = values == WAVES   ? 0.8 * sin(0.2 * (double)i) * cos(0.11 * (double)j)
+                   : values == NOISE ? 2.0 * check_uniform(&seed) - 1.0
+                                     : 0.25;
+        m.index[m.n++] = at;
+    }
+    assert_ok(csrec_measurement_write(name, &m, false, NULL));
+    csrec_measurement_clear(&m);
+}
+
+static int make_scans(void **state) {
+    if (make_inputs(state)) return -1;
+    make_scan("healthy.npz", random_third, WAVES);
+    make_scan("half.npz", left_third, WAVES);
+    make_scan("chequered.npz", every_other, WAVES);
+    make_scan("flat.npz", random_third, FLAT);
+    make_scan("one.npz", first, FLAT);
+    make_scan("noise.npz", random_third, NOISE);
+    return 0;
+}
+
+/* The whole of stderr is one such line, and --json has its sentence. */
+static void expect(const char *scan, const char *options, const char *sentence) {
+    char command[256], line[320];
+    snprintf(command, sizeof command, "$R %s -o out.npy --quality fast %s --json", scan, options);
+    run_well(command);
+    assert_non_null(strstr(read_text("out"), sentence));
+    snprintf(line, sizeof line, "warning: %s: ", scan);
+    const char *told = read_text("err");
+    if (strncmp(told, line, strlen(line)) != 0 || !strstr(told, sentence) ||
+        strchr(told, '\n')[1] != '\0')
+        fail_msg("'%s' and '%s' expected, not '%s'", line, sentence, told);
+    snprintf(command, sizeof command, "$R %s -o out.npy --quality fast %s --quiet", scan, options);
+    run_well(command);
+    assert_string_equal(read_text("err"), "");
+}
+
+static void each_doubt_is_a_warning(void **state) {
+    (void)state;
+    expect("half.npz", "", "farther than 8 entries from every sample");
+    expect("chequered.npz", "", "regular grid, one in 2 entries");
+    expect("flat.npz", "", "All samples have the same value");
+    expect("one.npz", "", "There is only one sample");
+    run_well("$R chequered.npz --info");
+    assert_non_null(strstr(read_text("err"), "warning: chequered.npz: The samples lie on"));
+}
+
+static void a_stalled_pursuit_recovered_nothing(void **state) {
+    (void)state;
+    run_well("$R noise.npz -o out.npy --sigma 0 --solver cosamp --shifts 1 --set k=5 --json");
+    assert_non_null(strstr(read_text("out"), "\"outcome\": \"stalled\""));
+    assert_non_null(strstr(read_text("out"), "\"warnings\": [\"The pursuit stalled with "));
+    const char *line = "warning: noise.npz: The pursuit stalled with ";
+    if (strncmp(read_text("err"), line, strlen(line)) != 0) fail_msg("%s", read_text("err"));
+    run_well("$R noise.npz -o out.npy --sigma 0 --solver cosamp --shifts 1 --set k=5 --verbose");
+    assert_non_null(strstr(read_text("err"), "-> out.npy: stalled, residual "));
+    assert_null(strstr(read_text("err"), "recovered"));
+}
+
+static void healthy_samples_raise_none(void **state) {
+    (void)state;
+    run_well("$R healthy.npz -o out.npy --quality fast --json");
+    assert_non_null(strstr(read_text("out"), "\"warnings\": []"));
+    assert_string_equal(read_text("err"), "");
+    run_well("for r in 0.05 0.1 0.25 0.5; do for p in uniform poisson; do $S gray.png -o s.npz -r "
+             "$r --pattern $p && $R s.npz -o out.npy --quality fast --json || exit 1; done; done; "
+             "$R s.npz -o out.npy --quality balanced --json");
+    const char *text = read_text("out");
+    int none = 0;
+    for (const char *at = text; (at = strstr(at, "\"warnings\": []")); at++) none++;
+    assert_int_equal(none, 9);
+    assert_null(strstr(read_text("err"), "warning:"));
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_doubt_is_a_warning),
+        cmocka_unit_test(a_stalled_pursuit_recovered_nothing),
+        cmocka_unit_test(healthy_samples_raise_none),
+    };
+    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
+}
