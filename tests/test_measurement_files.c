@@ -57,14 +57,115 @@ static void reads_pictures_with_masks(void **state) {
     io_empty_folder();
 }
 
+/* An array of random shape and type, whose unknown entries are NaN or of a value, in one channel or
+ * in all, or outside of a mask, against a plain count. */
+typedef struct whole {
+    csrec_array array;
+    int64_t entries, channels, n, *index;
+    double unknown, *y;
+    bool *marked; /* by the mask */
+} whole;
+
+static whole make_whole(bool floats, bool channels_last, bool masked) {
+    whole w = {
+        .unknown = 7.0, .entries = 1, .channels = channels_last ? 1 + check_below(&seed, 3) : 1};
+    csrec_shape shape = {1 + (int)check_below(&seed, 3), {0}};
+    for (int a = 0; a < shape.dims; a++) w.entries *= shape.dim[a] = 1 + check_below(&seed, 9);
+    if (channels_last) shape.dim[shape.dims++] = w.channels;
+    assert_ok(csrec_array_create(floats ? CSREC_F32 : CSREC_I16, &shape, &w.array));
+    w.index = malloc((size_t)w.entries * sizeof *w.index);
+    w.y = malloc((size_t)w.array.count * sizeof *w.y);
+    w.marked = malloc((size_t)w.entries * sizeof *w.marked);
+    for (int64_t i = 0; i < w.entries; i++) {
+        bool any_nan = false, all_unknown = true;
+        w.marked[i] = !masked || check_below(&seed, 4) || i == 0;
+        for (int64_t c = 0; c < w.channels; c++) {
+            double v = (double)check_below(&seed, 10);
+            if (floats && i && check_below(&seed, 9) == 0) v = NAN;
+            if (i == 0) v = 1.0; /* one is known */
+            any_nan |= isnan(v) != 0;
+            all_unknown &= v == w.unknown;
+            w.y[w.n * w.channels + c] = v;
+            if (floats)
+                ((float *)w.array.data)[i * w.channels + c] = (float)v;
+            else
+                ((int16_t *)w.array.data)[i * w.channels + c] = (int16_t)v;
+        }
+        if (w.marked[i] && !any_nan && !all_unknown) w.index[w.n++] = i;
+    }
+    return w;
+}
+
+static void whole_clear(whole *w) {
+    csrec_array_clear(&w->array);
+    free(w->index);
+    free(w->y);
+    free(w->marked);
+}
+
+static void reads_known_entries_of_arrays(void **state) {
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        bool masked = round / 4 % 2;
+        whole w = make_whole(round % 2, round / 2 % 2, masked);
+        csrec_read_options options = {
+            .channels_last = round / 2 % 2, .has_unknown = true, .unknown = w.unknown};
+        csrec_measurement m;
+        csrec_error error = {""};
+        assert_ok(csrec_array_write(io_path("whole.npy"), &w.array, NULL));
+        if (masked) {
+            csrec_shape shape = w.array.shape;
+            if (options.channels_last) shape.dims--;
+            csrec_array mask = {CSREC_BOOL, shape, w.entries, w.marked};
+            assert_ok(csrec_array_write(io_path("mask.npy"), &mask, NULL));
+            options.mask = io_path("mask.npy");
+        }
+        if (csrec_measurement_read_with(io_path("whole.npy"), &options, &m, &error))
+            fail_msg("%s", error.text);
+        assert_int_equal(m.shape.dims, w.array.shape.dims - options.channels_last);
+        assert_int_equal(m.dtype, w.array.dtype);
+        expect(m, w.n, w.channels, w.index, w.y);
+        whole_clear(&w);
+    }
+    io_empty_folder();
+}
+
+static void refuses_arrays_without_samples(void **state) {
+    (void)state;
+    io_bytes b = io_npy_f8(3, (double[]){1, 2, 3});
+    refuse_file(io_save("all.npy", b.data, b.size), NULL, "nothing tells which entries are known");
+    io_free(&b), b = io_npy_f8(3, (double[]){NAN, NAN, NAN});
+    refuse_file(io_save("none.npy", b.data, b.size), NULL, "no entry is known");
+    io_free(&b), b = io_npy_f8(3, (double[]){NAN, INFINITY, 2});
+    refuse_file(io_save("inf.npy", b.data, b.size), NULL, "infinite");
+    io_free(&b), b = io_npy_f8(3, (double[]){NAN, 1, 2});
+    const char *path = io_save("line.npy", b.data, b.size);
+    io_free(&b), b = io_npy_u1("|b1", "(2,)", 2, (uint8_t[]){1, 1});
+    refuse_file(path, io_save("two.npy", b.data, b.size), "not that of the array");
+    io_free(&b);
+    const csrec_read_options with[] = {{.has_unknown = true}, {.channels_last = true}};
+    const char *const words[] = {"value for unknown", "axis of channels"};
+    csrec_measurement m;
+    csrec_error error;
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(
+            csrec_measurement_read_with(io_save("c.csv", "1,2,5\n", 6), &with[k], &m, &error),
+            CSREC_ARGUMENT);
+        assert_non_null(strstr(error.text, words[k]));
+    }
+    assert_int_equal(csrec_measurement_read_with(path, &with[1], &m, &error), CSREC_DATA);
+    assert_non_null(strstr(error.text, "too few axes"));
+    io_empty_folder();
+}
+
 /* Each under a wrong extension: the content decides. */
 static void finds_the_format_from_the_content(void **state) {
     (void)state;
     io_bytes npy = io_npy_f8(2, (double[]){1, 2});
     expect(accept(io_save("csv.png", "1,2,5\n", 6), NULL), 1, 1, &(int64_t){5}, &(double){5});
-    refuse_file(io_save("npy.npz", npy.data, npy.size), NULL, "cssample");
+    refuse_file(io_save("npy.npz", npy.data, npy.size), NULL, "nothing tells which");
     refuse_file(io_save("empty.npz", "", 0), NULL, "is empty");
-    refuse_file(io_save("other.npz", "\1\2\3\4", 4), NULL, "none of .npz, PNG and CSV");
+    refuse_file(io_save("other.npz", "\1\2\3\4", 4), NULL, "none of .npz, PNG, .npy and CSV");
     refuse_file(io_save("text.npz", "hello\n", 6), NULL, "not a zip");
     refuse_file(io_save("text.csv", "hello\n", 6), NULL, "line 1");
     refuse_file(io_save("zip.csv", "PK\5\6", 4), NULL, "zip");
@@ -222,6 +323,8 @@ static void stdin_takes_every_format(void **state) {
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {cmocka_unit_test(reads_transparent_pictures),
+                                       cmocka_unit_test(reads_known_entries_of_arrays),
+                                       cmocka_unit_test(refuses_arrays_without_samples),
                                        cmocka_unit_test(reads_pictures_with_masks),
                                        cmocka_unit_test(finds_the_format_from_the_content),
                                        cmocka_unit_test(finds_the_first_repetition),

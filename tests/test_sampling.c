@@ -272,11 +272,12 @@ static void draws_can_be_watched_and_stopped(void **state) {
     assert_int_equal(close(mkstemp(path)), 0);
     assert_ok(csrec_measurement_write(path, &m, true, NULL));
     soon = 2;
-    assert_int_equal(csrec_measurement_read_watched(path, NULL, stop_at, &soon, &read, &error),
-                     CSREC_STOPPED);
+    csrec_read_options slow = {.progress = stop_at, .context = &soon};
+    assert_int_equal(csrec_measurement_read_with(path, &slow, &read, &error), CSREC_STOPPED);
     assert_null(read.index);
     never = 0;
-    assert_ok(csrec_measurement_read_watched(path, NULL, stop_at, &never, &read, NULL));
+    slow.context = &never;
+    assert_ok(csrec_measurement_read_with(path, &slow, &read, NULL));
     assert_memory_equal(read.index, plain.index, (size_t)count * sizeof *plain.index);
     unlink(path);
     csrec_measurement_clear(&read);

@@ -93,19 +93,30 @@ CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **by
 
 /* ------------------------------------------------------------------ measurements -------------- */
 
-/* Reads a measurement of any format that has CSREC_USE_SAMPLES: .npz (see docs/files.md), a picture
- * with transparent pixels or with mask_path (a picture or an .npy whose non-zero pixels are
- * samples), or .csv of coordinates and values. mask_path may be NULL. path "-" is stdin. The result
- * is checked: finite, distinct, in range, not empty. */
+/* Reads a measurement of any format that has CSREC_USE_SAMPLES: .npz (see docs/files.md), .csv of
+ * coordinates and values, or a whole picture or array, of which the known entries are the samples:
+ * those that are not NaN, or not transparent, or in a mask. The result is checked: finite,
+ * distinct, in range, not empty. mask_path as mask below, or NULL. path "-" is stdin. */
 CSREC_API csrec_status csrec_measurement_read(const char *path, const char *mask_path,
                                               csrec_measurement *measurement, csrec_error *error);
 
-/* The same with progress: if the file has pattern, seed and count, the positions are drawn again,
- * see csrec_sampling_create_watched. */
-CSREC_API csrec_status csrec_measurement_read_watched(const char *path, const char *mask_path,
-                                                      csrec_progress_fn progress, void *context,
-                                                      csrec_measurement *measurement,
-                                                      csrec_error *error);
+/* Zero-initialised fields mean the defaults. */
+typedef struct csrec_read_options {
+    const char *mask; /* a picture or .npy of the signal's shape, with channels or without: entries
+                         where it is not 0 in any channel are samples. Replaces transparency */
+    bool channels_last; /* the last axis of an array has channels; pictures always have them */
+    bool has_unknown;   /* entries all channels of which have this value are unknown, too */
+    double unknown;
+    csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
+                                   are drawn again, see csrec_sampling_create_watched */
+    void *context;              /* of progress */
+} csrec_read_options;
+
+/* The same with options, or NULL. CSREC_ARGUMENT: options for a file that has its positions. */
+CSREC_API csrec_status csrec_measurement_read_with(const char *path,
+                                                   const csrec_read_options *options,
+                                                   csrec_measurement *measurement,
+                                                   csrec_error *error);
 
 /* Writes .npz with y, shape, index (or pattern, seed, count when `procedural` and the pattern is
  * known), sigma and scale where set; y in measurement->dtype. path "-" is stdout. */

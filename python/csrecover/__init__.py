@@ -24,7 +24,7 @@ from ._next import merge, path_order, where_next
 from ._noise import doubts, estimate_noise, find_outliers
 from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
                          haar_transform)
-from ._recover import RecoverInfo, Track, recover
+from ._recover import RecoverInfo, Track, inpaint, recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
 
@@ -38,7 +38,7 @@ __all__ = [
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d", "conv2d_backward",
-    "doubts", "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "learn_conv", "learn_gmm",
+    "doubts", "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "inpaint", "learn_conv", "learn_gmm",
     "learn_net", "learn_pca", "merge", "methods", "path_order", "positions_of", "psnr", "read",
     "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._errors import ArgumentError
 from ._library import (NULL, Callback, Watch, as_tuple, check, copied, doubles, ffi, lib, new_error,
-                       new_shape, number, path_bytes, pointer, positions, real, text, whole)
+                       new_shape, number, path_bytes, pointer, real, text, whole)
 
 PATTERNS = ("uniform", "poisson", "jitter")
 _CODES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "U16": "u2", "I16": "i2", "U32": "u4",
@@ -91,17 +91,23 @@ def from_c(made: Any) -> Measurement:
 
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
+         unknown: Optional[float] = None, channels_last: bool = False,
          callback: Optional[Callback] = None) -> Measurement:
-    """Reads a measurement file: .npz, a .png whose transparent pixels are unknown, a .png with a
-    ``mask`` (a .png or .npy whose non-zero pixels are samples), or a .csv of coordinates and
-    values. What is read is checked: finite, distinct, in range, not empty. ``callback``: called with
-    a :class:`Progress` where positions are drawn again; a true result raises :class:`Stopped`."""
+    """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole .npy or .png.
+    Of whole arrays NaN is unknown, of pictures transparent pixels, and entries of the value
+    ``unknown`` in all channels; with ``mask`` (a .png or .npy) those where it is 0.
+    ``channels_last``: the last axis of an .npy has channels. What is read is checked: finite,
+    distinct, in range, not empty. ``callback``: called with a :class:`Progress` where positions are
+    drawn again; a true result raises :class:`Stopped`."""
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
-    error = new_error()
+    error, options = new_error(), ffi.new("csrec_read_options *")
+    name = NULL if mask is None else path_bytes(mask)
+    options.mask, options.channels_last = name, bool(channels_last)
+    if unknown is not None:
+        options.has_unknown, options.unknown = True, float(unknown)
     with Watch(callback) as watch:
-        status = lib.csrec_measurement_read_watched(
-            path_bytes(path), NULL if mask is None else path_bytes(mask), watch.function, NULL,
-            made, error)
+        options.progress = watch.function
+        status = lib.csrec_measurement_read_with(path_bytes(path), options, made, error)
     check(status, error)
     return from_c(made)
 
@@ -176,14 +182,3 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
     scales = {np.dtype(np.uint8): (0.0, 255.0), np.dtype(np.uint16): (0.0, 65535.0)}
     return Measurement(flat[index], index, shape, scale=scales.get(values.dtype),
                        pattern=pattern, seed=seed, count=count, min_distance=distance)
-
-
-def measured(y: Any, mask: Any, index: Any, shape: Any) -> Measurement:
-    """A measurement from what :func:`csrecover.recover` takes."""
-    if isinstance(y, np.ma.MaskedArray) and mask is None and index is None:
-        mask, y = ~np.ma.getmaskarray(y), y.data
-    values = real(y, "y")
-    index, shape = positions(mask, index, shape)
-    if mask is not None and values.shape[:len(shape)] == shape and len(shape) > 1:
-        values = values.reshape(-1, *values.shape[len(shape):])[index]  # a whole picture
-    return Measurement(values, index, shape)

@@ -6,19 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import ArgumentError
 from ._library import check, ffi, lib, new_error, pointer, text, whole
-from ._measurement import Measurement, measured, to_c
-
-
-def taken_as(y: Any, mask: Any, index: Any, shape: Any) -> Measurement:
-    """The samples in any of the ways that :func:`recover` takes them."""
-    if not isinstance(y, Measurement):
-        return measured(y, mask, index, shape)
-    if mask is not None or index is not None or shape is not None:
-        raise ArgumentError("a Measurement says itself what was sampled; leave out mask, "
-                            "index and shape")
-    return y
+from ._measurement import Measurement, to_c
+from ._whole import taken_as
 
 
 def estimate_noise(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None) -> float:

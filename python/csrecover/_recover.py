@@ -10,9 +10,10 @@ import numpy as np
 from ._errors import ArgumentError, RecoveryWarning
 from ._library import (NULL, Atoms, Callback, Watch, check, copied, doubles, ffi, kept, lib, new_atoms,
                        new_error, number, pointer, real, settings, take_atoms, text, whole)
-from ._measurement import Measurement, measured, to_c
+from ._measurement import Measurement, to_c
 from ._models import Model
-from ._noise import doubts_about, estimate_noise, find_outliers, taken_as, without
+from ._noise import doubts_about, estimate_noise, find_outliers, without
+from ._whole import UNSAID, ChannelAxis, filled, of_dtype, taken_as
 
 ORDERS = ("morton", "hilbert", "raster")
 COLUMNS = ("paper", "two-sided")
@@ -128,8 +129,16 @@ def _given(sigma: Any) -> float:
     return float(sigma)
 
 
+def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
+    """A mask of what is missing keeps almost nothing."""
+    if mask is not None and m.rate < 0.02 and np.shape(y)[:len(m.shape)] == m.shape:
+        warnings.warn(f"mask is true for {100 * m.rate:.2g} % of the entries, which are taken as "
+                      "known; if it marks what is missing, give ~mask or use inpaint",
+                      RecoveryWarning, stacklevel=3)
+
+
 def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
-            quality: Optional[str] = None, method: Optional[str] = None,
+            channel_axis: ChannelAxis = UNSAID, dtype: Any = None, quality: Optional[str] = None, method: Optional[str] = None,
             solver: Optional[str] = None,
             basis: Optional[str] = None, sigma: float | str | None = None,
             robust: bool = False,
@@ -146,10 +155,16 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     """The whole picture, volume or signal from some of its entries.
 
     y
-        [N] samples, or [N, C] of C channels; a :class:`Measurement`; a masked array; or, with
-        ``mask``, the whole array, of which only the samples are looked at
+        [N] samples, or [N, C] of C channels; a :class:`Measurement`; or the whole array, with
+        ``mask``, masked (:mod:`numpy.ma`), or with NaN where it is not known
     mask
-        bool, the signal's shape: **true where sampled**; y lists its true entries in C order
+        bool, the signal's shape: **true where sampled**; y lists its true entries in C order.
+        :func:`inpaint` takes the opposite
+    channel_axis
+        of a whole array: the axis of channels, -1 for [H, W, 3]; None: there is none. Where a last
+        axis of 2 to 4 may be either, it must be said. Entries are known where all channels are
+    dtype
+        of the result. Integers are rounded and clipped to their range
     index, shape
         instead of mask: [N] flat C-order positions in any order, and the signal's shape
     quality
@@ -206,12 +221,14 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     Warns with :class:`RecoveryWarning` of what lets the result be worthless: :func:`doubts`, and a
     pursuit that stalled.
 
-    Returns the signal, of the signal's shape, with C channels last if y has them: float32 if y is
-    float32, else float64. Values are not clipped.
+    Returns the signal, of the signal's shape, with C channels last, or in ``channel_axis``, if y
+    has them: float32 if y is float32, else float64. Floats are not clipped.
 
     >>> picture = csrecover.recover(image[mask], mask=mask, quality="balanced")
     """
-    m = taken_as(y, mask, index, shape)
+    m = taken_as(y, mask, index, shape, channel_axis)
+    _doubt_mask(m, y, mask)
+    axis = channel_axis if isinstance(channel_axis, int) else -1
     if robust:
         m = without(m, find_outliers(m, threads=threads))
     made, keep = to_c(m)
@@ -252,6 +269,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     signal = _signal(m, made)
     error_map = _signal(m, made) if return_uncertainty else None
     found = new_atoms(int(made.channels)) if coefficients else NULL
+    if reference is not None and axis != -1:
+        reference = np.moveaxis(reference, axis, -1)
     truth, values, top = _truth(m, made, reference, peak)
     keep.append(values)
     history = NULL
@@ -273,9 +292,13 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
     if lib.csrec_doubt_result(report, sentence):
         warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
+    wanted = kept(real(m.y, "y"))
+    if axis != -1:
+        signal = np.moveaxis(signal, -1, axis)
+        error_map = None if error_map is None else np.moveaxis(error_map, -1, axis)
     if error_map is not None:
-        error_map = error_map.astype(kept(real(m.y, "y")), copy=False)
-    signal = signal.astype(kept(real(m.y, "y")), copy=False)
+        error_map = error_map.astype(wanted, copy=False)
+    signal = of_dtype(signal, wanted if dtype is None else dtype)
     taken = [take_atoms(found[c]) for c in range(int(made.channels))] if coefficients else None
     del keep
     results = (signal,) if error_map is None else (signal, error_map)
@@ -289,3 +312,21 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                report.iterations, report.residual, report.levels,
                                text(report.backend), seconds, taken,
                                _tracks(history))
+
+
+def inpaint(image: Any, mask: Any, *, channel_axis: Optional[int] = None, **options: Any) -> Any:
+    """Fills holes, with the meaning of scikit-image's ``inpaint_biharmonic``.
+
+    image
+        the whole array; what is in the holes does not matter. NaN is a hole, too
+    mask
+        bool, of the image's shape with or without channels: **true where it is to be filled**
+    channel_axis
+        axis of the channels, -1 for [H, W, 3]; None: there is none
+    options
+        as of :func:`recover`
+
+    >>> picture = csrecover.inpaint(image, scratches)
+    """
+    known = filled(image, mask, channel_axis)
+    return recover(image, known, channel_axis=channel_axis, **options)

@@ -26,8 +26,17 @@ static const cli_option options[] = {
      "several. Needs a single grid, --shifts 1.",
      AT(coefficients)},
     {"mask", 'm', CLI_READ, "FILE",
-     "INPUT is a picture; only pixels that are not zero in this PNG or .npy are samples.",
+     "INPUT is a whole picture or array; only entries that are not zero in this PNG or .npy are "
+     "samples.",
      AT(mask)},
+    {"unknown", 'U', CLI_REAL, "VALUE",
+     "INPUT is a whole picture or array; entries of this value (in all channels) are unknown, as "
+     "are those that are NaN.",
+     AT(unknown), .low = -1e300, .high = 1e300,
+     .given = offsetof(cli_recover_arguments, unknown_given)},
+    {"channels-last", 'c', CLI_FLAG, NULL,
+     "The last axis of an array INPUT has channels, as colours, and is no axis of the signal.",
+     AT(channels_last)},
     {"merge", 0, CLI_FLAG, NULL,
      "Join all INPUTs, scans of one signal, and recover once. Positions that several have are "
      "averaged, weighted by 1/sigma^2 where each has sigma; contradictions are reported.",
@@ -130,9 +139,10 @@ static const cli_tool tool = {
     .brief = "Recovers a whole picture or signal from some of its entries.",
     .synopsis = "INPUT... [-o OUT.png|OUT.npy|FOLDER/] [OPTION...]",
     .details =
-        "INPUT is a measurement: .npz (the manual page lists its arrays), a .png whose "
-        "transparent pixels are unknown, a .png with --mask, a .csv of coordinates and values, "
-        "or - for stdin. If you give no method, solver or basis, a default is chosen for the "
+        "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
+        "and values, a whole .npy or .png, or - for stdin. Of whole arrays NaN is unknown, of "
+        "pictures transparent pixels; or --mask and --unknown tell. If you give no method, solver "
+        "or basis, a default is chosen for the "
         "input.\n"
         "With several inputs, an input that fails does not stop the others; failures are listed "
         "at the end. Consecutive inputs with the same sampled positions, such as the frames of a "
@@ -146,6 +156,7 @@ static const cli_tool tool = {
     .examples = "csrecover scan.npz -o recovered.png\n"
                 "csrecover scan.npz -o recovered.png --reference truth.png --verbose\n"
                 "csrecover photo.png --mask mask.png -o - --format png > recovered.png\n"
+                "csrecover depth.npy --unknown 0 -o full.npy\n"
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"

@@ -18,8 +18,9 @@ typedef struct cli_recover_arguments {
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient, minutes;
     uint64_t seed;
-    bool seed_given, reference_pursuit, info, json, verbose, quiet, resume, history, no_sync, merge,
-        robust;
+    double unknown;
+    bool seed_given, unknown_given, channels_last, reference_pursuit, info, json, verbose, quiet,
+        resume, history, no_sync, merge, robust;
 } cli_recover_arguments;
 
 /* The checked arguments, the same for every input. */

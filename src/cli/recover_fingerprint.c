@@ -31,6 +31,8 @@ static void add_numbers(cli_fingerprint *line, const cli_request *request) {
     if (a->seed_given) cli_fingerprint_integer(line, "seed", (int64_t)a->seed);
     if (a->memory) cli_fingerprint_integer(line, "memory", a->memory);
     if (a->bits) cli_fingerprint_integer(line, "bits", a->bits);
+    if (a->unknown_given) cli_fingerprint_real(line, "unknown", a->unknown);
+    if (a->channels_last) cli_fingerprint_integer(line, "channels-last", 1);
     if (a->scale) {
         cli_fingerprint_real(line, "black", request->scale[0]);
         cli_fingerprint_real(line, "white", request->scale[1]);

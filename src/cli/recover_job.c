@@ -83,9 +83,8 @@ static int load(cli_job *job) {
     if (status) cli_job_fail(job, "%s", error.text);
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
     set_tones(job);
-    int code = job->a->info ? CLI_CONTINUE : cli_job_noise(job);
-    if (code == CLI_CONTINUE) code = cli_job_doubt(job);
-    if (job->a->info) return code;
+    if (job->a->info) return cli_job_doubt(job);
+    int code = cli_job_noise(job);
     if (code == CLI_CONTINUE) code = cli_job_paths(job);
     if (code == CLI_CONTINUE && !(job->command = cli_job_command(job)))
         code = cli_job_fail(job, "%s: out of memory", job->input);
@@ -157,6 +156,7 @@ int cli_job_load(cli_job *job) {
     if (code != CLI_CONTINUE || job->a->info) return code;
     code = begin_history(job);
     if (code == CLI_CONTINUE) code = allocate(job);
+    if (code == CLI_CONTINUE) code = cli_job_doubt(job);
     if (code == CLI_CONTINUE) tell_long(job);
     if (code == CLI_CONTINUE) tell_no_prior(job);
     job->seconds_read = cli_seconds() - start;

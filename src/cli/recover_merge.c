@@ -10,8 +10,14 @@ int cli_recoveries(const cli_recover_arguments *a) {
 
 static csrec_status read_one(cli_job *job, const char *input, csrec_measurement *measurement,
                              csrec_error *error) {
-    return csrec_measurement_read_watched(input, job->a->mask, cli_progress_report, job->progress,
-                                          measurement, error);
+    const cli_recover_arguments *a = job->a;
+    const csrec_read_options options = {.mask = a->mask,
+                                        .channels_last = a->channels_last,
+                                        .has_unknown = a->unknown_given,
+                                        .unknown = a->unknown,
+                                        .progress = cli_progress_report,
+                                        .context = job->progress};
+    return csrec_measurement_read_with(input, &options, measurement, error);
 }
 
 /* The library counts parts; a user names files. */

@@ -19,14 +19,13 @@ typedef struct {
 
 int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a) {
     char list[64];
-    const char *other = a->rate > 0.0      ? "--rate"
-                        : a->count > 0     ? "--count"
-                        : a->pattern >= 0  ? "--pattern"
-                        : a->noise_given   ? "--noise"
-                        : a->mask_out      ? "--mask-out"
-                        : a->channels_last ? "--channels-last"
-                        : a->procedural    ? "--procedural"
-                                           : NULL;
+    const char *other = a->rate > 0.0     ? "--rate"
+                        : a->count > 0    ? "--count"
+                        : a->pattern >= 0 ? "--pattern"
+                        : a->noise_given  ? "--noise"
+                        : a->mask_out     ? "--mask-out"
+                        : a->procedural   ? "--procedural"
+                                          : NULL;
     if (other) return cli_usage(tool, "%s does not go with --next; omit it", other);
     if (a->even && a->density)
         return cli_usage(tool, "--density and --even exclude each other; omit one");
@@ -201,8 +200,11 @@ static int report(const job *j) {
 
 static int run(job *j) {
     csrec_error error;
-    csrec_status status = csrec_measurement_read_watched(j->a->input, NULL, cli_progress_report,
-                                                         &j->progress, &j->measurement, &error);
+    const csrec_read_options options = {.channels_last = j->a->channels_last,
+                                        .progress = cli_progress_report,
+                                        .context = &j->progress};
+    csrec_status status =
+        csrec_measurement_read_with(j->a->input, &options, &j->measurement, &error);
     if (status) return fail(j, status, NULL, &error);
     int code = density_of(j);
     if (code == CLI_CONTINUE) code = find(j);

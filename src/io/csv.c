@@ -291,11 +291,11 @@ csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
 }
 
 /* Content decides the format; the name only shows which format the user expects. */
-static csrec_status read_measurement(csrec_input *input, const char *mask_path,
+static csrec_status read_measurement(csrec_input *input, const csrec_read_options *options,
                                      csrec_measurement *m, csrec_error *error) {
     csrec_error text = {{0}};
     const csrec_format *believed = csrec_format_of(input->name);
-    (void)mask_path;
+    (void)options;
     csrec_status status = csrec_input_load(input, error);
     if (status != CSREC_OK) return status;
     status = csrec_csv_parse((const char *)input->bytes, input->size, input->name, m, &text);

@@ -28,22 +28,29 @@ void csrec_measurement_clear(csrec_measurement *measurement) {
     *measurement = (csrec_measurement){0};
 }
 
-static csrec_status parse_format(csrec_input *input, const char *mask_path, csrec_measurement *m,
-                                 csrec_error *error) {
+static csrec_status parse_format(csrec_input *input, const csrec_read_options *options,
+                                 csrec_measurement *m, csrec_error *error) {
     const csrec_format_row *row = csrec_input_format(input);
     if (!row || !row->measurement)
         return csrec_format_unknown(input, CSREC_USE_SAMPLES, "save it with numpy.savez", error);
-    if (mask_path && row->positions)
+    const char *vain = !row->positions          ? NULL
+                       : options->mask          ? "mask"
+                       : options->has_unknown   ? "value for unknown"
+                       : options->channels_last ? "axis of channels"
+                                                : NULL;
+    if (vain)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "%s: has its positions inside; leave the mask out (it goes with a PNG)",
-                          input->name);
-    return row->measurement(input, mask_path, m, error);
+                          "%s: has its positions inside; leave the %s out (it goes with pictures "
+                          "and whole arrays)",
+                          input->name, vain);
+    return row->measurement(input, options, m, error);
 }
 
-csrec_status csrec_measurement_parse(csrec_input *input, const char *mask_path,
+csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_options *options,
                                      csrec_measurement *measurement, csrec_error *error) {
+    static const csrec_read_options defaults = {0};
     csrec_measurement result = {0};
-    csrec_status status = parse_format(input, mask_path, &result, error);
+    csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
     if (status != CSREC_OK) return status;
     status = csrec_measurement_check(&result, input->name, error);
     if (status == CSREC_OK)
@@ -55,18 +62,17 @@ csrec_status csrec_measurement_parse(csrec_input *input, const char *mask_path,
 
 csrec_status csrec_measurement_read(const char *path, const char *mask_path,
                                     csrec_measurement *measurement, csrec_error *error) {
-    return csrec_measurement_read_watched(path, mask_path, NULL, NULL, measurement, error);
+    const csrec_read_options options = {.mask = mask_path};
+    return csrec_measurement_read_with(path, &options, measurement, error);
 }
 
-csrec_status csrec_measurement_read_watched(const char *path, const char *mask_path,
-                                            csrec_progress_fn progress, void *context,
-                                            csrec_measurement *measurement, csrec_error *error) {
+csrec_status csrec_measurement_read_with(const char *path, const csrec_read_options *options,
+                                         csrec_measurement *measurement, csrec_error *error) {
     csrec_input input;
     csrec_status status = csrec_input_open(path, &input, error);
     if (status != CSREC_OK) return status;
-    input.progress = progress;
-    input.context = context;
-    status = csrec_measurement_parse(&input, mask_path, measurement, error);
+    if (options) input.progress = options->progress, input.context = options->context;
+    status = csrec_measurement_parse(&input, options, measurement, error);
     csrec_input_close(&input);
     return status;
 }

@@ -5,12 +5,12 @@
 #include "io/input.h"
 
 /* Reads any format from an open input, which this may close or empty. */
-csrec_status csrec_measurement_parse(csrec_input *input, const char *mask_path,
+csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_options *options,
                                      csrec_measurement *measurement, csrec_error *error);
 
-/* The opaque pixels of a picture, or those of a mask, for formats that have a peek (format.h). */
-csrec_status csrec_measurement_from_picture(csrec_input *input, const char *mask_path,
-                                            csrec_measurement *measurement, csrec_error *error);
+/* The known entries of a whole signal, for formats of such (csrec_read_options). */
+csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_options *options,
+                                           csrec_measurement *measurement, csrec_error *error);
 
 /* index [n] and y [n * channels], both uninitialised; on failure neither. */
 csrec_status csrec_measurement_allocate(csrec_measurement *measurement, const char *name,

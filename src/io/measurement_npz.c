@@ -322,11 +322,11 @@ static csrec_status read_optional(const csrec_npz *npz, csrec_measurement *m, cs
     return status;
 }
 
-static csrec_status read_measurement(csrec_input *input, const char *mask_path,
+static csrec_status read_measurement(csrec_input *input, const csrec_read_options *options,
                                      csrec_measurement *measurement, csrec_error *error) {
     csrec_npz npz;
     csrec_measurement m = {0};
-    (void)mask_path;
+    (void)options;
     csrec_status status = csrec_npz_open(input, &npz, error);
     if (status != CSREC_OK) return status;
     npz.progress = input->progress;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "io/fingerprint.h"
 #include "io/format.h"
+#include "io/measurement.h"
 #include "io/output.h"
 
 csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
@@ -102,16 +103,6 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     return csrec_npy_array(&reader, input->name, &signal->pixels, error);
 }
 
-static csrec_status refuse_measurement(csrec_input *input, const char *mask_path,
-                                       csrec_measurement *m, csrec_error *error) {
-    (void)mask_path;
-    (void)m;
-    return csrec_fail(error, CSREC_FORMAT,
-                      "%s: is a plain .npy array without positions; sample it with cssample, or "
-                      "save samples and mask with numpy.savez(..., y=x[mask], mask=mask)",
-                      input->name);
-}
-
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     bool fits = channels == 1 || shape->dims < CSREC_DIMS_MAX;
     return fits ? NULL
@@ -126,10 +117,10 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
 
 const csrec_format_row csrec_npy_format = {
     .format = {"npy", ".npy", ".npy", "a NumPy array",
-               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS},
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS | CSREC_USE_SAMPLES},
     .magic = {{CSREC_NPY_MAGIC, sizeof CSREC_NPY_MAGIC - 1}},
     .signal = read_signal,
-    .measurement = refuse_measurement,
+    .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = write_signal,
 };

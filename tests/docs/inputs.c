@@ -78,6 +78,21 @@ static void write_volume(const char *name, int depth) {
     csrec_array_clear(&array);
 }
 
+/* What write_scan samples, and `unknown` elsewhere. */
+static void write_gaps(const char *name, const csrec_sampling *known, float unknown) {
+    csrec_error error;
+    csrec_array array;
+    csrec_shape shape = {2, {HEIGHT, WIDTH}};
+    need(csrec_array_create(CSREC_F32, &shape, &array), &error);
+    float *entry = array.data;
+    for (int i = 0; i < HEIGHT * WIDTH; i++) entry[i] = unknown;
+    for (int64_t k = 0; k < known->n; k++)
+        entry[known->index[k]] = (float)value((double)(known->index[k] % WIDTH) / WIDTH,
+                                              (double)(known->index[k] / WIDTH) / HEIGHT, 0);
+    need(csrec_array_write(name, &array, &error), &error);
+    csrec_array_clear(&array);
+}
+
 /* Samples of what photo.png shows, in one channel. */
 static void write_scan(const char *name, const csrec_sampling *known) {
     csrec_error error;
@@ -124,6 +139,8 @@ int main(void) {
     write_truth("error.png"); /* a density of places to measure next */
     write_picture("holes.png", 0, &known);
     write_mask("mask.png", &known);
+    write_gaps("gaps.npy", &known, NAN);
+    write_gaps("depth.npy", &known, 0.0f);
     write_volume("volume.npy", DEPTH);
     write_volume("faces.npy", FACES);
     write_scan("scan.npz", &known);

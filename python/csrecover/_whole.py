@@ -1,0 +1,110 @@
+"""Whole arrays some entries of which are known: which those are, and what their axes mean."""
+from __future__ import annotations
+
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from ._errors import ArgumentError
+from ._library import as_tuple, positions, real
+from ._measurement import Measurement
+
+
+class _Unsaid:
+    """A channel_axis that was not given."""
+
+    def __repr__(self) -> str:
+        return "not given"
+
+
+UNSAID = _Unsaid()
+ChannelAxis = Union[int, None, _Unsaid]
+
+
+def _said(mask: np.ndarray, channel_axis: ChannelAxis) -> Optional[int]:
+    """The axis of channels; refuses what may be colours or a thin volume."""
+    if not isinstance(channel_axis, _Unsaid):
+        return channel_axis
+    if mask.ndim == 3 and 2 <= mask.shape[2] <= 4 and min(mask.shape[:2]) > 4:
+        raise ArgumentError(f"shape {mask.shape}: colours or a volume? give channel_axis=-1 for a "
+                            "last axis of channels, None for a volume")
+    return None
+
+
+def _without_channels(mask: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
+    """Known where all channels are."""
+    if mask.ndim == values.ndim:
+        mask = np.moveaxis(mask, axis, -1).all(-1)
+    if mask.shape != np.moveaxis(values, axis, -1).shape[:-1]:
+        raise ArgumentError(f"mask has shape {mask.shape} and y {values.shape} with channel_axis = "
+                            f"{axis}; give a mask of y's shape, with the channels or without")
+    return mask
+
+
+def _mask_of(y: Any, values: np.ndarray) -> np.ndarray:
+    """Of a masked array, or of numbers some of which are NaN."""
+    masked = isinstance(y, np.ma.MaskedArray)
+    known = ~np.ma.getmaskarray(y) if masked else np.ones(values.shape, bool)
+    if values.dtype.kind == "f":
+        known &= ~np.isnan(values)
+    if known.all() and not masked:
+        raise ArgumentError("what was sampled? give mask, or index and shape; or a whole array with "
+                            "NaN where it is not known")
+    return known
+
+
+def measured(y: Any, mask: Any, index: Any, shape: Any,
+             channel_axis: ChannelAxis = UNSAID) -> Measurement:
+    """A measurement from what :func:`csrecover.recover` takes."""
+    values = real(y.data if isinstance(y, np.ma.MaskedArray) else y, "y")
+    if mask is None and index is None and shape is None:
+        mask = _mask_of(y, values)
+    if mask is not None:
+        mask = np.asarray(mask)
+        axis = _said(mask, channel_axis)
+        if axis is not None:
+            mask = _without_channels(mask, values, axis)
+            values = np.moveaxis(values, axis, -1)
+    index, shape = positions(mask, index, shape)
+    if mask is not None and values.shape[:len(shape)] == shape:
+        values = values.reshape(-1, *values.shape[len(shape):])[index]  # a whole array
+    return Measurement(values, index, shape)
+
+
+def taken_as(y: Any, mask: Any, index: Any, shape: Any,
+             channel_axis: ChannelAxis = UNSAID) -> Measurement:
+    """The samples in any of the ways that :func:`csrecover.recover` takes them."""
+    if not isinstance(y, Measurement):
+        return measured(y, mask, index, shape, channel_axis)
+    if mask is not None or index is not None or shape is not None or channel_axis is not UNSAID:
+        raise ArgumentError("a Measurement says itself what was sampled; leave out mask, index, "
+                            "shape and channel_axis")
+    return y
+
+
+def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:
+    """Integers are rounded and clipped to their range."""
+    wanted = np.dtype(dtype)
+    if wanted.kind == "f":
+        return signal.astype(wanted, copy=False)
+    if wanted.kind not in "iu":
+        raise ArgumentError(f"dtype = {wanted}; give a type of integers or floats")
+    ends = np.iinfo(wanted)
+    return np.clip(np.rint(signal), ends.min, ends.max).astype(wanted)
+
+
+def filled(image: Any, mask: Any, channel_axis: Optional[int]) -> np.ndarray:
+    """What :func:`csrecover.inpaint` knows: its mask is true where it does not."""
+    values = real(image, "image")
+    mask = np.asarray(mask).astype(bool)
+    if channel_axis is not None and mask.ndim == values.ndim:
+        mask = np.moveaxis(mask, channel_axis, -1).any(-1)
+    shape = values.shape if channel_axis is None else np.moveaxis(values, channel_axis, -1).shape[:-1]
+    if mask.shape != as_tuple(shape):
+        raise ArgumentError(f"mask has shape {mask.shape} and image {values.shape}; give a mask of "
+                            "the image's shape, true where it is to be filled")
+    known = ~mask
+    if values.dtype.kind == "f":
+        nan = np.isnan(values)
+        known &= ~(nan if channel_axis is None else np.moveaxis(nan, channel_axis, -1).any(-1))
+    return known

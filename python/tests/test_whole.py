@@ -1,0 +1,110 @@
+"""Whole arrays: NaN, masks with and without channels, inpaint, types of results."""
+import warnings
+
+import numpy as np
+import pytest
+
+import csrecover as cs
+
+WAY = {"quality": "fast", "backend": "cpu"}
+
+
+def colours(rng):
+    v, u = np.mgrid[:40, :50] / 50
+    picture = 100 + 60 * np.stack([np.sin(3 * u + v), np.cos(2 * v), u * v], 2)
+    return picture, rng.random((40, 50)) < 0.4
+
+
+def test_nan_is_unknown(rng):
+    picture, mask = colours(rng)
+    gray = picture[..., 0]
+    wanted = cs.recover(gray[mask], mask=mask, **WAY)
+    with_nan = np.where(mask, gray, np.nan)
+    np.testing.assert_array_equal(cs.recover(with_nan, **WAY), wanted)
+    np.testing.assert_array_equal(cs.recover(np.ma.masked_invalid(with_nan), **WAY), wanted)
+    line = np.where(rng.random(300) < 0.5, np.arange(300.0), np.nan)
+    known = ~np.isnan(line)
+    np.testing.assert_array_equal(cs.recover(line), cs.recover(line[known], known))
+    np.testing.assert_array_equal(cs.recover(line, known), cs.recover(line[known], known))
+    with pytest.raises(cs.ArgumentError, match="what was sampled"):
+        cs.recover(gray)
+    with pytest.raises(cs.DataError, match="infinite"):
+        cs.recover(np.where(mask, np.inf, np.nan))
+
+
+def test_channels_may_be_any_axis(rng):
+    picture, mask = colours(rng)
+    wanted = cs.recover(picture[mask], mask, **WAY)
+    whole = np.where(mask[..., None], picture, np.nan)
+    spotted = np.repeat(mask[..., None], 3, 2)
+    for axis in (-1, 0, 1):
+        there = np.moveaxis(whole, -1, axis)
+        expected = np.moveaxis(wanted, -1, axis)
+        np.testing.assert_array_equal(cs.recover(there, channel_axis=axis, **WAY), expected)
+        np.testing.assert_array_equal(
+            cs.recover(there, np.moveaxis(spotted, -1, axis), channel_axis=axis, **WAY), expected)
+        np.testing.assert_array_equal(cs.recover(there, mask, channel_axis=axis, **WAY), expected)
+        _, error = cs.recover(there, channel_axis=axis, return_uncertainty=True, **WAY)
+        assert error.shape == there.shape
+    one = spotted.copy()
+    one[..., 1] &= rng.random(mask.shape) < 0.8  # known where all channels are
+    np.testing.assert_array_equal(cs.recover(whole, one, channel_axis=-1, **WAY),
+                                  cs.recover(picture[one.all(2)], one.all(2), **WAY))
+
+
+def test_two_meanings_are_refused(rng):
+    picture, mask = colours(rng)
+    spotted = np.repeat(mask[..., None], 3, 2)
+    for y, given in ((picture, spotted), (np.where(spotted, picture, np.nan), None),
+                     (np.ma.masked_array(picture, ~spotted), None), (picture[spotted], spotted)):
+        with pytest.raises(cs.ArgumentError, match="colours or a volume"):
+            cs.recover(y, given)
+    volume = cs.recover(picture, spotted, channel_axis=None, method="grids", backend="cpu")
+    np.testing.assert_array_equal(volume, cs.recover(picture[spotted], index=np.flatnonzero(spotted),
+                                                     shape=picture.shape, method="grids",
+                                                     backend="cpu"))
+    with pytest.raises(cs.ArgumentError, match="mask has shape"):
+        cs.recover(picture, mask[:-1], channel_axis=-1)
+    with pytest.raises(cs.ArgumentError, match="Measurement says itself"):
+        cs.recover(cs.sample(picture, 0.3, channel_axis=-1), channel_axis=-1)
+
+
+def test_integers_are_rounded_and_clipped(rng):
+    picture, mask = colours(rng)
+    bright = np.rint(picture[..., 0] * 1.6).clip(0, 255).astype(np.uint8)
+    floats = cs.recover(bright, mask, **WAY)
+    for dtype in (np.uint8, "uint16", np.int8):
+        found = cs.recover(bright, mask, dtype=dtype, **WAY)
+        ends = np.iinfo(dtype)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.rint(floats).clip(ends.min, ends.max))
+    assert cs.recover(bright, mask, dtype="float32", **WAY).dtype == np.float32
+    with pytest.raises(cs.ArgumentError, match="dtype"):
+        cs.recover(bright, mask, dtype=bool, **WAY)
+
+
+def test_inpaint_fills_what_the_mask_marks(rng):
+    picture, mask = colours(rng)
+    wanted = cs.recover(picture[mask], mask, **WAY)
+    found = cs.inpaint(picture, ~mask, channel_axis=-1, **WAY)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(
+        cs.inpaint(picture, np.repeat(~mask[..., None], 3, 2), channel_axis=-1, **WAY), wanted)
+    half = mask & (rng.random(mask.shape) < 0.5)
+    np.testing.assert_array_equal(
+        cs.inpaint(np.where(half, picture[..., 0], np.nan), ~mask, **WAY),
+        cs.recover(picture[half][:, 0], half, **WAY))
+    assert cs.inpaint(picture[..., 0].astype(np.uint8), ~mask, dtype=np.uint8, **WAY).dtype == np.uint8
+    with pytest.raises(cs.ArgumentError, match="true where it is to be filled"):
+        cs.inpaint(picture, ~mask)
+
+
+def test_a_forgotten_tilde_is_noticed(rng):
+    picture, _ = colours(rng)
+    scratch = np.zeros((40, 50), bool)
+    scratch[::7, 5] = True
+    with pytest.warns(cs.RecoveryWarning, match="~mask"):
+        cs.recover(picture[..., 0], scratch, **WAY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cs.recover(picture[..., 0], ~scratch, **WAY)
