@@ -73,7 +73,7 @@ def measure(build, name, picture):
         mask = mask_of(build / "cssample", picture, pattern, rate)
         y = picture[mask] + sigma * np.random.default_rng(1).standard_normal(mask.sum())
         for way, options in ways.items():
-            found, _, _ = pictures.recover(str(build / "csrecover"), options, y, mask, sigma)
+            found, _ = pictures.recover(str(build / "csrecover"), options, y, mask, sigma)
             yield {"picture": name, "rate": rate, "pattern": pattern, "sigma": sigma, "preset": way,
                    "psnr": pictures.psnr(found, picture)}
 
