@@ -7,15 +7,16 @@ import numpy as np
 
 from ._errors import ArgumentError, DataError
 from ._library import (NULL, Callback, Watch, as_tuple, check, copied, ffi, lib, new_error, new_shape,
-                       pointer, whole)
+                       pair, pointer, scalar, seed_of, whole)
 from ._measurement import Measurement, from_c, to_c
-from ._next import _like, _seed
+from ._next import _like
 
 
 def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, channels: int = 1,
              first: int = 0, rounds: int = 0, goal: float = 0.0, sigma: float = 0.0,
              scale: Optional[tuple[float, float]] = None, allowed: Any = None,
-             start: Optional[Measurement] = None, seed: int = 1, backend: str = "auto",
+             start: Optional[Measurement] = None, seed: int = 1, rng: Any = None,
+             backend: str = "auto",
              threads: int = 0, callback: Optional[Callback] = None) -> Measurement:
     """Measures a signal of that shape (1 to 3 axes) in rounds: first evenly, then where a recovery of
     what is known expects errors. Returns a :class:`Measurement` for :func:`recover`.
@@ -37,6 +38,8 @@ def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, c
         bool array: where it is false, nothing can be measured
     start
         a measurement to go on from, as one whose callback stopped it; it counts for the budget
+    seed, rng
+        draws positions; rng: a NumPy generator, or what makes one, that draws the seed
     callback
         called with a :class:`Progress`; a true result stops, and what is measured is returned
 
@@ -55,9 +58,9 @@ def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, c
         check(lib.csrec_measurement_merge(1, ffi.new("csrec_measurement *[]", [owner[0]]), made,
                                           ffi.new("int64_t[2]"), error), error)
         channels = int(made.channels)
-    made.sigma = float(sigma) if start is None else start.sigma
+    made.sigma = scalar(sigma, "sigma") if start is None else start.sigma
     if scale is not None:
-        made.scale = [float(value) for value in scale]
+        made.scale = pair(scale, "scale")
 
     def take(n: int, index: Any, y: Any, _context: Any) -> int:
         flat = copied(index, n, "int64_t", np.int64)
@@ -79,7 +82,8 @@ def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, c
         _like("allowed", allowed, extents) != 0, dtype=np.uint8)
     options = ffi.new("csrec_adaptive_options *", {
         "budget": whole(budget, "budget"), "first": whole(first, "first"),
-        "rounds": whole(rounds, "rounds"), "goal": float(goal), "seed": _seed(seed),
+        "rounds": whole(rounds, "rounds"), "goal": scalar(goal, "goal"),
+        "seed": seed_of(seed, rng),
         "allowed": NULL if places is None else pointer(places, "uint8_t"), "recover": recover})
     instrument = ffi.callback("csrec_measure_fn", take, error=int(lib.CSREC_STOPPED), onerror=keep)
     with Watch(callback) as watch:

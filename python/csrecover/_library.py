@@ -188,10 +188,7 @@ def settings(given: dict[str, float]) -> tuple[Any, list[Any]]:
     names = [ffi.new("char[]", name.rstrip("_").encode()) for name in given]
     made = ffi.new("csrec_setting[]", max(len(given), 1))
     for setting, name, (key, value) in zip(made, names, given.items()):
-        try:
-            setting.name, setting.value = name, float(value)
-        except (TypeError, ValueError):
-            raise ArgumentError(f"{key} = {value!r}; must be a number") from None
+        setting.name, setting.value = name, scalar(value, key)
     return made, names
 
 
@@ -204,6 +201,32 @@ def whole(value: Any, name: str) -> int:
     if found != value or abs(found) >= 1 << 63:
         raise ArgumentError(f"{name} = {value!r}; must be a whole number")
     return found
+
+
+def scalar(value: Any, name: str) -> float:
+    """A number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{name} = {value!r}; must be a number") from None
+
+
+def pair(value: Any, name: str) -> list[float]:
+    """Two numbers, as those of black and white."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} = {value!r}; must be two numbers") from None
+    return [scalar(first, name), scalar(second, name)]
+
+
+def seed_of(seed: Any, rng: Any = None) -> int:
+    """A seed of the library, drawn from rng if there is one."""
+    if rng is not None:
+        return int(np.random.default_rng(rng).integers(1 << 63))
+    if isinstance(seed, (int, np.integer)) and 0 <= seed < 1 << 64:
+        return int(seed)
+    raise ArgumentError(f"seed = {seed!r}; must be a whole number, 0 to 2^64 - 1 (or give rng)")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._errors import ArgumentError
 from ._library import (NULL, Callback, Watch, as_tuple, check, copied, doubles, ffi, lib, new_error,
-                       new_shape, number, path_bytes, pointer, real, text, whole)
+                       new_shape, number, pair, path_bytes, pointer, real, scalar, seed_of, text, whole)
 
 PATTERNS = ("uniform", "poisson", "jitter")
 _CODES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "U16": "u2", "I16": "i2", "U32": "u4",
@@ -67,9 +67,9 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     keep = [values, index, pointer(values), pointer(index, "int64_t")]
     made.y, made.index = keep[2], keep[3]
     made.dtype = _NUMBERS.get(y.dtype.newbyteorder("="), lib.CSREC_F64)
-    made.sigma = float(m.sigma)
+    made.sigma = scalar(m.sigma, "sigma")
     if m.scale is not None:
-        made.scale = [float(value) for value in m.scale]
+        made.scale = pair(m.scale, "scale")
     if m.pattern is not None:
         made.pattern = number("pattern", "csrec_pattern", m.pattern, PATTERNS)
     made.seed, made.count = m.seed, m.count
@@ -104,7 +104,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     name = NULL if mask is None else path_bytes(mask)
     options.mask, options.channels_last = name, bool(channels_last)
     if unknown is not None:
-        options.has_unknown, options.unknown = True, float(unknown)
+        options.has_unknown, options.unknown = True, scalar(unknown, "unknown")
     with Watch(callback) as watch:
         options.progress = watch.function
         status = lib.csrec_measurement_read_with(path_bytes(path), options, made, error)
@@ -127,8 +127,6 @@ def _draw(shape: tuple[int, ...], count: int, pattern: str, seed: int,
           callback: Optional[Callback] = None) -> tuple[np.ndarray, float]:
     made = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
     error = new_error()
-    if not 0 <= seed < 1 << 64:
-        raise ArgumentError(f"seed = {seed}; must be 0 to 2^64 - 1")
     which = number("pattern", "csrec_pattern", pattern, PATTERNS)
     with Watch(callback) as watch:
         status = lib.csrec_sampling_create_watched(new_shape(shape), which, count, seed,
@@ -137,14 +135,15 @@ def _draw(shape: tuple[int, ...], count: int, pattern: str, seed: int,
     return copied(made.index, made.n, "int64_t", np.int64), made.min_distance
 
 
-def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = 1) -> np.ndarray:
+def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = 1, *,
+                 rng: Any = None) -> np.ndarray:
     """[count] int64 distinct flat C-order positions, ascending: the same on every platform and for
     any number of threads. pattern: 'uniform', 'jitter', or 'poisson' (2-D and 3-D)."""
-    return _draw(as_tuple(shape), whole(count, "count"), pattern, seed)[0]
+    return _draw(as_tuple(shape), whole(count, "count"), pattern, seed_of(seed, rng))[0]
 
 
 def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = None, seed: int = 1,
-           *, count: Optional[int] = None, channel_axis: Optional[int] = None,
+           *, count: Optional[int] = None, channel_axis: Optional[int] = None, rng: Any = None,
            callback: Optional[Callback] = None) -> Measurement:
     """Takes samples of a signal.
 
@@ -157,6 +156,8 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
         tool cssample, 'poisson' for 2-D and 3-D, else 'jitter'
     channel_axis
         axis of the image that holds channels, -1 for [H, W, 3]; they share the positions
+    seed, rng
+        draws the positions; rng: a NumPy generator, or what makes one, that draws the seed
 
     callback
         called with a :class:`Progress`; a true result raises :class:`Stopped`
@@ -171,12 +172,13 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
     if (rate is None) == (count is None):
         raise ArgumentError("give rate, the share of entries to sample, or count, their number")
     if rate is not None:
-        if not 0.0 < rate <= 1.0:
+        if not 0.0 < scalar(rate, "rate") <= 1.0:
             raise ArgumentError(f"rate = {rate}; must be above 0 and at most 1")
         count = max(1, int(np.floor(rate * entries + 0.5)))
     if pattern is None:
         pattern = "poisson" if len(shape) in (2, 3) else "jitter"
     assert count is not None
+    seed = seed_of(seed, rng)
     index, distance = _draw(shape, whole(count, "count"), pattern, seed, callback)
     flat = values.reshape(entries, *values.shape[len(shape):])
     scales = {np.dtype(np.uint8): (0.0, 255.0), np.dtype(np.uint16): (0.0, 65535.0)}

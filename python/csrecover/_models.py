@@ -9,7 +9,7 @@ import numpy as np
 
 from ._errors import ArgumentError, Stopped
 from ._library import (NULL, Callback, Watch, as_tuple, check, copied, ffi, lib, new_error,
-                       new_shape, path_bytes, pointer, real, text, whole)
+                       new_shape, pair, path_bytes, pointer, real, scalar, seed_of, text, whole)
 from ._measurement import _DTYPES, _NUMBERS
 
 TEXTS = ("source", "settings", "backend", "version", "note")
@@ -144,7 +144,7 @@ def _learn(function: Any, data: Any, shape: Any, channels: int,
                                                 "threads": whole(threads, "threads"), **fields})
     options.shape = new_shape(rows.shape)[0]
     if scale is not None:
-        options.scale = [float(value) for value in scale]
+        options.scale = pair(scale, "scale")
     model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
     with Watch(callback) as watch:
         options.progress = watch.function
@@ -183,7 +183,7 @@ def learn_pca(data: Any, *, components: Optional[int] = None, energy: Optional[f
     keep = ffi.new("char[]", backend.encode())
     return _learn(lib.csrec_pca_learn, data, shape, channels, scale, callback, threads, backend=keep,
                   components=0 if components is None else whole(components, "components"),
-                  energy=0.0 if energy is None else float(energy))
+                  energy=0.0 if energy is None else scalar(energy, "energy"))
 
 
 def learn_gmm(data: Any, components: int = 20, *, start: str = "kmeans", rounds: int = 50,
@@ -209,8 +209,8 @@ def learn_gmm(data: Any, components: int = 20, *, start: str = "kmeans", rounds:
     keep = ffi.new("char[]", start.encode())
     return _learn(lib.csrec_gmm_learn, data, shape, channels, scale, callback, threads,
                   components=whole(components, "components"), start=keep,
-                  rounds=whole(rounds, "rounds"), tolerance=float(tolerance),
-                  least=float(least), seed=whole(seed, "seed"),
+                  rounds=whole(rounds, "rounds"), tolerance=scalar(tolerance, "tolerance"),
+                  least=scalar(least, "least"), seed=seed_of(seed),
                   **({} if resume is None else {"from": resume._handle}))
 
 
@@ -271,12 +271,12 @@ def learn_conv(pictures: Any, masks: Any = None, *, filters: int = 64, size: Any
     if len(edges) != 2:
         raise ArgumentError(f"size = {size!r}; give an edge, or height and width")
     options = ffi.new("csrec_conv_learn_options *", {
-        "filters": whole(filters, "filters"), "size": edges, "base": float(base),
+        "filters": whole(filters, "filters"), "size": edges, "base": scalar(base, "base"),
         "iterations": whole(iterations, "iterations"), "codings": whole(codings, "codings"),
-        "lambda": float(lambda_), "seed": whole(seed, "seed"),
+        "lambda": scalar(lambda_, "lambda_"), "seed": seed_of(seed),
         "threads": whole(threads, "threads")})
     if scale is not None:
-        options.scale = [float(value) for value in scale]
+        options.scale = pair(scale, "scale")
     if start is not None:
         options.start = start._handle
     model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
@@ -313,7 +313,7 @@ def _tones(found: list[np.ndarray], known: list[Any],
            scale: Optional[tuple[float, float]]) -> tuple[float, float]:
     """Values of black and white."""
     if scale is not None:
-        black, white = (float(value) for value in scale)
+        black, white = pair(scale, "scale")
     elif all(picture.dtype.kind == "u" for picture in found):
         black, white = 0.0, float(max(np.iinfo(picture.dtype).max for picture in found))
     else:
@@ -397,9 +397,9 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
     keep.append(ffi.new("char[]", backend.encode()))
     options = ffi.new("csrec_net_learn_options *", {
         "channels": whole(channels, "channels"), "width": whole(width, "width"),
-        "blocks": each, "minutes": float(minutes), "steps": whole(steps, "steps"),
-        "batch": whole(batch, "batch"), "patch": whole(patch, "patch"), "rate": float(rate),
-        "seed": whole(seed, "seed"), "threads": whole(threads, "threads"), "backend": keep[-1],
+        "blocks": each, "minutes": scalar(minutes, "minutes"), "steps": whole(steps, "steps"),
+        "batch": whole(batch, "batch"), "patch": whole(patch, "patch"), "rate": scalar(rate, "rate"),
+        "seed": seed_of(seed), "threads": whole(threads, "threads"), "backend": keep[-1],
         "exact": bool(exact), **({} if start is None else {"from": start._handle})})
     model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
     with Watch(callback) as watch:

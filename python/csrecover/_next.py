@@ -8,11 +8,12 @@ import numpy as np
 
 from ._errors import ArgumentError, DataError
 from ._library import (NULL, Callback, Watch, as_tuple, check, copied, doubles, ffi, lib, new_error,
-                       new_shape, pointer, positions, real, whole)
+                       new_shape, pointer, positions, real, seed_of, whole)
 from ._measurement import Measurement, from_c, to_c
 
 
 def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = None, seed: int = 1,
+               rng: Any = None,
                callback: Optional[Callback] = None) -> np.ndarray:
     """The positions to measure next: [k] int64 flat C-order positions, ascending, distinct, none of
     them measured yet, the same on every platform and for any number of threads.
@@ -26,6 +27,8 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
         what is measured, about 1 / sqrt(density) in a picture. None: the same everywhere
     allowed
         bool array: where it is false, nothing can be measured
+    seed, rng
+        draws them; rng: a NumPy generator, or what makes one, that draws the seed
     callback
         called with a :class:`Progress`; a true result raises :class:`Stopped`
     """
@@ -36,7 +39,7 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     error, options = new_error(), ffi.new("csrec_next_options *")
     made, keep = ffi.new("csrec_measurement *"), pointer(index, "int64_t")
     made.shape, made.n, made.index = new_shape(shape)[0], len(index), keep
-    options.count, options.seed = whole(k, "k"), _seed(seed)
+    options.count, options.seed = whole(k, "k"), seed_of(seed, rng)
     weights = None if density is None else doubles(_like("density", density, shape))
     places = None if allowed is None else np.ascontiguousarray(
         _like("allowed", allowed, shape) != 0, dtype=np.uint8)
@@ -79,12 +82,6 @@ def merge(measurements: Sequence[Measurement]) -> Measurement:
         warnings.warn(f"merged measurements contradict each other at {contradictions[0]} positions, "
                       f"first at {place}; their mean is used", stacklevel=2)
     return result
-
-
-def _seed(seed: int) -> int:
-    if not 0 <= seed < 1 << 64:
-        raise ArgumentError(f"seed = {seed}; must be 0 to 2^64 - 1")
-    return seed
 
 
 def _like(name: str, array: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -9,7 +9,8 @@ import numpy as np
 
 from ._errors import ArgumentError, RecoveryWarning
 from ._library import (NULL, Atoms, Callback, Watch, check, copied, doubles, ffi, kept, lib, new_atoms,
-                       new_error, number, pointer, real, settings, take_atoms, text, whole)
+                       new_error, number, pair, pointer, real, scalar, seed_of, settings, take_atoms,
+                       text, whole)
 from ._measurement import Measurement, to_c
 from ._models import Model
 from ._noise import doubts_about, estimate_noise, find_outliers, without
@@ -126,7 +127,7 @@ def _signal(measurement: Measurement, made: Any) -> np.ndarray:
 def _given(sigma: Any) -> float:
     if isinstance(sigma, str):
         raise ArgumentError(f"sigma = '{sigma}'; give a number or 'auto'")
-    return float(sigma)
+    return scalar(sigma, "sigma")
 
 
 def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
@@ -143,7 +144,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             basis: Optional[str] = None, sigma: float | str | None = None,
             robust: bool = False,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
-            seed: int = 1, order: Optional[str] = None, columns: Optional[str] = None,
+            seed: int = 1, rng: Any = None, order: Optional[str] = None, columns: Optional[str] = None,
             reference_pursuit: bool = False,
             atoms: Optional[int] = None, epsilon: Optional[float] = None,
             min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
@@ -182,8 +183,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         values of black and white, in units of y
     shifts
         Haar grids to average over; 1: the plain grid of the paper
-    seed
-        draws the grids
+    seed, rng
+        draws the grids; rng: a NumPy generator, or what makes one, that draws the seed
     order, columns
         'morton', 'hilbert', 'raster'; 'paper', 'two-sided'
     reference_pursuit
@@ -235,7 +236,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if sigma is not None:
         made.sigma = estimate_noise(m) if sigma == "auto" else _given(sigma)
     if scale is not None:
-        made.scale = [float(value) for value in scale]
+        made.scale = pair(scale, "scale")
     options = _start(made, quality)
     solve, stop = options.solve, options.solve.stop
     for name, where, field in ((method, options, "method"), (solver, solve, "solver"), (basis, options, "basis"),
@@ -250,17 +251,17 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if columns is not None:
         options.columns = number("columns", "csrec_columns", columns, COLUMNS)
     if epsilon is not None:
-        stop.epsilon = float(epsilon)
+        stop.epsilon = scalar(epsilon, "epsilon")
     if min_coefficient is not None:
-        stop.min_coefficient = float(min_coefficient)
+        stop.min_coefficient = scalar(min_coefficient, "min_coefficient")
     if atoms is not None:
         stop.atoms = whole(atoms, "atoms")
     if shifts is not None:
         options.shifts = whole(shifts, "shifts")
     solve.reference = bool(reference_pursuit)
-    options.seed, options.threads = seed, whole(threads, "threads")
+    options.seed, options.threads = seed_of(seed, rng), whole(threads, "threads")
     options.memory = whole(memory, "memory")
-    options.seconds = 60.0 * float(minutes)
+    options.seconds = 60.0 * scalar(minutes, "minutes")
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)
@@ -280,6 +281,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         history = ffi.gc(room[0], lib.csrec_history_destroy)
         options.history = history
     if model is not None:
+        if not isinstance(model, Model):
+            raise ArgumentError(f"model = {model!r}; give a Model, as of read_model")
         options.model = model._handle
     with Watch(callback) as watch:
         solve.progress = watch.function

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._errors import ArgumentError
 from ._library import (Atoms, Callback, Watch, check, doubles, ffi, kept, lib,
-                       new_atoms, new_error, pointer, real, settings, take_atoms, text, whole)
+                       new_atoms, new_error, pointer, real, scalar, settings, take_atoms, text, whole)
 from ._operators import Haar, Operator, as_operator
 
 _HISTORY_MOST = 1 << 20
@@ -109,8 +109,9 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     options.settings, options.n_settings = table, len(params)
     stop = options.stop
     stop.atoms = 0 if atoms is None else whole(atoms, "atoms")
-    stop.epsilon, stop.sigma, stop.stagnation = float(epsilon), float(sigma), float(stagnation)
-    stop.min_coefficient = float(min_coefficient)
+    stop.epsilon, stop.sigma = scalar(epsilon, "epsilon"), scalar(sigma, "sigma")
+    stop.stagnation = scalar(stagnation, "stagnation")
+    stop.min_coefficient = scalar(min_coefficient, "min_coefficient")
     if x0 is not None:
         options.start = _warm(x0, n, keep)
     steps = max(0, min(stop.atoms or 4 * m, _HISTORY_MOST)) if history or not many else 0

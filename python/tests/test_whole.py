@@ -108,3 +108,33 @@ def test_a_forgotten_tilde_is_noticed(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cs.recover(picture[..., 0], ~scratch, **WAY)
+
+
+def test_wrong_types_are_named(rng):
+    picture, mask = colours(rng)
+    gray, known = picture[..., 0], mask
+    for wrong, words in (({"seed": None}, "seed"), ({"seed": 0.5}, "seed"), ({"seed": -1}, "seed"),
+                         ({"scale": 1}, "scale"), ({"scale": (1, 2, 3)}, "scale"),
+                         ({"scale": ("a", 2)}, "scale"), ({"minutes": "x"}, "minutes"),
+                         ({"epsilon": "x"}, "epsilon"), ({"atoms": 2.5}, "atoms"),
+                         ({"model": "x.npz"}, "model"), ({"threads": 0.5}, "threads")):
+        with pytest.raises(cs.ArgumentError, match=words):
+            cs.recover(gray, known, **wrong)
+    for call in (lambda: cs.sample(gray, "x"), lambda: cs.sample(gray, 0.3, seed=None),
+                 lambda: cs.where_next(known, 3, seed="a"), lambda: cs.positions_of((8, 8), 2.5)):
+        with pytest.raises(cs.ArgumentError):
+            call()
+
+
+def test_rng_draws_the_seed(rng):
+    picture, mask = colours(rng)
+    gray = picture[..., 0]
+    seed = int(np.random.default_rng(5).integers(1 << 63))
+    for call in (lambda **more: cs.positions_of((30, 30), 50, **more),
+                 lambda **more: cs.sample(gray, 0.2, "uniform", **more).index,
+                 lambda **more: cs.where_next(mask, 20, **more),
+                 lambda **more: cs.recover(gray, mask, shifts=4, backend="cpu", **more)):
+        drawn = call(rng=np.random.default_rng(5))
+        np.testing.assert_array_equal(drawn, call(seed=seed))
+        np.testing.assert_array_equal(drawn, call(rng=5))
+        assert not np.array_equal(drawn, call(seed=1))
