@@ -6,7 +6,7 @@ from typing import Any, Optional, Sequence
 
 import numpy as np
 
-from ._errors import ArgumentError, DataError
+from ._errors import DataError
 from ._library import (NULL, Callback, Watch, as_tuple, check, copied, doubles, ffi, lib, new_error,
                        new_shape, pointer, positions, real, seed_of, whole)
 from ._measurement import Measurement, from_c, to_c
