@@ -94,6 +94,37 @@ static void a_stalled_pursuit_recovered_nothing(void **state) {
     assert_null(strstr(read_text("err"), "recovered"));
 }
 
+/* Samples without a scale make a picture of their own range, and say so. */
+static void pictures_scale_themselves(void **state) {
+    (void)state;
+    csrec_measurement m = {.shape = {2, {40, 30}}, .channels = 1, .dtype = CSREC_F64};
+    double shift = 10.0 * check_normal(&seed), slope = 0.1 + check_uniform(&seed);
+    m.index = malloc(1200 * sizeof *m.index);
+    m.y = malloc(1200 * sizeof *m.y);
+    for (int64_t i = 0; i < 1200; i++) m.index[i] = i, m.y[i] = shift + slope * (double)i;
+    m.n = 1200; /* all are known, so that the picture is what was given */
+    assert_ok(csrec_measurement_write("floats.npz", &m, false, NULL));
+    run_well("$R floats.npz -o scaled.png --quality fast");
+    double black = 0.0, white = 0.0;
+    const char *told = strstr(read_text("err"), "note: scaled.png: black is ");
+    assert_non_null(told);
+    assert_int_equal(sscanf(told, "note: scaled.png: black is %lf and white %lf", &black, &white),
+                     2);
+    assert_true(fabs(black - shift) < 1e-5 * (1.0 + fabs(shift)));
+    assert_true(fabs(white - shift - 1199.0 * slope) < 1e-5 * (1.0 + fabs(white)));
+    csrec_image image = {0};
+    assert_ok(csrec_image_read("scaled.png", &image, NULL));
+    double most = (double)(1 << image.bits) - 1.0;
+    for (int64_t i = 0; i < 1200; i++)
+        assert_true(fabs(csrec_array_value(&image.pixels, i) - most * (double)i / 1199.0) <= 0.51);
+    csrec_image_clear(&image);
+    csrec_measurement_clear(&m);
+    run_well("$R floats.npz -o quiet.png --quality fast --quiet && cmp quiet.png scaled.png");
+    assert_string_equal(read_text("err"), "");
+    run_well("$R floats.npz -o scaled.png --quality fast --scale 0,1");
+    assert_null(strstr(read_text("err"), "note: scaled.png"));
+}
+
 static void healthy_samples_raise_none(void **state) {
     (void)state;
     run_well("$R healthy.npz -o out.npy --quality fast --json");
@@ -114,6 +145,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_doubt_is_a_warning),
         cmocka_unit_test(a_stalled_pursuit_recovered_nothing),
+        cmocka_unit_test(pictures_scale_themselves),
         cmocka_unit_test(healthy_samples_raise_none),
     };
     return cmocka_run_group_tests(tests, make_scans, remove_inputs);

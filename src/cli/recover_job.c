@@ -1,4 +1,5 @@
 /* recover_job.c - a recovery: load, recover, write. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,11 +64,37 @@ static int allocate(cli_job *job) {
     return CLI_CONTINUE;
 }
 
+/* A picture of samples without black and white has those of the smallest and largest of them. */
+static cli_tones picture_tones(const cli_job *job) {
+    const csrec_measurement *m = &job->measurement;
+    cli_tones tones = job->tones;
+    if (tones.scale[0] != tones.scale[1]) return tones;
+    tones.scale[0] = tones.scale[1] = m->y[0];
+    for (int64_t i = 1; i < m->n * m->channels; i++) {
+        tones.scale[0] = fmin(tones.scale[0], m->y[i]);
+        tones.scale[1] = fmax(tones.scale[1], m->y[i]);
+    }
+    if (tones.scale[0] == tones.scale[1]) tones.scale[1] = nextafter(tones.scale[1], INFINITY);
+    return tones;
+}
+
+static void tell_tones(const cli_job *job) {
+    const double *scale = job->tones.scale;
+    if (scale[0] != scale[1] || job->a->quiet || !job->output ||
+        !cli_format_has(job->format, CSREC_USE_PICTURE))
+        return;
+    cli_tones tones = picture_tones(job);
+    cli_note(job->tool,
+             "note: %s: black is %.6g and white %.6g, the smallest and largest sample; --scale "
+             "LOW,HIGH gives others",
+             job->output, tones.scale[0], tones.scale[1]);
+}
+
 /* Refuses everything that can be refused before the recovery. */
 static int check_output(cli_job *job) {
     static const cli_tones any = {{0.0, 1.0}, 8};
     const char *refusal =
-        job->output ? cli_signal_refusal(job->format, &job->measurement, &job->tones) : NULL;
+        job->output ? cli_signal_refusal(job->format, &job->measurement, &any) : NULL;
     if (refusal)
         return cli_job_fail(job, "%s: %s", cli_is_dash(job->output) ? "stdout" : job->output,
                             refusal);
@@ -157,6 +184,7 @@ int cli_job_load(cli_job *job) {
     code = begin_history(job);
     if (code == CLI_CONTINUE) code = allocate(job);
     if (code == CLI_CONTINUE) code = cli_job_doubt(job);
+    if (code == CLI_CONTINUE) tell_tones(job);
     if (code == CLI_CONTINUE) tell_long(job);
     if (code == CLI_CONTINUE) tell_no_prior(job);
     job->seconds_read = cli_seconds() - start;
@@ -173,10 +201,10 @@ static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_erro
     if (!status && a->coefficients)
         status = cli_coefficients_write(files, a->coefficients, job->report.levels,
                                         job->measurement.channels, job->atoms, error);
-    if (!status && job->output)
-        status = cli_signal_write(files, job->output, job->format, &job->tones, &job->measurement,
-                                  job->signal, error);
-    return status;
+    if (status || !job->output) return status;
+    cli_tones tones = picture_tones(job);
+    return cli_signal_write(files, job->output, job->format, &tones, &job->measurement, job->signal,
+                            error);
 }
 
 /* An interrupted output has a date before that of its input, so that make repeats it.
