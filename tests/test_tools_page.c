@@ -1,6 +1,5 @@
 /* csrecover --report, --plot and --json --history: the page is parsed, its pictures are decoded and
- * its plots compared with the history that the library gives; a browser opens it, if there is one.
- */
+ * its plots compared with the history that the library gives. */
 #include "page.h"
 #include "tools.h"
 
@@ -286,47 +285,100 @@ static void machines_get_the_same(void **state) {
     csrec_history_destroy(history);
 }
 
-/* ------------------------------------------------------------------ a browser --------------- */
+/* ------------------------------------------------------------------ layout ------------------ */
 
-static const char *find_browser(void) {
-    static const char *const names[] = {"chromium", "chromium-browser", "google-chrome"};
-    char command[64];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(command, sizeof command, "command -v %s", names[i]);
-        if (run(command) == 0) return names[i];
+/* A number of panels that has a rule of the style; controls wait for the script. */
+static void panels_need_no_script(void **state) {
+    (void)state;
+    static const struct {
+        const char *options, *rule;
+        int panels;
+    } cases[] = {{"g.npz -r gray.png", "of-6", 6},
+                 {"g.npz", "of-4", 4},
+                 {"v.npz -s 1", "of-3", 3},
+                 {"v.npz -s 1 -r volume.npy", "of-5", 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "$R %s%s --report t.html", cases[i].options,
+                 strstr(cases[i].options, "-s") ? "" : " -Q fast");
+        run_well(command);
+        char *text = page_bytes("t.html"), rule[16];
+        snprintf(rule, sizeof rule, ".%s", cases[i].rule);
+        assert_non_null(strstr(strstr(text, "@media (min-width"), rule));
+        page p = page_parse(text);
+        const page_element *recovery = page_id(&p, "recovery"), *tools = page_id(&p, "tools");
+        const page_element *panels = &p.element[recovery->parent];
+        assert_non_null(strstr(page_value(panels, "class"), cases[i].rule));
+        assert_int_equal(page_count(&p, panels, "figure"), cases[i].panels);
+        assert_int_equal(page_count(&p, panels, "img"), cases[i].panels);
+        assert_string_equal(page_value(tools, "hidden"), "hidden");
+        assert_string_equal(page_value(page_id(&p, "compare"), "hidden"), "hidden");
+        assert_string_equal(page_value(page_id(&p, "cut"), "type"), "range");
+        page_clear(&p);
     }
-    return NULL;
 }
 
-/* Paper is not all there is on the picture of the page, at the width of a telephone and more. */
-static void a_browser_opens_it(void **state) {
-    (void)state;
-    static const int widths[] = {360, 1280};
-    const char *browser = find_browser();
-    if (!browser) {
-        print_message("SKIPPED: no chromium to open the page with\n");
-        skip();
+/* Names of the curves are above the plot; its lowest number is 0, or it is said to be
+ * logarithmic. */
+static void check_chart(const page *p, const page_element *chart) {
+    const page_element *part;
+    double top = INFINITY, lowest = INFINITY;
+    bool logarithmic = false;
+    for (int k = 0; (part = page_part(p, chart, "line", k)); k++)
+        if (strcmp(page_value(part, "class"), "k1") == 0)
+            top = fmin(top, strtod(page_value(part, "y1"), NULL));
+    for (int k = 0; (part = page_part(p, chart, "text", k)); k++) {
+        bool number = strcmp(page_value(part, "text-anchor"), "end") == 0;
+        if (number) lowest = fmin(lowest, strtod(part->text, NULL));
+        bool below = strtod(page_value(part, "y"), NULL) > top - 2;
+        bool along = strcmp(page_value(part, "text-anchor"), "middle") == 0;
+        if (below && !number && !along) fail_msg("'%s' is on the curves", part->text);
+        if (!along && !number && strstr(part->text, "log scale")) logarithmic = true;
     }
-    for (int i = 0; i < 2; i++) {
-        char command[512];
+    if (!logarithmic && lowest != 0.0) fail_msg("the axis starts at %g", lowest);
+}
+
+static void charts_do_not_exaggerate(void **state) {
+    (void)state;
+    int charts = 0;
+    run_well("$R c.npz -r rgb.png -Q fast --report fast.html && "
+             "$R c.npz -r rgb.png -s 1 --report grid.html && "
+             "$R v.npz -r volume.npy --method frames --report frames.html");
+    static const char *const names[] = {"fast.html", "grid.html", "frames.html"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        page p = page_read(names[i]);
+        const page_element *svg;
+        for (int k = 0; (svg = page_part(&p, &p.element[0], "svg", k)); k++, charts++)
+            check_chart(&p, svg);
+        page_clear(&p);
+    }
+    assert_true(charts >= 7);
+}
+
+/* But for times and the date. */
+static void pages_are_deterministic(void **state) {
+    (void)state;
+    run_well("for k in 1 2; do $R c.npz -r rgb.png -Q fast --report t.html || exit 1; "
+             "sed '/class=\"seconds\"/d; s/<footer>.*<.footer>//' t.html >t$k.html; done; "
+             "cmp t1.html t2.html");
+}
+
+/* Interrupted anywhere, a page is a page, and no map is written that is not known. */
+static void interrupted_pages_are_pages(void **state) {
+    (void)state;
+    for (int tenths = 1; tenths <= 9; tenths += 4) {
+        char command[256];
         snprintf(command, sizeof command,
-                 "timeout 60 %s --headless --no-sandbox --disable-gpu --hide-scrollbars "
-                 "--user-data-dir=profile --enable-logging=stderr --window-size=%d,2400 "
-                 "--screenshot=shot.png \"file://$PWD/g.html\"",
-                 browser, widths[i]);
-        run_well(command);
-        const char *said = read_text("err");
-        if (strstr(said, "CONSOLE")) fail_msg("%s", said);
-        csrec_array shot = read_values("shot.png");
-        const uint8_t *pixel = shot.data;
-        int64_t paper = 0, blue = 0;
-        for (int64_t k = 0; k < shot.count; k += 3) {
-            paper += memcmp(pixel + k, pixel, 3) == 0;
-            /* Blue with some white; the error map has no such blue. */
-            blue += pixel[k + 2] > pixel[k] + 85;
-        }
-        assert_true(paper < shot.count / 3 * 95 / 100 && blue > 20); /* pictures, a curve */
-        csrec_array_clear(&shot);
+                 "rm -f i.*; $R g.npz -Q max -o i.npy -u i.map.npy --report i.html & p=$!; "
+                 "sleep 0.%d; kill -INT $p; wait $p",
+                 tenths);
+        int code = run(command);
+        if (code != 0 && code != 130) fail_msg("exit code %d: %s", code, read_text("err"));
+        if (run("test -e i.npy") != 0) continue;
+        page p = page_read("i.html");
+        bool known = run("test -e i.map.npy") == 0;
+        assert_int_equal(page_count(&p, &p.element[0], "img"), known ? 4 : 3);
+        page_clear(&p);
     }
 }
 
@@ -337,6 +389,9 @@ int main(void) {
                                        cmocka_unit_test(plots_are_the_history),
                                        cmocka_unit_test(a_png_has_curves),
                                        cmocka_unit_test(machines_get_the_same),
-                                       cmocka_unit_test(a_browser_opens_it)};
+                                       cmocka_unit_test(panels_need_no_script),
+                                       cmocka_unit_test(charts_do_not_exaggerate),
+                                       cmocka_unit_test(pages_are_deterministic),
+                                       cmocka_unit_test(interrupted_pages_are_pages)};
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
 }
