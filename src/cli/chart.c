@@ -65,9 +65,9 @@ static void set_logarithmic(axis *a, int count) {
 static void widen(axis *a) {
     double most = fmax(fabs(a->low), fabs(a->high));
     if (a->high - a->low > 1e-6 * most) return;
-    double margin = a->logarithmic ? 0.3 : most > 0.0 ? 0.5 * most : 1.0;
+    double margin = a->logarithmic ? 0.3 : 0.5 * most;
     a->low -= margin;
-    a->high += margin;
+    a->high += margin > 0.0 ? margin : 1.0;
 }
 
 static void set_range(const cli_chart *chart, bool vertical, axis *a) {

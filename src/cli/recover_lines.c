@@ -72,30 +72,37 @@ static csrec_status put(const cli_page *p, bool made, cli_chart *chart) {
     return made ? CSREC_OK : cli_page_no_memory(p);
 }
 
-csrec_status cli_page_lines(const cli_page *p) {
+static csrec_status put_values(const cli_page *p) {
     const cli_job *job = p->job;
-    cli_chart values = {.title = "Signal", .x_label = "position", .y_label = "value"};
-    cli_chart errors = {.title = "Error, root mean square",
-                        .x_label = "position",
-                        .y_label = "units of the samples",
-                        .from_zero = true};
-    int64_t step = step_of(job->measurement.shape.dim[0]);
+    cli_chart chart = {.title = "Signal", .x_label = "position", .y_label = "value"};
+    bool made = add_samples(job, &chart) && add_values(job, "reference", job->truth, &chart) &&
+                add_values(job, "recovery", job->signal, &chart);
+    return put(p, made, &chart);
+}
+
+static csrec_status put_errors(const cli_page *p) {
+    const cli_job *job = p->job;
+    cli_chart chart = {.title = "Error, root mean square",
+                       .x_label = "position",
+                       .y_label = "units of the samples",
+                       .from_zero = true};
+    if (!job->truth && !job->uncertainty) return CSREC_OK;
+    bool made = !job->truth || add_errors(job, "true", job->signal, job->truth, &chart);
+    if (made && job->uncertainty)
+        made = add_errors(job, "expected", job->uncertainty, NULL, &chart);
+    return put(p, made, &chart);
+}
+
+csrec_status cli_page_lines(const cli_page *p) {
+    int64_t step = step_of(p->job->measurement.shape.dim[0]);
     if (step > 1)
         fprintf(p->file,
-                "<p>A point of the charts is every %lldth entry, of errors the root mean "
-                "square of %lld.</p>\n",
-                (long long)step, (long long)step);
+                "<p>A point of the charts stands for %lld entries: the first, of errors their root "
+                "mean square.</p>\n",
+                (long long)step);
     fputs("<div class=\"charts\">\n", p->file);
-    csrec_status status =
-        put(p,
-            add_samples(job, &values) && add_values(job, "reference", job->truth, &values) &&
-                add_values(job, "recovery", job->signal, &values),
-            &values);
-    bool made = true;
-    if (job->truth) made = add_errors(job, "true", job->signal, job->truth, &errors);
-    if (made && job->uncertainty)
-        made = add_errors(job, "expected", job->uncertainty, NULL, &errors);
-    if (!status && (errors.n_series > 0 || !made)) status = put(p, made, &errors);
+    csrec_status status = put_values(p);
+    if (!status) status = put_errors(p);
     fputs("</div>\n", p->file);
     return status;
 }

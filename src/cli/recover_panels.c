@@ -121,8 +121,9 @@ static csrec_status put_error_plane(const cli_page *p, const panel *own, const c
     if (!status) status = open_panel(p, own, &image);
     csrec_image_clear(&image);
     if (status) return status;
-    fputs(p->job->measurement.channels > 1 ? "over all channels, in units of the samples\n"
-                                           : "in units of the samples\n",
+    fputs(p->job->measurement.channels > 1
+              ? "root mean square over all channels, in units of the samples\n"
+              : "in units of the samples\n",
           p->file);
     put_bar(p, most, cut);
     if (cut)
