@@ -1,5 +1,5 @@
 /* page.h - reads the report page as XML, which it is too: elements with their attributes and
- * texts, in order. Anything that is not well-formed fails the test. */
+ * texts, in order; and its pictures. Anything that is not well-formed fails the test. */
 #ifndef CSREC_TESTS_PAGE_H
 #define CSREC_TESTS_PAGE_H
 
@@ -133,6 +133,80 @@ static inline const char *page_value(const page_element *e, const char *name) {
 
 static inline bool page_is(const page_element *e, const char *name) {
     return strcmp(e->name, name) == 0;
+}
+
+/* The element with the id; the page must have it. */
+static inline const page_element *page_id(const page *p, const char *id) {
+    for (int i = 0; i < p->n; i++) {
+        const char *own = page_value(&p->element[i], "id");
+        if (own && strcmp(own, id) == 0) return &p->element[i];
+    }
+    fail_msg("no element %s", id);
+    return NULL;
+}
+
+static inline bool page_inside(const page *p, const page_element *e, const page_element *of) {
+    while (e != of && e->parent >= 0) e = &p->element[e->parent];
+    return e == of;
+}
+
+/* Element number k of the name inside of another. NULL: there are fewer. */
+static inline const page_element *page_part(const page *p, const page_element *of, const char *name,
+                                            int k) {
+    for (int i = 0; i < p->n; i++)
+        if (page_is(&p->element[i], name) && page_inside(p, &p->element[i], of) && k-- == 0)
+            return &p->element[i];
+    return NULL;
+}
+
+static inline int page_count(const page *p, const page_element *of, const char *name) {
+    int count = 0;
+    while (page_part(p, of, name, count)) count++;
+    return count;
+}
+
+/* ------------------------------------------------------------------ files ------------------- */
+
+static inline char *page_bytes(const char *name) {
+    FILE *file = fopen(name, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    rewind(file);
+    char *text = malloc((size_t)size + 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)size, file), size);
+    text[size] = '\0';
+    fclose(file);
+    assert_int_equal(strlen(text), size);
+    return text;
+}
+
+static inline page page_read(const char *name) {
+    return page_parse(page_bytes(name));
+}
+
+static inline int page_digit(char c) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* The picture of the panel. */
+static inline csrec_image page_picture(const page *p, const char *panel) {
+    const page_element *img = page_part(p, page_id(p, panel), "img", 0);
+    csrec_image image = {0};
+    FILE *file = fopen("decoded.png", "wb");
+    uint32_t word = 0;
+    int digits = 0;
+    assert_true(img && file);
+    for (const char *s = page_value(img, "src") + 22; page_digit(*s) >= 0; s++) {
+        word = word << 6 | (uint32_t)page_digit(*s);
+        if (++digits % 4 != 1) fputc((int)(word >> (6 - 2 * ((digits - 1) % 4)) & 255), file);
+    }
+    fclose(file);
+    assert_ok(csrec_image_read("decoded.png", &image, NULL));
+    return image;
 }
 
 #endif

@@ -129,6 +129,28 @@ static inline void make_clear_picture(const char *name) {
     csrec_image_clear(&image);
 }
 
+/* Discs on a ramp, and some noise. */
+static inline void make_random_picture(const char *name, int64_t height, int64_t width,
+                                       int64_t channels, uint64_t *seed) {
+    csrec_image image = {.bits = 8};
+    csrec_shape shape = {3, {height, width, channels}};
+    double disc[6][4];
+    assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
+    for (int k = 0; k < 6; k++)
+        for (int i = 0; i < 4; i++) disc[k][i] = check_uniform(seed);
+    for (int64_t i = 0; i < image.pixels.count; i++) {
+        double u = (double)(i / channels / width) / (double)height;
+        double v = (double)(i / channels % width) / (double)width, value = 60 + 100 * u;
+        for (int k = 0; k < 6; k++)
+            if (hypot(u - disc[k][0], v - disc[k][1]) < 0.3 * disc[k][2])
+                value = 250 * disc[k][3] / (double)(1 + i % channels);
+        value = round(value + 3 * check_normal(seed));
+        ((uint8_t *)image.pixels.data)[i] = (uint8_t)fmin(fmax(value, 0), 255);
+    }
+    assert_ok(csrec_image_write(name, &image, NULL));
+    csrec_image_clear(&image);
+}
+
 static inline void make_array(const char *name, csrec_shape shape, csrec_dtype dtype) {
     csrec_array array = {0};
     assert_ok(csrec_array_create(dtype, &shape, &array));

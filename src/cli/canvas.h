@@ -23,9 +23,8 @@ struct cli_canvas {
      * x and y. */
     void (*datum)(cli_canvas *canvas, const double at[2], const double *size, int ink, double x,
                   double y);
-    /* Text at a point of its baseline, 13 units high. upwards: rotated by 90 degrees. */
-    void (*text)(cli_canvas *canvas, const double at[2], cli_anchor anchor, bool upwards,
-                 const char *text);
+    /* Text at a point of its baseline, 13 units high. */
+    void (*text)(cli_canvas *canvas, const double at[2], cli_anchor anchor, const char *text);
     /* Begins a named group, closed by end. Nested groups start at 0, 0. */
     void (*begin)(cli_canvas *canvas, const char *name, double x, double y, double width,
                   double height);

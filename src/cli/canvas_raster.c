@@ -81,8 +81,7 @@ static void put_dot(cli_raster *r, int64_t x, int64_t y) {
     for (int64_t i = 0; i < DOT * DOT; i++) blend(r, x + i % DOT, y + i / DOT, CLI_INK_TEXT, 1.0);
 }
 
-static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, bool upwards,
-                 const char *words) {
+static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, const char *words) {
     cli_raster *r = (cli_raster *)canvas;
     int64_t length = (int64_t)strlen(words), width = DOT * (6 * length - 1);
     int64_t back = anchor == CLI_LEFT ? 0 : anchor == CLI_MIDDLE ? width / 2 : width;
@@ -93,10 +92,7 @@ static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, bool
             if (!(cli_font_row(words[k], dot / 5) >> (4 - dot % 5) & 1)) continue;
             int64_t along = DOT * (6 * k + dot % 5) - back,
                     up = DOT * (7 - dot / 5 - cli_font_drop(words[k]));
-            if (upwards)
-                put_dot(r, x0 - up, y0 - along - DOT);
-            else
-                put_dot(r, x0 + along, y0 - up);
+            put_dot(r, x0 + along, y0 - up);
         }
 }
 

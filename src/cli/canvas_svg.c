@@ -44,13 +44,10 @@ static void datum(cli_canvas *canvas, const double at[2], const double *size, in
             size ? "rect" : "circle");
 }
 
-static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, bool upwards,
-                 const char *words) {
+static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, const char *words) {
     static const char *const anchors[] = {"start", "middle", "end"};
     FILE *file = file_of(canvas);
-    fprintf(file, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\"", at[0], at[1], anchors[anchor]);
-    if (upwards) fprintf(file, " transform=\"rotate(-90 %.2f %.2f)\"", at[0], at[1]);
-    fputc('>', file);
+    fprintf(file, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\">", at[0], at[1], anchors[anchor]);
     cli_html_text(file, words);
     fprintf(file, "</text>\n");
 }

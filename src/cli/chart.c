@@ -4,10 +4,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-const double cli_chart_width = 480.0, cli_chart_height = 300.0;
+const double cli_chart_width = 420.0, cli_chart_height = 300.0;
 
-enum { LEFT = 62, RIGHT = 22, TOP = 30, BOTTOM = 44, TICKS = 24 };
+/* TOP: of the title and the vertical label; the legend is below, with rows of height ROW. */
+enum { LEFT = 56, RIGHT = 22, TOP = 52, BOTTOM = 44, ROW = 18, TICKS = 24 };
+
+/* Width of a character of a legend, about, and of its line. */
+static const double LETTER = 7.5, LINE = 24.0;
 
 /* One direction of the chart: values become positions. */
 typedef struct axis {
@@ -35,8 +40,10 @@ static double nice_step(double span, int count) {
     return power * (share <= 1.0 ? 1.0 : share <= 2.0 ? 2.0 : share <= 5.0 ? 5.0 : 10.0);
 }
 
-static void set_linear(axis *a, int count) {
+/* whole: ticks at whole numbers only. */
+static void set_linear(axis *a, int count, bool whole) {
     double step = nice_step(a->high - a->low, count);
+    if (whole) step = fmax(step, 1.0);
     a->low = step * floor(a->low / step + 1e-9);
     a->high = step * ceil(a->high / step - 1e-9);
     for (double k = round(a->low / step); k * step <= a->high + 0.5 * step; k++)
@@ -54,6 +61,15 @@ static void set_logarithmic(axis *a, int count) {
         }
 }
 
+/* All values are the same, but for rounding: a range around them that does not magnify it. */
+static void widen(axis *a) {
+    double most = fmax(fabs(a->low), fabs(a->high));
+    if (a->high - a->low > 1e-6 * most) return;
+    double margin = a->logarithmic ? 0.3 : 0.5 * most;
+    a->low -= margin;
+    a->high += margin > 0.0 ? margin : 1.0;
+}
+
 static void set_range(const cli_chart *chart, bool vertical, axis *a) {
     bool first = true;
     a->logarithmic = vertical ? chart->log_y : chart->log_x;
@@ -68,16 +84,15 @@ static void set_range(const cli_chart *chart, bool vertical, axis *a) {
             first = false;
         }
     }
-    if (chart->bars && vertical) a->low = 0.0;
+    if (vertical && (chart->bars || chart->from_zero) && !a->logarithmic) {
+        a->low = fmin(a->low, 0.0);
+        a->high = fmax(a->high, 0.0);
+    }
     if (chart->bars && !vertical) {
         a->low -= 0.6;
         a->high += 0.6;
     }
-    double least = a->logarithmic ? 0.3 : fmax(1e-9, 1e-6 * fabs(a->high));
-    if (a->high - a->low < least) {
-        a->high += least;
-        if (!chart->bars) a->low -= least;
-    }
+    widen(a);
 }
 
 static void put_number(char *text, size_t size, double value) {
@@ -95,7 +110,7 @@ static void draw_axes(const cli_chart *chart, cli_canvas *canvas, const axis *x,
         canvas->line(canvas, (double[]){x->at_low, at}, (double[]){x->at_high, at}, CLI_INK_GRID,
                      false);
         put_number(number, sizeof number, y->tick[k]);
-        canvas->text(canvas, (double[]){x->at_low - 6, at + 4}, CLI_RIGHT, false, number);
+        canvas->text(canvas, (double[]){x->at_low - 6, at + 4}, CLI_RIGHT, number);
     }
     for (int k = 0; k < x->ticks; k++) {
         double at = place(x, x->tick[k]);
@@ -103,17 +118,16 @@ static void draw_axes(const cli_chart *chart, cli_canvas *canvas, const axis *x,
             canvas->line(canvas, (double[]){at, y->at_low}, (double[]){at, y->at_high},
                          CLI_INK_GRID, false);
         put_number(number, sizeof number, x->tick[k]);
-        canvas->text(canvas, (double[]){at, y->at_low + 16}, CLI_MIDDLE, false, number);
+        canvas->text(canvas, (double[]){at, y->at_low + 16}, CLI_MIDDLE, number);
     }
     canvas->line(canvas, (double[]){x->at_low, y->at_low}, (double[]){x->at_high, y->at_low},
                  CLI_INK_TEXT, false);
     canvas->line(canvas, (double[]){x->at_low, y->at_low}, (double[]){x->at_low, y->at_high},
                  CLI_INK_TEXT, false);
-    canvas->text(canvas, (double[]){LEFT, 18}, CLI_LEFT, false, chart->title);
+    canvas->text(canvas, (double[]){8, 18}, CLI_LEFT, chart->title);
+    canvas->text(canvas, (double[]){8, 36}, CLI_LEFT, chart->y_label);
     canvas->text(canvas, (double[]){(x->at_low + x->at_high) / 2, cli_chart_height - 8}, CLI_MIDDLE,
-                 false, chart->x_label);
-    canvas->text(canvas, (double[]){14, (y->at_low + y->at_high) / 2}, CLI_MIDDLE, true,
-                 chart->y_label);
+                 chart->x_label);
 }
 
 static void draw_curve(const cli_series *series, int ink, cli_canvas *canvas, const axis *x,
@@ -146,46 +160,69 @@ static void draw_bars(const cli_series *series, cli_canvas *canvas, const axis *
     }
 }
 
-static void draw_legend(const cli_chart *chart, cli_canvas *canvas, const axis *x, const axis *y) {
-    double row = chart->falling ? y->at_high + 14 : y->at_low - 8 - 16 * (chart->n_series - 1);
-    for (int s = 0; s < chart->n_series; s++, row += 16) {
+/* Places of the names of the series, from left to right in rows; returns the number of rows. A
+ * single series needs no name: the title says what it is. */
+static int place_legend(const cli_chart *chart, double at[][2]) {
+    double left = LEFT;
+    int rows = 1;
+    if (chart->n_series < 2) return 0;
+    for (int s = 0; s < chart->n_series; s++) {
+        double width = LINE + 6 + LETTER * (double)strlen(chart->series[s].name);
+        if (left > LEFT && left + width > cli_chart_width - RIGHT) {
+            left = LEFT;
+            rows++;
+        }
+        at[s][0] = left;
+        at[s][1] = TOP + ROW * (rows - 1) + 8;
+        left += width + 16;
+    }
+    return rows;
+}
+
+static void draw_legend(const cli_chart *chart, double at[][2], cli_canvas *canvas) {
+    for (int s = 0; s < chart->n_series; s++) {
+        const cli_series *series = &chart->series[s];
         int ink = CLI_INK_SERIES + s % CLI_SERIES_INKS;
-        double from[2] = {x->at_high - 30, row - 4}, to[2] = {x->at_high - 6, row - 4};
-        if (chart->series[s].dots)
+        double from[2] = {at[s][0], at[s][1] - 4}, to[2] = {from[0] + LINE, from[1]};
+        if (series->dots)
             canvas->curve(canvas, 2, (const double[2][2]){{to[0] - 3, to[1]}, {to[0], to[1]}}, ink);
         else
-            canvas->line(canvas, from, to, ink, chart->series[s].level);
-        canvas->text(canvas, (double[]){x->at_high - 36, row}, CLI_RIGHT, false,
-                     chart->series[s].name);
+            canvas->line(canvas, from, to, ink, series->level);
+        canvas->text(canvas, (double[]){to[0] + 6, at[s][1]}, CLI_LEFT, series->name);
     }
 }
 
+static void draw_series(const cli_chart *chart, int s, cli_canvas *canvas, const axis *x,
+                        const axis *y) {
+    const cli_series *series = &chart->series[s];
+    int ink = CLI_INK_SERIES + s % CLI_SERIES_INKS;
+    canvas->begin(canvas, series->name, 0, 0, 0, 0);
+    if (chart->bars)
+        draw_bars(series, canvas, x, y);
+    else if (series->level)
+        draw_level(series, ink, canvas, x, y);
+    else
+        draw_curve(series, ink, canvas, x, y);
+    canvas->end(canvas);
+}
+
 void cli_chart_draw(const cli_chart *chart, cli_canvas *canvas, double left, double top) {
+    double names[CLI_SERIES_MOST][2];
+    int rows = place_legend(chart, names);
     axis x = {.at_low = LEFT, .at_high = cli_chart_width - RIGHT};
-    axis y = {.at_low = cli_chart_height - BOTTOM, .at_high = TOP};
+    axis y = {.at_low = cli_chart_height - BOTTOM, .at_high = TOP + ROW * rows};
     set_range(chart, false, &x);
     set_range(chart, true, &y);
     if (chart->bars) {
         for (double k = 0; k <= x.high; k += x.high > 20 ? 2 : 1) add_tick(&x, k);
     } else {
-        x.logarithmic ? set_logarithmic(&x, 6) : set_linear(&x, 6);
+        x.logarithmic ? set_logarithmic(&x, 6) : set_linear(&x, 6, true);
     }
-    y.logarithmic ? set_logarithmic(&y, 6) : set_linear(&y, 6);
+    y.logarithmic ? set_logarithmic(&y, 6) : set_linear(&y, 6, chart->bars);
     canvas->begin(canvas, chart->title, left, top, cli_chart_width, cli_chart_height);
     draw_axes(chart, canvas, &x, &y);
-    for (int s = 0; s < chart->n_series; s++) {
-        const cli_series *series = &chart->series[s];
-        int ink = CLI_INK_SERIES + s % CLI_SERIES_INKS;
-        canvas->begin(canvas, series->name, 0, 0, 0, 0);
-        if (chart->bars)
-            draw_bars(series, canvas, &x, &y);
-        else if (series->level)
-            draw_level(series, ink, canvas, &x, &y);
-        else
-            draw_curve(series, ink, canvas, &x, &y);
-        canvas->end(canvas);
-    }
-    if (!chart->bars) draw_legend(chart, canvas, &x, &y);
+    for (int s = 0; s < chart->n_series; s++) draw_series(chart, s, canvas, &x, &y);
+    if (rows > 0) draw_legend(chart, names, canvas);
     canvas->end(canvas);
 }
 

@@ -17,10 +17,10 @@ typedef struct cli_series {
 enum { CLI_SERIES_MOST = 8 };
 
 typedef struct cli_chart {
-    char title[64], x_label[32], y_label[32];
+    char title[64], x_label[48], y_label[48];
     bool log_x, log_y; /* values are above 0 */
     bool bars;         /* the one series is bars over 0, a category each */
-    bool falling;      /* the legend is above the curves, else below */
+    bool from_zero;    /* the vertical axis has 0, unless it is logarithmic */
     cli_series series[CLI_SERIES_MOST];
     int n_series;
 } cli_chart;

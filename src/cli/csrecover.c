@@ -110,9 +110,9 @@ static const cli_option options[] = {
      "over all channels and the mean SSIM of the channels, before values are rounded or clamped.",
      AT(reference)},
     {"report", 0, CLI_WRITE, "FILE",
-     "Write a self-contained page, .html: samples, recovery, reference and error, residual and "
-     "PSNR over the iterations, levels of atoms, settings, the command, times and warnings. For "
-     "several INPUTs name a folder.",
+     "Write a self-contained page, .html: how well it was recovered, samples, recovery, "
+     "reference, true and expected errors, residual and PSNR over the iterations, levels of "
+     "atoms, settings, the command, times and warnings. For several INPUTs name a folder.",
      AT(report)},
     {"plot", 0, CLI_WRITE, "FILE", "Write only the plots of that page, .svg or .png.", AT(plot)},
     {"uncertainty", 'u', CLI_WRITE, "FILE",

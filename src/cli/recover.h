@@ -55,16 +55,16 @@ typedef struct cli_job {
     csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
     csrec_plan plan;                                              /* the resolved options */
     cli_progress *progress;
-    double *signal, *truth, *uncertainty; /* uncertainty: with a map */
+    double *signal, *truth, *uncertainty; /* uncertainty: with a map or page */
     double expected;                      /* root mean square error; NAN: not known */
     csrec_atoms *atoms;
     csrec_model *model; /* of --model */
     csrec_recover_report report;
-    csrec_history *history; /* NULL: not requested */
-    double seconds_read;
-    int64_t dropped;     /* outliers, by --robust */
-    csrec_doubts doubts; /* about the samples */
-    int shared;          /* inputs that went through one recovery; its report is of all of them */
+    csrec_history *history;                /* NULL: not requested */
+    double seconds_read, seconds_expected; /* of reading; of the expected errors */
+    int64_t dropped;                       /* outliers, by --robust */
+    csrec_doubts doubts;                   /* about the samples */
+    int shared; /* inputs that went through one recovery; its report is of all of them */
     cli_quality quality;
     char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;

@@ -53,7 +53,7 @@ static bool add_tracks(const csrec_history *history, value_of value, cli_chart *
     return true;
 }
 
-static void choose_axes(cli_chart *chart) {
+static void choose_axes(bool residual, cli_chart *chart) {
     double least = INFINITY, most = 0.0, last = 1.0;
     for (int s = 0; s < chart->n_series; s++)
         for (int64_t i = 0; i < chart->series[s].n; i++) {
@@ -62,7 +62,9 @@ static void choose_axes(cli_chart *chart) {
             if (!chart->series[s].level) last = fmax(last, chart->series[s].x[i]);
         }
     chart->log_x = last > 100.0;
-    chart->log_y = chart->falling && least > 0.0 && most > 10.0 * least;
+    chart->log_y = residual && least > 0.0 && most > 10.0 * least;
+    if (chart->log_x) strcat(chart->x_label, ", log scale");
+    if (chart->log_y) strcat(chart->y_label, ", log scale");
 }
 
 /* A result with the samples put back has no residual, so it is left out. */
@@ -82,13 +84,13 @@ static bool is_zero(const cli_chart *chart) {
 }
 
 static bool make_curves(const csrec_history *history, bool residual, cli_chart *chart) {
-    *chart = (cli_chart){.falling = residual, .x_label = "iterations"};
+    *chart = (cli_chart){.from_zero = true, .x_label = "iterations"};
     snprintf(chart->title, sizeof chart->title,
              residual ? "Residual at the samples" : "PSNR against the reference");
     snprintf(chart->y_label, sizeof chart->y_label, residual ? "residual / samples" : "PSNR, dB");
     if (!add_tracks(history, residual ? residual_of : psnr_of, chart)) return false;
     if (chart->n_series > 0) drop_zero_result(chart);
-    choose_axes(chart);
+    choose_axes(residual, chart);
     if (residual && is_zero(chart)) cli_chart_clear(chart);
     return true;
 }

@@ -1,4 +1,5 @@
-/* recover_expect.c - the expected errors of a recovery: --uncertainty, the summary, --json. */
+/* recover_expect.c - the expected errors of a recovery: --uncertainty, the page, the summary,
+ * --json. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,23 +31,32 @@ static bool is_worth_it(const cli_job *job) {
     return read && (job->plan.method.foresees || (e->method && seconds < MOST_SECONDS));
 }
 
+static void drop_map(cli_job *job) {
+    free(job->uncertainty);
+    job->uncertainty = NULL;
+}
+
 int cli_job_expect(cli_job *job) {
     csrec_error error;
     csrec_recover_options options = job->options;
-    bool asked = job->map != NULL;
+    bool asked = job->map != NULL, shown = asked || job->page;
     job->expected = NAN;
     if (!job->signal || job->report.outcome == CSREC_INTERRUPTED || cli_interrupted() ||
-        (!asked && !is_worth_it(job)))
+        (!shown && !is_worth_it(job)))
         return CLI_CONTINUE;
-    if (asked) job->uncertainty = malloc((size_t)values_of(job) * sizeof *job->uncertainty);
-    if (asked && !job->uncertainty) return cli_job_fail(job, "%s: out of memory", job->input);
+    if (shown) job->uncertainty = malloc((size_t)values_of(job) * sizeof *job->uncertainty);
+    if (shown && !job->uncertainty) return cli_job_fail(job, "%s: out of memory", job->input);
     options.history = NULL;
     options.solve.progress = is_interrupted;
+    double start = cli_seconds();
     csrec_status status = csrec_uncertainty(&job->measurement, &options, job->signal,
                                             job->uncertainty, &job->expected, &error);
-    if (status || cli_interrupted()) job->expected = NAN;
+    job->seconds_expected = cli_seconds() - start;
+    bool known = !status && !cli_interrupted();
+    if (!known) job->expected = NAN;
+    if (!known || (!asked && !isfinite(job->expected))) drop_map(job); /* a page goes without it */
     /* too few samples, say, to leave some out; no memory would be no memory for the rest, too */
-    bool fails = status && (asked || status == CSREC_MEMORY);
+    bool fails = status && !cli_interrupted() && (asked || status == CSREC_MEMORY);
     return fails ? cli_job_fail(job, "%s: %s", job->input, error.text) : CLI_CONTINUE;
 }
 

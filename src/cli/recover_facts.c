@@ -138,6 +138,7 @@ void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]) {
                                        {"tree and operators", r->seconds_tree},
                                        {"pursuit", r->seconds_pursuit},
                                        {"synthesis", r->seconds_synthesis},
-                                       {"other work, history", fmax(rest, 0.0)}};
+                                       {"other work, history", fmax(rest, 0.0)},
+                                       {"expected errors", job->seconds_expected}};
     memcpy(stages, all, sizeof all);
 }

@@ -24,7 +24,7 @@ typedef struct cli_stage {
     double seconds;
 } cli_stage;
 
-enum { CLI_STAGES = 5 };
+enum { CLI_STAGES = 6 };
 
 void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]);
 

@@ -197,7 +197,7 @@ static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_erro
     csrec_status status = CSREC_OK;
     if (job->page) status = cli_job_page(job, files, error);
     if (!status && job->plot) status = cli_job_plot(job, files, error);
-    if (!status && job->map) status = cli_job_map(job, files, error);
+    if (!status && job->map && job->uncertainty) status = cli_job_map(job, files, error);
     if (!status && a->coefficients)
         status = cli_coefficients_write(files, a->coefficients, job->report.levels,
                                         job->measurement.channels, job->atoms, error);

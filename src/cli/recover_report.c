@@ -216,6 +216,6 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_json_text(json, "coefficients", job->a->coefficients);
     cli_json_text(json, "report", job->page);
     cli_json_text(json, "plot", job->plot);
-    cli_json_text(json, "uncertainty", job->map);
+    cli_json_text(json, "uncertainty", job->uncertainty ? job->map : NULL);
     json_words(json, job);
 }

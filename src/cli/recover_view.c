@@ -1,8 +1,8 @@
-/* recover_view.c - samples, recovery, reference and error map as 8-bit pictures. */
+/* recover_view.c - planes of samples, signals and errors, and their 8-bit pictures. */
 #include "recover_view.h"
 
+#include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,65 +37,109 @@ bool cli_view_of(const cli_job *job, cli_view *view) {
     return true;
 }
 
-/* Sums over the plane's pixels that become one pixel, and their number. */
-typedef struct sums {
-    int64_t height, width;
-    double *sum;    /* [height][width][shown] */
-    int64_t *count; /* [height][width] */
-} sums;
-
-static void clear(sums *s) {
-    free(s->sum);
-    free(s->count);
-}
-
-static csrec_status create(const cli_view *view, sums *s) {
-    s->height = (view->height + view->factor - 1) / view->factor;
-    s->width = (view->width + view->factor - 1) / view->factor;
-    size_t pixels = (size_t)(s->height * s->width);
-    s->sum = calloc(pixels * (size_t)view->shown, sizeof *s->sum);
-    s->count = calloc(pixels, sizeof *s->count);
-    if (s->sum && s->count) return CSREC_OK;
-    clear(s);
+csrec_status cli_plane_create(int64_t height, int64_t width, int64_t channels, cli_plane *plane) {
+    size_t pixels = (size_t)(height * width);
+    *plane = (cli_plane){height, width, channels, NULL, NULL};
+    plane->value = calloc(pixels * (size_t)channels, sizeof *plane->value);
+    plane->count = calloc(pixels, sizeof *plane->count);
+    if (plane->value && plane->count) return CSREC_OK;
+    cli_plane_clear(plane);
     return CSREC_MEMORY;
 }
 
-/* Pixel of the picture that a pixel of the plane belongs to. */
-static int64_t pixel_of(const cli_view *view, const sums *s, int64_t place) {
-    return place / view->width / view->factor * s->width + place % view->width / view->factor;
+void cli_plane_clear(cli_plane *plane) {
+    free(plane->value);
+    free(plane->count);
+    *plane = (cli_plane){0};
 }
 
-static void add_samples(const cli_job *job, const cli_view *view, sums *s) {
+static csrec_status create(const cli_view *view, int64_t channels, cli_plane *plane) {
+    int64_t f = view->factor;
+    return cli_plane_create((view->height + f - 1) / f, (view->width + f - 1) / f, channels, plane);
+}
+
+/* Pixel of the picture that a pixel of the plane belongs to. */
+static int64_t pixel_of(const cli_view *view, const cli_plane *plane, int64_t place) {
+    return place / view->width / view->factor * plane->width + place % view->width / view->factor;
+}
+
+static void add(cli_plane *plane, int64_t pixel, const double *values) {
+    plane->count[pixel]++;
+    for (int64_t c = 0; c < plane->channels; c++)
+        plane->value[pixel * plane->channels + c] += values[c];
+}
+
+static void divide(cli_plane *plane) {
+    for (int64_t k = 0; k < plane->height * plane->width; k++)
+        for (int64_t c = 0; c < plane->channels && plane->count[k]; c++)
+            plane->value[k * plane->channels + c] /= (double)plane->count[k];
+}
+
+csrec_status cli_plane_samples(const cli_job *job, const cli_view *view, cli_plane *plane) {
     const csrec_measurement *m = &job->measurement;
+    csrec_status status = create(view, view->shown, plane);
+    if (status) return status;
     for (int64_t i = 0; i < m->n; i++) {
         int64_t place = m->index[i] - view->base;
         if (place < 0 || place >= view->height * view->width) continue;
-        int64_t pixel = pixel_of(view, s, place);
-        s->count[pixel]++;
-        for (int64_t c = 0; c < view->shown; c++)
-            s->sum[pixel * view->shown + c] += m->y[i * m->channels + c];
+        add(plane, pixel_of(view, plane, place), m->y + i * m->channels);
     }
+    divide(plane);
+    return CSREC_OK;
 }
 
-static void add_signal(const cli_job *job, const cli_view *view, const double *signal, sums *s) {
+csrec_status cli_plane_signal(const cli_job *job, const cli_view *view, const double *signal,
+                              cli_plane *plane) {
     int64_t channels = job->measurement.channels;
-    for (int64_t place = 0; place < view->height * view->width; place++) {
-        int64_t pixel = pixel_of(view, s, place);
-        const double *at = signal + (view->base + place) * channels;
-        s->count[pixel]++;
-        for (int64_t c = 0; c < view->shown; c++) s->sum[pixel * view->shown + c] += at[c];
-    }
+    csrec_status status = create(view, view->shown, plane);
+    if (status) return status;
+    for (int64_t place = 0; place < view->height * view->width; place++)
+        add(plane, pixel_of(view, plane, place), signal + (view->base + place) * channels);
+    divide(plane);
+    return CSREC_OK;
 }
 
-/* view->shown is 1 here. */
-static void add_errors(const cli_job *job, const cli_view *view, sums *s) {
-    int64_t channels = job->measurement.channels;
-    for (int64_t place = 0; place < view->height * view->width; place++) {
-        int64_t pixel = pixel_of(view, s, place), first = (view->base + place) * channels;
-        s->count[pixel]++;
-        for (int64_t c = first; c < first + channels; c++)
-            s->sum[pixel] += fabs(job->signal[c] - job->truth[c]) / (double)channels;
+/* Finite, also of -1e308 and 1e308. */
+static double difference(const double *a, const double *b, int64_t i) {
+    return fmin(fabs(a[i] - (b ? b[i] : 0.0)), DBL_MAX);
+}
+
+csrec_status cli_plane_errors(const cli_job *job, const cli_view *view, const double *a,
+                              const double *b, cli_plane *plane) {
+    int64_t channels = job->measurement.channels, first = view->base * channels;
+    int64_t n = view->height * view->width * channels;
+    double unit = DBL_MIN; /* in which no square overflows */
+    csrec_status status = create(view, 1, plane);
+    if (status) return status;
+    for (int64_t i = first; i < first + n; i++) unit = fmax(unit, difference(a, b, i));
+    for (int64_t i = first; i < first + n; i++) {
+        double error = difference(a, b, i) / unit, square = error * error;
+        add(plane, pixel_of(view, plane, (i - first) / channels), &square);
     }
+    divide(plane);
+    for (int64_t k = 0; k < plane->height * plane->width; k++)
+        plane->value[k] = unit * sqrt(plane->value[k]);
+    return CSREC_OK;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double *largest) {
+    int64_t n = plane->height * plane->width * plane->channels;
+    double *sorted = malloc((size_t)n * sizeof *sorted);
+    if (!sorted) return CSREC_MEMORY;
+    memcpy(sorted, plane->value, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    double rank = 0.99 * (double)(n - 1);
+    int64_t below = (int64_t)rank, above = below + 1 < n ? below + 1 : below;
+    double share = rank - (double)below;
+    *percentile = (1.0 - share) * sorted[below] + share * sorted[above];
+    *largest = sorted[n - 1];
+    free(sorted);
+    return CSREC_OK;
 }
 
 static uint8_t tone(const cli_view *view, double value) {
@@ -114,55 +158,31 @@ void cli_error_color(double share, uint8_t rgb[3]) {
         rgb[c] = (uint8_t)lround(stops[k][c] + (at - k) * (stops[k + 1][c] - stops[k][c]));
 }
 
-static csrec_status make_tones(const cli_view *view, const sums *s, bool holes,
-                               csrec_image *image) {
-    csrec_shape shape = {3, {s->height, s->width, view->shown}};
-    csrec_status status = csrec_array_create(CSREC_U8, &shape, &image->pixels);
-    if (!status && holes && !(image->alpha = calloc((size_t)(s->height * s->width), 1)))
-        status = CSREC_MEMORY;
+static csrec_status create_image(const cli_plane *plane, int64_t channels, csrec_image *image) {
+    csrec_shape shape = {3, {plane->height, plane->width, channels}};
+    *image = (csrec_image){.bits = 8};
+    return csrec_array_create(CSREC_U8, &shape, &image->pixels);
+}
+
+csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image) {
+    int64_t pixels = plane->height * plane->width, n = plane->channels;
+    bool holes = false;
+    csrec_status status = create_image(plane, n, image);
+    for (int64_t k = 0; k < pixels; k++) holes = holes || !plane->count[k];
+    if (!status && holes && !(image->alpha = calloc((size_t)pixels, 1))) status = CSREC_MEMORY;
     if (status) return status;
     uint8_t *to = image->pixels.data;
-    for (int64_t k = 0; k < s->height * s->width; k++) {
-        if (holes) image->alpha[k] = s->count[k] > 0;
-        for (int64_t c = k * view->shown; c < (k + 1) * view->shown; c++)
-            to[c] = s->count[k] ? tone(view, s->sum[c] / (double)s->count[k]) : 0;
+    for (int64_t k = 0; k < pixels; k++) {
+        if (holes) image->alpha[k] = plane->count[k] > 0;
+        for (int64_t c = k * n; c < (k + 1) * n; c++)
+            to[c] = plane->count[k] ? tone(view, plane->value[c]) : 0;
     }
     return CSREC_OK;
 }
 
-static csrec_status make_errors(cli_view *view, const sums *s, csrec_image *image) {
-    csrec_shape shape = {3, {s->height, s->width, 3}};
-    csrec_status status = csrec_array_create(CSREC_U8, &shape, &image->pixels);
-    view->error_most = 0.0;
-    for (int64_t k = 0; k < s->height * s->width; k++)
-        view->error_most = fmax(view->error_most, s->sum[k] / (double)s->count[k]);
-    double most = view->error_most > 0.0 ? view->error_most : 1.0;
-    for (int64_t k = 0; !status && k < s->height * s->width; k++)
-        cli_error_color(s->sum[k] / (double)s->count[k] / most,
-                        (uint8_t *)image->pixels.data + 3 * k);
-    return status;
-}
-
-csrec_status cli_view_encode(const cli_job *job, cli_view *view, cli_view_kind kind,
-                             uint8_t **bytes, size_t *n, csrec_error *error) {
-    sums s;
-    csrec_image image = {.bits = 8};
-    cli_view own = *view;
-    if (kind == CLI_VIEW_ERROR) own.shown = 1;
-    snprintf(error->text, sizeof error->text, "%s: out of memory for its report", job->input);
-    csrec_status status = create(&own, &s);
-    if (status) return status;
-    if (kind == CLI_VIEW_SAMPLES)
-        add_samples(job, &own, &s);
-    else if (kind == CLI_VIEW_ERROR)
-        add_errors(job, &own, &s);
-    else
-        add_signal(job, &own, kind == CLI_VIEW_RECOVERY ? job->signal : job->truth, &s);
-    status = kind == CLI_VIEW_ERROR ? make_errors(&own, &s, &image)
-                                    : make_tones(&own, &s, kind == CLI_VIEW_SAMPLES, &image);
-    view->error_most = own.error_most;
-    if (!status) status = csrec_image_encode(&image, bytes, n, error);
-    csrec_image_clear(&image);
-    clear(&s);
+csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image) {
+    csrec_status status = create_image(plane, 3, image);
+    for (int64_t k = 0; !status && k < plane->height * plane->width; k++)
+        cli_error_color(plane->value[k] / most, (uint8_t *)image->pixels.data + 3 * k);
     return status;
 }

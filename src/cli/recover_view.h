@@ -1,15 +1,8 @@
-/* recover_view.h - pictures of a recovery for its report. */
+/* recover_view.h - planes of a recovery as pictures for its report. */
 #ifndef CSREC_CLI_RECOVER_VIEW_H
 #define CSREC_CLI_RECOVER_VIEW_H
 
 #include "recover.h"
-
-typedef enum cli_view_kind {
-    CLI_VIEW_SAMPLES, /* the rest is transparent */
-    CLI_VIEW_RECOVERY,
-    CLI_VIEW_REFERENCE,
-    CLI_VIEW_ERROR /* mean over channels, in false colours */
-} cli_view_kind;
 
 /* Which part of the signal is shown, and how. */
 typedef struct cli_view {
@@ -18,17 +11,39 @@ typedef struct cli_view {
     int64_t shown;         /* channels: 1 or 3 */
     int64_t factor;        /* pixels of the plane, along each axis, that become one */
     double black, white;
-    double error_most; /* the largest of the error map, after it was made */
 } cli_view;
 
 /* A plane of a signal of 2 axes or more: all of it, or the middle one. false: 1-D. */
 bool cli_view_of(const cli_job *job, cli_view *view);
 
-/* The picture as PNG bytes; free them. */
-csrec_status cli_view_encode(const cli_job *job, cli_view *view, cli_view_kind kind,
-                             uint8_t **bytes, size_t *n, csrec_error *error);
+/* The pixels shown. */
+typedef struct cli_plane {
+    int64_t height, width, channels;
+    double *value;  /* [height][width][channels], means */
+    int64_t *count; /* [height][width], positions behind each; 0: not known */
+} cli_plane;
 
-/* Colour of an error, share 0 .. 1 of the largest. */
+/* CSREC_MEMORY. Clear all of them with cli_plane_clear. Errors: root mean squares of a - b, or of
+ * a alone if b is NULL, over all channels. */
+csrec_status cli_plane_samples(const cli_job *job, const cli_view *view, cli_plane *plane);
+csrec_status cli_plane_signal(const cli_job *job, const cli_view *view, const double *signal,
+                              cli_plane *plane);
+csrec_status cli_plane_errors(const cli_job *job, const cli_view *view, const double *a,
+                              const double *b, cli_plane *plane);
+csrec_status cli_plane_create(int64_t height, int64_t width, int64_t channels, cli_plane *plane);
+void cli_plane_clear(cli_plane *plane);
+
+/* Fills what is not known from its surroundings (recover_blend.c). CSREC_MEMORY. */
+csrec_status cli_plane_blend(cli_plane *plane);
+
+/* The 99th percentile of the values, between ranks as NumPy's, and the largest. CSREC_MEMORY. */
+csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double *largest);
+
+/* Pictures: with transparent pixels where nothing is known; in false colours from 0 to `most`. */
+csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image);
+csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image);
+
+/* Colour of an error, share 0 .. 1 of the scale. */
 void cli_error_color(double share, uint8_t rgb[3]);
 
 #endif
