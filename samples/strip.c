@@ -1,5 +1,6 @@
 /* strip.c - puts pictures of equal size side by side, in several rows if asked: PNGs, and
- * measurement files, shown as their samples on gray. Below each picture: a part of it, enlarged
+ * measurement files, shown as their samples on gray, or the density of them. Below each picture: a
+ * part of it, enlarged
  * (--zoom), its label, and its PSNR against the truth. */
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +9,13 @@
 
 #include "cli/canvas.h"
 #include "csrec.h"
+#include "density.h"
 
 enum { GAP = 6, UNKNOWN = 48, MOST = 32, LINE = 10 /* dots of the font */ };
 
 static const char usage[] =
     "strip [--rows R] [--truth truth.png] [--zoom TIMES,X,Y] [--dot PIXELS] -o strip.png\n"
-    "      [LABEL=]picture.png|scan.npz ...\n"
+    "      [LABEL=]picture.png|scan.npz|density:scan.npz ...\n"
     "  --zoom TIMES,X,Y  below each picture, enlarged: the part whose corner is column X, row Y\n"
     "  --dot PIXELS      of the labels' font (2)\n";
 
@@ -55,6 +57,17 @@ static csrec_status read_samples(const char *path, csrec_image *out, csrec_error
         double value = scan.y[i / 3 * scan.channels + i % 3 % scan.channels];
         pixel[3 * scan.index[i / 3] + i % 3] = (uint8_t)(255 * (value - low) / range + 0.5);
     }
+    csrec_measurement_clear(&scan);
+    return status;
+}
+
+static csrec_status read_density(const char *path, csrec_image *out, csrec_error *error) {
+    csrec_measurement scan;
+    csrec_status status = csrec_measurement_read(path, NULL, &scan, error);
+    if (status != CSREC_OK) return status;
+    csrec_shape shape = {3, {scan.shape.dim[0], scan.shape.dim[1], 3}};
+    status = csrec_array_create(CSREC_U8, &shape, &out->pixels);
+    if (status == CSREC_OK) status = density_draw(&scan, out->pixels.data);
     csrec_measurement_clear(&scan);
     return status;
 }
@@ -132,8 +145,11 @@ static void caption(const arguments *a, int i, const csrec_image *picture, int64
 
 static csrec_status read_one(const char *path, const csrec_image *first, csrec_image *picture,
                              csrec_error *error) {
-    csrec_status status = strstr(path, ".npz") ? read_samples(path, picture, error)
-                                               : read_picture(path, picture, error);
+    static const char density[] = "density:";
+    bool dense = strncmp(path, density, strlen(density)) == 0;
+    csrec_status status = dense ? read_density(path + strlen(density), picture, error)
+                          : strstr(path, ".npz") ? read_samples(path, picture, error)
+                                                 : read_picture(path, picture, error);
     if (status != CSREC_OK) return status;
     if (memcmp(first->pixels.shape.dim, picture->pixels.shape.dim, 2 * sizeof(int64_t)) == 0)
         return CSREC_OK;
