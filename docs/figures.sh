@@ -22,14 +22,16 @@ recover() {
         'BEGIN { printf " %.2f | %.3f | %.2f |\n", psnr, ssim, seconds }'
 }
 
-# Puts the table on stdin between <!-- figure:NAME --> and <!-- /figure --> of docs/choosing.md.
+# place NAME [PAGE]: puts stdin between <!-- figure:NAME --> and <!-- /figure --> of docs/choosing.md
+# or another page.
 place() {
+    local page=${2:-docs/choosing.md}
     cat >"$work/table"
     awk -v name="<!-- figure:$1 -->" -v table="$work/table" '
         !inside { print }
         $0 == name { inside = 1; while ((getline line < table) > 0) print line }
-        inside && $0 == "<!-- /figure -->" { inside = 0; print }' docs/choosing.md >"$work/page"
-    cp "$work/page" docs/choosing.md
+        inside && $0 == "<!-- /figure -->" { inside = 0; print }' "$page" >"$work/page"
+    cp "$work/page" "$page"
 }
 
 # The same samples by every method; a smaller scene, to keep the file small.
@@ -52,14 +54,38 @@ methods() {
         both="$work/m-best.png" truth="$work/small.png"
 }
 
-# The first picture of README.md, from the files that users recover; samples/example.png was made by
-# raytrace --width 360 --height 240 --full, samples/example.npz by cssample --rate 0.1.
+# The mean over photographs that bench/adaptive.py measured: photographs RATE PATTERN.
+photographs() {
+    tr -d ' \n' <bench/results/adaptive.json | grep -o '"mean":[^]]*' | tr '}' '\n' |
+        sed -n "s/.*\"best\",\"rate\":$1,\"pattern\":\"$2\",\"psnr\":\([0-9.]*\).*/\1/p" |
+        awk '{ printf "%.1f", $1 }'
+}
+
+# The PSNR of a picture, as strip writes it below: decibels NAME, of NAME.npz and NAME.png.
+decibels() {
+    panels "$1.npz" "$1.png" samples/example.png -o "$work/panels.png" | sed 's/.*PSNR \(.*\) dB.*/\1/'
+}
+
+# The first picture of README.md and the words below it. Users recover its files: samples/example.png
+# is the scene with all pixels, samples/example.npz an eighth of them, traced in rounds.
 example() {
-    interpolate linear samples/example.npz "$work/linear.png"
-    csrecover samples/example.npz -o "$work/example.png" --quiet --quality best
-    strip --truth samples/example.png --zoom 4,199,99 --dot 3 -o docs/figures/example.png \
-        "10 % of the pixels=samples/example.npz" "linear interpolation=$work/linear.png" \
-        csrecover="$work/example.png" truth=samples/example.png
+    local scene=(--width 300 --height 200) even=$work/even rounds=$work/rounds
+    raytrace "${scene[@]}" --rate 0.25 -o "$even.npz" >/dev/null
+    raytrace "${scene[@]}" --rate 0.125 --adaptive -o "$rounds.npz" >/dev/null
+    cp "$rounds.npz" samples/example.npz
+    raytrace "${scene[@]}" --full -o samples/example.png >/dev/null
+    csrecover "$even.npz" -o "$even.png" --quiet --quality best
+    csrecover "$rounds.npz" -o "$rounds.png" --quiet --quality best
+    strip --truth samples/example.png --zoom 4,166,82 --dot 3 -o docs/figures/example.png \
+        "25 % evenly=$even.npz" "recovered=$even.png" \
+        "12.5 % in rounds=density:$rounds.npz" "recovered=$rounds.png" \
+        truth=samples/example.png
+    place half README.md <<END
+*The same picture from half the samples. 25 % of a rendering's pixels, evenly: $(decibels "$even")
+dB. 12.5 % in rounds, where a recovery expects errors (third panel: black no pixels, white all):
+$(decibels "$rounds") dB. Five photographs have $(photographs 0.25 poisson) and $(photographs 0.125 rounds) dB in the mean,
+$(photographs 0.25 rounds) dB from 25 % in rounds ([measuring in rounds](docs/choosing.md#measuring-in-rounds)).*
+END
 }
 
 example
