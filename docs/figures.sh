@@ -1,7 +1,7 @@
 #!/bin/bash
 # figures.sh BUILD [README] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
-# and writes the tables beside them, from a scene that is traced, sampled and recovered here. About a
-# minute. README: its pictures alone.
+# and writes the tables beside them, from a scene that is traced, sampled and recovered here. Some
+# minutes. README: its pictures alone, the words below the first, and samples/example.*.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
@@ -80,12 +80,20 @@ example() {
         "25 % evenly=$even.npz" "recovered=$even.png" \
         "12.5 % in rounds=density:$rounds.npz" "recovered=$rounds.png" \
         truth=samples/example.png
-    place half README.md <<END
-*The same picture from half the samples. 25 % of a rendering's pixels, evenly: $(decibels "$even")
-dB. 12.5 % in rounds, where a recovery expects errors (third panel: black no pixels, white all):
-$(decibels "$rounds") dB. Five photographs have $(photographs 0.25 poisson) and $(photographs 0.125 rounds) dB in the mean,
-$(photographs 0.25 rounds) dB from 25 % in rounds ([measuring in rounds](docs/choosing.md#measuring-in-rounds)).*
-END
+    awk -v even="$(decibels "$even")" -v rounds="$(decibels "$rounds")" \
+        -v photographs="$(photographs 0.25 poisson) $(photographs 0.125 rounds) $(photographs 0.25 rounds)" '
+        BEGIN {
+            if (split(photographs, mean, " ") != 3 || rounds < even || mean[2] < mean[1] - 0.5) {
+                print "README.md: not the same picture from half the samples" >"/dev/stderr"
+                exit 1
+            }
+            printf "*The same picture from half the samples: 25 %% of the pixels of a rendering, " \
+                "evenly, give %s dB, and 12.5 %% %s dB if they are measured [in rounds]" \
+                "(docs/choosing.md#measuring-in-rounds), where a recovery expects errors (third " \
+                "picture: black no pixels, white all). The means of five photographs are %s and " \
+                "%s dB, and %s dB from 25 %% in rounds.*\n", even, rounds, mean[1], mean[2], mean[3]
+        }' >"$work/half"
+    place half README.md <"$work/half"
 }
 
 example

@@ -137,8 +137,11 @@ static csrec_status trace_full(tracer *t, csrec_error *error) {
     return status;
 }
 
+/* A line on the terminal after each round. */
 static bool show(const csrec_progress *progress, void *context) {
-    (void)context;
+    int64_t *shown = context;
+    if (*shown == progress->done) return false;
+    *shown = progress->done;
     fprintf(stderr, "\r\033[Kraytrace: %lld of %lld pixels", (long long)progress->done,
             (long long)progress->total);
     return false;
@@ -147,8 +150,11 @@ static bool show(const csrec_progress *progress, void *context) {
 static csrec_status trace_rounds(tracer *t, int64_t count, csrec_measurement *scan,
                                  csrec_error *error) {
     bool terminal = isatty(STDERR_FILENO);
-    csrec_adaptive_options rounds = {
-        .budget = count, .seed = t->chosen->seed, .progress = terminal ? show : NULL};
+    int64_t shown = -1;
+    csrec_adaptive_options rounds = {.budget = count,
+                                     .seed = t->chosen->seed,
+                                     .progress = terminal ? show : NULL,
+                                     .context = &shown};
     csrec_status status = csrec_adaptive(&rounds, measure, t, scan, NULL, error);
     if (terminal) fputs("\r\033[K", stderr);
     return status;
