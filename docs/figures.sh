@@ -1,7 +1,7 @@
 #!/bin/bash
 # figures.sh BUILD [README] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
-# and writes the tables beside them, from a scene that is traced, sampled and recovered here. About a
-# minute. README: its pictures alone.
+# and writes the tables beside them, from a scene that is traced, sampled and recovered here. Some
+# minutes. README: its pictures alone, the words below the first, and samples/example.*.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
@@ -22,14 +22,16 @@ recover() {
         'BEGIN { printf " %.2f | %.3f | %.2f |\n", psnr, ssim, seconds }'
 }
 
-# Puts the table on stdin between <!-- figure:NAME --> and <!-- /figure --> of docs/choosing.md.
+# place NAME [PAGE]: puts stdin between <!-- figure:NAME --> and <!-- /figure --> of docs/choosing.md
+# or another page.
 place() {
+    local page=${2:-docs/choosing.md}
     cat >"$work/table"
     awk -v name="<!-- figure:$1 -->" -v table="$work/table" '
         !inside { print }
         $0 == name { inside = 1; while ((getline line < table) > 0) print line }
-        inside && $0 == "<!-- /figure -->" { inside = 0; print }' docs/choosing.md >"$work/page"
-    cp "$work/page" docs/choosing.md
+        inside && $0 == "<!-- /figure -->" { inside = 0; print }' "$page" >"$work/page"
+    cp "$work/page" "$page"
 }
 
 # The same samples by every method; a smaller scene, to keep the file small.
@@ -52,14 +54,46 @@ methods() {
         both="$work/m-best.png" truth="$work/small.png"
 }
 
-# The first picture of README.md, from the files that users recover; samples/example.png was made by
-# raytrace --width 360 --height 240 --full, samples/example.npz by cssample --rate 0.1.
+# The mean over photographs that bench/adaptive.py measured: photographs RATE PATTERN.
+photographs() {
+    tr -d ' \n' <bench/results/adaptive.json | grep -o '"mean":[^]]*' | tr '}' '\n' |
+        sed -n "s/.*\"best\",\"rate\":$1,\"pattern\":\"$2\",\"psnr\":\([0-9.]*\).*/\1/p" |
+        awk '{ printf "%.1f", $1 }'
+}
+
+# The PSNR of a picture, as strip writes it below: decibels NAME, of NAME.npz and NAME.png.
+decibels() {
+    panels "$1.npz" "$1.png" samples/example.png -o "$work/panels.png" | sed 's/.*PSNR \(.*\) dB.*/\1/'
+}
+
+# The first picture of README.md and the words below it. Users recover its files: samples/example.png
+# is the scene with all pixels, samples/example.npz an eighth of them, traced in rounds.
 example() {
-    interpolate linear samples/example.npz "$work/linear.png"
-    csrecover samples/example.npz -o "$work/example.png" --quiet --quality best
-    strip --truth samples/example.png --zoom 4,199,99 --dot 3 -o docs/figures/example.png \
-        "10 % of the pixels=samples/example.npz" "linear interpolation=$work/linear.png" \
-        csrecover="$work/example.png" truth=samples/example.png
+    local scene=(--width 300 --height 200) even=$work/even rounds=$work/rounds
+    raytrace "${scene[@]}" --rate 0.25 -o "$even.npz" >/dev/null
+    raytrace "${scene[@]}" --rate 0.125 --adaptive -o "$rounds.npz" >/dev/null
+    cp "$rounds.npz" samples/example.npz
+    raytrace "${scene[@]}" --full -o samples/example.png >/dev/null
+    csrecover "$even.npz" -o "$even.png" --quiet --quality best
+    csrecover "$rounds.npz" -o "$rounds.png" --quiet --quality best
+    strip --truth samples/example.png --zoom 4,166,82 --dot 3 -o docs/figures/example.png \
+        "25 % evenly=$even.npz" "recovered=$even.png" \
+        "12.5 % in rounds=density:$rounds.npz" "recovered=$rounds.png" \
+        truth=samples/example.png
+    awk -v even="$(decibels "$even")" -v rounds="$(decibels "$rounds")" \
+        -v photographs="$(photographs 0.25 poisson) $(photographs 0.125 rounds) $(photographs 0.25 rounds)" '
+        BEGIN {
+            if (split(photographs, mean, " ") != 3 || rounds < even || mean[2] < mean[1] - 0.5) {
+                print "README.md: not the same picture from half the samples" >"/dev/stderr"
+                exit 1
+            }
+            printf "*The same picture from half the samples: 25 %% of the pixels of a rendering, " \
+                "evenly, give %s dB, and 12.5 %% %s dB if they are measured [in rounds]" \
+                "(docs/choosing.md#measuring-in-rounds), where a recovery expects errors (third " \
+                "picture: black no pixels, white all). The means of five photographs are %s and " \
+                "%s dB, and %s dB from 25 %% in rounds.*\n", even, rounds, mean[1], mean[2], mean[3]
+        }' >"$work/half"
+    place half README.md <"$work/half"
 }
 
 example

@@ -1,38 +1,65 @@
 #!/bin/sh
 # demo.sh [FOLDER] - compressive rendering from a fresh clone: installs what is missing (apt), builds
-# what it needs, traces a quarter of a picture's pixels, recovers the rest, and compares with the full
-# rendering. Writes FOLDER/demo.png (demo-out/demo.png): samples, recovery, truth, error times 4.
-# The picture has SIZE x SIZE pixels, 384 by default.
+# what it needs, traces a quarter of a picture's pixels in rounds, where the recovery of what is
+# traced expects errors, and recovers the rest. Compares with as many pixels of a Poisson-disc
+# pattern, and with all. Writes FOLDER/demo.png (demo-out/demo.png): samples, their density, recovery,
+# truth, error times 4. The picture has SIZE x SIZE pixels, 320 by default.
 set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 out=${1:-demo-out}
-size=${SIZE:-384}
+size=${SIZE:-320}
 bootstrap_packages demo
 bootstrap_demo csrecover cssample cslearn raytrace panels
 mkdir -p "$out"
 
-say "Tracing a quarter of the pixels, then all of them for comparison ..."
-build/samples/raytrace --width "$size" --height "$size" --rate 0.25 -o "$out/scan.npz" >"$out/part.txt"
-build/samples/raytrace --width "$size" --height "$size" --full -o "$out/truth.png" >"$out/full.txt"
-say "Recovering the picture from $out/scan.npz ..."
-start=$(date +%s.%N)
-build/csrecover "$out/scan.npz" -o "$out/recovered.png"
-end=$(date +%s.%N)
-build/samples/panels "$out/scan.npz" "$out/recovered.png" "$out/truth.png" -o "$out/demo.png" \
-    >"$out/quality.txt"
+trace() { # NAME OPTION...: the numbers to $out/NAME.txt
+    name=$1
+    shift
+    build/samples/raytrace --width "$size" --height "$size" "$@" >"$out/$name.txt"
+}
 
-# raytrace: PART of ALL pixels, RAYS rays, SECONDS s
+recover() { # NAME: $out/NAME.npz to NAME.png, compared in NAME-panels.png; two lines more in NAME.txt
+    start=$(date +%s.%N)
+    build/csrecover "$out/$1.npz" -o "$out/$1.png"
+    echo "recovery: $start $(date +%s.%N)" >>"$out/$1.txt"
+    build/samples/panels "$out/$1.npz" "$out/$1.png" "$out/truth.png" -o "$out/$1-panels.png" \
+        >>"$out/$1.txt"
+}
+
+# row LABEL NAME: a line of the table, from
+#   raytrace: PIXELS of ALL pixels, RAYS rays, SECONDS s tracing, SECONDS s choosing pixels
+#   recovery: START END
+#   quality: PSNR DECIBELS dB, SSIM SIMILARITY
+row() {
+    awk -v label="$1" '
+        /^raytrace/ {
+            printf "%-14s %8d %9.2f %9.2f", label, $2, $6 / 1e6, $8
+            if ($2 < $4) printf " %9.2f", $11
+        }
+        /^recovery/ { printf " %9.2f", $3 - $2 }
+        /^quality/ { printf " %7.2f %7.4f", $3, $6 }
+        END { print "" }' "$out/$2.txt"
+}
+
+say "Tracing a quarter of the pixels, in rounds ..."
+trace rounds --adaptive --rate 0.25 -o "$out/rounds.npz"
+say "For comparison: as many by a Poisson-disc pattern, and all ..."
+trace poisson --rate 0.25 -o "$out/poisson.npz"
+trace truth --full -o "$out/truth.png"
+say "Recovering both pictures ..."
+recover rounds
+recover poisson
+mv "$out/rounds-panels.png" "$out/demo.png"
+
 say ""
-cat "$out/part.txt" "$out/full.txt" | awk -v recovery="$(echo "$start $end" | awk '{print $2 - $1}')" '
-    { pixels[NR] = $2; all = $4; rays[NR] = $6; seconds[NR] = $8 }
-    END {
-        printf "pixels traced   %9d of %d (%.1f %%)\n", pixels[1], all, 100 * pixels[1] / all
-        printf "rays            %9.2f of %.2f million (%.1f %% saved)\n", rays[1] / 1e6, rays[2] / 1e6,
-               100 * (1 - rays[1] / rays[2])
-        printf "time            %9.2f s tracing + %.2f s recovery, against %.2f s for all pixels\n",
-               seconds[1], recovery, seconds[2]
-    }'
-sed 's/^quality: PSNR \(.*\), SSIM \(.*\)/PSNR            \1\nSSIM            \2/' "$out/quality.txt"
-say "picture         $out/demo.png  (samples, recovery, truth, error times 4)"
+say "                            million   seconds   seconds   seconds"
+say "                 pixels        rays   tracing  choosing recovering     dB    SSIM"
+row "in rounds" rounds
+row Poisson-disc poisson
+row "all pixels" truth
+say "Choosing takes as long whatever a pixel costs: this scene's pixels are cheap."
+say ""
+say "$out/demo.png: samples, their density, recovery, truth, error times 4, in rounds;"
+say "$out/poisson-panels.png: the same from the Poisson-disc pattern"

@@ -1,13 +1,15 @@
 /* panels.c - compares a recovery with the truth: prints PSNR and SSIM, and writes one PNG with the
- * samples, the recovery, the truth and their difference (its size, times 4) side by side. */
+ * samples, their density, the recovery, the truth and the difference of these two (its size, times
+ * 4) side by side. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "csrec.h"
+#include "density.h"
 
-enum { PANELS = 4, GAP = 8, ERROR_GAIN = 4 };
+enum { PANELS = 5, GAP = 8, ERROR_GAIN = 4 };
 
 static const char usage[] = "panels scan.npz recovered.png truth.png -o panels.png\n";
 
@@ -103,12 +105,32 @@ static void draw_samples(const comparison *work) {
     }
 }
 
+static void paste(const comparison *work, int panel, const uint8_t *rgb) {
+    int64_t height = work->truth.pixels.shape.dim[0], width = work->truth.pixels.shape.dim[1];
+    for (int64_t row = 0; row < height; row++)
+        memcpy(panel_pixel(work, panel, row, 0), rgb + 3 * row * width, (size_t)(3 * width));
+}
+
+static csrec_status draw_density(const comparison *work) {
+    uint8_t *rgb = malloc((size_t)work->truth.pixels.count);
+    csrec_status status = rgb ? density_draw(&work->scan, rgb) : CSREC_MEMORY;
+    if (status == CSREC_OK) paste(work, 1, rgb);
+    free(rgb);
+    return status;
+}
+
 /* The error's size: over the channels, so that it is gray. */
-static void draw_error(const uint8_t *a, const uint8_t *b, uint8_t *to) {
-    double square = 0;
-    for (int c = 0; c < 3; c++) square += ((double)a[c] - b[c]) * ((double)a[c] - b[c]) / 3;
-    double value = ERROR_GAIN * sqrt(square);
-    memset(to, (int)(value > 255 ? 255 : value + 0.5), 3);
+static void draw_errors(const comparison *work) {
+    int64_t height = work->truth.pixels.shape.dim[0], width = work->truth.pixels.shape.dim[1];
+    const uint8_t *a = work->recovered.pixels.data, *b = work->truth.pixels.data;
+    for (int64_t i = 0; i < height * width; i++) {
+        double square = 0;
+        for (int64_t k = 3 * i; k < 3 * i + 3; k++)
+            square += ((double)a[k] - b[k]) * ((double)a[k] - b[k]) / 3;
+        double value = ERROR_GAIN * sqrt(square);
+        memset(panel_pixel(work, 4, i / width, i % width), (int)(value > 255 ? 255 : value + 0.5),
+               3);
+    }
 }
 
 static csrec_status draw(comparison *work) {
@@ -119,14 +141,10 @@ static csrec_status draw(comparison *work) {
     work->panels.bits = 8;
     memset(work->panels.pixels.data, 255, (size_t)work->panels.pixels.count);
     draw_samples(work);
-    const uint8_t *recovered = work->recovered.pixels.data, *truth = work->truth.pixels.data;
-    for (int64_t i = 0; i < height * width; i++) {
-        int64_t row = i / width, column = i % width;
-        memcpy(panel_pixel(work, 1, row, column), recovered + 3 * i, 3);
-        memcpy(panel_pixel(work, 2, row, column), truth + 3 * i, 3);
-        draw_error(recovered + 3 * i, truth + 3 * i, panel_pixel(work, 3, row, column));
-    }
-    return CSREC_OK;
+    paste(work, 2, work->recovered.pixels.data);
+    paste(work, 3, work->truth.pixels.data);
+    draw_errors(work);
+    return draw_density(work);
 }
 
 int main(int argc, char **argv) {

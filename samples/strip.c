@@ -1,5 +1,6 @@
 /* strip.c - puts pictures of equal size side by side, in several rows if asked: PNGs, and
- * measurement files, shown as their samples on gray. Below each picture: a part of it, enlarged
+ * measurement files, shown as their samples on gray, or as the density of these. Below each
+ * picture: a part of it, enlarged
  * (--zoom), its label, and its PSNR against the truth. */
 #include <math.h>
 #include <stdio.h>
@@ -8,13 +9,15 @@
 
 #include "cli/canvas.h"
 #include "csrec.h"
+#include "density.h"
 
 enum { GAP = 6, UNKNOWN = 48, MOST = 32, LINE = 10 /* dots of the font */ };
 
 static const char usage[] =
     "strip [--rows R] [--truth truth.png] [--zoom TIMES,X,Y] [--dot PIXELS] -o strip.png\n"
-    "      [LABEL=]picture.png|scan.npz ...\n"
-    "  --zoom TIMES,X,Y  below each picture, enlarged: the part whose corner is column X, row Y\n"
+    "      [LABEL=]picture.png|scan.npz|density:scan.npz ...\n"
+    "  --zoom TIMES,X,Y  below each picture, enlarged: the part whose corner is column X, row Y;\n"
+    "                    of a density its samples\n"
     "  --dot PIXELS      of the labels' font (2)\n";
 
 typedef struct {
@@ -24,6 +27,11 @@ typedef struct {
     char label[MOST][32];
     bool labelled;
 } arguments;
+
+/* All of 8-bit RGB. density: empty where it is not shown. truth: empty without --truth. */
+typedef struct {
+    csrec_image picture[MOST], density[MOST], truth, strip;
+} images;
 
 /* 8-bit RGB: gray is repeated, 16 bits lose the lower half. */
 static csrec_status read_picture(const char *path, csrec_image *out, csrec_error *error) {
@@ -42,7 +50,9 @@ static csrec_status read_picture(const char *path, csrec_image *out, csrec_error
     return status;
 }
 
-static csrec_status read_samples(const char *path, csrec_image *out, csrec_error *error) {
+/* density: NULL, or where to draw it. */
+static csrec_status read_samples(const char *path, csrec_image *out, csrec_image *density,
+                                 csrec_error *error) {
     csrec_measurement scan;
     csrec_status status = csrec_measurement_read(path, NULL, &scan, error);
     if (status != CSREC_OK) return status;
@@ -55,6 +65,9 @@ static csrec_status read_samples(const char *path, csrec_image *out, csrec_error
         double value = scan.y[i / 3 * scan.channels + i % 3 % scan.channels];
         pixel[3 * scan.index[i / 3] + i % 3] = (uint8_t)(255 * (value - low) / range + 0.5);
     }
+    if (status == CSREC_OK && density)
+        status = csrec_array_create(CSREC_U8, &shape, &density->pixels);
+    if (status == CSREC_OK && density) status = density_draw(&scan, density->pixels.data);
     csrec_measurement_clear(&scan);
     return status;
 }
@@ -118,22 +131,26 @@ static double quality(const csrec_image *picture, const csrec_image *truth) {
     return 10.0 * log10(255.0 * 255.0 * (double)n / squares);
 }
 
-static void caption(const arguments *a, int i, const csrec_image *picture, int64_t top,
-                    int64_t left, csrec_image *strip) {
-    const csrec_image *truth = &picture[MOST];
-    int64_t width = picture[i].pixels.shape.dim[1];
+static void caption(const arguments *a, int i, images *all, int64_t top, int64_t left) {
+    int64_t width = all->picture[i].pixels.shape.dim[1];
     char text[32];
-    write_line(a->label[i], a->dot, top + a->dot, left, width, strip);
+    write_line(a->label[i], a->dot, top + a->dot, left, width, &all->strip);
     if (!a->truth || strstr(a->path[i], ".npz")) return;
-    double psnr = quality(&picture[i], truth);
+    double psnr = quality(&all->picture[i], &all->truth);
     snprintf(text, sizeof text, "%.2f dB", psnr);
-    if (isfinite(psnr)) write_line(text, a->dot, top + (LINE + 1) * a->dot, left, width, strip);
+    if (isfinite(psnr))
+        write_line(text, a->dot, top + (LINE + 1) * a->dot, left, width, &all->strip);
 }
 
+/* first: of the size that all must have. */
 static csrec_status read_one(const char *path, const csrec_image *first, csrec_image *picture,
-                             csrec_error *error) {
-    csrec_status status = strstr(path, ".npz") ? read_samples(path, picture, error)
-                                               : read_picture(path, picture, error);
+                             csrec_image *density, csrec_error *error) {
+    static const char prefix[] = "density:";
+    bool dense = density && strncmp(path, prefix, strlen(prefix)) == 0;
+    if (dense) path += strlen(prefix);
+    csrec_status status = strstr(path, ".npz")
+                              ? read_samples(path, picture, dense ? density : NULL, error)
+                              : read_picture(path, picture, error);
     if (status != CSREC_OK) return status;
     if (memcmp(first->pixels.shape.dim, picture->pixels.shape.dim, 2 * sizeof(int64_t)) == 0)
         return CSREC_OK;
@@ -141,39 +158,50 @@ static csrec_status read_one(const char *path, const csrec_image *first, csrec_i
     return CSREC_DATA;
 }
 
-static void place(const arguments *a, int i, const csrec_image *picture, int64_t top, int64_t left,
-                  csrec_image *strip) {
-    const int64_t *dim = picture[i].pixels.shape.dim;
-    paste(&picture[i], top, left, strip);
-    if (a->zoom) {
-        frame(a, dim, top, left, strip);
-        top += dim[0] + GAP;
-        enlarge(a, &picture[i], top, left, strip);
-    }
-    if (a->labelled) caption(a, i, picture, top + dim[0], left, strip);
-}
-
-/* picture: [MOST + 1], the last the truth. */
-static csrec_status make(const arguments *a, csrec_image *picture, csrec_image *strip,
-                         csrec_error *error) {
-    int columns = (a->count + a->rows - 1) / a->rows;
+static csrec_status read_all(const arguments *a, images *all, csrec_error *error) {
     csrec_status status = CSREC_OK;
     for (int i = 0; i < a->count && status == CSREC_OK; i++)
-        status = read_one(a->path[i], &picture[0], &picture[i], error);
+        status = read_one(a->path[i], &all->picture[0], &all->picture[i], &all->density[i], error);
     if (status == CSREC_OK && a->truth)
-        status = read_one(a->truth, &picture[0], &picture[MOST], error);
+        status = read_one(a->truth, &all->picture[0], &all->truth, NULL, error);
+    return status;
+}
+
+static void place(const arguments *a, int i, images *all, int64_t top, int64_t left) {
+    const csrec_image *picture = &all->picture[i], *density = &all->density[i];
+    const int64_t *dim = picture->pixels.shape.dim;
+    paste(density->pixels.data ? density : picture, top, left, &all->strip);
+    if (a->zoom) {
+        frame(a, dim, top, left, &all->strip);
+        top += dim[0] + GAP;
+        enlarge(a, picture, top, left, &all->strip);
+    }
+    if (a->labelled) caption(a, i, all, top + dim[0], left);
+}
+
+static csrec_status make(const arguments *a, images *all, csrec_error *error) {
+    int columns = (a->count + a->rows - 1) / a->rows;
+    csrec_status status = read_all(a, all, error);
     if (status != CSREC_OK) return status;
-    const int64_t *dim = picture[0].pixels.shape.dim;
+    const int64_t *dim = all->picture[0].pixels.shape.dim;
     int64_t below = a->labelled ? 2 * LINE * a->dot : 0, across = dim[1] + GAP;
     int64_t down = (a->zoom ? 2 : 1) * (dim[0] + GAP) + below;
     csrec_shape shape = {3, {a->rows * down - GAP, columns * across - GAP, 3}};
-    status = csrec_array_create(CSREC_U8, &shape, &strip->pixels);
+    status = csrec_array_create(CSREC_U8, &shape, &all->strip.pixels);
     if (status != CSREC_OK) return status;
-    memset(strip->pixels.data, 255, (size_t)strip->pixels.count);
-    for (int i = 0; i < a->count; i++)
-        place(a, i, picture, i / columns * down, i % columns * across, strip);
-    strip->bits = 8;
-    return csrec_image_write(a->output, strip, error);
+    memset(all->strip.pixels.data, 255, (size_t)all->strip.pixels.count);
+    for (int i = 0; i < a->count; i++) place(a, i, all, i / columns * down, i % columns * across);
+    all->strip.bits = 8;
+    return csrec_image_write(a->output, &all->strip, error);
+}
+
+static void clear(images *all) {
+    for (int i = 0; i < MOST; i++) {
+        csrec_image_clear(&all->picture[i]);
+        csrec_image_clear(&all->density[i]);
+    }
+    csrec_image_clear(&all->truth);
+    csrec_image_clear(&all->strip);
 }
 
 /* LABEL=FILE, or FILE. */
@@ -218,14 +246,13 @@ static bool parse(int argc, char **argv, arguments *a) {
 int main(int argc, char **argv) {
     arguments a = {.rows = 1, .dot = 2};
     csrec_error error = {"out of memory"};
-    csrec_image picture[MOST + 1] = {0}, strip = {0};
+    images all = {0};
     if (!parse(argc, argv, &a)) {
         fputs(usage, stderr);
         return 2;
     }
-    csrec_status status = make(&a, picture, &strip, &error);
+    csrec_status status = make(&a, &all, &error);
     if (status != CSREC_OK) fprintf(stderr, "strip: %s\n", error.text);
-    for (int i = 0; i <= MOST; i++) csrec_image_clear(&picture[i]);
-    csrec_image_clear(&strip);
+    clear(&all);
     return status != CSREC_OK;
 }

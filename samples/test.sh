@@ -1,6 +1,7 @@
 #!/bin/sh
 # test.sh BUILD - the ray tracer gives the same pixels in part, in whole and on any number of threads,
-# the comparison finds no difference between equal pictures and one between unequal scenes,
+# the comparison finds no difference between equal pictures and one between unequal scenes, pixels
+# chosen in rounds are the same on any number of threads and worth more than as many of a pattern,
 # interpolation of all pixels is the picture and of a part better linear than nearest, and a strip
 # has room for its labels.
 set -eu
@@ -26,6 +27,21 @@ fi
 [ ! -e wrong.png ]
 
 psnr() { "$bin/panels" "$@" -o panels.png | sed 's/.*PSNR \(.*\) dB.*/\1/'; }
+
+# In rounds, of the same number of pixels: 4 dB more, of which half may be lost on other processors.
+trace --rate 0.25 -o poisson.npz
+trace --rate 0.25 --adaptive -o rounds.npz
+OMP_NUM_THREADS=1 trace -r 0.25 -a -o one.npz 2>stderr.txt
+cmp rounds.npz one.npz
+[ ! -s stderr.txt ] || { echo "raytrace: a progress line without a terminal"; exit 1; }
+for way in poisson rounds; do
+    "$bin/../csrecover" $way.npz --info | grep '^samples ' >$way.txt
+    "$bin/../csrecover" $way.npz -o $way.png --quiet
+done
+cmp poisson.txt rounds.txt
+echo "$(psnr rounds.npz rounds.png truth.png) $(psnr poisson.npz poisson.png truth.png)" |
+    awk '{ exit !($1 > $2 + 2) }' || { echo "raytrace --adaptive: not 2 dB above a pattern"; exit 1; }
+
 "$bin/raytrace" --width 40 --height 30 --rays 4 --rate 1 -o all.npz >/dev/null
 "$bin/raytrace" --width 40 --height 30 --rays 4 --full -o all.png >/dev/null
 for method in nearest linear; do
@@ -44,11 +60,24 @@ size_of() { od -An -tu1 -j16 -N8 "$1" | awk '{ print 256 * $3 + $4, 256 * $7 + $
 # below: a gap of 6, the part enlarged, two lines of ten dots of 3 pixels
 "$bin/strip" --zoom 4,8,8 --dot 3 -o zoomed.png samples=scan.npz truth.png
 [ "$(size_of zoomed.png)" = "198 194" ] || { echo "strip: $(size_of zoomed.png)"; exit 1; }
+# The density: white where all pixels are sampled; of a single one 1 / (2 pi 3^2) at its place, times
+# 3 * 255, and up to four times that at a border.
+values_of() { # SCAN: least and largest value of its density
+    "$bin/strip" -o density.png "density:$1"
+    "$bin/../cssample" density.png -o density.npz --rate 1 --quiet
+    "$bin/../csrecover" density.npz --info | awk '$1 == "values" { print $2, $4 + 0 }'
+}
+[ "$(values_of all.npz)" = "255 255" ] || { echo "density of all: $(values_of all.npz)"; exit 1; }
+"$bin/raytrace" --width 40 --height 30 --rays 1 --rate 1e-9 -o single.npz >/dev/null
+values_of single.npz | awk '{ exit !($1 == 0 && $2 >= 13 && $2 <= 56) }' ||
+    { echo "density of one: $(values_of single.npz)"; exit 1; }
 if "$bin/strip" -o wrong.png truth.png all.png 2>/dev/null || [ -e wrong.png ]; then
     echo "strip: took pictures of two sizes"
     exit 1
 fi
-for wrong in "--rate 2 -o x.npz" "--rate 0.1" "--width 0 -o x.npz" "--full"; do
+"$bin/raytrace" --help | grep -q -e '-a, --adaptive' || { echo "raytrace --help"; exit 1; }
+for wrong in "--rate 2 -o x.npz" "--rate 0.1" "--width 0 -o x.npz" "--full" \
+    "--full --adaptive -o x.npz"; do
     code=0
     "$bin/raytrace" $wrong >/dev/null 2>&1 || code=$?
     [ "$code" -eq 2 ] || { echo "raytrace $wrong: exit $code instead of 2"; exit 1; }
