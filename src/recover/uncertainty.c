@@ -109,12 +109,13 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
     int64_t entries = 0;
     *g = (glance){.m = *m};
     csrec_shape_count(window, &entries);
+    int64_t room = m->n < entries ? m->n : entries;
     g->values = entries * m->channels;
     g->m.shape = *window;
     g->m.pattern = CSREC_PATTERN_NONE;
     g->m.count = g->m.n = 0;
-    g->m.index = malloc((size_t)m->n * sizeof *g->m.index);
-    g->m.y = malloc((size_t)(m->n * m->channels) * sizeof *g->m.y);
+    g->m.index = malloc((size_t)room * sizeof *g->m.index);
+    g->m.y = malloc((size_t)(room * m->channels) * sizeof *g->m.y);
     g->signal = malloc((size_t)g->values * sizeof *g->signal);
     g->variance = malloc((size_t)g->values * sizeof *g->variance);
     g->state = calloc((size_t)entries, 1);
