@@ -240,14 +240,15 @@ def presets(results):
 
 def uncertainty(results):
     data = results("uncertainty")
-    rows = [(m["preset"], f"{100 * m['rate']:.0f} %", f"{m['sigma']:.0f}",
+    quality = ("fast", "balanced", "best", "max")
+    rows = [(m["preset"] if m["preset"] in quality else f"`--method {m['preset']}`",
+             f"{100 * m['rate']:.0f} %", f"{m['sigma']:.0f}", str(m["pictures"]),
              f"{100 * m['within_1_db']:.0f} %",
              f"{100 * m['within_1']:.0f}, {100 * m['within_2']:.0f} %",
              f"{m['area']:.2f} ({m['area_ideal']:.2f})") for m in data["summary"]]
-    return table(("preset", "sampled", "sigma", "within 1 dB", "1, 2 sigma", "area (true order)"),
-                 rows) + (
-        f"\n\n{data['summary'][0]['pictures']} pictures of 256 x 256, uniform samples. "
-        f"{named(data['machine'])}.")
+    return table(("preset", "sampled", "sigma", "pictures", "within 1 dB", "1, 2 sigma",
+                  "area (true order)"), rows) + (
+        f"\n\nPictures of 256 x 256, uniform samples. {named(data['machine'])}.")
 
 
 def rounds(results):

@@ -19,8 +19,9 @@ import machine
 import net_kinds
 import pictures
 
-CASES = tuple((rate, sigma) for rate in (0.05, 0.10, 0.25, 0.50) for sigma in (0.0, 15.0))
-PRESETS = ("fast", "balanced", "best")
+RATES = (0.05, 0.10, 0.25, 0.50)
+SIGMAS = (0.0, 15.0)
+PRESETS = ("fast", "balanced", "best", "max")
 
 
 def area(order, squares):
@@ -35,7 +36,8 @@ def measure(tool, preset, picture, rate, sigma):
     with tempfile.TemporaryDirectory() as folder:
         scan, out, error = (str(Path(folder) / name) for name in ("s.npz", "o.npy", "u.npy"))
         np.savez(scan, y=y, mask=mask, scale=[0.0, 255.0], **({"sigma": sigma} if sigma else {}))
-        done = subprocess.run([tool, scan, "-o", out, "-u", error, "--quality", preset, "--json",
+        kind = "--quality" if preset in PRESETS else "--method"
+        done = subprocess.run([tool, scan, "-o", out, "-u", error, kind, preset, "--json",
                                "--backend", "cpu"], capture_output=True, text=True, check=True)
         found, expected = np.load(out), np.load(error)
     said = json.loads(done.stdout)["expected"]["error"]
@@ -62,21 +64,33 @@ def summary(rows):
     return table
 
 
+def kept(path, presets):
+    """Rows of an earlier run, but for these presets."""
+    if not Path(path).is_file():
+        return []
+    return [row for row in json.loads(Path(path).read_text())["rows"]
+            if row["preset"] not in presets]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
     parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--presets", nargs="+", default=PRESETS)
+    parser.add_argument("--presets", nargs="+", default=PRESETS, help="presets or methods")
+    parser.add_argument("--rates", nargs="+", type=float, default=RATES)
+    parser.add_argument("--pictures", nargs="+", default=[*pictures.FIVE, *net_kinds.ALL])
+    parser.add_argument("--more", action="store_true",
+                        help="keep the rows of other presets in the file")
     parser.add_argument("--json", default="uncertainty.json")
     arguments = parser.parse_args()
-    found, source = pictures.load(arguments.images, [*pictures.FIVE, *net_kinds.ALL])
-    rows = []
+    found, source = pictures.load(arguments.images, arguments.pictures)
+    rows = kept(arguments.json, arguments.presets) if arguments.more else []
     for name, picture in found:
         for preset in arguments.presets:
             rows += [{"picture": name, "preset": preset, "rate": rate, "sigma": sigma,
                       **measure(str(Path(arguments.build) / "csrecover"), preset,
                                 np.asarray(picture, np.float64), rate, sigma)}
-                     for rate, sigma in CASES]
+                     for rate in arguments.rates for sigma in SIGMAS]
         print(name, file=sys.stderr, flush=True)
     table = summary(rows)
     for row in table:

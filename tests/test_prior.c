@@ -6,6 +6,7 @@
 #include "io_file.h"
 #include "learn/net_design.h"
 #include "learn/prior.h"
+#include "recover/recover.h"
 
 static uint64_t seed;
 
@@ -25,9 +26,13 @@ static scene draw(int channels, int64_t height, int64_t width) {
     d.known[check_below(&seed, n)] = 1;
     for (int64_t i = 0; i < channels * n; i++)
         d.values[i] = d.known[i % n] ? (float)(100.0 + 40.0 * check_normal(&seed)) : NAN;
-    d.s = (csrec_prior_samples){.channels = channels, .height = height, .width = width,
-                                .values = d.values, .known = d.known,
-                                .sigma = (float)(20.0 * check_uniform(&seed)), .tone = 1.0f};
+    d.s = (csrec_prior_samples){.channels = channels,
+                                .height = height,
+                                .width = width,
+                                .values = d.values,
+                                .known = d.known,
+                                .sigma = (float)(20.0 * check_uniform(&seed)),
+                                .tone = 1.0f};
     return d;
 }
 
@@ -80,7 +85,8 @@ static void planes_equal_their_definition(void **state) {
         for (int64_t i = 0; i < n; i++) count += d.known[i];
         for (int c = 0; c < channels; c++) {
             double mean = 0.0, own = 0.0;
-            for (int64_t i = 0; i < n; i++) mean += d.known[i] ? (double)d.values[c * n + i] / count : 0;
+            for (int64_t i = 0; i < n; i++)
+                mean += d.known[i] ? (double)d.values[c * n + i] / count : 0;
             for (int64_t i = 0; i < n; i++)
                 own += d.known[i] ? pow((double)d.values[c * n + i] - mean, 2.0) / count : 0;
             assert_true(fabs(mean - frame.mean[c]) < 1e-6 * fabs(mean));
@@ -89,7 +95,8 @@ static void planes_equal_their_definition(void **state) {
         assert_true(fabs(frame.unit - sqrt(variance + 1.0)) < 1e-6 * frame.unit);
         for (int c = 0; c < channels; c++) {
             for (int64_t i = 0; i < n; i++)
-                z[i] = d.known[i] ? ((double)d.values[c * n + i] - frame.mean[c]) / frame.unit : 0.0;
+                z[i] =
+                    d.known[i] ? ((double)d.values[c * n + i] - frame.mean[c]) / frame.unit : 0.0;
             for (int64_t i = 0; i < H * W; i++) {
                 /* reflected where it is padded */
                 int64_t y = i / W % (h > 1 ? 2 * h - 2 : 1), x = i % W % (w > 1 ? 2 * w - 2 : 1);
@@ -221,8 +228,11 @@ static void wrong_models_are_named(void **state) {
     csrec_error error = {""};
     csrec_recover_defaults(&o);
     o.model = model;
-    csrec_measurement m = {.shape = {2, {4, 4}}, .n = 1, .channels = 2,
-                           .index = (int64_t[]){5}, .y = (double[]){1.0, 2.0}};
+    csrec_measurement m = {.shape = {2, {4, 4}},
+                           .n = 1,
+                           .channels = 2,
+                           .index = (int64_t[]){5},
+                           .y = (double[]){1.0, 2.0}};
     double signal[32];
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "is for pictures of 3 channels, but the samples have 2"));
@@ -278,7 +288,8 @@ static void clear(sampled *s) {
     free(s->m.y);
 }
 
-/* Values of 1e-9 or 1e9, with offsets, give the same picture to rounding; a power of two exactly. */
+/* Values of 1e-9 or 1e9, with offsets, give the same picture to rounding; a power of two exactly.
+ */
 static void units_and_offsets_do_not_matter(void **state) {
     (void)state;
     for (int round = 0; round < 4; round++) {
@@ -404,6 +415,35 @@ static void fitting_learns_what_repeats(void **state) {
     csrec_model_destroy(model);
 }
 
+/* A network that nobody trained says anything: what it says of its errors stays within e^+-20 times
+ * the samples' variance and a squared tone. */
+static void strange_networks_expect_finite_errors(void **state) {
+    (void)state;
+    csrec_recover_options o;
+    csrec_error error;
+    csrec_model *model = NULL;
+    parts p = make(1, 0.5);
+    assert_ok(assemble(&p, &model, NULL));
+    sampled s = sample(24, 24, 1, 100);
+    double *signal = malloc((size_t)s.values * sizeof *signal), mean = 0.0, square = 1.0;
+    double *v = malloc((size_t)s.values * sizeof *v), farthest = 0.0;
+    for (int64_t i = 0; i < s.m.n; i++) mean += s.m.y[i] / (double)s.m.n;
+    for (int64_t i = 0; i < s.m.n; i++)
+        square += (s.m.y[i] - mean) * (s.m.y[i] - mean) / (double)s.m.n;
+    s.m.scale[1] = 255.0;
+    csrec_recover_defaults(&o);
+    o.model = model;
+    o.backend = "cpu";
+    if (csrec_recover_variance(&s.m, &o, signal, v, NULL, &error)) fail_msg("%s", error.text);
+    for (int64_t i = 0; i < s.values; i++) farthest = fmax(farthest, fabs(log(v[i] / square)));
+    assert_true(fabs(farthest - 20.0) <= 1e-4); /* beyond it without a limit */
+    csrec_model_destroy(model);
+    parts_drop(&p);
+    clear(&s);
+    free(signal);
+    free(v);
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
@@ -415,6 +455,7 @@ int main(void) {
         cmocka_unit_test(eight_turns_are_symmetric),
         cmocka_unit_test(colours_go_together_or_apart),
         cmocka_unit_test(fitting_learns_what_repeats),
+        cmocka_unit_test(strange_networks_expect_finite_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

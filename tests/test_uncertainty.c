@@ -90,6 +90,38 @@ static void numbers_agree_with_the_true_error(void **state) {
     }
 }
 
+/* A smooth picture with a grain, under noise: what is left of it at the samples and elsewhere,
+ * each. */
+static void noise_is_told_apart_at_samples(void **state) {
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        double rate = round ? 0.25 : 0.6, wave = 0.02 + 0.05 * check_uniform(&seed);
+        double off[2] = {0.0, 0.0}, map[2] = {0.0, 0.0};
+        scene s = draw((csrec_shape){2, {120, 110}}, 1, rate, 0.0, "frames");
+        uint8_t *sampled = calloc((size_t)s.entries, 1);
+        for (int64_t i = 0; i < s.entries; i++)
+            s.truth[i] =
+                100.0 + 40.0 * sin(wave * (double)(i % 110 + i / 110)) + 6.0 * check_normal(&seed);
+        s.m.sigma = 8.0;
+        for (int64_t k = 0; k < s.m.n; k++) {
+            s.m.y[k] = s.truth[s.m.index[k]] + s.m.sigma * check_normal(&seed);
+            sampled[s.m.index[k]] = 1;
+        }
+        recover(&s);
+        expect(&s, s.map);
+        for (int64_t i = 0; i < s.entries; i++) {
+            off[sampled[i]] += (s.signal[i] - s.truth[i]) * (s.signal[i] - s.truth[i]);
+            map[sampled[i]] += s.map[i] * s.map[i];
+        }
+        for (int k = 0; k < 2; k++) {
+            double ratio = sqrt(map[k] / off[k]);
+            if (!(ratio > 0.7 && ratio < 1.4)) fail_msg("round %d, %d: %g", round, k, ratio);
+        }
+        free(sampled);
+        drop(&s);
+    }
+}
+
 /* The map has the number's mean square, and no error at samples without noise. */
 static void maps_add_up(void **state) {
     (void)state;
@@ -179,6 +211,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_agree_with_the_true_error),
+        cmocka_unit_test(noise_is_told_apart_at_samples),
         cmocka_unit_test(maps_add_up),
         cmocka_unit_test(units_and_threads_do_not_matter),
         cmocka_unit_test(maps_tell_where),

@@ -183,14 +183,15 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
  * or the root mean square over all values. Both with samples' noise left out: of the signal, not of
  * y.
  *
- * Four times, a tenth of the samples is left out of a window of up to 2^16 entries, and the window
- * is recovered from the rest: with method net by one pass, otherwise as the options say. The
- * squares of the errors at the samples left out, divided by those that were expected there, scale
- * what is expected elsewhere: by the network's own variance (docs/prior.md), or by the local
- * variance of the recovered signal. It takes four recoveries of such windows, and one of the whole
- * for the map. Where fewer than 16 samples can be left out, expectations are not scaled; where no
- * sample remains, *expected is NAN. Errors as of csrec_recover; thread-safe; does not depend on the
- * number of threads. */
+ * Four times, a tenth to a quarter of the samples is left out of a window of up to 2^16 entries,
+ * and the window is recovered from the rest: with method net by one pass, otherwise as the options
+ * say. The squares of the errors at the samples left out, divided by those that were expected
+ * there, scale what is expected elsewhere: by the method's own variance (net, and on the CPU
+ * gaussian, mixture, pca, adaptive and grids: docs/uncertainty.md), or by the local variance of the
+ * recovered signal. Noisy samples are scaled apart. It takes four recoveries of such windows, and
+ * one of the whole for the map. Where fewer than 16 samples can be left out, expectations are not
+ * scaled; where no sample remains, *expected is NAN. Errors as of csrec_recover; thread-safe; does
+ * not depend on the number of threads. */
 CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                          const csrec_recover_options *options, const double *signal,
                                          double *uncertainty, double *expected, csrec_error *error);

@@ -287,6 +287,7 @@ csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_
                                   csrec_error *error) {
     const csrec_method_type *method = csrec_method_of(options);
     csrec_recovery own = *recovery;
+    own.variance = NULL; /* a part's is not the whole's */
     if (method->complete) method->complete(recovery->measurement, false, options);
     own.options = options;
     return method->run(&own, error);

@@ -36,7 +36,7 @@ typedef struct csrec_method_type {
     const char *wants;
     bool needs_model; /* shown.model is not optional */
     /* Expected errors (csrec_uncertainty): settings that make it cheap, ended by one without a
-     * name, or NULL if it sets no variance; and its mean squared error less that of the cheap
+     * name, or NULL if none do; and its mean squared error less that of the cheap
      * recovery, as a multiple of the mean squared difference of both, measured (docs/measured.md).
      */
     const csrec_setting *glance;

@@ -245,6 +245,7 @@ csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_re
     j.options.solve.progress = pass_progress;
     j.options.solve.context = &j;
     j.tile.whole = &j.whole;
+    j.tile.variance = NULL; /* of a tile, which has other indices */
     j.tile.options = &j.options;
     report->backend = csrec_device_name(recovery->context->kind);
     csrec_status status = CSREC_OK;

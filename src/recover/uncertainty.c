@@ -8,16 +8,20 @@
 #include "base/random.h"
 #include "recover/recover.h"
 
-enum { FOLDS = 4, WINDOW = 1 << 16, LEAST_HIDDEN = 16, STREAM_HIDDEN = 1 << 21 };
+enum { FOLDS = 4, WHOLE = -1, WINDOW = 1 << 16, LEAST_HIDDEN = 16, STREAM_HIDDEN = 1 << 21 };
 
-/* Of the samples of a fold. Without them the error is larger by about this share, too: it falls
- * about as 1 / rate on pictures. */
-static const double HIDDEN = 0.1;
+/* Of the samples of a fold: the least share, the most, and the number that would do. A few large
+ * errors decide, so that fewer than 1,000 scatter (docs/notebook/uncertainty.md). */
+static const double HIDDEN_LEAST = 0.1, HIDDEN_MOST = 0.25, HIDDEN_ENOUGH = 1000.0;
+
+/* The squared error falls about as rate^-0.7 on pictures. */
+static const double FALL = 0.7;
 
 /* Least share of the cheap recovery's expected squared error that is left to the result. */
 static const double LEAST = 0.25;
 
-/* Least share of the squares at samples left out that is not noise. */
+/* Least share of the squares at samples left out that is not noise, and of the noise that a result
+ * keeps at its samples. */
 static const double LEAST_SIGNAL = 0.05;
 
 /* A recovery to compare with: of a fold's window, or of the whole. */
@@ -36,9 +40,11 @@ typedef struct estimator {
     csrec_recover_options options; /* of glances */
     csrec_setting settings[2 * CSREC_PARAMETERS_MOST];
     double excess;
+    double share; /* of a fold's samples that is left out */
     int64_t hidden;
     double squares, expected;              /* sums at samples left out */
-    double unknown, variance, differences; /* sums where there is no sample, or all if noisy */
+    double residuals, answers, surprise;   /* there, for sampled_square */
+    double unknown, variance, differences; /* sums where there is no sample */
 } estimator;
 
 /* ------------------------------------------------------------------ windows */
@@ -109,12 +115,13 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
     int64_t entries = 0;
     *g = (glance){.m = *m};
     csrec_shape_count(window, &entries);
+    int64_t room = m->n < entries ? m->n : entries;
     g->values = entries * m->channels;
     g->m.shape = *window;
     g->m.pattern = CSREC_PATTERN_NONE;
     g->m.count = g->m.n = 0;
-    g->m.index = malloc((size_t)m->n * sizeof *g->m.index);
-    g->m.y = malloc((size_t)(m->n * m->channels) * sizeof *g->m.y);
+    g->m.index = malloc((size_t)room * sizeof *g->m.index);
+    g->m.y = malloc((size_t)(room * m->channels) * sizeof *g->m.y);
     g->signal = malloc((size_t)g->values * sizeof *g->signal);
     g->variance = malloc((size_t)g->values * sizeof *g->variance);
     g->state = calloc((size_t)entries, 1);
@@ -123,15 +130,19 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
                       (long long)entries);
 }
 
-/* Shows the samples in the window, but for a share of them. */
-static void glance_show(const estimator *e, const int64_t *origin, int fold, double share,
-                        glance *g) {
+/* Whether sample i is left out of a fold; of fold WHOLE none is. */
+static bool is_hidden(const estimator *e, int fold, int64_t i) {
+    double place = csrec_random_uniform(e->options.seed, STREAM_HIDDEN, (uint64_t)i);
+    return fold != WHOLE && place >= fold * e->share && place < (fold + 1) * e->share;
+}
+
+/* Shows the samples in the window that the fold does not leave out. */
+static void glance_show(const estimator *e, const int64_t *origin, int fold, glance *g) {
     const csrec_measurement *m = e->m;
     for (int64_t i = 0; i < m->n; i++) {
         int64_t at = to_window(&m->shape, &g->m.shape, origin, m->index[i]);
         if (at < 0) continue;
-        if (csrec_random_uniform(e->options.seed, STREAM_HIDDEN + (uint64_t)fold, (uint64_t)i) <
-            share) {
+        if (is_hidden(e, fold, i)) {
             g->state[at] = LEFT_OUT;
             continue;
         }
@@ -217,19 +228,22 @@ static csrec_status glance_run(const estimator *e, glance *g, csrec_error *error
 /* Adds the fold's squares: at samples left out, and where there is none. */
 static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
     const csrec_measurement *m = e->m;
-    double noise = m->sigma * m->sigma;
     for (int64_t i = 0; i < m->n; i++) {
         int64_t at = to_window(&m->shape, &g->m.shape, origin, m->index[i]);
         if (at < 0 || g->state[at] != LEFT_OUT) continue;
         for (int64_t c = 0; c < m->channels; c++) {
-            double r = m->y[i * m->channels + c] - g->signal[at * m->channels + c];
-            e->squares += r * r;
+            double p = g->signal[at * m->channels + c], y = m->y[i * m->channels + c];
+            double q = e->signal[m->index[i] * m->channels + c];
+            e->squares += (y - p) * (y - p);
+            e->residuals += (y - q) * (y - q);
+            e->answers += y < p ? p - q : q - p;
+            e->surprise += fabs(y - p);
             e->expected += g->variance[at * m->channels + c];
         }
         e->hidden++;
     }
     for (int64_t at = 0; at < g->values / m->channels; at++) {
-        if (g->state[at] != UNKNOWN && noise == 0.0) continue;
+        if (g->state[at] != UNKNOWN) continue;
         int64_t whole = to_whole(&m->shape, &g->m.shape, origin, at);
         for (int64_t c = 0; c < m->channels; c++) {
             double d = e->signal[whole * m->channels + c] - g->signal[at * m->channels + c];
@@ -246,7 +260,7 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
     glance g;
     place_window(&e->m->shape, &window, fold, origin);
     csrec_status status = glance_create(e->m, &window, &g, error);
-    if (!status) glance_show(e, origin, fold, HIDDEN, &g);
+    if (!status) glance_show(e, origin, fold, &g);
     if (!status && g.m.n > 0) {
         status = glance_run(e, &g, error);
         if (!status) add_fold(e, &g, origin);
@@ -265,10 +279,21 @@ static double factor(const estimator *e) {
 
 /* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
  */
-static double mean_square(const estimator *e) {
+static double unknown_square(const estimator *e) {
     if (e->unknown == 0.0) return NAN;
-    double cheap = factor(e) * (1.0 - HIDDEN) * e->variance / e->unknown;
+    double cheap = factor(e) * pow(1.0 - e->share, FALL) * e->variance / e->unknown;
     return fmax(cheap + e->excess * e->differences / e->unknown, LEAST * cheap);
+}
+
+/* Mean squared error of the result q at noisy samples. The noise is in y, and in q by the share h
+ * of y that q follows, so (y - q)^2 is (1 - 2 h) noise and the error (Stein's estimate; h by what a
+ * sample changes that was left out before). */
+static double sampled_square(const estimator *e) {
+    double noise = e->m->sigma * e->m->sigma, n = (double)(e->hidden * e->m->channels);
+    if (noise == 0.0) return 0.0;
+    if (e->hidden < LEAST_HIDDEN || !(e->surprise > 0.0)) return noise;
+    double h = fmin(fmax(e->answers / e->surprise, 0.0), 1.0);
+    return fmax(e->residuals / n - (1.0 - 2.0 * h) * noise, LEAST_SIGNAL * noise);
 }
 
 /* ------------------------------------------------------------------ the map */
@@ -278,7 +303,7 @@ static csrec_status glance_whole(const estimator *e, glance *g, csrec_error *err
     static const int64_t origin[CSREC_DIMS_MAX] = {0};
     csrec_status status = glance_create(e->m, &e->m->shape, g, error);
     if (status) return status;
-    glance_show(e, origin, 0, 0.0, g);
+    glance_show(e, origin, WHOLE, g);
     return glance_run(e, g, error);
 }
 
@@ -287,20 +312,26 @@ static bool is_kept(const glance *g, int64_t entry) {
     return g->m.sigma == 0.0 && g->state[entry] == SHOWN;
 }
 
-static csrec_status fill_map(const estimator *e, double whole_square, double *map,
+/* squares: means where there is no sample, and at samples. */
+static csrec_status fill_map(const estimator *e, const double squares[2], double *map,
                              csrec_error *error) {
     glance g;
-    double k = factor(e), sum = 0.0;
+    double k = factor(e), sum[2] = {0.0, 0.0}, count[2] = {0.0, 0.0}, scale[2];
     csrec_status status = glance_whole(e, &g, error);
     for (int64_t i = 0; i < g.values && !status; i++) {
         double d = e->signal[i] - g.signal[i], cheap = k * g.variance[i];
-        bool kept = is_kept(&g, i / g.m.channels);
-        map[i] = kept ? 0.0 : fmax(cheap + e->excess * d * d, LEAST * cheap);
-        sum += map[i];
+        int sampled = g.state[i / g.m.channels] == SHOWN;
+        map[i] =
+            is_kept(&g, i / g.m.channels) ? 0.0 : fmax(cheap + e->excess * d * d, LEAST * cheap);
+        sum[sampled] += map[i];
+        count[sampled] += 1.0;
     }
-    double scale = sum > 0.0 ? whole_square * (double)g.values / sum : 0.0;
-    if (!isfinite(scale)) scale = 1.0; /* no window had a sample to show */
-    for (int64_t i = 0; i < g.values && !status; i++) map[i] = sqrt(scale * map[i]);
+    for (int s = 0; s < 2; s++) {
+        scale[s] = sum[s] > 0.0 ? squares[s] * count[s] / sum[s] : 0.0;
+        if (!isfinite(scale[s])) scale[s] = 1.0; /* no window had a sample to show */
+    }
+    for (int64_t i = 0; i < g.values && !status; i++)
+        map[i] = sqrt(scale[g.state[i / g.m.channels] == SHOWN] * map[i]);
     glance_clear(&g);
     return status;
 }
@@ -313,6 +344,10 @@ static csrec_status prepare(estimator *e, const csrec_recover_options *options,
     csrec_status status = csrec_recover_plan(e->m, options, false, &plan, error);
     if (status) return status;
     const csrec_method_type *method = csrec_method_of(&plan.options);
+    int64_t entries = 0;
+    csrec_shape_count(&e->m->shape, &entries);
+    double in_window = (double)e->m->n * fmin(1.0, (double)WINDOW / (double)entries);
+    e->share = fmin(fmax(HIDDEN_ENOUGH / in_window, HIDDEN_LEAST), HIDDEN_MOST);
     e->options = plan.options;
     e->options.history = NULL;
     if (!method->glance) return CSREC_OK;
@@ -338,10 +373,10 @@ csrec_status csrec_uncertainty(const csrec_measurement *measurement,
     for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &entries);
-    double share = measurement->sigma > 0.0 ? 1.0 : 1.0 - (double)measurement->n / (double)entries;
-    double square = share > 0.0 ? share * mean_square(&e) : 0.0;
-    if (expected) *expected = sqrt(square);
-    return uncertainty ? fill_map(&e, square, uncertainty, error) : CSREC_OK;
+    double share = (double)measurement->n / (double)entries;
+    double squares[2] = {share < 1.0 ? unknown_square(&e) : 0.0, sampled_square(&e)};
+    if (expected) *expected = sqrt((1.0 - share) * squares[0] + share * squares[1]);
+    return uncertainty ? fill_map(&e, squares, uncertainty, error) : CSREC_OK;
 }
 
 csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,

@@ -38,8 +38,9 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *measurement = r->measurement;
     const csrec_recover_options *options = r->options;
     csrec_picture picture;
-    csrec_status status =
-        csrec_picture_create(measurement, r->whole, options, threads_of(options), &picture, error);
+    bool expects = r->variance && r->context->kind == CSREC_DEVICE_CPU;
+    csrec_status status = csrec_picture_create(measurement, r->whole, options, threads_of(options),
+                                               expects, &picture, error);
     if (status) return status;
     double start = csrec_seconds();
     csrec_team_begin(&picture.team, options->solve.progress, options->solve.context,
@@ -50,6 +51,8 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     status = csrec_adaptive_passes(r->context, &picture, error);
     if (!status) {
         csrec_picture_deliver(&picture, measurement, picture.u, r->signal);
+        if (expects && !csrec_team_stopped(&picture.team))
+            csrec_picture_deliver_variance(&picture, r->variance);
         fill_report(&picture, csrec_seconds() - start, r->report);
         r->report->backend = csrec_device_name(r->context->kind);
     }

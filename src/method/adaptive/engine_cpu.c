@@ -2,6 +2,7 @@
  *
  * Fits are summed as integers, classes are combined in their order: the result does not depend on
  * the number of threads. */
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 /* Work arrays of one thread. */
 typedef struct worker {
     csrec_fit fit;
-    int32_t *sum;   /* [sites * channels] sums of values in units */
+    int32_t *sum; /* [sites * channels] sums of values in units */
+    int32_t *one; /* as sum: of one grid; and sums of their squares; both NULL without variances */
+    uint64_t *squares;
     float *cells;   /* [3 cells]: smoothed errors, and scratch for them */
     float *square;  /* [samples] */
     float *line;    /* [3 width] */
@@ -41,6 +44,8 @@ static void destroy(void *state) {
         worker *w = &e->worker[t];
         csrec_fit_clear(&w->fit);
         free(w->sum);
+        free(w->one);
+        free(w->squares);
         free(w->cells);
         free(w->square);
         free(w->line);
@@ -61,6 +66,11 @@ static csrec_status create_worker(const csrec_picture *p, worker *w) {
     w->square = malloc((size_t)p->samples * sizeof *w->square);
     w->line = malloc(3 * (size_t)p->width * sizeof *w->line);
     if (!w->sum || !w->cells || !w->square || !w->line) return CSREC_MEMORY;
+    if (p->variance) {
+        w->one = malloc((size_t)p->sites * (size_t)p->channels * sizeof *w->one);
+        w->squares = malloc((size_t)p->sites * (size_t)p->channels * sizeof *w->squares);
+        if (!w->one || !w->squares) return CSREC_MEMORY;
+    }
     return csrec_fit_create(p->samples, p->channels, p->threshold > 0.0f, &w->fit);
 }
 
@@ -186,6 +196,17 @@ static void add_grid(engine *e, worker *w, csrec_axes *axes, int32_t *sum) {
     csrec_picture_count(p, 1);
 }
 
+/* Also sums the squares. */
+static void add_squared(engine *e, worker *w, csrec_axes *axes) {
+    int64_t values = (int64_t)e->p->sites * e->p->channels;
+    memset(w->one, 0, (size_t)values * sizeof *w->one);
+    add_grid(e, w, axes, w->one);
+    for (int64_t k = 0; k < values; k++) {
+        w->sum[k] += w->one[k];
+        w->squares[k] += (uint64_t)((int64_t)w->one[k] * w->one[k]);
+    }
+}
+
 /* One sum per thread. */
 static void add_beside(engine *e, csrec_axes *axes, const int *to, int grids, int sums) {
     size_t bytes = (size_t)e->p->sites * (size_t)e->p->channels * sizeof(int32_t);
@@ -207,18 +228,28 @@ static void gather_sums(engine *e) {
     int64_t values = (int64_t)e->p->sites * e->p->channels;
 #pragma omp parallel for schedule(static) num_threads(e->threads)
     for (int64_t k = 0; k < values; k++)
-        for (int t = 1; t < e->threads; t++) e->worker[0].sum[k] += e->worker[t].sum[k];
+        for (int t = 1; t < e->threads; t++) {
+            e->worker[0].sum[k] += e->worker[t].sum[k];
+            if (e->p->variance) e->worker[0].squares[k] += e->worker[t].squares[k];
+        }
 }
 
 static void add_to_one(engine *e, csrec_axes *axes, int grids) {
     size_t bytes = (size_t)e->p->sites * (size_t)e->p->channels * sizeof(int32_t);
-    for (int t = 0; t < e->threads; t++) memset(e->worker[t].sum, 0, bytes);
+    for (int t = 0; t < e->threads; t++) {
+        memset(e->worker[t].sum, 0, bytes);
+        if (e->p->variance) memset(e->worker[t].squares, 0, 2 * bytes);
+    }
 #pragma omp parallel num_threads(e->threads)
     {
 #pragma omp for schedule(dynamic, 1) nowait
         for (int g = 0; g < grids; g++) {
             worker *w = &e->worker[omp_get_thread_num()];
-            if (!csrec_team_stopped(&e->p->team)) add_grid(e, w, &axes[g], w->sum);
+            if (csrec_team_stopped(&e->p->team)) continue;
+            if (e->p->variance)
+                add_squared(e, w, &axes[g]);
+            else
+                add_grid(e, w, &axes[g], w->sum);
         }
         csrec_team_gather(&e->p->team);
     }
@@ -322,6 +353,16 @@ static csrec_status weighted(void *state, float alpha, csrec_error *error) {
     return CSREC_OK;
 }
 
+/* Of independent grids. Values are below 2^26, so for at most 31 grids all is exact. */
+static void set_variance(const engine *e, int grids) {
+    const csrec_picture *p = e->p;
+    double scale = (double)grids * grids * fmax(grids - 1, 1) * e->units * e->units;
+    for (int64_t k = 0; k < (int64_t)p->sites * p->channels; k++) {
+        int64_t sum = e->worker[0].sum[k], squares = (int64_t)e->worker[0].squares[k];
+        p->variance[k] = (float)((double)(grids * squares - sum * sum) / scale);
+    }
+}
+
 static csrec_status mean(void *state, float alpha, int grids, csrec_error *error) {
     engine *e = state;
     const csrec_picture *p = e->p;
@@ -332,6 +373,7 @@ static csrec_status mean(void *state, float alpha, int grids, csrec_error *error
 #pragma omp parallel for schedule(static) num_threads(e->threads)
     for (int64_t k = 0; k < values; k++)
         p->u[k] = alpha * p->u[k] + scale * (float)e->worker[0].sum[k];
+    if (p->variance) set_variance(e, grids);
     return CSREC_OK;
 }
 

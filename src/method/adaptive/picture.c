@@ -17,11 +17,12 @@ void csrec_picture_clear(csrec_picture *p) {
     free(p->y);
     free(p->u);
     free(p->weighted);
+    free(p->variance);
     csrec_error_map_clear(&p->map);
     *p = (csrec_picture){0};
 }
 
-static csrec_status allocate(csrec_picture *p) {
+static csrec_status allocate(csrec_picture *p, bool expects) {
     size_t sites = (size_t)p->sites, samples = (size_t)p->samples, channels = (size_t)p->channels;
     p->middle = malloc(channels * sizeof *p->middle);
     p->pixel = malloc(sites * sizeof *p->pixel);
@@ -29,7 +30,9 @@ static csrec_status allocate(csrec_picture *p) {
     p->y = malloc(samples * channels * sizeof *p->y);
     p->u = calloc(sites * channels, sizeof *p->u);
     p->weighted = malloc(sites * channels * sizeof *p->weighted);
-    bool ok = p->middle && p->pixel && p->site && p->y && p->u && p->weighted;
+    if (expects) p->variance = calloc(sites * channels, sizeof *p->variance);
+    bool ok = (p->variance || !expects) && p->middle && p->pixel && p->site && p->y && p->u &&
+              p->weighted;
     return ok ? CSREC_OK : CSREC_MEMORY;
 }
 
@@ -66,7 +69,7 @@ static void scale_values(csrec_picture *p, const csrec_measurement *m, const csr
 }
 
 csrec_status csrec_picture_create(const csrec_measurement *m, const csrec_whole *whole,
-                                  const csrec_recover_options *options, int threads,
+                                  const csrec_recover_options *options, int threads, bool expects,
                                   csrec_picture *p, csrec_error *error) {
     *p = (csrec_picture){.options = options,
                          .height = (int32_t)m->shape.dim[0],
@@ -75,7 +78,7 @@ csrec_status csrec_picture_create(const csrec_measurement *m, const csrec_whole 
                          .channels = (int32_t)m->channels,
                          .threads = threads};
     p->sites = p->height * p->width;
-    csrec_status status = allocate(p);
+    csrec_status status = allocate(p, expects);
     if (!status) {
         number_sites(p, m);
         scale_values(p, m, whole);
@@ -122,6 +125,13 @@ void csrec_picture_deliver(const csrec_picture *p, const csrec_measurement *m, c
             double *at = signal + m->index[i] * p->channels + c, y = m->y[i * p->channels + c];
             *at = share < 1.0 ? *at + share * (y - *at) : y;
         }
+}
+
+void csrec_picture_deliver_variance(const csrec_picture *p, double *variance) {
+    for (int64_t k = 0; k < p->sites; k++)
+        for (int64_t c = 0; c < p->channels; c++)
+            variance[(int64_t)p->pixel[k] * p->channels + c] =
+                p->unit * p->unit * (double)p->variance[k * p->channels + c];
 }
 
 csrec_status csrec_picture_note(csrec_picture *p) {

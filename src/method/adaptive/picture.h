@@ -22,6 +22,8 @@ typedef struct csrec_picture {
     float *y;              /* [samples * channels] */
     float *u;              /* [sites * channels] the recovery so far */
     float *weighted;       /* [sites * channels] before the last pass; in class passes, scratch */
+    float *variance;       /* NULL, or [sites * channels], where an engine sets it: of the mean of
+                              the last feature pass's grids */
     csrec_error_map map;
     int threads;
     csrec_team team;
@@ -34,10 +36,10 @@ typedef struct csrec_picture {
     int64_t passes;              /* done */
 } csrec_picture;
 
-/* threads: the most that the CPU's engine uses. */
+/* threads: the most that the CPU's engine uses. expects: allocates the variance. */
 csrec_status csrec_picture_create(const csrec_measurement *measurement,
                                   const struct csrec_whole *whole,
-                                  const csrec_recover_options *options, int threads,
+                                  const csrec_recover_options *options, int threads, bool expects,
                                   csrec_picture *picture, csrec_error *error);
 void csrec_picture_clear(csrec_picture *picture);
 
@@ -52,6 +54,9 @@ void csrec_picture_count(csrec_picture *picture, int grids);
 
 /* Records after each pass: the recovery's own residual, and the signal that would be delivered. */
 csrec_status csrec_picture_note(csrec_picture *picture);
+
+/* Converts the variance to squared values. */
+void csrec_picture_deliver_variance(const csrec_picture *picture, double *variance);
 
 /* Converts u to values and puts samples back. */
 void csrec_picture_deliver(const csrec_picture *picture, const csrec_measurement *measurement,

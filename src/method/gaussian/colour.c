@@ -101,3 +101,12 @@ double csrec_gaussian_axes_back(const csrec_gaussian_axes *axes, float *const *u
     for (int k = 0; k < axes->channels; k++) value += axes->axis[k][c] * (double)u[k][entry];
     return value;
 }
+
+double csrec_gaussian_axes_variance(const csrec_gaussian_axes *axes, float *const *variance,
+                                    int64_t c, int64_t entry) {
+    if (axes->channels == 0) return (double)variance[c][entry];
+    double sum = 0.0;
+    for (int k = 0; k < axes->channels; k++)
+        sum += axes->axis[k][c] * axes->axis[k][c] * (double)variance[k][entry];
+    return sum;
+}

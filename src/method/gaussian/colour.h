@@ -25,4 +25,8 @@ void csrec_gaussian_axes_turn(const csrec_gaussian_axes *axes, csrec_gaussian_pi
 double csrec_gaussian_axes_back(const csrec_gaussian_axes *axes, float *const *u, int64_t c,
                                 int64_t entry);
 
+/* Its variance, of independent ones along the axes. */
+double csrec_gaussian_axes_variance(const csrec_gaussian_axes *axes, float *const *variance,
+                                    int64_t c, int64_t entry);
+
 #endif

@@ -246,6 +246,16 @@ static void deliver(const job *j, double *signal) {
     csrec_samples_restore(m, signal);
 }
 
+/* Those of the last round, with its weights. */
+static void deliver_variance(const job *j, double *variance) {
+    int64_t channels = j->m->channels;
+    for (int64_t i = 0; i < j->entries; i++)
+        for (int64_t c = 0; c < channels; c++)
+            variance[i * channels + c] =
+                j->unit * j->unit *
+                csrec_gaussian_axes_variance(&j->axes, j->picture.variance, c, i);
+}
+
 /* Three channels are colours. Without noise they share one covariance; with noise, which affects
  * weak channels most, each principal colour has its own. Engines may support neither. */
 static void choose_colours(job *j) {
@@ -322,6 +332,8 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
         status = run(&j, signal, error);
     }
     if (!status) deliver(&j, signal);
+    bool here = r->context->kind == CSREC_DEVICE_CPU;
+    if (!status && r->variance && !j.stopped && here) deliver_variance(&j, r->variance);
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
     report->backend = csrec_device_name(r->context->kind);
     report->seconds_pursuit = csrec_seconds() - began;

@@ -38,7 +38,8 @@ typedef struct grid_run {
 typedef struct job {
     const csrec_measurement *measurement;
     const csrec_recover_options *options;
-    double *signal; /* [values], or NULL */
+    double *signal;  /* [values], or NULL */
+    double *squares; /* NULL, or as signal: sums of squares, then the variance of the mean */
     int64_t values;
     csrec_recover_report report;
     const csrec_context *context; /* the operators' device, for the reference pursuit */
@@ -136,6 +137,8 @@ static csrec_status add_block(const job *j, const grid_run *run, uint64_t first,
         csrec_atoms_fill(run->grid.levels, &run->atoms[c], first, rows, value);
         for (int64_t k = 0; k < rows; k++)
             if (entry[k] >= 0) j->signal[entry[k] * channels + c] += value[k];
+        for (int64_t k = 0; j->squares && k < rows; k++)
+            if (entry[k] >= 0) j->squares[entry[k] * channels + c] += value[k] * value[k];
     }
     return status;
 }
@@ -270,6 +273,15 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     return status;
 }
 
+/* Of independent grids; a single one tells nothing. */
+static void set_variance(const job *j) {
+    double grids = (double)j->added;
+    for (int64_t k = 0; k < j->values; k++) {
+        double off = j->squares[k] / grids - j->signal[k] * j->signal[k];
+        j->squares[k] = j->added > 1 ? fmax(off, 0.0) / (grids - 1.0) : -1.0;
+    }
+}
+
 static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const csrec_recover_options *options = r->options;
@@ -285,10 +297,13 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     if (r->signal && options->shifts > 1)
         j.mean = csrec_history_record(options->history, 0, "mean over grids", "grid", -1);
     if (r->signal) memset(r->signal, 0, (size_t)j.values * sizeof *r->signal);
+    if (r->variance && r->signal) j.squares = r->variance;
+    if (j.squares) memset(j.squares, 0, (size_t)j.values * sizeof *j.squares);
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){"grids", 0, options->shifts, -1.0});
     status = run_all(&j, r->atoms, error);
     csrec_team_end(&j.team);
+    if (j.squares) set_variance(&j);
     if (!status) *r->report = j.report;
     return status;
 }

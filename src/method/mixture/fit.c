@@ -241,9 +241,10 @@ static void condition(fit *f) {
 
 /* ------------------------------------------------------------------ the next estimate */
 
-/* Adds the patch rows that cover row y of the picture: `place` is the inverse of `order`. */
+/* Adds the patch rows that cover row y of the picture: `place` is the inverse of `order`. variance:
+ * NULL, or sums of w v. */
 static void add_row(const fit *f, const int64_t *place, int y, int plane, float *weight,
-                    float *value) {
+                    float *value, float *variance) {
     const csrec_fit_picture *p = f->p;
     int joint = p->joint, line = p->patch_width * joint;
     float even = EVENNESS * p->tone * p->tone;
@@ -261,6 +262,7 @@ static void add_row(const fit *f, const int64_t *place, int y, int plane, float 
                 float w = 1.0f / (v[j] + even);
                 weight[left * joint + j] += w;
                 value[left * joint + j] += w * x[j];
+                if (variance) variance[left * joint + j] += w * v[j];
             }
         }
     }
@@ -272,15 +274,17 @@ static double average_row(fit *f, const int64_t *place, int y, float *sums) {
     int line = p->width * p->joint;
     double energy = 0.0;
     for (int plane = 0; plane < f->planes; plane++) {
-        memset(sums, 0, 2 * (size_t)line * sizeof *sums);
-        add_row(f, place, y, plane, sums, sums + line);
+        memset(sums, 0, 3 * (size_t)line * sizeof *sums);
+        add_row(f, place, y, plane, sums, sums + line, p->variance ? sums + 2 * line : NULL);
         for (int j = 0; j < line; j++) {
             int64_t pixel = (int64_t)y * p->width + j / p->joint;
             int64_t at = pixel * p->channels + plane * p->joint + j % p->joint;
             float mean = sums[line + j] / sums[j];
             double off = p->mask[pixel] ? (double)mean - (double)p->y[at] : 0.0;
             energy += off * off;
-            p->u[at] = p->keep && p->mask[pixel] ? p->y[at] : mean;
+            bool kept = p->keep && p->mask[pixel];
+            p->u[at] = kept ? p->y[at] : mean;
+            if (p->variance) p->variance[at] = kept ? 0.0f : sums[2 * line + j] / sums[j];
         }
     }
     return energy;
@@ -288,7 +292,7 @@ static double average_row(fit *f, const int64_t *place, int y, float *sums) {
 
 static csrec_status average(fit *f, double *energy, csrec_error *error) {
     csrec_fit_picture *p = f->p;
-    size_t line = 2 * (size_t)p->width * (size_t)p->joint;
+    size_t line = 3 * (size_t)p->width * (size_t)p->joint;
     int64_t *place = malloc((size_t)f->count * sizeof *place);
     float *sums = malloc((size_t)p->threads * line * sizeof *sums);
     double *rows = malloc((size_t)p->height * sizeof *rows);

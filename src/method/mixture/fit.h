@@ -17,6 +17,7 @@ typedef struct csrec_fit_picture {
     const unsigned char *mask; /* [height * width] */
     const float *y;            /* [height * width * channels] samples in place */
     float *u;                  /* the same shape: the estimate */
+    float *variance;           /* NULL, or the same shape: its expected squared errors */
     float noise, tone;         /* variance of a sample's noise; unit */
     bool keep;                 /* samples have no noise and are put back */
     int threads;

@@ -37,9 +37,9 @@ typedef struct job {
     csrec_fit_picture picture;
     csrec_mixture mixture;
     int64_t entries;
-    float *values; /* [2][entries * channels] samples, estimate */
+    float *values; /* [entries * channels] samples, estimate and, if asked for, its variance */
     unsigned char *mask;
-    bool stopped;
+    bool expects, stopped; /* expects: variances are asked for */
     csrec_team team;
     csrec_record *record;
     double *signal; /* in units of the result, if rounds are recorded */
@@ -171,7 +171,7 @@ static csrec_status set_up(job *j, csrec_error *error) {
     set_units(j);
     csrec_status status = make_mixture(j, error);
     if (status) return status;
-    j->values = calloc(2 * values, sizeof *j->values);
+    j->values = calloc((j->expects ? 3 : 2) * values, sizeof *j->values);
     j->mask = calloc((size_t)j->entries, 1);
     if (!j->values || !j->mask) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < m->n; i++) {
@@ -186,6 +186,7 @@ static csrec_status set_up(job *j, csrec_error *error) {
     p->mask = j->mask;
     p->y = j->values;
     p->u = j->values + values;
+    p->variance = j->expects ? p->u + values : NULL;
     int edge = p->patch_height < p->patch_width ? p->patch_height : p->patch_width;
     p->step = j->set.step < edge ? j->set.step : edge;
     return CSREC_OK;
@@ -288,6 +289,11 @@ static void deliver(const job *j, double *signal) {
     csrec_samples_restore(j->m, signal);
 }
 
+static void deliver_variance(const job *j, double *variance) {
+    for (int64_t i = 0; i < j->entries * j->m->channels; i++)
+        variance[i] = (double)j->picture.variance[i] / (j->units.gain * j->units.gain);
+}
+
 /* Lengths in the units of the patches, where squares are finite. */
 static void note_round(int round, double energy, void *context) {
     const job *j = context;
@@ -317,7 +323,11 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_recover_options *options = r->options;
     csrec_recover_report *report = r->report;
     double began = csrec_seconds(), *signal = r->signal;
-    job j = {.m = measurement, .whole = r->whole, .options = options, .unit = r->unit};
+    job j = {.m = measurement,
+             .whole = r->whole,
+             .options = options,
+             .unit = r->unit,
+             .expects = r->variance != NULL};
     csrec_status status = read_settings(&j, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
@@ -332,6 +342,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     if (!status && !j.stopped) status = run(&j, error);
     if (!status) {
         deliver(&j, signal);
+        if (j.expects && !j.stopped) deliver_variance(&j, r->variance);
         report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
         report->backend = csrec_device_name(r->context->kind);
         report->residual = csrec_samples_residual(measurement, signal);

@@ -32,6 +32,9 @@ static const double START_SHARE = 0.3;
 
 enum { COPIES = 6, SIDE = 256 };
 
+/* Log variances that training tells apart are below. */
+static const double LOG_MOST = 20.0;
+
 static int setting(const csrec_recovery *r, const char *name) {
     const csrec_param *param = csrec_param_find(params, name);
     return (int)csrec_setting_value(&r->options->solve, name, param->value);
@@ -182,8 +185,9 @@ static csrec_status pass(job *j, int64_t first, int turn, csrec_team *team, csre
                 float z = stopped ? F[at] : F[at] + D[at];
                 int64_t to = (first + k) * n + csrec_turn_source(&t, r, c);
                 j->result[to] += (float)(frame.mean[k] + frame.unit * (double)z);
-                if (j->squares)
-                    j->squares[to] += (float)(frame.unit * frame.unit * exp((double)logs[at]));
+                if (!j->squares) continue;
+                double log = fmin(fmax((double)logs[at], -LOG_MOST), LOG_MOST);
+                j->squares[to] += (float)(frame.unit * frame.unit * exp(log));
             }
     }
     return CSREC_OK;
@@ -265,6 +269,7 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
     csrec_recovery own = *r;
     options.history = r->options->history;
     own.options = &options;
+    own.variance = NULL; /* that of the network stays */
     csrec_status status = csrec_gaussian_refine(&own, error);
     for (int64_t i = 0; i < values && !status; i++)
         r->signal[i] += START_SHARE * (start[i] - r->signal[i]);

@@ -25,10 +25,11 @@ typedef struct job {
     csrec_model_units units;
     int64_t n, k, samples; /* entries of a vector; components; sampled entries */
     const double *mean, *components, *variances;
-    double noise, energy;  /* energy: ||y - mean||^2 */
-    double *B, *Q, *D, *c; /* [k][k], [k][k] rows, [k], [k] */
-    double *b, *z, *root;  /* [k]; root: square roots of the variances */
-    double *Phi, *rest;    /* [ROWS][k], [ROWS] */
+    double noise, energy;   /* energy: ||y - mean||^2 */
+    double s2, rest_square; /* variance of a sample's noise; of what no component has */
+    double *B, *Q, *D, *c;  /* [k][k], [k][k] rows, [k], [k] */
+    double *b, *z, *root;   /* [k]; root: square roots of the variances */
+    double *Phi, *rest;     /* [ROWS][k], [ROWS] */
     csrec_team team;
 } job;
 
@@ -152,10 +153,11 @@ static double search_noise(const job *j) {
 
 static void solve(job *j) {
     double sigma = fabs(j->units.gain) * j->m->sigma;
-    double s2 = sigma > 0.0 ? sigma * sigma + j->noise : search_noise(j);
+    j->s2 = sigma > 0.0 ? sigma * sigma + j->noise : search_noise(j);
+    j->rest_square = sigma > 0.0 ? j->noise : j->s2;
     memset(j->z, 0, (size_t)j->k * sizeof *j->z);
     for (int64_t a = 0; a < j->k; a++)
-        cblas_daxpy((int)j->k, j->c[a] / (j->D[a] + s2), j->Q + a * j->k, 1, j->z, 1);
+        cblas_daxpy((int)j->k, j->c[a] / (j->D[a] + j->s2), j->Q + a * j->k, 1, j->z, 1);
     for (int64_t a = 0; a < j->k; a++) j->z[a] *= j->root[a];
 }
 
@@ -166,6 +168,29 @@ static void deliver(job *j, double *signal) {
         cblas_daxpy((int)j->n, j->z[a], j->components + a * j->n, 1, signal, 1);
     for (int64_t i = 0; i < j->n; i++) signal[i] = (signal[i] - j->units.offset) / j->units.gain;
     csrec_samples_restore(j->m, signal);
+}
+
+/* Of x = mean + Phi^T Lambda^(1/2) u + e: u has the posterior covariance Q s2 / (D + s2) Q^T. */
+static csrec_status deliver_variance(job *j, double *variance, csrec_error *error) {
+    int k = (int)j->k;
+    double *T = malloc((size_t)(ROWS * j->k) * sizeof *T), gain = j->units.gain;
+    if (!T) return csrec_fail(error, CSREC_MEMORY, "out of memory for %d components", k);
+    for (int64_t first = 0; first < j->n; first += ROWS) {
+        int count = (int)(j->n - first < ROWS ? j->n - first : ROWS);
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t a = 0; a < j->k; a++)
+                j->Phi[i * j->k + a] = j->root[a] * j->components[a * j->n + first + i];
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, k, k, 1.0, j->Phi, k, j->Q, k,
+                    0.0, T, k);
+        for (int64_t i = 0; i < count; i++) {
+            double sum = j->rest_square;
+            for (int64_t a = 0; a < j->k; a++)
+                sum += T[i * j->k + a] * T[i * j->k + a] * (j->s2 / (j->D[a] + j->s2));
+            variance[first + i] = sum / (gain * gain);
+        }
+    }
+    free(T);
+    return CSREC_OK;
 }
 
 static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
@@ -201,6 +226,8 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     if (!status) {
         if (!csrec_team_stopped(&j.team)) solve(&j);
         deliver(&j, r->signal);
+        if (r->variance && !csrec_team_stopped(&j.team))
+            status = deliver_variance(&j, r->variance, error);
         report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
         report->backend = csrec_device_name(r->context->kind);
         report->pursuits = report->iterations = 1;

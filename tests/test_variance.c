@@ -1,0 +1,378 @@
+/* test_variance.c - the squared errors that methods expect of their results: posterior variances
+ * against dense elimination in double, spreads against single grids. */
+#include "conditional.h"
+
+#include <string.h>
+
+#include "method/adaptive/engine.h"
+#include "method/adaptive/recipe.h"
+#include "method/gaussian/colour.h"
+#include "method/grid.h"
+#include "method/tones.h"
+#include "recover/recover.h"
+
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ measurements */
+
+/* Some of the entries of a signal of random tones in `unit`, at random. */
+static csrec_measurement sample(csrec_shape shape, int64_t channels, double rate, double sigma,
+                                double unit) {
+    csrec_measurement m = {
+        .shape = shape, .channels = channels, .sigma = sigma * unit, .scale = {0.0, 255.0 * unit}};
+    int64_t entries;
+    assert_ok(csrec_shape_count(&shape, &entries));
+    m.index = malloc((size_t)entries * sizeof *m.index);
+    m.y = malloc((size_t)(entries * channels) * sizeof *m.y);
+    for (int64_t i = 0; i < entries; i++) {
+        if (check_uniform(&seed) >= rate && (m.n > 0 || i + 1 < entries)) continue;
+        for (int64_t c = 0; c < channels; c++)
+            m.y[m.n * channels + c] = unit * (100.0 + 30.0 * check_normal(&seed));
+        m.index[m.n++] = i;
+    }
+    return m;
+}
+
+static void recover(const csrec_measurement *m, const csrec_recover_options *o, double *signal,
+                    double *variance) {
+    csrec_error error;
+    variance[0] = -1.0;
+    if (csrec_recover_variance(m, o, signal, variance, NULL, &error)) fail_msg("%s", error.text);
+}
+
+static csrec_recover_options options_of(const char *method, const csrec_model *model) {
+    csrec_recover_options o;
+    csrec_recover_defaults(&o);
+    o.method = method;
+    o.model = model;
+    o.backend = "cpu";
+    o.threads = 2;
+    return o;
+}
+
+static csrec_model *make_model(const char *kind, int count, const char *const *names,
+                               const csrec_array *arrays) {
+    const csrec_array *list[8];
+    csrec_model *model = NULL;
+    csrec_error error;
+    for (int i = 0; i < count; i++) list[i] = &arrays[i];
+    if (csrec_model_create(kind, count, names, list, &model, &error)) fail_msg("%s", error.text);
+    return model;
+}
+
+/* ------------------------------------------------------------------ mixtures */
+
+enum { P = 5, D = P * P, MOST = 9 };
+
+static csrec_model *make_component(const double *mean, const double *C) {
+    static const char *const names[] = {"weights", "means",    "covariances",
+                                        "shape",   "channels", "scale"};
+    double one[1] = {1.0}, shape[2] = {P, P}, scale[2] = {0.0, 255.0};
+    const csrec_array arrays[6] = {{CSREC_F64, {1, {1}}, 1, one},
+                                   {CSREC_F64, {2, {1, D}}, D, (double *)(uintptr_t)mean},
+                                   {CSREC_F64, {3, {1, D, D}}, D * D, (double *)(uintptr_t)C},
+                                   {CSREC_F64, {1, {2}}, 2, shape},
+                                   {CSREC_F64, {0}, 1, one},
+                                   {CSREC_F64, {1, {2}}, 2, scale}};
+    return make_model("gmm", 6, names, arrays);
+}
+
+/* Adds the patch at (top, left) of a picture `width` wide: sums of w and w v. */
+static void add_patch(const csrec_measurement *m, int top, int left, int width, const double *mean,
+                      const double *C, double *weight, double *value) {
+    double wide[D * D], y[D] = {0}, x[D], v[D], noise = fmax(m->sigma * m->sigma, 1.0);
+    int at[D], n = 0;
+    for (int i = 0; i < D * D; i++) wide[i] = C[i] + (i % (D + 1) == 0 ? 1.0 : 0.0);
+    for (int64_t k = 0; k < m->n; k++) {
+        int row = (int)(m->index[k] / width) - top, column = (int)(m->index[k] % width) - left;
+        if (row >= 0 && row < P && column >= 0 && column < P) at[n++] = row * P + column;
+    }
+    condition_dense(D, mean, wide, n, at, y, noise, x, v);
+    for (int i = 0; i < D; i++) {
+        double w = 1.0 / (v[i] + 5.0);
+        weight[(top + i / P) * width + left + i % P] += w;
+        value[(top + i / P) * width + left + i % P] += w * v[i];
+    }
+}
+
+/* One Gaussian for all patches: the weighted means of their posterior variances. */
+static void mixtures_tell_posterior_variances(void **state) {
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        double C[D * D], mean[D], signal[MOST * MOST], v[MOST * MOST], unit = ldexp(1.0, 3 * k - 9);
+        double weight[MOST * MOST] = {0}, value[MOST * MOST] = {0};
+        int height = P + (int)check_below(&seed, 5), width = P + (int)check_below(&seed, 5);
+        double size = 1.0;
+        make_covariance(&seed, D, 1 + (int)check_below(&seed, D), 400.0, C);
+        for (int i = 0; i < D; i++) mean[i] = 100.0 + 30.0 * check_normal(&seed);
+        double sigma = k % 2 ? 2.0 + 10.0 * check_uniform(&seed) : 0.0;
+        csrec_measurement m = sample((csrec_shape){2, {height, width}}, 1, 0.4, sigma, 1.0);
+        for (int top = 0; top + P <= height; top++)
+            for (int left = 0; left + P <= width; left++)
+                add_patch(&m, top, left, width, mean, C, weight, value);
+        csrec_model *model = make_component(mean, C);
+        csrec_recover_options o = options_of("mixture", model);
+        const csrec_setting settings[] = {{"step", 1}, {"rounds", 1}};
+        o.solve.settings = settings;
+        o.solve.n_settings = 2;
+        m.scale[1] *= unit; /* which the model's scale meets */
+        m.sigma *= unit;
+        for (int64_t i = 0; i < m.n; i++) m.y[i] *= unit;
+        recover(&m, &o, signal, v);
+        for (int64_t i = 0; i < m.n && sigma == 0.0; i++) value[m.index[i]] = 0.0;
+        for (int i = 0; i < D; i++) size = fmax(size, C[i * (D + 1)]);
+        for (int i = 0; i < height * width; i++) /* floats, over d steps of elimination */
+            assert_true(fabs(v[i] / (unit * unit) - value[i] / weight[i]) <= 2e-6 * D * size);
+        csrec_model_destroy(model);
+        csrec_measurement_clear(&m);
+    }
+}
+
+/* ------------------------------------------------------------------ principal components */
+
+enum { N = 7 * 8, K = 6 };
+
+static csrec_model *make_components(const double *mean, const double *V, const double *l,
+                                    double noise) {
+    static const char *const names[] = {"mean",  "components", "variances",
+                                        "noise", "shape",      "channels"};
+    double one[1] = {1.0}, shape[2] = {7, 8};
+    const csrec_array arrays[6] = {{CSREC_F64, {1, {N}}, N, (double *)(uintptr_t)mean},
+                                   {CSREC_F64, {2, {K, N}}, K * N, (double *)(uintptr_t)V},
+                                   {CSREC_F64, {1, {K}}, K, (double *)(uintptr_t)l},
+                                   {CSREC_F64, {0}, 1, &noise},
+                                   {CSREC_F64, {1, {2}}, 2, shape},
+                                   {CSREC_F64, {0}, 1, one}};
+    return make_model("pca", 6, names, arrays);
+}
+
+static void orthonormalise(double *V) {
+    for (int a = 0; a < K; a++) {
+        double square = 0.0;
+        for (int i = 0; i < N; i++) V[a * N + i] = check_normal(&seed);
+        for (int b = 0; b < a; b++) {
+            double dot = 0.0;
+            for (int i = 0; i < N; i++) dot += V[a * N + i] * V[b * N + i];
+            for (int i = 0; i < N; i++) V[a * N + i] -= dot * V[b * N + i];
+        }
+        for (int i = 0; i < N; i++) square += V[a * N + i] * V[a * N + i];
+        for (int i = 0; i < N; i++) V[a * N + i] /= sqrt(square);
+    }
+}
+
+/* x = mean + V^T z + e: of V^T z after samples with the noise of both e and sigma, and of e. */
+static void components_tell_posterior_variances(void **state) {
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        double V[K * N], C[N * N] = {0}, mean[N] = {0}, l[K], y[N] = {0}, x[N], wanted[N];
+        double signal[N], v[N], noise = k % 2 ? 3.0 * check_uniform(&seed) : 0.0;
+        int at[N];
+        orthonormalise(V);
+        for (int a = 0; a < K; a++) l[a] = 900.0 * pow(0.7, a);
+        for (int i = 0; i < N * N; i++)
+            for (int a = 0; a < K; a++) C[i] += l[a] * V[a * N + i / N] * V[a * N + i % N];
+        csrec_measurement m =
+            sample((csrec_shape){2, {7, 8}}, 1, check_uniform(&seed), 1.0 + 4.0 * (k % 3), 1.0);
+        for (int64_t i = 0; i < m.n; i++) at[i] = (int)m.index[i];
+        condition_dense(N, mean, C, (int)m.n, at, y, m.sigma * m.sigma + noise, x, wanted);
+        csrec_model *model = make_components(mean, V, l, noise);
+        csrec_recover_options o = options_of("pca", model);
+        recover(&m, &o, signal, v);
+        for (int i = 0; i < N; i++) assert_true(fabs(v[i] - wanted[i] - noise) <= 1e-9 * 900.0);
+        csrec_model_destroy(model);
+        csrec_measurement_clear(&m);
+    }
+}
+
+/* ------------------------------------------------------------------ Gaussian groups */
+
+/* One patch is the whole picture, and its group: the covariance is diagonal, and each pixel is
+ * known or unknown. The dense formulas of groups are in test_gaussian_group.c. */
+static void groups_tell_posterior_variances(void **state) {
+    (void)state;
+    enum { SIDE = 8, ROUNDS = 2 };
+    for (int k = 0; k < 6; k++) {
+        double signal[SIDE * SIDE], v[SIDE * SIDE], sigma = k % 2 ? 3.0 : 0.0;
+        double unit = k < 3 ? 1.0 : 1e-3, noise = fmax(sigma * sigma, 1.0), known = 0.0,
+               other = 0.0;
+        csrec_measurement m = sample((csrec_shape){2, {SIDE, SIDE}}, 1, 0.5, sigma, unit);
+        double share = (double)m.n / (SIDE * SIDE);
+        for (int r = 0; r < ROUNDS; r++) {
+            double C = 2.0 + 0.5 * ((sigma > 0.0 ? share * known : 0.0) + (1.0 - share) * other);
+            known = C * noise / (C + noise) + 0.2; /* maximisation: the posterior, and a little */
+            known = known * noise / (known + noise);
+            other = C + 0.2;
+        }
+        csrec_recover_options o = options_of("gaussian", NULL);
+        const csrec_setting fast[] = {{"effort", 0}};
+        o.solve.settings = fast;
+        o.solve.n_settings = 1;
+        recover(&m, &o, signal, v);
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            double wanted = other;
+            for (int64_t s = 0; s < m.n; s++)
+                if (m.index[s] == i) wanted = sigma > 0.0 ? known : 0.0;
+            assert_true(fabs(v[i] / (unit * unit) - wanted) <= 1e-5 * wanted);
+        }
+        csrec_measurement_clear(&m);
+    }
+}
+
+/* Independent errors along orthonormal axes, R^T diag(v) R. */
+static void turned_colours_keep_their_variances(void **state) {
+    (void)state;
+    double a = check_uniform(&seed), b = check_uniform(&seed), sum[2] = {0.0, 0.0};
+    csrec_gaussian_axes axes = {.channels = 3,
+                                .axis = {{cos(a), sin(a), 0.0},
+                                         {-sin(a) * cos(b), cos(a) * cos(b), sin(b)},
+                                         {sin(a) * sin(b), -cos(a) * sin(b), cos(b)}}};
+    float v[3] = {(float)check_uniform(&seed), 2.0f, 3.0f}, *rows[3] = {&v[0], &v[1], &v[2]};
+    for (int c = 0; c < 3; c++) {
+        double wanted = 0.0, own = csrec_gaussian_axes_variance(&axes, rows, c, 0);
+        for (int k = 0; k < 3; k++) wanted += axes.axis[k][c] * (double)v[k] * axes.axis[k][c];
+        assert_true(fabs(own - wanted) <= 1e-14);
+        sum[0] += own;
+        sum[1] += (double)v[c];
+    }
+    assert_true(fabs(sum[0] - sum[1]) <= 1e-14); /* the trace */
+    axes.channels = 0;
+    for (int c = 0; c < 3; c++)
+        assert_true(csrec_gaussian_axes_variance(&axes, rows, c, 0) == (double)v[c]);
+}
+
+/* ------------------------------------------------------------------ grids */
+
+/* The fit on one grid of several, at all entries. */
+static void fit_grid(const csrec_measurement *m, const csrec_plan *plan, int64_t number,
+                     int64_t entries, double *fit) {
+    csrec_grid grid;
+    csrec_operator *A;
+    csrec_atoms atoms = {0};
+    uint64_t *rows = malloc((size_t)entries * sizeof *rows), *sorted = malloc((size_t)m->n * 8);
+    int64_t *all = malloc((size_t)entries * sizeof *all);
+    double *y = malloc((size_t)m->n * sizeof *y);
+    for (int64_t i = 0; i < entries; i++) all[i] = i;
+    assert_ok(csrec_grid_create(&m->shape, plan->options.order, number, plan->options.shifts,
+                                plan->options.seed, &grid));
+    assert_ok(csrec_grid_rows(&grid, entries, all, rows));
+    for (int64_t i = 0; i < m->n; i++) { /* insertion by rows */
+        int64_t to = i;
+        for (; to > 0 && sorted[to - 1] > rows[m->index[i]]; to--) {
+            sorted[to] = sorted[to - 1];
+            y[to] = y[to - 1];
+        }
+        sorted[to] = rows[m->index[i]];
+        y[to] = m->y[i];
+    }
+    csrec_operator_spec spec = {.name = "haar",
+                                .levels = grid.levels,
+                                .m = m->n,
+                                .rows = sorted,
+                                .columns = plan->options.columns};
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    assert_ok(csrec_solve(A, y, &plan->options.solve, &atoms, NULL, NULL, NULL));
+    assert_ok(csrec_atoms_synthesize(grid.levels, &atoms, entries, rows, fit));
+    csrec_atoms_clear(&atoms);
+    csrec_operator_destroy(A);
+    free(rows);
+    free(sorted);
+    free(all);
+    free(y);
+}
+
+/* Adds a fit to the sums of Welford's recurrence: mean, and squares of deviations from it. */
+static void add_fit(int64_t n, const double *fit, int number, double *mean, double *squares) {
+    for (int64_t i = 0; i < n; i++) {
+        double off = fit[i] - mean[i];
+        mean[i] += off / (number + 1);
+        squares[i] += off * (fit[i] - mean[i]);
+    }
+}
+
+static void grids_tell_their_spread(void **state) {
+    (void)state;
+    enum { MOST_ENTRIES = 400 };
+    for (int k = 0; k < 6; k++) {
+        double signal[MOST_ENTRIES], v[MOST_ENTRIES], fit[MOST_ENTRIES];
+        double mean[MOST_ENTRIES] = {0}, squares[MOST_ENTRIES] = {0};
+        int64_t a = 5 + check_below(&seed, 15), b = 5 + check_below(&seed, 15), entries = a * b;
+        csrec_shape shape = k % 2 ? (csrec_shape){1, {entries}} : (csrec_shape){2, {a, b}};
+        csrec_measurement m = sample(shape, 1, 0.3, 0.0, ldexp(1.0, 10 - 7 * k));
+        csrec_recover_options o = options_of("grids", NULL);
+        o.shifts = 2 + check_below(&seed, 40);
+        csrec_plan plan;
+        assert_ok(csrec_recover_plan(&m, &o, false, &plan, NULL));
+        recover(&m, &o, signal, v);
+        for (int g = 0; g < o.shifts; g++) {
+            fit_grid(&m, &plan, g, entries, fit);
+            add_fit(entries, fit, g, mean, squares);
+        }
+        double n = (double)o.shifts;
+        for (int64_t i = 0; i < entries; i++) { /* squares of means cancel in the method's sums */
+            double size = 1e-13 * (mean[i] * mean[i] + squares[i]);
+            assert_true(fabs(signal[i] - mean[i]) <= 1e-12 * fabs(mean[i]) + sqrt(size) * 1e-6);
+            assert_true(fabs(v[i] - squares[i] / (n * (n - 1.0))) <= size);
+        }
+        o.shifts = 1;
+        recover(&m, &o, signal, v);
+        assert_true(v[0] < 0.0); /* a single grid has none */
+        csrec_measurement_clear(&m);
+    }
+}
+
+/* The fits of each of some adaptive grids, run alone. */
+static void adaptive_grids_tell_their_spread(void **state) {
+    (void)state;
+    enum { GRIDS = 5, ENTRIES = 30 * 21 };
+    const float units = 0x1p15f;
+    for (int threads = 1; threads < 4; threads++) {
+        double fit[ENTRIES], mean[ENTRIES] = {0}, squares[ENTRIES] = {0};
+        int to[GRIDS] = {0}, sums = 1;
+        csrec_measurement m = sample((csrec_shape){2, {30, 21}}, 1, 0.3, 0.0, 1.0);
+        csrec_recover_options o = options_of("adaptive", NULL);
+        csrec_grid_class list[CSREC_CLASSES];
+        csrec_axes *axes = calloc(GRIDS, sizeof *axes);
+        csrec_whole whole;
+        csrec_picture p;
+        void *engine;
+        csrec_classes_list(list);
+        assert_ok(csrec_whole_of(&m, &whole, NULL));
+        assert_ok(csrec_picture_create(&m, &whole, &o, threads, true, &p, NULL));
+        csrec_team_begin(&p.team, NULL, NULL, (csrec_progress){"grids", 0, 1, -1.0});
+        assert_ok(csrec_adaptive_cpu.create(&csrec_context_cpu, &p, units, &sums, &engine, NULL));
+        assert_ok(csrec_adaptive_cpu.residual(engine, 0.0f, NULL));
+        for (int g = 0; g <= GRIDS; g++) {
+            int first = g < GRIDS ? g : 0, count = g < GRIDS ? 1 : GRIDS;
+            for (int i = first; i < first + count; i++)
+                csrec_recipe_class(&list[i], 0, 0, 7, &axes[i]);
+            assert_ok(csrec_adaptive_cpu.add(engine, axes + first, to, count, 1, NULL));
+            assert_ok(csrec_adaptive_cpu.mean(engine, 0.0f, count, NULL));
+            for (int i = 0; i < ENTRIES; i++) fit[i] = (double)p.u[i];
+            if (g < GRIDS) add_fit(ENTRIES, fit, g, mean, squares);
+        }
+        for (int i = 0; i < ENTRIES; i++) {
+            double wanted = squares[i] / (GRIDS * (GRIDS - 1.0));
+            assert_true(fabs((double)p.u[i] - mean[i]) <= 255.0 * 0x1p-22);
+            assert_true(fabs((double)p.variance[i] - wanted) <= 1e-6 * wanted + 1e-9);
+        }
+        csrec_team_end(&p.team);
+        csrec_adaptive_cpu.destroy(engine);
+        csrec_picture_clear(&p);
+        csrec_whole_clear(&whole);
+        csrec_measurement_clear(&m);
+        free(axes);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mixtures_tell_posterior_variances),
+        cmocka_unit_test(components_tell_posterior_variances),
+        cmocka_unit_test(groups_tell_posterior_variances),
+        cmocka_unit_test(turned_colours_keep_their_variances),
+        cmocka_unit_test(grids_tell_their_spread),
+        cmocka_unit_test(adaptive_grids_tell_their_spread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
