@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 SIDE, MARGIN = 32, 8
-BATCHES = 3       # from one of the counts to the next
+BATCHES = 2       # from one of the counts to the next
 REFIT, MOST = 2, 160  # a kernel is fitted again with twice the samples, up to so many
 NUGGET = 1e-4     # of the variance of the samples, for the factorisation
 

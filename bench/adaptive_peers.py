@@ -2,12 +2,14 @@
 """adaptive_peers.py - places chosen by expected errors (csrecover.adaptive) beside what others do:
 uniform and Poisson-disc samples; contrast, as renderers; SLADS, as microscopes (adaptive_slads.py);
 Gaussian processes (adaptive_gp.py). PSNR at the same numbers of samples, recovered as each would
-and by csrecover, on the five pictures of pictures.py in one run, one thread each. Needs NumPy, cffi,
-SciPy, Pillow, scikit-learn, scikit-image (SLADS learns from others of its pictures) and a built
-library."""
+and by csrecover, on the five pictures of pictures.py in one run: a process of one thread for each.
+Needs NumPy, cffi, SciPy, Pillow, scikit-learn, scikit-image (SLADS learns from others of its
+pictures) and a built library."""
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import onethread  # noqa: F401, before NumPy
 import numpy as np
@@ -24,7 +26,8 @@ RATES = (0.05, *adaptive.RATES)
 TARGET = 30.0       # dB: the samples that each needs for it
 START = 0.01        # of the pixels, evenly, for SLADS (as its paper) and Gaussian processes
 NEIGHBOURS = 3      # whose variance is taken
-PRESETS = ("balanced", "best")
+OURS = "csrecover.adaptive"
+TODO = {}           # of ways, for the processes of the pictures
 
 
 def counts_of(picture):
@@ -86,12 +89,18 @@ def mask_of(picture, index):
     return mask.reshape(picture.shape)
 
 
-def drawn(bench, pattern):
-    return lambda picture: ((mask_of(picture, bench.draw(picture, pattern, count)), 0.0)
-                            for count in counts_of(picture))
+def drawn(build, pattern):
+    def sample(picture):
+        with tempfile.TemporaryDirectory() as folder:
+            bench = adaptive.Bench(build, folder, "1")
+            for count in counts_of(picture):
+                yield mask_of(picture, bench.draw(picture, pattern, count)), 0.0
+    return sample
 
 
-def in_rounds(csrecover, picture):
+def in_rounds(picture):
+    import csrecover
+
     for count in counts_of(picture):
         began = time.process_time()
         scan = csrecover.adaptive(lambda at: picture[at[:, 0], at[:, 1]], picture.shape, count,
@@ -100,23 +109,23 @@ def in_rounds(csrecover, picture):
 
 
 def learned(first, quick):
-    """SLADS with both regressions, which learn from other pictures than are measured; c and the
+    """SLADS with both regressions, which learn from other pictures than are measured, and the
     seconds of training."""
     began = time.process_time()
     truths = [truth for _, truth in presets.others()]
-    aside = [truth[64:192, 64:192] for truth in truths[-2:]]
-    c = adaptive_slads.choose_width(truths[:-2], aside, first, counts_of)
     kinds = {"SLADS": adaptive_slads.least_squares}
     if not quick:
         kinds["SLADS-Net"] = adaptive_slads.network
-    trained = {name: adaptive_slads.train(truths, kind, c) for name, kind in kinds.items()}
+    trained = {name: adaptive_slads.train(truths, kind) for name, kind in kinds.items()}
     return {name: (("inverse distances", adaptive_slads.inverse_distances),
                    lambda picture, expect=expect: adaptive_slads.measure(
                        picture, first(picture), counts_of(picture), expect))
-            for name, expect in trained.items()}, {"c": c, "training": time.process_time() - began}
+            for name, expect in trained.items()}, time.process_time() - began
 
 
-def ways(csrecover, bench, quick):
+def ways(build, quick):
+    import csrecover
+
     def start(picture, count):
         return csrecover.where_next(np.zeros(picture.shape, bool), count)
 
@@ -125,24 +134,27 @@ def ways(csrecover, bench, quick):
 
     linear = ("linear", pictures.delaunay)
     slads, training = learned(first, quick)
-    print(f"SLADS: {training}", file=sys.stderr, flush=True)
-    return {"uniform": (linear, drawn(bench, "uniform")),
-            "Poisson-disc": (linear, drawn(bench, "poisson")),
+    print(f"SLADS: trained in {training:.0f} s", file=sys.stderr, flush=True)
+    return {"uniform": (linear, drawn(build, "uniform")),
+            "Poisson-disc": (linear, drawn(build, "poisson")),
+            OURS: (linear, in_rounds),
             "contrast": (linear, lambda picture: by_contrast(picture, start)),
             **slads,
             "Gaussian processes": (None, lambda picture: adaptive_gp.measure(
                 picture, first(picture), counts_of(picture))),
-            "csrecover.adaptive": (linear, lambda picture: in_rounds(csrecover, picture)),
             }, training
 
 
 # ---- the run
 
-def measure(csrecover, name, own, sampled, picture):
+def measure(name, own, sampled, picture):
     """Rows of one way on one picture."""
+    import csrecover
+
     for rate, (mask, choosing, *its_own) in zip(RATES, sampled):
         recoveries = {p: lambda y, m, p=p: csrecover.recover(y, mask=m, quality=p, threads=1,
-                                                             backend="cpu") for p in PRESETS}
+                                                             backend="cpu")
+                      for p in (("balanced", "best") if name == OURS else ("balanced",))}
         own_name, own_method = own or ("processes' means", *its_own)
         for recovery, method in {own_name: own_method, **recoveries}.items():
             began = time.process_time()
@@ -172,26 +184,34 @@ def means(rows):
     return table
 
 
+def rows_of(picture, truth):
+    rows = []
+    for name, (own, sample) in TODO.items():
+        rows += [{"picture": picture, **row} for row in measure(name, own, sample(truth), truth)]
+        print(f"{picture}: {name}: {rows[-1]}", file=sys.stderr, flush=True)
+    return rows
+
+
+def side_by_side(found):
+    """Rows of all pictures, from a process for each, which inherits TODO."""
+    with ProcessPoolExecutor(len(found), mp_context=get_context("fork")) as pool:
+        return [row for rows in pool.map(rows_of, *zip(*found)) for row in rows]
+
+
 def main():
     arguments = binding.arguments(__doc__, "adaptive_peers.json", quick="one picture, no network")
-    csrecover = binding.load(arguments.build)
     found, source = pictures.load(arguments.images)
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        bench = adaptive.Bench(arguments.build, folder, "1")
-        todo, slads = ways(csrecover, bench, arguments.quick)
-        for picture, truth in found[:1] if arguments.quick else found:
-            for name, (own, sample) in todo.items():
-                rows += [{"picture": picture, **row}
-                         for row in measure(csrecover, name, own, sample(truth), truth)]
-                print(f"{picture}: {name}", file=sys.stderr, flush=True)
+    binding.load(arguments.build)
+    todo, training = ways(arguments.build, arguments.quick)
+    TODO.update(todo)
+    rows = side_by_side(found[:1] if arguments.quick else found)
     table = means(rows)
     for row in table:
         print(f"{row['places']:20s} {row['recovery']:18s} "
               f"{' '.join(f'{p:6.2f}' for p in row['psnr'])} {row['choosing']:8.2f} s "
               f"{row['seconds']:6.2f} s")
     machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "rates": RATES, "target": TARGET, "slads": slads, "mean": table,
+                                   "rates": RATES, "target": TARGET, "training": training, "mean": table,
                                    "pictures": rows})
 
 

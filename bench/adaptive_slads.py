@@ -2,18 +2,18 @@
 its paper, as no package of it can be installed (Godaliyadda et al. 2018, "A Framework for Dynamic
 Image Sampling Based on Supervised Learning", IEEE Trans. Computational Imaging 4). One pixel after
 the other, always where a regression expects the largest reduction of the absolute error. Of the
-paper are the six descriptors of a pixel, their products of second degree, the reduction approximated
-by a Gaussian window of width distance / c, and c chosen by the distortion left on pictures that are
-in no training. Two regressions: least squares as there, and a network with five layers of 50 as
-SLADS-Net (Zhang et al. 2018, Electronic Imaging), here of the six descriptors."""
+paper are the six descriptors of a pixel, their products of second degree, the reduction
+approximated by a Gaussian window of width distance / c, and c chosen by the distortion left on
+pictures that were in no training. Two regressions: least squares as there, and a network with five
+layers of 50 as SLADS-Net (Zhang et al. 2018, Electronic Imaging), here of the six descriptors."""
 import time
 
 import numpy as np
 
 NEAR = 10      # measured neighbours that describe a pixel
 RADIUS = 8     # of the circle whose measured pixels are counted: 0.25 % of 256 x 256
-SHARES = (0.01, 0.02, 0.05, 0.10, 0.20, 0.40)  # measured in training
-WIDTHS = (1, 2, 4, 8, 16)  # c
+SHARES = (0.02, 0.05, 0.10, 0.20, 0.40)  # measured in training
+WIDTH = 1      # c: of 0.5, 1, 2 and 4 trained on five others of presets.py, the best on two more
 EACH = 4000    # pixels to train with of a picture and share
 
 
@@ -94,14 +94,14 @@ def inverse_distances(y, mask):
 
 # ---- training
 
-def reductions(hood, truth, c):
+def reductions(hood, truth):
     """What measuring each pixel would take off the error: the errors about it in a Gaussian window
-    whose deviation is the distance of the nearest measured pixel / c."""
+    whose deviation is the distance of the nearest measured pixel / WIDTH."""
     from scipy.ndimage import correlate1d
     error = np.abs(truth - hood.picture.reshape(hood.shape))
     nearest, found = hood.away[:, 0], np.zeros(error.size)
     for square in np.unique(nearest[nearest > 0]):
-        sigma = np.sqrt(square) / c
+        sigma = np.sqrt(square) / WIDTH
         half = int(np.ceil(3 * sigma))
         window = np.exp(-np.arange(-half, half + 1) ** 2 / (2 * sigma ** 2))
         sums = correlate1d(correlate1d(error, window, 0, mode="constant"), window, 1,
@@ -110,7 +110,7 @@ def reductions(hood, truth, c):
     return found
 
 
-def examples(truths, c):
+def examples(truths):
     """Descriptors and reductions of pixels that are not measured, when others at random are."""
     rng = np.random.default_rng(1)
     for truth in truths:
@@ -118,7 +118,7 @@ def examples(truths, c):
             index = rng.choice(truth.size, round(share * truth.size), replace=False)
             hood = Neighbourhood(truth.shape, index, truth.ravel()[index])
             at = rng.permutation(np.flatnonzero(~hood.measured))[:EACH]
-            yield hood.descriptors(at), reductions(hood, truth, c)[at]
+            yield hood.descriptors(at), reductions(hood, truth)[at]
 
 
 def products(z):
@@ -140,19 +140,9 @@ def network(z, reduction):
     return lambda z: net.predict((z - mean) / deviation)
 
 
-def train(truths, regression, c):
+def train(truths, regression):
     """A function: descriptors -> expected reductions."""
-    return regression(*(np.concatenate(parts) for parts in zip(*examples(truths, c))))
-
-
-def choose_width(truths, aside, first, counts_of):
-    """The c that leaves the least distortion on pictures aside, the mean over the counts."""
-    def distortion(c):
-        expect = train(truths, least_squares, c)
-        return np.mean([np.abs(truth - inverse_distances(truth[mask], mask)).mean()
-                        for truth in aside
-                        for mask, _ in measure(truth, first(truth), counts_of(truth), expect)])
-    return min(WIDTHS, key=distortion)
+    return regression(*(np.concatenate(parts) for parts in zip(*examples(truths))))
 
 
 # ---- measuring

@@ -283,7 +283,7 @@ def places(results):
     return table(header, rows) + (
         f"\n\nMean PSNR over the five pictures, 256 x 256; samples for {data['target']:g} dB between "
         f"the rates by their logarithm; seconds of one thread's processor, at {100 * rates[-1]:g} %. "
-        f"SLADS was trained in {data['slads']['training']:.0f} s, c = {data['slads']['c']}. "
+        f"Both kinds of SLADS were trained in {data['training']:.0f} s. "
         f"{named(data['machine'])}; bench/run.sh adaptive_peers.")
 
 
