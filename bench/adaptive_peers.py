@@ -188,7 +188,7 @@ def rows_of(picture, truth):
     rows = []
     for name, (own, sample) in TODO.items():
         rows += [{"picture": picture, **row} for row in measure(name, own, sample(truth), truth)]
-        print(f"{picture}: {name}: {rows[-1]}", file=sys.stderr, flush=True)
+        print(f"{picture}: {name}", file=sys.stderr, flush=True)
     return rows
 
 

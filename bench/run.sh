@@ -17,7 +17,7 @@
 #   net_drunet  a network of PyTorch, trained by `net_drunet.py train` before; --weights FILE
 #   peers, sidebyside  --images DIR, --quick
 #   adaptive_peers  places chosen by expected errors beside contrast, SLADS and Gaussian processes;
-#               25 minutes; --images DIR, --quick
+#               20 minutes; --images DIR, --quick
 # all: speed, pictures, memory, estimate, silences, solvers, peers and sidebyside. Then bench/tables.py
 # puts the results into README.md and docs.
 set -eu
