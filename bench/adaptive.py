@@ -19,6 +19,12 @@ RATES = (0.10, 0.125, 0.25)
 ROUNDS, FIRST = 8, 0.2  # as csrec_adaptive
 
 
+def ends(count):
+    """The samples at the end of each round, the even one first."""
+    first = int(np.ceil(FIRST * count))
+    return [first + round(k / ROUNDS * (count - first)) for k in range(ROUNDS + 1)]
+
+
 class Bench:
     def __init__(self, build, folder, threads):
         self.build, self.folder, self.threads = Path(build), Path(folder), threads
@@ -42,10 +48,9 @@ class Bench:
 
     def rounds(self, picture, count):
         """The positions, and the seconds of the slowest round."""
-        first = int(np.ceil(FIRST * count))
+        first, *later = ends(count)
         index, slowest = self.draw(picture, "poisson", first), 0.0
-        for k in range(1, ROUNDS + 1):
-            until = first + round(k / ROUNDS * (count - first))
+        for until in later:
             scan, found = self.scan(picture, index), self.folder / "next.npz"
             start = time.perf_counter()
             self.run("cssample", scan, "--next", until - len(index), "-o", found)

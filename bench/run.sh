@@ -16,13 +16,16 @@
 #               and torch of PyPI, each left out where it is not installed
 #   net_drunet  a network of PyTorch, trained by `net_drunet.py train` before; --weights FILE
 #   peers, sidebyside  --images DIR, --quick
+#   adaptive_peers  places chosen by expected errors beside contrast, SLADS and Gaussian processes;
+#               20 minutes; --images DIR, --quick
 # all: speed, pictures, memory, estimate, silences, solvers, peers and sidebyside. Then bench/tables.py
 # puts the results into README.md and docs.
 set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed memory estimate silences pictures solvers learn conv net_conv net_peers net_drunet peers sidebyside'
+names='speed memory estimate silences pictures solvers learn conv net_conv net_peers net_drunet'
+names="$names peers sidebyside adaptive_peers"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -86,6 +89,7 @@ net_drunet() {
 # Through the Python package, which needs no installing for this.
 peers() { through_python peers "$@"; }
 sidebyside() { through_python sidebyside "$@"; }
+adaptive_peers() { through_python adaptive_peers "$@"; }
 
 through_python() {
     name=$1

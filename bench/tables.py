@@ -264,6 +264,30 @@ def rounds(results):
         f"most, the start of the program included. {named(data['machine'])}; bench/adaptive.py.")
 
 
+def places(results):
+    """Ways to choose places, each with recoveries of its own and ours."""
+    data = results("adaptive_peers")
+    rates = data["rates"]
+
+    def samples(share):
+        if share:
+            return f"{100 * share:.1f} %"
+        return f"> {100 * rates[-1]:g} %" if share is None else f"< {100 * rates[0]:g} %"
+
+    ours = ("balanced", "best")
+    rows = [(f"`{m['places']}`" if "." in m["places"] else m["places"],
+             f"`{m['recovery']}`" if m["recovery"] in ours else m["recovery"],
+             *(f"{value:.2f}" for value in m["psnr"]), samples(m["needed"]),
+             number(m["choosing"] or None, "{:.1f}"), seconds(m["seconds"])) for m in data["mean"]]
+    header = ("places", "recovered by", *(f"dB at {100 * rate:g} %" for rate in rates),
+              f"samples for {data['target']:g} dB", "s to choose", "s to recover")
+    return table(header, rows) + (
+        f"\n\nMean PSNR over the five pictures, 256 x 256; samples for {data['target']:g} dB between "
+        f"the rates by their logarithm; seconds of one thread's processor, at {100 * rates[-1]:g} %. "
+        f"Both kinds of SLADS were trained in {data['training']:.0f} s. "
+        f"{named(data['machine'])}; bench/run.sh adaptive_peers.")
+
+
 NOISE_SETS = {"five": "five", "others": "others", "kinds": "drawings and others",
               "made": "made-up"}
 
@@ -299,7 +323,8 @@ def outliers(results):
 
 
 TABLES = {"speed": speed, "targets": targets, "memory": memory, "scale": scale,
-          "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers, "rounds": rounds,
+          "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers,
+          "rounds": rounds, "places": places,
           "quality": quality, "pictures": quality, "first": first,
           "cuda": cuda, "solvers": solvers,
           "sidebyside": sidebyside, "learn": learn, "family": family,
