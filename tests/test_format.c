@@ -32,7 +32,7 @@ static void lists_are_sentences(void **state) {
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
                         ".png or .npy");
     assert_string_equal(csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
-                        ".npz, PNG and CSV");
+                        ".npz, PNG, .npy and CSV");
     assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
                         ".npz");
     assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");
