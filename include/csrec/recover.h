@@ -239,7 +239,7 @@ typedef struct csrec_doubts {
      * axes, e entries and unit ball V reach = (ln(10^6 e) e / (V n))^(1/d), at least 8. Found in
      * cells of a quarter of the reach: entries nearer than twice the reach may be missed. */
     double unreached, reach;
-    double outliers; /* share of samples that csrec_outliers_find marks, if above 0.002 */
+    double outliers; /* share of samples that csrec_outliers_find marks, if above 0.005 */
 } csrec_doubts;
 
 /* Finds them in O(n + entries / (reach / 4)^d) time. threads: 0: all cores; the result does not

@@ -18,7 +18,7 @@ static const double LEAST_REACH = 8.0;
  * are more likely at the ends of axes: with this, less than once in 10^6 patterns. */
 static const double LEAST_MISSING = 8.0;
 
-static const double LEAST_OUTLIERS = 0.002;
+static const double LEAST_OUTLIERS = 0.005;
 
 /* ||r|| / ||y|| of a stalled pursuit. */
 static const double MOST_RESIDUAL = 0.25;
@@ -35,7 +35,7 @@ static bool is_constant(const csrec_measurement *m) {
 /* Looks at so many samples at most, of the middle: a doubt should cost nothing. */
 static csrec_status find_outliers(const csrec_measurement *m, int threads, double *share,
                                   csrec_error *error) {
-    const int64_t most = 1 << 15;
+    const int64_t most = 1 << 12;
     csrec_measurement part = *m;
     int64_t found = 0;
     if (m->n > most) {
