@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "check.h"
+
 /* The first n entries of rows a and b of v, whose rows are `stride` apart, change places. */
 static inline void swap_rows(int64_t n, double *v, int64_t stride, int64_t a, int64_t b) {
     for (int64_t j = 0; j < n; j++) {
@@ -41,6 +43,21 @@ static inline void eliminate_many(int64_t k, double *A, int64_t A_stride, int64_
 /* The same for one b [k], rows of A side by side. */
 static inline void eliminate(int64_t k, double *A, double *b) {
     eliminate_many(k, A, k, 1, b, 1);
+}
+
+/* Random orthonormal rows, by Gram and Schmidt. */
+static inline void draw_orthonormal(uint64_t *seed, int64_t k, int64_t n, double *V) {
+    for (int64_t a = 0; a < k; a++) {
+        double square = 0.0;
+        for (int64_t i = 0; i < n; i++) V[a * n + i] = check_normal(seed);
+        for (int64_t b = 0; b < a; b++) {
+            double dot = 0.0;
+            for (int64_t i = 0; i < n; i++) dot += V[a * n + i] * V[b * n + i];
+            for (int64_t i = 0; i < n; i++) V[a * n + i] -= dot * V[b * n + i];
+        }
+        for (int64_t i = 0; i < n; i++) square += V[a * n + i] * V[a * n + i];
+        for (int64_t i = 0; i < n; i++) V[a * n + i] /= sqrt(square);
+    }
 }
 
 #endif

@@ -17,20 +17,6 @@ typedef struct truth {
     csrec_model *model;
 } truth;
 
-static void orthonormalise(int64_t k, int64_t n, double *V) {
-    for (int64_t a = 0; a < k; a++) {
-        double sum = 0.0;
-        for (int64_t i = 0; i < n; i++) V[a * n + i] = check_normal(&seed);
-        for (int64_t b = 0; b < a; b++) {
-            double dot = 0.0;
-            for (int64_t i = 0; i < n; i++) dot += V[a * n + i] * V[b * n + i];
-            for (int64_t i = 0; i < n; i++) V[a * n + i] -= dot * V[b * n + i];
-        }
-        for (int64_t i = 0; i < n; i++) sum += V[a * n + i] * V[a * n + i];
-        for (int64_t i = 0; i < n; i++) V[a * n + i] /= sqrt(sum);
-    }
-}
-
 static csrec_model *make_model(const truth *t, const double *scale) {
     static const char *const names[] = {"mean",  "components", "variances", "noise",
                                         "shape", "channels",   "scale"};
@@ -56,7 +42,7 @@ static truth make_truth(int64_t height, int64_t width, int64_t k, double noise) 
     t.l = malloc((size_t)k * sizeof *t.l);
     for (int64_t i = 0; i < t.n; i++) t.mean[i] = 100.0 + 20.0 * check_normal(&seed);
     for (int64_t a = 0; a < k; a++) t.l[a] = 900.0 * pow(0.7, (double)a);
-    orthonormalise(k, t.n, t.V);
+    draw_orthonormal(&seed, k, t.n, t.V);
     t.model = make_model(&t, NULL);
     return t;
 }

@@ -1,6 +1,7 @@
 /* test_variance.c - the squared errors that methods expect of their results: posterior variances
  * against dense elimination in double, spreads against single grids. */
 #include "conditional.h"
+#include "linear.h"
 
 #include <string.h>
 
@@ -146,20 +147,6 @@ static csrec_model *make_components(const double *mean, const double *V, const d
     return make_model("pca", 6, names, arrays);
 }
 
-static void orthonormalise(double *V) {
-    for (int a = 0; a < K; a++) {
-        double square = 0.0;
-        for (int i = 0; i < N; i++) V[a * N + i] = check_normal(&seed);
-        for (int b = 0; b < a; b++) {
-            double dot = 0.0;
-            for (int i = 0; i < N; i++) dot += V[a * N + i] * V[b * N + i];
-            for (int i = 0; i < N; i++) V[a * N + i] -= dot * V[b * N + i];
-        }
-        for (int i = 0; i < N; i++) square += V[a * N + i] * V[a * N + i];
-        for (int i = 0; i < N; i++) V[a * N + i] /= sqrt(square);
-    }
-}
-
 /* x = mean + V^T z + e: of V^T z after samples with the noise of both e and sigma, and of e. */
 static void components_tell_posterior_variances(void **state) {
     (void)state;
@@ -167,7 +154,7 @@ static void components_tell_posterior_variances(void **state) {
         double V[K * N], C[N * N] = {0}, mean[N] = {0}, l[K], y[N] = {0}, x[N], wanted[N];
         double signal[N], v[N], noise = k % 2 ? 3.0 * check_uniform(&seed) : 0.0;
         int at[N];
-        orthonormalise(V);
+        draw_orthonormal(&seed, K, N, V);
         for (int a = 0; a < K; a++) l[a] = 900.0 * pow(0.7, a);
         for (int i = 0; i < N * N; i++)
             for (int a = 0; a < K; a++) C[i] += l[a] * V[a * N + i / N] * V[a * N + i % N];

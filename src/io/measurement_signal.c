@@ -104,9 +104,11 @@ static bool is_unknown(const csrec_array *pixels, const csrec_read_options *opti
 static csrec_status mark_unknown(const csrec_image *image, const csrec_read_options *options,
                                  const char *name, int64_t entries, uint8_t *known,
                                  csrec_measurement *m, csrec_error *error) {
+    csrec_dtype dtype = image->pixels.dtype;
+    bool tells = options->has_unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
     m->n = 0;
     for (int64_t i = 0; i < entries; i++) {
-        if (known[i] && is_unknown(&image->pixels, options, m->channels, i)) known[i] = 0;
+        if (tells && known[i] && is_unknown(&image->pixels, options, m->channels, i)) known[i] = 0;
         m->n += known[i];
     }
     if (m->n == 0)

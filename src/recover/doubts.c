@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/distance.h"
+#include "base/place.h"
 #include "recover/recover.h"
 
 /* Fewer random samples than this lie on some grid by chance: at most 7 in 2^31 such signals. */
@@ -91,18 +92,13 @@ static int64_t lattice_step(const lattice *l, const csrec_shape *shape) {
     return step;
 }
 
-static void take_apart(const csrec_shape *shape, int64_t index, int64_t *place) {
-    for (int a = shape->dims - 1; a >= 0; index /= shape->dim[a--])
-        place[a] = index % shape->dim[a];
-}
-
 static int64_t find_grid(const csrec_measurement *m) {
     int64_t first[CSREC_DIMS_MAX], v[CSREC_DIMS_MAX], step = 0;
     lattice l = {.dims = m->shape.dims};
     if (m->n < LEAST_ON_GRID) return 1;
-    take_apart(&m->shape, m->index[0], first);
+    csrec_place_of(&m->shape, m->index[0], first);
     for (int64_t i = 1; i < m->n && step != 1; i++) {
-        take_apart(&m->shape, m->index[i], v);
+        csrec_place_of(&m->shape, m->index[i], v);
         subtract(l.dims, 1, first, v);
         lattice_add(&l, v);
         step = lattice_step(&l, &m->shape);

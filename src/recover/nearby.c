@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/place.h"
+
 /* ------------------------------------------------------------------ building */
 
 static void set_row(const csrec_measurement *m, int64_t i, int64_t *row) {
-    int64_t rest = m->index[i];
     row[0] = i;
-    for (int a = m->shape.dims - 1; a >= 0; a--) {
-        row[1 + a] = rest % m->shape.dim[a];
-        rest /= m->shape.dim[a];
-    }
+    csrec_place_of(&m->shape, m->index[i], row + 1);
 }
 
 /* By the place on one axis, then on the others: no two samples are equal. */
