@@ -2,7 +2,7 @@
 # cuda.sh [--built DIR] [--out DIR] [--image FILE.png] [--check] - builds, checks and times the CUDA
 # part on a machine with a GPU, in under five minutes; the results go to bench/results/cuda.json.
 #   --built DIR  programs are there already (test_cuda_*, test_device, test_net, test_operators,
-#                test_solvers*, test_pca, bench_cuda_*, csrecover, cssample): nothing is built
+#                test_solvers*, test_pca, bench_cuda_*, bench_rounds, csrecover, cssample): nothing is built
 #   --check      compute-sanitizer, memcheck and racecheck, over brief tests as well; built with one
 #                team a block (kernels/method/grids/speculate_round.cuh), as racecheck overlooks named barriers
 # Without a device the tests and measurements say that they are skipped.
@@ -38,7 +38,7 @@ if [ -z "$built" ]; then
     built=$here/build-cuda/cuda-programs
     mkdir -p "$built"
     for program in "$here"/build-cuda/tests/test_cuda_* "$here"/build-cuda/bench/bench_cuda_* \
-        "$here/build-cuda/tests/test_device" "$here/build-cuda/tests/test_net" \
+        "$here/build-cuda/bench/bench_rounds" "$here/build-cuda/tests/test_device" "$here/build-cuda/tests/test_net" \
         "$here/build-cuda/tests/test_operators" "$here"/build-cuda/tests/test_solvers* \
         "$here/build-cuda/tests/test_pca" \
         "$here/build-cuda/csrecover" "$here/build-cuda/cssample"; do
@@ -92,6 +92,7 @@ lines statistics
 lines conv2d
 lines net       # kernels/net, kernels/conv/packed.cu
 lines gaussian # solver gaussian, start and rounds: kernels/method/frames/shrink.cu, kernels/method/gaussian/*.cu
+lines rounds "$built/bench_rounds" # of adaptive measuring
 lines calls     # from host to host: what backend auto chooses between
 lines reference "$here/bench/cuda_reference.py" # cuBLAS and cuDNN on the shapes of those two
 run bench_cuda_batch 60 "$built/bench_cuda_batch" --quick --json "$parts/batch.json"
@@ -141,7 +142,7 @@ fi
 {
     echo '{"created": "'"$(date -u +%Y-%m-%dT%H:%M:%SZ)"'",'
     echo '"device": "'"$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"'"'
-    for part in transform threshold operators omp statistics conv2d net gaussian calls reference batch recover loop tool; do
+    for part in transform threshold operators omp statistics conv2d net gaussian rounds calls reference batch recover loop tool; do
         [ -s "$parts/$part.json" ] || continue
         echo ",\"$part\":"
         cat "$parts/$part.json"

@@ -26,7 +26,7 @@ mkdir -p "$root/bin" "$root/lib" "$root/bench"
 cp "$here/bench/cuda.sh" "$here/bench/cuda_reference.py" "$root/bench/"
 for program in "$build"/tests/test_cuda_* "$build/tests/test_device" "$build/tests/test_net" \
     "$build/tests/test_operators" "$build"/tests/test_solvers* "$build/tests/test_pca" \
-    "$build"/bench/bench_cuda_* "$build/csrecover" "$build/cssample"; do
+    "$build"/bench/bench_cuda_* "$build/bench/bench_rounds" "$build/csrecover" "$build/cssample"; do
     [ -f "$program" ] && [ -x "$program" ] || continue
     cp "$program" "$root/bin/"
     ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' >>"$work/libraries"

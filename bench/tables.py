@@ -322,7 +322,22 @@ def outliers(results):
         f"the noise. {named(data['machine'])}; bench/noise.py.")
 
 
-TABLES = {"speed": speed, "targets": targets, "memory": memory, "scale": scale,
+def prior(results):
+    """The learned prior beside other programs, by kinds of pictures."""
+    data = results("net_peers")
+    means, kinds = data["mean"], list(data["mean"])
+    at = {(k, r["method"], r["rate"]): r for k in kinds for r in means[k]}
+    rows = [(method.replace("csrecover ", "`") + "`" if "csrecover" in method else method,
+             *(f"{at[k, method, 0.1]['psnr']:.2f} / {at[k, method, 0.25]['psnr']:.2f}"
+               for k in kinds), f"{at[kinds[0], method, 0.25]['seconds']:.2f}")
+            for method in dict.fromkeys(r["method"] for r in means["five"])]
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    without = "; ".join(f"{name}: {why}" for name, why in data["left_out"].items())
+    return table(("PSNR, 10 / 25 %", *kinds, "s, one thread"), rows) + (
+        f"\n\n{versions}. Left out: {without}. {named(data['machine'])}; bench/run.sh net_peers.")
+
+
+TABLES = {"prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
           "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers,
           "rounds": rounds, "places": places,
           "quality": quality, "pictures": quality, "first": first,

@@ -136,6 +136,28 @@ def convolutions(data):
                if beside else "")
 
 
+def networks(data):
+    """A pass and a step of training of the prior's network, in fp32 and in tf32."""
+    rows = {(r["what"], r["side"], r["fast"]): r for r in data.get("net", [])}
+    names = {"apply": "one pass, {0} x {0}, from host to host",
+             "training": "a step of training on 64 parts of {0} x {0}"}
+    for (what, side, fast), r in rows.items():
+        quick = rows.get((what, side, True))
+        if not fast and quick:
+            yield (f"the prior's network: {names[what].format(side)}", f"{r['ms']:.2f} ms",
+                   f"{2e-3 * r['gmac'] / r['ms']:.0f} Tflop/s; tf32 {quick['ms']:.2f} ms")
+
+
+def adaptive(data):
+    rows = {(r["side"], r["backend"]): r for r in data.get("rounds", [])}
+    for (side, backend), r in rows.items():
+        if backend == "cuda":
+            cpu = rows[side, "cpu"]
+            yield (f"a round of adaptive measuring, {side} x {side}",
+                   f"{r['density_ms'] + r['places_ms']:.0f} ms, of which places on the CPU "
+                   f"{r['places_ms']:.0f}", f"CPU {cpu['density_ms'] + cpu['places_ms']:.0f} ms")
+
+
 def calls(data):
     """Whole calls between arrays of the host: what auto chooses between."""
     for r in data.get("calls", []):
@@ -146,7 +168,8 @@ def calls(data):
 def cuda(results):
     data = results("cuda")
     rows = [row for part in (copies, loops, batches, volumes, thresholds, groups, moments,
-                             convolutions, products, manies, calls, wholes) for row in part(data)]
+                             convolutions, networks, adaptive, products, manies, calls,
+                             wholes) for row in part(data)]
     same = (all(r["equal_to_cpu"] for r in data["loop"]["pursuits"] + data["recover"]["choice"])
             and data["recover"]["picture_64_grids"]["equal_to_cpu"])
     machine = data["recover"]["machine"]

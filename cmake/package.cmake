@@ -33,7 +33,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 # Nothing in it is linked; whoever links the static library, or asks pkg-config, needs these.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libpng-dev, zlib1g-dev, libzip-dev, libopenblas-dev")
+    "libpng-dev, zlib1g-dev, libzip-dev, libopenblas-dev${CSREC_FORMAT_DEBS}")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME csrecover)
 include(CPack)
 cpack_add_component(runtime DESCRIPTION "Shared library libcsrec.")

@@ -278,6 +278,70 @@ static bool write_models(const char *folder) {
     return good;
 }
 
+/* ------------------------------------------------------------------ TIFF */
+
+#ifdef CSREC_HAS_TIFF
+#include <tiffio.h>
+
+/* Types, pages and channels, as libcsrec writes them. */
+static bool write_signals(const char *folder) {
+    static const csrec_shape shapes[] = {{3, {9, 5, 1}}, {3, {9, 5, 3}}, {4, {2, 9, 5, 1}}};
+    bool good = true;
+    for (int dtype = CSREC_U8; dtype <= CSREC_F64; dtype++)
+        for (int s = 0; s < 3; s++) {
+            csrec_image image = {.has_channels = true};
+            csrec_files *files = NULL;
+            const char *name = path(folder, "tiff/signal", 3 * dtype + s);
+            if (csrec_array_create((csrec_dtype)dtype, &shapes[s], &image.pixels) ||
+                csrec_files_create(NULL, &files, NULL))
+                return false;
+            good &= csrec_files_add_signal(files, name, csrec_format_of(".tif"), &image, NULL,
+                                           NULL) == CSREC_OK &&
+                    csrec_files_commit(files, NULL) == CSREC_OK;
+            csrec_files_destroy(files);
+            csrec_image_clear(&image);
+        }
+    return good;
+}
+
+/* Tiles, planes, alpha, a palette and GDAL's nodata, which it does not write. */
+static bool write_arrangement(const char *name, int kind) {
+    uint16_t map[256] = {0}, alpha = EXTRASAMPLE_UNASSALPHA;
+    uint8_t block[256] = {1, 2, 3};
+    TIFF *file = TIFFOpen(name, kind & 1 ? "wb" : "w8");
+    if (!file) return false;
+    bool palette = kind == 3, planes = kind == 1;
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 13);
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, 11);
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, planes ? 2 : 1);
+    TIFFSetField(file, TIFFTAG_PLANARCONFIG, planes ? 2 : 1);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, palette ? PHOTOMETRIC_PALETTE : PHOTOMETRIC_MINISBLACK);
+    if (planes) TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &alpha);
+    if (palette) TIFFSetField(file, TIFFTAG_COLORMAP, map, map, map);
+    TIFFSetField(file, TIFFTAG_COMPRESSION, kind ? COMPRESSION_LZW : COMPRESSION_NONE);
+    TIFFSetField(file, TIFFTAG_TILEWIDTH, 16);
+    TIFFSetField(file, TIFFTAG_TILELENGTH, 16);
+    bool good = true;
+    for (uint32_t tile = 0; tile < 1u + planes; tile++)
+        good &= TIFFWriteEncodedTile(file, tile, block, sizeof block) >= 0;
+    TIFFClose(file);
+    return good;
+}
+
+static bool write_tiffs(const char *folder) {
+    bool good = write_signals(folder);
+    for (int kind = 0; kind < 4; kind++)
+        good &= write_arrangement(path(folder, "tiff/arranged", kind), kind);
+    return good;
+}
+#else
+static bool write_tiffs(const char *folder) {
+    (void)folder;
+    return true;
+}
+#endif
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: fuzz_seeds FOLDER\n");
@@ -285,7 +349,8 @@ int main(int argc, char **argv) {
     }
     bool good = write_arrays(argv[1]) && write_masked(argv[1]) && write_measurements(argv[1]) &&
                 write_pictures(argv[1]) && write_palettes(argv[1]) && write_texts(argv[1]) &&
-                write_recoveries(argv[1]) && write_systems(argv[1]) && write_models(argv[1]);
+                write_recoveries(argv[1]) && write_systems(argv[1]) && write_models(argv[1]) &&
+                write_tiffs(argv[1]);
     if (!good) fprintf(stderr, "%s: seeds cannot be written\n", argv[1]);
     return good ? 0 : 1;
 }

@@ -14,12 +14,14 @@ static void endings_name_formats(void **state) {
     assert_string_equal(name_of("x.tar.npz"), "npz");
     assert_string_equal(name_of(".npy"), "npy");
     assert_string_equal(name_of("s.csv"), "csv");
+    assert_string_equal(name_of("s.TIF"), "tiff");
+    assert_string_equal(name_of("s.tiff"), "tiff");
     static const char *const none[] = {"", "png", "x.pn", "x.pngg", "x.", "x.png/", "x.npy~"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_string_equal(name_of(none[i]), "none");
     for (int i = 0; csrec_format_info(i); i++) {
         const csrec_format *format = csrec_format_info(i);
-        assert_ptr_equal(csrec_format_of(format->endings), format); /* each has one at present */
+        assert_ptr_equal(csrec_format_of(format->endings), format); /* the last of several */
         for (int k = 0; k < i; k++)
             assert_string_not_equal(csrec_format_info(k)->name, format->name);
     }
@@ -30,9 +32,10 @@ static void lists_are_sentences(void **state) {
     (void)state;
     char text[64];
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
-                        ".png or .npy");
+                        csrec_tiff_format.format.uses ? ".png, .npy or .tif" : ".png or .npy");
     assert_string_equal(csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
-                        ".npz, PNG, .npy and CSV");
+                        csrec_tiff_format.format.uses ? ".npz, PNG, .npy, TIFF and CSV"
+                                                      : ".npz, PNG, .npy and CSV");
     assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
                         ".npz");
     assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");
@@ -54,6 +57,9 @@ static void contents_name_formats(void **state) {
     for (size_t size = 1; size < sizeof npy; size++) assert_string_equal(content(npy, size), "npy");
     assert_string_equal(content("PK", 2), "npz");
     assert_string_equal(content("P", 1), "csv");
+    assert_string_equal(content("MM\0*\0\0\0\10", 8), "tiff");
+    assert_string_equal(content("II+\0", 4), "tiff");
+    assert_string_equal(content("II", 2), "csv");
     assert_string_equal(content("1,2,3\t\r\n", 8), "csv");
     assert_string_equal(content("1,2\0003", 5), "none");
     assert_string_equal(content("\1", 1), "none");
@@ -82,10 +88,10 @@ static void only_writers_write(void **state) {
     csrec_files *files = NULL;
     snprintf(path, sizeof path, "%s/x.csv", io_folder);
     assert_int_equal(csrec_files_create(NULL, &files, &error), CSREC_OK);
-    assert_int_equal(csrec_files_add_signal(files, path, csrec_format_of(path), &signal, &error),
+    assert_int_equal(csrec_files_add_signal(files, path, csrec_format_of(path), &signal, NULL, &error),
                      CSREC_ARGUMENT);
     io_assert_line(&error, path, "not a format");
-    assert_int_equal(csrec_files_add_signal(files, path, NULL, &signal, &error), CSREC_ARGUMENT);
+    assert_int_equal(csrec_files_add_signal(files, path, NULL, &signal, NULL, &error), CSREC_ARGUMENT);
     csrec_files_destroy(files);
     assert_int_equal(io_count_files(), 0);
 }

@@ -59,6 +59,9 @@ CSREC_API void csrec_array_clear(csrec_array *array);
 /* Element i as a double (64-bit integers beyond 2^53 are rounded). 0 <= i < count. */
 CSREC_API double csrec_array_value(const csrec_array *array, int64_t i);
 
+/* Sets element i to a value that is not NaN: in integers to the nearest one of their range. */
+CSREC_API void csrec_array_set(csrec_array *array, int64_t i, double value);
+
 #ifdef __cplusplus
 }
 #endif

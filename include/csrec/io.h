@@ -18,7 +18,8 @@ enum {
     CSREC_USE_PICTURE = 4,  /* written values are integers between black and white */
     CSREC_USE_ROWS = 8,     /* arrays of any size are read in rows: csrec_rows_open */
     CSREC_USE_SAMPLES = 16, /* measurements are read: csrec_measurement_read */
-    CSREC_USE_ARRAYS = 32   /* named arrays are written: measurements, models, atoms */
+    CSREC_USE_ARRAYS = 32,  /* named arrays are written: measurements, models, atoms */
+    CSREC_USE_TYPES = 64    /* written values have the type of the samples */
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
@@ -28,7 +29,8 @@ typedef struct csrec_format {
     const char *endings; /* ".png"; of several, separated by blanks, new files get the first */
     const char *title;   /* "PNG": for lists of formats in messages */
     const char *what;    /* "a PNG picture" */
-    int uses;
+    int uses;            /* 0: built without the library that it needs */
+    const char *needs;   /* that library, "libtiff 4.5"; NULL: none that may be missing */
 } csrec_format;
 
 /* Row i; NULL past the end. */
@@ -62,20 +64,28 @@ CSREC_API csrec_status csrec_npz_read(const char *path, const char *name, csrec_
 CSREC_API csrec_status csrec_npz_write(const char *path, int count, const char *const *names,
                                        const csrec_array *const *arrays, csrec_error *error);
 
-/* ------------------------------------------------------------------ pictures (PNG) ------------ */
+/* ------------------------------------------------------------------ whole signals ------------- */
 
-/* A PNG as stored: samples 0 .. 2^bits - 1, never scaled. */
+/* A signal as stored, never scaled: a picture of integers 0 .. 2^bits - 1, or numbers. */
 typedef struct csrec_image {
-    csrec_array pixels; /* U8 (bits <= 8) or U16, shape [H, W, C], C = 1 gray or 3 RGB; a palette
-                           is expanded to RGB with bits = 8 */
-    uint8_t *alpha;  /* NULL, or [H*W]: 1 where the pixel counts as a sample (alpha > 0), 0 where it
-                        is fully transparent */
-    int bits;        /* 1, 2, 4, 8 or 16 bits a sample */
+    csrec_array pixels; /* PNG: U8 (bits <= 8) or U16, shape [H, W, C], C = 1 gray or 3 RGB. TIFF:
+                           of the file's type, [H, W, C], or [P, H, W, C] of several pages. A
+                           palette is expanded to RGB with bits = 8 */
+    bool has_channels;  /* the last axis has channels; as it always has with bits > 0 */
+    uint8_t *alpha;  /* NULL, or an entry each: 1 where it counts as a sample (alpha > 0), 0 where
+                        it is fully transparent, or has the file's value for unknown */
+    int bits;        /* 1, 2, 4, 8 or 16 bits a sample; 0: numbers without black and white */
     bool palette;    /* the file had a palette */
     int64_t partial; /* pixels with partial alpha; their colour is unchanged */
 } csrec_image;
 
-/* path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half of the free
+/* Splits off the axis of the channels: of a picture, or with channels_last. name: of the file, for
+ * messages. CSREC_DATA: no axis is left. */
+CSREC_API csrec_status csrec_image_split(const csrec_image *image, bool channels_last,
+                                         const char *name, csrec_shape *shape, int64_t *channels,
+                                         csrec_error *error);
+
+/* PNG pictures. path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half of the free
  * memory. Writing: shape [H, W] or [H, W, 1|3], U8 or U16 pixels, bits 8 or 16; alpha NULL or
  * written as an alpha channel (0 or full). */
 CSREC_API csrec_status csrec_image_read(const char *path, csrec_image *image, csrec_error *error);
@@ -165,10 +175,12 @@ CSREC_API csrec_status csrec_files_add_npz(csrec_files *files, const char *path,
                                            const csrec_array *const *arrays, csrec_error *error);
 CSREC_API csrec_status csrec_files_add_image(csrec_files *files, const char *path,
                                              const csrec_image *image, csrec_error *error);
-/* A signal as csrec_signal_read returns it, in a format that has CSREC_USE_WRITE. */
+/* A signal as csrec_signal_read returns it, in a format that has CSREC_USE_WRITE. like: NULL, or a
+ * file; if it has the same format, its metadata (where a raster lies, units, dates, texts) are
+ * copied. */
 CSREC_API csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                               const csrec_format *format, const csrec_image *signal,
-                                              csrec_error *error);
+                                              const char *like, csrec_error *error);
 CSREC_API csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
                                                    const csrec_measurement *measurement,
                                                    bool procedural, csrec_error *error);

@@ -9,16 +9,21 @@
 #define AT(member) .offset = offsetof(cli_recover_arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "The recovered signal: .png (2-D, 1 or 3 channels) or .npy, or - for stdout (npy unless "
-     "--format png). If it is a folder or ends in /, each INPUT's recovery is written there "
+     "The recovered signal: .png (2-D, 1 or 3 channels), .tif or .npy, or - for stdout (npy unless "
+     "--format png). A TIFF has the metadata of the input, if that is one. If it is a folder or ends in /, each INPUT's recovery is written there "
      "under the name of the INPUT.",
      AT(output)},
     {"format", 0, CLI_CHOICE, "NAME",
-     "Format of -o - and -o FOLDER/ (default for a folder: png for pictures, else npy).",
+     "Format of -o - and -o FOLDER/ (default for a folder: that of the INPUT, else png for pictures, else "
+     "npy).",
      AT(format), .choice = cli_format_name},
     {"bits", 0, CLI_INTEGER, "8|16",
      "Bits per sample of a PNG (default 16 if the samples have more than 8 bits).", AT(bits),
      .low = 8, .high = 16},
+    {"dtype", 0, CLI_CHOICE, "NAME",
+     "Type of the values in an .npy (default float32, or float64 for samples that have more bits) "
+     "or a TIFF (default: that of the samples). Integers are rounded and clamped.",
+     AT(dtype), .choice = cli_dtype_name},
     {"scale", 0, CLI_TEXT, "LOW,HIGH",
      "Values of black and white in a PNG, instead of the file's scale.", AT(scale)},
     {"coefficients", 'C', CLI_WRITE, "FILE",
@@ -106,7 +111,7 @@ static const cli_option options[] = {
      .type = CLI_DEVICES,
      .help = "List the backends and their devices and exit."},
     {"reference", 'r', CLI_READ, "FILE",
-     "Compare with the truth, .png or .npy, or a folder with a file for each INPUT: prints PSNR "
+     "Compare with the truth, .png, .tif or .npy, or a folder with a file for each INPUT: prints PSNR "
      "over all channels and the mean SSIM of the channels, before values are rounded or clamped.",
      AT(reference)},
     {"report", 0, CLI_WRITE, "FILE",
@@ -116,8 +121,8 @@ static const cli_option options[] = {
      AT(report)},
     {"plot", 0, CLI_WRITE, "FILE", "Write only the plots of that page, .svg or .png.", AT(plot)},
     {"uncertainty", 'u', CLI_WRITE, "FILE",
-     "Write the expected root mean square error of each value, in units of the samples, .npy; or "
-     ".png, white where it is largest. For several INPUTs name a folder.",
+     "Write the expected root mean square error of each value, in units of the samples, .npy or "
+     ".tif; or .png, white where it is largest. For several INPUTs name a folder.",
      AT(uncertainty)},
     {"history", 0, CLI_FLAG, NULL, "Add residual and PSNR over the iterations to --json.",
      AT(history)},
@@ -137,11 +142,12 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "csrecover",
     .brief = "Recovers a whole picture or signal from some of its entries.",
-    .synopsis = "INPUT... [-o OUT.png|OUT.npy|FOLDER/] [OPTION...]",
+    .synopsis = "INPUT... [-o OUT.png|OUT.tif|OUT.npy|FOLDER/] [OPTION...]",
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
-        "and values, a whole .npy or .png, or - for stdin. Of whole arrays NaN is unknown, of "
-        "pictures transparent pixels; or --mask and --unknown tell. If you give no method, solver "
+        "and values, a whole .npy, .png or .tif, or - for stdin. Of whole arrays NaN is unknown, of "
+        "pictures transparent pixels, of TIFFs also GDAL's nodata value; or --mask and --unknown "
+        "tell. If you give no method, solver "
         "or basis, a default is chosen for the "
         "input.\n"
         "With several inputs, an input that fails does not stop the others; failures are listed "
@@ -157,6 +163,7 @@ static const cli_tool tool = {
                 "csrecover scan.npz -o recovered.png --reference truth.png --verbose\n"
                 "csrecover photo.png --mask mask.png -o - --format png > recovered.png\n"
                 "csrecover depth.npy --unknown 0 -o full.npy\n"
+                "csrecover terrain.tif -o filled.tif\n"
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"
@@ -179,6 +186,7 @@ int main(int argc, char **argv) {
                                  .columns = -1,
                                  .order = -1,
                                  .backend = -1,
+                                 .dtype = -1,
                                  .epsilon = -1.0,
                                  .min_coefficient = -1.0}};
     cli_progress progress;

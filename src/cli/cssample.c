@@ -247,7 +247,7 @@ static csrec_status add_mask(const arguments *a, const csrec_measurement *measur
     }
     uint8_t *mask = image.pixels.data;
     for (int64_t i = 0; i < measurement->n; i++) mask[measurement->index[i]] = picture ? 255 : 1;
-    status = csrec_files_add_signal(files, a->mask_out, format, &image, error);
+    status = csrec_files_add_signal(files, a->mask_out, format, &image, NULL, error);
     csrec_image_clear(&image);
     return status;
 }

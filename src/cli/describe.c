@@ -23,10 +23,10 @@ static summary summarize(const csrec_measurement *measurement) {
     return s;
 }
 
-static const char *type_name(csrec_dtype dtype) {
+const char *cli_dtype_name(int i) {
     static const char *const names[] = {"bool",  "uint8",  "int8",  "uint16",  "int16",  "uint32",
                                         "int32", "uint64", "int64", "float32", "float64"};
-    return names[dtype];
+    return i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
 }
 
 /* Name and estimate of preset i; NULL past the end. */
@@ -48,7 +48,7 @@ void cli_describe_json(const csrec_measurement *m, cli_json *json) {
     cli_json_integer(json, "samples", m->n);
     cli_json_real(json, "rate", (double)m->n / (double)s.entries);
     cli_json_integer(json, "channels", m->channels);
-    cli_json_text(json, "dtype", type_name(m->dtype));
+    cli_json_text(json, "dtype", cli_dtype_name((int)m->dtype));
     cli_json_text(json, "pattern", drawn ? csrec_pattern_name(m->pattern) : NULL);
     if (drawn) cli_json_unsigned(json, "seed", m->seed);
     cli_json_real(json, "min", s.least);
@@ -76,7 +76,7 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
     printf("shape     %s (%lld entries)\n", cli_shape_text(&m->shape, shape), (long long)s.entries);
     printf("samples   %lld (%.4g %%)\n", (long long)m->n, 100.0 * (double)m->n / (double)s.entries);
     printf("channels  %lld\n", (long long)m->channels);
-    printf("dtype     %s\n", type_name(m->dtype));
+    printf("dtype     %s\n", cli_dtype_name((int)m->dtype));
     if (m->pattern == CSREC_PATTERN_NONE)
         printf("pattern   explicit positions\n");
     else

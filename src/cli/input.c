@@ -11,25 +11,6 @@ static csrec_status fail(csrec_error *error, csrec_status status, const char *pa
     return status;
 }
 
-/* Splits off the axis of the channels, which pictures always have. */
-static csrec_status split_shape(const char *path, bool channels_last, cli_signal *signal,
-                                csrec_error *error) {
-    csrec_shape shape = signal->values.shape;
-    if (shape.dims == 0 || signal->values.count == 0)
-        return fail(error, CSREC_DATA, path,
-                    "a scalar or empty array has nothing to sample; save 1 to 4 axes");
-    if (channels_last && shape.dims < 2)
-        return fail(error, CSREC_DATA, path,
-                    "a 1-D array has no axis for channels; leave out --channels-last");
-    signal->channels = channels_last ? shape.dim[--shape.dims] : 1;
-    signal->shape = shape;
-    signal->entries = signal->values.count / signal->channels;
-    if (shape.dims > 4)
-        return fail(error, CSREC_UNSUPPORTED, path,
-                    "signals have 1 to 4 axes; reshape, or use --channels-last");
-    return CSREC_OK;
-}
-
 csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *signal,
                              csrec_error *error) {
     csrec_image image = {0};
@@ -40,7 +21,11 @@ csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *s
                        .bits = image.bits,
                        .palette = image.palette,
                        .partial = image.partial};
-    status = split_shape(path, image.bits > 0 || channels_last, &read, error);
+    status = csrec_image_split(&image, channels_last, path, &read.shape, &read.channels, error);
+    if (!status) read.entries = read.values.count / read.channels;
+    if (!status && read.shape.dims > 4)
+        status = fail(error, CSREC_UNSUPPORTED, path,
+                      "signals have 1 to 4 axes; reshape, or use --channels-last");
     if (status)
         cli_signal_clear(&read);
     else

@@ -64,7 +64,7 @@ static csrec_status open_sheet(sheet *s, int64_t count, const char *path, csrec_
 static csrec_status write_sheet(csrec_files *files, sheet *s, const char *path,
                                 csrec_error *error) {
     csrec_status status =
-        csrec_files_add_signal(files, path, csrec_format_of(path), &s->image, error);
+        csrec_files_add_signal(files, path, csrec_format_of(path), &s->image, NULL, error);
     csrec_image_clear(&s->image);
     return status;
 }

@@ -123,6 +123,18 @@ int cli_stdout_flush(const cli_tool *tool) {
     return fflush(stdout) == 0 && !ferror(stdout) ? CLI_DONE : cli_stdout_failed(tool);
 }
 
+/* With the formats of files, some of which depend on the libraries that were found. */
+static void print_version(const cli_tool *tool) {
+    char list[128];
+    const int any = CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_ARRAYS;
+    printf("%s %s\nfiles: %s\n", tool->name, csrec_version(),
+           csrec_format_list(any, true, "and", list, sizeof list));
+    const csrec_format *format;
+    for (int i = 0; (format = csrec_format_info(i)); i++)
+        if (!format->uses)
+            printf("without %s, which needs %s\n", format->title, format->needs);
+}
+
 static int print_completion(const cli_tool *tool, const cli_option *option, const char *value) {
     int shell, code = store_choice(tool, option, value, &shell);
     if (code != CLI_CONTINUE) return code;
@@ -168,7 +180,7 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
         cli_help(tool);
         return cli_stdout_flush(tool);
     case CLI_VERSION:
-        printf("%s %s\n", tool->name, csrec_version());
+        print_version(tool);
         return cli_stdout_flush(tool);
     case CLI_MAN:
         return cli_man(&(cli_program){tool->name, tool->brief, &tool, 1});

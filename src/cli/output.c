@@ -99,60 +99,54 @@ static double tone(const cli_tones *tones, double value) {
 }
 
 static csrec_status write_picture(csrec_files *files, const char *path, const csrec_format *format,
-                                  const cli_tones *tones, const csrec_measurement *measurement,
+                                  const cli_form *form, const csrec_measurement *measurement,
                                   const double *signal, csrec_error *error) {
+    const cli_tones *tones = &form->tones;
     csrec_image image = {.bits = tones->bits};
     csrec_shape shape = measurement->shape;
     shape.dim[shape.dims++] = measurement->channels;
     if (csrec_array_create(tones->bits == 16 ? CSREC_U16 : CSREC_U8, &shape, &image.pixels))
         return fail_memory(path, error);
-    for (int64_t i = 0; i < image.pixels.count; i++) {
-        double value = tone(tones, signal[i]);
-        if (tones->bits == 16)
-            ((uint16_t *)image.pixels.data)[i] = (uint16_t)value;
-        else
-            ((uint8_t *)image.pixels.data)[i] = (uint8_t)value;
-    }
-    csrec_status status = csrec_files_add_signal(files, path, format, &image, error);
+    for (int64_t i = 0; i < image.pixels.count; i++)
+        csrec_array_set(&image.pixels, i, tone(tones, signal[i]));
+    csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
     return status;
 }
 
-/* 24 bits of significand are enough for values from 16-bit or float32 samples, unless they exceed
- * the range of float32. */
-static csrec_dtype array_type(csrec_dtype samples, int64_t n, const double *signal) {
-    if (csrec_dtype_size(samples) > 2 && samples != CSREC_F32) return CSREC_F64;
-    for (int64_t i = 0; i < n; i++)
-        if (fabs(signal[i]) > FLT_MAX) return CSREC_F64;
-    return CSREC_F32;
+/* Of what is not asked for: the type of the samples where the format keeps it; else float32, whose
+ * 24 bits are enough for values from 16-bit or float32 samples. */
+static csrec_dtype array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
+                              int64_t n, const double *signal) {
+    csrec_dtype type = csrec_dtype_size(samples) > 2 && samples != CSREC_F32 ? CSREC_F64 : CSREC_F32;
+    if (cli_format_has(format, CSREC_USE_TYPES)) type = samples;
+    if (form->dtype >= 0) type = (csrec_dtype)form->dtype;
+    for (int64_t i = 0; i < n && type == CSREC_F32; i++)
+        if (fabs(signal[i]) > FLT_MAX) type = CSREC_F64;
+    return type;
 }
 
 static csrec_status write_array(csrec_files *files, const char *path, const csrec_format *format,
-                                const csrec_measurement *measurement, const double *signal,
-                                csrec_error *error) {
-    csrec_image image = {0};
-    csrec_array *array = &image.pixels;
+                                const cli_form *form, const csrec_measurement *measurement,
+                                const double *signal, csrec_error *error) {
+    csrec_image image = {.has_channels = measurement->channels > 1};
     csrec_shape shape = measurement->shape;
     int64_t entries = 0;
     csrec_shape_count(&shape, &entries);
-    csrec_dtype type = array_type(measurement->dtype, entries * measurement->channels, signal);
-    if (measurement->channels > 1) shape.dim[shape.dims++] = measurement->channels;
-    if (csrec_array_create(type, &shape, array)) return fail_memory(path, error);
-    for (int64_t i = 0; i < array->count; i++) {
-        if (array->dtype == CSREC_F32)
-            ((float *)array->data)[i] = (float)signal[i];
-        else
-            ((double *)array->data)[i] = signal[i];
-    }
-    csrec_status status = csrec_files_add_signal(files, path, format, &image, error);
+    csrec_dtype type =
+        array_type(format, form, measurement->dtype, entries * measurement->channels, signal);
+    if (image.has_channels) shape.dim[shape.dims++] = measurement->channels;
+    if (csrec_array_create(type, &shape, &image.pixels)) return fail_memory(path, error);
+    for (int64_t i = 0; i < image.pixels.count; i++) csrec_array_set(&image.pixels, i, signal[i]);
+    csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
     return status;
 }
 
 csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
-                              const cli_tones *tones, const csrec_measurement *measurement,
+                              const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error) {
-    return cli_format_has(format, CSREC_USE_PICTURE)
-               ? write_picture(files, path, format, tones, measurement, signal, error)
-               : write_array(files, path, format, measurement, signal, error);
+    bool picture = cli_format_has(format, CSREC_USE_PICTURE);
+    return (picture ? write_picture : write_array)(files, path, format, form, measurement, signal,
+                                                   error);
 }

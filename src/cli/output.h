@@ -47,11 +47,19 @@ cli_tones cli_tones_of(const csrec_measurement *measurement);
 const char *cli_signal_refusal(const csrec_format *format, const csrec_measurement *measurement,
                                const cli_tones *tones);
 
+/* How a signal is written. */
+typedef struct cli_form {
+    cli_tones tones;  /* of a picture */
+    int dtype;        /* csrec_dtype of an array, or -1: see below */
+    const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
+} cli_form;
+
 /* Writes the recovered signal [entries * channels], finite, to a format that does not refuse it.
- * Values outside the scale are clamped in a picture; an array holds them as they are, in float32 if
- * the samples were float32 or of at most 16 bits and all values are in its range. */
+ * Values outside the scale are clamped in a picture; an array holds them in the samples' type, if
+ * the format keeps it (CSREC_USE_TYPES); else as they are, in float32 if the samples were float32 or
+ * of at most 16 bits and all values are in its range. */
 csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
-                              const cli_tones *tones, const csrec_measurement *measurement,
+                              const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef CSREC_CLI_RECOVER_H
 #define CSREC_CLI_RECOVER_H
 
+#include "describe.h"
 #include "methods.h"
 #include "output.h"
 #include "progress.h"
@@ -13,7 +14,7 @@ typedef struct cli_recover_arguments {
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
         *uncertainty, *sigma;
     int format, method, solver, basis, quality, columns, order,
-        backend; /* of names; -1: not given */
+        backend, dtype; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient, minutes;

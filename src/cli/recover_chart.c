@@ -138,7 +138,7 @@ static csrec_status write_picture(csrec_files *files, const char *path, const cs
     }
     for (int i = 0; i < n; i++)
         cli_chart_draw(&charts[i], &raster.canvas, 0.0, i * cli_chart_height);
-    csrec_status status = csrec_files_add_signal(files, path, format, &raster.image, error);
+    csrec_status status = csrec_files_add_signal(files, path, format, &raster.image, NULL, error);
     csrec_image_clear(&raster.image);
     return status;
 }

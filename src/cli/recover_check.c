@@ -39,24 +39,25 @@ static int check_output_name(cli_request *request) {
 static int check_illustration(const cli_request *request, const char *option, const char *path,
                               const char *const endings[2], int use, bool *folder) {
     const char *dot = path ? strrchr(path, '.') : NULL;
-    char list[64] = "";
+    char list[128] = "";
     if (!path) return CLI_CONTINUE;
     *folder = cli_is_folder(path);
     if (*folder) return CLI_CONTINUE;
     if (cli_recoveries(&request->a) > 1)
         return cli_usage(request->tool, "%d inputs need a folder, %s FOLDER/, not %s",
                          request->a.inputs.n, option, path);
-    if (!(dot && (strcmp(dot, endings[0]) == 0 || (endings[1] && strcmp(dot, endings[1]) == 0))) &&
-        !cli_format_has(csrec_format_of(path), use))
-        return cli_usage(
-            request->tool, "%s %s: name a %s or %s, or a folder", option, path, endings[0],
-            endings[1] ? endings[1] : csrec_format_list(use, false, "or", list, sizeof list));
-    return cli_output_check(request->tool, path);
+    for (int i = 0; i < 2 && dot && endings[i]; i++)
+        if (strcmp(dot, endings[i]) == 0) return cli_output_check(request->tool, path);
+    if (cli_format_has(csrec_format_of(path), use)) return cli_output_check(request->tool, path);
+    return cli_usage(request->tool, "%s %s: name a %s%s%s, or a folder", option, path,
+                     endings[0] ? endings[0] : "", endings[0] ? " or " : "",
+                     endings[1] ? endings[1]
+                                : csrec_format_list(use, false, "or", list, sizeof list));
 }
 
 static int check_illustrations(cli_request *request) {
     static const char *const page[2] = {".html", ".htm"}, *const plot[2] = {".svg", NULL},
-                             *const map[2] = {".npy", NULL};
+                             *const map[2] = {NULL, NULL};
     const cli_recover_arguments *a = &request->a;
     if (a->history && !a->json)
         return cli_usage(request->tool, "--history adds to --json; give --json, too");
@@ -65,7 +66,7 @@ static int check_illustrations(cli_request *request) {
         code = check_illustration(request, "--plot", a->plot, plot, CSREC_USE_PICTURE,
                                   &request->plot_folder);
     return code == CLI_CONTINUE ? check_illustration(request, "--uncertainty", a->uncertainty, map,
-                                                     CSREC_USE_PICTURE, &request->map_folder)
+                                                     CSREC_USE_WRITE, &request->map_folder)
                                 : code;
 }
 

@@ -66,10 +66,13 @@ double cli_job_expected_psnr(const cli_job *job) {
 }
 
 csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error) {
-    cli_tones tones = {.bits = 8};
+    cli_form form = {.tones = {.bits = 8}, .dtype = -1, .like = job->input};
     int64_t n = values_of(job);
-    for (int64_t i = 0; i < n; i++) tones.scale[1] = fmax(tones.scale[1], job->uncertainty[i]);
-    if (tones.scale[1] == 0.0) tones.scale[1] = 1.0;
-    return cli_signal_write(files, job->map, csrec_format_of(job->map), &tones, &job->measurement,
-                            job->uncertainty, error);
+    double *white = &form.tones.scale[1];
+    for (int64_t i = 0; i < n; i++) *white = fmax(*white, job->uncertainty[i]);
+    if (*white == 0.0) *white = 1.0;
+    const csrec_format *format = csrec_format_of(job->map);
+    if (cli_format_has(format, CSREC_USE_TYPES)) form.dtype = CSREC_F32; /* not the samples' */
+    return cli_signal_write(files, job->map, format, &form, &job->measurement, job->uncertainty,
+                            error);
 }

@@ -95,6 +95,8 @@ static int check_output(cli_job *job) {
     static const cli_tones any = {{0.0, 1.0}, 8};
     const char *refusal =
         job->output ? cli_signal_refusal(job->format, &job->measurement, &any) : NULL;
+    if (job->output && job->a->dtype >= 0 && cli_format_has(job->format, CSREC_USE_PICTURE))
+        refusal = "a PNG has 8 or 16 bits; leave out --dtype, or write another format";
     if (refusal)
         return cli_job_fail(job, "%s: %s", cli_is_dash(job->output) ? "stdout" : job->output,
                             refusal);
@@ -202,8 +204,8 @@ static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_erro
         status = cli_coefficients_write(files, a->coefficients, job->report.levels,
                                         job->measurement.channels, job->atoms, error);
     if (status || !job->output) return status;
-    cli_tones tones = picture_tones(job);
-    return cli_signal_write(files, job->output, job->format, &tones, &job->measurement, job->signal,
+    const cli_form form = {.tones = picture_tones(job), .dtype = a->dtype, .like = job->input};
+    return cli_signal_write(files, job->output, job->format, &form, &job->measurement, job->signal,
                             error);
 }
 

@@ -150,9 +150,13 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
 
 /* ------------------------------------------------------------------ of one job -------------- */
 
-/* The first format in which the signal can be written; if there is none, the last. */
+/* The input's, or the first format in which the signal can be written; if there is none, the last.
+ */
 static const csrec_format *suiting_format(const cli_job *job) {
-    const csrec_format *format, *last = NULL;
+    const csrec_format *format = csrec_format_of(job->input), *last = NULL;
+    if (cli_format_has(format, CSREC_USE_WRITE) &&
+        !cli_signal_refusal(format, &job->measurement, &job->tones))
+        return format;
     for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++) {
         if (!cli_signal_refusal(format, &job->measurement, &job->tones)) return format;
         last = format;

@@ -306,7 +306,7 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
 }
 
 const csrec_format_row csrec_csv_format = {
-    .format = {"csv", ".csv", "CSV", "a table of numbers", CSREC_USE_SAMPLES},
+    .format = {"csv", ".csv", "CSV", "a table of numbers", CSREC_USE_SAMPLES, NULL},
     .measurement = read_measurement,
     .positions = true,
 };

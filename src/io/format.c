@@ -7,8 +7,20 @@
 
 #include "base/error.h"
 
+/* ------------------------------------------------------------------ not built ---------------- */
+
+#ifndef CSREC_HAS_TIFF
+const csrec_format_row csrec_tiff_format = {
+    .format = {"tiff", ".tif .tiff", "TIFF", "a TIFF", 0, CSREC_TIFF_NEEDS},
+    .magic = {{"II*\0", 4}, {"MM\0*", 4}, {"II+\0", 4}, {"MM\0+", 4}},
+};
+#endif
+
+/* ------------------------------------------------------------------ by name ------------------ */
+
 static const csrec_format_row *const rows[] = {&csrec_npz_format, &csrec_png_format,
-                                               &csrec_npy_format, &csrec_csv_format};
+                                               &csrec_npy_format, &csrec_tiff_format,
+                                               &csrec_csv_format};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 const csrec_format *csrec_format_info(int i) {
@@ -69,9 +81,9 @@ const char *csrec_format_refusal(const csrec_format *format, const csrec_shape *
 
 csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                     const csrec_format *format, const csrec_image *signal,
-                                    csrec_error *error) {
+                                    const char *like, csrec_error *error) {
     const csrec_format_row *row = row_of(format);
-    if (row && row->write) return row->write(files, path, signal, error);
+    if (row && row->write) return row->write(files, path, signal, like, error);
     return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
 }
 
@@ -111,6 +123,12 @@ csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remed
     uint8_t byte;
     if (csrec_input_head(input, &byte, 1) == 0)
         return csrec_fail(error, CSREC_FORMAT, "%s: is empty; write the file again", input->name);
+    const csrec_format_row *row = csrec_input_format(input);
+    if (row && row->format.needs && !row->format.uses)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: is %s, which needs %s, without which this was built; convert it, or "
+                          "build again with that library",
+                          input->name, row->format.what, row->format.needs);
     return csrec_fail(error, CSREC_FORMAT, "%s: is none of %s; %s", input->name,
                       csrec_format_list(use, true, "and", list, sizeof list), remedy);
 }

@@ -4,15 +4,17 @@
 
 #include "io/input.h"
 
+enum { CSREC_MAGICS = 4 };
+
 /* A row: defined last in the source file of its format. Functions that a format does not support
  * are NULL, or fail with the remedy. */
 typedef struct csrec_format_row {
     csrec_format format;
-    /* Files begin with one of these; none: with anything that is text. */
+    /* Files begin with one of these, up to a NULL; none: with anything that is text. */
     struct {
         const char *bytes;
         size_t size;
-    } magic[4];
+    } magic[CSREC_MAGICS + 1];
     csrec_status (*signal)(csrec_input *input, csrec_image *signal, csrec_error *error);
     /* Reads what precedes the pixels: pixels->dtype and shape, bits, palette, and whether it has
      * transparency. No data, nothing to free; the input can be read afterwards. */
@@ -24,12 +26,15 @@ typedef struct csrec_format_row {
     bool positions; /* measurements contain their positions, and take no options */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
-                          csrec_error *error);
+                          const char *like, csrec_error *error);
 } csrec_format_row;
 
 /* The rows, in the order in which they are listed. */
 extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_format,
-    csrec_csv_format;
+    csrec_tiff_format, csrec_csv_format;
+
+/* The libraries of formats that may be missing, with their least versions. */
+#define CSREC_TIFF_NEEDS "libtiff 4.5"
 
 /* Found by the first bytes, never by the name; NULL: empty, or no format of the table. */
 const csrec_format_row *csrec_input_format(csrec_input *input);

@@ -258,13 +258,19 @@ static const char *refusal(const csrec_shape *shape, int64_t channels) {
     return channels == 1 || channels == 3 ? NULL : "a PNG has 1 or 3 channels; write .npy";
 }
 
+static csrec_status write_signal(csrec_files *files, const char *path, const csrec_image *signal,
+                                 const char *like, csrec_error *error) {
+    (void)like;
+    return csrec_files_add_image(files, path, signal, error);
+}
+
 const csrec_format_row csrec_png_format = {
     .format = {"png", ".png", "PNG", "a PNG picture",
-               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_PICTURE | CSREC_USE_SAMPLES},
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_PICTURE | CSREC_USE_SAMPLES, NULL},
     .magic = {{"\x89PNG\r\n\x1a\n", 8}},
     .signal = csrec_image_decode,
     .peek = csrec_image_peek,
     .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
-    .write = csrec_files_add_image,
+    .write = write_signal,
 };

@@ -354,7 +354,8 @@ static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec
 
 /* "PK" begins every zip archive, including one without members. */
 const csrec_format_row csrec_npz_format = {
-    .format = {"npz", ".npz", ".npz", "a zip archive", CSREC_USE_SAMPLES | CSREC_USE_ARRAYS},
+    .format = {"npz", ".npz", ".npz", "a zip archive", CSREC_USE_SAMPLES | CSREC_USE_ARRAYS,
+               NULL},
     .magic = {{"PK", 2}},
     .signal = refuse_signal,
     .measurement = read_measurement,

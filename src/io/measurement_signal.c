@@ -8,19 +8,6 @@
 #include "io/format.h"
 #include "io/measurement.h"
 
-/* Splits off the axis of the channels, which pictures always have. */
-static csrec_status split(const csrec_image *signal, const csrec_read_options *options,
-                          const char *name, csrec_measurement *m, csrec_error *error) {
-    bool last = signal->bits > 0 || options->channels_last;
-    m->shape = signal->pixels.shape;
-    m->channels = 1;
-    if (m->shape.dims < (last ? 2 : 1))
-        return csrec_fail(error, CSREC_DATA, "%s: has too few axes for a signal%s", name,
-                          last ? " whose last axis has the channels" : "; save 1 to 4");
-    if (last) m->channels = m->shape.dim[--m->shape.dims];
-    return CSREC_OK;
-}
-
 /* ------------------------------------------------------------------ masks --------------------- */
 
 /* A mask of the signal's shape, or with channels: an entry counts where any of them is not 0. */
@@ -149,7 +136,8 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
     csrec_measurement m;
     if (!row->peek) return CSREC_OK;
     csrec_status status = row->peek(input, seen, &transparent, error);
-    if (status == CSREC_OK) status = split(seen, options, input->name, &m, error);
+    if (status == CSREC_OK) status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
+                                   error);
     if (status != CSREC_OK) return status;
     if (options->mask) return read_mask(options->mask, &m.shape, mask, error);
     if (transparent || options->has_unknown) return CSREC_OK;
@@ -188,7 +176,9 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
         memcmp(&image.pixels.shape, &seen.pixels.shape, sizeof seen.pixels.shape) != 0)
         status = csrec_fail(error, CSREC_FORMAT,
                             "%s: changed while it was read; read the file again", input->name);
-    if (status == CSREC_OK) status = split(&image, options, input->name, &m, error);
+    if (status == CSREC_OK)
+        status = csrec_image_split(&image, options->channels_last, input->name, &m.shape,
+                                   &m.channels, error);
     if (status == CSREC_OK) status = csrec_shape_count(&m.shape, &entries);
     if (status == CSREC_OK)
         status = find_known(&image, options, input->name, &m, entries, &known, error);

@@ -111,13 +111,14 @@ static const char *refusal(const csrec_shape *shape, int64_t channels) {
 }
 
 static csrec_status write_signal(csrec_files *files, const char *path, const csrec_image *signal,
-                                 csrec_error *error) {
+                                 const char *like, csrec_error *error) {
+    (void)like;
     return csrec_files_add_array(files, path, &signal->pixels, error);
 }
 
 const csrec_format_row csrec_npy_format = {
     .format = {"npy", ".npy", ".npy", "a NumPy array",
-               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS | CSREC_USE_SAMPLES},
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS | CSREC_USE_SAMPLES, NULL},
     .magic = {{CSREC_NPY_MAGIC, sizeof CSREC_NPY_MAGIC - 1}},
     .signal = read_signal,
     .measurement = csrec_measurement_from_signal,

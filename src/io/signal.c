@@ -1,5 +1,6 @@
 /* signal.c - reads whole signals, pictures or arrays, opening the file once: a pipe can be opened
  * only once. */
+#include "base/error.h"
 #include "io/format.h"
 
 static csrec_status read_format(csrec_input *input, csrec_image *signal, csrec_error *error) {
@@ -15,4 +16,20 @@ csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_erro
     status = read_format(&input, signal, error);
     csrec_input_close(&input);
     return status;
+}
+
+csrec_status csrec_image_split(const csrec_image *image, bool channels_last, const char *name,
+                               csrec_shape *shape, int64_t *channels, csrec_error *error) {
+    bool last = image->bits > 0 || image->has_channels || channels_last;
+    *shape = image->pixels.shape;
+    *channels = 1;
+    if (shape->dims == 0 || image->pixels.count == 0)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: a scalar or empty array is no signal; save 1 to 4 axes", name);
+    if (last && shape->dims < 2)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: a 1-D array has no axis for channels; leave out --channels-last",
+                          name);
+    if (last) *channels = shape->dim[--shape->dims];
+    return CSREC_OK;
 }

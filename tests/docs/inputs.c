@@ -89,7 +89,12 @@ static void write_gaps(const char *name, const csrec_sampling *known, float unkn
     for (int64_t k = 0; k < known->n; k++)
         entry[known->index[k]] = (float)value((double)(known->index[k] % WIDTH) / WIDTH,
                                               (double)(known->index[k] / WIDTH) / HEIGHT, 0);
-    need(csrec_array_write(name, &array, &error), &error);
+    const csrec_image signal = {.pixels = array};
+    csrec_files *files = NULL;
+    need(csrec_files_create(NULL, &files, &error), &error);
+    need(csrec_files_add_signal(files, name, csrec_format_of(name), &signal, NULL, &error), &error);
+    need(csrec_files_commit(files, &error), &error);
+    csrec_files_destroy(files);
     csrec_array_clear(&array);
 }
 
@@ -140,6 +145,7 @@ int main(void) {
     write_picture("holes.png", 0, &known);
     write_mask("mask.png", &known);
     write_gaps("gaps.npy", &known, NAN);
+    if (csrec_format_of("terrain.tif")->uses) write_gaps("terrain.tif", &known, NAN);
     write_gaps("depth.npy", &known, 0.0f);
     write_volume("volume.npy", DEPTH);
     write_volume("faces.npy", FACES);

@@ -1,0 +1,198 @@
+/* tiff_write.c - signals to TIFF: pages of strips, compressed without loss. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/fingerprint.h"
+#include "io/format.h"
+#include "io/output.h"
+#include "io/tiff/tiff.h"
+
+enum { STRIP = 1 << 19 }; /* bytes, about */
+
+static const uint64_t CLASSIC_MOST = UINT64_C(0xF0000000); /* offsets have 32 bits */
+
+/* The file that is written, and the one that its metadata are from. */
+typedef struct writer {
+    csrec_tiff tiff, like; /* like.file NULL: none */
+    csrec_error *error;
+    const csrec_image *signal;
+    uint32_t height, width;
+    int64_t pages;
+    uint16_t channels, compression, photometric;
+} writer;
+
+/* ------------------------------------------------------------------ what it is like ----------- */
+
+static bool is_lossless(uint16_t compression) {
+    static const uint16_t list[] = {COMPRESSION_NONE,          COMPRESSION_LZW,
+                                    COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,
+                                    COMPRESSION_PACKBITS,      COMPRESSION_ZSTD};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i] == compression) return TIFFIsCODECConfigured(compression);
+    return false;
+}
+
+/* Without a file of the same pages and channels the pixels alone say what they are. */
+static void compare(writer *w) {
+    csrec_tiff_layout l;
+    csrec_error ignored;
+    w->photometric = w->channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
+    w->compression = COMPRESSION_ADOBE_DEFLATE;
+    if (!w->like.file) return;
+    if (csrec_tiff_layout_read(&w->like, &l, &ignored) || l.height != w->height ||
+        l.width != w->width || l.pages != w->pages) {
+        csrec_tiff_close(&w->like);
+        return;
+    }
+    bool plain = l.photometric != PHOTOMETRIC_PALETTE && l.photometric != PHOTOMETRIC_YCBCR;
+    if (l.channels == w->channels && plain) w->photometric = l.photometric;
+    if (is_lossless(l.compression)) w->compression = l.compression;
+}
+
+static void open_like(writer *w, csrec_input *input, const char *path) {
+    csrec_error ignored;
+    if (!path || strcmp(path, "-") == 0 || csrec_input_open(path, input, &ignored)) return;
+    if (csrec_input_format(input) == &csrec_tiff_format)
+        csrec_tiff_open(input, &w->like, &ignored);
+}
+
+/* ------------------------------------------------------------------ pages --------------------- */
+
+static int sample_format(csrec_dtype dtype) {
+    switch (dtype) {
+    case CSREC_F32:
+    case CSREC_F64: return SAMPLEFORMAT_IEEEFP;
+    case CSREC_I8:
+    case CSREC_I16:
+    case CSREC_I32:
+    case CSREC_I64: return SAMPLEFORMAT_INT;
+    default: return SAMPLEFORMAT_UINT;
+    }
+}
+
+static void describe_extra(writer *w) {
+    uint16_t kinds[UINT16_MAX];
+    int colours = w->photometric == PHOTOMETRIC_RGB         ? 3
+                  : w->photometric == PHOTOMETRIC_SEPARATED ? 4
+                                                            : 1;
+    int extra = w->channels - colours;
+    if (extra <= 0) return;
+    memset(kinds, EXTRASAMPLE_UNSPECIFIED, sizeof kinds);
+    TIFFSetField(w->tiff.file, TIFFTAG_EXTRASAMPLES, extra, kinds);
+}
+
+static void describe_page(writer *w, int64_t page, size_t row) {
+    TIFF *file = w->tiff.file;
+    csrec_dtype dtype = w->signal->pixels.dtype;
+    bool number = dtype == CSREC_F32 || dtype == CSREC_F64;
+    bool whole = w->compression != COMPRESSION_NONE && w->compression != COMPRESSION_PACKBITS;
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, w->width);
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, w->height);
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, (int)(8 * csrec_dtype_size(dtype)));
+    TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, sample_format(dtype));
+    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, (int)w->channels);
+    TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, (int)w->photometric);
+    TIFFSetField(file, TIFFTAG_COMPRESSION, (int)w->compression);
+    if (whole)
+        TIFFSetField(file, TIFFTAG_PREDICTOR,
+                     number ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
+    describe_extra(w);
+    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, (uint32_t)(row < STRIP ? STRIP / row : 1));
+    if (w->pages > 1) {
+        TIFFSetField(file, TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
+        if (w->pages <= UINT16_MAX)
+            TIFFSetField(file, TIFFTAG_PAGENUMBER, (int)page, (int)w->pages);
+    }
+    if (w->like.file) csrec_tiff_copy_tags(w->like.file, file);
+}
+
+static csrec_status write_page(writer *w, int64_t page) {
+    TIFF *file = w->tiff.file;
+    size_t row = (size_t)w->width * w->channels * csrec_dtype_size(w->signal->pixels.dtype);
+    uint8_t *at = (uint8_t *)w->signal->pixels.data + (size_t)page * w->height * row;
+    uint32_t down = 0, strip = 0;
+    describe_page(w, page, row);
+    TIFFGetField(file, TIFFTAG_ROWSPERSTRIP, &down);
+    for (uint64_t y = 0; y < w->height; y += down) {
+        uint64_t rows = w->height - y < down ? w->height - y : down;
+        if (TIFFWriteEncodedStrip(file, strip++, at + y * row, (tmsize_t)(rows * row)) < 0)
+            return csrec_tiff_damaged(&w->tiff, w->error);
+    }
+    return TIFFWriteDirectory(file) ? CSREC_OK : csrec_tiff_damaged(&w->tiff, w->error);
+}
+
+static csrec_status write_pages(writer *w) {
+    csrec_status status = CSREC_OK;
+    bool there = w->like.file && csrec_tiff_first(&w->like);
+    for (int64_t p = 0; p < w->pages && !status; p++) {
+        status = write_page(w, p);
+        there = there && csrec_tiff_next(&w->like);
+        if (!there) csrec_tiff_close(&w->like);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ the file ------------------ */
+
+static csrec_status measure(writer *w, const char *path) {
+    const csrec_shape *shape = &w->signal->pixels.shape;
+    bool split = w->signal->bits > 0 || w->signal->has_channels;
+    int axes = shape->dims - (split && shape->dims > 2);
+    int64_t channels = axes < shape->dims ? shape->dim[axes] : 1;
+    csrec_shape whole = *shape;
+    whole.dims = axes;
+    const char *reason = csrec_format_refusal(&csrec_tiff_format.format, &whole, channels);
+    if (reason || !w->signal->pixels.data || w->signal->alpha)
+        return csrec_fail(w->error, CSREC_ARGUMENT, "%s: %s", path,
+                          reason ? reason : "a TIFF is written without transparency");
+    w->pages = axes == 3 ? shape->dim[0] : 1;
+    w->height = (uint32_t)shape->dim[axes - 2];
+    w->width = (uint32_t)shape->dim[axes - 1];
+    w->channels = (uint16_t)channels;
+    return CSREC_OK;
+}
+
+/* After the last byte of the TIFF, where its readers do not look. */
+static csrec_status add_fingerprint(csrec_output *output, csrec_error *error) {
+    const char *text = csrec_output_fingerprint(output);
+    if (!text) return CSREC_OK;
+    char *line = csrec_fingerprint_line(text, 1);
+    if (!line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    csrec_status status = fseeko(output->file, 0, SEEK_END)
+                              ? csrec_output_failed(output->name, error)
+                              : csrec_output_write(output, line, strlen(line), error);
+    free(line);
+    return status;
+}
+
+static csrec_status write_file(writer *w, csrec_output *output) {
+    const csrec_array *pixels = &w->signal->pixels;
+    uint64_t bytes = (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype);
+    csrec_status status = csrec_tiff_create(output->file, output->name, bytes > CLASSIC_MOST,
+                                            &w->tiff, w->error);
+    if (status) return status;
+    status = write_pages(w);
+    csrec_tiff_close(&w->tiff);
+    return status ? status : add_fingerprint(output, w->error);
+}
+
+csrec_status csrec_tiff_write(csrec_files *files, const char *path, const csrec_image *signal,
+                              const char *like, csrec_error *error) {
+    writer w = {.error = error, .signal = signal};
+    csrec_input input = {0};
+    csrec_output output;
+    csrec_status status = measure(&w, path);
+    if (status) return status;
+    open_like(&w, &input, like);
+    compare(&w);
+    status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
+    if (!status) {
+        status = write_file(&w, &output);
+        status = csrec_output_close(&output, status, error);
+    }
+    csrec_tiff_close(&w.like);
+    csrec_input_close(&input);
+    return status;
+}

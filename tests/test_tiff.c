@@ -1,0 +1,391 @@
+/* test_tiff.c - TIFF: what libtiff writes in every arrangement is read, what is written is what
+ * libtiff reads, metadata are kept, and damage is one line. */
+#include "io_file.h"
+
+#include <tiffio.h>
+
+#include "io/format.h"
+
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ drawn files ------------- */
+
+typedef struct {
+    uint32_t height, width, across, down; /* across 0: strips of `down` rows */
+    int pages, channels, alpha, planar, compression;
+    csrec_dtype dtype;
+    const char *mode;
+    uint8_t *samples; /* [pages][height][width][channels + alpha] */
+    size_t size, count;
+} drawn;
+
+static int stored(const drawn *d) {
+    return d->channels + d->alpha;
+}
+
+static drawn draw(int trial) {
+    static const csrec_dtype types[] = {CSREC_U8,  CSREC_I8,  CSREC_U16, CSREC_I16, CSREC_U32,
+                                        CSREC_I32, CSREC_U64, CSREC_I64, CSREC_F32, CSREC_F64};
+    static const char *const modes[] = {"w", "wl", "wb", "w8"};
+    static const int compressions[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE,
+                                       COMPRESSION_PACKBITS};
+    drawn d = {.height = 1 + (uint32_t)check_below(&seed, 40),
+               .width = 1 + (uint32_t)check_below(&seed, 40),
+               .across = check_below(&seed, 2) ? 16 * (1 + (uint32_t)check_below(&seed, 3)) : 0,
+               .pages = check_below(&seed, 3) ? 1 : 2 + (int)check_below(&seed, 3),
+               .channels = 1 + (int)check_below(&seed, 4),
+               .alpha = (int)check_below(&seed, 2),
+               .planar = 1 + (int)check_below(&seed, 2),
+               .compression = compressions[check_below(&seed, 4)],
+               .dtype = types[trial % 10],
+               .mode = modes[check_below(&seed, 4)]};
+    d.down = d.across ? 16 * (1 + (uint32_t)check_below(&seed, 3))
+                      : 1 + (uint32_t)check_below(&seed, 50);
+    d.size = csrec_dtype_size(d.dtype);
+    d.count = (size_t)d.pages * d.height * d.width * (size_t)stored(&d);
+    csrec_array a = {.dtype = d.dtype, .count = (int64_t)d.count};
+    a.data = d.samples = malloc(d.count * d.size);
+    for (size_t i = 0; i < d.count; i++) {
+        double value = floor(300.0 * (check_uniform(&seed) - 0.3));
+        bool opaque = d.alpha && i % (size_t)stored(&d) == (size_t)d.channels;
+        csrec_array_set(&a, (int64_t)i, opaque ? (double)check_below(&seed, 2) : value);
+    }
+    return d;
+}
+
+static const uint8_t *sample(const drawn *d, int page, uint32_t y, uint32_t x, int c) {
+    size_t pixel = ((size_t)page * d->height + y) * d->width + x;
+    return d->samples + (pixel * (size_t)stored(d) + (size_t)c) * d->size;
+}
+
+/* The block at y, x: of one channel, or of all. */
+static void write_block(TIFF *file, const drawn *d, int page, uint32_t y, uint32_t x, int plane,
+                        uint32_t number) {
+    uint32_t across = d->across ? d->across : d->width;
+    int each = d->planar == PLANARCONFIG_CONTIG ? stored(d) : 1;
+    uint32_t rows = d->across || y + d->down <= d->height ? d->down : d->height - y;
+    size_t bytes = (size_t)rows * across * (size_t)each * d->size;
+    uint8_t *block = calloc(bytes, 1);
+    for (uint32_t i = 0; i < rows && y + i < d->height; i++)
+        for (uint32_t j = 0; j < across && x + j < d->width; j++)
+            for (int c = 0; c < each; c++)
+                memcpy(block + (((size_t)i * across + j) * (size_t)each + (size_t)c) * d->size,
+                       sample(d, page, y + i, x + j, plane + c), d->size);
+    tmsize_t wrote = d->across ? TIFFWriteEncodedTile(file, number, block, (tmsize_t)bytes)
+                               : TIFFWriteEncodedStrip(file, number, block, (tmsize_t)bytes);
+    assert_true(wrote >= 0);
+    free(block);
+}
+
+static void write_page(TIFF *file, const drawn *d, int page) {
+    bool real = d->dtype == CSREC_F32 || d->dtype == CSREC_F64;
+    bool negative = d->dtype == CSREC_I8 || d->dtype == CSREC_I16 || d->dtype == CSREC_I32 ||
+                    d->dtype == CSREC_I64;
+    uint16_t extra[5] = {0};
+    int more = stored(d) - 1;
+    if (d->alpha) extra[more - 1] = EXTRASAMPLE_UNASSALPHA;
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, d->width);
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, d->height);
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, (int)(8 * d->size));
+    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, stored(d));
+    TIFFSetField(file, TIFFTAG_SAMPLEFORMAT,
+                 real       ? SAMPLEFORMAT_IEEEFP
+                 : negative ? SAMPLEFORMAT_INT
+                            : SAMPLEFORMAT_UINT);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(file, TIFFTAG_PLANARCONFIG, d->planar);
+    TIFFSetField(file, TIFFTAG_COMPRESSION, d->compression);
+    if (more) TIFFSetField(file, TIFFTAG_EXTRASAMPLES, more, extra);
+    if (d->across) TIFFSetField(file, TIFFTAG_TILEWIDTH, d->across);
+    if (d->across) TIFFSetField(file, TIFFTAG_TILELENGTH, d->down);
+    if (!d->across) TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, d->down);
+    uint32_t number = 0;
+    int planes = d->planar == PLANARCONFIG_CONTIG ? 1 : stored(d);
+    for (int plane = 0; plane < planes; plane++)
+        for (uint32_t y = 0; y < d->height; y += d->down)
+            for (uint32_t x = 0; x < d->width; x += d->across ? d->across : d->width)
+                write_block(file, d, page, y, x, plane, number++);
+    assert_int_equal(TIFFWriteDirectory(file), 1);
+}
+
+static void write_drawn(const char *path, const drawn *d) {
+    TIFF *file = TIFFOpen(path, d->mode);
+    assert_non_null(file);
+    for (int page = 0; page < d->pages; page++) write_page(file, d, page);
+    TIFFClose(file);
+}
+
+/* ------------------------------------------------------------------ reading ----------------- */
+
+static void check_read(const drawn *d, const csrec_image *image) {
+    const csrec_shape *shape = &image->pixels.shape;
+    int first = d->pages > 1;
+    assert_int_equal(shape->dims, 3 + first);
+    if (first) assert_int_equal(shape->dim[0], d->pages);
+    assert_int_equal(shape->dim[first], d->height);
+    assert_int_equal(shape->dim[first + 1], d->width);
+    assert_int_equal(shape->dim[first + 2], d->channels);
+    assert_int_equal(image->pixels.dtype, d->dtype);
+    assert_int_equal(image->bits, d->dtype == CSREC_U8 ? 8 : d->dtype == CSREC_U16 ? 16 : 0);
+    assert_true(image->has_channels);
+    assert_int_equal(image->alpha != NULL, d->alpha);
+    const uint8_t *at = image->pixels.data;
+    int64_t entry = 0;
+    for (int page = 0; page < d->pages; page++)
+        for (uint32_t y = 0; y < d->height; y++)
+            for (uint32_t x = 0; x < d->width; x++, entry++) {
+                for (int c = 0; c < d->channels; c++, at += d->size)
+                    assert_memory_equal(at, sample(d, page, y, x, c), d->size);
+                if (!d->alpha) continue;
+                csrec_array alpha = {.dtype = d->dtype, .count = 1};
+                alpha.data = (void *)(uintptr_t)sample(d, page, y, x, d->channels);
+                assert_int_equal(image->alpha[entry], csrec_array_value(&alpha, 0) > 0.0);
+            }
+}
+
+static void reads_every_arrangement(void **state) {
+    (void)state;
+    const char *path = io_path("drawn.tif");
+    for (int trial = 0; trial < 300; trial++) {
+        drawn d = draw(trial);
+        csrec_image image = {0};
+        csrec_error error = {""};
+        write_drawn(path, &d);
+        if (csrec_signal_read(path, &image, &error)) fail_msg("trial %d: %s", trial, error.text);
+        check_read(&d, &image);
+        csrec_image_clear(&image);
+        free(d.samples);
+        remove(path);
+    }
+}
+
+/* ------------------------------------------------------------------ writing ----------------- */
+
+static csrec_image signal_of(const drawn *d) {
+    csrec_image image = {.has_channels = true};
+    csrec_shape shape = {4, {d->pages, d->height, d->width, d->channels}};
+    if (d->pages == 1) shape = (csrec_shape){3, {d->height, d->width, d->channels}};
+    assert_ok(csrec_array_create(d->dtype, &shape, &image.pixels));
+    memcpy(image.pixels.data, d->samples, d->count * d->size);
+    return image;
+}
+
+static csrec_status write_signal(const char *path, const csrec_image *image, const char *like,
+                                 csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
+    assert_ok(csrec_files_create(&options, &files, error));
+    csrec_status status =
+        csrec_files_add_signal(files, path, csrec_format_of(path), image, like, error);
+    if (!status) status = csrec_files_commit(files, error);
+    csrec_files_destroy(files);
+    return status;
+}
+
+/* By libtiff's rows, which no code of ours reads. */
+static void check_written(const char *path, const drawn *d) {
+    TIFF *file = TIFFOpen(path, "r");
+    assert_non_null(file);
+    uint8_t *row = malloc((size_t)TIFFScanlineSize(file));
+    for (int page = 0; page < d->pages; page++) {
+        for (uint32_t y = 0; y < d->height; y++) {
+            assert_int_equal(TIFFReadScanline(file, row, y, 0), 1);
+            assert_memory_equal(row, sample(d, page, y, 0, 0),
+                                d->width * (size_t)d->channels * d->size);
+        }
+        assert_int_equal(TIFFReadDirectory(file), page + 1 < d->pages);
+    }
+    free(row);
+    TIFFClose(file);
+}
+
+static void written_signals_are_read_by_libtiff(void **state) {
+    (void)state;
+    const char *path = io_path("written.tif");
+    char text[64];
+    for (int trial = 0; trial < 100; trial++) {
+        drawn d = draw(trial);
+        d.count = d.count / (size_t)stored(&d) * (size_t)d.channels;
+        d.alpha = 0;
+        csrec_image image = signal_of(&d);
+        csrec_error error = {""};
+        if (write_signal(path, &image, NULL, &error)) fail_msg("%s", error.text);
+        check_written(path, &d);
+        assert_ok(csrec_fingerprint_read(path, text, sizeof text, NULL));
+        assert_string_equal(text, "made for a test");
+        csrec_image_clear(&image);
+        free(d.samples);
+        remove(path);
+    }
+}
+
+/* ------------------------------------------------------------------ metadata ---------------- */
+
+enum { PIXEL_SCALE = 33550, GEO_KEYS = 34735, GEO_TEXT = 34737, NODATA = 42113 };
+
+static const double pixel_scale[3] = {30.0, 20.0, 0.0};
+static const uint16_t geo_keys[8] = {1, 1, 0, 1, 1024, 0, 1, 1};
+
+static void declare(TIFF *file) {
+    static const TIFFFieldInfo fields[] = {
+        {PIXEL_SCALE, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, (char *)(uintptr_t) "ModelPixelScale"},
+        {GEO_KEYS, -1, -1, TIFF_SHORT, FIELD_CUSTOM, 1, 1, (char *)(uintptr_t) "GeoKeyDirectory"},
+        {GEO_TEXT, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GeoASCIIParams"},
+        {NODATA, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GDALNoData"}};
+    TIFFMergeFieldInfo(file, fields, 4);
+}
+
+static void write_raster(const char *path) {
+    static const float rows[3][4] = {{1, -9999, 3, 4}, {5, 6, -9999, 8}, {9, 10, 11, -9999}};
+    TIFF *file = TIFFOpen(path, "w");
+    declare(file);
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 4);
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, 3);
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 32);
+    TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISWHITE);
+    TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_LZW);
+    TIFFSetField(file, TIFFTAG_XRESOLUTION, 72.5);
+    TIFFSetField(file, TIFFTAG_IMAGEDESCRIPTION, "ridge");
+    TIFFSetField(file, PIXEL_SCALE, 3, pixel_scale);
+    TIFFSetField(file, GEO_KEYS, 8, geo_keys);
+    TIFFSetField(file, GEO_TEXT, "WGS 84|");
+    TIFFSetField(file, NODATA, "-9999");
+    for (uint32_t y = 0; y < 3; y++)
+        assert_int_equal(TIFFWriteScanline(file, (void *)(uintptr_t)rows[y], y, 0), 1);
+    TIFFClose(file);
+}
+
+static void check_raster(const char *path) {
+    TIFF *file = TIFFOpen(path, "r");
+    uint16_t count = 0, *keys = NULL, number = 0;
+    double *scale = NULL;
+    float resolution = 0.0f;
+    char *text = NULL;
+    declare(file);
+    assert_int_equal(TIFFGetField(file, TIFFTAG_XRESOLUTION, &resolution), 1);
+    assert_true(resolution == 72.5f);
+    assert_int_equal(TIFFGetField(file, TIFFTAG_IMAGEDESCRIPTION, &text), 1);
+    assert_string_equal(text, "ridge");
+    assert_int_equal(TIFFGetField(file, TIFFTAG_COMPRESSION, &number), 1);
+    assert_int_equal(number, COMPRESSION_LZW);
+    assert_int_equal(TIFFGetField(file, TIFFTAG_PHOTOMETRIC, &number), 1);
+    assert_int_equal(number, PHOTOMETRIC_MINISWHITE);
+    TIFFClose(file);
+    /* The anonymous tags as libtiff finds them in the file itself. */
+    file = TIFFOpen(path, "r");
+    uint32_t n = 0;
+    assert_int_equal(TIFFGetField(file, PIXEL_SCALE, &n, &scale), 1);
+    assert_int_equal(n, 3);
+    assert_memory_equal(scale, pixel_scale, sizeof pixel_scale);
+    assert_int_equal(TIFFGetField(file, GEO_KEYS, &n, &keys), 1);
+    assert_int_equal(n, 8);
+    assert_memory_equal(keys, geo_keys, sizeof geo_keys);
+    assert_int_equal(TIFFGetField(file, GEO_TEXT, &n, &text), 1);
+    assert_string_equal(text, "WGS 84|");
+    assert_int_equal(TIFFGetField(file, NODATA, &n, &text), 0);
+    (void)count;
+    TIFFClose(file);
+}
+
+static void rasters_keep_their_place(void **state) {
+    (void)state;
+    const char *from = io_path("raster.tif"), *to = io_path("full.tif");
+    csrec_measurement m;
+    csrec_image image = {.has_channels = true};
+    csrec_error error = {""};
+    write_raster(from);
+    if (csrec_measurement_read(from, NULL, &m, &error)) fail_msg("%s", error.text);
+    static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};
+    assert_int_equal(m.n, 9);
+    assert_memory_equal(m.index, known, sizeof known);
+    for (int k = 0; k < 9; k++) assert_true(m.y[k] == (double)(known[k] + 1));
+    assert_int_equal(m.dtype, CSREC_F32);
+    csrec_measurement_clear(&m);
+    const csrec_shape shape = {3, {3, 4, 1}};
+    assert_ok(csrec_array_create(CSREC_F32, &shape, &image.pixels));
+    if (write_signal(to, &image, from, &error)) fail_msg("%s", error.text);
+    check_raster(to);
+    csrec_image_clear(&image);
+    remove(from);
+    remove(to);
+}
+
+/* ------------------------------------------------------------------ wrong files ------------- */
+
+static void expect_line(const io_bytes *b, size_t size) {
+    csrec_input input = csrec_input_memory(b->data, size, "t.tif");
+    csrec_image image = {0};
+    csrec_error error = {""};
+    csrec_status status = csrec_tiff_format.signal(&input, &image, &error);
+    if (status) {
+        io_assert_line(&error, "t.tif", "");
+        assert_null(image.pixels.data);
+    }
+    csrec_image_clear(&image);
+}
+
+static void damage_is_one_line(void **state) {
+    (void)state;
+    const char *path = io_path("drawn.tif");
+    for (int trial = 0; trial < 20; trial++) {
+        drawn d = draw(trial);
+        write_drawn(path, &d);
+        io_bytes b = io_load(path);
+        for (int k = 0; k < 40; k++) expect_line(&b, (size_t)check_below(&seed, (int64_t)b.size));
+        for (int k = 0; k < 200; k++) {
+            size_t at = (size_t)check_below(&seed, (int64_t)b.size);
+            uint8_t was = b.data[at];
+            b.data[at] ^= (uint8_t)(1 + check_below(&seed, 255));
+            expect_line(&b, b.size);
+            b.data[at] = was;
+        }
+        io_free(&b);
+        free(d.samples);
+        remove(path);
+    }
+}
+
+/* Types and arrangements that are told apart, not guessed. */
+static void refuses_by_name(void **state) {
+    (void)state;
+    const char *path = io_path("refused.tif");
+    csrec_image image = {0};
+    csrec_error error;
+    const uint16_t halves[4] = {0};
+    TIFF *file = TIFFOpen(path, "w");
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 4);
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, 1);
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 16);
+    TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFWriteScanline(file, (void *)(uintptr_t)halves, 0, 0);
+    TIFFClose(file);
+    assert_int_equal(csrec_signal_read(path, &image, &error), CSREC_UNSUPPORTED);
+    io_assert_line(&error, path, "values of 16 bits");
+    file = TIFFOpen(path, "w");
+    for (uint32_t width = 4; width < 6; width++) {
+        const uint8_t row[5] = {0};
+        TIFFSetField(file, TIFFTAG_IMAGEWIDTH, width);
+        TIFFSetField(file, TIFFTAG_IMAGELENGTH, 1);
+        TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 8);
+        TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+        TIFFWriteScanline(file, (void *)(uintptr_t)row, 0, 0);
+        TIFFWriteDirectory(file);
+    }
+    TIFFClose(file);
+    assert_int_equal(csrec_signal_read(path, &image, &error), CSREC_DATA);
+    io_assert_line(&error, path, "pages differ");
+    remove(path);
+}
+
+int main(void) {
+    seed = check_seed();
+    TIFFSetWarningHandler(NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
+                                       cmocka_unit_test(written_signals_are_read_by_libtiff),
+                                       cmocka_unit_test(rasters_keep_their_place),
+                                       cmocka_unit_test(damage_is_one_line),
+                                       cmocka_unit_test(refuses_by_name)};
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}
