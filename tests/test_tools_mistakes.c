@@ -112,7 +112,7 @@ static void of_csrecover(void **state) {
         {"$R nan.npz -o w.npy", "nan.npz: array 'y': sample", "isfinite", 1},
         {"$R volume.npy -o w.npy", "volume.npy", "cssample", 1},
         {"$R scan.npz -o none/w.png", "none/w.png", "choose another", 1},
-        {"$R scan.npz -o w.jpg", "w.jpg", ".png or .npy", 2},
+        {"$R scan.npz -o w.jpg", "w.jpg", "name a .png", 2},
         {"$R line.npz -o w.png", "w.png", "write .npy", 1},
         {"$R scan.npz", "nothing to do", "-o OUT", 2},
         {"$R scan.npz -o w.png -r none.png", "none.png", "check the name", 1},

