@@ -21,6 +21,7 @@ typedef struct drawn {
     csrec_operator *part[2];
     double *filters; /* conv */
     int64_t *kernel;
+    struct drawn_matrix *given; /* callback */
     char text[160];
 } drawn;
 
@@ -31,6 +32,7 @@ static inline void drop_drawn(drawn *d) {
     free(d->analysis);
     free(d->filters);
     free(d->kernel);
+    free(d->given);
     csrec_operator_destroy(d->part[0]);
     csrec_operator_destroy(d->part[1]);
 }
@@ -265,6 +267,39 @@ static inline void draw_dense_matrix(uint64_t *seed, drawn *d) {
     d->spec.matrix = d->matrix;
 }
 
+struct drawn_matrix {
+    int64_t m, n;
+    const double *matrix; /* [m][n] */
+};
+
+static inline csrec_status times_drawn(const double *x, double *y, void *context) {
+    const struct drawn_matrix *g = context;
+    for (int64_t i = 0; i < g->m; i++) {
+        y[i] = 0.0;
+        for (int64_t j = 0; j < g->n; j++) y[i] += g->matrix[i * g->n + j] * x[j];
+    }
+    return CSREC_OK;
+}
+
+static inline csrec_status transposed_times_drawn(const double *y, double *x, void *context) {
+    const struct drawn_matrix *g = context;
+    for (int64_t j = 0; j < g->n; j++) {
+        x[j] = 0.0;
+        for (int64_t i = 0; i < g->m; i++) x[j] += g->matrix[i * g->n + j] * y[i];
+    }
+    return CSREC_OK;
+}
+
+static inline void draw_callback(uint64_t *seed, drawn *d) {
+    draw_dense_matrix(seed, d);
+    d->given = malloc(sizeof *d->given);
+    *d->given = (struct drawn_matrix){d->m, d->n, d->matrix};
+    d->spec.matrix = NULL;
+    d->spec.forward = times_drawn;
+    d->spec.adjoint = transposed_times_drawn;
+    d->spec.context = d->given;
+}
+
 /* The distinct columns of the sampled Haar matrix: of equal ones the coarsest counts. */
 static inline void draw_haar(uint64_t *seed, drawn *d) {
     int levels = (int)check_below(seed, 6);
@@ -331,7 +366,8 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
         const char *name;
         void (*draw)(uint64_t *seed, drawn *d);
     } makers[] = {{"haar", draw_haar},       {"dense", draw_dense_matrix}, {"dct", draw_dct},
-                  {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask},          {"chain", draw_chain}};
+                  {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask},          {"chain", draw_chain},
+                  {"callback", draw_callback}};
     drawn d = {.spec.backend = backend};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         if (strcmp(makers[i].name, name) != 0) continue;

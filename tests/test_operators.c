@@ -185,6 +185,8 @@ static void wrong_specs_are_refused(void **state) {
     wavelet.shape = &four;
     expect_refusal(&wavelet, CSREC_UNSUPPORTED, "axes");
     expect_refusal(&(csrec_operator_spec){.name = "chain"}, CSREC_ARGUMENT, "chain");
+    expect_refusal(&(csrec_operator_spec){.name = "callback", .m = 2, .n = 2}, CSREC_ARGUMENT,
+                   "needs forward");
 }
 
 /* Factors on the CPU are no factors of a device's product; a device that is not there is named. */
@@ -209,9 +211,103 @@ static void wrong_backends_are_refused(void **state) {
     csrec_operator_destroy(A);
 }
 
+/* ------------------------------------------------------------------ the caller's products ----- */
+
+enum { ROWS = 40, COLUMNS = 90, PICKED = 5 };
+
+typedef struct given {
+    struct drawn_matrix drawn;
+    int calls, most; /* after `most` of them NaN, or a failure */
+    bool nan;
+} given;
+
+static csrec_status end_of(given *g, double *out) {
+    if (++g->calls <= g->most) return CSREC_OK;
+    if (!g->nan) return CSREC_UNSUPPORTED;
+    out[0] = NAN;
+    return CSREC_OK;
+}
+
+static csrec_status times(const double *x, double *y, void *context) {
+    times_drawn(x, y, &((given *)context)->drawn);
+    return end_of(context, y);
+}
+
+static csrec_status transposed_times(const double *y, double *x, void *context) {
+    transposed_times_drawn(y, x, &((given *)context)->drawn);
+    return end_of(context, x);
+}
+
+static csrec_operator *create_given(given *g) {
+    csrec_operator *A = NULL;
+    const csrec_operator_spec spec = {.name = "callback",
+                                      .m = ROWS,
+                                      .n = COLUMNS,
+                                      .forward = times,
+                                      .adjoint = transposed_times,
+                                      .context = g};
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    return A;
+}
+
+/* A sparse x, and what the solvers make of its products: with the matrix and with the functions. */
+static void solvers_need_products_alone(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"fista", "iht", "htp", "cosamp"};
+    double matrix[ROWS * COLUMNS], x[COLUMNS] = {0.0}, y[ROWS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed) / sqrt((double)ROWS);
+    for (int k = 0; k < PICKED; k++) x[check_below(&seed, COLUMNS)] = 1.0 + check_uniform(&seed);
+    given g = {.drawn = {ROWS, COLUMNS, matrix}, .most = 1 << 30};
+    times(x, y, &g);
+    csrec_operator *A = create_given(&g), *dense = NULL;
+    const csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = matrix};
+    assert_ok(csrec_operator_create(&spec, &dense, NULL));
+    for (int s = 0; s < 4; s++) {
+        const csrec_setting settings[] = {{s == 0 ? "lambda" : "k", s == 0 ? 0.01 : PICKED}};
+        csrec_solve_options options = {.solver = solvers[s], .settings = settings, .n_settings = 1};
+        csrec_atoms found[2] = {{0}, {0}};
+        csrec_error error = {""};
+        for (int o = 0; o < 2; o++)
+            if (csrec_solve(o ? dense : A, y, &options, &found[o], NULL, NULL, &error))
+                fail_msg("%s: %s", solvers[s], error.text);
+        double a[COLUMNS] = {0.0}, b[COLUMNS] = {0.0};
+        for (int64_t k = 0; k < found[0].n; k++) a[found[0].column[k]] = found[0].coefficient[k];
+        for (int64_t k = 0; k < found[1].n; k++) b[found[1].column[k]] = found[1].coefficient[k];
+        for (int j = 0; j < COLUMNS; j++)
+            if (fabs(a[j] - b[j]) > 1e-6) fail_msg("%s: x[%d] = %g, %g", solvers[s], j, a[j], b[j]);
+        csrec_atoms_clear(&found[0]);
+        csrec_atoms_clear(&found[1]);
+    }
+    csrec_operator_destroy(dense);
+    csrec_operator_destroy(A);
+}
+
+/* The status of the function is that of the solver, and NaN are data. */
+static void failures_of_products_end_a_solver(void **state) {
+    (void)state;
+    double matrix[ROWS * COLUMNS], y[ROWS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
+    for (int i = 0; i < ROWS; i++) y[i] = check_normal(&seed);
+    for (int nan = 0; nan < 2; nan++)
+        for (int most = 0; most < 6; most++) {
+            given g = {.drawn = {ROWS, COLUMNS, matrix}, .most = most, .nan = nan};
+            csrec_operator *A = create_given(&g);
+            const csrec_setting k = {"k", PICKED};
+            csrec_solve_options options = {.solver = "iht", .settings = &k, .n_settings = 1};
+            csrec_atoms found = {0};
+            csrec_error error = {""};
+            assert_int_equal(csrec_solve(A, y, &options, &found, NULL, NULL, &error),
+                             nan ? CSREC_DATA : CSREC_UNSUPPORTED);
+            csrec_atoms_clear(&found);
+            csrec_operator_destroy(A);
+        }
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solvers_need_products_alone),
+        cmocka_unit_test(failures_of_products_end_a_solver),
         CHECK_ON("cpu", adjoint_identity),
         CHECK_ON("cpu", forward_equals_the_definition),
         CHECK_ON("cpu", columns_norms_and_correlations),

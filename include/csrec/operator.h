@@ -10,6 +10,10 @@ extern "C" {
 
 typedef struct csrec_operator csrec_operator;
 
+/* The caller's y = A x, or x = A^T y. Any status but CSREC_OK ends what asked for it. With several
+ * right-hand sides it is called by several threads at once. */
+typedef csrec_status (*csrec_product_fn)(const double *in, double *out, void *context);
+
 /* The data of an operator; fields that its type does not use are ignored. Arrays are copied;
  * operators in `first` and `second` must outlive the operator. */
 typedef struct csrec_operator_spec {
@@ -18,7 +22,7 @@ typedef struct csrec_operator_spec {
     int levels;               /* haar: L; wavelet: levels of the decomposition, 0: as many as fit */
     const uint64_t *rows;     /* haar: [m] ascending distinct rows */
     csrec_columns columns;    /* haar */
-    int64_t n;                /* dense: columns */
+    int64_t n;                /* dense, callback: columns */
     const double *matrix;     /* dense: [m * n] row-major, finite, columns of any length */
     const csrec_shape *shape; /* dct, wavelet, conv, mask: the signal's shape */
     const int64_t *index; /* dct, wavelet, conv, mask: [m] sampled positions, distinct; NULL: all */
@@ -35,6 +39,9 @@ typedef struct csrec_operator_spec {
      * "cuda". With cuda the operator's data are kept on the device, and each call copies its
      * vectors (docs/cuda.md); a chain's factors must be on cuda, too. CSREC_DEVICE: no device. */
     const char *backend;
+    csrec_product_fn forward, adjoint; /* callback: for solvers that need products alone (iht, htp,
+                                          cosamp, fista); others ask for every column */
+    void *context;                     /* callback: of both */
 } csrec_operator_spec;
 
 /* A is m x n. For `haar`, n is the number of distinct columns, ascending by column number. */

@@ -112,6 +112,7 @@ const csrec_operator_type *csrec_operator_find(const char *name);
 const csrec_operator_type *csrec_operator_find_basis(const char *name);
 
 extern const csrec_operator_type csrec_operator_haar, csrec_operator_dense, csrec_operator_dct,
-    csrec_operator_wavelet, csrec_operator_conv, csrec_operator_mask, csrec_operator_chain;
+    csrec_operator_wavelet, csrec_operator_conv, csrec_operator_mask, csrec_operator_chain,
+    csrec_operator_callback;
 
 #endif
