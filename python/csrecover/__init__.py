@@ -10,6 +10,7 @@ libcsrec, without the GIL; Ctrl-C stops it.
 """
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ._conv import conv2d, conv2d_backward
@@ -36,7 +37,7 @@ __version__: str = text(lib.csrec_version())
 __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense", "DeviceError",
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
-    "OrthogonalMatchingPursuit", "OutOfMemoryError", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
+    "OutOfMemoryError", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d", "conv2d_backward",
     "doubts", "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "inpaint", "learn_conv", "learn_gmm",
     "learn_net", "learn_pca", "merge", "methods", "path_order", "positions_of", "psnr", "read",
@@ -44,8 +45,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "OrthogonalMatchingPursuit":  # needs scikit-learn, the rest does not
-        from ._sklearn import OrthogonalMatchingPursuit
-        return OrthogonalMatchingPursuit
-    raise AttributeError(f"module 'csrecover' has no attribute '{name}'")
+# What needs scikit-learn, as the rest does not: without it, it is as if it were not there.
+if find_spec("sklearn") is not None:
+    __all__.append("OrthogonalMatchingPursuit")
+
+if not TYPE_CHECKING:  # a checker would take any name for one of the module
+    def __getattr__(name: str) -> Any:
+        if name == "OrthogonalMatchingPursuit":
+            try:
+                from ._sklearn import OrthogonalMatchingPursuit
+            except ImportError as error:
+                raise AttributeError("csrecover.OrthogonalMatchingPursuit needs scikit-learn 1.6: "
+                                     f"{error}") from error
+            return OrthogonalMatchingPursuit
+        raise AttributeError(f"module 'csrecover' has no attribute '{name}'")

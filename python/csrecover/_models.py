@@ -91,9 +91,20 @@ class Model(Mapping[str, np.ndarray]):
         error = new_error()
         check(lib.csrec_model_write(path_bytes(path), self._handle, error), error)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        texts = {name: self.text(name) for name in TEXTS}
+        return _remade, (self.kind, dict(self._arrays), texts)
+
     def __repr__(self) -> str:
         arrays = ", ".join(f"{name} {array.shape}" for name, array in self._arrays.items())
         return f"<{self.kind} model: {arrays}>"
+
+
+def _remade(kind: str, arrays: dict[str, np.ndarray], texts: dict[str, str]) -> Model:
+    model = Model(kind, arrays)
+    for name, value in texts.items():
+        model.set_text(name, value)
+    return model
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:

@@ -1,18 +1,40 @@
 """Operators A, m x n: what a solver sees of a matrix."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, DataError
 from ._library import (NULL, as_tuple, check, copied, doubles, ffi, lib, new_error, new_shape,
                        number, pointer, positions, real, whole)
 from ._recover import COLUMNS, ORDERS
 
 
-class Operator:
-    """A linear map from x [n] to y [m]. SciPy's ``aslinearoperator`` and PyLops' take it as it is.
+try:
+    from scipy.sparse.linalg import LinearOperator as _Linear
+except ImportError:
+    class _Linear:  # type: ignore[no-redef]
+        """Without SciPy: products alone, no algebra."""
+
+        ndim = 2
+
+        def dot(self, x: Any) -> Any:
+            raise TypeError(f"no product with {type(x).__name__}; sums, multiples and powers of "
+                            "operators need SciPy")
+
+        def __matmul__(self, x: Any) -> Any:
+            return self.dot(x)
+
+
+def _remade(kind: type[Operator], args: tuple[Any, ...], named: dict[str, Any]) -> Operator:
+    return kind(*args, **named)
+
+
+class Operator(_Linear):
+    """A linear map from x [n] to y [m]: where SciPy is installed, one of its ``LinearOperator``, so
+    that sums, multiples, powers and products with other operators (PyLops' too) are operators again.
+    It can be copied and pickled, by what it was made from.
 
     Arithmetic is in double; a result has the dtype of its argument if that is float32 or float64,
     else :attr:`dtype`. Operators do not change once made: threads may share them. ``backend``:
@@ -25,6 +47,14 @@ class Operator:
     shape: tuple[int, int]
     """(m, n)"""
     dtype: np.dtype[Any]
+
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        made = super().__new__(cls)
+        made._made = args, named
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), *self._made)
 
     def __init__(self, name: str, dtype: Any = np.float64, keep: Sequence[Any] = (),
                  backend: str = "auto", **spec: Any) -> None:
@@ -78,7 +108,7 @@ class Operator:
         """X = A^T Y. Y: [m, k]; X: [n, k]."""
         return self._columns(self.rmatvec, Y, self.shape[0], self.shape[1])
 
-    # The names that PyLops calls on what it wraps.
+    # The names that SciPy and PyLops call.
     def _matvec(self, x: Any) -> np.ndarray:
         return self.matvec(x)
 
@@ -120,22 +150,36 @@ class Operator:
 
     H = T
 
-    @property
-    def ndim(self) -> int:
-        return 2
+    def adjoint(self) -> Transposed:
+        """A^T."""
+        return Transposed(self)
 
-    def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, Operator):
-            return Chain(self, other)
-        other = np.asarray(other)
-        return self.matvec(other) if other.ndim == 1 else self.matmat(other)
+    transpose = adjoint
+
+    def dot(self, x: Any) -> Any:
+        """A x of an array; of an operator of csrecover :class:`Chain`, of others SciPy's product;
+        of a number, SciPy's multiple."""
+        return Chain(self, x) if isinstance(x, Operator) else _product(self, super().dot, x)
 
     def __repr__(self) -> str:
         return f"<{self.name} operator {self.shape[0]} x {self.shape[1]}>"
 
 
-class Transposed:
-    """A^T of an operator; not for :func:`csrecover.solve`."""
+def _product(A: Any, others: Callable[[Any], Any], x: Any) -> Any:
+    """A x of arrays by our own functions, and of everything else by those of the base."""
+    if isinstance(x, _Linear) or np.isscalar(x) or not np.ndim(x):
+        return others(x)
+    return A.matvec(x) if np.ndim(x) == 1 else A.matmat(x)
+
+
+class Transposed(_Linear):
+    """A^T of an operator."""
+
+    def __new__(cls, operator: Operator) -> Any:
+        return super().__new__(cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Transposed, (self._of,)
 
     def __init__(self, operator: Operator) -> None:
         self._of = operator
@@ -143,15 +187,25 @@ class Transposed:
         self.matvec, self.rmatvec = operator.rmatvec, operator.matvec
         self.matmat, self.rmatmat = operator.rmatmat, operator.matmat
 
+    def _matvec(self, y: Any) -> np.ndarray:
+        return self._of.rmatvec(y)
+
+    def _rmatvec(self, x: Any) -> np.ndarray:
+        return self._of.matvec(x)
+
     @property
     def T(self) -> Operator:
         return self._of
 
     H = T
 
-    def __matmul__(self, other: Any) -> np.ndarray:
-        other = np.asarray(other)
-        return self.matvec(other) if other.ndim == 1 else self.matmat(other)
+    def adjoint(self) -> Operator:
+        return self._of
+
+    transpose = adjoint
+
+    def dot(self, x: Any) -> Any:
+        return _product(self, super().dot, x)
 
     def __repr__(self) -> str:
         return f"<transposed {self._of!r}>"
@@ -167,12 +221,29 @@ class Dense(Operator):
             raise ArgumentError(f"matrix has shape {given.shape}; give [m, n]")
         values = doubles(given)
         single = given.dtype == np.float32
+        self._matrix = values
         super().__init__("dense", np.float32 if single else np.float64, m=given.shape[0],
                          n=given.shape[1], matrix=pointer(values), backend=backend)
 
 
+    def matmat(self, X: Any) -> np.ndarray:
+        return self._columns_at_once(self._matrix, X)
+
+    def rmatmat(self, Y: Any) -> np.ndarray:
+        return self._columns_at_once(self._matrix.T, Y)
+
+    def _columns_at_once(self, matrix: np.ndarray, X: Any) -> np.ndarray:
+        given = real(X, "X")
+        if given.ndim != 2 or given.shape[0] != matrix.shape[1]:
+            raise ArgumentError(f"X has shape {given.shape}; {self!r} needs ({matrix.shape[1]}, k)")
+        return (matrix @ given).astype(self._dtype_for(given), copy=False)
+
+
 class Haar(Operator):
     """The sampled Haar matrix (Park 2015): its distinct columns of unit length, never stored.
+    ``toarray()`` is that matrix: in column j, which stands for a block of 2^l rows, the samples of
+    the block's first half are 1 / sqrt(count), those of the second -1 / sqrt(count), ``count`` being
+    the samples in the block; column 0 is 1 / sqrt(m) everywhere.
 
     rows: [m] ascending distinct rows, see :func:`haar_rows`; levels: L, the matrix has 2^L rows
     (default: the fewest that hold the rows); columns: 'two-sided' or 'paper'.
@@ -340,11 +411,43 @@ class Chain(Operator):
                          first=first._handle, second=second._handle, backend=backend)
 
 
-def as_operator(A: Any) -> Operator:
-    """A itself, or :class:`Dense` of a matrix."""
+class _Given(Operator):
+    """The products of any ``LinearOperator``. An exception of theirs is kept in ``failure``."""
+
+    def __init__(self, A: Any) -> None:
+        if np.issubdtype(np.dtype(A.dtype or np.float64), np.complexfloating):
+            raise DataError(f"A: {A!r} is complex; give one of real numbers")
+        m, n = (int(extent) for extent in A.shape)
+        self.failure: Optional[BaseException] = None
+
+        def product(function: Callable[[np.ndarray], Any], size: int, out_size: int) -> Any:
+            def run(source: Any, target: Any, _context: Any) -> int:
+                x = np.frombuffer(ffi.buffer(source, 8 * size)).copy()
+                out = np.frombuffer(ffi.buffer(target, 8 * out_size))
+                out[:] = np.asarray(function(x), np.float64).reshape(out_size)
+                return int(lib.CSREC_OK)
+            return ffi.callback("csrec_product_fn", run, error=int(lib.CSREC_STOPPED),
+                                onerror=self._failed)
+
+        forward, adjoint = product(A.matvec, n, m), product(A.rmatvec, m, n)
+        super().__init__("callback", keep=(forward, adjoint, A), m=m, n=n, forward=forward,
+                         adjoint=adjoint)
+
+    def _failed(self, _kind: Any, error: BaseException, _traceback: Any) -> None:
+        self.failure = self.failure or error
+
+
+_PRODUCTS_ALONE = ("fista", "iht", "htp", "cosamp")
+
+
+def as_operator(A: Any, solver: str) -> Operator:
+    """A itself, :class:`Dense` of a matrix, or the products of a ``LinearOperator``."""
     if isinstance(A, Operator):
         return A
-    if hasattr(A, "matvec"):
-        raise ArgumentError(f"A: {type(A).__name__} has no columns to search; give an operator of "
-                            "csrecover or a matrix")
-    return Dense(A.toarray() if hasattr(A, "toarray") else A)
+    if not hasattr(A, "matvec"):
+        return Dense(A.toarray() if hasattr(A, "toarray") else A)
+    if solver not in _PRODUCTS_ALONE:
+        raise ArgumentError(f"A: {type(A).__name__} has no columns for {solver} to search; give an "
+                            "operator of csrecover or a matrix, or one of the solvers "
+                            f"{', '.join(_PRODUCTS_ALONE)}")
+    return _Given(A)

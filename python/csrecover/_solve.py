@@ -64,7 +64,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
 
     A
         an :class:`Operator`, or a matrix [m, n] with columns of any length (for many calls make
-        :class:`Dense` of it once)
+        :class:`Dense` of it once); for 'fista', 'iht', 'htp' and 'cosamp' any ``LinearOperator`` of
+        SciPy or PyLops
     y
         [m], or [m, K]: K right-hand sides, in parallel or all at once
     solver
@@ -94,7 +95,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
 
     x and r are float32 if y is float32, else float64.
     """
-    A = as_operator(A)
+    A = as_operator(A, solver)
     given = real(y, "y")
     m, n = A.shape
     if given.ndim not in (1, 2) or given.shape[0] != m:
@@ -131,6 +132,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
         else:
             status = lib.csrec_solve(A._handle, pointer(values), options, found, pointer(r),
                                      reports, error)
+    if getattr(A, "failure", None):
+        raise A.failure
     check(status, error)
     del keep
     return _solution(A, solver, found, reports, r, followed, kept(given), many)

@@ -1,4 +1,7 @@
 """Learned models against NumPy and scikit-learn; convolution against sums and SciPy."""
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from conftest import picture
@@ -260,3 +263,13 @@ def test_conv2d_refusals(rng):
                           ("grad", lambda: cs.conv2d_backward(x, w, x))):
         with pytest.raises((cs.ArgumentError, cs.DataError), match=pattern):
             call()
+
+
+def test_models_are_copied_and_pickled(rng):
+    model = cs.learn_pca(rng.standard_normal((30, 6)), components=2)
+    model.set_text("note", "of a test")
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert again.kind == "pca" and again.text("note") == "of a test"
+        assert again.text("source") == model.text("source") and set(again) == set(model)
+        for name in model:
+            np.testing.assert_array_equal(again[name], model[name])

@@ -1,4 +1,7 @@
 """Operators against matrices made from their definitions, SciPy and PyLops."""
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from conftest import problem
@@ -211,3 +214,77 @@ def test_refusals(rng):
         cs.Wavelet((8, 8), kind="db4")
     with pytest.raises(cs.ArgumentError, match="columns 0"):
         cs.Dense(np.ones((2, 3))).column(3)
+
+
+# ---- as SciPy's LinearOperator
+
+def test_algebra_is_scipys(rng):
+    linalg = pytest.importorskip("scipy.sparse.linalg")
+    for A in operators(rng):
+        assert isinstance(A, linalg.LinearOperator)
+        assert linalg.aslinearoperator(A) is A
+        M, (m, n) = A.toarray(), A.shape
+        x, y = rng.standard_normal(n), rng.standard_normal(m)
+        other = rng.standard_normal((m, n))
+        for made, want in (((2.0 * A) @ x, 2.0 * M @ x), ((A + other_of(linalg, other)) @ x,
+                                                         (M + other) @ x),
+                           ((-A) @ x, -M @ x), (A.T @ y, M.T @ y), (A.H.H @ x, M @ x),
+                           ((A.T @ other_of(linalg, other)) @ x, M.T @ (other @ x)),
+                           ((other_of(linalg, other).T @ A) @ x, other.T @ (M @ x)),
+                           (A.adjoint() @ y, M.T @ y), (A * x, M @ x), (A(x), M @ x)):
+            np.testing.assert_allclose(made, want, atol=1e-10 * (1 + np.abs(want).max()))
+        X = rng.standard_normal((n, 3))
+        np.testing.assert_allclose(A.matmat(X), M @ X, atol=1e-12 * (1 + np.abs(M).sum()))
+        np.testing.assert_allclose(A.rmatmat(rng.standard_normal((m, 2))).shape, (n, 2))
+
+
+def other_of(linalg, matrix):
+    return linalg.aslinearoperator(matrix)
+
+
+def test_operators_are_copied_and_pickled(rng):
+    for A in operators(rng):
+        x = rng.standard_normal(A.shape[1])
+        for B in (pickle.loads(pickle.dumps(A)), copy.deepcopy(A), copy.copy(A)):
+            assert type(B) is type(A) and B.shape == A.shape and B.dtype == A.dtype
+            np.testing.assert_array_equal(B @ x, A @ x)
+        assert pickle.loads(pickle.dumps(A.T)).shape == A.T.shape
+
+
+def test_haar_matrix_is_as_documented(rng):
+    rows = np.sort(rng.choice(64, 20, replace=False)).astype(np.uint64)
+    A = cs.Haar(rows, 6)
+    M = A.toarray()
+    for j, number in enumerate(A.column_numbers):
+        number = int(number)
+        if number == 0:
+            want = np.full(20, 20 ** -0.5)
+        else:
+            span = 64 >> (number.bit_length() - 1)
+            first = (number - (1 << (number.bit_length() - 1))) * span
+            at = rows.astype(int) - first
+            inside = (at >= 0) & (at < span)
+            want = np.where(inside, np.where(at < span // 2, 1.0, -1.0), 0) / np.sqrt(inside.sum())
+        np.testing.assert_allclose(M[:, j], want, atol=1e-15)
+
+
+def test_any_products_are_solved(rng):
+    linalg = pytest.importorskip("scipy.sparse.linalg")
+    matrix, x, y = problem(rng, 60, 100, 4)
+    for solver, params in (("fista", {"lambda_": 0.01}), ("iht", {"k": 4}), ("htp", {"k": 4}),
+                           ("cosamp", {"k": 4})):
+        want = cs.solve(matrix, y, solver, **params)
+        for A in (linalg.aslinearoperator(matrix), 0.5 * cs.Dense(2.0 * matrix)):
+            found = cs.solve(A, y, solver, **params)
+            np.testing.assert_allclose(found.x, want.x, atol=1e-6)
+    many = cs.solve(linalg.aslinearoperator(matrix), np.c_[y, 2 * y], "iht", k=4)
+    np.testing.assert_allclose(many.x[:, 1], 2 * many.x[:, 0], rtol=1e-9)
+    with pytest.raises(cs.ArgumentError, match="omp to search"):
+        cs.solve(linalg.aslinearoperator(matrix), y, "omp", atoms=3)
+
+    def broken(_):
+        raise ZeroDivisionError("mine")
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        cs.solve(linalg.LinearOperator((60, 100), broken, broken), y, "iht", k=4)
+    with pytest.raises(cs.DataError, match="complex"):
+        cs.solve(linalg.aslinearoperator(matrix + 1j), y, "iht", k=4)

@@ -1,4 +1,7 @@
 """The estimator against scikit-learn's own, and scikit-learn's checks of estimators."""
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -55,3 +58,11 @@ def test_float32_stays(rng):
     A, y = centred(rng)
     ours = OrthogonalMatchingPursuit().fit(A.astype(np.float32), y.astype(np.float32))
     assert ours.coef_.dtype == np.float32 and ours.predict(A.astype(np.float32)).dtype == np.float32
+
+
+def test_the_package_is_whole_without_scikit_learn():
+    code = ("import sys; sys.modules['sklearn'] = None; from csrecover import *; import csrecover; "
+            "assert not hasattr(csrecover, 'OrthogonalMatchingPursuit'); "
+            "assert 'OrthogonalMatchingPursuit' not in csrecover.__all__")
+    subprocess.run([sys.executable, "-c", code], check=True,
+                   env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
