@@ -205,6 +205,8 @@ static void reads_every_arrangement(void **state) {
         csrec_image image = {0};
         csrec_error error = {""};
         put_file(&b, &d, check_below(&seed, 2));
+        size_t values = (size_t)d.count * (size_t)abs(d.bitpix) / 8, rest = values % BLOCK;
+        if (check_below(&seed, 2) && rest) b.size -= BLOCK - rest; /* the last block cut */
         const char *path = io_save(names[trial % 4], b.data, b.size);
         if (csrec_signal_read(path, &image, &error)) fail_msg("trial %d: %s", trial, error.text);
         check_read(&d, &image);

@@ -2,6 +2,7 @@
 #include "io/fits/fits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -19,18 +20,34 @@ csrec_status csrec_fits_damaged(csrec_fits *fits, csrec_error *error) {
                       fits->name, text);
 }
 
+/* cfitsio reads whole blocks, also past the end of memory: the last one is made whole. */
+static csrec_status pad(csrec_fits *fits, const csrec_input *input, csrec_error *error) {
+    size_t size = (size_t)input->size, rest = size % CSREC_FITS_BLOCK;
+    fits->bytes = (void *)(uintptr_t)input->bytes;
+    fits->there = fits->size = size;
+    if (rest == 0) return CSREC_OK;
+    csrec_status status = csrec_memory_check(input->size, 1, fits->name, error);
+    if (status) return status;
+    fits->size = size - rest + CSREC_FITS_BLOCK;
+    fits->bytes = fits->padded = malloc(fits->size);
+    if (!fits->padded) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", fits->name);
+    memcpy(fits->padded, input->bytes, size);
+    memset((char *)fits->padded + size, 0, fits->size - size);
+    return CSREC_OK;
+}
+
 csrec_status csrec_fits_open(csrec_input *input, csrec_fits *fits, csrec_error *error) {
     *fits = (csrec_fits){.name = input->name};
     csrec_status status = csrec_input_load(input, error);
+    if (!status) status = pad(fits, input, error);
     if (status) return status;
-    fits->bytes = (void *)(uintptr_t)input->bytes;
-    fits->size = (size_t)input->size;
     fits_write_errmark();
     fits_open_memfile(&fits->file, "memory", READONLY, &fits->bytes, &fits->size, 0, NULL,
                       &fits->status);
     if (!fits->status) return CSREC_OK;
     status = csrec_fits_damaged(fits, error);
     fits->file = NULL;
+    free(fits->padded);
     fits_clear_errmark();
     return status;
 }
@@ -58,6 +75,7 @@ bool csrec_fits_close(csrec_fits *fits) {
     fits_close_file(fits->file, &closing);
     fits_clear_errmark();
     fits->file = NULL;
+    free(fits->padded);
     if (!fits->status) fits->status = closing;
     return fits->status == 0;
 }

@@ -12,16 +12,19 @@
 
 #include "io/input.h"
 
-enum { CSREC_FITS_AXES = 999 }; /* that the standard allows */
+enum { CSREC_FITS_BLOCK = 2880 }; /* bytes, of which every file has a whole number */
+enum { CSREC_FITS_AXES = 999 };   /* that the standard allows */
 
 /* An open file in memory. cfitsio has the addresses of `bytes` and `size`: the struct must not move
  * while it is open. */
 typedef struct csrec_fits {
     fitsfile *file;
     const char *name; /* for messages */
-    void *bytes;      /* read: of the input; created: to be freed by the caller */
-    size_t size;
-    int status; /* cfitsio's: calls do nothing while it is not 0 */
+    void *bytes;      /* read: of the input, or padded; created: to be freed by the caller */
+    size_t size;      /* whole blocks if read */
+    void *padded;     /* to be freed, or NULL */
+    uint64_t there;   /* bytes of the input */
+    int status;       /* cfitsio's: calls do nothing while it is not 0 */
 } csrec_fits;
 
 /* Loads the input, which must outlive the file. On failure nothing is open. */

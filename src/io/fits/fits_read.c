@@ -65,7 +65,7 @@ static csrec_status check_length(csrec_fits *fits, const csrec_fits_image *image
     fits_get_hduaddrll(fits->file, NULL, &data, NULL, &fits->status);
     if (fits->status) return csrec_fits_damaged(fits, error);
     uint64_t bytes = (uint64_t)abs(image->bitpix) / 8, left = 0;
-    if (data > 0 && (uint64_t)data < fits->size) left = fits->size - (uint64_t)data;
+    if (data > 0 && (uint64_t)data < fits->there) left = fits->there - (uint64_t)data;
     if (!csrec_shape_count(&image->shape, &count) && (uint64_t)count <= left / bytes)
         return CSREC_OK;
     return csrec_fail(error, CSREC_FORMAT,

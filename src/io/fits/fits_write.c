@@ -8,7 +8,7 @@
 #include "io/format.h"
 #include "io/output.h"
 
-enum { BLOCK = 2880, CARD = 80 };
+enum { CARD = 80 }; /* bytes */
 
 /* The file that is written, and the one that its header is from. */
 typedef struct writer {
@@ -177,7 +177,8 @@ static csrec_status make(writer *w, const char *fingerprint, csrec_output *outpu
     LONGLONG end = 0;
     if (w->like.file) fits_get_hdrspace(w->like.file, &cards, &more, &ignored);
     uint64_t bytes = (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype) +
-                     (uint64_t)cards * CARD + (fingerprint ? strlen(fingerprint) : 0) + 8 * BLOCK;
+                     (uint64_t)cards * CARD + (fingerprint ? strlen(fingerprint) : 0) +
+                     8 * CSREC_FITS_BLOCK;
     csrec_status status = csrec_fits_create(output->name, (size_t)bytes, &w->fits, w->error);
     if (status) return status;
     write_header(w);
