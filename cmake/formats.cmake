@@ -31,3 +31,4 @@ macro(csrec_file_format name folder module version deb)
 endmacro()
 
 csrec_file_format(TIFF tiff libtiff-4 4.5 libtiff-dev) # whose messages go to a handler a file
+csrec_file_format(FITS fits cfitsio 4.2 libcfitsio-dev) # with its patches against forged files

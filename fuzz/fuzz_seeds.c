@@ -278,24 +278,23 @@ static bool write_models(const char *folder) {
     return good;
 }
 
-/* ------------------------------------------------------------------ TIFF */
+/* ------------------------------------------------------------------ TIFF, FITS */
 
-#ifdef CSREC_HAS_TIFF
-#include <tiffio.h>
-
-/* Types, pages and channels, as libcsrec writes them. */
-static bool write_signals(const char *folder) {
+#if defined CSREC_HAS_TIFF || defined CSREC_HAS_FITS
+/* Types, axes and channels, as libcsrec writes them. */
+static bool write_signals(const char *folder, const char *ending) {
     static const csrec_shape shapes[] = {{3, {9, 5, 1}}, {3, {9, 5, 3}}, {4, {2, 9, 5, 1}}};
     bool good = true;
     for (int dtype = CSREC_U8; dtype <= CSREC_F64; dtype++)
         for (int s = 0; s < 3; s++) {
             csrec_image image = {.has_channels = true};
             csrec_files *files = NULL;
-            const char *name = path(folder, "tiff/signal", 3 * dtype + s);
+            const char *name =
+                path(folder, ending[1] == 't' ? "tiff/signal" : "fits/signal", 3 * dtype + s);
             if (csrec_array_create((csrec_dtype)dtype, &shapes[s], &image.pixels) ||
                 csrec_files_create(NULL, &files, NULL))
                 return false;
-            good &= csrec_files_add_signal(files, name, csrec_format_of(".tif"), &image, NULL,
+            good &= csrec_files_add_signal(files, name, csrec_format_of(ending), &image, NULL,
                                            NULL) == CSREC_OK &&
                     csrec_files_commit(files, NULL) == CSREC_OK;
             csrec_files_destroy(files);
@@ -303,6 +302,10 @@ static bool write_signals(const char *folder) {
         }
     return good;
 }
+#endif
+
+#ifdef CSREC_HAS_TIFF
+#include <tiffio.h>
 
 /* Tiles, planes, alpha, a palette and GDAL's nodata, which it does not write. */
 static bool write_arrangement(const char *name, int kind) {
@@ -330,7 +333,7 @@ static bool write_arrangement(const char *name, int kind) {
 }
 
 static bool write_tiffs(const char *folder) {
-    bool good = write_signals(folder);
+    bool good = write_signals(folder, ".tif");
     for (int kind = 0; kind < 4; kind++)
         good &= write_arrangement(path(folder, "tiff/arranged", kind), kind);
     return good;
@@ -342,6 +345,15 @@ static bool write_tiffs(const char *folder) {
 }
 #endif
 
+static bool write_fits(const char *folder) {
+#ifdef CSREC_HAS_FITS
+    return write_signals(folder, ".fits");
+#else
+    (void)folder;
+    return true;
+#endif
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: fuzz_seeds FOLDER\n");
@@ -350,7 +362,7 @@ int main(int argc, char **argv) {
     bool good = write_arrays(argv[1]) && write_masked(argv[1]) && write_measurements(argv[1]) &&
                 write_pictures(argv[1]) && write_palettes(argv[1]) && write_texts(argv[1]) &&
                 write_recoveries(argv[1]) && write_systems(argv[1]) && write_models(argv[1]) &&
-                write_tiffs(argv[1]);
+                write_tiffs(argv[1]) && write_fits(argv[1]);
     if (!good) fprintf(stderr, "%s: seeds cannot be written\n", argv[1]);
     return good ? 0 : 1;
 }

@@ -16,6 +16,8 @@ static void endings_name_formats(void **state) {
     assert_string_equal(name_of("s.csv"), "csv");
     assert_string_equal(name_of("s.TIF"), "tiff");
     assert_string_equal(name_of("s.tiff"), "tiff");
+    assert_string_equal(name_of("s.fits"), "fits");
+    assert_string_equal(name_of("s.FTS"), "fits");
     static const char *const none[] = {"", "png", "x.pn", "x.pngg", "x.", "x.png/", "x.npy~"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_string_equal(name_of(none[i]), "none");
@@ -28,14 +30,31 @@ static void endings_name_formats(void **state) {
     assert_null(csrec_format_info(-1));
 }
 
+/* "A, B word C" of the words that are there, up to a NULL. */
+static const char *sentence(const char *const *words, const bool *there, const char *word) {
+    static char text[128];
+    int left = 0;
+    text[0] = '\0';
+    for (int i = 0; words[i]; i++) left += there[i];
+    for (int i = 0; words[i]; i++) {
+        if (!there[i]) continue;
+        strcat(text, words[i]);
+        if (--left) strcat(text, left > 1 ? ", " : " ");
+        if (left == 1) strcat(strcat(text, word), " ");
+    }
+    return text;
+}
+
 static void lists_are_sentences(void **state) {
     (void)state;
-    char text[64];
+    char text[128];
+    const bool tiff = csrec_tiff_format.format.uses, fits = csrec_fits_format.format.uses;
+    static const char *const endings[] = {".png", ".npy", ".tif", ".fits", NULL},
+                             *const titles[] = {".npz", "PNG", ".npy", "TIFF", "FITS", "CSV", NULL};
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
-                        csrec_tiff_format.format.uses ? ".png, .npy or .tif" : ".png or .npy");
+                        sentence(endings, (bool[]){true, true, tiff, fits}, "or"));
     assert_string_equal(csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
-                        csrec_tiff_format.format.uses ? ".npz, PNG, .npy, TIFF and CSV"
-                                                      : ".npz, PNG, .npy and CSV");
+                        sentence(titles, (bool[]){true, true, true, tiff, fits, true}, "and"));
     assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
                         ".npz");
     assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");
@@ -60,6 +79,8 @@ static void contents_name_formats(void **state) {
     assert_string_equal(content("MM\0*\0\0\0\10", 8), "tiff");
     assert_string_equal(content("II+\0", 4), "tiff");
     assert_string_equal(content("II", 2), "csv");
+    assert_string_equal(content("SIMPLE  =                    T", 30), "fits");
+    assert_string_equal(content("SIMPLE", 6), "csv");
     assert_string_equal(content("1,2,3\t\r\n", 8), "csv");
     assert_string_equal(content("1,2\0003", 5), "none");
     assert_string_equal(content("\1", 1), "none");
@@ -88,10 +109,12 @@ static void only_writers_write(void **state) {
     csrec_files *files = NULL;
     snprintf(path, sizeof path, "%s/x.csv", io_folder);
     assert_int_equal(csrec_files_create(NULL, &files, &error), CSREC_OK);
-    assert_int_equal(csrec_files_add_signal(files, path, csrec_format_of(path), &signal, NULL, &error),
-                     CSREC_ARGUMENT);
+    assert_int_equal(
+        csrec_files_add_signal(files, path, csrec_format_of(path), &signal, NULL, &error),
+        CSREC_ARGUMENT);
     io_assert_line(&error, path, "not a format");
-    assert_int_equal(csrec_files_add_signal(files, path, NULL, &signal, NULL, &error), CSREC_ARGUMENT);
+    assert_int_equal(csrec_files_add_signal(files, path, NULL, &signal, NULL, &error),
+                     CSREC_ARGUMENT);
     csrec_files_destroy(files);
     assert_int_equal(io_count_files(), 0);
 }

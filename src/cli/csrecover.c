@@ -9,9 +9,9 @@
 #define AT(member) .offset = offsetof(cli_recover_arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "The recovered signal: .png (2-D, 1 or 3 channels), .tif or .npy, or - for stdout (npy unless "
-     "--format png). A TIFF has the metadata of the input, if that is one. If it is a folder or ends in /, each INPUT's recovery is written there "
-     "under the name of the INPUT.",
+     "The recovered signal: .png (2-D, 1 or 3 channels), .tif, .fits or .npy, or - for stdout (npy "
+     "unless --format png). A TIFF or FITS has the metadata of an input of its format. If it is a "
+     "folder or ends in /, each INPUT's recovery is written there under the name of the INPUT.",
      AT(output)},
     {"format", 0, CLI_CHOICE, "NAME",
      "Format of -o - and -o FOLDER/ (default for a folder: that of the INPUT, else png for pictures, else "
@@ -21,8 +21,8 @@ static const cli_option options[] = {
      "Bits per sample of a PNG (default 16 if the samples have more than 8 bits).", AT(bits),
      .low = 8, .high = 16},
     {"dtype", 0, CLI_CHOICE, "NAME",
-     "Type of the values in an .npy (default float32, or float64 for samples that have more bits) "
-     "or a TIFF (default: that of the samples). Integers are rounded and clamped.",
+     "Type of the values in an .npy (default float32, or float64 for samples that have more bits), "
+     "a TIFF or a FITS (default: that of the samples). Integers are rounded and clamped.",
      AT(dtype), .choice = cli_dtype_name},
     {"scale", 0, CLI_TEXT, "LOW,HIGH",
      "Values of black and white in a PNG, instead of the file's scale.", AT(scale)},
@@ -145,8 +145,8 @@ static const cli_tool tool = {
     .synopsis = "INPUT... [-o OUT.png|OUT.tif|OUT.npy|FOLDER/] [OPTION...]",
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
-        "and values, a whole .npy, .png or .tif, or - for stdin. Of whole arrays NaN is unknown, of "
-        "pictures transparent pixels, of TIFFs also GDAL's nodata value; or --mask and --unknown "
+        "and values, a whole .npy, .png, .tif or .fits, or - for stdin. Of whole arrays NaN is unknown, of "
+        "pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK; or --mask and --unknown "
         "tell. If you give no method, solver "
         "or basis, a default is chosen for the "
         "input.\n"

@@ -16,11 +16,18 @@ const csrec_format_row csrec_tiff_format = {
 };
 #endif
 
+#ifndef CSREC_HAS_FITS
+const csrec_format_row csrec_fits_format = {
+    .format = {"fits", ".fits .fit .fts", "FITS", "a FITS", 0, CSREC_FITS_NEEDS},
+    .magic = {{CSREC_FITS_MAGIC, sizeof CSREC_FITS_MAGIC - 1}},
+};
+#endif
+
 /* ------------------------------------------------------------------ by name ------------------ */
 
 static const csrec_format_row *const rows[] = {&csrec_npz_format, &csrec_png_format,
                                                &csrec_npy_format, &csrec_tiff_format,
-                                               &csrec_csv_format};
+                                               &csrec_fits_format, &csrec_csv_format};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 const csrec_format *csrec_format_info(int i) {

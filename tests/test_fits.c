@@ -1,0 +1,530 @@
+/* test_fits.c - FITS: files made byte by byte are read, what is written is what cfitsio reads,
+ * headers are kept, and damage is one line. */
+#include "io_file.h"
+
+#include <fitsio.h>
+
+#include "io/format.h"
+
+enum { BLOCK = 2880, CARD = 80 };
+
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ files by hand ----------- */
+
+static void put_card(io_bytes *b, const char *text) {
+    char card[CARD + 1];
+    snprintf(card, sizeof card, "%-80s", text);
+    io_put(b, card, CARD);
+}
+
+static void put_number(io_bytes *b, const char *key, double value) {
+    char text[CARD + 1];
+    snprintf(text, sizeof text, "%-8s= %20.17G", key, value);
+    put_card(b, text);
+}
+
+static void fill(io_bytes *b, char with) {
+    while (b->size % BLOCK) io_put(b, &with, 1);
+}
+
+typedef struct {
+    int bitpix, naxis;
+    int64_t naxes[6], count;
+    double scale, zero;
+    bool blank;
+    int64_t unknown;
+    csrec_dtype dtype; /* expected */
+    int64_t *raw;      /* integers, or the bits of floats */
+} drawn;
+
+static void put_image(io_bytes *b, const drawn *d, const char *first) {
+    char key[9];
+    put_card(b, first);
+    put_number(b, "BITPIX", d->bitpix);
+    put_number(b, "NAXIS", d->naxis);
+    for (int a = 0; a < d->naxis; a++) {
+        snprintf(key, sizeof key, "NAXIS%d", a + 1);
+        put_number(b, key, (double)d->naxes[a]);
+    }
+    if (first[0] == 'X') put_card(b, "PCOUNT  =                    0");
+    if (first[0] == 'X') put_card(b, "GCOUNT  =                    1");
+    if (d->scale != 1.0) put_number(b, "BSCALE", d->scale);
+    if (d->zero != 0.0) put_number(b, "BZERO", d->zero);
+    if (d->blank) put_number(b, "BLANK", (double)d->unknown);
+    put_card(b, "END");
+    fill(b, ' ');
+    for (int64_t i = 0; i < d->count; i++) io_put_be(b, (uint64_t)d->raw[i], abs(d->bitpix) / 8);
+    fill(b, '\0');
+}
+
+static const char primary[] = "SIMPLE  =                    T",
+                  extension[] = "XTENSION= 'IMAGE   '";
+
+static void put_file(io_bytes *b, const drawn *d, bool extended) {
+    const drawn empty = {.bitpix = 8, .scale = 1.0};
+    if (extended) put_image(b, &empty, primary);
+    put_image(b, d, extended ? extension : primary);
+}
+
+/* Bits of a random value of the stored type. */
+static int64_t draw_raw(int bitpix) {
+    float single = (float)(2e3 * check_uniform(&seed) - 1e3);
+    double number = 1e200 * check_uniform(&seed) - 3.0;
+    int kind = (int)check_below(&seed, 10);
+    uint32_t bits = 0;
+    uint64_t all = 0;
+    if (kind == 0) single = NAN, number = NAN;
+    if (kind == 1) single = 1e-42f, number = -1e-310;
+    memcpy(&bits, &single, sizeof bits);
+    memcpy(&all, &number, sizeof all);
+    if (bitpix == -32) return (int64_t)bits;
+    if (bitpix == -64) return (int64_t)all;
+    uint64_t any = (uint64_t)check_below(&seed, 1 << 30) << 34 ^
+                   (uint64_t)check_below(&seed, 1 << 30) << 17 ^
+                   (uint64_t)check_below(&seed, 1 << 30);
+    switch (bitpix) {
+    case 8:
+        return (int64_t)(any & 255);
+    case 16:
+        return (int16_t)any;
+    case 32:
+        return (int32_t)any;
+    default:
+        return (int64_t)any;
+    }
+}
+
+static const struct {
+    int bitpix;
+    double scale, zero;
+    csrec_dtype dtype;
+} kinds[] = {
+    {8, 1, 0, CSREC_U8},        {8, 1, -128, CSREC_I8},      {16, 1, 0, CSREC_I16},
+    {16, 1, 32768, CSREC_U16},  {32, 1, 0, CSREC_I32},       {32, 1, 2147483648.0, CSREC_U32},
+    {64, 1, 0, CSREC_I64},      {64, 1, 0x1p63, CSREC_U64},  {-32, 1, 0, CSREC_F32},
+    {-64, 1, 0, CSREC_F64},     {8, 0.5, 3, CSREC_F32},      {16, 1, 100, CSREC_F32},
+    {32, 0.125, -7, CSREC_F64}, {64, 3, 0, CSREC_F64},       {-32, 2.5, 1, CSREC_F32},
+    {-64, 0.5, 20, CSREC_F64},  {16, 1.25, 32768, CSREC_F32}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static drawn draw(int trial) {
+    const int k = trial % KINDS;
+    drawn d = {.bitpix = kinds[k].bitpix,
+               .naxis = 1 + (int)check_below(&seed, 4),
+               .scale = kinds[k].scale,
+               .zero = kinds[k].zero,
+               .dtype = kinds[k].dtype,
+               .count = 1};
+    for (int a = 0; a < d.naxis; a++) {
+        d.naxes[a] = 1 + check_below(&seed, a ? 5 : 40);
+        d.count *= d.naxes[a];
+    }
+    for (int64_t more = check_below(&seed, 3); more-- > 0;) d.naxes[d.naxis++] = 1;
+    d.raw = malloc((size_t)d.count * sizeof *d.raw);
+    for (int64_t i = 0; i < d.count; i++) d.raw[i] = draw_raw(d.bitpix);
+    d.blank = d.bitpix > 0 && d.bitpix < 64 && check_below(&seed, 2);
+    d.unknown = d.raw[check_below(&seed, d.count)];
+    return d;
+}
+
+/* ------------------------------------------------------------------ reading ----------------- */
+
+static int64_t stored_bits(const csrec_array *a, int64_t i) {
+    switch (a->dtype) {
+    case CSREC_U8:
+        return ((const uint8_t *)a->data)[i];
+    case CSREC_I8:
+        return ((const int8_t *)a->data)[i];
+    case CSREC_U16:
+        return ((const uint16_t *)a->data)[i];
+    case CSREC_I16:
+        return ((const int16_t *)a->data)[i];
+    case CSREC_U32:
+        return ((const uint32_t *)a->data)[i];
+    case CSREC_I32:
+        return ((const int32_t *)a->data)[i];
+    case CSREC_F32:
+        return ((const uint32_t *)a->data)[i];
+    default:
+        return ((const int64_t *)a->data)[i];
+    }
+}
+
+static double float_of(const drawn *d, int64_t i) {
+    float single;
+    double number;
+    const uint32_t bits = (uint32_t)d->raw[i];
+    memcpy(&single, &bits, sizeof single);
+    memcpy(&number, &d->raw[i], sizeof number);
+    return d->bitpix == -32 ? (double)single : d->bitpix == -64 ? number : (double)d->raw[i];
+}
+
+static void check_value(const drawn *d, const csrec_array *a, int64_t i) {
+    bool integer = d->dtype != CSREC_F32 && d->dtype != CSREC_F64;
+    if (integer) { /* 64 bits wrap as 2^63 is added */
+        uint64_t moved = (uint64_t)d->raw[i] +
+                         (d->zero == 0x1p63 ? UINT64_C(1) << 63 : (uint64_t)(int64_t)d->zero);
+        assert_true((uint64_t)stored_bits(a, i) == moved);
+    } else if (d->scale == 1.0 && d->zero == 0.0) {
+        assert_true(stored_bits(a, i) == d->raw[i]);
+    } else {
+        double expected = float_of(d, i) * d->scale + d->zero, got = csrec_array_value(a, i);
+        if (isnan(expected)) assert_true(isnan(got));
+        double near = d->dtype == CSREC_F32 ? 1e-7 : 1e-15;
+        if (!isnan(expected))
+            assert_true(fabs(got - expected) <=
+                        near * (fabs(float_of(d, i) * d->scale) + fabs(d->zero)));
+    }
+}
+
+static void check_read(const drawn *d, const csrec_image *image) {
+    int dims = d->naxis;
+    while (dims > 1 && d->naxes[dims - 1] == 1) dims--;
+    assert_int_equal(image->pixels.shape.dims, dims);
+    for (int a = 0; a < dims; a++)
+        assert_int_equal(image->pixels.shape.dim[a], d->naxes[dims - 1 - a]);
+    assert_int_equal(image->pixels.dtype, d->dtype);
+    assert_int_equal(image->bits, 0);
+    assert_false(image->has_channels);
+    assert_int_equal(image->alpha != NULL, d->blank);
+    for (int64_t i = 0; i < d->count; i++) {
+        bool known = !d->blank || d->raw[i] != d->unknown;
+        if (d->blank) assert_int_equal(image->alpha[i], known);
+        if (known) check_value(d, &image->pixels, i);
+    }
+}
+
+static void reads_every_arrangement(void **state) {
+    (void)state;
+    /* A name that cfitsio would take apart. */
+    static const char *const names[] = {"drawn.fits", "a[1].fits", "!b(c)|.fit", "mem:+3.fts"};
+    for (int trial = 0; trial < 20 * KINDS; trial++) {
+        drawn d = draw(trial);
+        io_bytes b = {0};
+        csrec_image image = {0};
+        csrec_error error = {""};
+        put_file(&b, &d, check_below(&seed, 2));
+        size_t values = (size_t)d.count * (size_t)abs(d.bitpix) / 8, rest = values % BLOCK;
+        if (check_below(&seed, 2) && rest) b.size -= BLOCK - rest; /* the last block cut */
+        const char *path = io_save(names[trial % 4], b.data, b.size);
+        if (csrec_signal_read(path, &image, &error)) fail_msg("trial %d: %s", trial, error.text);
+        check_read(&d, &image);
+        csrec_image_clear(&image);
+        io_free(&b);
+        free(d.raw);
+        remove(path);
+    }
+}
+
+static bool read_stdin(void) {
+    csrec_image image = {0};
+    bool good = csrec_signal_read("-", &image, NULL) == CSREC_OK && image.pixels.count > 0;
+    csrec_image_clear(&image);
+    return good;
+}
+
+static void pipes_are_read(void **state) {
+    (void)state;
+    drawn d = draw(3);
+    io_bytes b = {0};
+    put_file(&b, &d, true);
+    const char *path = io_save("pipe.fits", b.data, b.size);
+    assert_true(io_with_pipes(path, NULL, read_stdin));
+    io_free(&b);
+    free(d.raw);
+    remove(path);
+}
+
+/* ------------------------------------------------------------------ writing ----------------- */
+
+static csrec_status write_signal(const char *path, const csrec_image *image, const char *like,
+                                 csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
+    assert_ok(csrec_files_create(&options, &files, error));
+    csrec_status status =
+        csrec_files_add_signal(files, path, csrec_format_of(path), image, like, error);
+    if (!status) status = csrec_files_commit(files, error);
+    csrec_files_destroy(files);
+    return status;
+}
+
+static const struct {
+    csrec_dtype dtype;
+    int image, memory; /* what cfitsio finds in the file, what it is asked for */
+} types[] = {{CSREC_U8, BYTE_IMG, TBYTE},           {CSREC_I8, SBYTE_IMG, TSBYTE},
+             {CSREC_U16, USHORT_IMG, TUSHORT},      {CSREC_I16, SHORT_IMG, TSHORT},
+             {CSREC_U32, ULONG_IMG, TUINT},         {CSREC_I32, LONG_IMG, TINT},
+             {CSREC_U64, LONGLONG_IMG, TULONGLONG}, {CSREC_I64, LONGLONG_IMG, TLONGLONG},
+             {CSREC_F32, FLOAT_IMG, TFLOAT},        {CSREC_F64, DOUBLE_IMG, TDOUBLE}};
+enum { TYPES = sizeof types / sizeof *types };
+
+static csrec_image draw_signal(csrec_dtype dtype) {
+    csrec_image image = {.has_channels = check_below(&seed, 2) > 0};
+    csrec_shape shape = {.dims = 1 + (int)check_below(&seed, 3) + image.has_channels};
+    for (int a = 0; a < shape.dims; a++) shape.dim[a] = 2 + check_below(&seed, 12);
+    assert_ok(csrec_array_create(dtype, &shape, &image.pixels));
+    double most = ldexp(1.0, 8 * (int)csrec_dtype_size(dtype));
+    for (int64_t i = 0; i < image.pixels.count; i++) /* beyond the ends of some types */
+        csrec_array_set(&image.pixels, i, most * (1.2 * check_uniform(&seed) - 0.2));
+    return image;
+}
+
+/* The entry of our array at that of the file, whose slowest axis has the channels. */
+static int64_t ours(const csrec_image *image, int64_t at) {
+    if (!image->has_channels) return at;
+    int64_t channels = image->pixels.shape.dim[image->pixels.shape.dims - 1];
+    int64_t entries = image->pixels.count / channels;
+    return at % entries * channels + at / entries;
+}
+
+static void check_written(const char *path, const csrec_image *image, int type) {
+    fitsfile *file = NULL;
+    int status = 0, bitpix = 0, naxis = 0, any, units = 0;
+    LONGLONG naxes[5];
+    const csrec_shape *shape = &image->pixels.shape;
+    size_t size = csrec_dtype_size(image->pixels.dtype);
+    uint8_t *values = malloc((size_t)image->pixels.count * size);
+    char history[CARD + 1];
+    fits_open_diskfile(&file, path, READONLY, &status);
+    fits_get_img_equivtype(file, &bitpix, &status);
+    fits_get_img_paramll(file, 5, &(int){0}, &naxis, naxes, &status);
+    fits_read_img(file, types[type].memory, 1, image->pixels.count, NULL, values, &any, &status);
+    assert_int_equal(status, 0);
+    assert_int_equal(bitpix, types[type].image);
+    assert_int_equal(naxis, shape->dims);
+    int first = image->has_channels;
+    if (first) assert_int_equal(naxes[naxis - 1], shape->dim[naxis - 1]);
+    for (int a = 0; a < naxis - first; a++)
+        assert_int_equal(naxes[a], shape->dim[naxis - 1 - first - a]);
+    for (int64_t i = 0; i < image->pixels.count; i++)
+        assert_memory_equal(values + (size_t)i * size,
+                            (uint8_t *)image->pixels.data + (size_t)ours(image, i) * size, size);
+    fits_read_card(file, "HISTORY", history, &status);
+    assert_non_null(strstr(history, csrec_version()));
+    fits_get_num_hdus(file, &units, &status);
+    assert_int_equal(units, 2);
+    fits_close_file(file, &status);
+    assert_int_equal(status, 0);
+    free(values);
+}
+
+static void written_signals_are_read_by_cfitsio(void **state) {
+    (void)state;
+    const char *path = io_path("written.fits");
+    char text[64];
+    for (int trial = 0; trial < 100; trial++) {
+        csrec_image image = draw_signal(types[trial % TYPES].dtype), again = {0};
+        csrec_error error = {""};
+        if (write_signal(path, &image, NULL, &error)) fail_msg("%s", error.text);
+        check_written(path, &image, trial % TYPES);
+        assert_ok(csrec_fingerprint_read(path, text, sizeof text, NULL));
+        assert_string_equal(text, "made for a test");
+        struct stat info;
+        assert_int_equal(stat(path, &info), 0);
+        assert_int_equal(info.st_size % BLOCK, 0);
+        if (csrec_signal_read(path, &again, &error)) fail_msg("%s", error.text);
+        assert_int_equal(again.pixels.dtype, image.pixels.dtype);
+        csrec_image_clear(&again);
+        csrec_image_clear(&image);
+        remove(path);
+    }
+}
+
+/* ------------------------------------------------------------------ headers ----------------- */
+
+static const char *const kept[] = {
+    "OBJECT  = 'M 31    '           / what it shows",
+    "CTYPE1  = 'RA---TAN'",
+    "CRVAL1  =      10.684708333333",
+    "CD1_2   =              -1.5E-5",
+    "CTYPE4  = 'STOKES  '",
+    "DATE-OBS= '2019-03-01T22:10:00'",
+    "BUNIT   = 'Jy/beam '",
+    "LONGSTRN= 'OGIP 1.0'",
+    "OBSERVER= 'Many of them, whose names do not fit a single card o&'",
+    "CONTINUE  'f eighty columns'",
+    "HIERARCH ESO DET CHIP = 'blue'",
+    "COMMENT as it came from the sky",
+    "HISTORY flat field"};
+static const char *const dropped[] = {
+    "BSCALE  =                  0.5", "BZERO   =                  4.0",
+    "BLANK   =                -9999", "DATAMAX =                 17.0",
+    "CHECKSUM= 'abcdefghijklmnop'",   "DATASUM = '12345   '"};
+enum { KEPT = sizeof kept / sizeof *kept, DROPPED = sizeof dropped / sizeof *dropped };
+
+static io_bytes make_sky(void) {
+    static const int16_t rows[12] = {1, -9999, 3, 4, 5, 6, -9999, 8, 9, 10, 11, -9999};
+    io_bytes b = {0};
+    put_card(&b, primary);
+    put_number(&b, "BITPIX", 16);
+    put_number(&b, "NAXIS", 4);
+    put_number(&b, "NAXIS1", 4);
+    put_number(&b, "NAXIS2", 3);
+    put_number(&b, "NAXIS3", 1);
+    put_number(&b, "NAXIS4", 1);
+    for (int i = 0; i < KEPT; i++) put_card(&b, kept[i]);
+    for (int i = 0; i < DROPPED; i++) put_card(&b, dropped[i]);
+    put_card(&b, "END");
+    fill(&b, ' ');
+    for (int i = 0; i < 12; i++) io_put_be(&b, (uint16_t)rows[i], 2);
+    fill(&b, '\0');
+    return b;
+}
+
+static int count_cards(const io_bytes *b, const char *card, size_t length) {
+    int count = 0;
+    for (size_t at = 0; at < BLOCK && at < b->size; at += CARD)
+        count += memcmp(b->data + at, card, length) == 0;
+    return count;
+}
+
+static void headers_are_kept(void **state) {
+    (void)state;
+    io_bytes sky = make_sky();
+    const char *from = io_save("sky.fits", sky.data, sky.size), *to = io_path("full.fits");
+    csrec_measurement m;
+    csrec_image image = {0};
+    csrec_error error = {""};
+    if (csrec_measurement_read(from, NULL, &m, &error)) fail_msg("%s", error.text);
+    static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};
+    assert_int_equal(m.n, 9);
+    assert_int_equal(m.shape.dims, 2);
+    assert_memory_equal(m.index, known, sizeof known);
+    for (int k = 0; k < 9; k++) assert_true(m.y[k] == 0.5 * (double)(known[k] + 1) + 4.0);
+    assert_int_equal(m.dtype, CSREC_F32);
+    assert_ok(csrec_array_create(CSREC_F32, &m.shape, &image.pixels));
+    csrec_measurement_clear(&m);
+    if (write_signal(to, &image, from, &error)) fail_msg("%s", error.text);
+    io_bytes full = io_load(to);
+    for (int i = 0; i < KEPT; i++)
+        assert_int_equal(count_cards(&full, kept[i], strlen(kept[i])), 1);
+    for (int i = 0; i < DROPPED; i++) assert_int_equal(count_cards(&full, dropped[i], 9), 0);
+    assert_int_equal(count_cards(&full, "HISTORY recovered by csrecover ", 31), 1);
+    assert_int_equal(count_cards(&full, "BITPIX  =                  -32", 30), 1);
+    assert_int_equal(count_cards(&full, "NAXIS   =                    4", 30), 1);
+    assert_int_equal(count_cards(&full, "NAXIS4  =                    1", 30), 1);
+    io_free(&full);
+    io_free(&sky);
+    csrec_image_clear(&image);
+    remove(from);
+    remove(to);
+}
+
+/* An array whose last axis has channels is written as it was read, if like says so. */
+static void channels_stay_where_they_were(void **state) {
+    (void)state;
+    const char *from = io_path("from.fits"), *to = io_path("to.fits");
+    csrec_image image = {0}, again = {0};
+    csrec_error error = {""};
+    const csrec_shape shape = {3, {5, 4, 3}};
+    assert_ok(csrec_array_create(CSREC_I16, &shape, &image.pixels));
+    for (int i = 0; i < 60; i++) csrec_array_set(&image.pixels, i, i * i);
+    if (write_signal(from, &image, NULL, &error)) fail_msg("%s", error.text);
+    image.has_channels = true;
+    if (write_signal(to, &image, from, &error)) fail_msg("%s", error.text);
+    assert_ok(csrec_signal_read(to, &again, &error));
+    assert_memory_equal(&again.pixels.shape, &shape, sizeof shape);
+    assert_memory_equal(again.pixels.data, image.pixels.data, 120);
+    csrec_image_clear(&again);
+    csrec_image_clear(&image);
+    remove(from);
+    remove(to);
+}
+
+/* ------------------------------------------------------------------ wrong files ------------- */
+
+static void expect_line(const io_bytes *b, size_t size) {
+    csrec_input input = csrec_input_memory(b->data, size, "t.fits");
+    csrec_image image = {0};
+    csrec_error error = {""};
+    csrec_status status = csrec_fits_format.signal(&input, &image, &error);
+    if (status) {
+        io_assert_line(&error, "t.fits", "");
+        assert_null(image.pixels.data);
+    }
+    csrec_image_clear(&image);
+}
+
+static void damage_is_one_line(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 2 * KINDS; trial++) {
+        drawn d = draw(trial);
+        io_bytes b = {0};
+        put_file(&b, &d, trial % 2);
+        for (int k = 0; k < 40; k++) expect_line(&b, (size_t)check_below(&seed, (int64_t)b.size));
+        for (int k = 0; k < 400; k++) { /* most in the cards that say what there is */
+            size_t at = (size_t)check_below(&seed, k % 8 ? CARD * (5 + d.naxis) : (int64_t)b.size);
+            if (trial % 2 && k % 8 && k % 3) at += BLOCK;
+            uint8_t was = b.data[at];
+            b.data[at] =
+                k % 2 ? (uint8_t)('0' + check_below(&seed, 10)) : (uint8_t)check_below(&seed, 256);
+            expect_line(&b, b.size);
+            b.data[at] = was;
+        }
+        io_free(&b);
+        free(d.raw);
+    }
+}
+
+static void expect_refusal(const io_bytes *b, csrec_status expected, const char *part) {
+    csrec_input input = csrec_input_memory(b->data, b->size, "t.fits");
+    csrec_image image = {0};
+    csrec_error error = {""};
+    assert_int_equal(csrec_fits_format.signal(&input, &image, &error), expected);
+    io_assert_line(&error, "t.fits", part);
+}
+
+static void refuses_by_name(void **state) {
+    (void)state;
+    drawn d = {.bitpix = 8, .scale = 1.0};
+    io_bytes b = {0};
+    put_file(&b, &d, false);
+    expect_refusal(&b, CSREC_DATA, "no image");
+    io_free(&b);
+    d = (drawn){.bitpix = 16, .scale = 1.0, .naxis = 2, .naxes = {100000, 100000}};
+    put_file(&b, &d, true);
+    expect_refusal(&b, CSREC_FORMAT, "more values");
+    io_free(&b);
+    d = (drawn){.bitpix = 8, .scale = 1.0, .naxis = 5, .naxes = {2, 2, 2, 2, 2}};
+    int64_t raw[32] = {0};
+    d.raw = raw;
+    d.count = 32;
+    put_file(&b, &d, false);
+    expect_refusal(&b, CSREC_UNSUPPORTED, "5 axes");
+    io_free(&b);
+}
+
+static void compressed_images_are_refused(void **state) {
+    (void)state;
+    fitsfile *file = NULL;
+    int status = 0;
+    LONGLONG naxes[2] = {20, 10};
+    int16_t values[200] = {0};
+    const char *path = io_path("packed.fits");
+    csrec_image image = {0};
+    csrec_error error = {""};
+    fits_create_diskfile(&file, path, &status);
+    fits_set_compression_type(file, RICE_1, &status);
+    fits_create_imgll(file, SHORT_IMG, 2, naxes, &status);
+    fits_write_img(file, TSHORT, 1, 200, values, &status);
+    fits_close_file(file, &status);
+    assert_int_equal(status, 0);
+    assert_int_equal(csrec_signal_read(path, &image, &error), CSREC_UNSUPPORTED);
+    io_assert_line(&error, path, "funpack");
+    remove(path);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
+                                       cmocka_unit_test(pipes_are_read),
+                                       cmocka_unit_test(written_signals_are_read_by_cfitsio),
+                                       cmocka_unit_test(headers_are_kept),
+                                       cmocka_unit_test(channels_stay_where_they_were),
+                                       cmocka_unit_test(damage_is_one_line),
+                                       cmocka_unit_test(refuses_by_name),
+                                       cmocka_unit_test(compressed_images_are_refused)};
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}
