@@ -16,6 +16,7 @@ static void endings_name_formats(void **state) {
     assert_string_equal(name_of("s.csv"), "csv");
     assert_string_equal(name_of("s.TIF"), "tiff");
     assert_string_equal(name_of("s.tiff"), "tiff");
+    assert_string_equal(name_of("s.exr"), "exr");
     static const char *const none[] = {"", "png", "x.pn", "x.pngg", "x.", "x.png/", "x.npy~"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_string_equal(name_of(none[i]), "none");
@@ -30,12 +31,19 @@ static void endings_name_formats(void **state) {
 
 static void lists_are_sentences(void **state) {
     (void)state;
-    char text[64];
+    char text[64], expected[64];
+    bool tiff = csrec_tiff_format.format.uses, exr = csrec_exr_format.format.uses;
+    snprintf(expected, sizeof expected, ".png%s.npy%s%s", tiff || exr ? ", " : " or ",
+             !tiff ? ""
+             : exr ? ", .tif"
+                   : " or .tif",
+             exr ? " or .exr" : "");
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
-                        csrec_tiff_format.format.uses ? ".png, .npy or .tif" : ".png or .npy");
+                        expected);
+    snprintf(expected, sizeof expected, ".npz, PNG, .npy%s%s and CSV", tiff ? ", TIFF" : "",
+             exr ? ", OpenEXR" : "");
     assert_string_equal(csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
-                        csrec_tiff_format.format.uses ? ".npz, PNG, .npy, TIFF and CSV"
-                                                      : ".npz, PNG, .npy and CSV");
+                        expected);
     assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
                         ".npz");
     assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");
@@ -59,6 +67,8 @@ static void contents_name_formats(void **state) {
     assert_string_equal(content("P", 1), "csv");
     assert_string_equal(content("MM\0*\0\0\0\10", 8), "tiff");
     assert_string_equal(content("II+\0", 4), "tiff");
+    assert_string_equal(content("v/1\1\2\0\0\0", 8), "exr");
+    assert_string_equal(content("v/1", 3), "csv");
     assert_string_equal(content("II", 2), "csv");
     assert_string_equal(content("1,2,3\t\r\n", 8), "csv");
     assert_string_equal(content("1,2\0003", 5), "none");
@@ -88,10 +98,12 @@ static void only_writers_write(void **state) {
     csrec_files *files = NULL;
     snprintf(path, sizeof path, "%s/x.csv", io_folder);
     assert_int_equal(csrec_files_create(NULL, &files, &error), CSREC_OK);
-    assert_int_equal(csrec_files_add_signal(files, path, csrec_format_of(path), &signal, NULL, &error),
-                     CSREC_ARGUMENT);
+    assert_int_equal(
+        csrec_files_add_signal(files, path, csrec_format_of(path), &signal, NULL, &error),
+        CSREC_ARGUMENT);
     io_assert_line(&error, path, "not a format");
-    assert_int_equal(csrec_files_add_signal(files, path, NULL, &signal, NULL, &error), CSREC_ARGUMENT);
+    assert_int_equal(csrec_files_add_signal(files, path, NULL, &signal, NULL, &error),
+                     CSREC_ARGUMENT);
     csrec_files_destroy(files);
     assert_int_equal(io_count_files(), 0);
 }

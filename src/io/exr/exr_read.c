@@ -99,32 +99,70 @@ csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csr
 typedef struct reader {
     csrec_exr *exr;
     const csrec_exr_layout *layout;
-    csrec_error *error;
-    uint8_t *pixels; /* [height][width][channels] of 4 bytes */
-    float *alpha;    /* [height][width], or NULL */
-    exr_decode_pipeline_t decode;
-    bool started;
+    uint8_t *pixels;     /* [height][width][channels] of 4 bytes */
+    float *alpha;        /* [height][width], or NULL */
+    int64_t row, column; /* where the chunk begins */
 } reader;
 
-static void aim(exr_coding_channel_info_t *c, csrec_dtype dtype, uint8_t *to, int32_t channels,
-                int32_t width) {
-    c->user_bytes_per_element = 4;
-    c->user_data_type = dtype == CSREC_U32 ? EXR_PIXEL_UINT : EXR_PIXEL_FLOAT;
-    c->user_pixel_stride = 4 * channels;
-    c->user_line_stride = 4 * channels * width;
-    c->decode_to_ptr = to;
+static float half_value(uint16_t bits) {
+    int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+    double size = exponent == 0    ? ldexp(mantissa, -24)
+                  : exponent == 31 ? (mantissa ? (double)NAN : (double)INFINITY)
+                                   : ldexp(1024 + mantissa, exponent - 25);
+    return (float)(bits >> 15 ? -size : size);
 }
 
-/* Where the channels of the chunk go; others are left out. */
-static void aim_all(reader *r, int64_t row, int64_t column) {
+/* A sample of the file, which is little-endian, as 4 bytes of that type. */
+static void take(const uint8_t *from, int type, csrec_dtype dtype, uint8_t *to) {
+    uint32_t bits = (uint32_t)(from[0] | from[1] << 8);
+    float number;
+    if (type == EXR_PIXEL_HALF) {
+        number = half_value((uint16_t)bits);
+    } else {
+        bits |= (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+        memcpy(&number, &bits, sizeof number);
+        if (type == EXR_PIXEL_UINT && dtype == CSREC_F32) number = (float)bits;
+    }
+    memcpy(to, &number, sizeof number);
+}
+
+/* A row of a channel of the chunk; those that are not read are passed over. */
+static void place_row(const reader *r, const exr_coding_channel_info_t *channel, int index,
+                      const uint8_t *from, int64_t row) {
     const csrec_exr_layout *l = r->layout;
-    size_t pixel = (size_t)row * (size_t)l->width + (size_t)column;
-    for (int c = 0; c < r->decode.channel_count; c++) r->decode.channels[c].decode_to_ptr = NULL;
-    for (int c = 0; c < l->channels; c++)
-        aim(&r->decode.channels[l->channel[c]], l->dtype,
-            r->pixels + 4 * (pixel * (size_t)l->channels + (size_t)c), l->channels, l->width);
-    if (r->alpha)
-        aim(&r->decode.channels[l->alpha], CSREC_F32, (uint8_t *)(r->alpha + pixel), 1, l->width);
+    size_t pixel = (size_t)(row * l->width + r->column), step = 4,
+           size = (size_t)channel->bytes_per_element;
+    uint8_t *to = NULL;
+    csrec_dtype dtype = CSREC_F32;
+    if (index == l->alpha) to = (uint8_t *)(r->alpha + pixel);
+    for (int c = 0; c < l->channels; c++) {
+        if (index != l->channel[c]) continue;
+        step = 4 * (size_t)l->channels;
+        to = r->pixels + step * pixel + 4 * (size_t)c;
+        dtype = l->dtype;
+    }
+    for (int x = 0; to && x < channel->width; x++)
+        take(from + (size_t)x * size, channel->data_type, dtype, to + (size_t)x * step);
+}
+
+/* An unpacked chunk has its rows one after another, of each the channels. OpenEXR's own routines
+ * are not asked: those of 3.1 write to channels that are left out. */
+static exr_result_t place(exr_decode_pipeline_t *decode) {
+    const reader *r = decode->decoding_user_data;
+    const uint8_t *from = decode->unpacked_buffer;
+    const uint8_t *end = from + decode->chunk.unpacked_size;
+    if (!from) return EXR_ERR_CORRUPT_CHUNK;
+    for (int64_t y = 0; y < decode->chunk.height; y++)
+        for (int c = 0; c < decode->channel_count; c++) {
+            const exr_coding_channel_info_t *channel = &decode->channels[c];
+            int64_t at = r->layout->window.min.y + r->row + y;
+            if (at % channel->y_samples != 0) continue;
+            uint64_t bytes = (uint64_t)channel->width * (uint64_t)channel->bytes_per_element;
+            if (bytes > (uint64_t)(end - from)) return EXR_ERR_CORRUPT_CHUNK;
+            place_row(r, channel, c, from, r->row + y);
+            from += bytes;
+        }
+    return EXR_ERR_SUCCESS;
 }
 
 /* The chunk covers rows x columns pixels from there on. */
@@ -132,20 +170,23 @@ static exr_result_t decode(reader *r, const exr_chunk_info_t *chunk, int64_t row
                            int64_t rows, int64_t columns) {
     exr_context_t file = r->exr->file;
     const csrec_exr_layout *l = r->layout;
+    exr_decode_pipeline_t pipeline = EXR_DECODE_PIPELINE_INITIALIZER;
     bool packed = l->compression != EXR_COMPRESSION_NONE;
     if (chunk->height != rows || chunk->width != columns ||
         (double)chunk->unpacked_size > fmax(2 * l->stored, CHUNK_MOST) ||
-        chunk->packed_size > r->exr->input->size ||
+        chunk->packed_size > chunk->unpacked_size ||
         (!packed && chunk->packed_size != chunk->unpacked_size))
         return EXR_ERR_BAD_CHUNK_LEADER;
-    exr_result_t result = r->started
-                              ? exr_decoding_update(file, CSREC_EXR_PART, chunk, &r->decode)
-                              : exr_decoding_initialize(file, CSREC_EXR_PART, chunk, &r->decode);
+    exr_result_t result = exr_decoding_initialize(file, CSREC_EXR_PART, chunk, &pipeline);
     if (result) return result;
-    r->started = true;
-    aim_all(r, row, column);
-    result = exr_decoding_choose_default_routines(file, CSREC_EXR_PART, &r->decode);
-    return result ? result : exr_decoding_run(file, CSREC_EXR_PART, &r->decode);
+    r->row = row;
+    r->column = column;
+    result = exr_decoding_choose_default_routines(file, CSREC_EXR_PART, &pipeline);
+    pipeline.decoding_user_data = r;
+    pipeline.unpack_and_convert_fn = place;
+    if (!result) result = exr_decoding_run(file, CSREC_EXR_PART, &pipeline);
+    exr_decoding_destroy(file, &pipeline);
+    return result;
 }
 
 static int64_t least(int64_t a, int64_t b) {
@@ -214,13 +255,12 @@ static csrec_status allocate(const csrec_exr *exr, const csrec_exr_layout *l, cs
 
 static csrec_status read_signal(csrec_exr *exr, csrec_image *signal, csrec_error *error) {
     csrec_exr_layout layout;
-    reader r = {.exr = exr, .layout = &layout, .error = error};
+    reader r = {.exr = exr, .layout = &layout};
     csrec_status status = csrec_exr_layout_read(exr, &layout, error);
     if (!status) status = allocate(exr, &layout, signal, &r.alpha, error);
     if (!status) {
         r.pixels = signal->pixels.data;
         exr_result_t result = layout.tiled ? read_tiles(&r) : read_lines(&r);
-        if (r.started) exr_decoding_destroy(exr->file, &r.decode);
         if (result) status = csrec_exr_failed(exr, result, error);
     }
     int64_t entries = status ? 0 : (int64_t)layout.height * layout.width;

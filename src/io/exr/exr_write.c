@@ -26,7 +26,7 @@ typedef struct writer {
     const char *name[3]; /* of the channels, in the signal's order */
     float *rows;         /* of a chunk */
     exr_encode_pipeline_t encode;
-    bool started;
+    exr_result_t (*compress)(exr_encode_pipeline_t *encode);
 } writer;
 
 /* ------------------------------------------------------------------ what it is like ----------- */
@@ -114,6 +114,17 @@ static void aim(writer *w) {
     }
 }
 
+/* Readers take a chunk as long as its samples as stored; OpenEXR 3.1 also writes packed ones of
+ * that length. */
+static exr_result_t compress(exr_encode_pipeline_t *encode) {
+    const writer *w = encode->encoding_user_data;
+    exr_result_t result = w->compress(encode);
+    if (!result && encode->compressed_bytes == encode->packed_bytes &&
+        encode->compressed_buffer != encode->packed_buffer)
+        memcpy(encode->compressed_buffer, encode->packed_buffer, encode->packed_bytes);
+    return result;
+}
+
 static exr_result_t write_chunk(writer *w, int64_t row, int64_t rows) {
     exr_context_t file = w->exr.file;
     exr_chunk_info_t chunk;
@@ -123,13 +134,17 @@ static exr_result_t write_chunk(writer *w, int64_t row, int64_t rows) {
     exr_result_t result =
         exr_write_scanline_chunk_info(file, CSREC_EXR_PART, (int)(w->window.min.y + row), &chunk);
     if (result) return result;
-    result = w->started ? exr_encoding_update(file, CSREC_EXR_PART, &chunk, &w->encode)
-                        : exr_encoding_initialize(file, CSREC_EXR_PART, &chunk, &w->encode);
+    w->encode = (exr_encode_pipeline_t)EXR_ENCODE_PIPELINE_INITIALIZER;
+    result = exr_encoding_initialize(file, CSREC_EXR_PART, &chunk, &w->encode);
     if (result) return result;
-    w->started = true;
     aim(w);
     result = exr_encoding_choose_default_routines(file, CSREC_EXR_PART, &w->encode);
-    return result ? result : exr_encoding_run(file, CSREC_EXR_PART, &w->encode);
+    w->compress = w->encode.compress_fn;
+    w->encode.encoding_user_data = w;
+    if (w->compress) w->encode.compress_fn = compress;
+    if (!result) result = exr_encoding_run(file, CSREC_EXR_PART, &w->encode);
+    exr_encoding_destroy(file, &w->encode);
+    return result;
 }
 
 static exr_result_t write_pixels(writer *w) {
@@ -140,7 +155,6 @@ static exr_result_t write_pixels(writer *w) {
     if (!w->rows) return EXR_ERR_OUT_OF_MEMORY;
     for (int64_t y = 0; y < w->height && !result; y += lines)
         result = write_chunk(w, y, w->height - y < lines ? w->height - y : lines);
-    if (w->started) exr_encoding_destroy(w->exr.file, &w->encode);
     free(w->rows);
     return result;
 }
