@@ -32,3 +32,13 @@ endmacro()
 
 csrec_file_format(TIFF tiff libtiff-4 4.5 libtiff-dev) # whose messages go to a handler a file
 csrec_file_format(FITS fits cfitsio 4.2 libcfitsio-dev) # with its patches against forged files
+csrec_file_format(EXR exr OpenEXR 3.1 libopenexr-dev)
+
+# OpenEXR.pc names the C++ libraries, too; the C library is enough.
+if(EXR_FOUND)
+  get_target_property(libraries PkgConfig::EXR INTERFACE_LINK_LIBRARIES)
+  list(FILTER libraries INCLUDE REGEX "OpenEXRCore")
+  if(libraries)
+    set_target_properties(PkgConfig::EXR PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
+  endif()
+endif()

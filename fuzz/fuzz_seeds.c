@@ -353,6 +353,36 @@ static bool write_fits(const char *folder) {
     return true;
 #endif
 }
+/* ------------------------------------------------------------------ OpenEXR */
+
+#ifdef CSREC_HAS_EXR
+/* As libcsrec writes them; fuzz/corpus has other arrangements. */
+static bool write_exrs(const char *folder) {
+    bool good = true;
+    for (int channels = 1; channels <= 3; channels += 2) {
+        csrec_image image = {.has_channels = true};
+        const csrec_shape shape = {3, {9, 5, channels}};
+        csrec_files *files = NULL;
+        const char *name = path(folder, "exr/signal", channels);
+        if (csrec_array_create(CSREC_F32, &shape, &image.pixels) ||
+            csrec_files_create(NULL, &files, NULL))
+            return false;
+        for (int64_t i = 0; i < image.pixels.count; i++)
+            csrec_array_set(&image.pixels, i, (double)(i % 7));
+        good &= csrec_files_add_signal(files, name, csrec_format_of(".exr"), &image, NULL, NULL) ==
+                    CSREC_OK &&
+                csrec_files_commit(files, NULL) == CSREC_OK;
+        csrec_files_destroy(files);
+        csrec_image_clear(&image);
+    }
+    return good;
+}
+#else
+static bool write_exrs(const char *folder) {
+    (void)folder;
+    return true;
+}
+#endif
 
 int main(int argc, char **argv) {
     if (argc != 2) {
@@ -362,7 +392,7 @@ int main(int argc, char **argv) {
     bool good = write_arrays(argv[1]) && write_masked(argv[1]) && write_measurements(argv[1]) &&
                 write_pictures(argv[1]) && write_palettes(argv[1]) && write_texts(argv[1]) &&
                 write_recoveries(argv[1]) && write_systems(argv[1]) && write_models(argv[1]) &&
-                write_tiffs(argv[1]) && write_fits(argv[1]);
+                write_tiffs(argv[1]) && write_fits(argv[1]) && write_exrs(argv[1]);
     if (!good) fprintf(stderr, "%s: seeds cannot be written\n", argv[1]);
     return good ? 0 : 1;
 }

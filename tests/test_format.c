@@ -18,6 +18,7 @@ static void endings_name_formats(void **state) {
     assert_string_equal(name_of("s.tiff"), "tiff");
     assert_string_equal(name_of("s.fits"), "fits");
     assert_string_equal(name_of("s.FTS"), "fits");
+    assert_string_equal(name_of("s.exr"), "exr");
     static const char *const none[] = {"", "png", "x.pn", "x.pngg", "x.", "x.png/", "x.npy~"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_string_equal(name_of(none[i]), "none");
@@ -48,13 +49,15 @@ static const char *sentence(const char *const *words, const bool *there, const c
 static void lists_are_sentences(void **state) {
     (void)state;
     char text[128];
-    const bool tiff = csrec_tiff_format.format.uses, fits = csrec_fits_format.format.uses;
-    static const char *const endings[] = {".png", ".npy", ".tif", ".fits", NULL},
-                             *const titles[] = {".npz", "PNG", ".npy", "TIFF", "FITS", "CSV", NULL};
+    const bool tiff = csrec_tiff_format.format.uses, fits = csrec_fits_format.format.uses,
+               exr = csrec_exr_format.format.uses;
+    static const char *const endings[] = {".png", ".npy", ".tif", ".fits", ".exr", NULL},
+                             *const titles[] = {".npz", "PNG",     ".npy", "TIFF",
+                                                "FITS", "OpenEXR", "CSV",  NULL};
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
-                        sentence(endings, (bool[]){true, true, tiff, fits}, "or"));
+                        sentence(endings, (bool[]){true, true, tiff, fits, exr}, "or"));
     assert_string_equal(csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
-                        sentence(titles, (bool[]){true, true, true, tiff, fits, true}, "and"));
+                        sentence(titles, (bool[]){true, true, true, tiff, fits, exr, true}, "and"));
     assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
                         ".npz");
     assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");
@@ -78,6 +81,8 @@ static void contents_name_formats(void **state) {
     assert_string_equal(content("P", 1), "csv");
     assert_string_equal(content("MM\0*\0\0\0\10", 8), "tiff");
     assert_string_equal(content("II+\0", 4), "tiff");
+    assert_string_equal(content("v/1\1\2\0\0\0", 8), "exr");
+    assert_string_equal(content("v/1", 3), "csv");
     assert_string_equal(content("II", 2), "csv");
     assert_string_equal(content("SIMPLE  =                    T", 30), "fits");
     assert_string_equal(content("SIMPLE", 6), "csv");

@@ -71,7 +71,8 @@ typedef struct csrec_image {
     csrec_array pixels; /* PNG: U8 (bits <= 8) or U16, shape [H, W, C], C = 1 gray or 3 RGB. TIFF:
                            of the file's type, [H, W, C], or [P, H, W, C] of several pages. A
                            palette is expanded to RGB with bits = 8. FITS: with BSCALE and BZERO
-                           applied, the last axis of FITS first, no channels */
+                           applied, the last axis of FITS first, no channels. OpenEXR: F32 or U32, C
+                           = 1 or 3 */
     bool has_channels;  /* the last axis has channels; as it always has with bits > 0 */
     uint8_t *alpha;  /* NULL, or an entry each: 1 where it counts as a sample (alpha > 0), 0 where
                         it is fully transparent, or has the file's value for unknown */
@@ -86,9 +87,9 @@ CSREC_API csrec_status csrec_image_split(const csrec_image *image, bool channels
                                          const char *name, csrec_shape *shape, int64_t *channels,
                                          csrec_error *error);
 
-/* PNG pictures. path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half of the free
- * memory. Writing: shape [H, W] or [H, W, 1|3], U8 or U16 pixels, bits 8 or 16; alpha NULL or
- * written as an alpha channel (0 or full). */
+/* PNG pictures. path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half of
+ * the free memory. Writing: shape [H, W] or [H, W, 1|3], U8 or U16 pixels, bits 8 or 16; alpha NULL
+ * or written as an alpha channel (0 or full). */
 CSREC_API csrec_status csrec_image_read(const char *path, csrec_image *image, csrec_error *error);
 CSREC_API csrec_status csrec_image_write(const char *path, const csrec_image *image,
                                          csrec_error *error);
@@ -153,10 +154,11 @@ typedef struct csrec_files_options {
     int64_t date; /* seconds since 1970-01-01 UTC */
     /* One line of ASCII, at most 60000 bytes, that says what the files were made from, or NULL. It
      * must exist as long as the csrec_files. Each file contains it as "csrec-fingerprint: LINE": a
-     * PNG as a tEXt chunk "Comment" at its end, a TIFF after its last byte, a FITS in the bytes of
-     * a second image, an .npy as a second record after the array (numpy.load reads the first), an
-     * .npz as an array `fingerprint`; bytes, stdout, devices and
-     * pipes do not get it. */
+     * PNG as a tEXt chunk "Comment" at its end, a TIFF or OpenEXR file after its last byte, a FITS
+     * in the bytes of a second image, an .npy as a second record after the array (numpy.load reads
+     * the first), an .npz as an array `fingerprint`; bytes, stdout, devices and pipes do not get
+     * it.
+     */
     const char *fingerprint;
 } csrec_files_options;
 

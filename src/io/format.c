@@ -23,11 +23,18 @@ const csrec_format_row csrec_fits_format = {
 };
 #endif
 
+#ifndef CSREC_HAS_EXR
+const csrec_format_row csrec_exr_format = {
+    .format = {"exr", ".exr", "OpenEXR", "an OpenEXR picture", 0, CSREC_EXR_NEEDS},
+    .magic = {{"\x76\x2f\x31\x01", 4}},
+};
+#endif
+
 /* ------------------------------------------------------------------ by name ------------------ */
 
-static const csrec_format_row *const rows[] = {&csrec_npz_format, &csrec_png_format,
-                                               &csrec_npy_format, &csrec_tiff_format,
-                                               &csrec_fits_format, &csrec_csv_format};
+static const csrec_format_row *const rows[] = {
+    &csrec_npz_format,  &csrec_png_format, &csrec_npy_format, &csrec_tiff_format,
+    &csrec_fits_format, &csrec_exr_format, &csrec_csv_format};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 const csrec_format *csrec_format_info(int i) {

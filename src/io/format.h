@@ -31,11 +31,12 @@ typedef struct csrec_format_row {
 
 /* The rows, in the order in which they are listed. */
 extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_format,
-    csrec_tiff_format, csrec_fits_format, csrec_csv_format;
+    csrec_tiff_format, csrec_fits_format, csrec_exr_format, csrec_csv_format;
 
 /* The libraries of formats that may be missing, with their least versions. */
 #define CSREC_TIFF_NEEDS "libtiff 4.5"
 #define CSREC_FITS_NEEDS "cfitsio 4.2"
+#define CSREC_EXR_NEEDS  "OpenEXR 3.1"
 
 /* What every FITS begins with. */
 #define CSREC_FITS_MAGIC "SIMPLE  ="

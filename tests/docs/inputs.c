@@ -147,6 +147,7 @@ int main(void) {
     write_gaps("gaps.npy", &known, NAN);
     if (csrec_format_of("terrain.tif")->uses) write_gaps("terrain.tif", &known, NAN);
     if (csrec_format_of("sky.fits")->uses) write_gaps("sky.fits", &known, NAN);
+    if (csrec_format_of("render.exr")->uses) write_gaps("render.exr", &known, NAN);
     write_gaps("depth.npy", &known, 0.0f);
     write_volume("volume.npy", DEPTH);
     write_volume("faces.npy", FACES);
