@@ -55,8 +55,8 @@ static void copy_long(exr_context_t to, const exr_attribute_t *a) {
     X(M33D, m33d)                                                                                  \
     X(M44F, m44f)                                                                                  \
     X(M44D, m44d)                                                                                  \
-    X(RATIONAL, rational) X(TIMECODE, timecode) X(V2I, v2i) X(V2F, v2f) X(V2D, v2d) X(V3I, v3i)    \
-        X(V3F, v3f) X(V3D, v3d)
+    X(RATIONAL, rational)                                                                          \
+    X(TIMECODE, timecode) X(V2I, v2i) X(V2F, v2f) X(V2D, v2d) X(V3I, v3i) X(V3F, v3f) X(V3D, v3d)
 
 static void copy(exr_context_t to, const exr_attribute_t *a) {
     switch (a->type) {
