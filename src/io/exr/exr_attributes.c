@@ -44,19 +44,15 @@ static void copy_long(exr_context_t to, const exr_attribute_t *a) {
     }
 }
 
+/* clang-format off */
 /* X(TYPE, function, member of the attribute) */
-#define VALUES(X) X(DOUBLE, double, d) X(ENVMAP, envmap, uc) X(FLOAT, float, f) X(INT, int, i)
-#define POINTERS(X)                                                                                \
-    X(BOX2I, box2i)                                                                                \
-    X(BOX2F, box2f)                                                                                \
-    X(CHROMATICITIES, chromaticities)                                                              \
-    X(KEYCODE, keycode)                                                                            \
-    X(M33F, m33f)                                                                                  \
-    X(M33D, m33d)                                                                                  \
-    X(M44F, m44f)                                                                                  \
-    X(M44D, m44d)                                                                                  \
-    X(RATIONAL, rational) X(TIMECODE, timecode) X(V2I, v2i) X(V2F, v2f) X(V2D, v2d) X(V3I, v3i)    \
-        X(V3F, v3f) X(V3D, v3d)
+#define VALUES(X) \
+    X(DOUBLE, double, d) X(ENVMAP, envmap, uc) X(FLOAT, float, f) X(INT, int, i)
+#define POINTERS(X) \
+    X(BOX2I, box2i) X(BOX2F, box2f) X(CHROMATICITIES, chromaticities) X(KEYCODE, keycode) \
+    X(M33F, m33f) X(M33D, m33d) X(M44F, m44f) X(M44D, m44d) X(RATIONAL, rational) \
+    X(TIMECODE, timecode) X(V2I, v2i) X(V2F, v2f) X(V2D, v2d) X(V3I, v3i) X(V3F, v3f) X(V3D, v3d)
+/* clang-format on */
 
 static void copy(exr_context_t to, const exr_attribute_t *a) {
     switch (a->type) {
