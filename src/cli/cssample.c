@@ -42,8 +42,10 @@ static const cli_option options[] = {
     {"path", 0, CLI_FLAG, NULL,
      "With --next: order the positions as a short path, and report its length.", AT(path)},
     {"mask-out", 'm', CLI_WRITE, "FILE",
-     "Also write the mask: .png (2-D; sampled pixels are white) or .npy (bool).", AT(mask_out)},
-    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy is channels.",
+     "Also write the mask: .png (2-D; sampled pixels are white), .npy (bool), or .tif or .fits "
+     "(1 where sampled).",
+     AT(mask_out)},
+    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy or .fits is channels.",
      AT(channels_last)},
     {"procedural", 0, CLI_FLAG, NULL,
      "Store pattern, seed and count instead of the positions, which readers then draw again.",
@@ -56,7 +58,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "cssample",
-    .brief = "Samples a picture (PNG) or array (.npy, 1-D to 4-D) into a measurement file for "
+    .brief = "Samples a picture (PNG, TIFF, OpenEXR) or array (.npy, FITS, 1-D to 4-D) into a "
+             "measurement file for "
              "csrecover.",
     .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
     .details =
