@@ -61,8 +61,6 @@ missing_packages() {
     # Word splitting is meant: one library a word.
     # shellcheck disable=SC2086
     missing_libraries $CSREC_LIBRARIES
-    # shellcheck disable=SC2086
-    missing_libraries $CSREC_FORMAT_LIBRARIES
     [ "${1:-}" != demo ] || return 0
     # shellcheck disable=SC2086
     missing_libraries $CSREC_TEST_LIBRARIES
@@ -82,8 +80,19 @@ install_packages() {
         $root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
 }
 
+# bootstrap_formats: the libraries of formats, which the build leaves out where they are missing.
+bootstrap_formats() {
+    # shellcheck disable=SC2046,SC2086
+    set -- $(missing_libraries $CSREC_FORMAT_LIBRARIES)
+    [ $# -gt 0 ] || return 0
+    if ! have_program apt-get || ! install_packages "$@"; then
+        say "Without these, by their Debian names, some formats of files are left out: $*"
+    fi
+}
+
 # bootstrap_packages [demo | fuzz | long]: stops with the names of the packages if they cannot be had.
 bootstrap_packages() {
+    [ "${1:-}" = demo ] || bootstrap_formats
     # Word splitting is meant: one package a word.
     # shellcheck disable=SC2046
     set -- $(missing_packages "${1:-}")
