@@ -39,7 +39,7 @@ typedef struct {
 } drawn;
 
 static void put_image(io_bytes *b, const drawn *d, const char *first) {
-    char key[9];
+    char key[24];
     put_card(b, first);
     put_number(b, "BITPIX", d->bitpix);
     put_number(b, "NAXIS", d->naxis);
