@@ -22,9 +22,9 @@ typedef struct round_ms {
 static csrec_measurement scan(int64_t side) {
     csrec_measurement m = {.shape = {2, {side, side}}, .channels = 1};
     csrec_sampling places;
-    bench_check(
-        csrec_sampling_create(&m.shape, CSREC_PATTERN_POISSON, side * side / KNOWN, 1, &places, NULL),
-        "places");
+    bench_check(csrec_sampling_create(&m.shape, CSREC_PATTERN_POISSON, side * side / KNOWN, 1,
+                                      &places, NULL),
+                "places");
     m.n = places.n;
     m.index = places.index;
     m.y = bench_allocate(m.n, sizeof *m.y);
@@ -77,7 +77,8 @@ int main(void) {
     bool device = csrec_context_create("cuda", &context, &error) == CSREC_OK;
     if (device)
         csrec_context_destroy(&context);
-    else printf("SKIPPED on a device: %s\n", error.text);
+    else
+        printf("SKIPPED on a device: %s\n", error.text);
     for (int b = 0; b <= device; b++)
         for (int64_t side = 256; side <= 512; side *= 2) measure(side, backends[b]);
     return 0;

@@ -103,3 +103,39 @@ uint64_t fuzz_random(uint64_t *state) {
 size_t fuzz_random_below(uint64_t *state, size_t n) {
     return n ? (size_t)(fuzz_random(state) % n) : 0;
 }
+
+static void write_again(const csrec_format_row *row, const csrec_image *image, const char *like) {
+    csrec_image plain = *image;
+    csrec_files *files = NULL;
+    csrec_error error = {""};
+    plain.alpha = NULL;
+    if (csrec_files_create(NULL, &files, &error)) return;
+    csrec_status status =
+        csrec_files_add_signal(files, "/dev/null", &row->format, &plain, like, &error);
+    if (status) fuzz_check_refusal(status, &error);
+    csrec_files_destroy(files);
+}
+
+uint64_t fuzz_signal(const csrec_format_row *row, const uint8_t *data, size_t size) {
+    csrec_input input = csrec_input_memory(data, size, "fuzz");
+    csrec_image image = {0};
+    csrec_error error = {""};
+    const char *path = fuzz_path(data, size);
+    csrec_status status = row->signal(&input, &image, &error);
+    csrec_input_close(&input);
+    if (status) {
+        fuzz_check_refusal(status, &error);
+        return 0;
+    }
+    csrec_shape shape;
+    int64_t count, channels, entries;
+    if (csrec_shape_count(&image.pixels.shape, &count) || count != image.pixels.count) abort();
+    if (csrec_image_split(&image, false, "fuzz", &shape, &channels, &error)) abort();
+    entries = count / channels;
+    for (int64_t i = 0; image.alpha && i < entries; i++)
+        if (image.alpha[i] > 1) abort();
+    write_again(row, &image, path);
+    uint64_t bytes = (uint64_t)count * csrec_dtype_size(image.pixels.dtype);
+    csrec_image_clear(&image);
+    return bytes;
+}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "csrec.h"
+#include "io/format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,6 +42,10 @@ fuzz_bytes fuzz_options(const uint8_t *data, size_t size);
 /* Abort unless the values are finite; the refusal is one line of text. */
 void fuzz_check_finite(int64_t n, const double *values);
 void fuzz_check_refusal(csrec_status status, const csrec_error *error);
+
+/* Reads the bytes as a signal of that format, checks it, and writes it again with its metadata.
+ * Returns the bytes of its values, 0 if it is refused. */
+uint64_t fuzz_signal(const csrec_format_row *row, const uint8_t *data, size_t size);
 
 /* Time that one execution may take until it must hear a request to stop. */
 #define FUZZ_SECONDS 0.1

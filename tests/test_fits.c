@@ -1,10 +1,8 @@
 /* test_fits.c - FITS: files made byte by byte are read, what is written is what cfitsio reads,
  * headers are kept, and damage is one line. */
-#include "io_file.h"
+#include "io_signal.h"
 
 #include <fitsio.h>
-
-#include "io/format.h"
 
 enum { BLOCK = 2880, CARD = 80 };
 
@@ -238,18 +236,6 @@ static void pipes_are_read(void **state) {
 
 /* ------------------------------------------------------------------ writing ----------------- */
 
-static csrec_status write_signal(const char *path, const csrec_image *image, const char *like,
-                                 csrec_error *error) {
-    csrec_files *files = NULL;
-    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
-    assert_ok(csrec_files_create(&options, &files, error));
-    csrec_status status =
-        csrec_files_add_signal(files, path, csrec_format_of(path), image, like, error);
-    if (!status) status = csrec_files_commit(files, error);
-    csrec_files_destroy(files);
-    return status;
-}
-
 static const struct {
     csrec_dtype dtype;
     int image, memory; /* what cfitsio finds in the file, what it is asked for */
@@ -435,32 +421,21 @@ static void channels_stay_where_they_were(void **state) {
 
 /* ------------------------------------------------------------------ wrong files ------------- */
 
-static void expect_line(const io_bytes *b, size_t size) {
-    csrec_input input = csrec_input_memory(b->data, size, "t.fits");
-    csrec_image image = {0};
-    csrec_error error = {""};
-    csrec_status status = csrec_fits_format.signal(&input, &image, &error);
-    if (status) {
-        io_assert_line(&error, "t.fits", "");
-        assert_null(image.pixels.data);
-    }
-    csrec_image_clear(&image);
-}
-
 static void damage_is_one_line(void **state) {
     (void)state;
     for (int trial = 0; trial < 2 * KINDS; trial++) {
         drawn d = draw(trial);
         io_bytes b = {0};
         put_file(&b, &d, trial % 2);
-        for (int k = 0; k < 40; k++) expect_line(&b, (size_t)check_below(&seed, (int64_t)b.size));
+        for (int k = 0; k < 40; k++)
+            expect_line(&csrec_fits_format, &b, (size_t)check_below(&seed, (int64_t)b.size));
         for (int k = 0; k < 400; k++) { /* most in the cards that say what there is */
             size_t at = (size_t)check_below(&seed, k % 8 ? CARD * (5 + d.naxis) : (int64_t)b.size);
             if (trial % 2 && k % 8 && k % 3) at += BLOCK;
             uint8_t was = b.data[at];
             b.data[at] =
                 k % 2 ? (uint8_t)('0' + check_below(&seed, 10)) : (uint8_t)check_below(&seed, 256);
-            expect_line(&b, b.size);
+            expect_line(&csrec_fits_format, &b, b.size);
             b.data[at] = was;
         }
         io_free(&b);

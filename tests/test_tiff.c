@@ -1,10 +1,8 @@
 /* test_tiff.c - TIFF: what libtiff writes in every arrangement is read, what is written is what
  * libtiff reads, metadata are kept, and damage is one line. */
-#include "io_file.h"
+#include "io_signal.h"
 
 #include <tiffio.h>
-
-#include "io/format.h"
 
 static uint64_t seed;
 
@@ -170,18 +168,6 @@ static csrec_image signal_of(const drawn *d) {
     return image;
 }
 
-static csrec_status write_signal(const char *path, const csrec_image *image, const char *like,
-                                 csrec_error *error) {
-    csrec_files *files = NULL;
-    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
-    assert_ok(csrec_files_create(&options, &files, error));
-    csrec_status status =
-        csrec_files_add_signal(files, path, csrec_format_of(path), image, like, error);
-    if (!status) status = csrec_files_commit(files, error);
-    csrec_files_destroy(files);
-    return status;
-}
-
 /* By libtiff's rows, which no code of ours reads. */
 static void check_written(const char *path, const drawn *d) {
     TIFF *file = TIFFOpen(path, "r");
@@ -228,7 +214,8 @@ static const uint16_t geo_keys[8] = {1, 1, 0, 1, 1024, 0, 1, 1};
 
 static void declare(TIFF *file) {
     static const TIFFFieldInfo fields[] = {
-        {PIXEL_SCALE, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, (char *)(uintptr_t) "ModelPixelScale"},
+        {PIXEL_SCALE, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1,
+         (char *)(uintptr_t) "ModelPixelScale"},
         {GEO_KEYS, -1, -1, TIFF_SHORT, FIELD_CUSTOM, 1, 1, (char *)(uintptr_t) "GeoKeyDirectory"},
         {GEO_TEXT, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GeoASCIIParams"},
         {NODATA, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GDALNoData"}};
@@ -313,18 +300,6 @@ static void rasters_keep_their_place(void **state) {
 
 /* ------------------------------------------------------------------ wrong files ------------- */
 
-static void expect_line(const io_bytes *b, size_t size) {
-    csrec_input input = csrec_input_memory(b->data, size, "t.tif");
-    csrec_image image = {0};
-    csrec_error error = {""};
-    csrec_status status = csrec_tiff_format.signal(&input, &image, &error);
-    if (status) {
-        io_assert_line(&error, "t.tif", "");
-        assert_null(image.pixels.data);
-    }
-    csrec_image_clear(&image);
-}
-
 static void damage_is_one_line(void **state) {
     (void)state;
     const char *path = io_path("drawn.tif");
@@ -332,12 +307,13 @@ static void damage_is_one_line(void **state) {
         drawn d = draw(trial);
         write_drawn(path, &d);
         io_bytes b = io_load(path);
-        for (int k = 0; k < 40; k++) expect_line(&b, (size_t)check_below(&seed, (int64_t)b.size));
+        for (int k = 0; k < 40; k++)
+            expect_line(&csrec_tiff_format, &b, (size_t)check_below(&seed, (int64_t)b.size));
         for (int k = 0; k < 200; k++) {
             size_t at = (size_t)check_below(&seed, (int64_t)b.size);
             uint8_t was = b.data[at];
             b.data[at] ^= (uint8_t)(1 + check_below(&seed, 255));
-            expect_line(&b, b.size);
+            expect_line(&csrec_tiff_format, &b, b.size);
             b.data[at] = was;
         }
         io_free(&b);

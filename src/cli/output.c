@@ -118,7 +118,8 @@ static csrec_status write_picture(csrec_files *files, const char *path, const cs
  * 24 bits are enough for values from 16-bit or float32 samples. */
 static csrec_dtype array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
                               int64_t n, const double *signal) {
-    csrec_dtype type = csrec_dtype_size(samples) > 2 && samples != CSREC_F32 ? CSREC_F64 : CSREC_F32;
+    csrec_dtype type =
+        csrec_dtype_size(samples) > 2 && samples != CSREC_F32 ? CSREC_F64 : CSREC_F32;
     if (cli_format_has(format, CSREC_USE_TYPES)) type = samples;
     if (form->dtype >= 0) type = (csrec_dtype)form->dtype;
     for (int64_t i = 0; i < n && type == CSREC_F32; i++)

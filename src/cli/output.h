@@ -56,8 +56,8 @@ typedef struct cli_form {
 
 /* Writes the recovered signal [entries * channels], finite, to a format that does not refuse it.
  * Values outside the scale are clamped in a picture; an array holds them in the samples' type, if
- * the format keeps it (CSREC_USE_TYPES); else as they are, in float32 if the samples were float32 or
- * of at most 16 bits and all values are in its range. */
+ * the format keeps it (CSREC_USE_TYPES); else as they are, in float32 if the samples were float32
+ * or of at most 16 bits and all values are in its range. */
 csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
                               const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error);

@@ -51,37 +51,55 @@ double csrec_array_value(const csrec_array *array, int64_t i) {
 /* The largest double of an integer type, and of a float the largest number. */
 static double largest(csrec_dtype dtype) {
     switch (dtype) {
-    case CSREC_BOOL: return 1.0;
-    case CSREC_U8: return UINT8_MAX;
-    case CSREC_I8: return INT8_MAX;
-    case CSREC_U16: return UINT16_MAX;
-    case CSREC_I16: return INT16_MAX;
-    case CSREC_U32: return UINT32_MAX;
-    case CSREC_I32: return INT32_MAX;
-    case CSREC_U64: return 0x1.fffffffffffffp63;
-    case CSREC_I64: return 0x1.fffffffffffffp62;
-    case CSREC_F32: return FLT_MAX;
-    case CSREC_F64: return DBL_MAX;
+    case CSREC_BOOL:
+        return 1.0;
+    case CSREC_U8:
+        return UINT8_MAX;
+    case CSREC_I8:
+        return INT8_MAX;
+    case CSREC_U16:
+        return UINT16_MAX;
+    case CSREC_I16:
+        return INT16_MAX;
+    case CSREC_U32:
+        return UINT32_MAX;
+    case CSREC_I32:
+        return INT32_MAX;
+    case CSREC_U64:
+        return 0x1.fffffffffffffp63;
+    case CSREC_I64:
+        return 0x1.fffffffffffffp62;
+    case CSREC_F32:
+        return FLT_MAX;
+    case CSREC_F64:
+        return DBL_MAX;
     }
     return 0.0;
 }
 
 static double least(csrec_dtype dtype) {
     switch (dtype) {
-    case CSREC_I8: return INT8_MIN;
-    case CSREC_I16: return INT16_MIN;
-    case CSREC_I32: return INT32_MIN;
-    case CSREC_I64: return -0x1p63;
-    case CSREC_F32: return -FLT_MAX;
-    case CSREC_F64: return -DBL_MAX;
-    default: return 0.0;
+    case CSREC_I8:
+        return INT8_MIN;
+    case CSREC_I16:
+        return INT16_MIN;
+    case CSREC_I32:
+        return INT32_MIN;
+    case CSREC_I64:
+        return -0x1p63;
+    case CSREC_F32:
+        return -FLT_MAX;
+    case CSREC_F64:
+        return -DBL_MAX;
+    default:
+        return 0.0;
     }
 }
 
 void csrec_array_set(csrec_array *array, int64_t i, double value) {
     bool real = array->dtype == CSREC_F32 || array->dtype == CSREC_F64;
-    double near = fmin(fmax(real ? value : round(value), least(array->dtype)),
-                       largest(array->dtype));
+    double near =
+        fmin(fmax(real ? value : round(value), least(array->dtype)), largest(array->dtype));
     switch (array->dtype) {
 #define CSREC_DTYPE_SET(name, type, code, bytes)                                                   \
     case CSREC_##name:                                                                             \

@@ -131,6 +131,14 @@ const csrec_format_row *csrec_input_format(csrec_input *input) {
     return NULL;
 }
 
+bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input) {
+    csrec_error ignored;
+    if (!path || strcmp(path, "-") == 0 || csrec_input_open(path, input, &ignored)) return false;
+    if (csrec_input_format(input) == row) return true;
+    csrec_input_close(input);
+    return false;
+}
+
 csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,
                                   csrec_error *error) {
     char list[128];

@@ -44,6 +44,10 @@ extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_form
 /* Found by the first bytes, never by the name; NULL: empty, or no format of the table. */
 const csrec_format_row *csrec_input_format(csrec_input *input);
 
+/* Opens the file whose metadata a new one of that format gets: false, and the input has nothing to
+ * close, if there is none, or none of that format. */
+bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input);
+
 /* Fails for an input whose format does not support the use: empty, or none of those. `remedy`
  * follows their list. */
 csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,

@@ -136,7 +136,8 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
     csrec_measurement m;
     if (!row->peek) return CSREC_OK;
     csrec_status status = row->peek(input, seen, &transparent, error);
-    if (status == CSREC_OK) status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
+    if (status == CSREC_OK)
+        status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
                                    error);
     if (status != CSREC_OK) return status;
     if (options->mask) return read_mask(options->mask, &m.shape, mask, error);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "io/fingerprint.h"
 
 csrec_status csrec_output_failed(const char *name, csrec_error *error) {
     return csrec_fail(error, CSREC_FILE,
@@ -100,6 +101,18 @@ csrec_status csrec_output_write(csrec_output *output, const void *data, uint64_t
     errno = 0;
     if (fwrite(data, 1, (size_t)bytes, output->file) == bytes) return CSREC_OK;
     return csrec_output_failed(output->name, error);
+}
+
+csrec_status csrec_output_append_fingerprint(csrec_output *output, csrec_error *error) {
+    const char *text = csrec_output_fingerprint(output);
+    if (!text) return CSREC_OK;
+    char *line = csrec_fingerprint_line(text, 1);
+    if (!line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    csrec_status status = fseeko(output->file, 0, SEEK_END)
+                              ? csrec_output_failed(output->name, error)
+                              : csrec_output_write(output, line, strlen(line), error);
+    free(line);
+    return status;
 }
 
 static bool copy_spool(FILE *from, FILE *to) {

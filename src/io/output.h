@@ -45,6 +45,8 @@ const csrec_files_options *csrec_files_asked(const csrec_files *files);
 
 /* The fingerprint to write, or NULL: a stream has none, since it is never read again. */
 const char *csrec_output_fingerprint(const csrec_output *output);
+/* Writes it, if there is one, after the last byte: for formats whose readers do not look there. */
+csrec_status csrec_output_append_fingerprint(csrec_output *output, csrec_error *error);
 csrec_status csrec_files_stage(csrec_files *files, const csrec_staged *staged, csrec_error *error);
 
 /* Commits with status CSREC_OK, and frees in any case; for a single file. */

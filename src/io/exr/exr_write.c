@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "io/exr/exr.h"
-#include "io/fingerprint.h"
 #include "io/format.h"
 #include "io/output.h"
 
@@ -52,12 +51,6 @@ static void compare(writer *w) {
     if (is_lossless(l.compression)) w->compression = l.compression;
     if (l.half && w->largest <= HALF_MOST) w->type = EXR_PIXEL_HALF;
     if (w->channels == 1) w->name[0] = list->entries[l.channel[0]].name.str;
-}
-
-static void open_like(writer *w, csrec_input *input, const char *path) {
-    csrec_error ignored;
-    if (!path || strcmp(path, "-") == 0 || csrec_input_open(path, input, &ignored)) return;
-    if (csrec_input_format(input) == &csrec_exr_format) csrec_exr_open(input, &w->like, &ignored);
 }
 
 /* ------------------------------------------------------------------ header -------------------- */
@@ -186,19 +179,6 @@ static csrec_status measure(writer *w, const char *path, const csrec_image *sign
     return CSREC_OK;
 }
 
-/* After the last byte of the chunks, where readers do not look. */
-static csrec_status add_fingerprint(csrec_output *output, csrec_error *error) {
-    const char *text = csrec_output_fingerprint(output);
-    if (!text) return CSREC_OK;
-    char *line = csrec_fingerprint_line(text, 1);
-    if (!line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
-    csrec_status status = fseeko(output->file, 0, SEEK_END)
-                              ? csrec_output_failed(output->name, error)
-                              : csrec_output_write(output, line, strlen(line), error);
-    free(line);
-    return status;
-}
-
 static csrec_status write_file(writer *w, csrec_output *output) {
     csrec_status status = csrec_exr_create(output->file, output->name, &w->exr, w->error);
     if (status) return status;
@@ -207,7 +187,7 @@ static csrec_status write_file(writer *w, csrec_output *output) {
     exr_result_t closed = csrec_exr_close(&w->exr);
     if (!result) result = closed;
     if (result) return csrec_exr_failed(&w->exr, result, w->error);
-    return add_fingerprint(output, w->error);
+    return csrec_output_append_fingerprint(output, w->error);
 }
 
 csrec_status csrec_exr_write(csrec_files *files, const char *path, const csrec_image *signal,
@@ -221,7 +201,8 @@ csrec_status csrec_exr_write(csrec_files *files, const char *path, const csrec_i
     csrec_status status = measure(&w, path, signal);
     if (status) return status;
     if (w.channels == 1) w.name[0] = "Y";
-    open_like(&w, &input, like);
+    if (csrec_format_open_like(&csrec_exr_format, like, &input))
+        csrec_exr_open(&input, &w.like, NULL);
     compare(&w);
     status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
     if (!status) {

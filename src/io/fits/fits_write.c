@@ -58,12 +58,6 @@ static void compare(writer *w) {
     memcpy(w->naxes, image.naxes, (size_t)image.naxis * sizeof *image.naxes);
 }
 
-static void open_like(writer *w, csrec_input *input, const char *path) {
-    csrec_error ignored;
-    if (!path || strcmp(path, "-") == 0 || csrec_input_open(path, input, &ignored)) return;
-    if (csrec_input_format(input) == &csrec_fits_format) csrec_fits_open(input, &w->like, &ignored);
-}
-
 /* ------------------------------------------------------------------ header -------------------- */
 
 /* Of how the values are stored, or of the values that were. */
@@ -198,7 +192,8 @@ csrec_status csrec_fits_write(csrec_files *files, const char *path, const csrec_
     csrec_output output;
     csrec_status status = measure(&w, path);
     if (status) return status;
-    open_like(&w, &input, like);
+    if (csrec_format_open_like(&csrec_fits_format, like, &input))
+        csrec_fits_open(&input, &w.like, NULL);
     compare(&w);
     status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (!status) {

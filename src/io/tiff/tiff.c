@@ -78,8 +78,8 @@ static csrec_status open_with(csrec_tiff *tiff, const char *mode, csrec_error *e
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (!options) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", tiff->name);
     uint64_t most = csrec_memory_available() / 2;
-    TIFFOpenOptionsSetMaxSingleMemAlloc(
-        options, most < (uint64_t)INT64_MAX ? (tmsize_t)most : (tmsize_t)INT64_MAX);
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, most < (uint64_t)INT64_MAX ? (tmsize_t)most
+                                                                            : (tmsize_t)INT64_MAX);
     TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, tiff);
     TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, tiff);
     tiff->file = TIFFClientOpenExt("file", mode, (thandle_t)tiff, on_read, on_write, on_seek,
@@ -135,8 +135,7 @@ bool csrec_tiff_first(csrec_tiff *tiff) {
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     bool fits = (shape->dims == 2 || shape->dims == 3) && channels <= UINT16_MAX;
     for (int a = 0; a < shape->dims && fits; a++) fits = shape->dim[a] <= INT32_MAX;
-    return fits ? NULL
-                : "a TIFF holds pictures and volumes, of at most 65535 channels; write .npy";
+    return fits ? NULL : "a TIFF holds pictures and volumes, of at most 65535 channels; write .npy";
 }
 
 const csrec_format_row csrec_tiff_format = {

@@ -1,4 +1,5 @@
-/* tiff.h - TIFF files by libtiff: opening them over an input or an output, pages, their metadata. */
+/* tiff.h - TIFF files by libtiff: opening them over an input or an output, pages, their metadata.
+ */
 #ifndef CSREC_IO_TIFF_TIFF_H
 #define CSREC_IO_TIFF_TIFF_H
 

@@ -1,4 +1,5 @@
-/* tiff_read.c - TIFF to samples as stored: strips or tiles, interleaved or in planes, of any page. */
+/* tiff_read.c - TIFF to samples as stored: strips or tiles, interleaved or in planes, of any page.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,20 @@ static bool find_type(TIFF *file, uint16_t *bits, csrec_dtype *dtype) {
         return false;
     if (number && *bits != 32 && *bits != 64) return false;
     switch (*bits) {
-    case 8: *dtype = negative ? CSREC_I8 : CSREC_U8; return true;
-    case 16: *dtype = negative ? CSREC_I16 : CSREC_U16; return true;
-    case 32: *dtype = number ? CSREC_F32 : negative ? CSREC_I32 : CSREC_U32; return true;
-    case 64: *dtype = number ? CSREC_F64 : negative ? CSREC_I64 : CSREC_U64; return true;
-    default: return false;
+    case 8:
+        *dtype = negative ? CSREC_I8 : CSREC_U8;
+        return true;
+    case 16:
+        *dtype = negative ? CSREC_I16 : CSREC_U16;
+        return true;
+    case 32:
+        *dtype = number ? CSREC_F32 : negative ? CSREC_I32 : CSREC_U32;
+        return true;
+    case 64:
+        *dtype = number ? CSREC_F64 : negative ? CSREC_I64 : CSREC_U64;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -34,9 +44,9 @@ static void find_channels(TIFF *file, csrec_tiff_layout *layout) {
     uint16_t extra = 0, *kinds = NULL;
     TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLESPERPIXEL, &layout->stored);
     TIFFGetFieldDefaulted(file, TIFFTAG_EXTRASAMPLES, &extra, &kinds);
-    layout->alpha = extra > 0 && layout->stored > 1 &&
-                    (kinds[extra - 1] == EXTRASAMPLE_ASSOCALPHA ||
-                     kinds[extra - 1] == EXTRASAMPLE_UNASSALPHA);
+    layout->alpha =
+        extra > 0 && layout->stored > 1 &&
+        (kinds[extra - 1] == EXTRASAMPLE_ASSOCALPHA || kinds[extra - 1] == EXTRASAMPLE_UNASSALPHA);
     layout->channels = (uint16_t)(layout->stored - layout->alpha);
     if (layout->photometric == PHOTOMETRIC_PALETTE) layout->channels = 3;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/fingerprint.h"
 #include "io/format.h"
 #include "io/output.h"
 #include "io/tiff/tiff.h"
@@ -50,24 +49,20 @@ static void compare(writer *w) {
     if (is_lossless(l.compression)) w->compression = l.compression;
 }
 
-static void open_like(writer *w, csrec_input *input, const char *path) {
-    csrec_error ignored;
-    if (!path || strcmp(path, "-") == 0 || csrec_input_open(path, input, &ignored)) return;
-    if (csrec_input_format(input) == &csrec_tiff_format)
-        csrec_tiff_open(input, &w->like, &ignored);
-}
-
 /* ------------------------------------------------------------------ pages --------------------- */
 
 static int sample_format(csrec_dtype dtype) {
     switch (dtype) {
     case CSREC_F32:
-    case CSREC_F64: return SAMPLEFORMAT_IEEEFP;
+    case CSREC_F64:
+        return SAMPLEFORMAT_IEEEFP;
     case CSREC_I8:
     case CSREC_I16:
     case CSREC_I32:
-    case CSREC_I64: return SAMPLEFORMAT_INT;
-    default: return SAMPLEFORMAT_UINT;
+    case CSREC_I64:
+        return SAMPLEFORMAT_INT;
+    default:
+        return SAMPLEFORMAT_UINT;
     }
 }
 
@@ -154,28 +149,15 @@ static csrec_status measure(writer *w, const char *path) {
     return CSREC_OK;
 }
 
-/* After the last byte of the TIFF, where its readers do not look. */
-static csrec_status add_fingerprint(csrec_output *output, csrec_error *error) {
-    const char *text = csrec_output_fingerprint(output);
-    if (!text) return CSREC_OK;
-    char *line = csrec_fingerprint_line(text, 1);
-    if (!line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
-    csrec_status status = fseeko(output->file, 0, SEEK_END)
-                              ? csrec_output_failed(output->name, error)
-                              : csrec_output_write(output, line, strlen(line), error);
-    free(line);
-    return status;
-}
-
 static csrec_status write_file(writer *w, csrec_output *output) {
     const csrec_array *pixels = &w->signal->pixels;
     uint64_t bytes = (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype);
-    csrec_status status = csrec_tiff_create(output->file, output->name, bytes > CLASSIC_MOST,
-                                            &w->tiff, w->error);
+    csrec_status status =
+        csrec_tiff_create(output->file, output->name, bytes > CLASSIC_MOST, &w->tiff, w->error);
     if (status) return status;
     status = write_pages(w);
     csrec_tiff_close(&w->tiff);
-    return status ? status : add_fingerprint(output, w->error);
+    return status ? status : csrec_output_append_fingerprint(output, w->error);
 }
 
 csrec_status csrec_tiff_write(csrec_files *files, const char *path, const csrec_image *signal,
@@ -185,7 +167,8 @@ csrec_status csrec_tiff_write(csrec_files *files, const char *path, const csrec_
     csrec_output output;
     csrec_status status = measure(&w, path);
     if (status) return status;
-    open_like(&w, &input, like);
+    if (csrec_format_open_like(&csrec_tiff_format, like, &input))
+        csrec_tiff_open(&input, &w.like, NULL);
     compare(&w);
     status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
     if (!status) {
