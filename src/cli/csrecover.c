@@ -39,6 +39,11 @@ static const cli_option options[] = {
      "are those that are NaN.",
      AT(unknown), .low = -1e300, .high = 1e300,
      .given = offsetof(cli_recover_arguments, unknown_given)},
+    {"grid", 0, CLI_TEXT, "H,W",
+     "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
+     "axis are in the middle of theirs. Default: the step that the coordinates have, else square "
+     "cells, about four for each sample. Samples of one cell are averaged.",
+     AT(grid)},
     {"channels-last", 'c', CLI_FLAG, NULL,
      "The last axis of an array INPUT has channels, as colours, and is no axis of the signal.",
      AT(channels_last)},
@@ -145,7 +150,7 @@ static const cli_tool tool = {
     .synopsis = "INPUT... [-o OUT.png|OUT.tif|OUT.npy|FOLDER/] [OPTION...]",
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
-        "and values, a whole .npy, .png, .tif or .fits, or - for stdin. Of whole arrays NaN is unknown, of "
+        "and values or of a matrix with empty fields, a whole .npy, .png, .tif or .fits, or - for stdin. Of whole arrays NaN is unknown, of "
         "pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK; or --mask and --unknown "
         "tell. If you give no method, solver "
         "or basis, a default is chosen for the "
@@ -164,6 +169,7 @@ static const cli_tool tool = {
                 "csrecover photo.png --mask mask.png -o - --format png > recovered.png\n"
                 "csrecover depth.npy --unknown 0 -o full.npy\n"
                 "csrecover terrain.tif -o filled.tif\n"
+                "csrecover points.csv --grid 4,4 -o surface.npy\n"
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"

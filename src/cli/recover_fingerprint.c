@@ -33,6 +33,7 @@ static void add_numbers(cli_fingerprint *line, const cli_request *request) {
     if (a->dtype >= 0) cli_fingerprint_text(line, "dtype", cli_dtype_name(a->dtype));
     if (a->bits) cli_fingerprint_integer(line, "bits", a->bits);
     if (a->unknown_given) cli_fingerprint_real(line, "unknown", a->unknown);
+    cli_fingerprint_text(line, "grid", a->grid);
     if (a->channels_last) cli_fingerprint_integer(line, "channels-last", 1);
     if (a->scale) {
         cli_fingerprint_real(line, "black", request->scale[0]);

@@ -112,6 +112,7 @@ static int load(cli_job *job) {
     if (status) cli_job_fail(job, "%s", error.text);
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
     set_tones(job);
+    cli_job_tell_placement(job);
     if (job->a->info) return cli_job_doubt(job);
     int code = cli_job_noise(job);
     if (code == CLI_CONTINUE) code = cli_job_paths(job);
