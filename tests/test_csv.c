@@ -324,7 +324,8 @@ static void random_matrices_round_trip(void **state) {
         for (int64_t i = 0; i < out.pixels.count; i++)
             csrec_array_set(&out.pixels, i,
                             exp(40 * check_uniform(&seed) - 20) * (check_next(&seed) & 1 ? 1 : -1));
-        if (trial % 4 < 2) csrec_array_set(&out.pixels, 0, NAN);
+        if (trial % 4 == 0) ((double *)out.pixels.data)[0] = NAN;
+        if (trial % 4 == 1) ((float *)out.pixels.data)[0] = NAN;
         assert_ok(csrec_files_create(NULL, &files, NULL));
         assert_ok(csrec_files_add_signal(files, path, csrec_format_of(path), &out, NULL, NULL));
         assert_ok(csrec_files_commit(files, NULL));

@@ -26,6 +26,9 @@ static const cli_option options[] = {
      AT(dtype), .choice = cli_dtype_name},
     {"scale", 0, CLI_TEXT, "LOW,HIGH",
      "Values of black and white in a PNG, instead of the file's scale.", AT(scale)},
+    {"colormap", 0, CLI_CHOICE, "NAME",
+     "Colours of a PNG of one channel, between the values of --scale; also of --uncertainty.",
+     AT(colormap), .choice = cli_colormap_name},
     {"coefficients", 'C', CLI_WRITE, "FILE",
      "Write the atoms as .npz: column, coefficient, count, levels, and channel if there are "
      "several. Needs a single grid, --shifts 1.",
@@ -169,6 +172,7 @@ static const cli_tool tool = {
                 "csrecover photo.png --mask mask.png -o - --format png > recovered.png\n"
                 "csrecover depth.npy --unknown 0 -o full.npy\n"
                 "csrecover terrain.tif -o filled.tif\n"
+                "csrecover depth.npy --unknown 0 --colormap viridis -o full.png\n"
                 "csrecover points.csv --grid 4,4 -o surface.npy\n"
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
@@ -193,6 +197,7 @@ int main(int argc, char **argv) {
                                  .order = -1,
                                  .backend = -1,
                                  .dtype = -1,
+                                 .colormap = -1,
                                  .epsilon = -1.0,
                                  .min_coefficient = -1.0}};
     cli_progress progress;

@@ -13,8 +13,8 @@ typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
         *uncertainty, *sigma, *grid;
-    int format, method, solver, basis, quality, columns, order, backend,
-        dtype; /* of names; -1: not given */
+    int format, method, solver, basis, quality, columns, order, backend, dtype,
+        colormap; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient, minutes;

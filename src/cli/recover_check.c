@@ -146,6 +146,8 @@ int cli_request_check(cli_request *request) {
                          "--plot, --uncertainty, --json or --info");
     if (a->bits != 0 && a->bits != 8 && a->bits != 16)
         return cli_usage(request->tool, "--bits: %lld is neither 8 nor 16", (long long)a->bits);
+    if (a->bits == 16 && a->colormap >= 0)
+        return cli_usage(request->tool, "--colormap: colours have 8 bits; leave out --bits");
     if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))
         return cli_usage(request->tool, "the input and --mask cannot both be stdin");
     int code = check_scale(request);
