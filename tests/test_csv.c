@@ -1,6 +1,7 @@
 /* test_csv.c - CSV texts to samples. */
 #include "io_file.h"
 
+#include <float.h>
 #include <locale.h>
 #include <unistd.h>
 
@@ -257,6 +258,9 @@ static void samples_go_to_the_nearest_cell(void **state) {
         if (m.shape.dim[0] * m.shape.dim[1] <= 400) expect_nearest(&m, &placement, n, at, y);
         csrec_measurement_clear(&m);
     }
+    expect(parse("0.5;1;1.7976931348623157e+308\n0.5;1;1.7976931348623157e+308\n"
+                 "0.5;1;1.7976931348623157e+308\n"),
+           1, 1, 1, &(int64_t){0}, &(double){DBL_MAX});
     csrec_measurement m;
     csrec_error error;
     csrec_read_options options = {.grid = &(csrec_shape){3, {4, 4, 4}}};

@@ -1,4 +1,5 @@
 /* csv_grid.c - samples at real coordinates, each put into the nearest cell of a regular grid. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,13 +134,15 @@ static csrec_status merge_cells(csrec_measurement *m, csrec_placement *placement
     csrec_status status = cell && order && y ? csrec_sort_rows(n, cell, order) : CSREC_MEMORY;
     for (int64_t i = 0; !status && i < n; kept++) {
         int64_t end = i;
-        memset(&y[kept * channels], 0, (size_t)channels * sizeof *y);
         while (end < n && cell[end] == cell[i]) end++;
         if (end - i > 1) placement->shared += end - i;
         m->index[kept] = (int64_t)cell[i];
         for (int64_t c = 0; c < channels; c++) {
+            double mean = 0.0;
             for (int64_t k = i; k < end; k++)
-                y[kept * channels + c] += m->y[order[k] * channels + c] / (double)(end - i);
+                mean += m->y[order[k] * channels + c] / (double)(end - i);
+            /* Thirds of the largest double, rounded up, make more than it. */
+            y[kept * channels + c] = fmin(fmax(mean, -DBL_MAX), DBL_MAX);
         }
         i = end;
     }
