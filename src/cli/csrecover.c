@@ -173,7 +173,7 @@ static const cli_tool tool = {
                 "csrecover depth.npy --unknown 0 -o full.npy\n"
                 "csrecover terrain.tif -o filled.tif\n"
                 "csrecover depth.npy --unknown 0 --colormap viridis -o full.png\n"
-                "csrecover points.csv --grid 4,4 -o surface.npy\n"
+                "csrecover points.csv --grid 9,15 -o surface.npy\n"
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"
