@@ -337,7 +337,35 @@ def prior(results):
         f"\n\n{versions}. Left out: {without}. {named(data['machine'])}; bench/run.sh net_peers.")
 
 
-TABLES = {"prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
+def colours(results):
+    """Colour pictures, one mask for all channels."""
+    data = results("colours")
+    rows = [(r["method"].replace("csrecover --quality", "`csrecover --quality") + "`" * (
+        "csrecover" in r["method"]), f"{r['psnr']:.2f}", f"{r['seconds']:.2f}")
+        for r in sorted(data["mean"], key=lambda r: r["psnr"])]
+    names = ", ".join(dict.fromkeys(r["picture"] for r in data["pictures"]))
+    packages = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    left = "".join(f" Not had: {name}: its weights have to be downloaded, which this machine cannot."
+                   for name in data["left_out"])
+    return table(("method", "PSNR, dB", "seconds"), rows) + (
+        f"\n\nMeans of {names}, 256 x 256, {100 * data['rate']:.0f} % known, one thread. DPIR "
+        f"begins with Delaunay's triangulation.{left} {named(data['machine'])}; {packages}; "
+        f"bench/colours.py.")
+
+
+def large(results):
+    """A file larger than the memory it may use."""
+    data = results("large")
+    rows = [(r["how"], f"{r['seconds']:.0f}", f"{r['peak_mib']:,.0f}", f"{r['psnr']:.2f}")
+            for r in data["rows"]]
+    same = all(r.get("same_bytes", True) for r in data["rows"])
+    return table(("", "seconds", "MiB", "PSNR, dB"), rows) + (
+        f"\n\nReading, recovering and writing a float TIFF of {data['side']:,} x {data['side']:,} "
+        f"pixels, {100 * data['rate']:.0f} % known, {data['file_mib']:.0f} MiB compressed. The slabs "
+        f"gave {'the same' if same else 'OTHER'} bytes. {named(data['machine'])}; bench/large.py.")
+
+
+TABLES = {"colours": colours, "large": large, "prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
           "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers,
           "rounds": rounds, "places": places,
           "quality": quality, "pictures": quality, "first": first,

@@ -47,7 +47,10 @@ static csrec_status read_part(const csrec_slabs *s, csrec_slab slab, csrec_measu
                               csrec_error *error) {
     *part = (csrec_measurement){.n = 0};
     csrec_status status = s->read(s->context, slab, part, error);
-    return status ? status : check_part(s, slab, part, error);
+    if (status) return status;
+    status = check_part(s, slab, part, error);
+    if (status) csrec_measurement_clear(part);
+    return status;
 }
 
 /* Entries of the first axis that are read at a time: about 2^22 values. */

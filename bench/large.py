@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""large.py - a float TIFF of 10,000 x 10,000 pixels, 25 % of them known and the others NaN: seconds to
+read, recover and write it, and the most memory; in one piece and, with --memory, in slabs, whose bytes
+are compared; beside GDAL's fillnodata (rasterio). Needs NumPy, tifffile, and rasterio where installed.
+--side N measures another size."""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import machine
+from pictures import ROOT
+
+RATE = 0.25
+
+FILL = """
+import sys, rasterio, rasterio.fill, numpy
+with rasterio.open(sys.argv[1]) as file:
+    z, profile = file.read(1), file.profile
+known = numpy.isfinite(z)
+z[~known] = 0
+with rasterio.open(sys.argv[2], "w", **profile) as file:
+    file.write(rasterio.fill.fillnodata(z, known, max_search_distance=20), 1)
+"""
+
+
+def make(path, side):
+    """Waves, steps and discs."""
+    import tifffile
+    rng = np.random.default_rng(1)
+    truth = np.empty((side, side), np.float32)
+    x = np.arange(side, dtype=np.float32)
+    for y in range(side):
+        truth[y] = (100 + 40 * np.sin(0.03 * x) + 30 * np.cos(0.02 * y)
+                    + 20 * ((x // 64 + y // 64) % 2)
+                    + 25 * (np.hypot(x % 211 - 100, y % 223 - 110) < 60))
+    np.save(f"{path}.npy", truth)
+    truth[rng.random(truth.shape, np.float32) >= RATE] = np.nan
+    tifffile.imwrite(path, truth, compression="zlib", rowsperstrip=32)
+
+
+def measure(command):
+    """Seconds and the peak in MiB of a command."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    error = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise RuntimeError(error.strip())
+    return {"seconds": time.perf_counter() - start, "peak_mib": usage.ru_maxrss / 1024}
+
+
+def psnr(path, truth):
+    import tifffile
+    made, total = tifffile.imread(path), 0.0
+    for y in range(0, len(made), 512):
+        total += float(np.sum((made[y:y + 512].astype(np.float64) - truth[y:y + 512]) ** 2))
+    return 10 * np.log10(255.0 ** 2 / (total / made.size))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--side", type=int, default=10000)
+    parser.add_argument("--slabs", type=int, default=2000, metavar="MIB", help="memory in slabs")
+    parser.add_argument("--quality", nargs="+", default=["fast"])
+    parser.add_argument("--json", default="large.json")
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        scan = os.path.join(folder, "scan.tif")
+        make(scan, arguments.side)
+        truth = np.load(f"{scan}.npy", mmap_mode="r")
+
+        def row(name, command):
+            out = os.path.join(folder, f"{len(rows)}.tif")
+            try:
+                rows.append({"how": name, **measure([*command(out)]), "psnr": psnr(out, truth)})
+                print(rows[-1], file=sys.stderr, flush=True)
+            except RuntimeError as error:
+                rows.append({"how": name, "refused": str(error).splitlines()[-1]})
+            return out
+
+        tool = str(Path(arguments.build) / "csrecover")
+        for quality in arguments.quality:
+            def command(out, *more, quality=quality):
+                return (tool, scan, "-o", out, "-Q", quality, "--backend", "cpu", "-q", *more)
+            whole = row(f"{quality}, in one piece", command)
+            slabs = row(f"{quality}, in slabs of {arguments.slabs} MiB", lambda out: command(
+                out, "--memory", str(arguments.slabs)))
+            same = "refused" not in rows[-2] and Path(whole).read_bytes()[:-4096] == Path(
+                slabs).read_bytes()[:-4096]  # the fingerprint at the end has the memory
+            rows[-1]["same_bytes"] = same
+        row("fillnodata (GDAL)", lambda out: (sys.executable, "-c", FILL, scan, out))
+        size = os.path.getsize(scan)
+    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "rate": RATE,
+                                   "side": arguments.side, "file_mib": size / 2 ** 20, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
