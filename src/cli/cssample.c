@@ -58,7 +58,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "cssample",
-    .brief = "Samples a picture (PNG, TIFF, OpenEXR) or array (.npy, FITS, 1-D to 4-D) into a "
+    .brief = "Samples a picture (PNG, TIFF, OpenEXR) or array (.npy, FITS, HDF5, 1-D to 4-D) into a "
              "measurement file for "
              "csrecover.",
     .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
