@@ -46,7 +46,9 @@ if(CSREC_HAS_CUDA)
   set(CSREC_CUDA_LIBRARIES ${CSREC_CUDA_TARGETS} stdc++)
   set(CSREC_CUDA_PC_LIBS "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -lpthread -ldl -lrt")
   # -fmad=false: each operation rounds as written, as on the CPU. Exact pursuits depend on it.
-  set(CSREC_CUDA_FLAGS -fmad=false -Werror=all-warnings
-      -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off,-fno-math-errno)
+  set(CSREC_CUDA_FLAGS -fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fno-math-errno)
+  if(CSREC_WERROR)
+    list(APPEND CSREC_CUDA_FLAGS -Werror=all-warnings -Xcompiler=-Werror)
+  endif()
 endif()
 message(STATUS "CUDA backend: ${CSREC_HAS_CUDA}")

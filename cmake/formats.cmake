@@ -24,8 +24,10 @@ macro(csrec_file_format name folder module version deb)
   else()
     list(APPEND CSREC_FORMAT_MISSING ${folder})
     if(CSREC_${name} STREQUAL "ON")
-      message(FATAL_ERROR "CSREC_${name}=ON: no ${module} >= ${version} found; install ${deb} "
-                          "(Debian's name), or use CSREC_${name}=OFF")
+      csrec_need(${name}_FOUND "${module} >= ${version} (or use CSREC_${name}=OFF)" ${deb})
+    elseif(CSREC_${name} STREQUAL "AUTO")
+      csrec_how_to_install(how ${deb})
+      message(STATUS "${name} files are left out: no ${module} >= ${version} (${how})")
     endif()
   endif()
 endmacro()
@@ -34,6 +36,7 @@ csrec_file_format(TIFF tiff libtiff-4 4.5 libtiff-dev) # whose messages go to a 
 csrec_file_format(FITS fits cfitsio 4.2 libcfitsio-dev) # with its patches against forged files
 csrec_file_format(EXR exr OpenEXR 3.1 libopenexr-dev)
 csrec_file_format(HDF5 hdf5 hdf5 1.10.7 libhdf5-dev) # which opens files without locks
+csrec_stop_if_missing()
 
 # OpenEXR.pc names the C++ libraries, too; the C library is enough.
 if(EXR_FOUND)

@@ -42,7 +42,7 @@ if [ "${1:-build}" = --install ]; then
     venv=$work/venv/bin/python
     # Word splitting is meant: one package a word.
     # shellcheck disable=SC2086
-    pip_install "$venv" 60 'scikit-build-core>=0.10' cffi numpy pytest $extras >"$work/log" 2>&1 ||
+    pip_install "$venv" 60 'scikit-build-core>=1.0' cffi numpy pytest $extras >"$work/log" 2>&1 ||
         skip "pip cannot install what is needed: $(tail -n 1 "$work/log")"
     code=0
     pip_install "$venv" "${CSRECOVER_BUILD_SECONDS:-600}" --no-build-isolation --no-deps ./python ||

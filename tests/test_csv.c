@@ -1,9 +1,11 @@
 /* test_csv.c - CSV texts to samples. */
 #include "io_file.h"
 
+#include <float.h>
 #include <locale.h>
+#include <unistd.h>
 
-#include "io/csv.h"
+#include "io/csv/csv.h"
 
 static uint64_t seed;
 
@@ -14,7 +16,7 @@ static csrec_measurement parse(const char *text) {
     char *exact = malloc(size + 1); /* without the 0, so that reading past the end is seen */
     memcpy(exact, text, size);
     exact = realloc(exact, size ? size : 1);
-    if (csrec_csv_parse(exact, size, "s.csv", &m, &error) != CSREC_OK)
+    if (csrec_csv_parse(exact, size, "s.csv", NULL, &m, &error) != CSREC_OK)
         fail_msg("%s\nfor:\n%s", error.text, text);
     free(exact);
     return m;
@@ -23,7 +25,8 @@ static csrec_measurement parse(const char *text) {
 static void refuse(const char *text, const char *part) {
     csrec_measurement m;
     csrec_error error = {""};
-    assert_int_not_equal(csrec_csv_parse(text, strlen(text), "s.csv", &m, &error), CSREC_OK);
+    if (csrec_csv_parse(text, strlen(text), "s.csv", NULL, &m, &error) == CSREC_OK)
+        fail_msg("accepted:\n%s", text);
     io_assert_line(&error, "s.csv", part);
 }
 
@@ -98,19 +101,14 @@ static void refuses_with_the_line(void **state) {
     (void)state;
     refuse("", "no samples");
     refuse("# only\n", "no samples");
-    refuse("row,col,value\n", "no samples");
+    refuse("row,col,value\n", "line 1: names columns, but no samples");
     refuse("0,1,2\n3,4\n", "line 2: too few");
     refuse("0,1,2\n3,4,5,6\n", "line 2: too many");
     refuse("0,1,2\n3,4,5,\n", "line 2: too many");
-    refuse("0,1,2,3\n", "line 1: too many columns; name the columns in a header");
     refuse("0,1,2\n3,x,5\n", "line 2: coordinate 'x'");
-    refuse("0,1,2\n3,-4,5\n", "line 2: coordinate '-4'");
-    refuse("0,1,2\n3,1.5,5\n", "line 2: coordinate '1.5'");
     refuse("0,1,2\n3,4,abc\n", "line 2: value 'abc'");
-    refuse("0,1,2\n3,4,\n", "line 2: value");
     refuse("0,1,2\n3,4,0x10\n", "line 2: value '0x10'");
     refuse("0;1;2,5\n", "decimal point");
-    refuse("0,1,2\n3,4,nan\n", "line 2: value 'nan' is not finite");
     refuse("0,1,2\n3,4,-inf\n", "line 2: value '-inf'");
     refuse("0,1,2\n3,4,1e999\n", "line 2: value '1e999'");
     refuse("0,1,2\n#\n3,4,5\n0,1,6\n", "line 4: the position");
@@ -119,8 +117,234 @@ static void refuses_with_the_line(void **state) {
     refuse("0,99999999999999999999,2\n", "line 1: coordinate");
     refuse("row,col\n0,1\n", "line 1: the header");
     refuse("value\n0\n", "line 1: the header");
-    refuse("row,value,col\n0,1,2\n", "line 1: a coordinate");
+    refuse("row,value,col\n0,1,2\n", "line 1: a column that is no value");
+    refuse("# shape: 5,5\n0,1,2\n3,-4,5\n", "line 3: coordinate '-4'");
+    refuse("# shape: 5,5\n0,1,2\n3,1.5,5\n", "line 3: coordinate '1.5'");
+    refuse("0,1.5,2\n3,1,5\n# shape: 5,5\n", "remove the comment, and give a grid");
+    refuse("0,1,inf\n0.5,inf,5\n", "line 2: coordinate 'inf'");
+    refuse("0,1,NaN\n3,4,\n", "no line has a known value");
+    refuse("x,y,value\n0,0,1\n1e308,1,2\n", "use other units");
+    refuse("x,y,value\n0,0,1\n-1e308,1,2\n", "use other units");
     refuse("a,b,c,d,e,f,h,i,j,value\n", "line 1: the header");
+}
+
+/* A value that is not known is no sample. */
+static void unknown_values_are_left_out(void **state) {
+    (void)state;
+    static const char *const words[] = {"", "nan", "NaN", "NA", "n/a", "null", "None"};
+    char text[128];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        snprintf(text, sizeof text, "row,col,value\n0,3,17.5\n2,2,%s\n2,1,-2\n", words[i]);
+        expect(parse(text), 3, 4, 2, (const int64_t[]){3, 9}, (const double[]){17.5, -2});
+    }
+    refuse("0,3,1\n1,1,nan\n0,3,2\n", "line 3: the position");
+}
+
+static void axes_come_from_known_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        csrec_shape shape;
+        int64_t channels, index;
+    } cases[] = {{"x,y,value\n5,1,7\n", {2, {2, 6}}, 1, 11},
+                 {"x,y,z\n5,1,7\n", {2, {2, 6}}, 1, 11},
+                 {"X (um);Y (um);height\n5;1;7\n", {2, {2, 6}}, 1, 11},
+                 {"lat,lon,temperature,salinity\n1,5,7,8\n", {2, {2, 6}}, 2, 11},
+                 {"lon_deg lat_deg t2m\n5 1 7\n", {2, {2, 6}}, 1, 11},
+                 {"col,row,value\n5,1,7\n", {2, {2, 6}}, 1, 11},
+                 {"y,x,value\n1,5,7\n", {2, {2, 6}}, 1, 11},
+                 {"x,y,z,value\n2,1,3,7\n", {3, {4, 2, 3}}, 1, 23},
+                 {"x,y\n4,1\n", {1, {5}}, 1, 4},
+                 {"time,height\n4,1\n", {1, {5}}, 1, 4},
+                 {"u,v,w\n1,5,7\n", {2, {2, 6}}, 1, 11}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        csrec_measurement m = parse(cases[i].text);
+        assert_true(csrec_shape_equal(&m.shape, &cases[i].shape));
+        assert_int_equal(m.channels, cases[i].channels);
+        assert_int_equal(m.n, 1);
+        assert_int_equal(m.index[0], cases[i].index);
+        csrec_measurement_clear(&m);
+    }
+    refuse("lon,lat\n0,1\n", "line 1: the header needs");
+}
+
+/* ------------------------------------------------------------------ real coordinates ---------- */
+
+/* Cells of a lattice, printed as numbers of few digits, are found again, whatever its step. */
+static void lattices_are_found(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 50; trial++) {
+        int64_t h = 2 + check_below(&seed, 30), w = 2 + check_below(&seed, 30), n = 0;
+        double step[2] = {0.01 + check_uniform(&seed), 0.01 + 100 * check_uniform(&seed)};
+        double origin[2] = {100 * check_uniform(&seed) - 50, 1e4 * check_uniform(&seed)};
+        char *text = malloc((size_t)(h * w) * 96 + 64);
+        int64_t index[900];
+        double y[900];
+        int at = sprintf(text, "x,y,z\n");
+        for (int64_t i = 0; i < h * w; i++) {
+            /* A quarter, and at least the first row and column, which hold every coordinate. */
+            if (i >= w && i % w && check_next(&seed) & 3) continue;
+            index[n] = i;
+            y[n++] = check_uniform(&seed);
+            at += sprintf(text + at, "%.6f,%.6f,%.17g\n", origin[1] + step[1] * (double)(i % w),
+                          origin[0] + step[0] * (double)(i / w), y[n - 1]);
+        }
+        csrec_placement placement;
+        csrec_read_options options = {.placement = &placement};
+        csrec_measurement m;
+        assert_ok(csrec_csv_parse(text, (uint64_t)at, "s.csv", &options, &m, NULL));
+        expect(m, h, w, n, index, y);
+        for (int d = 0; d < 2; d++) {
+            assert_true(fabs(placement.step[d] - step[d]) < 1e-5);
+            assert_true(fabs(placement.origin[d] - origin[d]) < 1e-5);
+        }
+        assert_true(placement.farthest < 0.01);
+        assert_int_equal(placement.shared, 0);
+        free(text);
+    }
+}
+
+/* Against the nearest of all cells, one by one, and the means of all samples of a cell. */
+static void expect_nearest(const csrec_measurement *m, const csrec_placement *p, int n,
+                           double (*at)[2], const double *y) {
+    double farthest = 0.0, sum[400] = {0};
+    int count[400] = {0}, shared = 0;
+    int64_t k = 0;
+    assert_true(m->shape.dim[0] * m->shape.dim[1] <= 400);
+    for (int i = 0; i < n; i++) {
+        int64_t cell[2] = {0, 0};
+        for (int d = 0; d < 2; d++) {
+            double best = INFINITY;
+            for (int64_t c = 0; c < m->shape.dim[d]; c++) {
+                double away = fabs(p->origin[d] + p->step[d] * (double)c - at[i][d]);
+                if (away < best) best = away, cell[d] = c;
+            }
+            farthest = fmax(farthest, best / p->step[d]);
+        }
+        sum[cell[0] * m->shape.dim[1] + cell[1]] += y[i];
+        count[cell[0] * m->shape.dim[1] + cell[1]]++;
+    }
+    for (int i = 0; i < 400; i++) {
+        if (count[i] > 1) shared += count[i];
+        if (!count[i]) continue;
+        assert_int_equal(m->index[k], i);
+        assert_true(fabs(m->y[k] - sum[i] / count[i]) < 1e-12);
+        k++;
+    }
+    assert_int_equal(m->n, k);
+    assert_int_equal(p->shared, shared);
+    assert_true(fabs(p->farthest - farthest) < 1e-9);
+}
+
+static void samples_go_to_the_nearest_cell(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 50; trial++) {
+        int n = 2 + (int)check_below(&seed, 80), used = 0;
+        double at[82][2], y[82];
+        char text[82 * 96];
+        csrec_shape grid = {2, {2 + check_below(&seed, 18), 2 + check_below(&seed, 18)}};
+        csrec_placement placement;
+        csrec_read_options options = {.placement = &placement, .grid = trial & 1 ? &grid : NULL};
+        csrec_measurement m;
+        for (int i = 0; i < n; i++) {
+            at[i][0] = 30 * check_uniform(&seed) - 5;
+            at[i][1] = 20 * check_uniform(&seed);
+            y[i] = check_uniform(&seed);
+            used += sprintf(text + used, "%.17g %.17g %.17g\n", at[i][1], at[i][0], y[i]);
+        }
+        if (csrec_csv_parse(text, (uint64_t)used, "s.csv", &options, &m, NULL)) fail();
+        assert_int_equal(placement.dims, 2);
+        if (options.grid) assert_true(csrec_shape_equal(&m.shape, &grid));
+        if (m.shape.dim[0] * m.shape.dim[1] <= 400) expect_nearest(&m, &placement, n, at, y);
+        csrec_measurement_clear(&m);
+    }
+    expect(parse("0.5;1;1.7976931348623157e+308\n0.5;1;1.7976931348623157e+308\n"
+                 "0.5;1;1.7976931348623157e+308\n"),
+           1, 1, 1, &(int64_t){0}, &(double){DBL_MAX});
+    csrec_measurement m;
+    csrec_error error;
+    csrec_read_options options = {.grid = &(csrec_shape){3, {4, 4, 4}}};
+    assert_int_equal(csrec_csv_parse("0,1,2\n", 6, "s.csv", &options, &m, &error), CSREC_ARGUMENT);
+    io_assert_line(&error, "s.csv", "3 extents but samples have 2");
+    /* Whole numbers on a grid, all of one row. */
+    options.grid = &(csrec_shape){2, {3, 3}};
+    assert_ok(csrec_csv_parse("7,10,1\n7,20,2\n7,30,3\n", 21, "s.csv", &options, &m, NULL));
+    expect(m, 3, 3, 3, (const int64_t[]){0, 1, 2}, (const double[]){1, 2, 3});
+}
+
+/* ------------------------------------------------------------------ matrices ------------------ */
+
+static void matrices_have_empty_fields(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int dims;
+        int64_t h, w;
+    } cases[] = {{"1,2,,4\n5,NA,7,8\n", 2, 2, 4},
+                 {"1;2;;4\n5;;7;8", 2, 2, 4},
+                 {"1 2 nan 4\n5 nan 7 8\n", 2, 2, 4},
+                 {"1,2,3\n,5,\n", 2, 2, 3},
+                 {"# of a sensor\n1\nnan\n3\n", 1, 3, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        csrec_image signal;
+        uint64_t size = strlen(cases[i].text);
+        assert_true(csrec_csv_is_matrix(cases[i].text, size));
+        assert_ok(csrec_csv_matrix_parse(cases[i].text, size, "s.csv", &signal, NULL));
+        assert_int_equal(signal.pixels.shape.dims, cases[i].dims);
+        assert_int_equal(signal.pixels.shape.dim[0], cases[i].h);
+        assert_int_equal(signal.pixels.count, cases[i].h * cases[i].w);
+        csrec_image_clear(&signal);
+    }
+    static const char *const samples[] = {"0,1,2\n", "a,b,c,value\n1,2,3,4\n", "1,2\n", "",
+                                          "# 1,2,3,4\n"};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        assert_false(csrec_csv_is_matrix(samples[i], strlen(samples[i])));
+    static const struct {
+        const char *text, *part;
+    } wrong[] = {{"1,2,3,4\n1,2,3\n", "line 2: has 3 fields, the first line 4"},
+                 {"1,2,3,4\n1,2,b,4\n", "line 2: value 'b'"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        csrec_image signal;
+        csrec_error error = {""};
+        assert_int_not_equal(
+            csrec_csv_matrix_parse(wrong[i].text, strlen(wrong[i].text), "s.csv", &signal, &error),
+            CSREC_OK);
+        io_assert_line(&error, "s.csv", wrong[i].part);
+    }
+}
+
+/* What is written is read again to the bit, as what is known of it. */
+static void random_matrices_round_trip(void **state) {
+    (void)state;
+    char path[32];
+    snprintf(path, sizeof path, "matrix-%ld.csv", (long)getpid());
+    for (int trial = 0; trial < 30; trial++) {
+        csrec_dtype dtypes[] = {CSREC_F64, CSREC_F32, CSREC_I64, CSREC_U8};
+        csrec_shape shape = {2, {1 + check_below(&seed, 12), 4 + check_below(&seed, 12)}};
+        if (trial % 5 == 4) shape = (csrec_shape){1, {1 + check_below(&seed, 12)}};
+        csrec_image out = {0}, back;
+        csrec_files *files;
+        assert_ok(csrec_array_create(dtypes[trial % 4], &shape, &out.pixels));
+        for (int64_t i = 0; i < out.pixels.count; i++)
+            csrec_array_set(&out.pixels, i,
+                            exp(40 * check_uniform(&seed) - 20) * (check_next(&seed) & 1 ? 1 : -1));
+        if (trial % 4 == 0) ((double *)out.pixels.data)[0] = NAN;
+        if (trial % 4 == 1) ((float *)out.pixels.data)[0] = NAN;
+        assert_ok(csrec_files_create(NULL, &files, NULL));
+        assert_ok(csrec_files_add_signal(files, path, csrec_format_of(path), &out, NULL, NULL));
+        assert_ok(csrec_files_commit(files, NULL));
+        csrec_files_destroy(files);
+        assert_ok(csrec_signal_read(path, &back, NULL));
+        assert_true(csrec_shape_equal(&back.pixels.shape, &shape));
+        for (int64_t i = 0; i < out.pixels.count; i++) {
+            double a = csrec_array_value(&out.pixels, i), b = csrec_array_value(&back.pixels, i);
+            assert_true((float)a == (float)b || (isnan(a) && isnan(b)));
+            if (dtypes[trial % 4] != CSREC_F32) assert_true(a == b || isnan(a));
+        }
+        csrec_image_clear(&out);
+        csrec_image_clear(&back);
+    }
+    remove(path);
 }
 
 static void random_tables_round_trip(void **state) {
@@ -167,7 +391,7 @@ static void truncation_never_reads_beyond(void **state) {
         char *exact = malloc(size ? size : 1);
         csrec_measurement m;
         memcpy(exact, text, size);
-        if (csrec_csv_parse(exact, size, "s.csv", &m, NULL) == CSREC_OK)
+        if (csrec_csv_parse(exact, size, "s.csv", NULL, &m, NULL) == CSREC_OK)
             csrec_measurement_clear(&m);
         free(exact);
     }
@@ -179,6 +403,12 @@ int main(void) {
                                        cmocka_unit_test(shape_comes_from_the_comment),
                                        cmocka_unit_test(channels_and_axes_come_from_the_header),
                                        cmocka_unit_test(refuses_with_the_line),
+                                       cmocka_unit_test(unknown_values_are_left_out),
+                                       cmocka_unit_test(axes_come_from_known_names),
+                                       cmocka_unit_test(lattices_are_found),
+                                       cmocka_unit_test(samples_go_to_the_nearest_cell),
+                                       cmocka_unit_test(matrices_have_empty_fields),
+                                       cmocka_unit_test(random_matrices_round_trip),
                                        cmocka_unit_test(random_tables_round_trip),
                                        cmocka_unit_test(decimal_points_in_every_locale),
                                        cmocka_unit_test(truncation_never_reads_beyond)};

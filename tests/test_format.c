@@ -53,11 +53,12 @@ static void lists_are_sentences(void **state) {
     char text[128];
     const bool tiff = csrec_tiff_format.format.uses, fits = csrec_fits_format.format.uses,
                exr = csrec_exr_format.format.uses, hdf5 = csrec_hdf5_format.format.uses;
-    static const char *const endings[] = {".png", ".npy", ".tif", ".fits", ".exr", ".h5", NULL},
+    static const char *const endings[] = {".png", ".npy", ".tif", ".fits",
+                                          ".exr", ".h5",  ".csv", NULL},
                              *const titles[] = {".npz",    "PNG",  ".npy", "TIFF", "FITS",
                                                 "OpenEXR", "HDF5", "CSV",  NULL};
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
-                        sentence(endings, (bool[]){true, true, tiff, fits, exr, hdf5}, "or"));
+                        sentence(endings, (bool[]){true, true, tiff, fits, exr, hdf5, true}, "or"));
     assert_string_equal(
         csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
         sentence(titles, (bool[]){true, true, true, tiff, fits, exr, hdf5, true}, "and"));
@@ -106,7 +107,10 @@ static void shapes_are_refused(void **state) {
     assert_null(csrec_format_refusal(npy, &volume, 5));
     assert_null(csrec_format_refusal(npy, &deep, 1));
     assert_non_null(csrec_format_refusal(npy, &deep, 2));
-    assert_non_null(csrec_format_refusal(csrec_format_of(".csv"), &picture, 1));
+    assert_null(csrec_format_refusal(csrec_format_of(".csv"), &picture, 1));
+    assert_non_null(csrec_format_refusal(csrec_format_of(".csv"), &picture, 3));
+    assert_non_null(csrec_format_refusal(csrec_format_of(".csv"), &volume, 1));
+    assert_non_null(csrec_format_refusal(csrec_format_of(".npz"), &picture, 1));
 }
 
 static void only_writers_write(void **state) {
@@ -115,7 +119,7 @@ static void only_writers_write(void **state) {
     csrec_error error = {""};
     csrec_image signal = {0};
     csrec_files *files = NULL;
-    snprintf(path, sizeof path, "%s/x.csv", io_folder);
+    snprintf(path, sizeof path, "%s/x.npz", io_folder);
     assert_int_equal(csrec_files_create(NULL, &files, &error), CSREC_OK);
     assert_int_equal(
         csrec_files_add_signal(files, path, csrec_format_of(path), &signal, NULL, &error),

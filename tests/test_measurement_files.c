@@ -53,7 +53,7 @@ static void reads_pictures_with_masks(void **state) {
     m_npy = io_npy_f8(6, (double[6]){0});
     refuse_file(path, io_save("float.npy", m_npy.data, m_npy.size), "astype(bool)");
     io_free(&m_npy);
-    refuse_file(path, io_save("text.csv", "1,2,3", 5), "is no mask");
+    refuse_file(path, io_save("text.csv", "1,2,3", 5), "no whole signal");
     io_empty_folder();
 }
 

@@ -78,6 +78,47 @@ static void pictures_are_rounded_signals(void **state) {
     }
 }
 
+/* Against colours that matplotlib 3.10 gives for viridis and coolwarm at eighths of the scale; the
+ * colours between change gradually. */
+static void one_channel_gets_colours(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int rgb[3][3]; /* at 0, 1/2 and 1 */
+    } maps[] = {{"viridis", {{68, 1, 84}, {33, 145, 140}, {253, 231, 37}}},
+                {"coolwarm", {{59, 76, 192}, {221, 220, 220}, {180, 4, 38}}}};
+    enum { PIXELS = 5 * 16 };
+    csrec_array ramp;
+    assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {5, 16}}, &ramp));
+    for (int i = 0; i < PIXELS; i++) csrec_array_set(&ramp, i, -1.0 + 0.05 * i); /* to 2.95 */
+    ((float *)ramp.data)[PIXELS - 1] = NAN;
+    assert_ok(csrec_array_write("ramp.npy", &ramp, NULL));
+    for (size_t m = 0; m < sizeof maps / sizeof *maps; m++) {
+        char command[128];
+        csrec_image image;
+        snprintf(command, sizeof command,
+                 "$R ramp.npy -o ramp.png --scale 0,2 --colormap %s -Q fast", maps[m].name);
+        run_well(command);
+        assert_ok(csrec_image_read("ramp.png", &image, NULL));
+        assert_int_equal(image.pixels.count, 3 * PIXELS);
+        const uint8_t *pixel = image.pixels.data;
+        for (int c = 0; c < 3; c++) {
+            /* -1, 1, 2.9: below, in the middle of and above the scale. */
+            assert_int_equal(pixel[c], maps[m].rgb[0][c]);
+            assert_in_range(pixel[3 * 40 + c], maps[m].rgb[1][c] - 1, maps[m].rgb[1][c] + 1);
+            assert_int_equal(pixel[3 * 78 + c], maps[m].rgb[2][c]);
+            for (int i = 1; i < PIXELS - 1; i++)
+                assert_true(abs(pixel[3 * i + c] - pixel[3 * (i - 1) + c]) <= 40);
+        }
+        csrec_image_clear(&image);
+    }
+    csrec_array_clear(&ramp);
+    run_well("$S rgb.png -o s.npz -r 0.3");
+    check_refused("$R s.npz -o b.png --colormap heat", 1);
+    check_refused("$R ramp.npy -o b.npy --colormap heat", 1);
+    check_refused("$R ramp.npy -o b.png --colormap heat --bits 16", 2);
+}
+
 static void pipes_give_the_same_bytes(void **state) {
     (void)state;
     run_well("$S rgb.png -o p.npz -r 0.2 && $R p.npz -o - > p1.npy && $R p.npz -o - --format png > "
@@ -202,6 +243,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains),
                                        cmocka_unit_test(pictures_are_rounded_signals),
+                                       cmocka_unit_test(one_channel_gets_colours),
                                        cmocka_unit_test(pipes_give_the_same_bytes),
                                        cmocka_unit_test(masks_show_the_samples),
                                        cmocka_unit_test(noise_is_gaussian_and_stored),

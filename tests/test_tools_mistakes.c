@@ -80,8 +80,8 @@ static void of_cssample(void **state) {
     (void)state;
     static const misuse wrong[] = {
         {"$S none.png -o w.npz -r 0.3", "none.png", "check the name", 1},
-        {"$S text.png -o w.npz -r 0.3", "text.png", "convert", 1},
-        {"$S text.npy -o w.npz -r 0.3", "text.npy", "convert", 1},
+        {"$S text.png -o w.npz -r 0.3", "text.png", "write", 1},
+        {"$S text.npy -o w.npz -r 0.3", "text.npy", "write", 1},
         {"$S cut.png -o w.npz -r 0.3", "cut.png", "truncated", 1},
         {"$S cut.npy -o w.npz -r 0.3", "cut.npy", "truncated", 1},
         {"$S empty.png -o w.npz -r 0.3", "empty.png", "is empty", 1},
@@ -117,7 +117,7 @@ static void of_csrecover(void **state) {
         {"$R scan.npz", "nothing to do", "-o OUT", 2},
         {"$R scan.npz -o w.png -r none.png", "none.png", "check the name", 1},
         {"$R scan.npz -o w.png -r rgb.png", "rgb.png: its shape", "give the signal", 1},
-        {"$R gray.png -o w.png --mask text.png", "text.png", "non-zero pixels", 1},
+        {"$R gray.png -o w.png --mask text.png", "text.png", "write", 1},
         {"$R gray.png -o w.png --mask rgb.png", "rgb.png: the mask's shape", "same size", 1},
         {"$R gray.png -o w.png", "no transparent pixels", "give a mask", 1},
         {"$R scan.npz -o w.png --model none.npz", "none.npz", "check the name", 1},
@@ -164,7 +164,7 @@ static void of_cslearn(void **state) {
         {"$L gmm gray.png -o w.npz --patch 999", "gray.png", "smaller --patch", 1},
         {"$L gmm text.png -o w.npz -p 4", "text.png", "PNG", 1},
         {"$L gmm gray.png -o w.npz --components 0", "--components", "from 1", 2},
-        {"$L conv text.png -o w.npz", "text.png", "convert", 1},
+        {"$L conv text.png -o w.npz", "text.png", "write", 1},
         {"$L conv nan.npy -o w.npz", "nan.npy: entry", "put a number there", 1},
         {"$L conv nan.npz -o w.npz", "nan.npz: array 'y'", "isfinite", 1},
         {"$L conv volume.npy -o w.npz", "volume.npy", "pictures", 1},

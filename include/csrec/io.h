@@ -19,7 +19,8 @@ enum {
     CSREC_USE_ROWS = 8,     /* arrays of any size are read in rows: csrec_rows_open */
     CSREC_USE_SAMPLES = 16, /* measurements are read: csrec_measurement_read */
     CSREC_USE_ARRAYS = 32,  /* named arrays are written: measurements, models, atoms */
-    CSREC_USE_TYPES = 64    /* written values have the type of the samples */
+    CSREC_USE_TYPES = 64,   /* written values have the type of the samples */
+    CSREC_USE_TEXT = 128    /* text: in a folder of signals it may be a list about them */
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
@@ -116,11 +117,20 @@ CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **by
 /* ------------------------------------------------------------------ measurements -------------- */
 
 /* Reads a measurement of any format that has CSREC_USE_SAMPLES: .npz (see docs/files.md), .csv of
- * coordinates and values, or a whole picture or array, of which the known entries are the samples:
- * those that are not NaN, or not transparent, or in a mask. The result is checked: finite,
- * distinct, in range, not empty. mask_path as mask below, or NULL. path "-" is stdin. */
+ * coordinates and values, or a whole picture, array or .csv matrix, of which the known entries are
+ * the samples: those that are not NaN, or not transparent, or in a mask. The result is checked:
+ * finite, distinct, in range, not empty. mask_path as mask below, or NULL. path "-" is stdin. */
 CSREC_API csrec_status csrec_measurement_read(const char *path, const char *mask_path,
                                               csrec_measurement *measurement, csrec_error *error);
+
+/* Where samples of real coordinates were put: cell i of axis d has its middle at origin[d] + i
+ * step[d]. */
+typedef struct csrec_placement {
+    int dims; /* 0: the positions were whole numbers, and are those of the signal */
+    double origin[CSREC_DIMS_MAX], step[CSREC_DIMS_MAX];
+    double farthest; /* most cells, along an axis, from a sample to the middle of its cell */
+    int64_t shared;  /* samples that are not alone in their cell, which has their mean */
+} csrec_placement;
 
 /* Zero-initialised fields mean the defaults. */
 typedef struct csrec_read_options {
@@ -132,6 +142,10 @@ typedef struct csrec_read_options {
     csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
                                    are drawn again, see csrec_sampling_create_watched */
     void *context;              /* of progress */
+    const csrec_shape *grid; /* or NULL: cells of a .csv's coordinates, which the first and the last
+                                cell of an axis have in their middle. Default: the step that the
+                                coordinates have, else square cells, about four for each sample */
+    csrec_placement *placement; /* or NULL: receives how coordinates became cells */
 } csrec_read_options;
 
 /* The same with options, or NULL. CSREC_ARGUMENT: options for a file that has its positions. */

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from ._conv import conv2d, conv2d_backward
 from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
                       OutOfMemoryError, RecoveryWarning, Stopped, UnsupportedError)
-from ._library import Atoms, Progress, lib, text
+from ._library import Atoms, lib, text
 from ._measurement import Measurement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
 from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_model
 from ._adaptive import adaptive
 from ._next import merge, path_order, where_next
 from ._noise import doubts, estimate_noise, find_outliers
+from ._progress import Progress
 from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
                          haar_transform)
 from ._recover import RecoverInfo, Track, inpaint, recover

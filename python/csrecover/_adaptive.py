@@ -5,19 +5,21 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
+from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole, word
 from ._errors import ArgumentError, DataError
-from ._library import (NULL, Callback, Watch, as_tuple, check, copied, ffi, lib, new_error, new_shape,
-                       pair, pointer, scalar, seed_of, whole)
+from ._library import NULL, check, copied, ffi, lib, new_error, new_shape, pointer
 from ._measurement import Measurement, from_c, to_c
 from ._next import _like
+from ._progress import Callback, Watch
 
 
 def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, channels: int = 1,
              first: int = 0, rounds: int = 0, goal: float = 0.0, sigma: float = 0.0,
              scale: Optional[tuple[float, float]] = None, allowed: Any = None,
-             start: Optional[Measurement] = None, seed: int = 1, rng: Any = None,
+             start: Optional[Measurement] = None, seed: int = SEED, rng: Any = None,
              backend: str = "auto",
-             threads: int = 0, callback: Optional[Callback] = None) -> Measurement:
+             threads: int = 0, callback: Optional[Callback] = None,
+             progress: Any = None) -> Measurement:
     """Measures a signal of that shape (1 to 3 axes) in rounds: first evenly, then where a recovery of
     what is known expects errors. Returns a :class:`Measurement` for :func:`recover`.
 
@@ -39,9 +41,11 @@ def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, c
     start
         a measurement to go on from, as one whose callback stopped it; it counts for the budget
     seed, rng
-        draws positions; rng: a NumPy generator, or what makes one, that draws the seed
+        draws positions; rng: in its place a Generator, a RandomState or a number
     callback
         called with a :class:`Progress`; a true result stops, and what is measured is returned
+    progress
+        True, or a bar of tqdm, shows how far it is
 
     >>> scan = csrecover.adaptive(lambda at: picture[at[:, 0], at[:, 1]], picture.shape, 5000)
     >>> csrecover.recover(scan, quality="best")
@@ -76,7 +80,7 @@ def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, c
 
     recover = ffi.new("csrec_recover_options *")
     lib.csrec_recover_defaults(recover)
-    name = ffi.new("char[]", backend.encode())
+    name = ffi.new("char[]", word(backend, "backend"))
     recover.backend, recover.threads = name, whole(threads, "threads")
     places = None if allowed is None else np.ascontiguousarray(
         _like("allowed", allowed, extents) != 0, dtype=np.uint8)
@@ -86,7 +90,7 @@ def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, c
         "seed": seed_of(seed, rng),
         "allowed": NULL if places is None else pointer(places, "uint8_t"), "recover": recover})
     instrument = ffi.callback("csrec_measure_fn", take, error=int(lib.CSREC_STOPPED), onerror=keep)
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = lib.csrec_adaptive(options, instrument, NULL, made, NULL, error)
         if failed:

@@ -5,8 +5,9 @@ from typing import Any, Union
 
 import numpy as np
 
+from ._arguments import whole, word
 from ._errors import ArgumentError, DataError
-from ._library import NULL, check, ffi, kept, lib, new_error, pointer, real, whole
+from ._library import NULL, check, ffi, kept, lib, new_error, pointer, real
 
 Pair = Union[int, tuple[int, int]]
 
@@ -36,7 +37,7 @@ class _Geometry:
         if x.shape[1] != weight.shape[1]:
             raise ArgumentError(f"x has {x.shape[1]} channels, but weight {weight.shape[1]}: "
                                 "[batch, channels, H, W] and [out, channels, Kh, Kw]")
-        self._backend = ffi.new("char[]", backend.encode())
+        self._backend = ffi.new("char[]", word(backend, "backend"))
         self.conv = ffi.new("csrec_conv2d *", {
             "batch": x.shape[0], "channels_in": x.shape[1], "channels_out": weight.shape[0],
             "size": x.shape[2:], "kernel": weight.shape[2:], "stride": _pair(stride, "stride"),

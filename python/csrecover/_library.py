@@ -1,13 +1,14 @@
-"""The C library: loading, statuses as exceptions, arrays as pointers, progress as a callback."""
+"""The C library: loading, statuses as exceptions, arrays as pointers."""
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
+from ._arguments import as_tuple, scalar, word
 from ._csrec import ffi
 from ._errors import BY_STATUS, ArgumentError, CsrecError, DataError
 
@@ -51,6 +52,7 @@ def check(status: int, error: Any = None) -> None:
 
 def number(prefix: str, enum: str, name: str, choices: Sequence[str]) -> int:
     """The enumerator of a name as the tools spell it, 'two-sided' for CSREC_COLUMNS_TWO_SIDED."""
+    word(name, prefix)
     if name not in choices:
         raise ArgumentError(f"{prefix} '{name}' is unknown; use {', '.join(choices)}")
     relements = ffi.typeof(enum).relements
@@ -107,11 +109,6 @@ def new_shape(shape: Sequence[int]) -> Any:
     return made
 
 
-def as_tuple(shape: Any) -> tuple[int, ...]:
-    """A shape as users write it: a number or a sequence of them."""
-    return tuple(int(n) for n in np.atleast_1d(shape))
-
-
 def positions(mask: Any, index: Any, shape: Any) -> tuple[np.ndarray, tuple[int, ...]]:
     """Sampled positions, flat in C order, from a mask or from index and shape."""
     if mask is not None:
@@ -130,57 +127,6 @@ def positions(mask: Any, index: Any, shape: Any) -> tuple[np.ndarray, tuple[int,
     return np.ascontiguousarray(found, dtype=np.int64), as_tuple(shape)
 
 
-# ---- progress
-
-class Progress(NamedTuple):
-    """What a callback is told, at most about every 10 ms."""
-
-    stage: str
-    """What is being done."""
-    done: int
-    """Iterations, grids or right-hand sides done."""
-    total: int
-    """How many there are at most; 0: unknown."""
-    residual: Optional[float]
-    """||r|| / ||y||, where known."""
-
-
-Callback = Callable[[Progress], Any]
-
-
-class Watch:
-    """A callback while a C function runs. Ctrl-C, or any exception of the callback, stops the
-    function and is raised when the ``with`` block ends: the C code runs to its own end, so nothing
-    leaks. A callback that returns true stops it too, but what it has so far is delivered."""
-
-    def __init__(self, callback: Optional[Callback]) -> None:
-        self._callback = callback
-        self._error: Optional[BaseException] = None
-        # Called even without a callback, on the calling thread: where that is the main one, Python
-        # runs its signal handlers there, and KeyboardInterrupt is an exception like any other.
-        self.function = ffi.callback("csrec_progress_fn", self._report, error=True,
-                                     onerror=self._failed)
-
-    def _report(self, progress: Any, _context: Any) -> bool:
-        if self._error is not None:
-            return True
-        if self._callback is None:
-            return False
-        return bool(self._callback(Progress(
-            text(progress.stage), progress.done, progress.total,
-            progress.residual if progress.residual >= 0.0 else None)))
-
-    def _failed(self, _kind: Any, error: BaseException, _traceback: Any) -> None:
-        self._error = self._error or error
-
-    def __enter__(self) -> Watch:
-        return self
-
-    def __exit__(self, *_exception: Any) -> None:
-        if self._error is not None:
-            raise self._error
-
-
 # ---- what solvers and recoveries have in common
 
 def settings(given: dict[str, float]) -> tuple[Any, list[Any]]:
@@ -190,43 +136,6 @@ def settings(given: dict[str, float]) -> tuple[Any, list[Any]]:
     for setting, name, (key, value) in zip(made, names, given.items()):
         setting.name, setting.value = name, scalar(value, key)
     return made, names
-
-
-def whole(value: Any, name: str) -> int:
-    """An integer argument that fits C's int64."""
-    try:
-        found = int(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"{name} = {value!r}; must be a whole number") from None
-    if found != value or abs(found) >= 1 << 63:
-        raise ArgumentError(f"{name} = {value!r}; must be a whole number")
-    return found
-
-
-def scalar(value: Any, name: str) -> float:
-    """A number."""
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"{name} = {value!r}; must be a number") from None
-
-
-def pair(value: Any, name: str) -> list[float]:
-    """Two numbers, as those of black and white."""
-    try:
-        first, second = value
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} = {value!r}; must be two numbers") from None
-    return [scalar(first, name), scalar(second, name)]
-
-
-def seed_of(seed: Any, rng: Any = None) -> int:
-    """A seed of the library, drawn from rng if there is one."""
-    if rng is not None:
-        return int(np.random.default_rng(rng).integers(1 << 63))
-    if isinstance(seed, (int, np.integer)) and 0 <= seed < 1 << 64:
-        return int(seed)
-    raise ArgumentError(f"seed = {seed!r}; must be a whole number, 0 to 2^64 - 1 (or give rng)")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,11 @@ from typing import Any, Optional
 
 import numpy as np
 
+from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole
 from ._errors import ArgumentError
-from ._library import (NULL, Callback, Watch, as_tuple, check, copied, doubles, ffi, lib, new_error,
-                       new_shape, number, pair, path_bytes, pointer, real, scalar, seed_of, text, whole)
+from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
+                       path_bytes, pointer, real, text)
+from ._progress import Callback, Watch
 
 PATTERNS = ("uniform", "poisson", "jitter")
 _CODES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "U16": "u2", "I16": "i2", "U32": "u4",
@@ -72,7 +74,7 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
         made.scale = pair(m.scale, "scale")
     if m.pattern is not None:
         made.pattern = number("pattern", "csrec_pattern", m.pattern, PATTERNS)
-    made.seed, made.count = m.seed, m.count
+    made.seed, made.count = seed_of(m.seed, None), whole(m.count, "count")
     return made, keep
 
 
@@ -92,20 +94,20 @@ def from_c(made: Any) -> Measurement:
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
          unknown: Optional[float] = None, channels_last: bool = False,
-         callback: Optional[Callback] = None) -> Measurement:
+         callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole .npy or .png.
     Of whole arrays NaN is unknown, of pictures transparent pixels, and entries of the value
     ``unknown`` in all channels; with ``mask`` (a picture or array) those where it is 0.
     ``channels_last``: the last axis of an .npy has channels. What is read is checked: finite,
     distinct, in range, not empty. ``callback``: called with a :class:`Progress` where positions are
-    drawn again; a true result raises :class:`Stopped`."""
+    drawn again; a true result raises :class:`Stopped`. ``progress``: True, or a bar of tqdm."""
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
     error, options = new_error(), ffi.new("csrec_read_options *")
     name = NULL if mask is None else path_bytes(mask)
     options.mask, options.channels_last = name, bool(channels_last)
     if unknown is not None:
         options.has_unknown, options.unknown = True, scalar(unknown, "unknown")
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = lib.csrec_measurement_read_with(path_bytes(path), options, made, error)
     check(status, error)
@@ -124,27 +126,28 @@ def write(path: str | os.PathLike[str], measurement: Measurement, *,
 
 
 def _draw(shape: tuple[int, ...], count: int, pattern: str, seed: int,
-          callback: Optional[Callback] = None) -> tuple[np.ndarray, float]:
+          callback: Optional[Callback] = None, progress: Any = None) -> tuple[np.ndarray, float]:
     made = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
     error = new_error()
     which = number("pattern", "csrec_pattern", pattern, PATTERNS)
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         status = lib.csrec_sampling_create_watched(new_shape(shape), which, count, seed,
                                                    watch.function, NULL, made, error)
     check(status, error)
     return copied(made.index, made.n, "int64_t", np.int64), made.min_distance
 
 
-def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = 1, *,
+def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = SEED, *,
                  rng: Any = None) -> np.ndarray:
     """[count] int64 distinct flat C-order positions, ascending: the same on every platform and for
     any number of threads. pattern: 'uniform', 'jitter', or 'poisson' (2-D and 3-D)."""
     return _draw(as_tuple(shape), whole(count, "count"), pattern, seed_of(seed, rng))[0]
 
 
-def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = None, seed: int = 1,
-           *, count: Optional[int] = None, channel_axis: Optional[int] = None, rng: Any = None,
-           callback: Optional[Callback] = None) -> Measurement:
+def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = None,
+           seed: int = SEED, *, count: Optional[int] = None,
+           channel_axis: Optional[int] = None, rng: Any = None,
+           callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Takes samples of a signal.
 
     image
@@ -157,10 +160,11 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
     channel_axis
         axis of the image that holds channels, -1 for [H, W, 3]; they share the positions
     seed, rng
-        draws the positions; rng: a NumPy generator, or what makes one, that draws the seed
-
+        draws the positions; rng: in its place a Generator, a RandomState or a number
     callback
         called with a :class:`Progress`; a true result raises :class:`Stopped`
+    progress
+        True, or a bar of tqdm, shows how far it is
 
     y keeps the image's dtype; uint8 and uint16 set ``scale`` to their range.
     """
@@ -179,7 +183,7 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
         pattern = "poisson" if len(shape) in (2, 3) else "jitter"
     assert count is not None
     seed = seed_of(seed, rng)
-    index, distance = _draw(shape, whole(count, "count"), pattern, seed, callback)
+    index, distance = _draw(shape, whole(count, "count"), pattern, seed, callback, progress)
     flat = values.reshape(entries, *values.shape[len(shape):])
     scales = {np.dtype(np.uint8): (0.0, 255.0), np.dtype(np.uint16): (0.0, 65535.0)}
     return Measurement(flat[index], index, shape, scale=scales.get(values.dtype),

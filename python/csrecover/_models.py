@@ -7,10 +7,12 @@ from typing import Any, Optional
 
 import numpy as np
 
+from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole, word
 from ._errors import ArgumentError, Stopped
-from ._library import (NULL, Callback, Watch, as_tuple, check, copied, ffi, lib, new_error,
-                       new_shape, pair, path_bytes, pointer, real, scalar, seed_of, text, whole)
+from ._library import (NULL, check, copied, ffi, lib, new_error, new_shape, path_bytes, pointer,
+                       real, text)
 from ._measurement import _DTYPES, _NUMBERS
+from ._progress import Callback, Watch
 
 TEXTS = ("source", "settings", "backend", "version", "note")
 
@@ -44,8 +46,9 @@ class Model(Mapping[str, np.ndarray]):
             row.shape = new_shape(array.shape)[0] if array.ndim else {"dims": 0}
         rows = ffi.new("csrec_array *[]", [made + i for i in range(len(given))] or [NULL])
         model, error = ffi.new("csrec_model **"), new_error()
-        check(lib.csrec_model_create(kind.encode(), len(given), ffi.new("char *[]", names or [NULL]),
-                                     rows, model, error), error)
+        check(lib.csrec_model_create(word(kind, "kind"), len(given),
+                                     ffi.new("char *[]", names or [NULL]), rows, model, error),
+              error)
         self._take(model[0])
 
     def _take(self, handle: Any) -> None:
@@ -148,8 +151,8 @@ class _Rows:
 
 
 def _learn(function: Any, data: Any, shape: Any, channels: int,
-           scale: Optional[tuple[float, float]], callback: Optional[Callback], threads: int,
-           **fields: Any) -> Model:
+           scale: Optional[tuple[float, float]], callback: Optional[Callback], progress: Any,
+           threads: int, **fields: Any) -> Model:
     rows = _Rows(data, shape, channels)
     options = ffi.new("csrec_learn_options *", {"channels": whole(channels, "channels"),
                                                 "threads": whole(threads, "threads"), **fields})
@@ -157,7 +160,7 @@ def _learn(function: Any, data: Any, shape: Any, channels: int,
     if scale is not None:
         options.scale = pair(scale, "scale")
     model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = function(rows.c, options, model, stopped, error)
         found = None if status or stopped[0] else Model._of(model[0])
@@ -170,7 +173,8 @@ def _learn(function: Any, data: Any, shape: Any, channels: int,
 
 def learn_pca(data: Any, *, components: Optional[int] = None, energy: Optional[float] = None,
               shape: Any = None, channels: int = 1, scale: Optional[tuple[float, float]] = None,
-              callback: Optional[Callback] = None, threads: int = 0, backend: str = "auto") -> Model:
+              callback: Optional[Callback] = None, progress: Any = None,
+              threads: int = 0, backend: str = "auto") -> Model:
     """Principal components of the rows of data.
 
     data
@@ -186,25 +190,28 @@ def learn_pca(data: Any, *, components: Optional[int] = None, energy: Optional[f
         values of black and white
     callback
         called with a :class:`Progress`; a true result raises :class:`Stopped`
+    progress
+        True, or a bar of tqdm, shows how far it is
     backend
         'auto', 'cpu' or 'cuda'; ``model.text("backend")`` says what was taken
 
     The covariance is divided by m, not m - 1. Returns a :class:`Model` of kind 'pca'.
     """
-    keep = ffi.new("char[]", backend.encode())
-    return _learn(lib.csrec_pca_learn, data, shape, channels, scale, callback, threads, backend=keep,
+    keep = ffi.new("char[]", word(backend, "backend"))
+    return _learn(lib.csrec_pca_learn, data, shape, channels, scale, callback, progress, threads,
+                  backend=keep,
                   components=0 if components is None else whole(components, "components"),
                   energy=0.0 if energy is None else scalar(energy, "energy"))
 
 
 def learn_gmm(data: Any, components: int = 20, *, start: str = "kmeans", rounds: int = 50,
-              tolerance: float = 0.005, least: float = 0.0, seed: int = 1,
+              tolerance: float = 0.005, least: float = 0.0, seed: int = SEED, rng: Any = None,
               resume: Optional[Model] = None, shape: Any = None, channels: int = 1,
               scale: Optional[tuple[float, float]] = None, callback: Optional[Callback] = None,
-              threads: int = 0) -> Model:
+              progress: Any = None, threads: int = 0) -> Model:
     """A mixture of Gaussians of the rows of data, by expectation maximisation.
 
-    data, shape, channels, scale, callback, threads
+    data, shape, channels, scale, callback, progress, threads
         as for :func:`learn_pca`
     start
         'kmeans', or 'edges' of as many directions, for patches of pictures
@@ -212,16 +219,18 @@ def learn_gmm(data: Any, components: int = 20, *, start: str = "kmeans", rounds:
         at most so many; stop when one raises the mean log-likelihood of a row, in nats, by less
     least
         least eigenvalue of a covariance; 0: 1e-4 of the mean variance of an entry
+    seed, rng
+        draws the start; rng: in its place a Generator, a RandomState or a number
     resume
         a mixture to go on from
 
     Returns a :class:`Model` of kind 'gmm'. The result does not depend on the threads.
     """
-    keep = ffi.new("char[]", start.encode())
-    return _learn(lib.csrec_gmm_learn, data, shape, channels, scale, callback, threads,
+    keep = ffi.new("char[]", word(start, "start"))
+    return _learn(lib.csrec_gmm_learn, data, shape, channels, scale, callback, progress, threads,
                   components=whole(components, "components"), start=keep,
                   rounds=whole(rounds, "rounds"), tolerance=scalar(tolerance, "tolerance"),
-                  least=scalar(least, "least"), seed=seed_of(seed),
+                  least=scalar(least, "least"), seed=seed_of(seed, rng),
                   **({} if resume is None else {"from": resume._handle}))
 
 
@@ -251,8 +260,8 @@ def _pictures(pictures: Any, masks: Any) -> tuple[Any, list[Any]]:
 def learn_conv(pictures: Any, masks: Any = None, *, filters: int = 64, size: Any = 8,
                lambda_: float = 0.005, base: float = 8.0,
                scale: Optional[tuple[float, float]] = None, iterations: int = 40,
-               codings: int = 5, seed: int = 1, start: Optional[Model] = None,
-               callback: Optional[Callback] = None, threads: int = 0) -> Model:
+               codings: int = 5, seed: int = SEED, rng: Any = None, start: Optional[Model] = None,
+               callback: Optional[Callback] = None, progress: Any = None, threads: int = 0) -> Model:
     """Filters d_k in which all pictures are sparse sums sum_k d_k * x_k.
 
     pictures
@@ -269,10 +278,14 @@ def learn_conv(pictures: Any, masks: Any = None, *, filters: int = 64, size: Any
         values of black and white; default: the range of what is known
     iterations, codings
         rounds of codes and filters, and steps on the codes in each
+    seed, rng
+        draws the start; rng: in its place a Generator, a RandomState or a number
     start
         a model of kind 'conv' to go on from
     callback
         called with a :class:`Progress`; a true result stops, with the filters so far
+    progress
+        True, or a bar of tqdm, shows how far it is
 
     Returns a :class:`Model` of kind 'conv', for :class:`Conv` and as ``model`` of
     :func:`csrecover.recover`.
@@ -284,14 +297,14 @@ def learn_conv(pictures: Any, masks: Any = None, *, filters: int = 64, size: Any
     options = ffi.new("csrec_conv_learn_options *", {
         "filters": whole(filters, "filters"), "size": edges, "base": scalar(base, "base"),
         "iterations": whole(iterations, "iterations"), "codings": whole(codings, "codings"),
-        "lambda": scalar(lambda_, "lambda_"), "seed": seed_of(seed),
+        "lambda": scalar(lambda_, "lambda_"), "seed": seed_of(seed, rng),
         "threads": whole(threads, "threads")})
     if scale is not None:
         options.scale = pair(scale, "scale")
     if start is not None:
         options.start = start._handle
     model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = lib.csrec_conv_learn(len(rows), rows, options, model, stopped, error)
         found = None if status else Model._of(model[0])
@@ -359,7 +372,8 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
               width: int = 32, blocks: Any = 2, minutes: float = 0.0, steps: int = 0,
               batch: int = 64, patch: int = 128, rate: float = 6e-4,
               scale: Optional[tuple[float, float]] = None, start: Optional[Model] = None,
-              seed: int = 1, exact: bool = False, callback: Optional[Callback] = None,
+              seed: int = SEED, rng: Any = None, exact: bool = False,
+              callback: Optional[Callback] = None, progress: Any = None,
               threads: int = 0, backend: str = "auto") -> Model:
     """A prior: a network that completes pictures, trained on made-up ones or on given ones.
 
@@ -382,10 +396,14 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
         values of black and white; default: the range of unsigned integers, else of what is known
     start
         a model of kind 'net' to go on from; one of 1 channel also serves 3
+    seed, rng
+        draws the start; rng: in its place a Generator, a RandomState or a number
     exact
         on a device, multiply as accurately as floats
     callback
         called with a :class:`Progress`; a true result stops, with the weights so far
+    progress
+        True, or a bar of tqdm, shows how far it is
 
     With ``steps`` and no ``minutes`` the result does not depend on the threads. Returns a
     :class:`Model` of kind 'net', as ``model`` of :func:`csrecover.recover`.
@@ -405,15 +423,15 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
     each = as_tuple(blocks) * (4 if np.ndim(blocks) == 0 else 1)
     if len(each) != 4:
         raise ArgumentError(f"blocks = {blocks!r}; give a number, or one for each of 4 sizes")
-    keep.append(ffi.new("char[]", backend.encode()))
+    keep.append(ffi.new("char[]", word(backend, "backend")))
     options = ffi.new("csrec_net_learn_options *", {
         "channels": whole(channels, "channels"), "width": whole(width, "width"),
         "blocks": each, "minutes": scalar(minutes, "minutes"), "steps": whole(steps, "steps"),
         "batch": whole(batch, "batch"), "patch": whole(patch, "patch"), "rate": scalar(rate, "rate"),
-        "seed": seed_of(seed), "threads": whole(threads, "threads"), "backend": keep[-1],
+        "seed": seed_of(seed, rng), "threads": whole(threads, "threads"), "backend": keep[-1],
         "exact": bool(exact), **({} if start is None else {"from": start._handle})})
     model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = lib.csrec_net_learn(count, rows, options, model, stopped, error)
         made = None if status else Model._of(model[0])

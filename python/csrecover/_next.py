@@ -6,15 +6,17 @@ from typing import Any, Optional, Sequence
 
 import numpy as np
 
+from ._arguments import SEED, as_tuple, seed_of, whole
 from ._errors import DataError
-from ._library import (NULL, Callback, Watch, as_tuple, check, copied, doubles, ffi, lib, new_error,
-                       new_shape, pointer, positions, real, seed_of, whole)
+from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, pointer,
+                       positions, real)
 from ._measurement import Measurement, from_c, to_c
+from ._progress import Callback, Watch
 
 
-def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = None, seed: int = 1,
-               rng: Any = None,
-               callback: Optional[Callback] = None) -> np.ndarray:
+def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = None, seed: int = SEED,
+               rng: Any = None, callback: Optional[Callback] = None,
+               progress: Any = None) -> np.ndarray:
     """The positions to measure next: [k] int64 flat C-order positions, ascending, distinct, none of
     them measured yet, the same on every platform and for any number of threads.
 
@@ -28,9 +30,11 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     allowed
         bool array: where it is false, nothing can be measured
     seed, rng
-        draws them; rng: a NumPy generator, or what makes one, that draws the seed
+        draws them; rng: in its place a Generator, a RandomState or a number
     callback
         called with a :class:`Progress`; a true result raises :class:`Stopped`
+    progress
+        True, or a bar of tqdm, shows how far it is
     """
     if isinstance(measured, Measurement):
         index, shape = positions(None, measured.index, measured.shape)
@@ -46,7 +50,7 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     keep_places = NULL if places is None else pointer(places, "uint8_t")
     options.allowed = keep_places
     found = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = lib.csrec_where_next(made, NULL if weights is None else pointer(weights), options,
                                       found, error)
@@ -54,12 +58,13 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     return copied(found.index, found.n, "int64_t", np.int64)
 
 
-def path_order(index: Any, shape: Any, *, callback: Optional[Callback] = None) -> np.ndarray:
+def path_order(index: Any, shape: Any, *, callback: Optional[Callback] = None,
+               progress: Any = None) -> np.ndarray:
     """The positions [n] of a signal of that shape in the order of a short path, as an instrument
     would visit them: a permutation of index, no longer than the order given."""
     found, extents = positions(None, index, shape)
     ordered, error = found.copy(), new_error()
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         status = lib.csrec_path_order(new_shape(extents), len(ordered), pointer(ordered, "int64_t"),
                                       watch.function, NULL, NULL, error)
     check(status, error)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._library import check, ffi, lib, new_error, pointer, text, whole
+from ._arguments import whole
+from ._library import check, ffi, lib, new_error, pointer, text
 from ._measurement import Measurement, to_c
 from ._whole import taken_as
 

@@ -5,9 +5,10 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
+from ._arguments import as_tuple, whole, word
 from ._errors import ArgumentError, DataError
-from ._library import (NULL, as_tuple, check, copied, doubles, ffi, lib, new_error, new_shape,
-                       number, pointer, positions, real, whole)
+from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
+                       pointer, positions, real)
 from ._recover import COLUMNS, ORDERS
 
 
@@ -59,7 +60,7 @@ class Operator(_Linear):
     def __init__(self, name: str, dtype: Any = np.float64, keep: Sequence[Any] = (),
                  backend: str = "auto", **spec: Any) -> None:
         made, error = ffi.new("csrec_operator **"), new_error()
-        names = [ffi.new("char[]", each.encode()) for each in (name, backend)]
+        names = [ffi.new("char[]", word(*each)) for each in ((name, "name"), (backend, "backend"))]
         whole_spec = ffi.new("csrec_operator_spec *",
                              {"name": names[0], "backend": names[1], **spec})
         check(lib.csrec_operator_create(whole_spec, made, error), error)
@@ -303,7 +304,8 @@ def haar_transform(rows: Any, r: Any, levels: Optional[int] = None, method: str 
         raise ArgumentError(f"rows have shape {rows.shape} and r {values.shape}; give [N] of both")
     if levels is None:
         levels = int(rows[-1]).bit_length()
-    device, found, error = ffi.new("char[]", backend.encode()), ffi.new("int64_t *"), new_error()
+    device = ffi.new("char[]", word(backend, "backend"))
+    found, error = ffi.new("int64_t *"), new_error()
     arguments = (device, whole(levels, "levels"), rows.size, pointer(rows, "uint64_t"),
                  pointer(values), number("transform", "csrec_transform_method", method,
                         ("levels", "tree", "distinct")))
@@ -369,7 +371,7 @@ class Wavelet(_Sampled):
     def __init__(self, shape: Any = None, index: Any = None, mask: Any = None,
                  kind: str = "cdf97", levels: int = 0, dtype: Any = np.float64,
                  backend: str = "auto") -> None:
-        own = ffi.new("char[]", kind.encode())
+        own = ffi.new("char[]", word(kind, "kind"))
         super().__init__("wavelet", shape, index, mask, dtype, [own], kind=own,
                          levels=whole(levels, "levels"), backend=backend)
 

@@ -7,13 +7,14 @@ from typing import Any, Optional
 
 import numpy as np
 
+from ._arguments import SEED, pair, scalar, seed_of, whole, word
 from ._errors import ArgumentError, RecoveryWarning
-from ._library import (NULL, Atoms, Callback, Watch, check, copied, doubles, ffi, kept, lib, new_atoms,
-                       new_error, number, pair, pointer, real, scalar, seed_of, settings, take_atoms,
-                       text, whole)
+from ._library import (NULL, Atoms, check, copied, doubles, ffi, kept, lib, new_atoms, new_error,
+                       number, pointer, real, settings, take_atoms, text)
 from ._measurement import Measurement, to_c
 from ._models import Model
 from ._noise import doubts_about, estimate_noise, find_outliers, without
+from ._progress import Callback, Watch
 from ._whole import UNSAID, ChannelAxis, filled, of_dtype, taken_as
 
 ORDERS = ("morton", "hilbert", "raster")
@@ -139,16 +140,17 @@ def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
 
 
 def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
-            channel_axis: ChannelAxis = UNSAID, dtype: Any = None, quality: Optional[str] = None, method: Optional[str] = None,
-            solver: Optional[str] = None,
-            basis: Optional[str] = None, sigma: float | str | None = None,
+            channel_axis: ChannelAxis = UNSAID, dtype: Any = None,
+            quality: Optional[str] = None, method: Optional[str] = None,
+            solver: Optional[str] = None, basis: Optional[str] = None, sigma: float | str | None = None,
             robust: bool = False,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
-            seed: int = 1, rng: Any = None, order: Optional[str] = None, columns: Optional[str] = None,
-            reference_pursuit: bool = False,
+            seed: int = SEED, rng: Any = None, order: Optional[str] = None,
+            columns: Optional[str] = None, reference_pursuit: bool = False,
             atoms: Optional[int] = None, epsilon: Optional[float] = None,
             min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
-            threads: int = 0, memory: int = 0, minutes: float = 0.0, backend: str = "auto",
+            progress: Any = None, threads: int = 0, memory: int = 0,
+            minutes: float = 0.0, backend: str = "auto",
             coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
             return_uncertainty: bool = False, return_info: bool = False,
@@ -184,7 +186,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     shifts
         Haar grids to average over; 1: the plain grid of the paper
     seed, rng
-        draws the grids; rng: a NumPy generator, or what makes one, that draws the seed
+        draws the grids; rng: in its place a Generator, a RandomState or a number
     order, columns
         'morton', 'hilbert', 'raster'; 'paper', 'two-sided'
     reference_pursuit
@@ -195,6 +197,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         coefficient, in units of y, is below
     callback
         called with a :class:`Progress`; a true result stops, and the best so far is returned
+    progress
+        True, or a bar of tqdm, shows how far it is
     memory
         bytes that the recovery may take, 0 for what is available. What does not fit is recovered in
         overlapping tiles, or :class:`MemoryError` is raised before the work
@@ -242,7 +246,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     for name, where, field in ((method, options, "method"), (solver, solve, "solver"), (basis, options, "basis"),
                                (backend, options, "backend")):
         if name is not None:
-            keep.append(ffi.new("char[]", str(name).encode()))
+            keep.append(ffi.new("char[]", word(name, field)))
             setattr(where, field, keep[-1])
     if params:
         keep += _add_settings(options, params)
@@ -284,7 +288,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         if not isinstance(model, Model):
             raise ArgumentError(f"model = {model!r}; give a Model, as of read_model")
         options.model = model._handle
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         solve.progress = watch.function
         status = lib.csrec_recover(made, options, pointer(signal), found, report, error)
         if not status and error_map is not None:

@@ -6,10 +6,12 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from ._arguments import scalar, whole, word
 from ._errors import ArgumentError
-from ._library import (Atoms, Callback, Watch, check, doubles, ffi, kept, lib,
-                       new_atoms, new_error, pointer, real, scalar, settings, take_atoms, text, whole)
+from ._library import (Atoms, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
+                       settings, take_atoms, text)
 from ._operators import Haar, Operator, as_operator
+from ._progress import Callback, Watch
 
 _HISTORY_MOST = 1 << 20
 
@@ -58,8 +60,8 @@ def _warm(x0: Any, n: int, keep: list[Any]) -> Any:
 def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
           epsilon: float = 0.0, sigma: float = 0.0, min_coefficient: float = 0.0,
           stagnation: float = 0.0, x0: Any = None, reference: bool = False,
-          history: bool = False, callback: Optional[Callback] = None, threads: int = 0,
-          **params: float) -> Solution:
+          history: bool = False, callback: Optional[Callback] = None, progress: Any = None,
+          threads: int = 0, **params: float) -> Solution:
     """Solves A x ~= y for x with few entries that are not 0.
 
     A
@@ -88,6 +90,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
         the stopping rules admit; one right-hand side always has it
     callback
         called with a :class:`Progress`; a true result stops, and x so far is returned
+    progress
+        True, or a bar of tqdm, shows how far it is
     threads
         0: all cores, for many right-hand sides
     **params
@@ -104,7 +108,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     count = given.shape[1] if many else 1
     values = doubles(given.T)
     table, keep = settings(params)
-    keep += [values, ffi.new("char[]", solver.encode())]
+    keep += [values, ffi.new("char[]", word(solver, "solver"))]
     options = ffi.new("csrec_solve_options *")
     options.solver, options.reference = keep[-1], bool(reference)
     options.settings, options.n_settings = table, len(params)
@@ -123,7 +127,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     r, error = np.empty((count, m)), new_error()
     found = new_atoms(max(count, 1))
     reports = ffi.new("csrec_solve_report[]", max(count, 1))
-    with Watch(callback) as watch:
+    with Watch(callback, progress) as watch:
         options.progress = watch.function
         if many:
             status = lib.csrec_solve_many(A._handle, count, pointer(values), options,

@@ -5,8 +5,9 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from ._arguments import as_tuple
 from ._errors import ArgumentError
-from ._library import as_tuple, positions, real
+from ._library import positions, real
 from ._measurement import Measurement
 
 

@@ -1,12 +1,15 @@
-"""Which CUDA kernels a wheel is built with: python/cuda.cmake under a made nvidia-smi."""
+"""Which CUDA kernels a wheel is built with, by python/cuda.cmake under a made nvidia-smi, and what an
+sdist holds."""
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / "cuda.cmake"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "python" / "cuda.cmake"
 
 
 def choice(folder, answer, *defines):
@@ -34,3 +37,20 @@ def choice(folder, answer, *defines):
     ("echo 9.0", ("-DCMAKE_CUDA_ARCHITECTURES=80",), "AUTO 80")))
 def test_kernels_are_for_the_device(tmp_path, answer, defines, wanted):
     assert choice(tmp_path, answer, *defines) == wanted
+
+
+def test_sdist_holds_the_sources(tmp_path, monkeypatch):
+    backend = pytest.importorskip("scikit_build_core.build", exc_type=ImportError)
+    if not (ROOT / "python" / "pyproject.toml").exists():
+        pytest.skip("not in a clone")
+    monkeypatch.chdir(ROOT / "python")
+    try:
+        name = backend.build_sdist(str(tmp_path))
+    except SystemExit:
+        pytest.skip("scikit-build-core is older than the build needs")
+    with tarfile.open(tmp_path / name) as archive:
+        held = {Path(*Path(member).parts[2:]) for member in archive.getnames()
+                if Path(member).parts[1] == "csrec"}
+    wanted = {file.relative_to(ROOT) for folder in ("cmake", "include", "kernels", "share", "shim", "src")
+              for file in (ROOT / folder).rglob("*") if file.is_file()}
+    assert held == wanted | {Path("CMakeLists.txt"), Path("LICENSE")}

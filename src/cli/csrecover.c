@@ -26,6 +26,9 @@ static const cli_option options[] = {
      AT(dtype), .choice = cli_dtype_name},
     {"scale", 0, CLI_TEXT, "LOW,HIGH",
      "Values of black and white in a PNG, instead of the file's scale.", AT(scale)},
+    {"colormap", 0, CLI_CHOICE, "NAME",
+     "Colours of a PNG of one channel, between the values of --scale; also of --uncertainty.",
+     AT(colormap), .choice = cli_colormap_name},
     {"coefficients", 'C', CLI_WRITE, "FILE",
      "Write the atoms as .npz: column, coefficient, count, levels, and channel if there are "
      "several. Needs a single grid, --shifts 1.",
@@ -39,6 +42,11 @@ static const cli_option options[] = {
      "are those that are NaN.",
      AT(unknown), .low = -1e300, .high = 1e300,
      .given = offsetof(cli_recover_arguments, unknown_given)},
+    {"grid", 0, CLI_TEXT, "H,W",
+     "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
+     "axis are in the middle of theirs. Default: the step that the coordinates have, else square "
+     "cells, about four for each sample. Samples of one cell are averaged.",
+     AT(grid)},
     {"channels-last", 'c', CLI_FLAG, NULL,
      "The last axis of an array INPUT has channels, as colours, and is no axis of the signal.",
      AT(channels_last)},
@@ -145,7 +153,7 @@ static const cli_tool tool = {
     .synopsis = "INPUT... [-o OUT.png|OUT.tif|OUT.npy|FOLDER/] [OPTION...]",
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
-        "and values, a whole .npy, .png, .tif or .fits, or - for stdin. Of whole arrays NaN is unknown, of "
+        "and values or of a matrix with empty fields, a whole .npy, .png, .tif or .fits, or - for stdin. Of whole arrays NaN is unknown, of "
         "pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK; or --mask and --unknown "
         "tell. If you give no method, solver "
         "or basis, a default is chosen for the "
@@ -164,6 +172,8 @@ static const cli_tool tool = {
                 "csrecover photo.png --mask mask.png -o - --format png > recovered.png\n"
                 "csrecover depth.npy --unknown 0 -o full.npy\n"
                 "csrecover terrain.tif -o filled.tif\n"
+                "csrecover depth.npy --unknown 0 --colormap viridis -o full.png\n"
+                "csrecover points.csv --grid 9,15 -o surface.npy\n"
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"
@@ -187,6 +197,7 @@ int main(int argc, char **argv) {
                                  .order = -1,
                                  .backend = -1,
                                  .dtype = -1,
+                                 .colormap = -1,
                                  .epsilon = -1.0,
                                  .min_coefficient = -1.0}};
     cli_progress progress;

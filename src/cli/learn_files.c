@@ -51,7 +51,8 @@ static csrec_status add_folder(list *l, const char *folder, csrec_error *error) 
     int first = l->n;
     bool room = true;
     for (struct dirent *entry; room && (entry = readdir(dir));) {
-        if (cli_format_has(csrec_format_of(entry->d_name), CSREC_USE_READ))
+        const csrec_format *format = csrec_format_of(entry->d_name);
+        if (cli_format_has(format, CSREC_USE_READ) && !cli_format_has(format, CSREC_USE_TEXT))
             room = add(l, folder, entry->d_name);
     }
     closedir(dir);

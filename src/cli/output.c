@@ -106,23 +106,31 @@ static csrec_status fail_memory(const char *path, csrec_error *error) {
     return CSREC_MEMORY;
 }
 
-static double tone(const cli_tones *tones, double value) {
-    double white = tones->bits == 16 ? 65535.0 : 255.0;
+static double share_of(const cli_tones *tones, double value) {
     double share = (value - tones->scale[0]) / (tones->scale[1] - tones->scale[0]);
-    return round(fmin(fmax(share, 0.0), 1.0) * white);
+    return fmin(fmax(share, 0.0), 1.0);
+}
+
+static double tone(const cli_tones *tones, double value) {
+    return round(share_of(tones, value) * (tones->bits == 16 ? 65535.0 : 255.0));
 }
 
 static csrec_status write_picture(csrec_files *files, const char *path, const csrec_format *format,
                                   const cli_form *form, const csrec_measurement *measurement,
                                   const double *signal, csrec_error *error) {
     const cli_tones *tones = &form->tones;
-    csrec_image image = {.bits = tones->bits};
+    csrec_image image = {.bits = form->colors ? 8 : tones->bits};
     csrec_shape shape = measurement->shape;
-    shape.dim[shape.dims++] = measurement->channels;
-    if (csrec_array_create(tones->bits == 16 ? CSREC_U16 : CSREC_U8, &shape, &image.pixels))
+    shape.dim[shape.dims++] = form->colors ? 3 : measurement->channels;
+    if (csrec_array_create(image.bits == 16 ? CSREC_U16 : CSREC_U8, &shape, &image.pixels))
         return fail_memory(path, error);
-    for (int64_t i = 0; i < image.pixels.count; i++)
-        csrec_array_set(&image.pixels, i, tone(tones, signal[i]));
+    if (form->colors)
+        for (int64_t i = 0; i < image.pixels.count / 3; i++)
+            cli_colormap_color(form->colors, share_of(tones, signal[i]),
+                               (uint8_t *)image.pixels.data + 3 * i);
+    else
+        for (int64_t i = 0; i < image.pixels.count; i++)
+            csrec_array_set(&image.pixels, i, tone(tones, signal[i]));
     csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
     return status;

@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include "colormap.h"
 #include "options.h"
 
 /* Whether the format has the use (CSREC_USE_...); NULL has none. */
@@ -54,8 +55,9 @@ const char *cli_signal_refusal(const csrec_format *format, const csrec_measureme
 
 /* How a signal is written. */
 typedef struct cli_form {
-    cli_tones tones;  /* of a picture */
-    int dtype;        /* csrec_dtype of an array, or -1: see below */
+    cli_tones tones;            /* of a picture */
+    int dtype;                  /* csrec_dtype of an array, or -1: see below */
+    const cli_colormap *colors; /* of a picture of one channel, in 8 bits; or NULL */
     const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
 } cli_form;
 

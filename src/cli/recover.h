@@ -12,9 +12,9 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma;
-    int format, method, solver, basis, quality, columns, order,
-        backend, dtype; /* of names; -1: not given */
+        *uncertainty, *sigma, *grid;
+    int format, method, solver, basis, quality, columns, order, backend, dtype,
+        colormap; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
     double epsilon, min_coefficient, minutes;
@@ -34,6 +34,7 @@ typedef struct cli_request {
                                                           name a folder */
     const csrec_format *format;                        /* NULL in a folder: what suits the signal */
     double scale[2];                                   /* of --scale */
+    csrec_shape grid;                                  /* of --grid */
     double sigma;                                      /* of --sigma, unless it is auto */
     csrec_setting settings[CLI_TEXTS_MOST];            /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
@@ -51,6 +52,7 @@ typedef struct cli_job {
     const csrec_format *format;
     cli_tones tones;
     csrec_measurement measurement;
+    csrec_placement placement; /* of samples at real coordinates */
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     csrec_recover_options options;
     csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
@@ -127,6 +129,10 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 
 /* Reads the measurement, and with --merge those of all inputs (recover_merge.c). */
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
+
+/* Tells how samples at real coordinates became cells. */
+void cli_job_tell_placement(const cli_job *job);
+void cli_placement_json(const csrec_placement *placement, cli_json *json);
 
 /* The warning that merged inputs contradict each other; false if they do not. */
 bool cli_job_contradiction(const cli_job *job, char text[CSREC_DOUBT_SIZE]);

@@ -208,6 +208,7 @@ static void describe(batch *b, cli_job *job) {
     if (b->request->a.json) {
         begin_json(b, job->input, "described");
         cli_describe_json(&job->measurement, &b->json);
+        cli_placement_json(&job->placement, &b->json);
         end_json(b);
     } else if (!cli_describe(job->input, &job->measurement)) {
         b->stdout_lost = true;

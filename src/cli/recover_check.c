@@ -1,6 +1,7 @@
 /* recover_check.c - checks of the command line alone. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,6 +115,25 @@ static int check_scale(cli_request *request) {
                      request->a.scale);
 }
 
+/* "H,W" or "HxW": an extent for each axis. */
+static int check_grid(cli_request *request) {
+    const char *at = request->a.grid;
+    csrec_shape *grid = &request->grid;
+    int64_t entries;
+    while (at && grid->dims < CSREC_DIMS_MAX) {
+        char *end;
+        long long extent = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : 0;
+        if (extent < 1) break;
+        grid->dim[grid->dims++] = extent;
+        at = *end && strchr(",x", *end) ? end + 1 : NULL;
+        if (!at && *end) break;
+        if (!at && csrec_shape_count(grid, &entries) == CSREC_OK) return CLI_CONTINUE;
+    }
+    if (!request->a.grid) return CLI_CONTINUE;
+    return cli_usage(request->tool, "--grid: '%s' is no list of extents H,W, at least 1 each",
+                     request->a.grid);
+}
+
 int cli_request_check(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     bool results =
@@ -126,9 +146,12 @@ int cli_request_check(cli_request *request) {
                          "--plot, --uncertainty, --json or --info");
     if (a->bits != 0 && a->bits != 8 && a->bits != 16)
         return cli_usage(request->tool, "--bits: %lld is neither 8 nor 16", (long long)a->bits);
+    if (a->bits == 16 && a->colormap >= 0)
+        return cli_usage(request->tool, "--colormap: colours have 8 bits; leave out --bits");
     if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))
         return cli_usage(request->tool, "the input and --mask cannot both be stdin");
     int code = check_scale(request);
+    if (code == CLI_CONTINUE) code = check_grid(request);
     if (code == CLI_CONTINUE) code = cli_sigma_check(request);
     if (code == CLI_CONTINUE)
         code = cli_settings_read(request->tool, &a->set, request->setting_names, request->settings);

@@ -31,8 +31,10 @@ static void add_numbers(cli_fingerprint *line, const cli_request *request) {
     if (a->seed_given) cli_fingerprint_integer(line, "seed", (int64_t)a->seed);
     if (a->memory) cli_fingerprint_integer(line, "memory", a->memory);
     if (a->dtype >= 0) cli_fingerprint_text(line, "dtype", cli_dtype_name(a->dtype));
+    if (a->colormap >= 0) cli_fingerprint_text(line, "colormap", cli_colormap_name(a->colormap));
     if (a->bits) cli_fingerprint_integer(line, "bits", a->bits);
     if (a->unknown_given) cli_fingerprint_real(line, "unknown", a->unknown);
+    cli_fingerprint_text(line, "grid", a->grid);
     if (a->channels_last) cli_fingerprint_integer(line, "channels-last", 1);
     if (a->scale) {
         cli_fingerprint_real(line, "black", request->scale[0]);

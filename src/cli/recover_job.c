@@ -90,6 +90,13 @@ static void tell_tones(const cli_job *job) {
              job->output, tones.scale[0], tones.scale[1]);
 }
 
+static const char *colormap_refusal(const cli_job *job) {
+    bool picture = (job->output && cli_format_has(job->format, CSREC_USE_PICTURE)) ||
+                   (job->map && cli_format_has(csrec_format_of(job->map), CSREC_USE_PICTURE));
+    if (!picture) return "colours are for a .png; leave out --colormap, or write one";
+    return job->measurement.channels == 1 ? NULL : "has several channels; --colormap needs one";
+}
+
 /* Refuses everything that can be refused before the recovery. */
 static int check_output(cli_job *job) {
     static const cli_tones any = {{0.0, 1.0}, 8};
@@ -100,6 +107,8 @@ static int check_output(cli_job *job) {
     if (refusal)
         return cli_job_fail(job, "%s: %s", cli_is_dash(job->output) ? "stdout" : job->output,
                             refusal);
+    if (!refusal && job->a->colormap >= 0) refusal = colormap_refusal(job);
+    if (refusal) return cli_job_fail(job, "%s: %s", job->input, refusal);
     if (job->map) refusal = cli_signal_refusal(csrec_format_of(job->map), &job->measurement, &any);
     return refusal ? cli_job_fail(job, "%s: %s", job->map, refusal) : CLI_CONTINUE;
 }
@@ -112,6 +121,7 @@ static int load(cli_job *job) {
     if (status) cli_job_fail(job, "%s", error.text);
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
     set_tones(job);
+    cli_job_tell_placement(job);
     if (job->a->info) return cli_job_doubt(job);
     int code = cli_job_noise(job);
     if (code == CLI_CONTINUE) code = cli_job_paths(job);
@@ -204,7 +214,10 @@ static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_erro
         status = cli_coefficients_write(files, a->coefficients, job->report.levels,
                                         job->measurement.channels, job->atoms, error);
     if (status || !job->output) return status;
-    const cli_form form = {.tones = picture_tones(job), .dtype = a->dtype, .like = job->input};
+    const cli_form form = {.tones = picture_tones(job),
+                           .dtype = a->dtype,
+                           .colors = cli_colormap_info((int)a->colormap),
+                           .like = job->input};
     return cli_signal_write(files, job->output, job->format, &form, &job->measurement, job->signal,
                             error);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "input.h"
 #include "recover.h"
 
 int cli_recoveries(const cli_recover_arguments *a) {
@@ -16,8 +17,45 @@ static csrec_status read_one(cli_job *job, const char *input, csrec_measurement 
                                         .has_unknown = a->unknown_given,
                                         .unknown = a->unknown,
                                         .progress = cli_progress_report,
-                                        .context = job->progress};
-    return csrec_measurement_read_with(input, &options, measurement, error);
+                                        .context = job->progress,
+                                        .grid = a->grid ? &job->request->grid : NULL,
+                                        .placement = &job->placement};
+    csrec_status status = csrec_measurement_read_with(input, &options, measurement, error);
+    if (status || !a->merge || !job->placement.dims) return status;
+    csrec_measurement_clear(measurement);
+    snprintf(
+        error->text, sizeof error->text,
+        "%.200s: has real coordinates, whose grid may differ from file to file; join the lines "
+        "of the files instead of --merge",
+        input);
+    return CSREC_UNSUPPORTED;
+}
+
+void cli_job_tell_placement(const cli_job *job) {
+    const csrec_placement *p = &job->placement;
+    char shape[192], step[192] = "", shared[96] = "";
+    size_t used = 0;
+    if (!p->dims || job->a->quiet) return;
+    for (int d = 0; d < p->dims; d++)
+        used +=
+            (size_t)snprintf(step + used, sizeof step - used, "%s%.6g", d ? " x " : "", p->step[d]);
+    if (p->shared)
+        snprintf(shared, sizeof shared, "; %lld samples share cells, which have their means",
+                 (long long)p->shared);
+    cli_note(job->tool,
+             "note: %s: real coordinates, on a grid of %s cells of %s; the farthest sample is %.2g "
+             "cells from the middle of its own%s; --grid gives another",
+             job->input, cli_shape_text(&job->measurement.shape, shape), step, p->farthest, shared);
+}
+
+void cli_placement_json(const csrec_placement *p, cli_json *json) {
+    if (!p->dims) return;
+    cli_json_begin(json, "grid");
+    cli_json_reals(json, "origin", p->dims, p->origin);
+    cli_json_reals(json, "step", p->dims, p->step);
+    cli_json_real(json, "farthest", p->farthest);
+    cli_json_integer(json, "shared", p->shared);
+    cli_json_end(json);
 }
 
 /* The library counts parts; a user names files. */

@@ -98,7 +98,7 @@ static void put_bar(const cli_page *p, double most, bool cut) {
     fputs("<span class=\"bar\" role=\"presentation\" style=\"background:linear-gradient(90deg",
           p->file);
     for (int k = 0; k <= STOPS; k++) {
-        cli_error_color((double)k / STOPS, rgb);
+        cli_colormap_color(cli_colormap_info(0), (double)k / STOPS, rgb);
         fprintf(p->file, ",rgb(%d %d %d)", rgb[0], rgb[1], rgb[2]);
     }
     fputs(")\"></span>\n<span class=\"numbers\">", p->file);

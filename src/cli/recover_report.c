@@ -193,6 +193,7 @@ static void json_words(cli_json *json, const cli_job *job) {
 
 void cli_job_json(const cli_job *job, cli_json *json) {
     cli_json_integers(json, "shape", job->measurement.shape.dims, job->measurement.shape.dim);
+    cli_placement_json(&job->placement, json);
     cli_json_integer(json, "channels", job->measurement.channels);
     cli_json_integer(json, "samples", job->measurement.n);
     if (job->shared > 1) cli_json_integer(json, "inputs_at_once", job->shared);

@@ -147,17 +147,6 @@ static uint8_t tone(const cli_view *view, double value) {
     return (uint8_t)lround(255.0 * fmin(fmax(share, 0.0), 1.0));
 }
 
-/* From black over blue, violet and orange to white: brighter is worse, also for colour-blind
- * readers. */
-void cli_error_color(double share, uint8_t rgb[3]) {
-    static const double stops[6][3] = {{0, 0, 8},     {40, 20, 100},  {120, 30, 120},
-                                       {210, 70, 80}, {250, 160, 40}, {255, 255, 220}};
-    double at = 5.0 * fmin(fmax(share, 0.0), 1.0);
-    int k = at < 4.0 ? (int)at : 4;
-    for (int c = 0; c < 3; c++)
-        rgb[c] = (uint8_t)lround(stops[k][c] + (at - k) * (stops[k + 1][c] - stops[k][c]));
-}
-
 static csrec_status create_image(const cli_plane *plane, int64_t channels, csrec_image *image) {
     csrec_shape shape = {3, {plane->height, plane->width, channels}};
     *image = (csrec_image){.bits = 8};
@@ -183,6 +172,7 @@ csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec
 csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image) {
     csrec_status status = create_image(plane, 3, image);
     for (int64_t k = 0; !status && k < plane->height * plane->width; k++)
-        cli_error_color(plane->value[k] / most, (uint8_t *)image->pixels.data + 3 * k);
+        cli_colormap_color(cli_colormap_info(0), plane->value[k] / most,
+                           (uint8_t *)image->pixels.data + 3 * k);
     return status;
 }

@@ -43,7 +43,4 @@ csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double 
 csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image);
 csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image);
 
-/* Colour of an error, share 0 .. 1 of the scale. */
-void cli_error_color(double share, uint8_t rgb[3]);
-
 #endif

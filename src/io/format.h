@@ -23,8 +23,7 @@ typedef struct csrec_format_row {
     /* Delivers an unchecked measurement or nothing. */
     csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
                                 csrec_measurement *measurement, csrec_error *error);
-    bool members;   /* a path may go on with :/NAME, input->member */
-    bool positions; /* measurements contain their positions, and take no options */
+    bool members; /* a path may go on with :/NAME, input->member */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
                           const char *like, csrec_error *error);

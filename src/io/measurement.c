@@ -28,12 +28,9 @@ void csrec_measurement_clear(csrec_measurement *measurement) {
     *measurement = (csrec_measurement){0};
 }
 
-static csrec_status parse_format(csrec_input *input, const csrec_read_options *options,
-                                 csrec_measurement *m, csrec_error *error) {
-    const csrec_format_row *row = csrec_input_format(input);
-    if (!row || !row->measurement)
-        return csrec_format_unknown(input, CSREC_USE_SAMPLES, "save it with numpy.savez", error);
-    const char *vain = !row->positions          ? NULL
+csrec_status csrec_read_options_check(const csrec_read_options *options, bool whole,
+                                      bool coordinates, const char *name, csrec_error *error) {
+    const char *vain = whole                    ? NULL
                        : options->mask          ? "mask"
                        : options->has_unknown   ? "value for unknown"
                        : options->channels_last ? "axis of channels"
@@ -42,7 +39,19 @@ static csrec_status parse_format(csrec_input *input, const csrec_read_options *o
         return csrec_fail(error, CSREC_ARGUMENT,
                           "%s: has its positions inside; leave the %s out (it goes with pictures "
                           "and whole arrays)",
-                          input->name, vain);
+                          name, vain);
+    if (options->grid && !coordinates)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%s: has a shape; leave the grid out (it goes with coordinates, .csv)",
+                          name);
+    return CSREC_OK;
+}
+
+static csrec_status parse_format(csrec_input *input, const csrec_read_options *options,
+                                 csrec_measurement *m, csrec_error *error) {
+    const csrec_format_row *row = csrec_input_format(input);
+    if (!row || !row->measurement)
+        return csrec_format_unknown(input, CSREC_USE_SAMPLES, "save it with numpy.savez", error);
     return row->measurement(input, options, m, error);
 }
 
@@ -50,6 +59,7 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
                                      csrec_measurement *measurement, csrec_error *error) {
     static const csrec_read_options defaults = {0};
     csrec_measurement result = {0};
+    if (options && options->placement) options->placement->dims = 0;
     csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
     if (status != CSREC_OK) return status;
     status = csrec_measurement_check(&result, input->name, error);

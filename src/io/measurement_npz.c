@@ -326,8 +326,8 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
                                      csrec_measurement *measurement, csrec_error *error) {
     csrec_npz npz;
     csrec_measurement m = {0};
-    (void)options;
-    csrec_status status = csrec_npz_open(input, &npz, error);
+    csrec_status status = csrec_read_options_check(options, false, false, input->name, error);
+    if (status == CSREC_OK) status = csrec_npz_open(input, &npz, error);
     if (status != CSREC_OK) return status;
     npz.progress = input->progress;
     npz.context = input->context;
@@ -354,10 +354,8 @@ static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec
 
 /* "PK" begins every zip archive, including one without members. */
 const csrec_format_row csrec_npz_format = {
-    .format = {"npz", ".npz", ".npz", "a zip archive", CSREC_USE_SAMPLES | CSREC_USE_ARRAYS,
-               NULL},
+    .format = {"npz", ".npz", ".npz", "a zip archive", CSREC_USE_SAMPLES | CSREC_USE_ARRAYS, NULL},
     .magic = {{"PK", 2}},
     .signal = refuse_signal,
     .measurement = read_measurement,
-    .positions = true,
 };

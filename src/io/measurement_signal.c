@@ -170,7 +170,8 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     csrec_measurement m = {0};
     uint8_t *known = NULL;
     int64_t entries = 0;
-    csrec_status status = look_ahead(input, row, options, &seen, &known, error);
+    csrec_status status = csrec_read_options_check(options, true, false, input->name, error);
+    if (status == CSREC_OK) status = look_ahead(input, row, options, &seen, &known, error);
     if (status == CSREC_OK) status = row->signal(input, &image, error);
     /* The mask is as large as the picture was. */
     if (status == CSREC_OK && row->peek &&

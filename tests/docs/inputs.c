@@ -130,6 +130,18 @@ static void write_folders(const csrec_sampling *known) {
     write_scan("scans/b.npz", known);
 }
 
+/* Heights at places that lie on no grid. */
+static void write_points(const char *name) {
+    FILE *file = fopen(name, "w");
+    if (!file) exit(1);
+    fputs("x,y,height\n", file);
+    for (int i = 0; i < 40; i++) {
+        double x = csrec_random_uniform(1, 0, 2 * i), y = csrec_random_uniform(1, 0, 2 * i + 1);
+        fprintf(file, "%.3f,%.3f,%.4f\n", 5 * x, 3 * y, value(x, y, 0));
+    }
+    fclose(file);
+}
+
 int main(void) {
     csrec_error error;
     csrec_sampling known;
@@ -149,6 +161,7 @@ int main(void) {
     if (csrec_format_of("sky.fits")->uses) write_gaps("sky.fits", &known, NAN);
     if (csrec_format_of("render.exr")->uses) write_gaps("render.exr", &known, NAN);
     write_gaps("depth.npy", &known, 0.0f);
+    write_points("points.csv");
     write_volume("volume.npy", DEPTH);
     write_volume("faces.npy", FACES);
     write_scan("scan.npz", &known);

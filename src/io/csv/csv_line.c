@@ -1,8 +1,10 @@
 /* csv_line.c - lines, fields and numbers of a CSV text. */
-#include "io/csv.h"
+#define _XOPEN_SOURCE 700 /* uselocale */
+#include "io/csv/csv.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f';
@@ -11,6 +13,11 @@ static bool blank(char c) {
 static void trim(csrec_csv_line *span) {
     while (span->begin < span->end && blank(*span->begin)) span->begin++;
     while (span->begin < span->end && blank(span->end[-1])) span->end--;
+}
+
+csrec_csv_cursor csrec_csv_start(const char *text, uint64_t size) {
+    bool mark = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0;
+    return (csrec_csv_cursor){text + (mark ? 3 : 0), text + size, 0};
 }
 
 bool csrec_csv_next(csrec_csv_cursor *cursor, csrec_csv_line *line) {
@@ -25,6 +32,17 @@ bool csrec_csv_next(csrec_csv_cursor *cursor, csrec_csv_line *line) {
         while (line->end[-1] == '\r') line->end--;
         return true;
     }
+    return false;
+}
+
+bool csrec_csv_is_comment(csrec_csv_line line) {
+    while (line.begin < line.end && (*line.begin == ' ' || *line.begin == '\t')) line.begin++;
+    return line.begin < line.end && *line.begin == '#';
+}
+
+bool csrec_csv_next_data(csrec_csv_cursor *cursor, csrec_csv_line *line) {
+    while (csrec_csv_next(cursor, line))
+        if (!csrec_csv_is_comment(*line)) return true;
     return false;
 }
 
@@ -88,6 +106,26 @@ bool csrec_csv_integer(const csrec_csv_line *field, int64_t *value) {
     }
     *value = sum;
     return true;
+}
+
+bool csrec_csv_is_unknown(const csrec_csv_line *field) {
+    static const char *const words[] = {"", "nan", "na", "n/a", "null", "none"};
+    size_t length = (size_t)(field->end - field->begin);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (strlen(words[k]) == length && strncasecmp(field->begin, words[k], length) == 0)
+            return true;
+    return false;
+}
+
+bool csrec_csv_locale_enter(csrec_csv_locale *locale) {
+    locale->plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (locale->plain) locale->before = uselocale(locale->plain);
+    return locale->plain != (locale_t)0;
+}
+
+void csrec_csv_locale_leave(csrec_csv_locale *locale) {
+    uselocale(locale->before);
+    freelocale(locale->plain);
 }
 
 const char *csrec_csv_show(const csrec_csv_line *field, char text[32]) {
