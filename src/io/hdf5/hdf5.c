@@ -117,9 +117,21 @@ static hid_t access_list(void) {
     return access;
 }
 
+static void read_sizes(csrec_hdf5 *h5) {
+    hid_t creation = H5Fget_create_plist(h5->file);
+    hsize_t block = 0;
+    H5Pget_userblock(creation, &block);
+    H5Pget_sizes(creation, &h5->address_bytes, &h5->length_bytes);
+    h5->base = block;
+    H5Pclose(creation);
+}
+
 csrec_status csrec_hdf5_open(csrec_input *input, csrec_hdf5 *h5, csrec_error *error) {
-    *h5 =
-        (csrec_hdf5){.file = -1, .name = input->name, .member = input->member, .size = input->size};
+    *h5 = (csrec_hdf5){.file = -1,
+                       .name = input->name,
+                       .member = input->member,
+                       .size = input->size,
+                       .input = input};
     hid_t access = access_list();
     char *name = NULL;
     bool good;
@@ -135,6 +147,7 @@ csrec_status csrec_hdf5_open(csrec_input *input, csrec_hdf5 *h5, csrec_error *er
     }
     if (good) h5->file = H5Fopen(name, H5F_ACC_RDONLY, access);
     csrec_status status = CSREC_OK;
+    if (h5->file >= 0) read_sizes(h5);
     if (!name) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
     if (name && h5->file < 0) status = csrec_hdf5_failed(h5, error);
     H5Pclose(access);

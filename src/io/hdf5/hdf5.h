@@ -32,6 +32,9 @@ typedef struct csrec_hdf5 {
     const char *name;   /* for messages */
     const char *member; /* "/NAME", or NULL */
     uint64_t size;      /* bytes, of a file that is read */
+    csrec_input *input; /* NULL: a new file */
+    uint64_t base;      /* addresses in the file count from here */
+    size_t address_bytes, length_bytes;
 } csrec_hdf5;
 
 /* The input must outlive the file. On failure nothing is open. */
@@ -56,12 +59,23 @@ hid_t csrec_hdf5_type(csrec_dtype dtype);
 int csrec_hdf5_numbers(hid_t object, const char *name, hid_t type, int most, void *values,
                        H5T_class_t *class);
 /* Whether it has a single text, which fits. */
-bool csrec_hdf5_text(hid_t object, const char *name, char *text, size_t room);
-bool csrec_hdf5_text_is(hid_t object, const char *name, const char *expected);
+bool csrec_hdf5_text(const csrec_hdf5 *h5, hid_t object, const char *name, char *text, size_t room);
+bool csrec_hdf5_text_is(const csrec_hdf5 *h5, hid_t object, const char *name, const char *expected);
 
-/* Copies the attributes of an object, except references to objects and those that are said to be
+/* Numbers, or texts of fixed length unless `texts` allows others. */
+bool csrec_hdf5_is_plain(hid_t type, bool texts);
+
+/* Copies the numbers and texts among the attributes of an object, except those that are said to be
  * left out by a list of names that NULL ends. */
-void csrec_hdf5_copy_attributes(hid_t from, hid_t to, const char *const *without);
+void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
+                                const char *const *without);
+
+/* ------------------------------------------------------------------ hdf5_heap.c --------------- */
+
+/* The sequences of variable length of an attribute, whose items take `each` bytes in the file, each
+ * with a byte 0 after its end; or NULL: none, damaged or very many. */
+hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t attribute, int count, size_t each);
+void csrec_hdf5_sequences_free(hvl_t *sequences, int count);
 
 /* ------------------------------------------------------------------ hdf5_layout.c ------------- */
 
@@ -101,7 +115,7 @@ csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_
 
 /* Copies the scales of the axes of `like` (dimension scales, NetCDF's coordinate variables) to the
  * new file, and attaches them to its dataset. */
-void csrec_hdf5_copy_scales(hid_t like, hid_t dataset, hid_t file);
+void csrec_hdf5_copy_scales(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file);
 
 csrec_status csrec_hdf5_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_hdf5_write(csrec_files *files, const char *path, const csrec_image *signal,

@@ -54,13 +54,13 @@ int csrec_hdf5_numbers(hid_t object, const char *name, hid_t type, int most, voi
 }
 
 /* The text of an attribute that has one, of fixed or variable length; to be freed. */
-static char *text_of(const opened *a) {
+static char *text_of(const csrec_hdf5 *h5, const opened *a) {
     if (H5Tget_class(a->type) != H5T_STRING || a->count != 1) return NULL;
     if (H5Tis_variable_str(a->type) > 0) {
-        char *text = NULL, *copy = NULL;
-        if (H5Aread(a->id, a->native, &text) >= 0 && text) copy = strdup(text);
-        H5Dvlen_reclaim(a->native, a->space, H5P_DEFAULT, &text);
-        return copy;
+        hvl_t *one = csrec_hdf5_sequences(h5, a->id, 1, 1);
+        char *text = one ? one->p : NULL;
+        free(one);
+        return text;
     }
     char *text = calloc(a->bytes + 1, 1);
     if (text && H5Aread(a->id, a->native, text) >= 0) return text;
@@ -68,10 +68,11 @@ static char *text_of(const opened *a) {
     return NULL;
 }
 
-bool csrec_hdf5_text(hid_t object, const char *name, char *text, size_t room) {
+bool csrec_hdf5_text(const csrec_hdf5 *h5, hid_t object, const char *name, char *text,
+                     size_t room) {
     opened a;
     if (!open_attribute(object, name, &a)) return false;
-    char *found = text_of(&a);
+    char *found = text_of(h5, &a);
     close_attribute(&a);
     bool fits = found && strlen(found) < room;
     if (fits) strcpy(text, found);
@@ -79,14 +80,16 @@ bool csrec_hdf5_text(hid_t object, const char *name, char *text, size_t room) {
     return fits;
 }
 
-bool csrec_hdf5_text_is(hid_t object, const char *name, const char *expected) {
+bool csrec_hdf5_text_is(const csrec_hdf5 *h5, hid_t object, const char *name,
+                        const char *expected) {
     char text[64];
-    return csrec_hdf5_text(object, name, text, sizeof text) && strcmp(text, expected) == 0;
+    return csrec_hdf5_text(h5, object, name, text, sizeof text) && strcmp(text, expected) == 0;
 }
 
 /* ------------------------------------------------------------------ copies -------------------- */
 
 typedef struct copying {
+    const csrec_hdf5 *h5;
     hid_t to;
     const char *const *without;
 } copying;
@@ -97,19 +100,41 @@ static bool is_among(const char *const *names, const char *name) {
     return false;
 }
 
+/* In the native type: of texts of variable length, where they are. */
+static bool write_texts(const csrec_hdf5 *h5, const opened *from, hid_t to) {
+    hvl_t *texts = csrec_hdf5_sequences(h5, from->id, (int)from->count, 1);
+    char **values = calloc((size_t)from->count, sizeof *values);
+    for (hssize_t k = 0; values && texts && k < from->count; k++) values[k] = texts[k].p;
+    bool good = values && texts && H5Awrite(to, from->native, values) >= 0;
+    csrec_hdf5_sequences_free(texts, (int)from->count);
+    free(values);
+    return good;
+}
+
+static bool write_values(const opened *from, hid_t to) {
+    void *values = calloc(from->bytes, 1);
+    bool good = values && H5Aread(from->id, from->native, values) >= 0 &&
+                H5Awrite(to, from->native, values) >= 0;
+    free(values);
+    return good;
+}
+
 /* The type of the file may be one that the file has a name for: a copy has none. */
-static void copy_values(const opened *from, const char *name, hid_t object) {
+static void copy_values(const csrec_hdf5 *h5, const opened *from, const char *name, hid_t object) {
     hid_t type = H5Tcopy(from->type);
     hid_t to =
         type < 0 ? -1 : H5Acreate2(object, name, type, from->space, H5P_DEFAULT, H5P_DEFAULT);
-    void *values = calloc(from->bytes, 1);
-    bool read = to >= 0 && values && H5Aread(from->id, from->native, values) >= 0;
-    bool good = read && H5Awrite(to, from->native, values) >= 0;
-    if (read) H5Dvlen_reclaim(from->native, from->space, H5P_DEFAULT, values);
+    bool good = to >= 0 && (H5Tis_variable_str(from->type) > 0 ? write_texts(h5, from, to)
+                                                               : write_values(from, to));
     if (to >= 0) H5Aclose(to);
     if (to >= 0 && !good) H5Adelete(object, name);
     if (type >= 0) H5Tclose(type);
-    free(values);
+}
+
+bool csrec_hdf5_is_plain(hid_t type, bool texts) {
+    H5T_class_t class = H5Tget_class(type);
+    if (class == H5T_STRING) return texts || H5Tis_variable_str(type) == 0;
+    return class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM;
 }
 
 static herr_t copy_attribute(hid_t object, const char *name, const H5A_info_t *info, void *data) {
@@ -119,12 +144,13 @@ static herr_t copy_attribute(hid_t object, const char *name, const H5A_info_t *i
     if (is_among(c->without, name) || H5Aexists(c->to, name) > 0 ||
         !open_attribute(object, name, &a))
         return 0;
-    if (H5Tdetect_class(a.type, H5T_REFERENCE) == 0) copy_values(&a, name, c->to);
+    if (csrec_hdf5_is_plain(a.type, true)) copy_values(c->h5, &a, name, c->to);
     close_attribute(&a);
     return 0;
 }
 
-void csrec_hdf5_copy_attributes(hid_t from, hid_t to, const char *const *without) {
-    copying c = {to, without};
+void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
+                                const char *const *without) {
+    copying c = {h5, to, without};
     H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &c);
 }

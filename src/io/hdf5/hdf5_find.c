@@ -75,10 +75,10 @@ static void consider(search *s, hid_t dataset) {
     csrec_hdf5_layout l;
     char text[8];
     int mark = 0;
-    if (csrec_hdf5_text_is(dataset, "CLASS", "DIMENSION_SCALE") ||
+    if (csrec_hdf5_text_is(s->h5, dataset, "CLASS", "DIMENSION_SCALE") ||
         csrec_hdf5_layout_read(s->h5, dataset, &l, NULL) || is_known(s, dataset))
         return;
-    if (csrec_hdf5_text(dataset, "signal", text, sizeof text)) mark = atoi(text);
+    if (csrec_hdf5_text(s->h5, dataset, "signal", text, sizeof text)) mark = atoi(text);
     csrec_hdf5_numbers(dataset, "signal", H5T_NATIVE_INT, 1, &mark, NULL);
     hid_t *keep = mark == 1 ? &s->marked : &s->only;
     if (*keep < 0 && H5Iinc_ref(dataset) >= 0) *keep = dataset;
@@ -109,16 +109,16 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
 
 /* What an attribute of a NeXus group names: `default` a group, and in the end `signal` the dataset.
  */
-static hid_t follow(hid_t group, const char *attribute) {
+static hid_t follow(const csrec_hdf5 *h5, hid_t group, const char *attribute) {
     char name[256];
-    if (!csrec_hdf5_text(group, attribute, name, sizeof name)) return -1;
+    if (!csrec_hdf5_text(h5, group, attribute, name, sizeof name)) return -1;
     return csrec_hdf5_object(group, name);
 }
 
-static hid_t marked_in(hid_t group) {
+static hid_t marked_in(const csrec_hdf5 *h5, hid_t group) {
     hid_t at = group;
     for (int depth = 0; depth < DEPTH_MOST; depth++) {
-        hid_t dataset = follow(at, "signal"), next = follow(at, "default");
+        hid_t dataset = follow(h5, at, "signal"), next = follow(h5, at, "default");
         if (is_a(dataset, H5I_DATASET)) return dataset;
         if (is_a(next, H5I_DATASET)) return next;
         if (!is_a(next, H5I_GROUP)) break;
@@ -137,7 +137,7 @@ static csrec_status refuse_several(const search *s, csrec_error *error) {
 /* The one that is meant in a group. */
 static csrec_status find_in(const csrec_hdf5 *h5, hid_t group, hid_t *dataset, csrec_error *error) {
     search s = {.h5 = h5, .only = -1, .marked = -1};
-    *dataset = marked_in(group);
+    *dataset = marked_in(h5, group);
     if (*dataset >= 0) return CSREC_OK;
     H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &s);
     *dataset = s.marks > 0 ? s.marked : s.only;

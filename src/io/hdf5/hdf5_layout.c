@@ -72,20 +72,20 @@ static csrec_dtype stored_type(hid_t type) {
 /* ------------------------------------------------------------------ axes ---------------------- */
 
 /* Of true colour, one pixel's channels after the other's (HDF5 Image and Palette Specification). */
-static bool is_interlaced(hid_t dataset, const csrec_hdf5_layout *l) {
-    return l->rank == 3 && l->extent[2] == 3 && csrec_hdf5_text_is(dataset, "CLASS", "IMAGE") &&
-           csrec_hdf5_text_is(dataset, "INTERLACE_MODE", "INTERLACE_PIXEL");
+static bool is_interlaced(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l) {
+    return l->rank == 3 && l->extent[2] == 3 && csrec_hdf5_text_is(h5, dataset, "CLASS", "IMAGE") &&
+           csrec_hdf5_text_is(h5, dataset, "INTERLACE_MODE", "INTERLACE_PIXEL");
 }
 
 /* "" or why not. */
-static const char *read_axes(hid_t dataset, csrec_hdf5_layout *l) {
+static const char *read_axes(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *l) {
     hid_t space = H5Dget_space(dataset);
     int64_t count;
     l->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
     bool simple = l->rank > 0 && H5Sget_simple_extent_dims(space, l->extent, l->most) > 0;
     if (space >= 0) H5Sclose(space);
     if (!simple) return "is a single value or none; save an array";
-    l->has_channels = is_interlaced(dataset, l);
+    l->has_channels = is_interlaced(h5, dataset, l);
     int first = 0;
     while (first < l->rank - 1 && l->extent[first] == 1 && !l->has_channels) first++;
     if (l->rank - first > AXES_MOST) return "has more than 4 axes; save 1 to 4 of them";
@@ -98,7 +98,7 @@ static const char *read_axes(hid_t dataset, csrec_hdf5_layout *l) {
 /* ------------------------------------------------------------------ packing ------------------- */
 
 /* As of FITS: single precision has enough digits for 16 bits. */
-static void read_packing(hid_t dataset, csrec_hdf5_layout *l) {
+static void read_packing(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *l) {
     bool integer = l->stored != CSREC_F32 && l->stored != CSREC_F64;
     bool sign = l->stored == CSREC_I8 || l->stored == CSREC_I16 || l->stored == CSREC_I32 ||
                 l->stored == CSREC_I64;
@@ -106,8 +106,8 @@ static void read_packing(hid_t dataset, csrec_hdf5_layout *l) {
     l->offset = 0.0;
     csrec_hdf5_numbers(dataset, "scale_factor", H5T_NATIVE_DOUBLE, 1, &l->scale, NULL);
     csrec_hdf5_numbers(dataset, "add_offset", H5T_NATIVE_DOUBLE, 1, &l->offset, NULL);
-    l->wraps = sign && (csrec_hdf5_text_is(dataset, "_Unsigned", "true") ||
-                        csrec_hdf5_text_is(dataset, "_Unsigned", "True"));
+    l->wraps = sign && (csrec_hdf5_text_is(h5, dataset, "_Unsigned", "true") ||
+                        csrec_hdf5_text_is(h5, dataset, "_Unsigned", "True"));
     l->dtype = l->wraps ? (csrec_dtype)(l->stored - 1) : l->stored; /* U8, I8, U16, I16 ... */
     if (integer && (l->scale != 1.0 || l->offset != 0.0))
         l->dtype = csrec_dtype_size(l->stored) > 2 ? CSREC_F64 : CSREC_F32;
@@ -121,10 +121,10 @@ csrec_status csrec_hdf5_layout_read(const csrec_hdf5 *h5, hid_t dataset, csrec_h
     if (!*reason) layout->stored = stored_type(type);
     H5Tclose(type);
     if (*reason) return refuse(h5, dataset, CSREC_UNSUPPORTED, reason, error);
-    reason = read_axes(dataset, layout);
+    reason = read_axes(h5, dataset, layout);
     if (*reason)
         return refuse(h5, dataset, layout->rank > 0 ? CSREC_UNSUPPORTED : CSREC_DATA, reason,
                       error);
-    read_packing(dataset, layout);
+    read_packing(h5, dataset, layout);
     return CSREC_OK;
 }

@@ -5,14 +5,14 @@
 
 #include "io/hdf5/hdf5.h"
 
-enum { BYTES_MOST = 1 << 26 }; /* of a scale in the file */
+enum { BYTES_MOST = 1 << 26 }; /* of a scale, in the file and in memory */
 
 typedef struct reference {
     hobj_ref_t dataset;
     int axis;
 } reference;
 
-/* The references of DIMENSION_LIST, [rank]; to be reclaimed with the type and the space. */
+/* The type and space of DIMENSION_LIST, and its references, [rank]. */
 typedef struct references {
     hid_t type, space;
     int rank;
@@ -32,28 +32,51 @@ static bool is_list(hid_t attribute, const references *r) {
     return good;
 }
 
-static bool read_references(hid_t dataset, references *r) {
+static bool read_references(const csrec_hdf5 *h5, hid_t dataset, references *r) {
     hid_t attribute = H5Aexists(dataset, OF_AXES) > 0 ? H5Aopen(dataset, OF_AXES, H5P_DEFAULT) : -1;
-    bool good = attribute >= 0 && r->axis && is_list(attribute, r) &&
-                H5Aread(attribute, r->type, r->axis) >= 0;
-    if (attribute >= 0) H5Aclose(attribute);
-    return good;
+    if (attribute < 0) return false;
+    if (is_list(attribute, r))
+        r->axis = csrec_hdf5_sequences(h5, attribute, r->rank, h5->address_bytes);
+    H5Aclose(attribute);
+    return r->axis;
+}
+
+/* The object of the k-th reference of an axis. */
+static hid_t refer(const csrec_hdf5 *h5, hid_t like, const hvl_t *axis, size_t k) {
+    const uint8_t *bytes = (const uint8_t *)axis->p + k * h5->address_bytes;
+    hobj_ref_t address = 0;
+    for (size_t i = h5->address_bytes; i-- > 0;) address = address << 8 | bytes[i];
+    return H5Rdereference2(like, H5P_DEFAULT, H5R_OBJECT, &address);
 }
 
 /* ------------------------------------------------------------------ copies -------------------- */
 
-/* Whether the object is a dataset in the file itself, of a size that is worth a copy. */
-static bool is_small(hid_t object) {
-    if (object < 0 || H5Iget_type(object) != H5I_DATASET) return false;
-    hid_t creation = H5Dget_create_plist(object);
+static bool is_in_file(hid_t dataset) {
+    hid_t creation = H5Dget_create_plist(dataset);
     bool good = creation >= 0 && H5Pget_layout(creation) != H5D_VIRTUAL &&
-                H5Pget_external_count(creation) == 0 && H5Dget_storage_size(object) <= BYTES_MOST;
+                H5Pget_external_count(creation) == 0;
     if (creation >= 0) H5Pclose(creation);
     return good;
 }
 
-static bool is_scale(hid_t object, hsize_t extent) {
-    if (!is_small(object) || !csrec_hdf5_text_is(object, "CLASS", "DIMENSION_SCALE")) return false;
+/* Whether the object is a dataset of numbers or short texts, in the file itself, of a size that is
+ * worth a copy. */
+static bool is_small(hid_t object) {
+    if (object < 0 || H5Iget_type(object) != H5I_DATASET) return false;
+    hid_t type = H5Dget_type(object), space = H5Dget_space(object);
+    size_t each = type < 0 ? 0 : H5Tget_size(type);
+    hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    bool good = each > 0 && csrec_hdf5_is_plain(type, false) && count >= 0 &&
+                (uint64_t)count <= BYTES_MOST / each && H5Dget_storage_size(object) <= BYTES_MOST &&
+                is_in_file(object);
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    return good;
+}
+
+static bool is_scale(const csrec_hdf5 *h5, hid_t object, hsize_t extent) {
+    if (!is_small(object) || !csrec_hdf5_text_is(h5, object, "CLASS", "DIMENSION_SCALE"))
+        return false;
     hid_t space = H5Dget_space(object);
     hsize_t found = 0;
     bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
@@ -62,22 +85,31 @@ static bool is_scale(hid_t object, hsize_t extent) {
     return good;
 }
 
-/* The copy at the same path, or what is there already; -1: neither. References in a copy lead
- * nowhere. */
-static hid_t copy_object(hid_t object, hid_t file) {
+/* Values and layout. libhdf5 would copy all attributes, in a way that damage makes crash. */
+static void copy_values(hid_t object, hid_t file, const char *path) {
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), how = H5Pcreate(H5P_OBJECT_COPY);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Pset_copy_object(how, H5O_COPY_WITHOUT_ATTR_FLAG);
+    H5Ocopy(object, ".", file, path, how, links);
+    H5Pclose(how);
+    H5Pclose(links);
+}
+
+static bool is_same(hid_t a, hid_t b) {
+    H5O_info_t one, other;
+    return H5Oget_info(a, &one) >= 0 && H5Oget_info(b, &other) >= 0 && one.addr == other.addr;
+}
+
+/* The copy at the same path, or what is there already; -1: neither. */
+static hid_t copy_object(const csrec_hdf5 *h5, hid_t object, hid_t file) {
     char *path = csrec_hdf5_path(object);
     if (!path) return -1;
-    if (H5Lexists(file, path, H5P_DEFAULT) <= 0) {
-        hid_t links = H5Pcreate(H5P_LINK_CREATE);
-        H5Pset_create_intermediate_group(links, 1);
-        H5Ocopy(object, ".", file, path, H5P_DEFAULT, links);
-        H5Pclose(links);
-        hid_t made = H5Oopen(file, path, H5P_DEFAULT);
-        if (made >= 0 && H5Aexists(made, OF_SCALE) > 0) H5Adelete(made, OF_SCALE);
-        if (made >= 0 && H5Aexists(made, OF_AXES) > 0) H5Adelete(made, OF_AXES);
-        if (made >= 0) H5Oclose(made);
-    }
     hid_t copy = H5Oopen(file, path, H5P_DEFAULT);
+    if (copy < 0) {
+        copy_values(object, file, path);
+        copy = H5Oopen(file, path, H5P_DEFAULT);
+        if (copy >= 0) csrec_hdf5_copy_attributes(h5, object, copy, NULL);
+    }
     free(path);
     return copy;
 }
@@ -119,13 +151,13 @@ static void refer_back(hid_t scale, hid_t dataset, int axis) {
 }
 
 /* The scales of one axis: their references in the new file. */
-static hvl_t attach(const hvl_t *from, int axis, hsize_t extent, hid_t like, hid_t dataset,
-                    hid_t file, int *dimensions) {
+static hvl_t attach(const csrec_hdf5 *h5, const hvl_t *from, int axis, hsize_t extent, hid_t like,
+                    hid_t dataset, hid_t file, int *dimensions) {
     hvl_t to = {.p = calloc(from->len + 1, sizeof(hobj_ref_t))};
     for (size_t k = 0; to.p && k < from->len; k++) {
-        hid_t scale = H5Rdereference2(like, H5P_DEFAULT, H5R_OBJECT, (hobj_ref_t *)from->p + k);
-        hid_t copy = is_scale(scale, extent) ? copy_object(scale, file) : -1;
-        if (is_scale(copy, extent)) {
+        hid_t scale = refer(h5, like, from, k);
+        hid_t copy = is_scale(h5, scale, extent) ? copy_object(h5, scale, file) : -1;
+        if (copy >= 0 && !is_same(copy, dataset)) {
             if (H5Aexists(copy, OF_SCALE) <= 0) number(copy, (*dimensions)++);
             refer_back(copy, dataset, axis);
             if (H5Rcreate((hobj_ref_t *)to.p + to.len, copy, ".", H5R_OBJECT, -1) >= 0) to.len++;
@@ -143,13 +175,13 @@ static void write_references(hid_t dataset, const references *r, const hvl_t *ax
     H5Aclose(attribute);
 }
 
-static void copy_axes(hid_t like, hid_t dataset, hid_t file, const hsize_t *extent,
-                      const references *r) {
+static void copy_axes(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file,
+                      const hsize_t *extent, const references *r) {
     hvl_t axis[H5S_MAX_RANK] = {{0, NULL}};
     int dimensions = 0;
     size_t attached = 0;
     for (int a = 0; a < r->rank; a++) {
-        axis[a] = attach(&r->axis[a], a, extent[a], like, dataset, file, &dimensions);
+        axis[a] = attach(h5, &r->axis[a], a, extent[a], like, dataset, file, &dimensions);
         attached += axis[a].len;
     }
     if (attached) write_references(dataset, r, axis);
@@ -157,37 +189,33 @@ static void copy_axes(hid_t like, hid_t dataset, hid_t file, const hsize_t *exte
 }
 
 /* The variable that says how a map was projected (CF conventions) is beside the dataset. */
-static void copy_projection(hid_t like, hid_t file) {
+static void copy_projection(const csrec_hdf5 *h5, hid_t like, hid_t file) {
     char name[256];
     hid_t beside = -1;
     char *path = csrec_hdf5_path(like), *slash = path ? strrchr(path, '/') : NULL;
-    if (slash && csrec_hdf5_text(like, "grid_mapping", name, sizeof name)) {
+    if (slash && csrec_hdf5_text(h5, like, "grid_mapping", name, sizeof name)) {
         slash[1] = '\0';
         hid_t group = csrec_hdf5_object(like, path);
         if (group >= 0) beside = csrec_hdf5_object(group, name);
         if (group >= 0) H5Oclose(group);
     }
-    hid_t copy = is_small(beside) ? copy_object(beside, file) : -1;
+    hid_t copy = is_small(beside) ? copy_object(h5, beside, file) : -1;
     if (copy >= 0) H5Oclose(copy);
     if (beside >= 0) H5Oclose(beside);
     free(path);
 }
 
-void csrec_hdf5_copy_scales(hid_t like, hid_t dataset, hid_t file) {
+void csrec_hdf5_copy_scales(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file) {
     hsize_t extent[H5S_MAX_RANK], rank;
     references r = {.type = H5Tvlen_create(H5T_STD_REF_OBJ)};
     hid_t space = H5Dget_space(dataset);
     r.rank = H5Sget_simple_extent_dims(space, extent, NULL);
     rank = (hsize_t)r.rank;
     r.space = H5Screate_simple(1, &rank, NULL);
-    r.axis = calloc((size_t)rank, sizeof *r.axis);
-    if (read_references(like, &r)) {
-        copy_axes(like, dataset, file, extent, &r);
-        H5Dvlen_reclaim(r.type, r.space, H5P_DEFAULT, r.axis);
-    }
-    free(r.axis);
+    if (read_references(h5, like, &r)) copy_axes(h5, like, dataset, file, extent, &r);
+    csrec_hdf5_sequences_free(r.axis, r.rank);
     H5Sclose(r.space);
     H5Sclose(space);
     H5Tclose(r.type);
-    copy_projection(like, file);
+    copy_projection(h5, like, file);
 }

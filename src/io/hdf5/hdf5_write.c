@@ -123,9 +123,10 @@ static bool create_dataset(writer *w) {
 
 /* Of how values are stored or which are known, and what the scales bring along. */
 static const char *const of_storage[] = {
-    "_FillValue",     "missing_value", "scale_factor", "add_offset",          "valid_range",
-    "valid_min",      "valid_max",     "actual_range", "_Unsigned",           "DIMENSION_LIST",
-    "REFERENCE_LIST", "_Netcdf4Dimid", "_ChunkSizes",  "_Netcdf4Coordinates", NULL};
+    "_FillValue",  "missing_value", "scale_factor", "add_offset",
+    "valid_range", "valid_min",     "valid_max",    "actual_range",
+    "_Unsigned",   "_Netcdf4Dimid", "_ChunkSizes",  "_Netcdf4Coordinates",
+    NULL};
 static const char *const of_netcdf[] = {"_NCProperties", NULL};
 static const char *const of_names[] = {"_NCProperties", "default", "signal", "axes", NULL};
 
@@ -133,7 +134,7 @@ static void copy_group(const writer *w, const char *path) {
     hid_t from = csrec_hdf5_object(w->like.file, path);
     hid_t to = H5Oopen(w->h5.file, path, H5P_DEFAULT);
     if (from >= 0 && to >= 0 && H5Iget_type(from) == H5I_GROUP)
-        csrec_hdf5_copy_attributes(from, to, w->renamed ? of_names : of_netcdf);
+        csrec_hdf5_copy_attributes(&w->like, from, to, w->renamed ? of_names : of_netcdf);
     if (from >= 0) H5Oclose(from);
     if (to >= 0) H5Oclose(to);
 }
@@ -153,8 +154,8 @@ static void copy_groups(const writer *w) {
 
 static void copy_metadata(const writer *w) {
     if (w->from < 0) return;
-    csrec_hdf5_copy_attributes(w->from, w->dataset, of_storage);
-    csrec_hdf5_copy_scales(w->from, w->dataset, w->h5.file);
+    csrec_hdf5_copy_attributes(&w->like, w->from, w->dataset, of_storage);
+    csrec_hdf5_copy_scales(&w->like, w->from, w->dataset, w->h5.file);
     copy_groups(w);
 }
 
