@@ -106,6 +106,32 @@ char *csrec_hdf5_path(hid_t object);
 /* Opens an object of this file, -1 if there is none; links to other files are not followed. */
 hid_t csrec_hdf5_object(hid_t from, const char *name);
 
+/* ------------------------------------------------------------------ hdf5_chunks.c ------------- */
+
+/* The chunks of a dataset, one after the other. */
+typedef struct csrec_hdf5_grid {
+    int rank;
+    hsize_t extent[H5S_MAX_RANK], chunk[H5S_MAX_RANK], start[H5S_MAX_RANK];
+    hsize_t values, count; /* of a chunk; chunks */
+} csrec_hdf5_grid;
+
+/* false: there are no chunks. */
+bool csrec_hdf5_grid_open(hid_t creation, const csrec_hdf5_layout *layout, csrec_hdf5_grid *grid);
+bool csrec_hdf5_grid_next(csrec_hdf5_grid *grid);
+/* The rows of a chunk that are in the dataset, of the first axes: where they begin in the dataset
+ * and in the chunk. */
+typedef void (*csrec_hdf5_row)(void *context, hsize_t whole, hsize_t part, hsize_t length);
+void csrec_hdf5_grid_rows(const csrec_hdf5_grid *grid, int axes, csrec_hdf5_row row, void *context);
+
+hsize_t csrec_hdf5_chunks_written(hid_t dataset);
+/* Of the chunk at which the grid is, 0: never written. */
+hsize_t csrec_hdf5_chunk_bytes(hid_t dataset, const csrec_hdf5_grid *grid);
+
+/* Reads all values as the type; not done: no chunks, or filters that only libhdf5 has. */
+csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
+                                    const csrec_hdf5_layout *layout, hid_t type, void *values,
+                                    bool *done, csrec_error *error);
+
 /* ------------------------------------------------------------------ reading and writing ------- */
 
 /* Marks entries that have a value for unknown, are not in the valid range, or were never written:

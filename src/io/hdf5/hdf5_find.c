@@ -40,7 +40,7 @@ static bool is_a(hid_t object, H5I_type_t type) {
 typedef struct search {
     const csrec_hdf5 *h5;
     hid_t only, marked; /* the first of each kind, -1: none */
-    int found, marks, visited, depth;
+    int found, marks, visited, failed, depth;
     haddr_t known[KNOWN]; /* of the first ones: an object may have several names */
     char list[320];
 } search;
@@ -94,6 +94,7 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
     search *s = data;
     if (s->visited++ >= OBJECTS_MOST) return 1;
     hid_t object = info->type == H5L_TYPE_HARD ? H5Oopen(group, name, H5P_DEFAULT) : -1;
+    s->failed += object < 0 && info->type == H5L_TYPE_HARD;
     if (object < 0) return 0;
     if (is_a(object, H5I_DATASET)) consider(s, object);
     if (is_a(object, H5I_GROUP) && s->depth < DEPTH_MOST) {
@@ -134,6 +135,15 @@ static csrec_status refuse_several(const search *s, csrec_error *error) {
                       h5->name, s->list, length, h5->name);
 }
 
+static csrec_status refuse_version(const csrec_hdf5 *h5, csrec_error *error) {
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    return csrec_fail(error, CSREC_UNSUPPORTED,
+                      "%s: cannot be opened by libhdf5 %u.%u.%u, being damaged or of a later "
+                      "version; write it for that version (libver='v110' of h5py)",
+                      h5->name, major, minor, release);
+}
+
 /* The one that is meant in a group. */
 static csrec_status find_in(const csrec_hdf5 *h5, hid_t group, hid_t *dataset, csrec_error *error) {
     search s = {.h5 = h5, .only = -1, .marked = -1};
@@ -143,6 +153,7 @@ static csrec_status find_in(const csrec_hdf5 *h5, hid_t group, hid_t *dataset, c
     *dataset = s.marks > 0 ? s.marked : s.only;
     if (s.marks == 1 || s.found == 1) return CSREC_OK;
     if (s.found > 1) return refuse_several(&s, error);
+    if (s.failed) return refuse_version(h5, error);
     return csrec_fail(error, CSREC_DATA,
                       "%s: has no dataset of numbers with 1 to 4 axes; save an array", h5->name);
 }
@@ -155,6 +166,7 @@ static csrec_status refuse_name(const csrec_hdf5 *h5, csrec_error *error) {
         link.type == H5L_TYPE_EXTERNAL)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: is a link to another file; name the dataset in that file", h5->name);
+    if (H5Lexists(h5->file, h5->member, H5P_DEFAULT) > 0) return refuse_version(h5, error);
     H5Literate(h5->file, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &s);
     return csrec_fail(error, CSREC_DATA, "%s: has no dataset of that name; name one of %s",
                       h5->name, s.found ? s.list : "none");

@@ -103,7 +103,7 @@ static csrec_status check_storage(const csrec_hdf5 *h5, hid_t dataset, const csr
 
 /* ------------------------------------------------------------------ values -------------------- */
 
-/* libhdf5 unpacks and converts chunk after chunk into the array. With _Unsigned the bits of signed
+/* Chunk after chunk is unpacked and converted into the array. With _Unsigned the bits of signed
  * integers are kept. */
 static csrec_status read_values(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l,
                                 csrec_image *signal, csrec_error *error) {
@@ -119,8 +119,12 @@ static csrec_status read_values(const csrec_hdf5 *h5, hid_t dataset, const csrec
     if (status) return csrec_fail(error, status, "%s: out of memory", h5->name);
     bool same = csrec_dtype_size(l->dtype) == csrec_dtype_size(l->stored) && l->dtype < CSREC_F32;
     hid_t type = csrec_hdf5_type(same ? l->stored : l->dtype);
-    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, signal->pixels.data) < 0)
-        return csrec_hdf5_failed(h5, error);
+    bool done = false;
+    status = csrec_hdf5_read_chunks(h5, dataset, l, type, signal->pixels.data, &done, error);
+    if (!status && !done &&
+        H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, signal->pixels.data) < 0)
+        status = csrec_hdf5_failed(h5, error);
+    if (status) return status;
     return csrec_hdf5_unpack(h5, dataset, l, signal, error);
 }
 

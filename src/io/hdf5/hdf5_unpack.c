@@ -127,59 +127,28 @@ static void change(csrec_array *values, const csrec_hdf5_layout *l, double scale
 
 /* ------------------------------------------------------------------ chunks -------------------- */
 
-typedef struct grid {
-    int rank, axes; /* with and without that of the channels */
-    hsize_t chunk[H5S_MAX_RANK], start[H5S_MAX_RANK];
-    uint64_t count; /* of the chunks */
-} grid;
-
-static hsize_t chunks_written(hid_t dataset) {
-    hid_t space = H5Dget_space(dataset);
-    hsize_t count = 0;
-    bool good = space >= 0 && H5Dget_num_chunks(dataset, space, &count) >= 0;
-    if (space >= 0) H5Sclose(space);
-    return good ? count : UINT64_MAX;
-}
-
 /* Whether chunks may be missing whose place then has a value that stands for nothing. */
-static bool open_grid(hid_t dataset, const csrec_hdf5_layout *l, grid *g) {
+static bool open_grid(hid_t dataset, const csrec_hdf5_layout *l, csrec_hdf5_grid *g) {
     hid_t creation = H5Dget_create_plist(dataset);
     H5D_fill_value_t fill = H5D_FILL_VALUE_DEFAULT;
-    *g = (grid){.rank = l->rank, .axes = l->rank - l->has_channels, .count = 1};
-    bool chunked = creation >= 0 && H5Pget_layout(creation) == H5D_CHUNKED &&
-                   H5Pget_chunk(creation, H5S_MAX_RANK, g->chunk) == l->rank &&
+    bool chunked = creation >= 0 && csrec_hdf5_grid_open(creation, l, g) &&
                    H5Pfill_value_defined(creation, &fill) >= 0;
     if (creation >= 0) H5Pclose(creation);
-    if (!chunked || fill != H5D_FILL_VALUE_USER_DEFINED) return false;
-    for (int a = 0; a < l->rank; a++) g->count *= (l->extent[a] - 1) / g->chunk[a] + 1;
-    return chunks_written(dataset) < g->count;
+    return chunked && fill == H5D_FILL_VALUE_USER_DEFINED &&
+           csrec_hdf5_chunks_written(dataset) < g->count;
 }
 
-static void clear_block(const grid *g, const csrec_hdf5_layout *l, uint8_t *alpha) {
-    hsize_t at[H5S_MAX_RANK], end[H5S_MAX_RANK];
-    const int last = g->axes - 1;
-    for (int a = 0; a < g->axes; a++) {
-        at[a] = g->start[a];
-        hsize_t left = l->extent[a] - at[a];
-        end[a] = at[a] + (g->chunk[a] < left ? g->chunk[a] : left);
-    }
-    for (int a = 0; a >= 0;) {
-        hsize_t entry = 0;
-        for (int k = 0; k < g->axes; k++) entry = entry * l->extent[k] + at[k];
-        memset(alpha + entry, 0, (size_t)(end[last] - at[last]));
-        for (a = last - 1; a >= 0 && ++at[a] == end[a]; a--) at[a] = g->start[a];
-    }
+static void clear_row(void *alpha, hsize_t whole, hsize_t part, hsize_t length) {
+    (void)part;
+    memset((uint8_t *)alpha + whole, 0, length);
 }
 
-static void mark_unwritten(hid_t dataset, const csrec_hdf5_layout *l, grid *g, uint8_t *alpha) {
-    for (int a = 0; a >= 0;) {
-        haddr_t place = 0;
-        if (H5Dget_chunk_info_by_coord(dataset, g->start, NULL, &place, NULL) >= 0 &&
-            place == HADDR_UNDEF)
-            clear_block(g, l, alpha);
-        for (a = g->rank - 1; a >= 0 && (g->start[a] += g->chunk[a]) >= l->extent[a]; a--)
-            g->start[a] = 0;
-    }
+static void mark_unwritten(hid_t dataset, const csrec_hdf5_layout *l, csrec_hdf5_grid *g,
+                           uint8_t *alpha) {
+    do
+        if (csrec_hdf5_chunk_bytes(dataset, g) == 0)
+            csrec_hdf5_grid_rows(g, l->rank - l->has_channels, clear_row, alpha);
+    while (csrec_hdf5_grid_next(g));
 }
 
 /* ------------------------------------------------------------------ all ----------------------- */
@@ -188,7 +157,7 @@ csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_
                                csrec_image *signal, csrec_error *error) {
     csrec_array *values = &signal->pixels;
     rules r;
-    grid g;
+    csrec_hdf5_grid g;
     read_rules(dataset, l, &r);
     int64_t channels = l->has_channels ? values->shape.dim[values->shape.dims - 1] : 1;
     bool missing = H5Aexists(dataset, "_FillValue") <= 0 && open_grid(dataset, l, &g);
