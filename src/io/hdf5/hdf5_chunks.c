@@ -148,7 +148,6 @@ static int read_filters(hid_t creation, filter filters[FILTERS_MOST]) {
 /* ------------------------------------------------------------------ chunks -------------------- */
 
 typedef struct chunks {
-    const csrec_hdf5 *h5;
     hid_t dataset, from, to; /* the types of the file and of the values */
     size_t stored, wanted;   /* their bytes */
     csrec_hdf5_grid grid;
@@ -156,19 +155,19 @@ typedef struct chunks {
     int count;
     buffers work;
     uint8_t *fill, *values; /* of a chunk that was never written; of the whole dataset */
-    hsize_t found;
+    hsize_t storage, found; /* bytes of all chunks in the file; chunks that were read */
 } chunks;
 
-/* Without filters libhdf5 reads as many bytes as the index says, whatever it told before, but none
- * beyond the file. What is not read takes no memory. */
+/* Without filters libhdf5 reads as many bytes of a chunk as the index says, whatever it told
+ * before, but no more than those of all chunks. What is not read takes no memory. */
 static bool make_room(chunks *c) {
     const size_t size = c->stored * c->grid.values, most = c->wanted * c->grid.values;
     size_t room = compressBound(size) + (size_t)FILTERS_MOST * CHECKSUM;
     if (room < most) room = most;
     c->work.room = room;
-    if (c->count == 0 && c->h5->size > room)
-        room = c->h5->size < UINT32_MAX ? c->h5->size : UINT32_MAX;
-    c->work.from = malloc(room);
+    if (c->count == 0 && c->storage > room)
+        room = c->storage < UINT32_MAX ? c->storage : UINT32_MAX;
+    c->work.from = calloc(1, room);
     c->work.to = malloc(c->work.room);
     c->fill = calloc(1, c->wanted);
     return c->work.from && c->work.to && c->fill;
@@ -211,8 +210,7 @@ static bool read_chunk(chunks *c) {
 /* A chunk that cannot be found looks like one that was never written. */
 static bool read_all(chunks *c, hid_t creation) {
     hsize_t written = csrec_hdf5_chunks_written(c->dataset);
-    if (c->count == 0 && H5Dget_storage_size(c->dataset) != written * c->stored * c->grid.values)
-        return false;
+    if (c->count == 0 && c->storage != written * c->stored * c->grid.values) return false;
     H5Pget_fill_value(creation, c->to, c->fill);
     do
         if (!read_chunk(c)) return false;
@@ -223,7 +221,7 @@ static bool read_all(chunks *c, hid_t creation) {
 csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
                                     const csrec_hdf5_layout *layout, hid_t type, void *values,
                                     bool *done, csrec_error *error) {
-    chunks c = {.h5 = h5, .dataset = dataset, .to = type, .values = values};
+    chunks c = {.dataset = dataset, .to = type, .values = values};
     hid_t creation = H5Dget_create_plist(dataset);
     *done = creation >= 0 && csrec_hdf5_grid_open(creation, layout, &c.grid) &&
             (c.count = read_filters(creation, c.filters)) >= 0;
@@ -232,6 +230,7 @@ csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
         c.from = H5Dget_type(dataset);
         c.stored = H5Tget_size(c.from);
         c.wanted = H5Tget_size(c.to);
+        c.storage = H5Dget_storage_size(dataset);
         if (!make_room(&c))
             status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
         else if (!read_all(&c, creation))
