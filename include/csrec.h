@@ -36,6 +36,7 @@
 #include "csrec/recover.h"
 #include "csrec/adaptive.h"
 #include "csrec/method.h"
+#include "csrec/slabs.h"
 #include "csrec/conv.h"
 #include "csrec/net.h"
 

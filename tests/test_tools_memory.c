@@ -85,9 +85,61 @@ static void too_little_is_refused(void **state) {
     expect_mistake("$R m.npz --memory much -o no.png", 2, "--memory");
 }
 
+/* A quarter of a picture of floats, the rest NaN. */
+static void write_gappy(const char *path) {
+    csrec_image image = {.has_channels = false};
+    const csrec_shape shape = {2, {1300, 1100}};
+    uint64_t random = check_seed();
+    csrec_files *files = NULL;
+    assert_ok(csrec_array_create(CSREC_F32, &shape, &image.pixels));
+    float *v = image.pixels.data;
+    for (int64_t i = 0; i < image.pixels.count; i++) {
+        double x = (double)(i % 1100), y = (double)(i / 1100);
+        double value =
+            100.0 + 50.0 * sin(0.02 * x + 0.013 * y) + 20.0 * sin(0.3 * x) * cos(0.2 * y);
+        v[i] = check_below(&random, 4) ? NAN : (float)value;
+    }
+    assert_ok(csrec_files_create(NULL, &files, NULL));
+    assert_ok(csrec_files_add_signal(files, path, csrec_format_of(path), &image, NULL, NULL));
+    assert_ok(csrec_files_commit(files, NULL));
+    csrec_files_destroy(files);
+    csrec_image_clear(&image);
+}
+
+/* What does not fit as a whole is recovered in slabs, with the same bytes. */
+static void slabs_are_the_same_file(void **state) {
+    (void)state;
+    static const char *const endings[] = {"npy", "tif"};
+    char command[256], path[32];
+    for (int i = 0; i < 2; i++) {
+        const char *e = endings[i];
+        snprintf(path, sizeof path, "gappy.%s", e);
+        if (!csrec_format_of(path) || !(csrec_format_of(path)->uses & CSREC_USE_SLABS)) continue;
+        write_gappy(path);
+        snprintf(command, sizeof command, "$R gappy.%s -q -Q fast --tile 100000 -o whole.%s", e, e);
+        run_well(command);
+        snprintf(command, sizeof command,
+                 "$R gappy.%s -q -Q fast --tile 100000 --memory 37 --json -o slabs.%s", e, e);
+        run_well(command);
+        assert_true(number_of(read_text("out"), "estimate", "bytes") < 37 * 1048576.0);
+        csrec_image whole = {0}, slabs = {0};
+        snprintf(path, sizeof path, "whole.%s", e);
+        assert_ok(csrec_signal_read(path, &whole, NULL));
+        snprintf(path, sizeof path, "slabs.%s", e);
+        assert_ok(csrec_signal_read(path, &slabs, NULL));
+        assert_int_equal(whole.pixels.count, slabs.pixels.count);
+        assert_memory_equal(whole.pixels.data, slabs.pixels.data, (size_t)whole.pixels.count * 4);
+        csrec_image_clear(&whole);
+        csrec_image_clear(&slabs);
+    }
+    run_well("$R gappy.npy -Q fast --tile 100000 --memory 37 --json --history -o w.npy");
+    if (!strstr(read_text("err"), "without --history it is recovered in slabs"))
+        fail_msg("no note in: %s", read_text("err"));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(little_memory_makes_tiles),
-                                       cmocka_unit_test(presets_are_estimated),
-                                       cmocka_unit_test(too_little_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(little_memory_makes_tiles), cmocka_unit_test(presets_are_estimated),
+        cmocka_unit_test(slabs_are_the_same_file), cmocka_unit_test(too_little_is_refused)};
     return cmocka_run_group_tests(tests, make_large, remove_inputs);
 }

@@ -20,7 +20,8 @@ enum {
     CSREC_USE_SAMPLES = 16, /* measurements are read: csrec_measurement_read */
     CSREC_USE_ARRAYS = 32,  /* named arrays are written: measurements, models, atoms */
     CSREC_USE_TYPES = 64,   /* written values have the type of the samples */
-    CSREC_USE_TEXT = 128    /* text: in a folder of signals it may be a list about them */
+    CSREC_USE_TEXT = 128,   /* text: in a folder of signals it may be a list about them */
+    CSREC_USE_SLABS = 256   /* read and written in slabs, so files may be larger than memory */
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
@@ -110,6 +111,11 @@ CSREC_API void csrec_image_clear(csrec_image *image);
  * is 0, and pixels have its type and shape. Free with csrec_image_clear. */
 CSREC_API csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_error *error);
 
+/* What csrec_signal_read would return, but for the data: pixels.dtype, shape and count, bits and
+ * has_channels. Of a format that has CSREC_USE_SLABS; CSREC_UNSUPPORTED: of another, or a file
+ * whose slabs are scattered. Nothing to free. */
+CSREC_API csrec_status csrec_signal_look(const char *path, csrec_image *signal, csrec_error *error);
+
 /* The bytes [n] of the PNG that csrec_image_write would write; free them with free. */
 CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_t *n,
                                           csrec_error *error);
@@ -122,6 +128,11 @@ CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **by
  * finite, distinct, in range, not empty. mask_path as mask below, or NULL. path "-" is stdin. */
 CSREC_API csrec_status csrec_measurement_read(const char *path, const char *mask_path,
                                               csrec_measurement *measurement, csrec_error *error);
+
+/* Entries first .. first + count - 1 of the first axis: rows of a picture, slices of a volume. */
+typedef struct csrec_slab {
+    int64_t first, count;
+} csrec_slab;
 
 /* Where samples of real coordinates were put: cell i of axis d has its middle at origin[d] + i
  * step[d]. */
@@ -146,6 +157,9 @@ typedef struct csrec_read_options {
                                 cell of an axis have in their middle. Default: the step that the
                                 coordinates have, else square cells, about four for each sample */
     csrec_placement *placement; /* or NULL: receives how coordinates became cells */
+    csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`
+                        as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
+                        file and mask */
 } csrec_read_options;
 
 /* The same with options, or NULL. CSREC_ARGUMENT: options for a file that has its positions. */
@@ -209,6 +223,17 @@ CSREC_API csrec_status csrec_files_add_image(csrec_files *files, const char *pat
 CSREC_API csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                               const csrec_format *format, const csrec_image *signal,
                                               const char *like, csrec_error *error);
+/* Fills `values` with those of a slab: [count][other axes] in the signal's type. Slabs come in
+ * their order, each once. Any status but CSREC_OK ends the writing. */
+typedef csrec_status (*csrec_slab_fn)(void *context, csrec_slab slab, void *values,
+                                      csrec_error *error);
+
+/* The same for a signal whose pixels have no data, in a format that has CSREC_USE_SLABS: `take`
+ * delivers them. */
+CSREC_API csrec_status csrec_files_add_slabs(csrec_files *files, const char *path,
+                                             const csrec_format *format, const csrec_image *signal,
+                                             csrec_slab_fn take, void *context, const char *like,
+                                             csrec_error *error);
 CSREC_API csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
                                                    const csrec_measurement *measurement,
                                                    bool procedural, csrec_error *error);

@@ -36,6 +36,7 @@ typedef struct csrec_recover_options {
     const csrec_model *model;      /* NULL, or a learned model, see "recovery with a model" below */
     uint64_t memory; /* bytes that it may use, see "estimates" below; 0: what is available */
     double seconds;  /* time for methods that improve as long as they run; 0: the method's own */
+    int64_t tile;    /* most values of a tile, see "estimates" below; 0: 2^24 */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -112,14 +113,15 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
  * GNU library raises the size from which it does so up to 32 MiB; csrecover prevents that by
  * mallopt(M_MMAP_THRESHOLD, 1 << 20) at its start.
  *
- * A recovery that does not fit into memory runs in overlapping tiles, if its method allows it:
- * adaptive grids, thresholded blocks, Gaussian groups and mixtures, of up to three axes. Memory is
- * options->memory; 0: what the machine, control groups and limits of the process leave, of which
- * whole signals use at most three quarters, and tiles the largest power of two below that. Tiles
- * depend on the memory, the shape and the samples, not on threads: set `memory` to get the same
- * signal on every machine. A recovery that fits as a whole does not depend on it. Fewer threads run
- * if their memory does not fit. bytes > memory: csrec_recover refuses with CSREC_MEMORY, before
- * anything else. */
+ * A signal of more than options->tile values is recovered in overlapping tiles, if its method
+ * allows it: networks, adaptive grids, thresholded blocks, Gaussian groups and mixtures, of up to
+ * three axes. These tiles depend on the shape and the rate of the samples alone. If they do not fit
+ * into memory, smaller ones are used, which change the result a little. Memory is options->memory;
+ * 0: what the machine, control groups and limits of the process leave, of which signals in one
+ * piece use at most three quarters, and tiles the largest power of two below that. Set `tile` to
+ * what fits on every machine, or `memory`, to get the same signal on all. Tiles do not depend on
+ * threads. Fewer run if their memory does not fit. bytes > memory: csrec_recover refuses with
+ * CSREC_MEMORY, before anything else. */
 
 /* ------------------------------------------------------------------ recovery with a model ----- */
 

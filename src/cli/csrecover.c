@@ -113,9 +113,13 @@ static const cli_option options[] = {
     CLI_THREADS(cli_recover_arguments),
     {"memory", 0, CLI_INTEGER, "MIB",
      "Memory that the recovery may use, in MiB (default: what is available). A recovery that "
-     "needs more runs in overlapping tiles or is refused. Tiles change the result; --verbose and "
-     "--json report them.",
+     "needs more runs in smaller tiles or is refused. --verbose and --json report them. A .npy or "
+     "TIFF that is too large is read, recovered and written in slabs.",
      AT(memory), .low = 1, .high = 0x1p40},
+    {"tile", 0, CLI_INTEGER, "N",
+     "Recover larger signals in overlapping tiles of at most N values (default 16777216). The "
+     "result depends on it a little, and not on the memory as long as such tiles fit.",
+     AT(tile), .low = 1, .high = 0x1p62},
     CLI_BACKEND(cli_recover_arguments),
     {.name = "devices",
      .type = CLI_DEVICES,

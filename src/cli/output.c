@@ -138,14 +138,14 @@ static csrec_status write_picture(csrec_files *files, const char *path, const cs
 
 /* Of what is not asked for: the type of the samples where the format keeps it; else float32, whose
  * 24 bits are enough for values from 16-bit or float32 samples. */
-static csrec_dtype array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
-                              int64_t n, const double *signal) {
+csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
+                           int64_t n, const double *values) {
     csrec_dtype type =
         csrec_dtype_size(samples) > 2 && samples != CSREC_F32 ? CSREC_F64 : CSREC_F32;
     if (cli_format_has(format, CSREC_USE_TYPES)) type = samples;
     if (form->dtype >= 0) type = (csrec_dtype)form->dtype;
     for (int64_t i = 0; i < n && type == CSREC_F32; i++)
-        if (fabs(signal[i]) > FLT_MAX) type = CSREC_F64;
+        if (fabs(values[i]) > FLT_MAX) type = CSREC_F64;
     return type;
 }
 
@@ -157,7 +157,7 @@ static csrec_status write_array(csrec_files *files, const char *path, const csre
     int64_t entries = 0;
     csrec_shape_count(&shape, &entries);
     csrec_dtype type =
-        array_type(format, form, measurement->dtype, entries * measurement->channels, signal);
+        cli_array_type(format, form, measurement->dtype, entries * measurement->channels, signal);
     if (image.has_channels) shape.dim[shape.dims++] = measurement->channels;
     if (csrec_array_create(type, &shape, &image.pixels)) return fail_memory(path, error);
     for (int64_t i = 0; i < image.pixels.count; i++) csrec_array_set(&image.pixels, i, signal[i]);

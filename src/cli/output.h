@@ -61,6 +61,10 @@ typedef struct cli_form {
     const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
 } cli_form;
 
+/* The type of the values in an array, of which `values` are the largest. */
+csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
+                           int64_t n, const double *values);
+
 /* Writes the recovered signal [entries * channels], finite, to a format that does not refuse it.
  * Values outside the scale are clamped in a picture; an array holds them in the samples' type, if
  * the format keeps it (CSREC_USE_TYPES); else as they are, in float32 if the samples were float32

@@ -16,7 +16,7 @@ typedef struct cli_recover_arguments {
     int format, method, solver, basis, quality, columns, order, backend, dtype,
         colormap; /* of names; -1: not given */
     cli_texts set;
-    int64_t bits, atoms, shifts, threads, memory; /* memory: MiB */
+    int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
     double epsilon, min_coefficient, minutes;
     uint64_t seed;
     double unknown;
@@ -63,6 +63,8 @@ typedef struct cli_job {
     csrec_atoms *atoms;
     csrec_model *model; /* of --model */
     csrec_recover_report report;
+    bool large; /* recovered in slabs, while it is written */
+    csrec_slabs *slabs;
     csrec_history *history;                /* NULL: not requested */
     double seconds_read, seconds_expected; /* of reading; of the expected errors */
     int64_t dropped;                       /* outliers, by --robust */
@@ -136,6 +138,18 @@ void cli_placement_json(const csrec_placement *placement, cli_json *json);
 
 /* The warning that merged inputs contradict each other; false if they do not. */
 bool cli_job_contradiction(const cli_job *job, char text[CSREC_DOUBT_SIZE]);
+
+/* If the input does not fit into memory and all that is asked for can be made in slabs, sets
+ * job->large and the measurement, without samples (recover_large.c). */
+int cli_job_find_large(cli_job *job);
+/* Reads all samples once, and plans. */
+int cli_job_begin_large(cli_job *job);
+/* Recovers it and writes the output. */
+csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files *files,
+                                 csrec_error *error);
+
+/* The options by which the measurement is read. */
+csrec_read_options cli_job_read_options(cli_job *job);
 
 /* After the measurement is read: finds the output path of the signal and its reference. */
 int cli_job_paths(cli_job *job);

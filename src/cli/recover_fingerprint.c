@@ -30,6 +30,7 @@ static void add_numbers(cli_fingerprint *line, const cli_request *request) {
     if (a->minutes > 0.0) cli_fingerprint_real(line, "minutes", a->minutes);
     if (a->seed_given) cli_fingerprint_integer(line, "seed", (int64_t)a->seed);
     if (a->memory) cli_fingerprint_integer(line, "memory", a->memory);
+    if (a->tile) cli_fingerprint_integer(line, "tile", a->tile);
     if (a->dtype >= 0) cli_fingerprint_text(line, "dtype", cli_dtype_name(a->dtype));
     if (a->colormap >= 0) cli_fingerprint_text(line, "colormap", cli_colormap_name(a->colormap));
     if (a->bits) cli_fingerprint_integer(line, "bits", a->bits);

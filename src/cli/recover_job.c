@@ -46,6 +46,7 @@ static int begin_history(cli_job *job) {
 
 /* Atoms alone need no memory for the signal, which may be longer than the memory. */
 static int allocate(cli_job *job) {
+    if (job->large) return CLI_CONTINUE;
     if (job->a->coefficients) {
         job->atoms = calloc((size_t)job->measurement.channels, sizeof *job->atoms);
         if (!job->atoms) return cli_job_fail(job, "%s: out of memory", job->input);
@@ -113,17 +114,25 @@ static int check_output(cli_job *job) {
     return refusal ? cli_job_fail(job, "%s: %s", job->map, refusal) : CLI_CONTINUE;
 }
 
-static int load(cli_job *job) {
+static int read_samples(cli_job *job) {
     csrec_error error;
+    if (job->large) return CLI_CONTINUE;
     cli_progress_next(job->progress, "", 0.0);
     csrec_status status = cli_job_read(job, &error);
     cli_progress_finish(job->progress);
     if (status) cli_job_fail(job, "%s", error.text);
-    if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
+    return !status ? CLI_CONTINUE : status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
+}
+
+static int load(cli_job *job) {
+    csrec_error error;
+    int code = cli_job_find_large(job);
+    if (code == CLI_CONTINUE) code = read_samples(job);
+    if (code != CLI_CONTINUE) return code;
     set_tones(job);
     cli_job_tell_placement(job);
     if (job->a->info) return cli_job_doubt(job);
-    int code = cli_job_noise(job);
+    if (!job->large) code = cli_job_noise(job);
     if (code == CLI_CONTINUE) code = cli_job_paths(job);
     if (code == CLI_CONTINUE && !(job->command = cli_job_command(job)))
         code = cli_job_fail(job, "%s: out of memory", job->input);
@@ -133,7 +142,8 @@ static int load(cli_job *job) {
         cli_truth_read(job->reference, &job->measurement, &job->tones, &job->truth, &error))
         return cli_job_fail(job, "%s", error.text);
     code = cli_job_model(job);
-    return code == CLI_CONTINUE ? cli_job_options(job) : code;
+    if (code == CLI_CONTINUE) code = cli_job_options(job);
+    return code == CLI_CONTINUE && job->large ? cli_job_begin_large(job) : code;
 }
 
 /* The fingerprint is that of the bytes that were read, so the files must not have changed in
@@ -195,7 +205,7 @@ int cli_job_load(cli_job *job) {
     if (code != CLI_CONTINUE || job->a->info) return code;
     code = begin_history(job);
     if (code == CLI_CONTINUE) code = allocate(job);
-    if (code == CLI_CONTINUE) code = cli_job_doubt(job);
+    if (code == CLI_CONTINUE && !job->large) code = cli_job_doubt(job);
     if (code == CLI_CONTINUE) tell_tones(job);
     if (code == CLI_CONTINUE) tell_long(job);
     if (code == CLI_CONTINUE) tell_no_prior(job);
@@ -204,7 +214,7 @@ int cli_job_load(cli_job *job) {
 }
 
 /* The signal is written last: it may go to a pipe, which cannot be undone. */
-static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_error *error) {
+static csrec_status add_files(cli_job *job, csrec_files *files, csrec_error *error) {
     const cli_recover_arguments *a = job->a;
     csrec_status status = CSREC_OK;
     if (job->page) status = cli_job_page(job, files, error);
@@ -214,10 +224,10 @@ static csrec_status add_files(const cli_job *job, csrec_files *files, csrec_erro
         status = cli_coefficients_write(files, a->coefficients, job->report.levels,
                                         job->measurement.channels, job->atoms, error);
     if (status || !job->output) return status;
-    const cli_form form = {.tones = picture_tones(job),
-                           .dtype = a->dtype,
-                           .colors = cli_colormap_info((int)a->colormap),
-                           .like = job->input};
+    cli_form form = {
+        .dtype = a->dtype, .colors = cli_colormap_info((int)a->colormap), .like = job->input};
+    if (job->large) return cli_job_write_large(job, &form, files, error);
+    form.tones = picture_tones(job);
     return cli_signal_write(files, job->output, job->format, &form, &job->measurement, job->signal,
                             error);
 }
@@ -242,7 +252,8 @@ int cli_job_write(cli_job *job) {
     if (!status) status = add_files(job, files, &error);
     if (!status) status = csrec_files_commit(files, &error);
     csrec_files_destroy(files);
-    return status ? cli_job_fail(job, "%s", error.text) : CLI_CONTINUE;
+    if (status) cli_job_fail(job, "%s", error.text);
+    return !status ? CLI_CONTINUE : status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
 }
 
 void cli_job_clear(cli_job *job) {
@@ -257,6 +268,7 @@ void cli_job_clear(cli_job *job) {
     free(job->map);
     free(job->command);
     csrec_history_destroy(job->history);
+    csrec_slabs_destroy(job->slabs);
     free(job->signal);
     free(job->truth);
     free(job->uncertainty);

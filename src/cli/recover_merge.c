@@ -9,17 +9,22 @@ int cli_recoveries(const cli_recover_arguments *a) {
     return a->merge ? 1 : a->inputs.n;
 }
 
+csrec_read_options cli_job_read_options(cli_job *job) {
+    const cli_recover_arguments *a = job->a;
+    return (csrec_read_options){.mask = a->mask,
+                                .channels_last = a->channels_last,
+                                .has_unknown = a->unknown_given,
+                                .unknown = a->unknown,
+                                .progress = cli_progress_report,
+                                .context = job->progress,
+                                .grid = a->grid ? &job->request->grid : NULL,
+                                .placement = &job->placement};
+}
+
 static csrec_status read_one(cli_job *job, const char *input, csrec_measurement *measurement,
                              csrec_error *error) {
     const cli_recover_arguments *a = job->a;
-    const csrec_read_options options = {.mask = a->mask,
-                                        .channels_last = a->channels_last,
-                                        .has_unknown = a->unknown_given,
-                                        .unknown = a->unknown,
-                                        .progress = cli_progress_report,
-                                        .context = job->progress,
-                                        .grid = a->grid ? &job->request->grid : NULL,
-                                        .placement = &job->placement};
+    const csrec_read_options options = cli_job_read_options(job);
     csrec_status status = csrec_measurement_read_with(input, &options, measurement, error);
     if (status || !a->merge || !job->placement.dims) return status;
     csrec_measurement_clear(measurement);

@@ -42,6 +42,7 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
     if (a->seed_given) o->seed = a->seed;
     o->threads = (int)a->threads;
     o->memory = (uint64_t)a->memory << 20;
+    o->tile = a->tile;
     o->solve.reference = a->reference_pursuit;
 }
 
@@ -69,6 +70,7 @@ int cli_job_options(cli_job *job) {
     o->model = job->model;
     o->solve.progress = cli_progress_report;
     o->solve.context = job->progress;
+    if (job->large) return CLI_CONTINUE;
     return csrec_recover_plan(&job->measurement, o, job->a->coefficients != NULL, &job->plan,
                               &error)
                ? cli_job_fail(job, "%s: %s", job->input, error.text)

@@ -1,5 +1,6 @@
 /* recover_share.c - recovers inputs with the same sampled positions together, as channels: rows are
  * sorted and trees and operators made once for all. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,6 +79,11 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
     csrec_error error;
     cli_job *one = jobs[0];
     announce(one);
+    if (one->large) { /* recovered while it is written */
+        one->expected = NAN;
+        one->shared = 1;
+        return CLI_CONTINUE;
+    }
     csrec_recover_report report;
     csrec_status status = n > 1 ? recover_together(jobs, n, &report, &error)
                                 : csrec_recover(&one->measurement, &one->options, one->signal,

@@ -122,6 +122,37 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
     return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
 }
 
+csrec_status csrec_files_add_slabs(csrec_files *files, const char *path, const csrec_format *format,
+                                   const csrec_image *signal, csrec_slab_fn take, void *context,
+                                   const char *like, csrec_error *error) {
+    const csrec_format_row *row = row_of(format);
+    if (row && row->write_slabs)
+        return row->write_slabs(files, path, signal, take, context, like, error);
+    return csrec_fail(error, CSREC_UNSUPPORTED, "%s: its format is not written in slabs", path);
+}
+
+/* ------------------------------------------------------------------ slabs -------------------- */
+
+csrec_status csrec_format_no_slabs(const csrec_input *input, csrec_error *error) {
+    char list[128];
+    return csrec_fail(error, CSREC_UNSUPPORTED,
+                      "%s: can only be read as a whole; save it as %s, with the first axis slowest",
+                      input->name,
+                      csrec_format_list(CSREC_USE_SLABS, true, "or", list, sizeof list));
+}
+
+csrec_status csrec_input_narrow(const csrec_input *input, csrec_shape *shape, csrec_error *error) {
+    const csrec_slab *slab = &input->slab;
+    if (slab->count == 0) return CSREC_OK;
+    if (slab->first < 0 || slab->count < 0 || shape->dims < 1 ||
+        slab->count > shape->dim[0] - slab->first)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: has %lld along its first axis, not %lld",
+                          input->name, shape->dims > 0 ? (long long)shape->dim[0] : 0LL,
+                          (long long)slab->first + (long long)slab->count);
+    shape->dim[0] = slab->count;
+    return CSREC_OK;
+}
+
 /* ------------------------------------------------------------------ by content -------------- */
 
 /* A file that is only part of a magic is truncated, unless text can begin with it. */

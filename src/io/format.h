@@ -16,8 +16,9 @@ typedef struct csrec_format_row {
         size_t size;
     } magic[CSREC_MAGICS + 1];
     csrec_status (*signal)(csrec_input *input, csrec_image *signal, csrec_error *error);
-    /* Reads what precedes the pixels: pixels->dtype and shape, bits, palette, and whether it has
-     * transparency. No data, nothing to free; the input can be read afterwards. */
+    /* Reads what precedes the pixels: pixels->dtype and shape, bits, palette, and whether entries
+     * may be transparent or otherwise unknown. No data, nothing to free; the input can be read
+     * afterwards. */
     csrec_status (*peek)(csrec_input *input, csrec_image *signal, bool *transparent,
                          csrec_error *error);
     /* Delivers an unchecked measurement or nothing. */
@@ -27,6 +28,9 @@ typedef struct csrec_format_row {
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
                           const char *like, csrec_error *error);
+    csrec_status (*write_slabs)(csrec_files *files, const char *path, const csrec_image *signal,
+                                csrec_slab_fn take, void *context, const char *like,
+                                csrec_error *error);
 } csrec_format_row;
 
 /* The rows, in the order in which they are listed. */
@@ -51,6 +55,12 @@ bool csrec_format_has_members(const char *file);
 
 /* Found by the first bytes, never by the name; NULL: empty, or no format of the table. */
 const csrec_format_row *csrec_input_format(csrec_input *input);
+
+/* Fails for an input whose slabs cannot be read. */
+csrec_status csrec_format_no_slabs(const csrec_input *input, csrec_error *error);
+
+/* Narrows a shape to the input's slab, if it has one. CSREC_ARGUMENT: beyond the shape. */
+csrec_status csrec_input_narrow(const csrec_input *input, csrec_shape *shape, csrec_error *error);
 
 /* Opens the file whose metadata a new one of that format gets: false, and the input has nothing to
  * close, if there is none, or none of that format. */

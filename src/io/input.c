@@ -17,6 +17,11 @@ static csrec_status read_failed(const char *name, csrec_error *error) {
                       name, strerror(errno));
 }
 
+static csrec_status ends_early(const char *name, csrec_error *error) {
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: ends early; the file is truncated, write or copy it again", name);
+}
+
 /* Doubles the buffer as the pipe delivers, so only memory limits the length of a pipe. */
 static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
     size_t room = 1 << 16, size = 0, got;
@@ -168,9 +173,18 @@ csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t byte
         return errno ? read_failed(name, error)
                      : csrec_fail(error, CSREC_FORMAT,
                                   "%s: the data are damaged; write or copy the file again", name);
-    if ((uint64_t)got < bytes)
-        return csrec_fail(error, CSREC_FORMAT,
-                          "%s: ends early; the file is truncated, write or copy it again", name);
+    if ((uint64_t)got < bytes) return ends_early(name, error);
+    reader->left -= bytes;
+    return CSREC_OK;
+}
+
+csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char *name,
+                               csrec_error *error) {
+    if (bytes > reader->left) return ends_early(name, error);
+    if (reader->memory)
+        reader->memory += bytes;
+    else if (fseeko(reader->context, (off_t)bytes, SEEK_CUR) != 0)
+        return read_failed(name, error);
     reader->left -= bytes;
     return CSREC_OK;
 }

@@ -17,6 +17,7 @@ typedef struct csrec_input {
     uint64_t size;
     csrec_progress_fn progress; /* of what takes long, or NULL */
     void *context;
+    csrec_slab slab; /* to read, by formats with CSREC_USE_SLABS; count 0: all */
 } csrec_input;
 
 /* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with
@@ -48,6 +49,10 @@ csrec_reader csrec_input_reader(csrec_input *input);
 
 /* Exactly `bytes` bytes, or CSREC_FORMAT ("ends early") or CSREC_FILE. */
 csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t bytes, const char *name,
+                               csrec_error *error);
+
+/* Leaves out `bytes` bytes of an input, not of a stream that is unpacked. */
+csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char *name,
                                csrec_error *error);
 
 #endif

@@ -40,6 +40,9 @@ csrec_status csrec_read_options_check(const csrec_read_options *options, bool wh
                           "%s: has its positions inside; leave the %s out (it goes with pictures "
                           "and whole arrays)",
                           name, vain);
+    if (options->slab.count != 0 && !whole)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: has its positions inside, and is read as a whole", name);
     if (options->grid && !coordinates)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "%s: has a shape; leave the grid out (it goes with coordinates, .csv)",
@@ -62,7 +65,8 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
     if (options && options->placement) options->placement->dims = 0;
     csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
     if (status != CSREC_OK) return status;
-    status = csrec_measurement_check(&result, input->name, error);
+    bool empty = input->slab.count > 0 && result.n == 0;
+    if (!empty) status = csrec_measurement_check(&result, input->name, error);
     if (status == CSREC_OK)
         *measurement = result;
     else

@@ -28,7 +28,8 @@ static csrec_status check_mask(const csrec_array *mask, const char *name, const 
                       name);
 }
 
-static csrec_status flatten(const csrec_array *pixels, const char *name, int64_t size,
+/* part: which need not have a sample. */
+static csrec_status flatten(const csrec_array *pixels, const char *name, int64_t size, bool part,
                             uint8_t **mask, csrec_error *error) {
     int64_t channels = pixels->count / size;
     *mask = calloc((size_t)size, 1);
@@ -36,7 +37,7 @@ static csrec_status flatten(const csrec_array *pixels, const char *name, int64_t
     for (int64_t i = 0; i < size; i++)
         for (int64_t c = 0; c < channels; c++)
             (*mask)[i] |= csrec_array_value(pixels, i * channels + c) != 0;
-    if (memchr(*mask, 1, (size_t)size)) return CSREC_OK;
+    if (part || memchr(*mask, 1, (size_t)size)) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA, "%s: the mask marks no pixel; mark at least one", name);
 }
 
@@ -47,6 +48,8 @@ static csrec_status decode_mask(csrec_input *input, const csrec_shape *shape, cs
     bool transparent;
     char list[64];
     const csrec_format_row *row = csrec_input_format(input);
+    if (row && input->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
+        return csrec_format_no_slabs(input, error);
     if (!row || !(row->format.uses & CSREC_USE_READ))
         return csrec_fail(
             error, CSREC_FORMAT, "%s: is no mask; give a %s whose non-zero pixels are samples",
@@ -57,17 +60,22 @@ static csrec_status decode_mask(csrec_input *input, const csrec_shape *shape, cs
     return status == CSREC_OK ? row->signal(input, image, error) : status;
 }
 
-static csrec_status read_mask(const char *path, const csrec_shape *shape, uint8_t **mask,
-                              csrec_error *error) {
+/* shape: of the whole, whatever the slab. */
+static csrec_status read_mask(const char *path, const csrec_shape *shape, csrec_slab slab,
+                              uint8_t **mask, csrec_error *error) {
     csrec_input input;
     csrec_image image = {0};
+    csrec_shape part = *shape;
     int64_t entries = 0;
     csrec_status status = csrec_input_open(path, &input, error);
     if (status != CSREC_OK) return status;
+    input.slab = slab;
     status = decode_mask(&input, shape, &image, error);
-    if (status == CSREC_OK) status = check_mask(&image.pixels, input.name, shape, error);
-    if (status == CSREC_OK) status = csrec_shape_count(shape, &entries);
-    if (status == CSREC_OK) status = flatten(&image.pixels, input.name, entries, mask, error);
+    if (status == CSREC_OK) status = csrec_input_narrow(&input, &part, error);
+    if (status == CSREC_OK) status = check_mask(&image.pixels, input.name, &part, error);
+    if (status == CSREC_OK) status = csrec_shape_count(&part, &entries);
+    if (status == CSREC_OK)
+        status = flatten(&image.pixels, input.name, entries, slab.count > 0, mask, error);
     csrec_image_clear(&image);
     csrec_input_close(&input);
     return status;
@@ -98,6 +106,7 @@ static csrec_status mark_unknown(const csrec_image *image, const csrec_read_opti
         if (tells && known[i] && is_unknown(&image->pixels, options, m->channels, i)) known[i] = 0;
         m->n += known[i];
     }
+    if (options->slab.count > 0) return CSREC_OK; /* the whole need not be as this part */
     if (m->n == 0)
         return csrec_fail(error, CSREC_DATA,
                           "%s: no entry is known (all transparent, masked out, NaN or of the value "
@@ -140,7 +149,7 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
         status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
                                    error);
     if (status != CSREC_OK) return status;
-    if (options->mask) return read_mask(options->mask, &m.shape, mask, error);
+    if (options->mask) return read_mask(options->mask, &m.shape, options->slab, mask, error);
     if (transparent || options->has_unknown) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: has no transparent pixels to tell samples by; give a mask, or sample "
@@ -153,7 +162,7 @@ static csrec_status find_known(const csrec_image *image, const csrec_read_option
                                const char *name, const csrec_measurement *m, int64_t entries,
                                uint8_t **known, csrec_error *error) {
     if (*known) return CSREC_OK;
-    if (options->mask) return read_mask(options->mask, &m->shape, known, error);
+    if (options->mask) return read_mask(options->mask, &m->shape, options->slab, known, error);
     *known = malloc((size_t)entries);
     if (!*known) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     if (image->alpha)
@@ -171,11 +180,16 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     uint8_t *known = NULL;
     int64_t entries = 0;
     csrec_status status = csrec_read_options_check(options, true, false, input->name, error);
+    if (status == CSREC_OK && options->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
+        status = csrec_format_no_slabs(input, error);
+    input->slab = options->slab;
     if (status == CSREC_OK) status = look_ahead(input, row, options, &seen, &known, error);
     if (status == CSREC_OK) status = row->signal(input, &image, error);
+    if (status == CSREC_OK && row->peek)
+        status = csrec_input_narrow(input, &seen.pixels.shape, error);
     /* The mask is as large as the picture was. */
     if (status == CSREC_OK && row->peek &&
-        memcmp(&image.pixels.shape, &seen.pixels.shape, sizeof seen.pixels.shape) != 0)
+        !csrec_shape_equal(&image.pixels.shape, &seen.pixels.shape))
         status = csrec_fail(error, CSREC_FORMAT,
                             "%s: changed while it was read; read the file again", input->name);
     if (status == CSREC_OK)

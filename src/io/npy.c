@@ -11,25 +11,36 @@
 #include "io/measurement.h"
 #include "io/output.h"
 
-csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
-                             csrec_error *error) {
-    csrec_npy_header header;
-    csrec_array result;
-    csrec_status status = csrec_npy_header_read(reader, name, &header, error);
-    if (status != CSREC_OK) return status;
-    if (header.kind == 'U' || header.kind == 'S')
+static csrec_status read_header(csrec_reader *reader, const char *name, csrec_npy_header *header,
+                                csrec_error *error) {
+    csrec_status status = csrec_npy_header_read(reader, name, header, error);
+    if (status == CSREC_OK && (header->kind == 'U' || header->kind == 'S'))
         return csrec_fail(error, CSREC_FORMAT, "%s: holds text; save numbers", name);
-    status = csrec_memory_check((uint64_t)header.count * header.bytes, 1, name, error);
+    return status;
+}
+
+static csrec_status read_array(csrec_reader *reader, const csrec_npy_header *header,
+                               const char *name, csrec_array *array, csrec_error *error) {
+    csrec_array result;
+    csrec_status status =
+        csrec_memory_check((uint64_t)header->count * header->bytes, 1, name, error);
     if (status != CSREC_OK) return status;
-    status = csrec_array_create(header.dtype, &header.shape, &result);
+    status = csrec_array_create(header->dtype, &header->shape, &result);
     if (status != CSREC_OK)
         return csrec_fail(error, status, "%s: %s", name, csrec_status_text(status));
-    status = csrec_npy_values(reader, &header, name, result.data, error);
+    status = csrec_npy_values(reader, header, name, result.data, error);
     if (status != CSREC_OK)
         csrec_array_clear(&result);
     else
         *array = result;
     return status;
+}
+
+csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
+                             csrec_error *error) {
+    csrec_npy_header header;
+    csrec_status status = read_header(reader, name, &header, error);
+    return status ? status : read_array(reader, &header, name, array, error);
 }
 
 csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name, csrec_array *array,
@@ -73,21 +84,60 @@ static csrec_status write_fingerprint(csrec_output *output, csrec_error *error) 
     return status;
 }
 
-csrec_status csrec_files_add_array(csrec_files *files, const char *path, const csrec_array *array,
-                                   csrec_error *error) {
+/* Bytes of a slab, about. */
+enum { SLAB = 1 << 22 };
+
+/* The data, or without any those that `take` delivers. */
+typedef struct values {
+    const csrec_array *array;
+    csrec_slab_fn take;
+    void *context;
+} values;
+
+static csrec_status write_slabs(csrec_output *output, const values *v, csrec_error *error) {
+    const csrec_array *array = v->array;
+    int64_t rows = array->shape.dim[0];
+    size_t row = (size_t)(array->count / rows) * csrec_dtype_size(array->dtype);
+    int64_t count = row < SLAB ? (int64_t)(SLAB / row) : 1;
+    void *part = malloc((size_t)(count < rows ? count : rows) * row);
+    if (!part) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    csrec_status status = CSREC_OK;
+    for (int64_t first = 0; first < rows && !status; first += count) {
+        csrec_slab slab = {first, rows - first < count ? rows - first : count};
+        status = v->take(v->context, slab, part, error);
+        if (!status) status = csrec_output_write(output, part, (uint64_t)slab.count * row, error);
+    }
+    free(part);
+    return status;
+}
+
+static csrec_status write_values(csrec_output *output, const values *v, csrec_error *error) {
+    const csrec_array *array = v->array;
+    uint64_t bytes = (uint64_t)array->count * csrec_dtype_size(array->dtype);
+    return v->take ? write_slabs(output, v, error)
+                   : csrec_output_write(output, array->data, bytes, error);
+}
+
+static csrec_status add(csrec_files *files, const char *path, const values *v, csrec_error *error) {
     char header[CSREC_NPY_HEADER_MAX];
     csrec_output output;
-    size_t bytes = csrec_dtype_size(array->dtype);
-    if (bytes == 0 || array->shape.dims < 0 || array->shape.dims > CSREC_DIMS_MAX || !array->data)
+    const csrec_array *array = v->array;
+    bool whole = v->take ? array->shape.dims > 0 && array->count > 0 : array->data != NULL;
+    if (csrec_dtype_size(array->dtype) == 0 || array->shape.dims < 0 ||
+        array->shape.dims > CSREC_DIMS_MAX || !whole)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
     csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (status != CSREC_OK) return status;
     size_t head = csrec_npy_header_write(csrec_dtype_code(array->dtype), &array->shape, header);
     status = csrec_output_write(&output, header, head, error);
-    if (status == CSREC_OK)
-        status = csrec_output_write(&output, array->data, (uint64_t)array->count * bytes, error);
+    if (status == CSREC_OK) status = write_values(&output, v, error);
     if (status == CSREC_OK) status = write_fingerprint(&output, error);
     return csrec_output_close(&output, status, error);
+}
+
+csrec_status csrec_files_add_array(csrec_files *files, const char *path, const csrec_array *array,
+                                   csrec_error *error) {
+    return add(files, path, &(values){.array = array}, error);
 }
 
 csrec_status csrec_array_write(const char *path, const csrec_array *array, csrec_error *error) {
@@ -97,10 +147,44 @@ csrec_status csrec_array_write(const char *path, const csrec_array *array, csrec
     return csrec_files_finish(files, status, error);
 }
 
+static bool is_scattered(const csrec_npy_header *header) {
+    return (header->fortran && header->shape.dims > 1) || header->shape.dims == 0;
+}
+
+/* To the slab that the input asks for. */
+static csrec_status narrow(const csrec_input *input, csrec_reader *reader, csrec_npy_header *header,
+                           csrec_error *error) {
+    if (is_scattered(header)) return csrec_format_no_slabs(input, error);
+    int64_t row = header->count / header->shape.dim[0];
+    csrec_status status = csrec_input_narrow(input, &header->shape, error);
+    if (status) return status;
+    header->count = input->slab.count * row;
+    return csrec_reader_skip(reader, (uint64_t)(input->slab.first * row) * header->bytes,
+                             input->name, error);
+}
+
 static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     csrec_reader reader = csrec_input_reader(input);
+    csrec_npy_header header;
     *signal = (csrec_image){0};
-    return csrec_npy_array(&reader, input->name, &signal->pixels, error);
+    csrec_status status = read_header(&reader, input->name, &header, error);
+    if (status == CSREC_OK && input->slab.count > 0)
+        status = narrow(input, &reader, &header, error);
+    return status ? status : read_array(&reader, &header, input->name, &signal->pixels, error);
+}
+
+static csrec_status peek(csrec_input *input, csrec_image *signal, bool *transparent,
+                         csrec_error *error) {
+    csrec_reader reader = csrec_input_reader(input);
+    csrec_npy_header header;
+    *transparent = true; /* NaN */
+    csrec_status status = read_header(&reader, input->name, &header, error);
+    if (input->file) rewind(input->file);
+    if (status == CSREC_OK && input->slab.count > 0 && is_scattered(&header))
+        status = csrec_format_no_slabs(input, error);
+    *signal = (csrec_image){
+        .pixels = {.dtype = header.dtype, .shape = header.shape, .count = header.count}};
+    return status;
 }
 
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
@@ -116,12 +200,23 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
     return csrec_files_add_array(files, path, &signal->pixels, error);
 }
 
+static csrec_status write_signal_slabs(csrec_files *files, const char *path,
+                                       const csrec_image *signal, csrec_slab_fn take, void *context,
+                                       const char *like, csrec_error *error) {
+    (void)like;
+    return add(files, path, &(values){&signal->pixels, take, context}, error);
+}
+
 const csrec_format_row csrec_npy_format = {
     .format = {"npy", ".npy", ".npy", "a NumPy array",
-               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS | CSREC_USE_SAMPLES, NULL},
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS | CSREC_USE_SAMPLES |
+                   CSREC_USE_SLABS,
+               NULL},
     .magic = {{CSREC_NPY_MAGIC, sizeof CSREC_NPY_MAGIC - 1}},
     .signal = read_signal,
+    .peek = peek,
     .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = write_signal,
+    .write_slabs = write_signal_slabs,
 };

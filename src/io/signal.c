@@ -18,6 +18,21 @@ csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_erro
     return status;
 }
 
+csrec_status csrec_signal_look(const char *path, csrec_image *signal, csrec_error *error) {
+    csrec_input input;
+    bool transparent;
+    csrec_status status = csrec_input_open(path, &input, error);
+    if (status != CSREC_OK) return status;
+    const csrec_format_row *row = csrec_input_format(&input);
+    input.slab.count = 1;
+    if (row && row->format.uses & CSREC_USE_SLABS)
+        status = row->peek(&input, signal, &transparent, error);
+    else
+        status = csrec_format_no_slabs(&input, error);
+    csrec_input_close(&input);
+    return status;
+}
+
 csrec_status csrec_image_split(const csrec_image *image, bool channels_last, const char *name,
                                csrec_shape *shape, int64_t *channels, csrec_error *error) {
     bool last = image->bits > 0 || image->has_channels || channels_last;

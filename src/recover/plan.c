@@ -63,19 +63,35 @@ static void plan_whole(const csrec_task *task, double memory, csrec_layout *plan
     plan->plan.estimate.tile = task->shape;
 }
 
+/* Of the signal that is in memory: all, or a line of tiles. These also with their samples, and as
+ * they are read. */
+static double held_bytes(const csrec_tiling *tiling, const csrec_task *task, bool slabs) {
+    double whole = csrec_signal_bytes(task);
+    if (!slabs) return whole;
+    double rows = (double)csrec_tiling_largest(tiling).dim[0], all = (double)task->shape.dim[0];
+    double samples = 2.0 + 1.0 / (double)task->channels;
+    return whole * (rows / all) * (1.0 + task->rate * samples + 2.0);
+}
+
+/* Smaller tiles than the usual ones while these do not fit into memory. */
 static csrec_status plan_tiles(const csrec_measurement *measurement, const csrec_task *task,
-                               double memory, csrec_layout *plan, csrec_error *error) {
-    double signal = csrec_signal_bytes(task);
+                               bool slabs, double memory, csrec_layout *plan, csrec_error *error) {
     csrec_task tile = *task;
     csrec_status status = CSREC_OK;
-    plan->tiling = csrec_tiling_whole(task);
-    do {
-        if (!csrec_tiling_split(&plan->tiling)) break;
+    bool split = true, fits = false;
+    plan->tiling = csrec_tiling_usual(task);
+    while (split && !fits && !status) {
+        if (plan->tiling.tiles == 1) split = csrec_tiling_split(&plan->tiling);
         status = csrec_tiling_task(&plan->tiling, measurement, task, &tile);
-    } while (!status && signal + tile_bytes(&tile, TILE_THREADS) > memory);
+        if (status) break;
+        double held = held_bytes(&plan->tiling, task, slabs);
+        fits = held + tile_bytes(&tile, TILE_THREADS) <= memory;
+        split = fits || csrec_tiling_split(&plan->tiling);
+    }
     if (status) return csrec_fail(error, status, "out of memory");
-    if (plan->tiling.tiles == 1) return CSREC_OK;
+    if (plan->tiling.tiles == 1 && !slabs) return CSREC_OK;
     tile.threads = task->threads;
+    double signal = held_bytes(&plan->tiling, task, slabs);
     double beside = signal + 8.0 * (double)(tile.n * (tile.channels + 1));
     int threads = threads_within(&tile, beside, memory);
     csrec_need need = need_of(&tile, threads);
@@ -92,29 +108,30 @@ static bool has_parts(const csrec_task *task) {
 }
 
 /* Chooses threads and tiles for the available memory. */
-static csrec_status fit(const csrec_measurement *measurement, const csrec_task *task,
+static csrec_status fit(const csrec_measurement *measurement, const csrec_task *task, bool slabs,
                         csrec_layout *plan, csrec_error *error) {
     csrec_estimate *e = &plan->plan.estimate;
     uint64_t given = plan->plan.options.memory;
+    bool whole = !slabs && (!plan->parts || csrec_tiling_usual(task).tiles == 1);
     plan_whole(task, INFINITY, plan);
     plan->available = UINT64_MAX;
     e->memory = given ? given : UINT64_MAX;
-    if (!given && (double)e->bytes <= SMALL) return CSREC_OK;
+    if (whole && !given && (double)e->bytes <= SMALL) return CSREC_OK;
     plan->available = csrec_memory_available();
     e->memory = given ? given : plan->available;
     double memory = (double)e->memory, most = given ? memory : 0.75 * memory;
-    if (need_of(task, 1).bytes <= most || !plan->parts) {
+    if ((whole && need_of(task, 1).bytes <= most) || !plan->parts) {
         plan_whole(task, most, plan);
         return CSREC_OK;
     }
     double room = given ? most : exp2(floor(log2(fmax(most, 1.0))));
-    return plan_tiles(measurement, task, room, plan, error);
+    return plan_tiles(measurement, task, slabs, room, plan, error);
 }
 
 static csrec_status fit_cpu(const csrec_measurement *measurement, const csrec_task *task,
                             csrec_wanted wanted, csrec_layout *plan, csrec_error *error) {
     plan->parts = wanted.signal && !wanted.atoms && has_parts(task);
-    csrec_status status = fit(measurement, task, plan, error);
+    csrec_status status = fit(measurement, task, wanted.slabs, plan, error);
     plan->plan.estimate.method = plan->method->shown.name;
     if (plan->plan.estimate.threads < task->threads)
         plan->plan.options.threads = plan->plan.estimate.threads;
@@ -150,6 +167,9 @@ static csrec_status check(const csrec_recover_options *options, csrec_error *err
     if (!(options->seconds >= 0.0))
         return csrec_fail(error, CSREC_ARGUMENT, "seconds = %g; must be at least 0",
                           options->seconds);
+    if (options->tile < 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "tile = %lld; must be at least 0",
+                          (long long)options->tile);
     if (options->solve.history)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "solve.history is for csrec_solve only; use options.history");
@@ -225,6 +245,8 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
     plan->plan.estimate = (csrec_estimate){0};
     plan->tiling = (csrec_tiling){.tiles = 1};
     if (context->kind == CSREC_DEVICE_CPU) return fit_cpu(measurement, &task, wanted, plan, error);
+    plan->parts = wanted.signal && !wanted.atoms && has_parts(&task);
+    if (plan->parts) plan->tiling = csrec_tiling_usual(&task);
     if (method->on_device && method->on_device(&task)) return CSREC_OK;
     snprintf(what, sizeof what, "method %s", method->shown.name);
     list_device_methods(sizeof names, names);

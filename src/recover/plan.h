@@ -17,6 +17,7 @@ typedef struct csrec_layout {
 /* Requested results: coefficients, the signal, or both. */
 typedef struct csrec_wanted {
     bool signal, atoms;
+    bool slabs; /* of the signal no more than a line of tiles at a time */
 } csrec_wanted;
 
 /* Resolves the options. The measurement is checked. */

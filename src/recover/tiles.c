@@ -7,24 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "method/gaussian/colour.h"
-#include "method/tones.h"
 #include "operator/mask.h"
+#include "recover/survey.h"
 #include "solver/threshold.h"
-
-typedef struct job {
-    const csrec_method_type *method;
-    const csrec_measurement *m;
-    csrec_recovery tile; /* of each tile all but the measurement, the signal and the report */
-    csrec_whole whole;
-    csrec_gaussian_axes axes;
-    const csrec_recover_options *given;
-    csrec_recover_options options; /* of a tile */
-    const csrec_tiling *tiling;
-    double *signal, *mean; /* mean [channels] of the samples */
-    int64_t done;
-    bool stopped;
-} job;
 
 /* ------------------------------------------------------------------ one tile */
 
@@ -45,7 +30,7 @@ static int64_t place(const csrec_tiling *t, const csrec_tile *tile, int64_t at) 
 }
 
 /* The samples in the box, in their order. part->index and part->y are to be freed. */
-static csrec_status cut(const job *j, const csrec_tile *tile, csrec_measurement *part) {
+static csrec_status cut(const csrec_tiler *j, const csrec_tile *tile, csrec_measurement *part) {
     const csrec_measurement *m = j->m;
     *part = *m;
     part->pattern = CSREC_PATTERN_NONE;
@@ -71,7 +56,7 @@ static csrec_status cut(const job *j, const csrec_tile *tile, csrec_measurement 
 /* ------------------------------------------------------------------ tiles that are not recovered
  */
 
-static void fill(const job *j, int64_t entries, double *out) {
+static void fill(const csrec_tiler *j, int64_t entries, double *out) {
     for (int64_t i = 0; i < entries * j->m->channels; i++) out[i] = j->mean[i % j->m->channels];
 }
 
@@ -139,7 +124,7 @@ static void blend_run(const ramp *r, int64_t n, int64_t channels, double rest, d
     }
 }
 
-static void blend(const job *j, const csrec_tile *tile, const ramp r[CSREC_TILE_AXES],
+static void blend(const csrec_tiler *j, const csrec_tile *tile, const ramp r[CSREC_TILE_AXES],
                   const double *from) {
     const csrec_tiling *t = j->tiling;
     int64_t channels = j->m->channels, n[CSREC_TILE_AXES];
@@ -150,11 +135,11 @@ static void blend(const job *j, const csrec_tile *tile, const ramp r[CSREC_TILE_
             double rest = r[0].before[z] + r[0].share[z] * r[1].before[y];
             blend_run(&r[2], n[2], channels, rest, r[0].share[z] * r[1].share[y],
                       from + (z * n[1] + y) * n[2] * channels,
-                      j->signal + (line * t->extent[2] + tile->box[2][0]) * channels);
+                      j->signal + (line * t->extent[2] + tile->box[2][0] - j->first) * channels);
         }
 }
 
-static csrec_status lay(const job *j, const csrec_tile *tile, const double *from) {
+static csrec_status lay(const csrec_tiler *j, const csrec_tile *tile, const double *from) {
     ramp r[CSREC_TILE_AXES] = {{NULL, NULL}};
     csrec_status status = CSREC_OK;
     for (int a = 0; a < CSREC_TILE_AXES && !status; a++)
@@ -168,7 +153,7 @@ static csrec_status lay(const job *j, const csrec_tile *tile, const double *from
 
 /* Progress counts tiles; the method's own reports only check for a stop. */
 static bool pass_progress(const csrec_progress *progress, void *context) {
-    job *j = context;
+    csrec_tiler *j = context;
     csrec_progress seen = {"tiles", j->done, j->tiling->tiles, progress->residual};
     if (j->given->solve.progress && !j->stopped)
         j->stopped = j->given->solve.progress(&seen, j->given->solve.context);
@@ -187,7 +172,7 @@ static void add_report(const csrec_recover_report *one, csrec_recover_report *al
     all->seconds_synthesis += one->seconds_synthesis;
 }
 
-static csrec_status run_tile(job *j, int64_t number, csrec_recover_report *report,
+static csrec_status run_tile(csrec_tiler *j, int64_t number, csrec_recover_report *report,
                              csrec_error *error) {
     csrec_tile tile = csrec_tiling_tile(j->tiling, number);
     csrec_measurement part;
@@ -217,41 +202,41 @@ static csrec_status run_tile(job *j, int64_t number, csrec_recover_report *repor
     return status;
 }
 
-static csrec_status find_mean(job *j) {
-    const csrec_measurement *m = j->m;
-    j->mean = calloc((size_t)m->channels, sizeof *j->mean);
-    for (int64_t i = 0; i < m->n * m->channels && j->mean; i++)
-        j->mean[i % m->channels] += m->y[i] / (double)m->n;
-    return j->mean ? CSREC_OK : CSREC_MEMORY;
+csrec_status csrec_tiler_run(csrec_tiler *j, const csrec_recovery *recovery, int64_t count,
+                             csrec_error *error) {
+    j->m = recovery->measurement;
+    j->tile = *recovery;
+    j->given = recovery->options;
+    j->options = *recovery->options;
+    j->options.history = NULL; /* which has the whole signal alone */
+    j->options.solve.progress = pass_progress;
+    j->options.solve.context = j;
+    j->tile.variance = NULL; /* of a tile, which has other indices */
+    j->tile.options = &j->options;
+    recovery->report->backend = csrec_device_name(recovery->context->kind);
+    csrec_status status = CSREC_OK;
+    for (; count > 0 && !status; count--, j->done++)
+        status = run_tile(j, j->done, recovery->report, error);
+    if (j->stopped) recovery->report->outcome = CSREC_INTERRUPTED;
+    return status;
 }
 
 csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,
                                  const csrec_tiling *tiling, csrec_error *error) {
-    const csrec_measurement *measurement = recovery->measurement;
-    csrec_recover_report *report = recovery->report;
-    job j = {.method = method,
-             .m = measurement,
-             .tile = *recovery,
-             .whole = *recovery->whole,
-             .given = recovery->options,
-             .options = *recovery->options,
-             .tiling = tiling,
-             .signal = recovery->signal};
-    if (find_mean(&j)) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_gaussian_axes_of(measurement, csrec_tones_unit(measurement, recovery->whole, NULL),
-                           &j.axes);
-    j.whole.axes = &j.axes;
-    j.options.history = NULL; /* which has the whole signal alone */
-    j.options.solve.progress = pass_progress;
-    j.options.solve.context = &j;
-    j.tile.whole = &j.whole;
-    j.tile.variance = NULL; /* of a tile, which has other indices */
-    j.tile.options = &j.options;
-    report->backend = csrec_device_name(recovery->context->kind);
-    csrec_status status = CSREC_OK;
-    for (; j.done < tiling->tiles && !status; j.done++)
-        status = run_tile(&j, j.done, report, error);
-    if (j.stopped) report->outcome = CSREC_INTERRUPTED;
-    free(j.mean);
+    const csrec_measurement *m = recovery->measurement;
+    csrec_gaussian_axes axes;
+    csrec_survey survey;
+    csrec_whole whole = {.n = 0};
+    csrec_recovery own = *recovery;
+    csrec_tiler tiler = {.method = method, .tiling = tiling, .signal = recovery->signal};
+    csrec_status status = csrec_survey_create(m->channels, &survey, error);
+    if (!status) csrec_survey_add(&survey, m->n, m->y);
+    if (!status)
+        status = csrec_survey_whole(&survey, recovery->whole->entries, 1.0, &axes, &whole, error);
+    own.whole = &whole;
+    if (!status) tiler.mean = csrec_survey_mean(&survey, 1.0);
+    if (!status) status = csrec_tiler_run(&tiler, &own, tiling->tiles, error);
+    csrec_whole_clear(&whole);
+    csrec_survey_clear(&survey);
     return status;
 }

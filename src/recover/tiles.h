@@ -1,6 +1,6 @@
-/* tiles.h - recovery in overlapping tiles, if the whole does not fit into memory: each tile is
- * recovered with `pad` entries around it, and neighbours are blended over the middle half of their
- * overlap. */
+/* tiles.h - recovery in overlapping tiles, of signals that are large or do not fit into memory:
+ * each tile is recovered with `pad` entries around it, and neighbours are blended over the middle
+ * half of their overlap. */
 #ifndef CSREC_RECOVER_TILES_H
 #define CSREC_RECOVER_TILES_H
 
@@ -23,6 +23,10 @@ typedef struct csrec_tile {
 /* One tile. pad by the distance of the samples. */
 csrec_tiling csrec_tiling_whole(const csrec_task *task);
 
+/* Tiles of at most options->tile values without what is around them: what a recovery has whatever
+ * the memory. */
+csrec_tiling csrec_tiling_usual(const csrec_task *task);
+
 /* Cuts the axis along which tiles are longest; false: smaller tiles would be mostly overlap. */
 bool csrec_tiling_split(csrec_tiling *tiling);
 
@@ -31,12 +35,39 @@ csrec_tile csrec_tiling_tile(const csrec_tiling *tiling, int64_t number);
 /* The extents of the largest tile. */
 csrec_shape csrec_tiling_largest(const csrec_tiling *tiling);
 
-/* The task of the tile with the most samples, of the extents of the largest. */
+/* Tiles side by side, which have the same entries of the signal's first axis, and those entries:
+ * first and end. Lines of tiles follow one another. */
+int64_t csrec_tiling_line(const csrec_tiling *tiling);
+csrec_slab csrec_tiling_rows(const csrec_tiling *tiling, int64_t line);
+
+/* The task of the tile with the most samples, of the extents of the largest. Without positions the
+ * number of samples is what it can be. */
 csrec_status csrec_tiling_task(const csrec_tiling *tiling, const csrec_measurement *measurement,
                                const csrec_task *whole, csrec_task *task);
 
-/* Recovers tile by tile. A tile without samples becomes the mean of the samples. If stopped, the
- * remaining tiles become a smooth guess. */
+/* The state of a recovery in tiles. */
+typedef struct csrec_tiler {
+    const csrec_method_type *method;
+    const csrec_tiling *tiling;
+    const double *mean; /* [channels] of the samples */
+    int64_t done;       /* tiles */
+    bool stopped;
+    double *signal; /* from entry `first` of the whole on */
+    int64_t first;
+    /* of one run */
+    const csrec_measurement *m;
+    csrec_recovery tile; /* of each tile all but the measurement, the signal and the report */
+    const csrec_recover_options *given;
+    csrec_recover_options options; /* of a tile */
+} csrec_tiler;
+
+/* Recovers the next tiles, `count` of them, from a measurement with the shape of the whole, which
+ * has their samples. A tile without samples becomes the mean. If stopped, the remaining tiles
+ * become a smooth guess. */
+csrec_status csrec_tiler_run(csrec_tiler *tiler, const csrec_recovery *recovery, int64_t count,
+                             csrec_error *error);
+
+/* Recovers all. */
 csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,
                                  const csrec_tiling *tiling, csrec_error *error);
 

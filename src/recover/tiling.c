@@ -6,6 +6,7 @@
 
 /* Entries around a tile: the extent of the methods' windows, or of a few samples if they are far
  * apart. */
+enum { TILE = 1 << 24 }; /* values, unless given */
 enum { PAD = 64, PAD_3D = 16, GAPS = 8, GAPS_3D = 4, LEAST = 4 };
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -28,6 +29,28 @@ csrec_tiling csrec_tiling_whole(const csrec_task *task) {
     t.pad = larger(volume ? PAD_3D : PAD, (int64_t)(gap * (volume ? GAPS_3D : GAPS)));
     t.pad += t.pad % 2;
     return t;
+}
+
+csrec_tiling csrec_tiling_usual(const csrec_task *task) {
+    int64_t given = task->options->tile;
+    double most = given > 0 ? (double)given : TILE;
+    csrec_tiling t = csrec_tiling_whole(task);
+    while ((double)t.stride[0] * (double)t.stride[1] * (double)t.stride[2] *
+                   (double)task->channels >
+               most &&
+           csrec_tiling_split(&t))
+        ;
+    return t;
+}
+
+int64_t csrec_tiling_line(const csrec_tiling *t) {
+    return t->tiles / t->count[CSREC_TILE_AXES - t->shape.dims];
+}
+
+csrec_slab csrec_tiling_rows(const csrec_tiling *t, int64_t line) {
+    int axis = CSREC_TILE_AXES - t->shape.dims;
+    csrec_tile tile = csrec_tiling_tile(t, line * csrec_tiling_line(t));
+    return (csrec_slab){tile.box[axis][0], tile.box[axis][1] - tile.box[axis][0]};
 }
 
 bool csrec_tiling_split(csrec_tiling *t) {
@@ -77,7 +100,8 @@ csrec_status csrec_tiling_task(const csrec_tiling *t, const csrec_measurement *m
                                const csrec_task *whole, csrec_task *task) {
     int64_t *samples = calloc((size_t)t->tiles, sizeof *samples), most = 1;
     if (!samples) return CSREC_MEMORY;
-    for (int64_t k = 0; k < measurement->n; k++) {
+    if (!measurement->index) most = measurement->n;
+    for (int64_t k = 0; measurement->index && k < measurement->n; k++) {
         int64_t at = measurement->index[k], first[CSREC_TILE_AXES], last[CSREC_TILE_AXES];
         for (int a = CSREC_TILE_AXES - 1; a >= 0; at /= t->extent[a], a--)
             owners(t, a, at % t->extent[a], &first[a], &last[a]);

@@ -140,11 +140,14 @@ static const char *refusal(const csrec_shape *shape, int64_t channels) {
 
 const csrec_format_row csrec_tiff_format = {
     .format = {"tiff", ".tif .tiff", "TIFF", "a TIFF picture or volume",
-               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_TYPES,
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_TYPES |
+                   CSREC_USE_SLABS,
                CSREC_TIFF_NEEDS},
     .magic = {{"II*\0", 4}, {"MM\0*", 4}, {"II+\0", 4}, {"MM\0+", 4}},
     .signal = csrec_tiff_signal,
+    .peek = csrec_tiff_peek,
     .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = csrec_tiff_write,
+    .write_slabs = csrec_tiff_write_slabs,
 };

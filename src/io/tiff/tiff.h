@@ -58,8 +58,14 @@ void csrec_tiff_copy_tags(TIFF *from, TIFF *to);
 /* The tag of GDAL whose text is the value of unknown entries. */
 enum { CSREC_TIFF_NODATA = 42113 };
 
+/* The slab of the input; without one, all. */
 csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
+csrec_status csrec_tiff_peek(csrec_input *input, csrec_image *signal, bool *transparent,
+                             csrec_error *error);
 csrec_status csrec_tiff_write(csrec_files *files, const char *path, const csrec_image *signal,
                               const char *like, csrec_error *error);
+csrec_status csrec_tiff_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
+                                    csrec_slab_fn take, void *context, const char *like,
+                                    csrec_error *error);
 
 #endif

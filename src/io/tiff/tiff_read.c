@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/format.h"
 #include "io/tiff/tiff.h"
 
 /* Bytes of a block of a picture that is smaller; and how often as long as the file what it holds
@@ -142,17 +143,19 @@ typedef struct page_reader {
     csrec_tiff *tiff;
     const csrec_tiff_layout *layout;
     csrec_error *error;
-    size_t size;      /* of a sample */
-    uint8_t *pixels;  /* [height][width][stored] of the page */
-    uint8_t *missing; /* [height][width], or NULL; 1: in no block */
-    uint8_t *room;    /* of a block */
-    tmsize_t bytes;   /* of a whole block */
+    size_t size;        /* of a sample */
+    uint32_t top, rows; /* of each page, to read */
+    uint8_t *pixels;    /* [rows][width][stored] of the page */
+    uint8_t *missing;   /* [rows][width], or NULL; 1: in no block */
+    uint8_t *room;      /* of a block */
+    tmsize_t bytes;     /* of a whole block */
 } page_reader;
 
 static void place(page_reader *r, const block *b) {
     const csrec_tiff_layout *l = r->layout;
     for (uint32_t i = 0; i < b->rows; i++) {
-        size_t pixel = (size_t)(b->row + i) * l->width + b->column;
+        if (b->row + i < r->top || b->row + i >= r->top + r->rows) continue;
+        size_t pixel = (size_t)(b->row + i - r->top) * l->width + b->column;
         uint8_t *to = r->pixels + (pixel * l->stored + b->plane) * r->size;
         const uint8_t *from = r->room + (size_t)i * b->across * b->samples * r->size;
         if (b->missing && r->missing) memset(r->missing + pixel, 1, b->columns);
@@ -222,7 +225,9 @@ static csrec_status read_page(page_reader *r) {
                 b.column = (uint32_t)column;
                 b.rows = least(down, l->height - b.row);
                 b.columns = least(b.across, l->width - b.column);
-                status = read_block(r, &b, number++, tiled);
+                bool wanted = b.row < r->top + r->rows && b.row + b.rows > r->top;
+                if (wanted) status = read_block(r, &b, number, tiled);
+                number++;
             }
     free(r->room);
     r->room = NULL;
@@ -236,11 +241,15 @@ static bool is_opaque(const uint8_t *sample, csrec_dtype dtype) {
     return csrec_array_value(&one, 0) > 0.0;
 }
 
+static size_t pixels_of(const page_reader *r) {
+    return (size_t)r->rows * r->layout->width;
+}
+
 /* Moves the channels of a page to their place; alpha goes to its own plane. */
 static void split_alpha(const page_reader *r, uint8_t *to, uint8_t *known) {
     const csrec_tiff_layout *l = r->layout;
     size_t channels = l->channels * r->size, stored = l->stored * r->size;
-    size_t pixels = (size_t)l->height * l->width;
+    size_t pixels = pixels_of(r);
     for (size_t i = 0; i < pixels; i++) {
         memcpy(to + i * channels, r->pixels + i * stored, channels);
         known[i] = is_opaque(r->pixels + i * stored + channels, l->dtype);
@@ -249,7 +258,7 @@ static void split_alpha(const page_reader *r, uint8_t *to, uint8_t *known) {
 
 static csrec_status expand_palette(page_reader *r, uint8_t *to) {
     uint16_t *red, *green, *blue;
-    size_t pixels = (size_t)r->layout->height * r->layout->width;
+    size_t pixels = pixels_of(r);
     if (!TIFFGetField(r->tiff->file, TIFFTAG_COLORMAP, &red, &green, &blue))
         return csrec_tiff_damaged(r->tiff, r->error);
     for (size_t i = 0; i < pixels; i++) {
@@ -275,21 +284,25 @@ static void drop_nodata(const csrec_array *values, int64_t channels, double unkn
 
 /* ------------------------------------------------------------------ the whole ----------------- */
 
-static csrec_status allocate(const csrec_tiff *tiff, const csrec_tiff_layout *l,
+/* The signal of the whole file, without data. */
+static csrec_status describe(const csrec_tiff *tiff, const csrec_tiff_layout *l,
                              csrec_image *signal, csrec_error *error) {
     bool palette = l->photometric == PHOTOMETRIC_PALETTE;
     int first = l->pages > 1;
-    csrec_dtype dtype = palette ? CSREC_U8 : l->dtype;
-    csrec_shape shape = {.dims = 3 + first};
-    if (first) shape.dim[0] = l->pages;
-    shape.dim[first] = l->height;
-    shape.dim[first + 1] = l->width;
-    shape.dim[first + 2] = l->channels;
-    int64_t count = 0, entries = l->pages * (int64_t)l->height * l->width;
-    csrec_status status = csrec_shape_count(&shape, &count);
-    if (status || (uint64_t)count > UINT64_MAX / 16)
+    *signal = (csrec_image){.has_channels = true, .palette = palette};
+    csrec_array *pixels = &signal->pixels;
+    pixels->dtype = palette ? CSREC_U8 : l->dtype;
+    pixels->shape.dims = 3 + first;
+    if (first) pixels->shape.dim[0] = l->pages;
+    pixels->shape.dim[first] = l->height;
+    pixels->shape.dim[first + 1] = l->width;
+    pixels->shape.dim[first + 2] = l->channels;
+    if (pixels->dtype == CSREC_U8) signal->bits = 8;
+    if (pixels->dtype == CSREC_U16) signal->bits = 16;
+    if (csrec_shape_count(&pixels->shape, &pixels->count) ||
+        (uint64_t)pixels->count > UINT64_MAX / 16)
         return csrec_fail(error, CSREC_DATA, "%s: is too large", tiff->name);
-    uint64_t bytes = (uint64_t)count * csrec_dtype_size(dtype);
+    uint64_t bytes = (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype);
     double expands = l->compression == COMPRESSION_NONE ? 1.0 : EXPANSION_MOST;
     bool bounded = !l->nodata && !palette && l->compression != COMPRESSION_ZSTD;
     if (bounded && (double)bytes > expands * (double)tiff->input->size)
@@ -297,21 +310,46 @@ static csrec_status allocate(const csrec_tiff *tiff, const csrec_tiff_layout *l,
                           "%s: declares more pixels than its bytes can hold; the file is truncated "
                           "or forged, write or copy it again",
                           tiff->name);
-    status = csrec_memory_check(bytes + (uint64_t)entries, 2, tiff->name, error);
+    return CSREC_OK;
+}
+
+/* Memory for the input's slab of a signal that is described. */
+static csrec_status allocate(const csrec_tiff *tiff, const csrec_tiff_layout *l,
+                             csrec_image *signal, csrec_error *error) {
+    csrec_array *pixels = &signal->pixels;
+    csrec_shape shape = pixels->shape;
+    csrec_dtype dtype = pixels->dtype;
+    *pixels = (csrec_array){.dtype = dtype};
+    csrec_status status = csrec_input_narrow(tiff->input, &shape, error);
     if (status) return status;
-    *signal = (csrec_image){.has_channels = true, .palette = palette};
-    if (dtype == CSREC_U8 || dtype == CSREC_U16) signal->bits = dtype == CSREC_U8 ? 8 : 16;
-    status = csrec_array_create(dtype, &shape, &signal->pixels);
+    int64_t count = 0;
+    csrec_shape_count(&shape, &count);
+    int64_t entries = count / l->channels;
+    status = csrec_memory_check((uint64_t)count * csrec_dtype_size(dtype) + (uint64_t)entries, 2,
+                                tiff->name, error);
+    if (status) return status;
+    status = csrec_array_create(dtype, &shape, pixels);
     if (!status && (l->alpha || l->nodata) && !(signal->alpha = malloc((size_t)entries)))
         status = CSREC_MEMORY;
     if (signal->alpha) memset(signal->alpha, 1, (size_t)entries);
     return status ? csrec_fail(error, status, "%s: out of memory", tiff->name) : CSREC_OK;
 }
 
+/* The pages to read; of a single one, r->top and r->rows are set to those rows. */
+static csrec_slab pages_of(page_reader *r) {
+    const csrec_tiff_layout *l = r->layout;
+    csrec_slab slab = r->tiff->input->slab;
+    bool single = l->pages == 1 && slab.count > 0;
+    r->top = single ? (uint32_t)slab.first : 0;
+    r->rows = single ? (uint32_t)slab.count : l->height;
+    return single || slab.count == 0 ? (csrec_slab){0, l->pages} : slab;
+}
+
 /* A page whose samples are not the result's goes through memory of its own. */
 static csrec_status read_pages(page_reader *r, csrec_image *signal) {
     const csrec_tiff_layout *l = r->layout;
-    size_t pixels = (size_t)l->height * l->width;
+    csrec_slab slab = pages_of(r);
+    size_t pixels = pixels_of(r);
     size_t page = pixels * l->channels * csrec_dtype_size(signal->pixels.dtype);
     uint8_t *own = NULL, *to = signal->pixels.data, *known = signal->alpha;
     bool other = l->alpha || signal->palette;
@@ -320,7 +358,8 @@ static csrec_status read_pages(page_reader *r, csrec_image *signal) {
     if (l->nodata && !(r->missing = malloc(pixels))) status = CSREC_MEMORY;
     if (status) csrec_fail(r->error, status, "%s: out of memory", r->tiff->name);
     bool there = csrec_tiff_first(r->tiff);
-    for (int64_t p = 0; p < l->pages && !status; p++, there = csrec_tiff_next(r->tiff)) {
+    for (int64_t p = 0; p < slab.first && there; p++) there = csrec_tiff_next(r->tiff);
+    for (int64_t p = 0; p < slab.count && !status; p++, there = csrec_tiff_next(r->tiff)) {
         r->pixels = other ? own : to;
         if (own) memset(own, 0, pixels * l->stored * r->size);
         if (r->missing) memset(r->missing, 0, pixels);
@@ -338,6 +377,19 @@ static csrec_status read_pages(page_reader *r, csrec_image *signal) {
     return status;
 }
 
+csrec_status csrec_tiff_peek(csrec_input *input, csrec_image *signal, bool *transparent,
+                             csrec_error *error) {
+    csrec_tiff tiff;
+    csrec_tiff_layout layout;
+    csrec_status status = csrec_tiff_open(input, &tiff, error);
+    if (status) return status;
+    *transparent = true; /* NaN */
+    status = csrec_tiff_layout_read(&tiff, &layout, error);
+    if (!status) status = describe(&tiff, &layout, signal, error);
+    csrec_tiff_close(&tiff);
+    return status;
+}
+
 csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     csrec_tiff tiff;
     csrec_tiff_layout layout;
@@ -345,6 +397,7 @@ csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_er
     csrec_status status = csrec_tiff_open(input, &tiff, error);
     if (status) return status;
     status = csrec_tiff_layout_read(&tiff, &layout, error);
+    if (!status) status = describe(&tiff, &layout, &read, error);
     if (!status) status = allocate(&tiff, &layout, &read, error);
     page_reader r = {.tiff = &tiff, .layout = &layout, .error = error};
     if (!status) r.size = csrec_dtype_size(layout.dtype);

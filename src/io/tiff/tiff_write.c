@@ -16,6 +16,9 @@ typedef struct writer {
     csrec_tiff tiff, like; /* like.file NULL: none */
     csrec_error *error;
     const csrec_image *signal;
+    csrec_slab_fn take; /* of its values, or NULL: it has data */
+    void *context;
+    uint8_t *room; /* of a strip that is taken, or of a page of several */
     uint32_t height, width;
     int64_t pages;
     uint16_t channels, compression, photometric;
@@ -77,7 +80,16 @@ static void describe_extra(writer *w) {
     TIFFSetField(w->tiff.file, TIFFTAG_EXTRASAMPLES, extra, kinds);
 }
 
-static void describe_page(writer *w, int64_t page, size_t row) {
+static size_t row_bytes(const writer *w) {
+    return (size_t)w->width * w->channels * csrec_dtype_size(w->signal->pixels.dtype);
+}
+
+static uint32_t strip_rows(const writer *w) {
+    size_t row = row_bytes(w);
+    return (uint32_t)(row < STRIP ? STRIP / row : 1);
+}
+
+static void describe_page(writer *w, int64_t page) {
     TIFF *file = w->tiff.file;
     csrec_dtype dtype = w->signal->pixels.dtype;
     bool number = dtype == CSREC_F32 || dtype == CSREC_F64;
@@ -94,7 +106,7 @@ static void describe_page(writer *w, int64_t page, size_t row) {
         TIFFSetField(file, TIFFTAG_PREDICTOR,
                      number ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
     describe_extra(w);
-    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, (uint32_t)(row < STRIP ? STRIP / row : 1));
+    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, strip_rows(w));
     if (w->pages > 1) {
         TIFFSetField(file, TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
         if (w->pages <= UINT16_MAX)
@@ -103,18 +115,35 @@ static void describe_page(writer *w, int64_t page, size_t row) {
     if (w->like.file) csrec_tiff_copy_tags(w->like.file, file);
 }
 
+/* The first axis of a volume are its pages, of a picture its rows. */
+static csrec_status take_rows(const writer *w, int64_t page, uint64_t y, uint64_t rows,
+                              uint8_t **at) {
+    csrec_slab slab = {(int64_t)y, (int64_t)rows};
+    if (w->pages > 1) slab = (csrec_slab){page, 1};
+    *at = (uint8_t *)w->signal->pixels.data;
+    if (!w->take) {
+        *at += ((size_t)page * w->height + y) * row_bytes(w);
+        return CSREC_OK;
+    }
+    *at = w->room + (w->pages > 1 ? y * row_bytes(w) : 0);
+    if (w->pages > 1 && y > 0) return CSREC_OK;
+    return w->take(w->context, slab, w->room, w->error);
+}
+
 static csrec_status write_page(writer *w, int64_t page) {
     TIFF *file = w->tiff.file;
-    size_t row = (size_t)w->width * w->channels * csrec_dtype_size(w->signal->pixels.dtype);
-    uint8_t *at = (uint8_t *)w->signal->pixels.data + (size_t)page * w->height * row;
-    uint32_t down = 0, strip = 0;
-    describe_page(w, page, row);
-    TIFFGetField(file, TIFFTAG_ROWSPERSTRIP, &down);
-    for (uint64_t y = 0; y < w->height; y += down) {
+    size_t row = row_bytes(w);
+    uint8_t *at;
+    uint32_t down = strip_rows(w), strip = 0;
+    csrec_status status = CSREC_OK;
+    describe_page(w, page);
+    for (uint64_t y = 0; y < w->height && !status; y += down) {
         uint64_t rows = w->height - y < down ? w->height - y : down;
-        if (TIFFWriteEncodedStrip(file, strip++, at + y * row, (tmsize_t)(rows * row)) < 0)
-            return csrec_tiff_damaged(&w->tiff, w->error);
+        status = take_rows(w, page, y, rows, &at);
+        if (!status && TIFFWriteEncodedStrip(file, strip++, at, (tmsize_t)(rows * row)) < 0)
+            status = csrec_tiff_damaged(&w->tiff, w->error);
     }
+    if (status) return status;
     return TIFFWriteDirectory(file) ? CSREC_OK : csrec_tiff_damaged(&w->tiff, w->error);
 }
 
@@ -139,7 +168,7 @@ static csrec_status measure(writer *w, const char *path) {
     csrec_shape whole = *shape;
     whole.dims = axes;
     const char *reason = csrec_format_refusal(&csrec_tiff_format.format, &whole, channels);
-    if (reason || !w->signal->pixels.data || w->signal->alpha)
+    if (reason || (!w->take && !w->signal->pixels.data) || w->signal->alpha)
         return csrec_fail(w->error, CSREC_ARGUMENT, "%s: %s", path,
                           reason ? reason : "a TIFF is written without transparency");
     w->pages = axes == 3 ? shape->dim[0] : 1;
@@ -152,17 +181,25 @@ static csrec_status measure(writer *w, const char *path) {
 static csrec_status write_file(writer *w, csrec_output *output) {
     const csrec_array *pixels = &w->signal->pixels;
     uint64_t bytes = (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype);
+    if (w->take && !(w->room = malloc((w->pages > 1 ? w->height : strip_rows(w)) * row_bytes(w))))
+        return csrec_fail(w->error, CSREC_MEMORY, "%s: out of memory", output->name);
     csrec_status status =
         csrec_tiff_create(output->file, output->name, bytes > CLASSIC_MOST, &w->tiff, w->error);
-    if (status) return status;
-    status = write_pages(w);
+    if (!status) status = write_pages(w);
     csrec_tiff_close(&w->tiff);
+    free(w->room);
     return status ? status : csrec_output_append_fingerprint(output, w->error);
 }
 
 csrec_status csrec_tiff_write(csrec_files *files, const char *path, const csrec_image *signal,
                               const char *like, csrec_error *error) {
-    writer w = {.error = error, .signal = signal};
+    return csrec_tiff_write_slabs(files, path, signal, NULL, NULL, like, error);
+}
+
+csrec_status csrec_tiff_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
+                                    csrec_slab_fn take, void *context, const char *like,
+                                    csrec_error *error) {
+    writer w = {.error = error, .signal = signal, .take = take, .context = context};
     csrec_input input = {0};
     csrec_output output;
     csrec_status status = measure(&w, path);

@@ -10,74 +10,52 @@ static int64_t entries_of(const csrec_gaussian_picture *p) {
     return (int64_t)p->depth * p->height * p->width;
 }
 
-/* Values of entry i; false: not a sample. */
-typedef bool (*reader)(const void *from, int64_t i, double *values);
-
-typedef struct samples {
-    reader read;
-    const void *from;
-    int64_t count;
-    int channels;
-} samples;
-
-typedef struct scaled {
-    const csrec_measurement *m;
-    double unit;
-} scaled;
-
-static bool read_picture(const void *from, int64_t i, double *values) {
-    const csrec_gaussian_picture *p = from;
-    for (int c = 0; c < p->channels; c++) values[c] = (double)p->y[c][i];
-    return p->mask[i];
+csrec_gaussian_colours csrec_gaussian_colours_of(int64_t channels) {
+    return (csrec_gaussian_colours){.channels = channels <= MOST ? (int)channels : 0};
 }
 
-static bool read_measurement(const void *from, int64_t i, double *values) {
-    const scaled *s = from;
-    for (int64_t c = 0; c < s->m->channels; c++)
-        values[c] = s->m->y[i * s->m->channels + c] / s->unit;
-    return true;
-}
-
-/* Sums over the samples, in their order: of channels, then of products of them. */
-static int64_t add_samples(const samples *s, const double *mean, double *sum, double *products) {
-    int64_t n = 0;
-    double values[MOST];
-    for (int64_t i = 0; i < s->count; i++) {
-        if (!s->read(s->from, i, values)) continue;
-        n++;
-        for (int c = 0; c < s->channels; c++) {
-            double v = values[c] - mean[c];
-            sum[c] += v;
-            for (int e = 0; e < s->channels; e++)
-                products[c * s->channels + e] += v * (values[e] - mean[e]);
-        }
+void csrec_gaussian_colours_add(csrec_gaussian_colours *g, const double *values, double unit) {
+    double v[MOST];
+    for (int c = 0; c < g->channels; c++) {
+        if (g->n == 0) g->first[c] = values[c] / unit;
+        v[c] = values[c] / unit - g->first[c];
+        g->sum[c] += v[c];
+        for (int e = 0; e <= c; e++) g->products[c * g->channels + e] += v[c] * v[e];
     }
-    return n;
+    g->n++;
 }
 
-static void find(const samples *s, csrec_gaussian_axes *axes) {
-    double mean[MOST] = {0}, sum[MOST] = {0}, products[MOST * MOST] = {0};
-    double values[MOST], V[MOST * MOST], work[4 * MOST];
+void csrec_gaussian_colours_scale(csrec_gaussian_colours *g, double factor) {
+    for (int c = 0; c < g->channels; c++) {
+        g->first[c] *= factor;
+        g->sum[c] *= factor;
+        for (int e = 0; e <= c; e++) g->products[c * g->channels + e] *= factor * factor;
+    }
+}
+
+void csrec_gaussian_axes_of(const csrec_gaussian_colours *g, csrec_gaussian_axes *axes) {
+    double covariance[MOST * MOST], values[MOST], V[MOST * MOST], work[4 * MOST];
+    int C = g->channels;
     *axes = (csrec_gaussian_axes){.channels = 0};
-    if (s->channels < 1 || s->channels > MOST) return;
-    int64_t n = add_samples(s, mean, sum, products);
-    for (int c = 0; c < s->channels; c++) mean[c] = n > 0 ? sum[c] / (double)n : 0.0;
-    for (int i = 0; i < MOST * MOST; i++) products[i] = 0.0;
-    add_samples(s, mean, sum, products);
-    if (!csrec_eigen_all(s->channels, products, values, V, work)) return;
-    axes->channels = s->channels;
-    for (int i = 0; i < s->channels * s->channels; i++)
-        axes->axis[i / s->channels][i % s->channels] = V[i];
+    if (C < 1 || g->n < 1) return;
+    for (int c = 0; c < C; c++)
+        for (int e = 0; e <= c; e++)
+            covariance[c * C + e] = covariance[e * C + c] =
+                g->products[c * C + e] - g->sum[c] * g->sum[e] / (double)g->n;
+    if (!csrec_eigen_all(C, covariance, values, V, work)) return;
+    axes->channels = C;
+    for (int i = 0; i < C * C; i++) axes->axis[i / C][i % C] = V[i];
 }
 
 void csrec_gaussian_axes_find(const csrec_gaussian_picture *p, csrec_gaussian_axes *axes) {
-    find(&(samples){read_picture, p, entries_of(p), p->channels}, axes);
-}
-
-void csrec_gaussian_axes_of(const csrec_measurement *m, double unit, csrec_gaussian_axes *axes) {
-    const scaled from = {m, unit};
-    int channels = m->channels <= MOST ? (int)m->channels : 0;
-    find(&(samples){read_measurement, &from, m->n, channels}, axes);
+    csrec_gaussian_colours colours = csrec_gaussian_colours_of(p->channels);
+    double values[MOST];
+    for (int64_t i = 0; i < entries_of(p); i++) {
+        if (!p->mask[i]) continue;
+        for (int c = 0; c < colours.channels; c++) values[c] = (double)p->y[c][i];
+        csrec_gaussian_colours_add(&colours, values, 1.0);
+    }
+    csrec_gaussian_axes_of(&colours, axes);
 }
 
 static void turn(const csrec_gaussian_axes *axes, float *const *u, int64_t i) {

@@ -9,14 +9,25 @@ typedef struct csrec_gaussian_axes {
     double axis[CSREC_GAUSSIAN_POOLED][CSREC_GAUSSIAN_POOLED]; /* orthonormal rows */
 } csrec_gaussian_axes;
 
-/* From the samples y of a picture of at most CSREC_GAUSSIAN_POOLED channels; unchanged if there are
- * no finite principal axes. */
-void csrec_gaussian_axes_find(const csrec_gaussian_picture *picture, csrec_gaussian_axes *axes);
+/* Sums over samples, less the first of them: in any units in which values have an ordinary size. */
+typedef struct csrec_gaussian_colours {
+    int channels; /* at most CSREC_GAUSSIAN_POOLED; 0: of more there are no sums */
+    int64_t n;
+    double first[CSREC_GAUSSIAN_POOLED], sum[CSREC_GAUSSIAN_POOLED];
+    double products[CSREC_GAUSSIAN_POOLED * CSREC_GAUSSIAN_POOLED];
+} csrec_gaussian_colours;
 
-/* Axes of a measurement, whose values in `unit` are of ordinary size: equal to those of its picture
- * up to rounding. */
-void csrec_gaussian_axes_of(const csrec_measurement *measurement, double unit,
-                            csrec_gaussian_axes *axes);
+csrec_gaussian_colours csrec_gaussian_colours_of(int64_t channels);
+/* values: [channels] of a sample, divided by `unit`. */
+void csrec_gaussian_colours_add(csrec_gaussian_colours *colours, const double *values, double unit);
+/* The sums in units that are `factor`, a power of two, of the present ones. */
+void csrec_gaussian_colours_scale(csrec_gaussian_colours *colours, double factor);
+
+/* The principal axes of the samples; unchanged if there are no finite ones. */
+void csrec_gaussian_axes_of(const csrec_gaussian_colours *colours, csrec_gaussian_axes *axes);
+
+/* Those of the samples of a picture. */
+void csrec_gaussian_axes_find(const csrec_gaussian_picture *picture, csrec_gaussian_axes *axes);
 
 /* Rotates y and u to the axes. Noise of equal variance in all channels keeps that variance. */
 void csrec_gaussian_axes_turn(const csrec_gaussian_axes *axes, csrec_gaussian_picture *picture);

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""colours.py - colour pictures of which 30 % of the pixels are known, one mask for all channels, as
+papers about inpainting measure it: csrecover beside scikit-image, OpenCV and DeepInverse, in the same
+run, one thread each. The pictures are photographs that scikit-image ships (the middle 256 x 256
+pixels) and csrecover.datasets.colours of the Python package, which must be installed. Needs
+scikit-image; OpenCV and DeepInverse with bm3d
+and ptwt are used when installed. Models whose weights have to be downloaded are named with the reason
+where that fails."""
+import argparse
+import importlib.metadata
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import onethread  # noqa: F401, before NumPy
+import numpy as np
+
+import machine
+import pictures
+from net_kinds import shipped
+
+RATE, SIDE = 0.30, 256
+PHOTOGRAPHS = ("astronaut.png", "chelsea.png", "coffee.png")
+
+
+def middle(picture):
+    top, left = ((extent - SIDE) // 2 for extent in picture.shape[:2])
+    return picture[top:top + SIDE, left:left + SIDE].astype(float)
+
+
+def load():
+    from PIL import Image
+    found = {}
+    for name in PHOTOGRAPHS:
+        found[Path(name).stem] = middle(np.asarray(Image.open(shipped("skimage", f"data/{name}"))))
+    import csrecover
+    found["made up"] = csrecover.datasets.colours(SIDE).astype(float)
+    return found
+
+
+# ---- peers: method(picture, mask) -> picture; what is not in the mask is not looked at
+
+def biharmonic(picture, mask):
+    from skimage.restoration import inpaint_biharmonic
+    return inpaint_biharmonic(np.where(mask[..., None], picture, 0), ~mask, channel_axis=-1)
+
+
+def delaunay(picture, mask):
+    return np.stack([pictures.delaunay(picture[mask, c], mask) for c in range(3)], axis=-1)
+
+
+def opencv(name):
+    def method(picture, mask):
+        import cv2
+        holes = np.where(mask[..., None], picture, 0).astype(np.uint8)
+        if name.startswith("FSR"):
+            out = np.zeros_like(holes)
+            cv2.xphoto.inpaint(holes, mask.astype(np.uint8) * 255, out,
+                               getattr(cv2.xphoto, f"INPAINT_{name}"))
+            return out.astype(float)
+        return cv2.inpaint(holes, (~mask).astype(np.uint8), 3,
+                           getattr(cv2, f"INPAINT_{name}")).astype(float)
+    return method
+
+
+def plug_and_play(make):
+    """DeepInverse's DPIR (Zhang et al. 2021) with one of its denoisers, from Delaunay's
+    triangulation, for samples of a noise of 0.01."""
+    def method(picture, mask):
+        import deepinv
+        import torch
+        torch.set_num_threads(1)
+
+        def tensor(a):
+            return torch.from_numpy(np.ascontiguousarray(a.transpose(2, 0, 1))[None]).float() / 255
+        known = torch.from_numpy(mask)[None, None].float().expand(1, 3, -1, -1)
+        physics = deepinv.physics.Inpainting(img_size=(3, SIDE, SIDE), mask=known[0])
+        model = deepinv.optim.DPIR(sigma=0.01, denoiser=make(deepinv.models))
+        with torch.no_grad():
+            x = model(physics(tensor(picture)), physics, init=tensor(delaunay(picture, mask)))
+        out = 255 * x[0].numpy().transpose(1, 2, 0).astype(float)
+        out[mask] = picture[mask]
+        return out
+    return method
+
+
+def pretrained(make):
+    """A DeepInverse model that reconstructs by itself."""
+    def method(picture, mask):
+        import deepinv
+        import torch
+        torch.set_num_threads(1)
+        y = torch.from_numpy(np.where(mask[..., None], picture, 0).transpose(2, 0, 1)[None] / 255)
+        known = torch.from_numpy(mask)[None].float().expand(3, -1, -1)
+        physics = deepinv.physics.Inpainting(img_size=(3, SIDE, SIDE), mask=known)
+        with torch.no_grad():
+            x = make(deepinv.models)(y.float(), physics)
+        return 255 * x[0].numpy().transpose(1, 2, 0).astype(float)
+    return method
+
+
+PEERS = {
+    "Delaunay linear (SciPy)": delaunay,
+    "biharmonic (scikit-image)": biharmonic,
+    "Telea (OpenCV)": opencv("TELEA"),
+    "Navier-Stokes (OpenCV)": opencv("NS"),
+    "FSR, fast (OpenCV)": opencv("FSR_FAST"),
+    "FSR, best (OpenCV)": opencv("FSR_BEST"),
+    "DPIR with TV (DeepInverse)": plug_and_play(lambda m: m.TVDenoiser()),
+    "DPIR with wavelets (DeepInverse)": plug_and_play(lambda m: m.WaveletDictDenoiser()),
+    "DPIR with BM3D (DeepInverse)": plug_and_play(lambda m: m.BM3D()),
+    "DPIR with DRUNet (DeepInverse)": plug_and_play(lambda m: m.DRUNet(pretrained="download")),
+    "RAM (DeepInverse)": pretrained(lambda m: m.RAM(pretrained=True))}
+
+
+# ---- ours, as a user runs it
+
+def ours(tool, quality):
+    def method(picture, mask):
+        with tempfile.TemporaryDirectory() as folder:
+            scan, out = os.path.join(folder, "scan.npy"), os.path.join(folder, "out.npy")
+            np.save(scan, np.where(mask[..., None], picture, np.nan).astype(np.float32))
+            done = subprocess.run([tool, scan, "--channels-last", "-o", out, "--threads", "1",
+                                   "--backend", "cpu", "--quality", quality],
+                                  capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(done.stderr.strip())
+            return np.load(out).astype(float)
+    return method
+
+
+# ---- the run
+
+def run(found, todo):
+    rows, left_out = [], {}
+    for name, method in todo.items():
+        try:
+            for picture, truth in found.items():
+                mask = pictures.sample(truth[..., 0], RATE)
+                start = time.perf_counter()
+                out = method(truth, mask)
+                rows.append({"picture": picture, "method": name,
+                             "psnr": pictures.psnr(out, truth),
+                             "seconds": time.perf_counter() - start})
+        except Exception as error:  # of any library: it is named in the results
+            left_out[name] = str(error).splitlines()[0][:120] or type(error).__name__
+            continue
+        print(f"measured: {name}", file=sys.stderr, flush=True)
+    return [row for row in rows if row["method"] not in left_out], left_out
+
+
+def means(rows):
+    names = list(dict.fromkeys(row["method"] for row in rows))
+    of = {name: [row for row in rows if row["method"] == name] for name in names}
+    return [{"method": name, "psnr": float(np.mean([r["psnr"] for r in of[name]])),
+             "seconds": float(np.mean([r["seconds"] for r in of[name]]))} for name in names]
+
+
+def versions():
+    found = {}
+    for name in ("opencv-contrib-python-headless", "deepinv", "torch", "bm3d", "ptwt"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
+    parser.add_argument("--without", nargs="+", metavar="WORD", default=[],
+                        help="leave out methods whose name has it")
+    parser.add_argument("--slow", action="store_true", help="OpenCV's INPAINT_FSR_BEST, too")
+    parser.add_argument("--json", default="colours.json")
+    arguments = parser.parse_args()
+    tool = str(Path(arguments.build) / "csrecover")
+    peers = {name: m for name, m in PEERS.items() if arguments.slow or "best" not in name}
+    todo = {**peers, **{f"csrecover --quality {q}": ours(tool, q)
+                        for q in ("fast", "balanced", "best")}}
+    todo = {name: m for name, m in todo.items() if not any(w in name for w in arguments.without)}
+    found = load()
+    rows, left_out = run(found, todo)
+    table = means(rows)
+    for row in table:
+        print(f"{row['method']:40s} {row['psnr']:6.2f} dB {row['seconds']:8.2f} s")
+    for name, reason in left_out.items():
+        print(f"left out: {name}: {reason}")
+    machine.write(arguments.json, {"machine": machine.describe(arguments.build),
+                                   "versions": versions(), "rate": RATE, "mean": table,
+                                   "pictures": rows, "left_out": left_out})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+/* recover_large.c - an input that does not fit into memory: it is recovered in slabs while its
+ * output is written, with the same result. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recover.h"
+
+/* ------------------------------------------------------------------ which inputs -------------- */
+
+/* What needs the whole signal, or all samples, at a time; NULL: nothing. */
+static const char *in_the_way(const cli_job *job) {
+    const cli_recover_arguments *a = job->a;
+    return a->report                                   ? "--report"
+           : a->plot                                   ? "--plot"
+           : a->uncertainty                            ? "--uncertainty"
+           : a->coefficients                           ? "--coefficients"
+           : a->history                                ? "--history"
+           : a->reference                              ? "--reference"
+           : a->robust                                 ? "--robust"
+           : a->merge                                  ? "--merge"
+           : a->sigma && strcmp(a->sigma, "auto") == 0 ? "--sigma auto"
+           : a->minutes > 0.0                          ? "--minutes"
+                                                       : NULL;
+}
+
+/* Whether files of that name are written in slabs; a folder takes the input's format. */
+static bool writes_slabs(const cli_job *job) {
+    const csrec_format *format = job->request->format;
+    if (!job->a->output) return false;
+    if (!format) format = csrec_format_of(job->request->folder ? job->input : job->a->output);
+    return cli_format_has(format, CSREC_USE_SLABS);
+}
+
+static bool reads_slabs(const cli_job *job, csrec_image *look) {
+    csrec_error ignored;
+    csrec_image mask;
+    if (cli_is_dash(job->input) || csrec_signal_look(job->input, look, &ignored)) return false;
+    return !job->a->mask || (!cli_is_dash(job->a->mask) &&
+                             csrec_signal_look(job->a->mask, &mask, &ignored) == CSREC_OK);
+}
+
+int cli_job_find_large(cli_job *job) {
+    csrec_image look;
+    csrec_measurement form = {0};
+    csrec_error error;
+    csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
+    if (job->a->info || !writes_slabs(job) || !reads_slabs(job, &look)) return CLI_CONTINUE;
+    if (csrec_image_split(&look, job->a->channels_last, job->input, &form.shape, &form.channels,
+                          &error))
+        return CLI_CONTINUE; /* reading says the same */
+    form.dtype = look.pixels.dtype;
+    if (look.bits) form.scale[1] = (double)((1 << look.bits) - 1);
+    if (form.shape.dims > 3 || !csrec_slabs_pay(&form, &options)) return CLI_CONTINUE;
+    const char *option = in_the_way(job);
+    if (option && !job->a->quiet)
+        cli_note(job->tool,
+                 "note: %s: may be too large for the memory; without %s it is recovered in slabs",
+                 job->input, option);
+    if (option) return CLI_CONTINUE;
+    form.sigma = job->request->sigma;
+    job->measurement = form;
+    job->large = true;
+    return CLI_CONTINUE;
+}
+
+/* ------------------------------------------------------------------ samples ------------------- */
+
+static csrec_status read_slab(void *context, csrec_slab slab, csrec_measurement *part,
+                              csrec_error *error) {
+    cli_job *job = context;
+    csrec_read_options options = cli_job_read_options(job);
+    options.slab = slab;
+    return csrec_measurement_read_with(job->input, &options, part, error);
+}
+
+int cli_job_begin_large(cli_job *job) {
+    csrec_error error;
+    cli_progress_next(job->progress, "", 0.0);
+    csrec_status status =
+        csrec_slabs_create(&job->measurement, read_slab, job, &job->options, &job->slabs, &error);
+    cli_progress_finish(job->progress);
+    if (status && !strstr(error.text, job->input))
+        cli_job_fail(job, "%s: %s", job->input, error.text);
+    else if (status)
+        cli_job_fail(job, "%s", error.text);
+    if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
+    job->plan = *csrec_slabs_plan(job->slabs);
+    job->measurement.n = csrec_slabs_samples(job->slabs);
+    int64_t entries = 0;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    if (job->measurement.n < entries || job->a->mask || job->a->unknown_given) return CLI_CONTINUE;
+    return cli_job_fail(job,
+                        "%s: nothing tells which entries are known (NaN, transparent pixels); give "
+                        "a mask or the value of unknown ones, or sample it with cssample",
+                        job->input);
+}
+
+/* ------------------------------------------------------------------ the output ---------------- */
+
+typedef struct writer {
+    cli_job *job;
+    csrec_dtype type;
+    int64_t row; /* values of an entry of the first axis */
+    double *values;
+    int64_t room; /* entries that `values` holds */
+} writer;
+
+static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *error) {
+    writer *w = context;
+    csrec_array out = {.dtype = w->type, .count = slab.count * w->row, .data = to};
+    if (slab.count > w->room) {
+        free(w->values);
+        w->room = slab.count;
+        w->values = malloc((size_t)out.count * sizeof *w->values);
+    }
+    if (!w->values) {
+        snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->output);
+        return CSREC_MEMORY;
+    }
+    csrec_status status = csrec_slabs_take(w->job->slabs, slab, w->values, error);
+    for (int64_t i = 0; i < out.count && !status; i++) csrec_array_set(&out, i, w->values[i]);
+    return status;
+}
+
+/* The largest values are taken to be those of the samples. */
+static csrec_dtype type_of(const cli_job *job, const cli_form *form) {
+    csrec_dtype type = cli_array_type(job->format, form, job->measurement.dtype, 0, NULL);
+    for (int64_t c = 0; c < job->measurement.channels && type == CSREC_F32; c++) {
+        double ends[2];
+        csrec_slabs_range(job->slabs, c, &ends[0], &ends[1]);
+        type = cli_array_type(job->format, form, job->measurement.dtype, 2, ends);
+    }
+    return type;
+}
+
+csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files *files,
+                                 csrec_error *error) {
+    const csrec_measurement *m = &job->measurement;
+    csrec_image image = {.has_channels = m->channels > 1};
+    csrec_array *pixels = &image.pixels;
+    pixels->shape = m->shape;
+    if (image.has_channels) pixels->shape.dim[pixels->shape.dims++] = m->channels;
+    csrec_shape_count(&pixels->shape, &pixels->count);
+    pixels->dtype = type_of(job, form);
+    writer w = {.job = job, .type = pixels->dtype, .row = pixels->count / m->shape.dim[0]};
+    csrec_status status =
+        csrec_files_add_slabs(files, job->output, job->format, &image, take, &w, form->like, error);
+    free(w.values);
+    cli_progress_finish(job->progress);
+    csrec_slabs_report(job->slabs, &job->report);
+    job->report.outcome = CSREC_DONE;
+    return status;
+}

@@ -1,0 +1,297 @@
+/* slabs.c - recovery of signals larger than memory: a window of the signal moves along the first
+ * axis, one line of tiles at a time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "method/model.h"
+#include "method/normal.h"
+#include "recover/plan.h"
+#include "recover/recover.h"
+#include "recover/survey.h"
+#include "solver/units.h"
+
+struct csrec_slabs {
+    csrec_measurement form; /* without positions and values; n: of the whole */
+    csrec_slab_samples_fn read;
+    void *context;
+    csrec_recover_options given; /* the caller's progress is called through on_progress */
+    csrec_layout layout;
+    csrec_survey survey;
+    csrec_gaussian_axes axes;
+    csrec_whole whole;
+    double unit;
+    int64_t row;    /* values of an entry of the first axis */
+    int64_t line;   /* of tiles: the next */
+    double *window; /* in `unit` */
+    csrec_slab in;  /* what the window holds; the last entries may change with the next line */
+    int64_t next;   /* entry of the first axis to take */
+    csrec_tiler tiler;
+    csrec_recover_report report;
+};
+
+/* ------------------------------------------------------------------ samples ------------------- */
+
+static csrec_status check_part(const csrec_slabs *s, csrec_slab slab, const csrec_measurement *part,
+                               csrec_error *error) {
+    csrec_shape shape = s->form.shape;
+    shape.dim[0] = slab.count;
+    if (!csrec_shape_equal(&part->shape, &shape) || part->channels != s->form.channels)
+        return csrec_fail(error, CSREC_DATA,
+                          "a slab has another shape than the whole; the file changed");
+    return part->n > 0 ? csrec_measurement_check(part, "measurement", error) : CSREC_OK;
+}
+
+static csrec_status read_part(const csrec_slabs *s, csrec_slab slab, csrec_measurement *part,
+                              csrec_error *error) {
+    *part = (csrec_measurement){.n = 0};
+    csrec_status status = s->read(s->context, slab, part, error);
+    return status ? status : check_part(s, slab, part, error);
+}
+
+/* Entries of the first axis that are read at a time: about 2^22 values. */
+static int64_t rows_at_once(const csrec_slabs *s) {
+    int64_t rows = (INT64_C(1) << 22) / s->row;
+    return rows > 0 ? rows : 1;
+}
+
+static bool stops(const csrec_slabs *s, int64_t done) {
+    const csrec_solve_options *o = &s->given.solve;
+    csrec_progress now = {"reading", done, s->form.shape.dim[0], -1.0};
+    return o->progress && o->progress(&now, o->context);
+}
+
+static csrec_status stopped(csrec_error *error) {
+    return csrec_fail(error, CSREC_STOPPED, "stopped before the whole was recovered");
+}
+
+static csrec_status survey_all(csrec_slabs *s, csrec_error *error) {
+    int64_t all = s->form.shape.dim[0], step = rows_at_once(s), entries = 0;
+    csrec_status status = csrec_survey_create(s->form.channels, &s->survey, error);
+    for (int64_t at = 0; at < all && !status; at += step) {
+        csrec_measurement part;
+        csrec_slab slab = {at, all - at < step ? all - at : step};
+        status = stops(s, at) ? stopped(error) : read_part(s, slab, &part, error);
+        if (status) break;
+        csrec_survey_add(&s->survey, part.n, part.y);
+        csrec_measurement_clear(&part);
+    }
+    if (status) return status;
+    s->form.n = s->survey.n;
+    csrec_shape_count(&s->form.shape, &entries);
+    if (s->form.n == 0)
+        return csrec_fail(error, CSREC_DATA,
+                          "no entry is known (all transparent, masked out, NaN or of the value for "
+                          "unknown); one must be");
+    s->unit = s->survey.unit;
+    return csrec_survey_whole(&s->survey, entries, s->unit, &s->axes, &s->whole, error);
+}
+
+/* ------------------------------------------------------------------ plan ---------------------- */
+
+static bool pays(csrec_device_kind kind, const void *job) {
+    const csrec_slabs *s = job;
+    (void)kind;
+    return csrec_layout_pays(&s->form, &s->layout);
+}
+
+static const csrec_wanted wanted = {.signal = true, .slabs = true};
+
+static csrec_status plan_on(const csrec_context *context, void *job, csrec_error *error) {
+    csrec_slabs *s = job;
+    csrec_status status = csrec_layout_make(&s->form, wanted, context, &s->layout, error);
+    if (status) return status;
+    if (!s->layout.parts)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "method %s needs the whole signal in memory; use a preset that works in "
+                          "tiles: fast, balanced, best",
+                          s->layout.method->shown.name);
+    return csrec_layout_check(&s->layout, error);
+}
+
+static csrec_status plan(csrec_slabs *s, csrec_error *error) {
+    static const csrec_device_work work = {.pays = pays, .run = plan_on};
+    csrec_status status = csrec_layout_resolve(&s->form, &s->given, wanted, &s->layout, error);
+    if (!status) status = csrec_device_run(s->given.backend, &work, s, NULL, error);
+    if (status) return status;
+    int64_t most = csrec_tiling_largest(&s->layout.tiling).dim[0];
+    s->window = malloc((size_t)(most * s->row) * sizeof *s->window);
+    if (!s->window) return csrec_fail(error, CSREC_MEMORY, "out of memory for a line of tiles");
+    s->tiler = (csrec_tiler){.method = s->layout.method,
+                             .tiling = &s->layout.tiling,
+                             .mean = csrec_survey_mean(&s->survey, s->unit),
+                             .signal = s->window};
+    return CSREC_OK;
+}
+
+bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options *options) {
+    int64_t entries = 0;
+    csrec_shape_count(&form->shape, &entries);
+    double value = (double)csrec_dtype_size(form->dtype) + 16.0; /* of the file, y, the result */
+    double bytes = (double)entries * ((double)form->channels * value + 8.0);
+    double most =
+        options->memory ? (double)options->memory : 0.75 * (double)csrec_memory_available();
+    return bytes > most;
+}
+
+csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_samples_fn read,
+                                void *context, const csrec_recover_options *options,
+                                csrec_slabs **slabs, csrec_error *error) {
+    int64_t entries = 0;
+    if (options->history)
+        return csrec_fail(error, CSREC_ARGUMENT, "history needs the whole signal in memory");
+    if (form->channels < 1 || form->shape.dims < 1 || csrec_shape_count(&form->shape, &entries))
+        return csrec_fail(error, CSREC_ARGUMENT, "the signal has no valid shape");
+    csrec_slabs *s = calloc(1, sizeof *s);
+    if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    s->form = *form;
+    s->form.index = NULL;
+    s->form.y = NULL;
+    s->form.pattern = CSREC_PATTERN_NONE;
+    s->form.count = 0;
+    s->read = read;
+    s->context = context;
+    s->given = *options;
+    s->row = entries / form->shape.dim[0] * form->channels;
+    csrec_status status = survey_all(s, error);
+    if (!status) status = plan(s, error);
+    if (status)
+        csrec_slabs_destroy(s);
+    else
+        *slabs = s;
+    return status;
+}
+
+void csrec_slabs_destroy(csrec_slabs *s) {
+    if (!s) return;
+    csrec_whole_clear(&s->whole);
+    csrec_survey_clear(&s->survey);
+    free(s->window);
+    free(s);
+}
+
+/* ------------------------------------------------------------------ a line of tiles ----------- */
+
+typedef struct line_job {
+    csrec_slabs *s;
+    csrec_measurement part; /* positions of the whole */
+} line_job;
+
+static csrec_status run_normal(const csrec_normal *normal, const csrec_context *context,
+                               csrec_slabs *s, csrec_error *error) {
+    csrec_recovery recovery = {.measurement = &normal->m,
+                               .whole = &s->whole,
+                               .options = &normal->options,
+                               .context = context,
+                               .unit = normal->unit,
+                               .report = &s->report};
+    csrec_status status = CSREC_OK;
+    if (normal->options.model && normal->m.n > 0)
+        status = csrec_model_check_scales(&normal->m, normal->options.model, error);
+    return status
+               ? status
+               : csrec_tiler_run(&s->tiler, &recovery, csrec_tiling_line(&s->layout.tiling), error);
+}
+
+static csrec_status run_line(const csrec_context *context, void *job, csrec_error *error) {
+    line_job *j = job;
+    csrec_slabs *s = j->s;
+    csrec_normal normal;
+    s->tiler.done = s->line * csrec_tiling_line(&s->layout.tiling); /* again, after a device */
+    csrec_status status =
+        csrec_normal_create(&j->part, &s->layout.plan.options, s->unit, &normal, error);
+    if (!status) status = run_normal(&normal, context, s, error);
+    csrec_normal_clear(&normal);
+    return status;
+}
+
+static bool line_pays(csrec_device_kind kind, const void *job) {
+    return pays(kind, ((const line_job *)job)->s);
+}
+
+/* Moves the window to the rows of the line, of which it has the first from the line before. */
+static void move_window(csrec_slabs *s, csrec_slab rows) {
+    int64_t kept = s->in.first + s->in.count - rows.first;
+    if (kept > 0)
+        memmove(s->window, s->window + (rows.first - s->in.first) * s->row,
+                (size_t)(kept * s->row) * sizeof *s->window);
+    s->in = rows;
+    s->tiler.first = rows.first * (s->row / s->form.channels);
+}
+
+static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
+    static const csrec_device_work work = {.pays = line_pays, .run = run_line};
+    csrec_slab rows = csrec_tiling_rows(&s->layout.tiling, s->line);
+    line_job j = {.s = s};
+    double start = csrec_seconds();
+    csrec_status status = read_part(s, rows, &j.part, error);
+    if (status) return status;
+    move_window(s, rows);
+    j.part.shape = s->form.shape;
+    j.part.sigma = s->form.sigma;
+    memcpy(j.part.scale, s->form.scale, sizeof j.part.scale);
+    for (int64_t k = 0; k < j.part.n; k++) j.part.index[k] += s->tiler.first;
+    status = csrec_device_run(s->given.backend, &work, &j, NULL, error);
+    csrec_measurement_clear(&j.part);
+    s->line++;
+    s->report.seconds_total += csrec_seconds() - start;
+    return status || !s->tiler.stopped ? status : stopped(error);
+}
+
+/* ------------------------------------------------------------------ results ------------------- */
+
+/* The end of the entries of the first axis that no further line changes. */
+static int64_t final_end(const csrec_slabs *s) {
+    bool last = s->line == s->layout.tiling.tiles / csrec_tiling_line(&s->layout.tiling);
+    return s->line == 0 ? 0
+           : last       ? s->form.shape.dim[0]
+                        : csrec_tiling_rows(&s->layout.tiling, s->line).first;
+}
+
+static csrec_status deliver(csrec_slabs *s, int64_t count, double *values, csrec_error *error) {
+    memcpy(values, s->window + (s->next - s->in.first) * s->row,
+           (size_t)(count * s->row) * sizeof *values);
+    s->next += count;
+    if (csrec_scale_back(count * s->row, s->unit, values) < 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "a value of the recovery is beyond the range of a double; scale the samples "
+                      "down");
+}
+
+csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, csrec_error *error) {
+    if (slab.first != s->next || slab.count < 0 || slab.count > s->form.shape.dim[0] - slab.first)
+        return csrec_fail(error, CSREC_ARGUMENT, "slabs are taken in their order, from entry %lld",
+                          (long long)s->next);
+    csrec_status status = CSREC_OK;
+    while (slab.count > 0 && !status) {
+        int64_t ready = final_end(s) - s->next, count = ready < slab.count ? ready : slab.count;
+        if (count == 0) {
+            status = next_line(s, error);
+            continue;
+        }
+        status = deliver(s, count, values, error);
+        values += count * s->row;
+        slab.count -= count;
+    }
+    return status;
+}
+
+const csrec_plan *csrec_slabs_plan(const csrec_slabs *s) {
+    return &s->layout.plan;
+}
+
+int64_t csrec_slabs_samples(const csrec_slabs *s) {
+    return s->form.n;
+}
+
+void csrec_slabs_range(const csrec_slabs *s, int64_t channel, double *least, double *most) {
+    *least = s->survey.least[channel];
+    *most = s->survey.most[channel];
+}
+
+void csrec_slabs_report(const csrec_slabs *s, csrec_recover_report *report) {
+    *report = s->report;
+    report->method = s->layout.method->shown.name;
+    report->estimate = s->layout.plan.estimate;
+}

@@ -1,0 +1,30 @@
+/* survey.h - what a recovery in parts must know of all samples: their number, ranges, mean and
+ * principal colours. Samples are added in their order, in pieces of any size, with the same result.
+ */
+#ifndef CSREC_RECOVER_SURVEY_H
+#define CSREC_RECOVER_SURVEY_H
+
+#include "method/gaussian/colour.h"
+#include "method/tones.h"
+
+typedef struct csrec_survey {
+    int64_t channels, n;
+    double *least, *most; /* [channels], in the units of y */
+    double unit;          /* of the sums: csrec_unit_of the samples so far */
+    double *sum;          /* [channels] */
+    csrec_gaussian_colours colours;
+} csrec_survey;
+
+/* CSREC_MEMORY; clear it even then. */
+csrec_status csrec_survey_create(int64_t channels, csrec_survey *survey, csrec_error *error);
+void csrec_survey_add(csrec_survey *survey, int64_t n, const double *y);
+void csrec_survey_clear(csrec_survey *survey);
+
+/* The mean of each channel's samples, in units of `unit`; it replaces the sums. */
+const double *csrec_survey_mean(csrec_survey *survey, double unit);
+
+/* The properties of a whole of that many entries, in units of `unit`; axes are the caller's. */
+csrec_status csrec_survey_whole(const csrec_survey *survey, int64_t entries, double unit,
+                                csrec_gaussian_axes *axes, csrec_whole *whole, csrec_error *error);
+
+#endif

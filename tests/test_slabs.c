@@ -1,0 +1,411 @@
+/* Signals larger than memory: recovered in slabs they have the bits of the same tiles in one piece;
+ * slabs of files are what the whole file has there; files written in slabs have the bytes of those
+ * written at once. */
+#include "backends.h"
+#include "io_file.h"
+#include "tiles.h"
+
+#include <string.h>
+
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ recovery ------------------ */
+
+/* Samples in the order of their positions, by their first axis. */
+typedef struct source {
+    const csrec_measurement *m;
+    int calls;
+    bool changes; /* its shape, from the second call on */
+} source;
+
+static csrec_status read_source(void *context, csrec_slab slab, csrec_measurement *part,
+                                csrec_error *error) {
+    source *s = context;
+    const csrec_measurement *m = s->m;
+    int64_t entries = 0, n = 0;
+    (void)error;
+    csrec_shape_count(&m->shape, &entries);
+    int64_t row = entries / m->shape.dim[0], from = slab.first * row, to = from + slab.count * row;
+    *part = (csrec_measurement){.shape = m->shape, .channels = m->channels, .dtype = m->dtype};
+    part->shape.dim[0] = slab.count + (s->changes && s->calls++ > 0);
+    part->index = malloc((size_t)(m->n + 1) * sizeof *part->index);
+    part->y = malloc((size_t)(m->n * m->channels + 1) * sizeof *part->y);
+    assert_true(part->index && part->y);
+    for (int64_t k = 0; k < m->n; k++) {
+        if (m->index[k] < from || m->index[k] >= to) continue;
+        part->index[n] = m->index[k] - from;
+        memcpy(part->y + n++ * m->channels, m->y + k * m->channels,
+               (size_t)m->channels * sizeof *m->y);
+    }
+    part->n = n;
+    return CSREC_OK;
+}
+
+static int by_position(const void *a, const void *b) {
+    int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    return (i > j) - (i < j);
+}
+
+/* As files deliver them. */
+static void sort_samples(picture *p, double factor) {
+    csrec_measurement *m = &p->m;
+    qsort(m->index, (size_t)m->n, sizeof *m->index, by_position);
+    for (int64_t k = 0; k < m->n * m->channels; k++)
+        m->y[k] = factor * (p->truth[m->index[k / m->channels] * m->channels + k % m->channels] +
+                            m->sigma * check_normal(&seed));
+    m->sigma *= factor;
+    m->pattern = CSREC_PATTERN_NONE;
+    m->count = 0;
+}
+
+static void take_all(csrec_slabs *slabs, const csrec_measurement *m, double *signal) {
+    int64_t entries = 0, all = m->shape.dim[0];
+    csrec_shape_count(&m->shape, &entries);
+    int64_t row = entries / all * m->channels;
+    csrec_error error = {""};
+    for (int64_t at = 0, count; at < all; at += count) {
+        count = 1 + check_below(&seed, all - at < 90 ? all - at : 90);
+        csrec_status status =
+            csrec_slabs_take(slabs, (csrec_slab){at, count}, signal + at * row, &error);
+        if (status) print_error("%s\n", error.text);
+        assert_ok(status);
+    }
+}
+
+typedef struct one_case {
+    const char *name;
+    csrec_shape shape;
+    int64_t channels;
+    double rate, sigma, factor; /* factor: of all values */
+    const char *method;
+    csrec_setting setting;
+    int64_t tile;
+} one_case;
+
+static const one_case cases[] = {
+    {"frames", {2, {620, 540}}, 1, 0.1, 0.0, 1.0, "frames", .tile = 100000},
+    {"frames, huge values", {2, {560, 520}}, 2, 0.2, 3.0, 0x1p700, "frames", .tile = 200000},
+    {"frames, one line", {2, {200, 1100}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 70000},
+    {"adaptive", {2, {540, 520}}, 1, 0.15, 0.0, 0x1p-600, "adaptive", .tile = 90000},
+    {"gaussian, colours",
+     {2, {530, 130}},
+     3,
+     0.2,
+     6.0,
+     0x1p80,
+     "gaussian",
+     .setting = {"effort", 0},
+     .tile = 110000},
+    {"volume", {3, {140, 40, 36}}, 1, 0.1, 0.0, 1.0, "gaussian", .setting = {"effort", 0}, 110000},
+    {"net", {2, {520, 100}}, 1, 0.2, 2.0, 1.0, "net", .tile = 40000},
+};
+
+static void check_case(const one_case *c, const char *backend) {
+    picture p = make(&c->shape, c->channels, 0.2, c->rate, c->sigma, &seed);
+    csrec_recover_options o;
+    csrec_recover_report report;
+    csrec_error error = {""};
+    csrec_slabs *slabs = NULL;
+    sort_samples(&p, c->factor);
+    csrec_recover_defaults(&o);
+    o.method = c->method;
+    o.tile = c->tile;
+    o.backend = backend;
+    o.solve.settings = &c->setting;
+    o.solve.n_settings = c->setting.name != NULL;
+    csrec_status status = csrec_recover(&p.m, &o, p.signal, NULL, &report, &error);
+    if (status) print_error("%s: %s\n", c->name, error.text);
+    assert_ok(status);
+    assert_true(report.estimate.tiles > 1);
+    source from = {&p.m, 0, false};
+    csrec_measurement form = p.m;
+    form.index = NULL;
+    form.y = NULL;
+    form.n = 0;
+    status = csrec_slabs_create(&form, read_source, &from, &o, &slabs, &error);
+    if (status) print_error("%s: %s\n", c->name, error.text);
+    assert_ok(status);
+    assert_int_equal(csrec_slabs_samples(slabs), p.m.n);
+    assert_int_equal(csrec_slabs_plan(slabs)->estimate.tiles, report.estimate.tiles);
+    double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
+    assert_non_null(signal);
+    take_all(slabs, &p.m, signal);
+    printf("%-20s %lld tiles\n", c->name, (long long)report.estimate.tiles);
+    assert_memory_equal(signal, p.signal, (size_t)(p.entries * c->channels) * sizeof *signal);
+    csrec_recover_report all;
+    csrec_slabs_report(slabs, &all);
+    assert_int_equal(all.iterations, report.iterations);
+    assert_int_equal(all.pursuits, report.pursuits);
+    for (int64_t ch = 0; ch < c->channels; ch++) {
+        double least, most, low = INFINITY, high = -INFINITY;
+        csrec_slabs_range(slabs, ch, &least, &most);
+        for (int64_t k = ch; k < p.m.n * c->channels; k += c->channels) {
+            low = fmin(low, p.m.y[k]);
+            high = fmax(high, p.m.y[k]);
+        }
+        assert_true(least == low && most == high);
+    }
+    csrec_slabs_destroy(slabs);
+    free(signal);
+    clear(&p);
+}
+
+static void slabs_have_the_bits_of_one_piece(void **state) {
+    const char *backend = check_backend(state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool device = strcmp(backend, "cpu") != 0, volume = cases[i].shape.dims == 3;
+        if (!device || !volume) check_case(&cases[i], backend); /* volumes have no engine there */
+    }
+}
+
+static bool stop_at(const csrec_progress *progress, void *context) {
+    int *left = context;
+    (void)progress;
+    return (*left)-- <= 0;
+}
+
+static void expect_refusal(const csrec_measurement *form, source *from,
+                           const csrec_recover_options *o, csrec_status expected,
+                           const char *word) {
+    csrec_slabs *slabs = NULL;
+    csrec_error error = {""};
+    csrec_status status = csrec_slabs_create(form, read_source, from, o, &slabs, &error);
+    double *signal = malloc(600 * 520 * sizeof *signal);
+    assert_non_null(signal);
+    if (!status)
+        status = csrec_slabs_take(slabs, (csrec_slab){0, form->shape.dim[0]}, signal, &error);
+    assert_int_equal(status, expected);
+    assert_non_null(strstr(error.text, word));
+    csrec_slabs_destroy(slabs);
+    free(signal);
+}
+
+static void wrong_calls_are_refused(void **state) {
+    (void)state;
+    picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
+    csrec_recover_options o;
+    csrec_slabs *slabs = NULL;
+    csrec_error error = {""};
+    double value[1040];
+    sort_samples(&p, 1.0);
+    source from = {&p.m, 0, false};
+    csrec_recover_defaults(&o);
+    o.method = "grids";
+    expect_refusal(&p.m, &from, &o, CSREC_UNSUPPORTED, "needs the whole signal");
+    o.method = "frames";
+    o.tile = -1;
+    expect_refusal(&p.m, &from, &o, CSREC_ARGUMENT, "tile");
+    o.tile = 100000;
+    o.memory = 1 << 20;
+    expect_refusal(&p.m, &from, &o, CSREC_MEMORY, "memory");
+    o.memory = 0;
+    from.changes = true;
+    expect_refusal(&p.m, &from, &o, CSREC_DATA, "changed");
+    from.changes = false;
+    for (int calls = 0; calls < 8; calls = 2 * calls + 1) {
+        int left = calls;
+        o.solve.progress = stop_at;
+        o.solve.context = &left;
+        expect_refusal(&p.m, &from, &o, CSREC_STOPPED, "stopped");
+    }
+    o.solve.progress = NULL;
+    assert_ok(csrec_slabs_create(&p.m, read_source, &from, &o, &slabs, &error));
+    assert_int_equal(csrec_slabs_take(slabs, (csrec_slab){1, 1}, value, &error), CSREC_ARGUMENT);
+    assert_ok(csrec_slabs_take(slabs, (csrec_slab){0, 2}, value, &error));
+    assert_int_equal(csrec_slabs_take(slabs, (csrec_slab){0, 1}, value, &error), CSREC_ARGUMENT);
+    assert_int_equal(csrec_slabs_take(slabs, (csrec_slab){2, 599}, value, &error), CSREC_ARGUMENT);
+    csrec_slabs_destroy(slabs);
+    csrec_slabs_destroy(NULL);
+    p.m.n = 0;
+    expect_refusal(&p.m, &from, &o, CSREC_DATA, "known");
+    clear(&p);
+}
+
+/* ------------------------------------------------------------------ files --------------------- */
+
+static csrec_dtype any_type(void) {
+    static const csrec_dtype types[] = {CSREC_U8,  CSREC_I16, CSREC_U16,
+                                        CSREC_I32, CSREC_F32, CSREC_F64};
+    return types[check_below(&seed, 6)];
+}
+
+/* A signal of random values, some of which are NaN in float types. */
+static csrec_image any_signal(bool channels) {
+    csrec_image image = {.has_channels = channels};
+    csrec_shape shape = {.dims = 2 + (int)check_below(&seed, 2)};
+    for (int a = 0; a < shape.dims; a++) shape.dim[a] = 2 + check_below(&seed, 40);
+    if (channels) shape.dim[shape.dims++] = 2 + check_below(&seed, 3);
+    assert_ok(csrec_array_create(any_type(), &shape, &image.pixels));
+    for (int64_t i = 0; i < image.pixels.count; i++) {
+        csrec_array_set(&image.pixels, i, (double)check_below(&seed, 200));
+        bool nan = check_below(&seed, 4) == 0;
+        if (nan && image.pixels.dtype == CSREC_F32) ((float *)image.pixels.data)[i] = NAN;
+        if (nan && image.pixels.dtype == CSREC_F64) ((double *)image.pixels.data)[i] = NAN;
+    }
+    return image;
+}
+
+typedef struct rows {
+    const csrec_image *image;
+    int64_t next, fails_at; /* -1: never */
+} rows;
+
+static csrec_status take_rows(void *context, csrec_slab slab, void *values, csrec_error *error) {
+    rows *r = context;
+    const csrec_array *pixels = &r->image->pixels;
+    size_t row = (size_t)(pixels->count / pixels->shape.dim[0]) * csrec_dtype_size(pixels->dtype);
+    assert_int_equal(slab.first, r->next);
+    r->next += slab.count;
+    if (r->fails_at >= 0 && r->next > r->fails_at) {
+        strcpy(error->text, "as the test wants it");
+        return CSREC_DATA;
+    }
+    memcpy(values, (const char *)pixels->data + (size_t)slab.first * row, (size_t)slab.count * row);
+    return CSREC_OK;
+}
+
+static csrec_status write_slabs(const char *path, const csrec_image *image, rows *from,
+                                csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
+    csrec_image form = *image;
+    form.pixels.data = NULL;
+    assert_ok(csrec_files_create(&options, &files, error));
+    csrec_status status = csrec_files_add_slabs(files, path, csrec_format_of(path), &form,
+                                                take_rows, from, NULL, error);
+    if (!status) status = csrec_files_commit(files, error);
+    csrec_files_destroy(files);
+    return status;
+}
+
+static void write_whole(const char *path, const csrec_image *image) {
+    csrec_files *files = NULL;
+    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
+    assert_ok(csrec_files_create(&options, &files, NULL));
+    assert_ok(csrec_files_add_signal(files, path, csrec_format_of(path), image, NULL, NULL));
+    assert_ok(csrec_files_commit(files, NULL));
+    csrec_files_destroy(files);
+}
+
+static void expect_same_files(const char *a, const char *b) {
+    io_bytes left = io_load(a), right = io_load(b);
+    assert_int_equal(left.size, right.size);
+    assert_memory_equal(left.data, right.data, left.size);
+    io_free(&left);
+    io_free(&right);
+}
+
+static void expect_same_samples(const char *path, const csrec_read_options *options) {
+    csrec_measurement whole, part;
+    csrec_read_options own = *options;
+    csrec_error error = {""};
+    csrec_status status = csrec_measurement_read_with(path, options, &whole, &error);
+    if (status) { /* nothing is unknown, or nothing known */
+        io_assert_line(&error, path, "known");
+        return;
+    }
+    int64_t all = whole.shape.dim[0], entries = 0, k = 0;
+    csrec_shape_count(&whole.shape, &entries);
+    for (int64_t at = 0, count; at < all; at += count) {
+        count = 1 + check_below(&seed, all - at);
+        own.slab = (csrec_slab){at, count};
+        assert_ok(csrec_measurement_read_with(path, &own, &part, &error));
+        assert_int_equal(part.shape.dim[0], count);
+        assert_int_equal(part.channels, whole.channels);
+        for (int64_t i = 0; i < part.n; i++, k++) {
+            assert_int_equal(part.index[i] + at * (entries / all), whole.index[k]);
+            assert_memory_equal(part.y + i * whole.channels, whole.y + k * whole.channels,
+                                (size_t)whole.channels * sizeof *whole.y);
+        }
+        csrec_measurement_clear(&part);
+    }
+    assert_int_equal(k, whole.n);
+    own.slab = (csrec_slab){all, 1};
+    assert_int_equal(csrec_measurement_read_with(path, &own, &part, &error), CSREC_ARGUMENT);
+    csrec_measurement_clear(&whole);
+}
+
+static void check_format(const char *ending, int turn) {
+    char whole[256], slabs[256], mask[256];
+    csrec_error error = {""};
+    csrec_image image = any_signal(turn % 2), look;
+    snprintf(whole, sizeof whole, "%s%s", io_path("whole"), ending);
+    snprintf(slabs, sizeof slabs, "%s%s", io_path("slabs"), ending);
+    snprintf(mask, sizeof mask, "%s%s", io_path("mask"), ending);
+    rows from = {&image, 0, -1};
+    write_whole(whole, &image);
+    assert_ok(write_slabs(slabs, &image, &from, &error));
+    expect_same_files(whole, slabs);
+    assert_ok(csrec_signal_look(whole, &look, &error));
+    csrec_image seen = {0};
+    assert_ok(csrec_signal_read(whole, &seen, &error));
+    assert_true(csrec_shape_equal(&look.pixels.shape, &seen.pixels.shape));
+    assert_int_equal(look.pixels.dtype, seen.pixels.dtype);
+    assert_int_equal(look.pixels.count, seen.pixels.count);
+    assert_int_equal(look.bits, seen.bits);
+    csrec_image_clear(&seen);
+    csrec_read_options options = {.channels_last = image.has_channels, .has_unknown = true};
+    options.unknown = (double)check_below(&seed, 200);
+    expect_same_samples(whole, &options);
+    csrec_image marks = {0};
+    csrec_shape shape = look.pixels.shape;
+    if (image.has_channels || shape.dims > image.pixels.shape.dims) shape.dims--;
+    assert_ok(csrec_array_create(CSREC_U8, &shape, &marks.pixels));
+    for (int64_t i = 0; i < marks.pixels.count; i++)
+        csrec_array_set(&marks.pixels, i, (double)check_below(&seed, 2));
+    csrec_array_set(&marks.pixels, 0, 1.0);
+    write_whole(mask, &marks);
+    options.has_unknown = false;
+    options.mask = mask;
+    expect_same_samples(whole, &options);
+    from = (rows){&image, 0, check_below(&seed, image.pixels.shape.dim[0])};
+    remove(slabs);
+    assert_int_equal(write_slabs(slabs, &image, &from, &error), CSREC_DATA);
+    assert_string_equal(error.text, "as the test wants it");
+    assert_null(fopen(slabs, "rb"));
+    csrec_image_clear(&marks);
+    csrec_image_clear(&image);
+}
+
+static void slabs_of_files_are_parts_of_the_whole(void **state) {
+    (void)state;
+    const csrec_format *format;
+    char ending[16];
+    for (int i = 0; (format = csrec_format_info(i)); i++) {
+        if (!(format->uses & CSREC_USE_SLABS)) continue;
+        snprintf(ending, sizeof ending, "%.*s", (int)strcspn(format->endings, " "),
+                 format->endings);
+        for (int turn = 0; turn < 40; turn++) check_format(ending, turn);
+    }
+}
+
+static void other_files_are_refused(void **state) {
+    (void)state;
+    csrec_error error = {""};
+    csrec_image look, image = {.bits = 8};
+    csrec_measurement m;
+    const csrec_read_options options = {.slab = {0, 1}};
+    const csrec_shape shape = {3, {4, 5, 1}};
+    const char *path = io_path("p.png");
+    assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
+    write_whole(path, &image);
+    assert_int_equal(csrec_signal_look(path, &look, &error), CSREC_UNSUPPORTED);
+    io_assert_line(&error, "p.png", "as a whole");
+    assert_int_equal(csrec_measurement_read_with(path, &options, &m, &error), CSREC_UNSUPPORTED);
+    io_assert_line(&error, "p.png", "as a whole");
+    rows from = {&image, 0, -1};
+    assert_int_equal(write_slabs(io_path("q.png"), &image, &from, &error), CSREC_UNSUPPORTED);
+    csrec_image_clear(&image);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        CHECK_ON("cpu", slabs_have_the_bits_of_one_piece),
+        CHECK_ON("cuda", slabs_have_the_bits_of_one_piece),
+        cmocka_unit_test(wrong_calls_are_refused),
+        cmocka_unit_test(slabs_of_files_are_parts_of_the_whole),
+        cmocka_unit_test(other_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}
