@@ -35,6 +35,7 @@ endmacro()
 csrec_file_format(TIFF tiff libtiff-4 4.5 libtiff-dev) # whose messages go to a handler a file
 csrec_file_format(FITS fits cfitsio 4.2 libcfitsio-dev) # with its patches against forged files
 csrec_file_format(EXR exr OpenEXR 3.1 libopenexr-dev)
+csrec_file_format(HDF5 hdf5 hdf5 1.10.7 libhdf5-dev) # which opens files without locks
 csrec_stop_if_missing()
 
 # OpenEXR.pc names the C++ libraries, too; the C library is enough.

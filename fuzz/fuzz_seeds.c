@@ -278,19 +278,18 @@ static bool write_models(const char *folder) {
     return good;
 }
 
-/* ------------------------------------------------------------------ TIFF, FITS */
+/* ------------------------------------------------------------------ TIFF, FITS, HDF5 */
 
-#if defined CSREC_HAS_TIFF || defined CSREC_HAS_FITS
+#if defined CSREC_HAS_TIFF || defined CSREC_HAS_FITS || defined CSREC_HAS_HDF5
 /* Types, axes and channels, as libcsrec writes them. */
-static bool write_signals(const char *folder, const char *ending) {
+static bool write_signals(const char *folder, const char *to, const char *ending) {
     static const csrec_shape shapes[] = {{3, {9, 5, 1}}, {3, {9, 5, 3}}, {4, {2, 9, 5, 1}}};
     bool good = true;
     for (int dtype = CSREC_U8; dtype <= CSREC_F64; dtype++)
         for (int s = 0; s < 3; s++) {
             csrec_image image = {.has_channels = true};
             csrec_files *files = NULL;
-            const char *name =
-                path(folder, ending[1] == 't' ? "tiff/signal" : "fits/signal", 3 * dtype + s);
+            const char *name = path(folder, to, 3 * dtype + s);
             if (csrec_array_create((csrec_dtype)dtype, &shapes[s], &image.pixels) ||
                 csrec_files_create(NULL, &files, NULL))
                 return false;
@@ -333,7 +332,7 @@ static bool write_arrangement(const char *name, int kind) {
 }
 
 static bool write_tiffs(const char *folder) {
-    bool good = write_signals(folder, ".tif");
+    bool good = write_signals(folder, "tiff/signal", ".tif");
     for (int kind = 0; kind < 4; kind++)
         good &= write_arrangement(path(folder, "tiff/arranged", kind), kind);
     return good;
@@ -347,12 +346,23 @@ static bool write_tiffs(const char *folder) {
 
 static bool write_fits(const char *folder) {
 #ifdef CSREC_HAS_FITS
-    return write_signals(folder, ".fits");
+    return write_signals(folder, "fits/signal", ".fits");
 #else
     (void)folder;
     return true;
 #endif
 }
+
+/* As libcsrec writes them; fuzz/corpus has others. */
+static bool write_hdf5(const char *folder) {
+#ifdef CSREC_HAS_HDF5
+    return write_signals(folder, "hdf5/signal", ".h5");
+#else
+    (void)folder;
+    return true;
+#endif
+}
+
 /* ------------------------------------------------------------------ OpenEXR */
 
 #ifdef CSREC_HAS_EXR
@@ -392,7 +402,8 @@ int main(int argc, char **argv) {
     bool good = write_arrays(argv[1]) && write_masked(argv[1]) && write_measurements(argv[1]) &&
                 write_pictures(argv[1]) && write_palettes(argv[1]) && write_texts(argv[1]) &&
                 write_recoveries(argv[1]) && write_systems(argv[1]) && write_models(argv[1]) &&
-                write_tiffs(argv[1]) && write_fits(argv[1]) && write_exrs(argv[1]);
+                write_tiffs(argv[1]) && write_fits(argv[1]) && write_exrs(argv[1]) &&
+                write_hdf5(argv[1]);
     if (!good) fprintf(stderr, "%s: seeds cannot be written\n", argv[1]);
     return good ? 0 : 1;
 }

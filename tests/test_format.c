@@ -19,6 +19,8 @@ static void endings_name_formats(void **state) {
     assert_string_equal(name_of("s.fits"), "fits");
     assert_string_equal(name_of("s.FTS"), "fits");
     assert_string_equal(name_of("s.exr"), "exr");
+    assert_string_equal(name_of("s.nc"), "hdf5");
+    assert_string_equal(name_of("s.h5:/entry/data.png"), "hdf5");
     static const char *const none[] = {"", "png", "x.pn", "x.pngg", "x.", "x.png/", "x.npy~"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_string_equal(name_of(none[i]), "none");
@@ -50,14 +52,16 @@ static void lists_are_sentences(void **state) {
     (void)state;
     char text[128];
     const bool tiff = csrec_tiff_format.format.uses, fits = csrec_fits_format.format.uses,
-               exr = csrec_exr_format.format.uses;
-    static const char *const endings[] = {".png", ".npy", ".tif", ".fits", ".exr", ".csv", NULL},
-                             *const titles[] = {".npz", "PNG",     ".npy", "TIFF",
-                                                "FITS", "OpenEXR", "CSV",  NULL};
+               exr = csrec_exr_format.format.uses, hdf5 = csrec_hdf5_format.format.uses;
+    static const char *const endings[] = {".png", ".npy", ".tif", ".fits",
+                                          ".exr", ".h5",  ".csv", NULL},
+                             *const titles[] = {".npz",    "PNG",  ".npy", "TIFF", "FITS",
+                                                "OpenEXR", "HDF5", "CSV",  NULL};
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
-                        sentence(endings, (bool[]){true, true, tiff, fits, exr, true}, "or"));
-    assert_string_equal(csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
-                        sentence(titles, (bool[]){true, true, true, tiff, fits, exr, true}, "and"));
+                        sentence(endings, (bool[]){true, true, tiff, fits, exr, hdf5, true}, "or"));
+    assert_string_equal(
+        csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
+        sentence(titles, (bool[]){true, true, true, tiff, fits, exr, hdf5, true}, "and"));
     assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
                         ".npz");
     assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");

@@ -38,7 +38,17 @@ typedef struct csrec_format {
 /* Row i; NULL past the end. */
 CSREC_API const csrec_format *csrec_format_info(int i);
 
-/* The format whose ending the path has, in upper or lower case; NULL: none. */
+/* A path may name an array within a file, FILE:/NAME, if its format has several (HDF5). A file that
+ * has the whole path as its name goes first; else FILE exists, or has the ending of such a format.
+ * Returns "/NAME", within path; NULL: the path is that of a file. */
+CSREC_API const char *csrec_path_member(const char *path);
+
+/* The path without the part that csrec_path_member returns. Free it with free. NULL: out of memory.
+ */
+CSREC_API char *csrec_path_file(const char *path);
+
+/* The format whose ending the path has, in upper or lower case; NULL: none, or one that has no
+ * arrays with names although the path names one. */
 CSREC_API const csrec_format *csrec_format_of(const char *path);
 
 /* Lists the formats with a use, by their endings (".png or .npy") or their titles; returns text. */
@@ -74,7 +84,7 @@ typedef struct csrec_image {
                            of the file's type, [H, W, C], or [P, H, W, C] of several pages. A
                            palette is expanded to RGB with bits = 8. FITS: with BSCALE and BZERO
                            applied, the last axis of FITS first, no channels. OpenEXR: F32 or U32, C
-                           = 1 or 3 */
+                           = 1 or 3. HDF5: with scale_factor and add_offset applied */
     bool has_channels;  /* the last axis has channels; as it always has with bits > 0 */
     uint8_t *alpha;  /* NULL, or an entry each: 1 where it counts as a sample (alpha > 0), 0 where
                         it is fully transparent, or has the file's value for unknown */
@@ -182,10 +192,10 @@ typedef struct csrec_files_options {
     int64_t date; /* seconds since 1970-01-01 UTC */
     /* One line of ASCII, at most 60000 bytes, that says what the files were made from, or NULL. It
      * must exist as long as the csrec_files. Each file contains it as "csrec-fingerprint: LINE": a
-     * PNG as a tEXt chunk "Comment" at its end, a TIFF or OpenEXR file after its last byte, a FITS
-     * in the bytes of a second image, an .npy as a second record after the array (numpy.load reads
-     * the first), an .npz as an array `fingerprint`; bytes, stdout, devices and pipes do not get
-     * it.
+     * PNG as a tEXt chunk "Comment" at its end, a TIFF, OpenEXR or HDF5 file after its last byte, a
+     * FITS in the bytes of a second image, an .npy as a second record after the array (numpy.load
+     * reads the first), an .npz as an array `fingerprint`; bytes, stdout, devices and pipes do not
+     * get it.
      */
     const char *fingerprint;
 } csrec_files_options;

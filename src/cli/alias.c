@@ -24,7 +24,7 @@ void cli_paths_add(cli_paths *paths, const cli_path *path) {
         paths->path = grown;
         paths->room = room;
     }
-    char *copy = strdup(path->path);
+    char *copy = csrec_path_file(path->path);
     paths->failed = paths->failed || !copy;
     if (!copy) return;
     paths->path[paths->n] = *path;

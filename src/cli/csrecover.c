@@ -9,12 +9,14 @@
 #define AT(member) .offset = offsetof(cli_recover_arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "The recovered signal: .png (2-D, 1 or 3 channels), .tif, .fits or .npy, or - for stdout (npy "
-     "unless --format png). A TIFF or FITS has the metadata of an input of its format. If it is a "
+     "The recovered signal: .png (2-D, 1 or 3 channels), .tif, .fits, .h5 or .npy, or - for stdout "
+     "(npy unless --format png). A TIFF, FITS or HDF5 has the metadata of an input of its format; "
+     "OUT.h5:/NAME names its dataset. If it is a "
      "folder or ends in /, each INPUT's recovery is written there under the name of the INPUT.",
      AT(output)},
     {"format", 0, CLI_CHOICE, "NAME",
-     "Format of -o - and -o FOLDER/ (default for a folder: that of the INPUT, else png for pictures, else "
+     "Format of -o - and -o FOLDER/ (default for a folder: that of the INPUT, else png for "
+     "pictures, else "
      "npy).",
      AT(format), .choice = cli_format_name},
     {"bits", 0, CLI_INTEGER, "8|16",
@@ -123,7 +125,8 @@ static const cli_option options[] = {
      .type = CLI_DEVICES,
      .help = "List the backends and their devices and exit."},
     {"reference", 'r', CLI_READ, "FILE",
-     "Compare with the truth, .png, .tif or .npy, or a folder with a file for each INPUT: prints PSNR "
+     "Compare with the truth, .png, .tif or .npy, or a folder with a file for each INPUT: prints "
+     "PSNR "
      "over all channels and the mean SSIM of the channels, before values are rounded or clamped.",
      AT(reference)},
     {"report", 0, CLI_WRITE, "FILE",
@@ -157,8 +160,10 @@ static const cli_tool tool = {
     .synopsis = "INPUT... [-o OUT.png|OUT.tif|OUT.npy|FOLDER/] [OPTION...]",
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
-        "and values or of a matrix with empty fields, a whole .npy, .png, .tif or .fits, or - for stdin. Of whole arrays NaN is unknown, of "
-        "pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK; or --mask and --unknown "
+        "and values or of a matrix with empty fields, a whole .npy, .png, .tif, .fits or .h5 "
+        "(IN.h5:/NAME names a dataset), or - for stdin. Of whole arrays NaN is unknown, of "
+        "pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK, of HDF5 "
+        "and NetCDF _FillValue; or --mask and --unknown "
         "tell. If you give no method, solver "
         "or basis, a default is chosen for the "
         "input.\n"

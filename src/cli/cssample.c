@@ -45,7 +45,7 @@ static const cli_option options[] = {
      "Also write the mask: .png (2-D; sampled pixels are white), .npy (bool), or .tif or .fits "
      "(1 where sampled).",
      AT(mask_out)},
-    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy or .fits is channels.",
+    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy, .fits or .h5 is channels.",
      AT(channels_last)},
     {"procedural", 0, CLI_FLAG, NULL,
      "Store pattern, seed and count instead of the positions, which readers then draw again.",
@@ -58,9 +58,10 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "cssample",
-    .brief = "Samples a picture (PNG, TIFF, OpenEXR) or array (.npy, FITS, 1-D to 4-D) into a "
-             "measurement file for "
-             "csrecover.",
+    .brief =
+        "Samples a picture (PNG, TIFF, OpenEXR) or array (.npy, FITS, HDF5, 1-D to 4-D) into a "
+        "measurement file for "
+        "csrecover.",
     .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
     .details =
         "INPUT - is stdin. Samples are distinct positions; the channels of a picture share "

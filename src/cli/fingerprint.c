@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "output.h"
 
 void cli_fingerprint_set_whole(char *text, bool whole) {
     if (text) text[sizeof CLI_WHOLE - 4] = whole ? '1' : '0';
@@ -28,6 +29,16 @@ void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value)
     if (line->text.file) fprintf(line->text.file, "; %s=%.17g", name, value);
 }
 
+/* " of /NAME" in printable ASCII, where an array within the file is named. */
+static void add_member(FILE *file, const char *member) {
+    if (member) fputs(" of ", file);
+    for (; member && *member; member++)
+        if (*member > 32 && *member < 127 && !strchr("%;", *member))
+            fputc(*member, file);
+        else
+            fprintf(file, "%%%02x", (unsigned char)*member);
+}
+
 void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *path) {
     uint64_t bytes = 0;
     uint32_t crc = 0;
@@ -38,6 +49,7 @@ void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *p
         return;
     }
     fprintf(line->text.file, "; %s=%" PRIu64 " bytes crc32 %08" PRIx32, name, bytes, crc);
+    add_member(line->text.file, csrec_path_member(path));
 }
 
 void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]) {
@@ -67,7 +79,7 @@ void cli_fingerprint_comment(FILE *file, const char *text) {
 bool cli_fingerprint_is(const char *path, const char *text) {
     struct stat info;
     size_t room = strlen(text) + 2;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+    if (!cli_stat(path, &info) || !S_ISREG(info.st_mode)) return false;
     char *found = malloc(room);
     bool same = found && csrec_fingerprint_read(path, found, room, NULL) == CSREC_OK &&
                 strcmp(found, text) == 0;

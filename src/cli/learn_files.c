@@ -104,7 +104,7 @@ static csrec_status read_image(const char *path, csrec_image *image, csrec_error
     if (status || image->bits) return status;
     csrec_image_clear(image);
     return refuse(error, CSREC_FORMAT, path,
-                  "is an array, not a picture; give its name the ending of its format");
+                  "is an array, not a picture; save it as .npy, whose name says so");
 }
 
 static csrec_status open_picture(cli_data_file *file, csrec_error *error) {

@@ -45,9 +45,15 @@ bool cli_is_folder(const char *path) {
     return path[length - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
-int cli_output_check(const cli_tool *tool, const char *path) {
+bool cli_stat(const char *path, struct stat *info) {
+    char *file = csrec_path_file(path);
+    bool there = file && stat(file, info) == 0;
+    free(file);
+    return there;
+}
+
+static int check_file(const cli_tool *tool, const char *path) {
     struct stat info;
-    if (cli_is_dash(path)) return CLI_CONTINUE;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return cli_failure(tool, "%s: is a folder; name a file in it", path);
     const char *slash = strrchr(path, '/');
@@ -61,6 +67,14 @@ int cli_output_check(const cli_tool *tool, const char *path) {
                            strerror(errno));
     free(folder);
     if (code == CLI_CONTINUE) csrec_files_sweep(path);
+    return code;
+}
+
+int cli_output_check(const cli_tool *tool, const char *path) {
+    if (cli_is_dash(path)) return CLI_CONTINUE;
+    char *file = csrec_path_file(path);
+    int code = file ? check_file(tool, file) : cli_failure(tool, "%s: out of memory", path);
+    free(file);
     return code;
 }
 

@@ -3,6 +3,8 @@
 #ifndef CSREC_CLI_OUTPUT_H
 #define CSREC_CLI_OUTPUT_H
 
+#include <sys/stat.h>
+
 #include "colormap.h"
 #include "options.h"
 
@@ -28,6 +30,9 @@ bool cli_is_dash(const char *path);
 
 /* A name that ends in / is a folder, even if it does not exist yet. */
 bool cli_is_folder(const char *path);
+
+/* stat of the file that the path names, perhaps with an array in it (csrec_path_file). */
+bool cli_stat(const char *path, struct stat *info);
 
 /* CLI_CONTINUE if a file can be created at path ("-": always), else CLI_FAILURE after a message.
  * Called before any work; removes temporary files of killed runs from its folder. */

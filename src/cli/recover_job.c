@@ -237,7 +237,7 @@ static csrec_status add_files(cli_job *job, csrec_files *files, csrec_error *err
 static csrec_files_options files_options(const cli_job *job) {
     struct stat from;
     csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->fingerprint};
-    options.dated = job->report.outcome == CSREC_INTERRUPTED && stat(job->input, &from) == 0;
+    options.dated = job->report.outcome == CSREC_INTERRUPTED && cli_stat(job->input, &from);
     /* Some file systems have a resolution of two seconds. */
     if (options.dated) options.date = (int64_t)from.st_mtim.tv_sec - 2;
     return options;

@@ -11,10 +11,16 @@
 #include "recover.h"
 
 int cli_input_name(const char *input, const char **name) {
-    const char *slash = strrchr(input, '/');
-    *name = cli_is_dash(input) ? "stdin" : slash ? slash + 1 : input;
-    const char *dot = strrchr(*name, '.');
-    return (int)(dot && dot > *name ? (size_t)(dot - *name) : strlen(*name));
+    const char *member = csrec_path_member(input), *dot = NULL;
+    const char *start = cli_is_dash(input) ? "stdin" : input;
+    const char *end = member ? member - 1 : start + strlen(start);
+    for (const char *at = start; at < end; at++)
+        if (*at == '/')
+            start = at + 1, dot = NULL;
+        else if (*at == '.' && at > start)
+            dot = at;
+    *name = start;
+    return (int)((dot ? dot : end) - start);
 }
 
 /* FOLDER/NAME.ending of the input; NULL: out of memory. */

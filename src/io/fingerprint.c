@@ -95,13 +95,17 @@ csrec_status csrec_fingerprint_read(const char *path, char *text, size_t room, c
 /* A pipe is not even opened: its writer would notice. */
 static int open_regular(const char *path, csrec_status *status, csrec_error *error) {
     struct stat info;
-    bool there = strcmp(path, "-") == 0 || stat(path, &info) == 0;
+    char *file = csrec_path_file(path);
+    bool there = strcmp(path, "-") == 0 || (file && stat(file, &info) == 0);
     *status = CSREC_OK;
     if (there && (strcmp(path, "-") == 0 || !S_ISREG(info.st_mode))) {
         *status = csrec_fail(error, CSREC_UNSUPPORTED, "%s: is no regular file", path);
+        free(file);
         return -1;
     }
-    int fd = there ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = there ? open(file, O_RDONLY | O_CLOEXEC) : -1, reason = errno;
+    free(file);
+    errno = reason;
     if (fd < 0)
         *status = csrec_fail(error, CSREC_FILE, "%s: cannot be opened (%s); check the name", path,
                              strerror(errno));

@@ -2,6 +2,7 @@
 #include "io/format.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -30,11 +31,19 @@ const csrec_format_row csrec_exr_format = {
 };
 #endif
 
+#ifndef CSREC_HAS_HDF5
+const csrec_format_row csrec_hdf5_format = {
+    .format = {"hdf5", CSREC_HDF5_ENDINGS, "HDF5", "an HDF5 file", 0, CSREC_HDF5_NEEDS},
+    .magic = {{CSREC_HDF5_MAGIC, sizeof CSREC_HDF5_MAGIC - 1}},
+    .members = true,
+};
+#endif
+
 /* ------------------------------------------------------------------ by name ------------------ */
 
 static const csrec_format_row *const rows[] = {
-    &csrec_npz_format,  &csrec_png_format, &csrec_npy_format, &csrec_tiff_format,
-    &csrec_fits_format, &csrec_exr_format, &csrec_csv_format};
+    &csrec_npz_format,  &csrec_png_format, &csrec_npy_format,  &csrec_tiff_format,
+    &csrec_fits_format, &csrec_exr_format, &csrec_hdf5_format, &csrec_csv_format};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 const csrec_format *csrec_format_info(int i) {
@@ -58,11 +67,23 @@ static bool is_among(const char *endings, const char *ending) {
     return false;
 }
 
-const csrec_format *csrec_format_of(const char *path) {
-    const char *dot = strrchr(path, '.');
+static const csrec_format_row *named(const char *file) {
+    const char *dot = strrchr(file, '.');
     for (int i = 0; dot && i < ROWS; i++)
-        if (is_among(rows[i]->format.endings, dot)) return &rows[i]->format;
+        if (is_among(rows[i]->format.endings, dot)) return rows[i];
     return NULL;
+}
+
+bool csrec_format_has_members(const char *file) {
+    const csrec_format_row *row = named(file);
+    return row && row->members;
+}
+
+const csrec_format *csrec_format_of(const char *path) {
+    char *file = csrec_path_file(path);
+    const csrec_format_row *row = file ? named(file) : NULL;
+    free(file);
+    return row && (row->members || !csrec_path_member(path)) ? &row->format : NULL;
 }
 
 const char *csrec_format_list(int use, bool titles, const char *word, char *text, size_t room) {
@@ -145,6 +166,17 @@ static bool begins(const csrec_format_row *row, const uint8_t *head, size_t coun
     return false;
 }
 
+/* A block of 512, 1024, 2048 or more bytes that may precede HDF5 is for its user: MATLAB says there
+ * what the file is. */
+static bool follows_block(csrec_input *input) {
+    uint8_t head[sizeof CSREC_HDF5_MAGIC - 1];
+    for (uint64_t at = 512; at < input->size; at *= 2)
+        if (csrec_input_peek(input, at, head, sizeof head) == sizeof head &&
+            memcmp(head, CSREC_HDF5_MAGIC, sizeof head) == 0)
+            return true;
+    return false;
+}
+
 /* No control characters except those that occur in text. */
 static bool is_text(const uint8_t *head, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -157,6 +189,7 @@ const csrec_format_row *csrec_input_format(csrec_input *input) {
     size_t count = csrec_input_head(input, head, sizeof head);
     for (int i = 0; count && i < ROWS; i++)
         if (begins(rows[i], head, count)) return rows[i];
+    if (count && follows_block(input)) return &csrec_hdf5_format;
     for (int i = 0; count && i < ROWS; i++)
         if (!rows[i]->magic[0].bytes && is_text(head, count)) return rows[i];
     return NULL;
@@ -168,6 +201,29 @@ bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec
     if (csrec_input_format(input) == row) return true;
     csrec_input_close(input);
     return false;
+}
+
+/* Formats that are not read, and what makes of them one that is. */
+static const struct {
+    const char *magic, *what, *remedy;
+} strangers[] = {
+    {"CDF\1", "a NetCDF-3 (classic) file", "nccopy -k nc4 IN.nc OUT.nc makes it NetCDF-4"},
+    {"CDF\2", "a NetCDF-3 (classic) file", "nccopy -k nc4 IN.nc OUT.nc makes it NetCDF-4"},
+    {"CDF\5", "a NetCDF-3 (classic) file", "nccopy -k nc4 IN.nc OUT.nc makes it NetCDF-4"},
+    {"\x0e\x03\x13\x01", "an HDF4 file", "h4toh5 IN.hdf OUT.h5 makes it HDF5"},
+    {"MATLAB 5.0 MAT-file", "a MATLAB 5 file", "save it with -v7.3, which is HDF5"},
+};
+
+static csrec_status refuse_stranger(csrec_input *input, csrec_error *error) {
+    uint8_t head[32];
+    size_t count = csrec_input_head(input, head, sizeof head);
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        size_t size = strlen(strangers[i].magic);
+        if (count >= size && memcmp(head, strangers[i].magic, size) == 0)
+            return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is %s, which is not read; %s",
+                              input->name, strangers[i].what, strangers[i].remedy);
+    }
+    return CSREC_OK;
 }
 
 csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,
@@ -182,6 +238,8 @@ csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remed
                           "%s: is %s, which needs %s, without which this was built; convert it, or "
                           "build again with that library",
                           input->name, row->format.what, row->format.needs);
+    csrec_status status = refuse_stranger(input, error);
+    if (status) return status;
     return csrec_fail(error, CSREC_FORMAT, "%s: is none of %s; %s", input->name,
                       csrec_format_list(use, true, "and", list, sizeof list), remedy);
 }

@@ -24,6 +24,7 @@ typedef struct csrec_format_row {
     /* Delivers an unchecked measurement or nothing. */
     csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
                                 csrec_measurement *measurement, csrec_error *error);
+    bool members; /* a path may go on with :/NAME, input->member */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
                           const char *like, csrec_error *error);
@@ -34,15 +35,23 @@ typedef struct csrec_format_row {
 
 /* The rows, in the order in which they are listed. */
 extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_format,
-    csrec_tiff_format, csrec_fits_format, csrec_exr_format, csrec_csv_format;
+    csrec_tiff_format, csrec_fits_format, csrec_exr_format, csrec_hdf5_format, csrec_csv_format;
 
 /* The libraries of formats that may be missing, with their least versions. */
 #define CSREC_TIFF_NEEDS "libtiff 4.5"
 #define CSREC_FITS_NEEDS "cfitsio 4.2"
 #define CSREC_EXR_NEEDS  "OpenEXR 3.1"
+#define CSREC_HDF5_NEEDS "libhdf5 1.10.7"
 
 /* What every FITS begins with. */
 #define CSREC_FITS_MAGIC "SIMPLE  ="
+
+/* What an HDF5 file begins with, perhaps after a block of its user. */
+#define CSREC_HDF5_MAGIC   "\x89HDF\r\n\x1a\n"
+#define CSREC_HDF5_ENDINGS ".h5 .hdf5 .hdf .nc .nc4 .nxs"
+
+/* Whether the file of that name has members, by its ending. */
+bool csrec_format_has_members(const char *file);
 
 /* Found by the first bytes, never by the name; NULL: empty, or no format of the table. */
 const csrec_format_row *csrec_input_format(csrec_input *input);

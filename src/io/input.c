@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/fingerprint.h"
+#include "io/format.h"
 
 static csrec_status read_failed(const char *name, csrec_error *error) {
     return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); check the file and its disk",
@@ -50,13 +51,22 @@ static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
     return CSREC_OK;
 }
 
+static FILE *open_file(const char *path) {
+    char *name = csrec_path_file(path);
+    FILE *file = name ? fopen(name, "rb") : NULL;
+    int reason = errno;
+    free(name);
+    errno = reason;
+    return file;
+}
+
 csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error) {
-    *input = (csrec_input){.name = path};
+    *input = (csrec_input){.name = path, .member = csrec_path_member(path)};
     if (strcmp(path, "-") == 0) {
         input->name = "standard input";
         return slurp(stdin, input, error);
     }
-    FILE *file = fopen(path, "rb");
+    FILE *file = open_file(path);
     struct stat info;
     if (!file || fstat(fileno(file), &info) != 0) {
         csrec_status status = csrec_fail(
@@ -76,8 +86,18 @@ csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_
     return status;
 }
 
+/* On failure the input is closed. */
+static csrec_status check_member(csrec_input *input, csrec_error *error) {
+    if (!input->member || csrec_input_format(input) == &csrec_hdf5_format) return CSREC_OK;
+    csrec_input_close(input);
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: the file is no HDF5, which has arrays with names; leave out :%s",
+                      input->name, csrec_path_member(input->name));
+}
+
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
     csrec_status status = csrec_input_open_whole(path, input, error);
+    if (status == CSREC_OK) status = check_member(input, error);
     if (status == CSREC_OK) input->size -= csrec_fingerprint_record(input);
     return status;
 }
@@ -94,14 +114,19 @@ void csrec_input_close(csrec_input *input) {
     *input = (csrec_input){.name = input->name};
 }
 
-size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
+size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count) {
     if (input->bytes) {
-        if (input->size < count) count = (size_t)input->size;
-        memcpy(head, input->bytes, count);
+        uint64_t left = offset < input->size ? input->size - offset : 0;
+        if (left < count) count = (size_t)left;
+        if (count) memcpy(to, input->bytes + offset, count);
         return count;
     }
-    ssize_t got = pread(fileno(input->file), head, count, 0); /* does not move the position */
+    ssize_t got = pread(fileno(input->file), to, count, (off_t)offset); /* the position stays */
     return got > 0 ? (size_t)got : 0;
+}
+
+size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
+    return csrec_input_peek(input, 0, head, count);
 }
 
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {

@@ -9,7 +9,8 @@
 /* Knowing the size before parsing allows every declared size to be checked before allocating; so a
  * regular file stays a FILE, and anything else (stdin, pipes) is read into memory whole. */
 typedef struct csrec_input {
-    const char *name;     /* for messages */
+    const char *name;     /* for messages: the path */
+    const char *member;   /* "/NAME" at the end of the path: what is read of the file; or NULL */
     FILE *file;           /* a regular file, or NULL */
     const uint8_t *bytes; /* the whole contents, or NULL while they are in `file` */
     uint8_t *owned;       /* memory to free, or NULL */
@@ -28,7 +29,9 @@ csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error 
 csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);
 void csrec_input_close(csrec_input *input);
 
-/* The first bytes, up to `count`, without consuming them; returns how many there are. */
+/* The bytes from `offset` on, up to `count`, without consuming them; returns how many there are. */
+size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);
+/* The same of the first bytes. */
 size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count);
 /* Makes the whole contents available as input->bytes. */
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error);

@@ -1,0 +1,328 @@
+/* test_hdf5.c - HDF5: files that libhdf5 made are read, and what is wrong is one line. */
+#include "hdf5_file.h"
+
+/* ------------------------------------------------------------------ reading ----------------- */
+
+static bool same_bits(const drawn *d, int64_t i, int64_t k) {
+    const uint8_t *bytes = d->values.data;
+    size_t size = csrec_dtype_size(d->values.dtype);
+    if (!is_integer(d->values.dtype))
+        return csrec_array_value(&d->values, i) == csrec_array_value(&d->values, k);
+    return memcmp(bytes + (size_t)i * size, bytes + (size_t)k * size, size) == 0;
+}
+
+static double number(const drawn *d, int64_t i) {
+    double value = csrec_array_value(&d->values, i);
+    bool moved = d->wraps && value < 0;
+    return moved ? value + ldexp(1.0, 8 * (int)csrec_dtype_size(d->values.dtype)) : value;
+}
+
+static bool is_known(const drawn *d, int64_t i) {
+    double value = number(d, i);
+    return !(d->filled && same_bits(d, i, d->fill)) &&
+           !(d->limited && (value < d->low || value > d->high));
+}
+
+static csrec_dtype expected_type(const drawn *d) {
+    csrec_dtype dtype = d->values.dtype;
+    if (is_integer(dtype) && d->packed) return csrec_dtype_size(dtype) > 2 ? CSREC_F64 : CSREC_F32;
+    return d->wraps ? dtype - 1 : dtype;
+}
+
+static void check_value(const drawn *d, const csrec_array *read, int64_t i) {
+    const size_t size = csrec_dtype_size(read->dtype);
+    const double expected = number(d, i) * d->scale + d->offset, got = csrec_array_value(read, i);
+    if (!d->packed && is_integer(read->dtype)) {
+        assert_memory_equal((uint8_t *)read->data + (size_t)i * size,
+                            (uint8_t *)d->values.data + (size_t)i * size, size);
+    } else if (isnan(expected)) {
+        assert_true(isnan(got));
+    } else {
+        double near = !d->packed ? 0.0 : read->dtype == CSREC_F32 ? 1e-7 : 1e-15;
+        assert_true(fabs(got - expected) <=
+                    near * (fabs(number(d, i) * d->scale) + fabs(d->offset)));
+    }
+}
+
+static void check_read(const drawn *d, const csrec_image *image) {
+    const csrec_shape *shape = &image->pixels.shape;
+    assert_memory_equal(shape, &d->values.shape, sizeof *shape);
+    assert_int_equal(image->pixels.dtype, expected_type(d));
+    assert_false(image->has_channels);
+    bool ruled = d->limited || (d->filled && !isnan(csrec_array_value(&d->values, d->fill)));
+    if (ruled) assert_non_null(image->alpha);
+    if (!d->limited && !d->filled) assert_null(image->alpha);
+    for (int64_t i = 0; i < d->values.count; i++) {
+        bool known = is_known(d, i);
+        if (image->alpha) assert_int_equal(image->alpha[i], known);
+        if (known) check_value(d, &image->pixels, i);
+    }
+}
+
+static void reads_every_arrangement(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 12 * KINDS; trial++) {
+        const char *path = io_path(trial % 3 ? "drawn.h5" : "a:b.nc");
+        drawn d = draw(trial % KINDS);
+        csrec_image image = {0};
+        csrec_error error = {""};
+        char member[300];
+        save_drawn(path, &d);
+        snprintf(member, sizeof member, "%s:/entry%s", path, toss() ? "/data" : "");
+        if (csrec_signal_read(toss() ? member : path, &image, &error))
+            fail_msg("trial %d: %s", trial, error.text);
+        check_read(&d, &image);
+        csrec_image_clear(&image);
+        free_drawn(&d);
+        remove(path);
+    }
+}
+
+/* Chunks that were never written are unknown, if the file says what their values would be. */
+static void chunks_may_be_missing(void **state) {
+    (void)state;
+    const char *path = io_path("sparse.h5");
+    const hsize_t extent[2] = {23, 17}, chunk[2] = {5, 4};
+    const int16_t fill = -7;
+    for (int trial = 0; trial < 20; trial++) {
+        int16_t block[20];
+        uint8_t known[23 * 17] = {0};
+        csrec_image image = {0};
+        csrec_error error = {""};
+        hid_t creation = H5Pcreate(H5P_DATASET_CREATE), file = new_file(path);
+        hid_t space = H5Screate_simple(2, extent, NULL), part = H5Screate_simple(2, chunk, NULL);
+        H5Pset_chunk(creation, 2, chunk);
+        if (toss()) H5Pset_deflate(creation, 1);
+        H5Pset_fill_value(creation, H5T_NATIVE_INT16, &fill);
+        hid_t dataset =
+            H5Dcreate2(file, "d", H5T_STD_I16BE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+        for (hsize_t at = 0; at < 16; at++) { /* the chunks of the last ones are at the edge */
+            const hsize_t start[2] = {at / 4 * 5, at % 4 * 4};
+            if (at && toss()) continue;
+            for (int i = 0; i < 20; i++) block[i] = (int16_t)(start[0] * 100 + start[1]);
+            H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, chunk, NULL);
+            H5Dwrite(dataset, H5T_NATIVE_INT16, part, space, H5P_DEFAULT, block);
+            for (hsize_t i = 0; i < 20; i++) known[(start[0] + i / 4) * 17 + start[1] + i % 4] = 1;
+        }
+        H5Fclose(file);
+        H5Sclose(space);
+        H5Sclose(part);
+        H5Pclose(creation);
+        if (csrec_signal_read(path, &image, &error)) fail_msg("%s", error.text);
+        assert_memory_equal(image.alpha, known, sizeof known);
+        for (int i = 0; i < 23 * 17; i++)
+            assert_int_equal(((int16_t *)image.pixels.data)[i],
+                             known[i] ? i / 17 / 5 * 500 + i % 17 / 4 * 4 : fill);
+        csrec_image_clear(&image);
+        remove(path);
+    }
+}
+
+static bool read_stdin(void) {
+    csrec_image image = {0};
+    bool good = csrec_signal_read("-", &image, NULL) == CSREC_OK && image.pixels.count > 0;
+    csrec_image_clear(&image);
+    return good;
+}
+
+static void pipes_are_read(void **state) {
+    (void)state;
+    const char *path = io_path("pipe.h5");
+    drawn d = draw(3);
+    save_drawn(path, &d);
+    assert_true(io_with_pipes(path, NULL, read_stdin));
+    free_drawn(&d);
+    remove(path);
+}
+
+/* ------------------------------------------------------------------ names ------------------- */
+
+static void expect_failure(const char *path, const char *member, csrec_status expected,
+                           const char *part) {
+    char name[300];
+    csrec_image image = {0};
+    csrec_error error = {""};
+    snprintf(name, sizeof name, "%s%s", path, member);
+    csrec_status status = csrec_signal_read(name, &image, &error);
+    if (status != expected) fail_msg("%s: %d (%s)", name, status, error.text);
+    io_assert_line(&error, name, part);
+    assert_null(image.pixels.data);
+}
+
+static void put_floats(hid_t file, const char *name, hid_t type, int rank) {
+    const hsize_t extent[6] = {2, 3, 2, 2, 2, 2};
+    hid_t space = H5Screate_simple(rank, extent, NULL);
+    hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const float values[96] = {0.5f, 1.5f, 2.5f};
+    if (H5Tget_class(type) == H5T_FLOAT)
+        H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(dataset);
+    H5Sclose(space);
+}
+
+static void refuses_by_name(void **state) {
+    (void)state;
+    const char *path = io_path("names.h5");
+    hid_t file = new_file(path), complex = H5Tcreate(H5T_COMPOUND, 8), text = H5Tcopy(H5T_C_S1);
+    H5Tinsert(complex, "r", 0, H5T_NATIVE_FLOAT);
+    H5Tinsert(complex, "i", 4, H5T_NATIVE_FLOAT);
+    H5Tset_size(text, 9);
+    H5Gclose(H5Gcreate2(file, "none", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    put_floats(file, "one", H5T_IEEE_F32BE, 2);
+    put_floats(file, "other", H5T_IEEE_F64LE, 3);
+    put_floats(file, "axes", H5T_IEEE_F32LE, 5);
+    put_floats(file, "complex", complex, 2);
+    put_floats(file, "text", text, 2);
+    put_floats(file, "empty", H5T_STD_I8LE, 2);
+    H5Tclose(complex);
+    H5Tclose(text);
+    H5Fclose(file);
+    expect_failure(path, "", CSREC_DATA, "/one [2 x 3], /other [2 x 3 x 2]");
+    expect_failure(path, ":/", CSREC_DATA, "which dataset?");
+    expect_failure(path, ":/on", CSREC_DATA, "/one [2 x 3]");
+    expect_failure(path, ":/none", CSREC_DATA, "no dataset of numbers");
+    expect_failure(path, ":/axes", CSREC_UNSUPPORTED, "more than 4 axes");
+    expect_failure(path, ":/complex", CSREC_UNSUPPORTED, "complex64 (a compound of r and i)");
+    expect_failure(path, ":/text", CSREC_UNSUPPORTED, "has strings");
+    expect_failure(path, ":/empty", CSREC_DATA, "never written");
+    remove(path);
+}
+
+static void other_files_are_told_by_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes, *what;
+        size_t size;
+    } others[] = {{"CDF\1\0\0\0\0\0", "nccopy -k nc4", 9},
+                  {"CDF\2\0\0\0\0\0", "nccopy -k nc4", 9},
+                  {"CDF\5\0\0\0\0\0", "nccopy -k nc4", 9},
+                  {"\x0e\x03\x13\x01\0\0", "h4toh5", 6},
+                  {"MATLAB 5.0 MAT-file, Platform: GLNXA64\0\1IM", "-v7.3", 42}};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        const char *path = io_save("other.nc", others[k].bytes, others[k].size);
+        expect_failure(path, "", CSREC_UNSUPPORTED, others[k].what);
+        remove(path);
+    }
+    const char *path = io_save("text.csv", "1,2\n3,4\n", 8);
+    expect_failure(path, ":/data", CSREC_FORMAT, "no HDF5");
+    remove(path);
+}
+
+/* ------------------------------------------------------------------ damage ------------------ */
+
+/* The first place at or after `from` where the bytes are; b->size: none. */
+static size_t find(const io_bytes *b, const char *bytes, size_t from) {
+    size_t size = strlen(bytes);
+    for (size_t at = from; at + size <= b->size; at++)
+        if (memcmp(b->data + at, bytes, size) == 0) return at;
+    return b->size;
+}
+
+static void truncated_files_are_one_line(void **state) {
+    (void)state;
+    for (int trial = 0; trial < KINDS; trial++) {
+        const char *path = io_path("whole.h5");
+        drawn d = draw(trial);
+        save_drawn(path, &d);
+        io_bytes b = io_load(path);
+        for (int k = 0; k < 30; k++)
+            expect_line(&csrec_hdf5_format, &b, (size_t)check_below(&seed, (int64_t)b.size));
+        io_free(&b);
+        free_drawn(&d);
+        remove(path);
+    }
+}
+
+static io_bytes old_file(void) {
+    const char *path = io_path("old.h5");
+    const hsize_t extent[2] = {40, 30}, chunk[2] = {16, 16};
+    int32_t values[1200];
+    for (int i = 0; i < 1200; i++) values[i] = (int32_t)check_below(&seed, 100);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(2, extent, NULL);
+    H5Pset_chunk(creation, 2, chunk);
+    if (toss()) H5Pset_deflate(creation, 6);
+    if (toss()) H5Pset_shuffle(creation);
+    if (toss()) H5Pset_fletcher32(creation);
+    hid_t dataset = H5Dcreate2(file, "d", H5T_STD_I32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    put_text(file, "default", "d", true);
+    put_text(dataset, "CLASS", "something else", true);
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Sclose(space);
+    H5Fclose(file);
+    io_bytes b = io_load(path);
+    remove(path);
+    return b;
+}
+
+/* The index of chunks and the heap of texts have sizes that libhdf5 trusts. */
+static void damaged_sizes_are_one_line(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 20; trial++) {
+        io_bytes b = old_file();
+        size_t heap = find(&b, "GCOL", 0), tree = find(&b, "TREE", 0);
+        while (tree < b.size && b.data[tree + 4] != 1) tree = find(&b, "TREE", tree + 4);
+        assert_true(heap + 64 < b.size && tree + 24 + 6 * 40 < b.size);
+        for (int k = 0; k < 400; k++) { /* a key: size, mask, place; the address of its chunk */
+            size_t at =
+                tree + 24 + 40 * (size_t)check_below(&seed, 6) + (size_t)check_below(&seed, 8);
+            if (k % 4 == 1) at = heap + (size_t)check_below(&seed, 64);
+            if (k % 4 == 2) at = heap + 4 + (size_t)check_below(&seed, 12);
+            if (k % 4 == 3) at = tree + 24 + 4096 / 2 + (size_t)check_below(&seed, 512);
+            if (at >= b.size) continue;
+            uint8_t was = b.data[at];
+            b.data[at] = (uint8_t)check_next(&seed);
+            expect_line(&csrec_hdf5_format, &b, b.size);
+            b.data[at] = was;
+        }
+        io_free(&b);
+    }
+}
+
+/* Chunks have checksums, so that no changed byte of theirs gives other values. */
+static void checksums_are_checked(void **state) {
+    (void)state;
+    const char *path = io_path("sums.h5");
+    for (int trial = 0; trial < 40; trial++) {
+        drawn d = draw(trial % HALF);
+        csrec_image image = {0};
+        csrec_error error = {""};
+        hid_t file = new_file(path), creation = H5Pcreate(H5P_DATASET_CREATE);
+        memcpy(d.chunk, d.extent, sizeof d.chunk);
+        H5Pset_chunk(creation, d.rank, d.chunk);
+        H5Pset_fletcher32(creation);
+        hid_t dataset = put_dataset(file, "/d", &d, creation);
+        haddr_t at = 0;
+        hsize_t size = 0, block = 0, start[6] = {0};
+        hid_t files = H5Fget_create_plist(file);
+        H5Pget_userblock(files, &block);
+        H5Fflush(file, H5F_SCOPE_GLOBAL);
+        assert_true(H5Dget_chunk_info_by_coord(dataset, start, NULL, &at, &size) >= 0);
+        H5Pclose(files);
+        H5Pclose(creation);
+        H5Fclose(file);
+        io_bytes b = io_load(path);
+        b.data[block + at + (size_t)check_below(&seed, (int64_t)size)] ^= 1;
+        csrec_input input = csrec_input_memory(b.data, b.size, "t.h5");
+        assert_int_equal(csrec_hdf5_format.signal(&input, &image, &error), CSREC_FORMAT);
+        io_assert_line(&error, "t.h5", "damaged");
+        io_free(&b);
+        free_drawn(&d);
+        remove(path);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
+                                       cmocka_unit_test(chunks_may_be_missing),
+                                       cmocka_unit_test(pipes_are_read),
+                                       cmocka_unit_test(refuses_by_name),
+                                       cmocka_unit_test(other_files_are_told_by_name),
+                                       cmocka_unit_test(truncated_files_are_one_line),
+                                       cmocka_unit_test(damaged_sizes_are_one_line),
+                                       cmocka_unit_test(checksums_are_checked)};
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}

@@ -1,0 +1,217 @@
+/* test_hdf5_write.c - HDF5: what is written is what libhdf5 reads, with attributes and scales. */
+#include "hdf5_file.h"
+
+/* ------------------------------------------------------------------ writing ----------------- */
+
+static csrec_image draw_signal(csrec_dtype dtype) {
+    csrec_image image = {.has_channels = toss()};
+    csrec_shape shape = {.dims = 1 + (int)check_below(&seed, 3) + image.has_channels};
+    for (int a = 0; a < shape.dims; a++) shape.dim[a] = 2 + check_below(&seed, 12);
+    assert_ok(csrec_array_create(dtype, &shape, &image.pixels));
+    draw_values(&image.pixels, false);
+    return image;
+}
+
+static void check_written(const char *path, const char *name, const csrec_image *image) {
+    const csrec_array *pixels = &image->pixels;
+    const hid_t type = csrec_hdf5_type(pixels->dtype);
+    const size_t bytes = (size_t)pixels->count * csrec_dtype_size(pixels->dtype);
+    hsize_t extent[6];
+    void *values = malloc(bytes);
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(file >= 0);
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    hid_t space = H5Dget_space(dataset), stored = H5Dget_type(dataset);
+    assert_true(H5Tequal(stored, type) > 0);
+    assert_int_equal(H5Sget_simple_extent_dims(space, extent, NULL), pixels->shape.dims);
+    for (int a = 0; a < pixels->shape.dims; a++) assert_int_equal(extent[a], pixels->shape.dim[a]);
+    assert_true(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    assert_memory_equal(values, pixels->data, bytes);
+    free(values);
+    H5Tclose(stored);
+    H5Sclose(space);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
+static void written_signals_are_read_by_libhdf5(void **state) {
+    (void)state;
+    const char *path = io_path("written.h5");
+    char member[300], text[64];
+    snprintf(member, sizeof member, "%s:/a/b c", path);
+    for (int trial = 0; trial < 40; trial++) {
+        csrec_image image = draw_signal((csrec_dtype)(CSREC_U8 + trial % 10)), again = {0};
+        csrec_error error = {""};
+        bool named = toss();
+        if (write_signal(named ? member : path, &image, NULL, &error)) fail_msg("%s", error.text);
+        check_written(path, named ? "/a/b c" : "/data", &image);
+        assert_ok(csrec_fingerprint_read(named ? member : path, text, sizeof text, NULL));
+        assert_string_equal(text, "made for a test");
+        if (csrec_signal_read(path, &again, &error)) fail_msg("%s", error.text);
+        assert_int_equal(again.pixels.dtype, image.pixels.dtype);
+        csrec_image_clear(&again);
+        csrec_image_clear(&image);
+        remove(path);
+    }
+}
+
+/* ------------------------------------------------------------------ attributes -------------- */
+
+typedef struct {
+    hobj_ref_t dataset;
+    int axis;
+} back;
+
+/* A scale of one axis, attached as the specification of dimension scales says. */
+static void put_scale(hid_t file, hid_t dataset, int rank, int axis, hsize_t extent) {
+    double values[8] = {0};
+    for (hsize_t i = 0; i < extent; i++) values[i] = 10.0 + 3.0 * (double)i;
+    hid_t space = H5Screate_simple(1, &extent, NULL), list = H5Tvlen_create(H5T_STD_REF_OBJ);
+    hid_t scale =
+        H5Dcreate2(file, "/y", H5T_IEEE_F64BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    put_text(scale, "CLASS", "DIMENSION_SCALE", toss());
+    put_text(scale, "NAME", "y", toss());
+    put_text(scale, "units", "m", toss());
+    hobj_ref_t to;
+    hvl_t axes[4] = {{0, NULL}};
+    H5Rcreate(&to, file, "/y", H5R_OBJECT, -1);
+    axes[axis] = (hvl_t){1, &to};
+    put_numbers(dataset, "DIMENSION_LIST", list, rank, list, axes);
+    H5Tclose(list);
+    H5Dclose(scale);
+    H5Sclose(space);
+}
+
+static void check_text(hid_t object, const char *name, const char *expected) {
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute);
+    char fixed[64] = "", *text = fixed;
+    bool variable = H5Tis_variable_str(type) > 0;
+    assert_true(H5Aread(attribute, type, variable ? (void *)&text : fixed) >= 0);
+    assert_string_equal(text, expected);
+    if (variable) H5free_memory(text);
+    H5Tclose(type);
+    H5Aclose(attribute);
+}
+
+static void check_scale(hid_t file, hid_t dataset, int rank, int axis) {
+    hvl_t axes[4] = {{0, NULL}};
+    double values[8];
+    back to;
+    hid_t list = H5Tvlen_create(H5T_STD_REF_OBJ), pair = H5Tcreate(H5T_COMPOUND, sizeof(back));
+    H5Tinsert(pair, "dataset", offsetof(back, dataset), H5T_STD_REF_OBJ);
+    H5Tinsert(pair, "dimension", offsetof(back, axis), H5T_NATIVE_INT);
+    hid_t attribute = H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT);
+    hid_t space = H5Aget_space(attribute);
+    assert_int_equal(H5Sget_simple_extent_npoints(space), rank);
+    assert_true(H5Aread(attribute, list, axes) >= 0);
+    for (int a = 0; a < rank; a++) assert_int_equal(axes[a].len, a == axis);
+    hid_t scale = H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, axes[axis].p);
+    assert_true(H5Dread(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    assert_true(values[0] == 10.0 && values[3] == 19.0);
+    check_text(scale, "CLASS", "DIMENSION_SCALE");
+    check_text(scale, "NAME", "y");
+    check_text(scale, "units", "m");
+    hid_t known = H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
+    assert_true(H5Aread(known, pair, &to) >= 0);
+    hid_t same = H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &to.dataset);
+    H5O_info_t one, other;
+    H5Oget_info(same, &one);
+    H5Oget_info(dataset, &other);
+    assert_true(one.addr == other.addr && to.axis == axis);
+    H5Dvlen_reclaim(list, space, H5P_DEFAULT, axes);
+    H5Sclose(space);
+    H5Tclose(pair);
+    H5Tclose(list);
+}
+
+/* A field of 1 x 4 x 3 with everything that is kept or left out. */
+static void put_field(const char *path) {
+    static const int16_t values[12] = {1, -9, 3, 4, 5, 6, -9, 8, 9, 10, 11, -9};
+    const hsize_t extent[3] = {1, 4, 3}, most[3] = {H5S_UNLIMITED, 4, 3}, chunk[3] = {1, 3, 2};
+    const double scale = 0.5, count[3] = {1, 2, 3};
+    hid_t file = new_file(path), space = H5Screate_simple(3, extent, most);
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Pset_chunk(creation, 3, chunk);
+    H5Pset_shuffle(creation);
+    H5Pset_deflate(creation, 3);
+    hid_t dataset = H5Dcreate2(file, "/g/t", H5T_STD_I16BE, space, links, creation, H5P_DEFAULT);
+    H5Dwrite(dataset, H5T_NATIVE_INT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    put_numbers(dataset, "_FillValue", H5T_STD_I16BE, 1, H5T_NATIVE_INT16, &values[1]);
+    put_numbers(dataset, "scale_factor", H5T_IEEE_F64LE, 1, H5T_NATIVE_DOUBLE, &scale);
+    put_numbers(dataset, "weights", H5T_IEEE_F32BE, 3, H5T_NATIVE_DOUBLE, count);
+    put_text(dataset, "units", "kelvin", toss());
+    put_text(file, "title", "what it shows", toss());
+    hid_t group = H5Gopen2(file, "/g", H5P_DEFAULT);
+    put_text(group, "place", "Uppsala", toss());
+    put_scale(file, dataset, 3, 1, 4);
+    H5Fclose(file);
+    H5Sclose(space);
+    H5Pclose(creation);
+    H5Pclose(links);
+}
+
+static void check_field(const char *path, const csrec_image *image) {
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, "/g/t", H5P_DEFAULT), group = H5Gopen2(file, "/g", H5P_DEFAULT);
+    assert_true(file >= 0 && dataset >= 0);
+    hid_t creation = H5Dget_create_plist(dataset), space = H5Dget_space(dataset);
+    hsize_t extent[3], most[3], chunk[3];
+    float values[12];
+    double weights[3];
+    assert_int_equal(H5Sget_simple_extent_dims(space, extent, most), 3);
+    assert_true(extent[0] == 1 && extent[1] == 4 && extent[2] == 3 && most[0] == H5S_UNLIMITED);
+    assert_int_equal(H5Pget_chunk(creation, 3, chunk), 3);
+    assert_true(chunk[0] == 1 && chunk[1] == 3 && chunk[2] == 2);
+    assert_int_equal(H5Pget_nfilters(creation), 2);
+    H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    assert_memory_equal(values, image->pixels.data, sizeof values);
+    check_text(dataset, "units", "kelvin");
+    check_text(group, "place", "Uppsala");
+    check_text(file, "title", "what it shows");
+    hid_t attribute = H5Aopen(dataset, "weights", H5P_DEFAULT);
+    assert_true(H5Aread(attribute, H5T_NATIVE_DOUBLE, weights) >= 0 && weights[2] == 3.0);
+    assert_true(H5Aexists(dataset, "_FillValue") == 0);
+    assert_true(H5Aexists(dataset, "scale_factor") == 0);
+    check_scale(file, dataset, 3, 1);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Pclose(creation);
+    H5Gclose(group);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
+static void attributes_and_scales_are_kept(void **state) {
+    (void)state;
+    const char *from = io_path("from.nc"), *to = io_path("to.nc");
+    for (int trial = 0; trial < 10; trial++) {
+        csrec_measurement m;
+        csrec_image image = {0};
+        csrec_error error = {""};
+        put_field(from);
+        if (csrec_measurement_read(from, NULL, &m, &error)) fail_msg("%s", error.text);
+        static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};
+        assert_int_equal(m.n, 9);
+        assert_int_equal(m.shape.dims, 2);
+        assert_memory_equal(m.index, known, sizeof known);
+        for (int k = 0; k < 9; k++) assert_true(m.y[k] == 0.5 * (double)(known[k] + 1));
+        assert_ok(csrec_array_create(CSREC_F32, &m.shape, &image.pixels));
+        for (int i = 0; i < 12; i++) csrec_array_set(&image.pixels, i, check_normal(&seed));
+        csrec_measurement_clear(&m);
+        if (write_signal(to, &image, from, &error)) fail_msg("%s", error.text);
+        check_field(to, &image);
+        csrec_image_clear(&image);
+        remove(from);
+        remove(to);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(written_signals_are_read_by_libhdf5),
+                                       cmocka_unit_test(attributes_and_scales_are_kept)};
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}
