@@ -358,11 +358,11 @@ def large(results):
     data = results("large")
     rows = [(r["how"], f"{r['seconds']:.0f}", f"{r['peak_mib']:,.0f}", f"{r['psnr']:.2f}")
             for r in data["rows"]]
-    same = all(r.get("same_bytes", True) for r in data["rows"])
+    same = all(r.get("same", True) for r in data["rows"])
     return table(("", "seconds", "MiB", "PSNR, dB"), rows) + (
         f"\n\nReading, recovering and writing a float TIFF of {data['side']:,} x {data['side']:,} "
         f"pixels, {100 * data['rate']:.0f} % known, {data['file_mib']:.0f} MiB compressed. The slabs "
-        f"gave {'the same' if same else 'OTHER'} bytes. {named(data['machine'])}; bench/large.py.")
+        f"gave {'the same' if same else 'OTHER'} pixels. {named(data['machine'])}; bench/large.py.")
 
 
 TABLES = {"colours": colours, "large": large, "prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,

@@ -54,7 +54,7 @@ typedef struct csrec_estimate {
     uint64_t memory;    /* limit: options->memory, or what is available */
     double seconds;     /* on this machine, with `threads` */
     int64_t tiles;      /* parts that are recovered one after another; 1: the whole at once */
-    csrec_shape tile;   /* extents of the largest */
+    csrec_shape tile;   /* extents of the largest; not on a device */
     int threads;        /* at most options->threads: as many as fit */
     int n_stages;       /* of the seconds, in their order; 0: a single one */
     csrec_stage stage[CSREC_STAGES_MOST];

@@ -247,6 +247,7 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
     if (context->kind == CSREC_DEVICE_CPU) return fit_cpu(measurement, &task, wanted, plan, error);
     plan->parts = wanted.signal && !wanted.atoms && has_parts(&task);
     if (plan->parts) plan->tiling = csrec_tiling_usual(&task);
+    plan->plan.estimate.tiles = plan->tiling.tiles;
     if (method->on_device && method->on_device(&task)) return CSREC_OK;
     snprintf(what, sizeof what, "method %s", method->shown.name);
     list_device_methods(sizeof names, names);
