@@ -17,7 +17,7 @@ from ._conv import conv2d, conv2d_backward
 from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
                       OutOfMemoryError, RecoveryWarning, Stopped, UnsupportedError)
 from ._library import Atoms, lib, text
-from ._measurement import Measurement, positions_of, read, sample, write
+from ._measurement import Measurement, Placement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
 from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_model
 from ._adaptive import adaptive
@@ -38,7 +38,7 @@ __version__: str = text(lib.csrec_version())
 __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense", "DeviceError",
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
-    "OutOfMemoryError", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
+    "OutOfMemoryError", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
     "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d", "conv2d_backward",
     "doubts", "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "inpaint", "learn_conv", "learn_gmm",
     "learn_net", "learn_pca", "merge", "methods", "path_order", "positions_of", "psnr", "read",

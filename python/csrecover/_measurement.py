@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole
+from ._arguments import SEED, as_tuple, pair, scalar, seed_of, shown, whole
 from ._errors import ArgumentError
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
                        path_bytes, pointer, real, text)
@@ -19,6 +19,19 @@ _CODES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "U16": "u2", "I16": "i2", "U32":
 _DTYPES = {value: np.dtype(_CODES[name[len("CSREC_"):]])
            for value, name in ffi.typeof("csrec_dtype").elements.items()}
 _NUMBERS = {dtype: value for value, dtype in _DTYPES.items()}
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where samples at real coordinates were put: cell i of axis d has its middle at
+    origin[d] + i * step[d]."""
+
+    origin: tuple[float, ...]
+    step: tuple[float, ...]
+    farthest: float
+    """most cells, along an axis, from a sample to the middle of its cell"""
+    shared: int
+    """samples that are not alone in their cell, which has their mean"""
 
 
 @dataclass(eq=False)
@@ -42,6 +55,8 @@ class Measurement:
     """positions asked for when they were drawn; 0: N"""
     min_distance: float = 0.0
     """pattern 'poisson': guaranteed distance of any two samples, in pixels"""
+    placement: Optional[Placement] = None
+    """of a .csv, the coordinates of which were no whole numbers: how they became cells"""
 
     @property
     def mask(self) -> np.ndarray:
@@ -93,25 +108,38 @@ def from_c(made: Any) -> Measurement:
 
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
-         unknown: Optional[float] = None, channels_last: bool = False,
+         unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole .npy or .png.
     Of whole arrays NaN is unknown, of pictures transparent pixels, and entries of the value
     ``unknown`` in all channels; with ``mask`` (a picture or array) those where it is 0.
-    ``channels_last``: the last axis of an .npy has channels. What is read is checked: finite,
-    distinct, in range, not empty. ``callback``: called with a :class:`Progress` where positions are
+    ``channels_last``: the last axis of an .npy has channels. ``grid``: numbers of cells that the
+    real coordinates of a .csv are put into; default: the step that they have, else square cells,
+    about four for each sample. What is read is checked: finite, distinct, in range, not empty.
+    ``callback``: called with a :class:`Progress` where positions are
     drawn again; a true result raises :class:`Stopped`. ``progress``: True, or a bar of tqdm."""
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
     error, options = new_error(), ffi.new("csrec_read_options *")
     name = NULL if mask is None else path_bytes(mask)
     options.mask, options.channels_last = name, bool(channels_last)
+    cells = NULL if grid is None else new_shape(as_tuple(grid, "grid"))
+    if cells and min(cells.dim[0:cells.dims]) < 1:
+        raise ArgumentError(f"grid = {shown(grid)}; needs at least 1 cell along each axis")
+    options.grid = cells
+    placement = options.placement = ffi.new("csrec_placement *")
     if unknown is not None:
         options.has_unknown, options.unknown = True, scalar(unknown, "unknown")
     with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = lib.csrec_measurement_read_with(path_bytes(path), options, made, error)
     check(status, error)
-    return from_c(made)
+    found = from_c(made)
+    if placement.dims:
+        axes = range(placement.dims)
+        found.placement = Placement(tuple(placement.origin[d] for d in axes),
+                                    tuple(placement.step[d] for d in axes), placement.farthest,
+                                    placement.shared)
+    return found
 
 
 def write(path: str | os.PathLike[str], measurement: Measurement, *,
