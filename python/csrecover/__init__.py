@@ -13,9 +13,12 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from . import datasets
 from ._conv import conv2d, conv2d_backward
 from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
                       OutOfMemoryError, RecoveryWarning, Stopped, UnsupportedError)
+from ._info import RecoverInfo, Track
+from ._inpaint import inpaint
 from ._library import Atoms, lib, text
 from ._measurement import Measurement, Placement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
@@ -23,10 +26,11 @@ from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_mo
 from ._adaptive import adaptive
 from ._next import merge, path_order, where_next
 from ._noise import doubts, estimate_noise, find_outliers
+from ._plot import plot_uncertainty
 from ._progress import Progress
 from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
                          haar_transform)
-from ._recover import RecoverInfo, Track, inpaint, recover
+from ._recover import recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
 
@@ -39,9 +43,9 @@ __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense", "DeviceError",
     "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
-    "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d", "conv2d_backward",
+    "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d", "conv2d_backward", "datasets",
     "doubts", "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "inpaint", "learn_conv", "learn_gmm",
-    "learn_net", "learn_pca", "merge", "methods", "path_order", "positions_of", "psnr", "read",
+    "learn_net", "learn_pca", "merge", "methods", "path_order", "plot_uncertainty", "positions_of", "psnr", "read",
     "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
 ]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._arguments import SEED, as_tuple, pair, scalar, seed_of, shown, whole
 from ._errors import ArgumentError
+from ._html import picture, table
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
                        path_bytes, pointer, real, text)
 from ._progress import Callback, Watch
@@ -69,6 +70,18 @@ class Measurement:
     def rate(self) -> float:
         """Share of the signal's entries that are sampled."""
         return len(self.index) / float(np.prod(self.shape, dtype=np.float64))
+
+    def _repr_html_(self) -> str:
+        y, below = np.asarray(self.y), ""
+        channels = y.shape[1:]
+        if len(self.shape) == 2 and channels in ((), (3,)) and len(y):
+            values = np.zeros((*self.shape, *channels))
+            values.reshape(-1, *channels)[self.index] = y
+            below = picture(values, self.scale, self.mask)
+        return table("Measurement", {
+            "shape": " x ".join(map(str, self.shape)), "channels": channels[0] if channels else 1,
+            "samples": f"{len(self.index)} ({100 * self.rate:.3g} %)", "pattern": self.pattern,
+            "sigma": self.sigma or None, "scale": self.scale, "dtype": y.dtype}, below)
 
 
 def to_c(m: Measurement) -> tuple[Any, list[Any]]:

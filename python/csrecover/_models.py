@@ -9,6 +9,7 @@ import numpy as np
 
 from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole, word
 from ._errors import ArgumentError, Stopped
+from ._html import table
 from ._library import (NULL, check, copied, ffi, lib, new_error, new_shape, path_bytes, pointer,
                        real, text)
 from ._measurement import _DTYPES, _NUMBERS
@@ -101,6 +102,11 @@ class Model(Mapping[str, np.ndarray]):
     def __repr__(self) -> str:
         arrays = ", ".join(f"{name} {array.shape}" for name, array in self._arrays.items())
         return f"<{self.kind} model: {arrays}>"
+
+    def _repr_html_(self) -> str:
+        arrays = {name: " x ".join(map(str, array.shape)) for name, array in self._arrays.items()}
+        return table(f"Model of kind {self.kind}",
+                     {**arrays, "source": self.text("source") or None})
 
 
 def _remade(kind: str, arrays: dict[str, np.ndarray], texts: dict[str, str]) -> Model:
@@ -408,7 +414,8 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
     With ``steps`` and no ``minutes`` the result does not depend on the threads. Returns a
     :class:`Model` of kind 'net', as ``model`` of :func:`csrecover.recover`.
     """
-    rows, keep, count = NULL, [], 0
+    rows, count = NULL, 0
+    keep: list[Any] = []
     if pictures is None and masks is not None:
         raise ArgumentError("masks without pictures; made-up pictures have none")
     if pictures is not None:

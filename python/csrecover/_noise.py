@@ -43,7 +43,8 @@ def doubts_about(made: Any, threads: int, robust: bool) -> list[str]:
     check(lib.csrec_doubts_find(made, threads, found, error), error)
     if robust:
         found.outliers = 0.0  # what is left is the signal's own
-    sentence, sentences = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE)), []
+    sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
+    sentences: list[str] = []
     while lib.csrec_doubts_text(found, len(sentences), sentence):
         sentences.append(text(sentence))
     return sentences

@@ -8,9 +8,11 @@ import numpy as np
 
 from ._arguments import scalar, whole, word
 from ._errors import ArgumentError
+from ._html import table
 from ._library import (Atoms, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        settings, take_atoms, text)
 from ._operators import Haar, Operator, as_operator
+from ._plot import new_axes
 from ._progress import Callback, Watch
 
 _HISTORY_MOST = 1 << 20
@@ -35,6 +37,31 @@ class Solution:
     atoms: Union[Atoms, list[Atoms]]
     """* x as columns and coefficients; of 'mp' on :class:`Haar` the columns' numbers in the full
     Haar matrix, as :func:`synthesize` takes them"""
+
+    def _repr_html_(self) -> str:
+        many = np.ndim(self.residual) == 1
+        return table("Solution", {
+            "coefficients": " x ".join(map(str, self.x.shape)),
+            "not 0": int(np.count_nonzero(self.x)), "residual": float(np.max(self.residual)),
+            "iterations": int(np.max(self.iterations)),
+            "outcome": ", ".join(sorted(set(self.outcome))) if many else self.outcome})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the residual after each iteration with Matplotlib.
+
+        ax
+            axes of Matplotlib to draw on; default: those of a new figure
+
+        Returns the axes.
+        """
+        if self.history is None:
+            raise ArgumentError("there is no history; give history=True to solve")
+        ax = new_axes(ax)
+        for row in self.history if isinstance(self.history, list) else [self.history]:
+            ax.semilogy(np.arange(1, len(row) + 1), row, marker=".")
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("||r|| / ||y||")
+        return ax
 
 
 def _scatter(A: Operator, solver: str, atoms: Atoms, x: np.ndarray) -> None:
