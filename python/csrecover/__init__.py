@@ -17,19 +17,20 @@ from . import datasets
 from ._conv import conv2d, conv2d_backward
 from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
                       OutOfMemoryError, RecoveryWarning, Stopped, UnsupportedError)
+from ._haar import Haar, haar_rows, haar_transform
 from ._info import RecoverInfo, Track
 from ._inpaint import inpaint
+from ._learn import learn_conv, learn_gmm, learn_net, learn_pca
 from ._library import Atoms, lib, text
 from ._measurement import Measurement, Placement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
-from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_model
+from ._models import Model, read_model
 from ._adaptive import adaptive
 from ._next import merge, path_order, where_next
 from ._noise import doubts, estimate_noise, find_outliers
 from ._plot import plot_uncertainty
 from ._progress import Progress
-from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
-                         haar_transform)
+from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Wavelet
 from ._recover import recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
@@ -40,13 +41,14 @@ if TYPE_CHECKING:
 __version__: str = text(lib.csrec_version())
 
 __all__ = [
-    "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense", "DeviceError",
-    "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
+    "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
+    "DeviceError", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
-    "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d", "conv2d_backward", "datasets",
-    "doubts", "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "inpaint", "learn_conv", "learn_gmm",
-    "learn_net", "learn_pca", "merge", "methods", "path_order", "plot_uncertainty", "positions_of", "psnr", "read",
-    "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
+    "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
+    "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
+    "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "merge",
+    "methods", "path_order", "plot_uncertainty", "positions_of", "psnr", "read", "read_model",
+    "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
 ]
 
 

@@ -76,16 +76,30 @@ def inpaint(image: Array, mask: Mask, *, return_uncertainty: bool = ...,
 def inpaint(image: Any, mask: Any, *, channel_axis: Union[int, str, None] = None, **options: Any) -> Any:
     """Fills holes, with the meaning of scikit-image's ``inpaint_biharmonic``.
 
-    image
+    Parameters
+    ----------
+    image : array_like
         the whole array; what is in the holes does not matter. NaN is a hole, too
-    mask
+    mask : array_like of bool
         bool, of the image's shape with or without channels: **true where it is to be filled**
-    channel_axis
+    channel_axis : int, str or None, optional
         axis of the channels, -1 for [H, W, 3]; None: there is none
-    options
+    **options
         as of :func:`recover`
 
-    >>> picture = csrecover.inpaint(image, scratches)
+    Returns
+    -------
+    picture : ndarray or DataArray
+        as of :func:`recover`
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scratch = np.zeros(image.shape, bool)
+    >>> scratch[30:33, 10:50] = True
+    >>> picture = csrecover.inpaint(image, scratch, dtype=np.uint8)
+    >>> picture.dtype, bool((picture == image)[~scratch].all())
+    (dtype('uint8'), True)
     """
     axis = axis_of(image, channel_axis)
     known = filled(image, along(mask, image), axis)

@@ -124,13 +124,43 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
          unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole .npy or .png.
-    Of whole arrays NaN is unknown, of pictures transparent pixels, and entries of the value
-    ``unknown`` in all channels; with ``mask`` (a picture or array) those where it is 0.
-    ``channels_last``: the last axis of an .npy has channels. ``grid``: numbers of cells that the
-    real coordinates of a .csv are put into; default: the step that they have, else square cells,
-    about four for each sample. What is read is checked: finite, distinct, in range, not empty.
-    ``callback``: called with a :class:`Progress` where positions are
-    drawn again; a true result raises :class:`Stopped`. ``progress``: True, or a bar of tqdm."""
+
+    Parameters
+    ----------
+    path : str or path
+        of the file
+    mask : str or path, optional
+        a picture or array: what is not 0 there is known
+    unknown : float, optional
+        entries of this value in all channels are unknown
+    channels_last : bool, optional
+        the last axis of an .npy has channels
+    grid : int or sequence of int, optional
+        numbers of cells that the real coordinates of a .csv are put into; default: the step that they
+        have, else square cells, about four for each sample
+    callback : callable, optional
+        called with a :class:`Progress` where positions are drawn again; a true result raises
+        :class:`Stopped`
+    progress : bool or tqdm, optional
+        True, or a bar of tqdm, shows how far it is
+
+    Returns
+    -------
+    scan : Measurement
+        what the file holds
+
+    Notes
+    -----
+    Of whole arrays NaN is unknown, of pictures transparent pixels. What is read is checked: finite,
+    distinct, in range, not empty.
+
+    Examples
+    --------
+    >>> points = [[0.5, 10.0, 3.1], [1.5, 10.5, 2.9], [2.5, 11.0, 2.5]]     # x, y, value
+    >>> np.savetxt("scan.csv", points, delimiter=",")
+    >>> csrecover.read("scan.csv", grid=(3, 3)).placement.step
+    (0.5, 1.0)
+    """
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
     error, options = new_error(), ffi.new("csrec_read_options *")
     name = NULL if mask is None else path_bytes(mask)
@@ -157,8 +187,25 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
 
 def write(path: str | os.PathLike[str], measurement: Measurement, *,
           procedural: bool = False) -> None:
-    """Writes a measurement as .npz, in y's dtype. ``procedural``: pattern, seed and count instead
-    of the positions, where the pattern is known. The file appears whole or not at all."""
+    """Writes a measurement as .npz, in y's dtype.
+
+    Parameters
+    ----------
+    path : str or path
+        of the file, which appears whole or not at all
+    measurement : Measurement
+        what it will hold
+    procedural : bool, optional
+        write pattern, seed and count in place of the positions, where the pattern is known
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.sample(image, rate=0.3)
+    >>> csrecover.write("scan.npz", scan)
+    >>> csrecover.read("scan.npz").shape
+    (64, 64)
+    """
     made, keep = to_c(measurement)
     error = new_error()
     check(lib.csrec_measurement_check(made, b"measurement", error), error)
@@ -180,8 +227,30 @@ def _draw(shape: tuple[int, ...], count: int, pattern: str, seed: int,
 
 def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = SEED, *,
                  rng: Any = None) -> np.ndarray:
-    """[count] int64 distinct flat C-order positions, ascending: the same on every platform and for
-    any number of threads. pattern: 'uniform', 'jitter', or 'poisson' (2-D and 3-D)."""
+    """Positions as :func:`sample` draws them.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        of the signal
+    count : int
+        how many
+    pattern : str, optional
+        'uniform', 'jitter', or 'poisson' (2-D and 3-D)
+    seed, rng : int, Generator or RandomState, optional
+        draws them; rng: in its place a Generator, a RandomState or a number
+
+    Returns
+    -------
+    index : ndarray of int64
+        [count] distinct flat C-order positions, ascending: the same on every platform and for any
+        number of threads
+
+    Examples
+    --------
+    >>> len(csrecover.positions_of((20, 30), 50))
+    50
+    """
     return _draw(as_tuple(shape), whole(count, "count"), pattern, seed_of(seed, rng))[0]
 
 
@@ -191,23 +260,39 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
            callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Takes samples of a signal.
 
-    image
+    Parameters
+    ----------
+    image : array_like
         array of any number of axes up to 8
     rate, count
         share of the entries to sample, 0 to 1, or their number
-    pattern
+    pattern : str, optional
         'uniform', 'jitter' or 'poisson' (no two samples too close; 2-D and 3-D). Default: as the
         tool cssample, 'poisson' for 2-D and 3-D, else 'jitter'
-    channel_axis
-        axis of the image that holds channels, -1 for [H, W, 3]; they share the positions
-    seed, rng
+    seed, rng : int, Generator or RandomState, optional
         draws the positions; rng: in its place a Generator, a RandomState or a number
-    callback
+    channel_axis : int, optional
+        axis of the image that holds channels, -1 for [H, W, 3]; they share the positions
+    callback : callable, optional
         called with a :class:`Progress`; a true result raises :class:`Stopped`
-    progress
+    progress : bool or tqdm, optional
         True, or a bar of tqdm, shows how far it is
 
+    Returns
+    -------
+    scan : Measurement
+        the values at the positions drawn
+
+    Notes
+    -----
     y keeps the image's dtype; uint8 and uint16 set ``scale`` to their range.
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.sample(image, rate=0.3)
+    >>> scan.shape, len(scan.y)
+    ((64, 64), 1229)
     """
     values = real(image, "image")
     if channel_axis is not None:

@@ -33,12 +33,24 @@ def _drawn(ax: Any, values: np.ndarray, title: str, cmap: str) -> None:
 def plot_uncertainty(signal: Any, uncertainty: Any, axes: Any = None) -> Any:
     """Draws a recovery beside its expected errors, with Matplotlib.
 
-    signal, uncertainty
+    Parameters
+    ----------
+    signal, uncertainty : array_like
         as of ``recover(..., return_uncertainty=True)``: of one or two axes, or [H, W, 3]
-    axes
+    axes : sequence of Axes, optional
         two axes of Matplotlib to draw on; default: those of a new figure
 
-    Returns the two axes.
+    Returns
+    -------
+    axes : sequence of Axes
+        the two
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.sample(image, rate=0.3)
+    >>> both = csrecover.recover(scan, quality="fast", return_uncertainty=True)
+    >>> axes = csrecover.plot_uncertainty(*both)                # doctest: +SKIP
     """
     values, error = real(signal, "signal"), real(uncertainty, "uncertainty")
     if values.shape != error.shape:

@@ -60,7 +60,18 @@ _KINDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def kinds() -> list[str]:
-    """The kinds of pictures that :func:`picture` makes."""
+    """The kinds of pictures that :func:`picture` makes.
+
+    Returns
+    -------
+    kinds : list of str
+        sorted
+
+    Examples
+    --------
+    >>> csrecover.datasets.kinds()
+    ['discs', 'grains', 'head', 'surface', 'waves']
+    """
     return sorted(_KINDS)
 
 
@@ -76,13 +87,25 @@ def _bytes(tones: np.ndarray) -> np.ndarray:
 
 
 def picture(kind: str = "discs", size: int = 128) -> np.ndarray:
-    """A gray picture of size x size pixels, uint8.
+    """A gray picture of size x size pixels.
 
-    kind
+    Parameters
+    ----------
+    kind : str, optional
         'discs' and a slope, 'grains' of a metal, the 'head' of Shepp and Logan, a rough 'surface',
         or 'waves'
-    size
+    size : int, optional
         the edge; a larger picture has the same content in finer pixels
+
+    Returns
+    -------
+    picture : ndarray of uint8
+        [size, size]
+
+    Examples
+    --------
+    >>> csrecover.datasets.picture("grains", 100).shape
+    (100, 100)
     """
     word(kind, "kind")
     if kind not in _KINDS:
@@ -92,10 +115,22 @@ def picture(kind: str = "discs", size: int = 128) -> np.ndarray:
 
 
 def colours(size: int = 128) -> np.ndarray:
-    """A picture [size, size, 3] in colours, uint8: the channels share their edges.
+    """A picture in colours, the channels of which share their edges.
 
-    size
+    Parameters
+    ----------
+    size : int, optional
         the edge
+
+    Returns
+    -------
+    picture : ndarray of uint8
+        [size, size, 3]
+
+    Examples
+    --------
+    >>> csrecover.datasets.colours(100).shape
+    (100, 100, 3)
     """
     at = (np.arange(_extents(size)) + 0.5) / size
     u, v = np.meshgrid(at, at)
@@ -104,10 +139,22 @@ def colours(size: int = 128) -> np.ndarray:
 
 
 def volume(size: int = 32) -> np.ndarray:
-    """A volume [size, size, size], uint8: balls in a slope.
+    """A volume: balls in a slope.
 
-    size
+    Parameters
+    ----------
+    size : int, optional
         the edge
+
+    Returns
+    -------
+    volume : ndarray of uint8
+        [size, size, size]
+
+    Examples
+    --------
+    >>> csrecover.datasets.volume(20).shape
+    (20, 20, 20)
     """
     at = (np.arange(_extents(size)) + 0.5) / size
     w, v, u = np.meshgrid(at, at, at, indexing="ij")
