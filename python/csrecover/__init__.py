@@ -10,6 +10,7 @@ libcsrec, without the GIL; Ctrl-C stops it.
 """
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +53,17 @@ __all__ = [
 ]
 
 
+def _has_sklearn() -> bool:
+    """Whether there is a scikit-learn that is new enough; it is not imported."""
+    try:
+        found = [int(part) for part in version("scikit-learn").split(".")[:2]]
+    except (PackageNotFoundError, ValueError):
+        return False
+    return find_spec("sklearn") is not None and found >= [1, 6]
+
+
 # What needs scikit-learn, as the rest does not: without it, it is as if it were not there.
-if find_spec("sklearn") is not None:
+if _has_sklearn():
     __all__.append("OrthogonalMatchingPursuit")
 
 if not TYPE_CHECKING:  # a checker would take any name for one of the module
