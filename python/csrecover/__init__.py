@@ -10,23 +10,29 @@ libcsrec, without the GIL; Ctrl-C stops it.
 """
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from . import datasets
 from ._conv import conv2d, conv2d_backward
 from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
                       OutOfMemoryError, RecoveryWarning, Stopped, UnsupportedError)
+from ._haar import Haar, haar_rows, haar_transform
+from ._info import RecoverInfo, Track
+from ._inpaint import inpaint
+from ._learn import learn_conv, learn_gmm, learn_net, learn_pca
 from ._library import Atoms, lib, text
-from ._measurement import Measurement, positions_of, read, sample, write
+from ._measurement import Measurement, Placement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
-from ._models import Model, learn_conv, learn_gmm, learn_net, learn_pca, read_model
+from ._models import Model, read_model
 from ._adaptive import adaptive
 from ._next import merge, path_order, where_next
 from ._noise import doubts, estimate_noise, find_outliers
+from ._plot import plot_uncertainty
 from ._progress import Progress
-from ._operators import (Chain, Conv, Dct, Dense, Haar, Mask, Operator, Wavelet, haar_rows,
-                         haar_transform)
-from ._recover import RecoverInfo, Track, inpaint, recover
+from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Wavelet
+from ._recover import recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
 
@@ -36,18 +42,28 @@ if TYPE_CHECKING:
 __version__: str = text(lib.csrec_version())
 
 __all__ = [
-    "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense", "DeviceError",
-    "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
-    "OutOfMemoryError", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
-    "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d", "conv2d_backward",
-    "doubts", "estimate_noise", "find_outliers", "haar_rows", "haar_transform", "inpaint", "learn_conv", "learn_gmm",
-    "learn_net", "learn_pca", "merge", "methods", "path_order", "positions_of", "psnr", "read",
-    "read_model", "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
+    "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
+    "DeviceError", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
+    "OutOfMemoryError", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
+    "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
+    "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
+    "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "merge",
+    "methods", "path_order", "plot_uncertainty", "positions_of", "psnr", "read", "read_model",
+    "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
 ]
 
 
+def _has_sklearn() -> bool:
+    """Whether there is a scikit-learn that is new enough; it is not imported."""
+    try:
+        found = [int(part) for part in version("scikit-learn").split(".")[:2]]
+    except (PackageNotFoundError, ValueError):
+        return False
+    return find_spec("sklearn") is not None and found >= [1, 6]
+
+
 # What needs scikit-learn, as the rest does not: without it, it is as if it were not there.
-if find_spec("sklearn") is not None:
+if _has_sklearn():
     __all__.append("OrthogonalMatchingPursuit")
 
 if not TYPE_CHECKING:  # a checker would take any name for one of the module

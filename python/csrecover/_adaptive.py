@@ -20,35 +20,51 @@ def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, c
              backend: str = "auto",
              threads: int = 0, callback: Optional[Callback] = None,
              progress: Any = None) -> Measurement:
-    """Measures a signal of that shape (1 to 3 axes) in rounds: first evenly, then where a recovery of
-    what is known expects errors. Returns a :class:`Measurement` for :func:`recover`.
+    """Measures a signal in rounds: first evenly, then where a recovery of what is known expects errors.
 
-    measure
+    Parameters
+    ----------
+    measure : callable
         called with positions, an int64 array [n, axes] in the order of a short path; returns the
         values there, [n], or [n, channels]. An exception ends the measuring and is raised
-    budget
+    shape : int or sequence of int
+        of the signal, 1 to 3 axes
+    budget : int
         samples in all
-    first
+    channels : int, optional
+        values at each position
+    first : int, optional
         of them in the first, even round; 0: a fifth
-    rounds
+    rounds : int, optional
         after the first one; 0: 8
-    goal
+    goal : float, optional
         the expected root mean square error, in units of the values, at which it ends; 0: none
     sigma, scale
         standard deviation of a value's noise; values of black and white
-    allowed
+    allowed : array_like of bool, optional
         bool array: where it is false, nothing can be measured
-    start
+    start : Measurement, optional
         a measurement to go on from, as one whose callback stopped it; it counts for the budget
-    seed, rng
+    seed, rng : int, Generator or RandomState, optional
         draws positions; rng: in its place a Generator, a RandomState or a number
-    callback
+    backend, threads
+        as of :func:`recover`
+    callback : callable, optional
         called with a :class:`Progress`; a true result stops, and what is measured is returned
-    progress
+    progress : bool or tqdm, optional
         True, or a bar of tqdm, shows how far it is
 
-    >>> scan = csrecover.adaptive(lambda at: picture[at[:, 0], at[:, 1]], picture.shape, 5000)
-    >>> csrecover.recover(scan, quality="best")
+    Returns
+    -------
+    scan : Measurement
+        for :func:`recover`
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.adaptive(lambda at: image[at[:, 0], at[:, 1]], image.shape, 600)
+    >>> len(scan.y)
+    600
     """
     extents = as_tuple(shape)
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)

@@ -59,13 +59,38 @@ class _Geometry:
 
 def conv2d(x: Any, weight: Any, bias: Any = None, *, stride: Pair = 1, padding: Pair = 0,
            dilation: Pair = 1, threads: int = 0, backend: str = "auto") -> np.ndarray:
-    """y[n, o, i, j] = bias[o] + sum over c, k, l of
-    weight[o, c, k, l] x[n, c, i sh - ph + k dh, j sw - pw + l dw], x being 0 outside.
+    """Convolution as neural networks have it, NCHW.
 
-    x: [batch, channels, H, W]; weight: [out, channels, Kh, Kw], not turned round; bias: [out];
-    stride, padding, dilation: a number, or (height, width). Returns [batch, out, Ho, Wo],
-    Ho = (H + 2 ph - dh (Kh - 1) - 1) // sh + 1. Arithmetic is in float32; the result has x's dtype
-    if that is float32, else float64.
+    Parameters
+    ----------
+    x : array_like
+        [batch, channels, H, W]
+    weight : array_like
+        [out, channels, Kh, Kw], not turned round
+    bias : array_like, optional
+        [out]
+    stride, padding, dilation : int or (int, int), optional
+        a number, or (height, width)
+    threads : int, optional
+        0: all cores
+    backend : str, optional
+        'auto', 'cpu' or 'cuda'
+
+    Returns
+    -------
+    y : ndarray
+        [batch, out, Ho, Wo], Ho = (H + 2 ph - dh (Kh - 1) - 1) // sh + 1
+
+    Notes
+    -----
+    y[n, o, i, j] = bias[o] + sum over c, k, l of
+    weight[o, c, k, l] x[n, c, i sh - ph + k dh, j sw - pw + l dw], x being 0 outside. Arithmetic is
+    in float32; the result has x's dtype if that is float32, else float64.
+
+    Examples
+    --------
+    >>> csrecover.conv2d(np.ones((1, 1, 4, 4)), np.ones((2, 1, 3, 3)), padding=1)[0, 0, 0]
+    array([4., 6., 6., 4.])
     """
     X, dtype = _floats(x, "x", 4)
     W, _ = _floats(weight, "weight", 4)
@@ -84,9 +109,31 @@ def conv2d(x: Any, weight: Any, bias: Any = None, *, stride: Pair = 1, padding: 
 def conv2d_backward(x: Any, weight: Any, grad: Any, *, stride: Pair = 1, padding: Pair = 0,
                     dilation: Pair = 1, threads: int = 0, backend: str = "auto",
                     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gradients (dx, dweight, dbias) of L = sum(y * grad) with y = conv2d(x, weight, bias, ...).
+    """Gradients of L = sum(y * grad) with y = conv2d(x, weight, bias, ...).
 
-    grad: as y; dx: as x; dweight: as weight; dbias: [out]; the last two are sums over the batch.
+    Parameters
+    ----------
+    x, weight : array_like
+        as of :func:`conv2d`
+    grad : array_like
+        as y
+    stride, padding, dilation : int or (int, int), optional
+        as of :func:`conv2d`
+    threads : int, optional
+        0: all cores
+    backend : str, optional
+        'auto', 'cpu' or 'cuda'
+
+    Returns
+    -------
+    dx, dweight, dbias : ndarray
+        as x, as weight, and [out]; the last two are sums over the batch
+
+    Examples
+    --------
+    >>> x, weight = np.ones((1, 1, 4, 4)), np.ones((2, 1, 3, 3))
+    >>> csrecover.conv2d_backward(x, weight, np.ones((1, 2, 2, 2)))[2]
+    array([4., 4.])
     """
     X, dtype = _floats(x, "x", 4)
     W, _ = _floats(weight, "weight", 4)

@@ -7,8 +7,9 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole
+from ._arguments import SEED, as_tuple, pair, scalar, seed_of, shown, whole
 from ._errors import ArgumentError
+from ._html import picture, table
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
                        path_bytes, pointer, real, text)
 from ._progress import Callback, Watch
@@ -19,6 +20,19 @@ _CODES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "U16": "u2", "I16": "i2", "U32":
 _DTYPES = {value: np.dtype(_CODES[name[len("CSREC_"):]])
            for value, name in ffi.typeof("csrec_dtype").elements.items()}
 _NUMBERS = {dtype: value for value, dtype in _DTYPES.items()}
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where samples at real coordinates were put: cell i of axis d has its middle at
+    origin[d] + i * step[d]."""
+
+    origin: tuple[float, ...]
+    step: tuple[float, ...]
+    farthest: float
+    """most cells, along an axis, from a sample to the middle of its cell"""
+    shared: int
+    """samples that are not alone in their cell, which has their mean"""
 
 
 @dataclass(eq=False)
@@ -42,6 +56,8 @@ class Measurement:
     """positions asked for when they were drawn; 0: N"""
     min_distance: float = 0.0
     """pattern 'poisson': guaranteed distance of any two samples, in pixels"""
+    placement: Optional[Placement] = None
+    """of a .csv, the coordinates of which were no whole numbers: how they became cells"""
 
     @property
     def mask(self) -> np.ndarray:
@@ -54,6 +70,18 @@ class Measurement:
     def rate(self) -> float:
         """Share of the signal's entries that are sampled."""
         return len(self.index) / float(np.prod(self.shape, dtype=np.float64))
+
+    def _repr_html_(self) -> str:
+        y, below = np.asarray(self.y), ""
+        channels = y.shape[1:]
+        if len(self.shape) == 2 and channels in ((), (3,)) and len(y):
+            values = np.zeros((*self.shape, *channels))
+            values.reshape(-1, *channels)[self.index] = y
+            below = picture(values, self.scale, self.mask)
+        return table("Measurement", {
+            "shape": " x ".join(map(str, self.shape)), "channels": channels[0] if channels else 1,
+            "samples": f"{len(self.index)} ({100 * self.rate:.3g} %)", "pattern": self.pattern,
+            "sigma": self.sigma or None, "scale": self.scale, "dtype": y.dtype}, below)
 
 
 def to_c(m: Measurement) -> tuple[Any, list[Any]]:
@@ -93,31 +121,91 @@ def from_c(made: Any) -> Measurement:
 
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
-         unknown: Optional[float] = None, channels_last: bool = False,
+         unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole .npy or .png.
-    Of whole arrays NaN is unknown, of pictures transparent pixels, and entries of the value
-    ``unknown`` in all channels; with ``mask`` (a picture or array) those where it is 0.
-    ``channels_last``: the last axis of an .npy has channels. What is read is checked: finite,
-    distinct, in range, not empty. ``callback``: called with a :class:`Progress` where positions are
-    drawn again; a true result raises :class:`Stopped`. ``progress``: True, or a bar of tqdm."""
+
+    Parameters
+    ----------
+    path : str or path
+        of the file
+    mask : str or path, optional
+        a picture or array: what is not 0 there is known
+    unknown : float, optional
+        entries of this value in all channels are unknown
+    channels_last : bool, optional
+        the last axis of an .npy has channels
+    grid : int or sequence of int, optional
+        numbers of cells that the real coordinates of a .csv are put into; default: the step that they
+        have, else square cells, about four for each sample
+    callback : callable, optional
+        called with a :class:`Progress` where positions are drawn again; a true result raises
+        :class:`Stopped`
+    progress : bool or tqdm, optional
+        True, or a bar of tqdm, shows how far it is
+
+    Returns
+    -------
+    scan : Measurement
+        what the file holds
+
+    Notes
+    -----
+    Of whole arrays NaN is unknown, of pictures transparent pixels. What is read is checked: finite,
+    distinct, in range, not empty.
+
+    Examples
+    --------
+    >>> points = [[0.5, 10.0, 3.1], [1.5, 10.5, 2.9], [2.5, 11.0, 2.5]]     # x, y, value
+    >>> np.savetxt("scan.csv", points, delimiter=",")
+    >>> csrecover.read("scan.csv", grid=(3, 3)).placement.step
+    (0.5, 1.0)
+    """
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
     error, options = new_error(), ffi.new("csrec_read_options *")
     name = NULL if mask is None else path_bytes(mask)
     options.mask, options.channels_last = name, bool(channels_last)
+    cells = NULL if grid is None else new_shape(as_tuple(grid, "grid"))
+    if cells and min(cells.dim[0:cells.dims]) < 1:
+        raise ArgumentError(f"grid = {shown(grid)}; needs at least 1 cell along each axis")
+    options.grid = cells
+    placement = options.placement = ffi.new("csrec_placement *")
     if unknown is not None:
         options.has_unknown, options.unknown = True, scalar(unknown, "unknown")
     with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = lib.csrec_measurement_read_with(path_bytes(path), options, made, error)
     check(status, error)
-    return from_c(made)
+    found = from_c(made)
+    if placement.dims:
+        axes = range(placement.dims)
+        found.placement = Placement(tuple(placement.origin[d] for d in axes),
+                                    tuple(placement.step[d] for d in axes), placement.farthest,
+                                    placement.shared)
+    return found
 
 
 def write(path: str | os.PathLike[str], measurement: Measurement, *,
           procedural: bool = False) -> None:
-    """Writes a measurement as .npz, in y's dtype. ``procedural``: pattern, seed and count instead
-    of the positions, where the pattern is known. The file appears whole or not at all."""
+    """Writes a measurement as .npz, in y's dtype.
+
+    Parameters
+    ----------
+    path : str or path
+        of the file, which appears whole or not at all
+    measurement : Measurement
+        what it will hold
+    procedural : bool, optional
+        write pattern, seed and count in place of the positions, where the pattern is known
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.sample(image, rate=0.3)
+    >>> csrecover.write("scan.npz", scan)
+    >>> csrecover.read("scan.npz").shape
+    (64, 64)
+    """
     made, keep = to_c(measurement)
     error = new_error()
     check(lib.csrec_measurement_check(made, b"measurement", error), error)
@@ -139,8 +227,30 @@ def _draw(shape: tuple[int, ...], count: int, pattern: str, seed: int,
 
 def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = SEED, *,
                  rng: Any = None) -> np.ndarray:
-    """[count] int64 distinct flat C-order positions, ascending: the same on every platform and for
-    any number of threads. pattern: 'uniform', 'jitter', or 'poisson' (2-D and 3-D)."""
+    """Positions as :func:`sample` draws them.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        of the signal
+    count : int
+        how many
+    pattern : str, optional
+        'uniform', 'jitter', or 'poisson' (2-D and 3-D)
+    seed, rng : int, Generator or RandomState, optional
+        draws them; rng: in its place a Generator, a RandomState or a number
+
+    Returns
+    -------
+    index : ndarray of int64
+        [count] distinct flat C-order positions, ascending: the same on every platform and for any
+        number of threads
+
+    Examples
+    --------
+    >>> len(csrecover.positions_of((20, 30), 50))
+    50
+    """
     return _draw(as_tuple(shape), whole(count, "count"), pattern, seed_of(seed, rng))[0]
 
 
@@ -150,23 +260,39 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
            callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Takes samples of a signal.
 
-    image
+    Parameters
+    ----------
+    image : array_like
         array of any number of axes up to 8
     rate, count
         share of the entries to sample, 0 to 1, or their number
-    pattern
+    pattern : str, optional
         'uniform', 'jitter' or 'poisson' (no two samples too close; 2-D and 3-D). Default: as the
         tool cssample, 'poisson' for 2-D and 3-D, else 'jitter'
-    channel_axis
-        axis of the image that holds channels, -1 for [H, W, 3]; they share the positions
-    seed, rng
+    seed, rng : int, Generator or RandomState, optional
         draws the positions; rng: in its place a Generator, a RandomState or a number
-    callback
+    channel_axis : int, optional
+        axis of the image that holds channels, -1 for [H, W, 3]; they share the positions
+    callback : callable, optional
         called with a :class:`Progress`; a true result raises :class:`Stopped`
-    progress
+    progress : bool or tqdm, optional
         True, or a bar of tqdm, shows how far it is
 
+    Returns
+    -------
+    scan : Measurement
+        the values at the positions drawn
+
+    Notes
+    -----
     y keeps the image's dtype; uint8 and uint16 set ``scale`` to their range.
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.sample(image, rate=0.3)
+    >>> scan.shape, len(scan.y)
+    ((64, 64), 1229)
     """
     values = real(image, "image")
     if channel_axis is not None:

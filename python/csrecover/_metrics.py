@@ -23,8 +23,25 @@ def _pair(a: Any, b: Any, peak: Optional[float]) -> tuple[np.ndarray, np.ndarray
 
 
 def psnr(a: Any, b: Any, peak: Optional[float] = None) -> float:
-    """10 log10(peak^2 / mean((a - b)^2)) in dB, infinity for equal arrays. peak defaults to the
-    range of an unsigned integer dtype of either."""
+    """10 log10(peak^2 / mean((a - b)^2)) in dB.
+
+    Parameters
+    ----------
+    a, b : array_like
+        arrays of the same shape
+    peak : float, optional
+        the distance of black and white; default: the range of an unsigned integer dtype of either
+
+    Returns
+    -------
+    decibels : float
+        infinity for equal arrays
+
+    Examples
+    --------
+    >>> round(csrecover.psnr(np.zeros(4), np.full(4, 0.1), peak=1), 6)
+    20.0
+    """
     a, b, peak = _pair(a, b, peak)
     a, b = doubles(a), doubles(b)
     return float(lib.csrec_psnr(a.size, pointer(a), pointer(b), peak))
@@ -32,8 +49,28 @@ def psnr(a: Any, b: Any, peak: Optional[float] = None) -> float:
 
 def ssim(a: Any, b: Any, peak: Optional[float] = None,
          channel_axis: Optional[int] = None) -> float:
-    """Mean structural similarity (Wang et al. 2004; Gaussian window, sigma 1.5, 11 x 11) of two
-    pictures [H, W] of at least 11 x 11, mean over the channels of ``channel_axis``."""
+    """Mean structural similarity of two pictures (Wang et al. 2004; Gaussian window, sigma 1.5, 11 x 11).
+
+    Parameters
+    ----------
+    a, b : array_like
+        [H, W], at least 11 x 11
+    peak : float, optional
+        as of :func:`psnr`
+    channel_axis : int, optional
+        axis of the channels, whose mean it is; None: there is none
+
+    Returns
+    -------
+    similarity : float
+        1 for equal pictures
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> csrecover.ssim(image, image)
+    1.0
+    """
     a, b, peak = _pair(a, b, peak)
     planes = [(a, b)] if channel_axis is None else list(
         zip(np.moveaxis(a, channel_axis, 0), np.moveaxis(b, channel_axis, 0)))

@@ -17,24 +17,41 @@ from ._progress import Callback, Watch
 def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = None, seed: int = SEED,
                rng: Any = None, callback: Optional[Callback] = None,
                progress: Any = None) -> np.ndarray:
-    """The positions to measure next: [k] int64 flat C-order positions, ascending, distinct, none of
-    them measured yet, the same on every platform and for any number of threads.
+    """The positions to measure next.
 
-    measured
+    Parameters
+    ----------
+    measured : Measurement or array_like of bool
         a :class:`Measurement`, or a bool array of the signal's shape that is true where measured
         (nowhere: an array of False); 1 to 3 axes
-    density
+    k : int
+        how many
+    density : array_like, optional
         array of the signal's shape, >= 0 in any unit: where the error is thought to be large. There
         are more positions where it is larger, and they keep a distance from each other and from
         what is measured, about 1 / sqrt(density) in a picture. None: the same everywhere
-    allowed
+    allowed : array_like of bool, optional
         bool array: where it is false, nothing can be measured
-    seed, rng
+    seed, rng : int, Generator or RandomState, optional
         draws them; rng: in its place a Generator, a RandomState or a number
-    callback
+    callback : callable, optional
         called with a :class:`Progress`; a true result raises :class:`Stopped`
-    progress
+    progress : bool or tqdm, optional
         True, or a bar of tqdm, shows how far it is
+
+    Returns
+    -------
+    index : ndarray of int64
+        [k] flat C-order positions, ascending, distinct, none of them measured yet, the same on every
+        platform and for any number of threads
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.sample(image, rate=0.3)
+    >>> index = csrecover.where_next(scan, 50)
+    >>> len(index), bool(np.isin(index, scan.index).any())
+    (50, False)
     """
     if isinstance(measured, Measurement):
         index, shape = positions(None, measured.index, measured.shape)
@@ -60,8 +77,29 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
 
 def path_order(index: Any, shape: Any, *, callback: Optional[Callback] = None,
                progress: Any = None) -> np.ndarray:
-    """The positions [n] of a signal of that shape in the order of a short path, as an instrument
-    would visit them: a permutation of index, no longer than the order given."""
+    """Positions in the order of a short path, as an instrument would visit them.
+
+    Parameters
+    ----------
+    index : array_like of int
+        [n] flat C-order positions
+    shape : int or sequence of int
+        of the signal
+    callback : callable, optional
+        called with a :class:`Progress`; a true result raises :class:`Stopped`
+    progress : bool or tqdm, optional
+        True, or a bar of tqdm, shows how far it is
+
+    Returns
+    -------
+    ordered : ndarray of int64
+        a permutation of index, no longer than the order given
+
+    Examples
+    --------
+    >>> csrecover.path_order([0, 9, 1, 8], 10).tolist() in ([0, 1, 8, 9], [9, 8, 1, 0])
+    True
+    """
     found, extents = positions(None, index, shape)
     ordered, error = found.copy(), new_error()
     with Watch(callback, progress) as watch:
@@ -72,10 +110,31 @@ def path_order(index: Any, shape: Any, *, callback: Optional[Callback] = None,
 
 
 def merge(measurements: Sequence[Measurement]) -> Measurement:
-    """Joins measurements of the same shape, channels and scale. A position that several have gets
-    the mean of its values, weighted by 1 / sigma^2 where each of these has a sigma. A warning tells
-    where values contradict each other: by more than 6 standard deviations of their difference, or
-    5 % of the range where there is no sigma."""
+    """Joins measurements of the same shape, channels and scale.
+
+    Parameters
+    ----------
+    measurements : sequence of Measurement
+        at least one
+
+    Returns
+    -------
+    joined : Measurement
+        their positions together
+
+    Notes
+    -----
+    A position that several have gets the mean of its values, weighted by 1 / sigma^2 where each of
+    these has a sigma. A warning tells where values contradict each other: by more than 6 standard
+    deviations of their difference, or 5 % of the range where there is no sigma.
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scans = [csrecover.sample(image, count=200, seed=seed) for seed in (1, 2)]
+    >>> 200 < len(csrecover.merge(scans).y) <= 400
+    True
+    """
     made = [to_c(m) for m in measurements]
     parts = ffi.new("csrec_measurement *[]", [part for part, _ in made] or 1)
     merged = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)

@@ -13,9 +13,30 @@ from ._whole import taken_as
 
 
 def estimate_noise(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None) -> float:
-    """Standard deviation of white Gaussian noise on the samples, in units of y, the same for all
-    channels: from the parts of the signal that are nearly planes. Takes samples as
-    :func:`recover`. Few samples (under 256 of a picture) are a :class:`DataError`."""
+    """Standard deviation of white Gaussian noise on the samples, in units of y.
+
+    Parameters
+    ----------
+    y, mask, index, shape
+        samples as :func:`recover` takes them
+
+    Returns
+    -------
+    sigma : float
+        0 where there is none
+
+    Notes
+    -----
+    It is the same for all channels, found in the parts of the signal that are nearly planes. Few
+    samples (under 256 of a picture) are a :class:`DataError`.
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> noisy = image + np.random.default_rng(1).normal(0, 8, image.shape)
+    >>> 5 < csrecover.estimate_noise(noisy, np.ones(image.shape, bool)) < 12
+    True
+    """
     made, keep = to_c(taken_as(y, mask, index, shape))
     error, sigma = new_error(), ffi.new("double *")
     check(lib.csrec_noise_estimate(made, sigma, error), error)
@@ -25,8 +46,28 @@ def estimate_noise(y: Any, mask: Any = None, *, index: Any = None, shape: Any = 
 
 def find_outliers(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                   threads: int = 0) -> np.ndarray:
-    """[N] bool, true for samples that are far from all of their neighbours: salt and pepper, dead
-    pixels, cosmic rays. Takes samples as :func:`recover`."""
+    """Samples that are far from all of their neighbours: salt and pepper, dead pixels, cosmic rays.
+
+    Parameters
+    ----------
+    y, mask, index, shape
+        samples as :func:`recover` takes them
+    threads : int, optional
+        0: all cores
+
+    Returns
+    -------
+    outlier : ndarray of bool
+        [N], true for those samples
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.sample(image, rate=0.5)
+    >>> scan.y[100] = 255 if scan.y[100] < 128 else 0
+    >>> bool(csrecover.find_outliers(scan)[100])
+    True
+    """
     m = taken_as(y, mask, index, shape)
     made, keep = to_c(m)
     error, found = new_error(), ffi.new("int64_t *")
@@ -43,7 +84,8 @@ def doubts_about(made: Any, threads: int, robust: bool) -> list[str]:
     check(lib.csrec_doubts_find(made, threads, found, error), error)
     if robust:
         found.outliers = 0.0  # what is left is the signal's own
-    sentence, sentences = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE)), []
+    sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
+    sentences: list[str] = []
     while lib.csrec_doubts_text(found, len(sentences), sentence):
         sentences.append(text(sentence))
     return sentences
@@ -51,9 +93,32 @@ def doubts_about(made: Any, threads: int, robust: bool) -> list[str]:
 
 def doubts(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
            threads: int = 0) -> list[str]:
-    """What about the samples lets a recovery fail that reports success, a sentence each: places
-    far from every sample, a regular grid, gross errors, constant samples. Takes samples as
-    :func:`recover`, which gives these sentences as :class:`RecoveryWarning`."""
+    """What about the samples lets a recovery fail that reports success.
+
+    Parameters
+    ----------
+    y, mask, index, shape
+        samples as :func:`recover` takes them
+    threads : int, optional
+        0: all cores
+
+    Returns
+    -------
+    sentences : list of str
+        on places far from every sample, a regular grid, gross errors, constant samples
+
+    Notes
+    -----
+    :func:`recover` gives these sentences as :class:`RecoveryWarning`.
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> grid = np.zeros(image.shape, bool)
+    >>> grid[::4, ::4] = True
+    >>> len(csrecover.doubts(image, grid)) > 0
+    True
+    """
     made, keep = to_c(taken_as(y, mask, index, shape))
     found = doubts_about(made, whole(threads, "threads"), False)
     del keep

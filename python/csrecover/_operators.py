@@ -7,9 +7,7 @@ import numpy as np
 
 from ._arguments import as_tuple, whole, word
 from ._errors import ArgumentError, DataError
-from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
-                       pointer, positions, real)
-from ._recover import COLUMNS, ORDERS
+from ._library import check, doubles, ffi, lib, new_error, new_shape, pointer, positions, real
 
 
 try:
@@ -213,8 +211,22 @@ class Transposed(_Linear):
 
 
 class Dense(Operator):
-    """A matrix [m, n]; columns of any length. It is copied, in double and in the forms that OMP
-    searches fast, so make it once for many solves."""
+    """A matrix with columns of any length.
+
+    It is copied, in double and in the forms that OMP searches fast, so make it once for many solves.
+
+    Parameters
+    ----------
+    matrix : array_like
+        [m, n]
+    backend : str, optional
+        as of :class:`Operator`
+
+    Examples
+    --------
+    >>> csrecover.Dense(np.eye(3)[:2]) @ [1.0, 2.0, 3.0]
+    array([1., 2.])
+    """
 
     def __init__(self, matrix: Any, backend: str = "auto") -> None:
         given = real(matrix, "matrix")
@@ -240,98 +252,6 @@ class Dense(Operator):
         return (matrix @ given).astype(self._dtype_for(given), copy=False)
 
 
-class Haar(Operator):
-    """The sampled Haar matrix (Park 2015): its distinct columns of unit length, never stored.
-    ``toarray()`` is that matrix: in column j, which stands for a block of 2^l rows, the samples of
-    the block's first half are 1 / sqrt(count), those of the second -1 / sqrt(count), ``count`` being
-    the samples in the block; column 0 is 1 / sqrt(m) everywhere.
-
-    rows: [m] ascending distinct rows, see :func:`haar_rows`; levels: L, the matrix has 2^L rows
-    (default: the fewest that hold the rows); columns: 'two-sided' or 'paper'.
-    """
-
-    def __init__(self, rows: Any, levels: Optional[int] = None, columns: str = "two-sided",
-                 dtype: Any = np.float64, backend: str = "auto") -> None:
-        rows = np.ascontiguousarray(rows, dtype=np.uint64)
-        if rows.ndim != 1 or rows.size == 0:
-            raise ArgumentError(f"rows have shape {rows.shape}; give at least one, as 1-D array")
-        self.levels = int(rows[-1]).bit_length() if levels is None else whole(levels, "levels")
-        self.rows, self.columns = rows, columns
-        super().__init__("haar", dtype, m=rows.size, levels=self.levels,
-                         rows=pointer(rows, "uint64_t"),
-                         columns=number("columns", "csrec_columns", columns, COLUMNS),
-                         backend=backend)
-        self._column_numbers: Optional[np.ndarray] = None
-
-    @property
-    def column_numbers(self) -> np.ndarray:
-        """[n] uint64: which column of the full Haar matrix each column of A is: 0, or
-        2^(L - l) + g for block g of 2^l rows."""
-        if self._column_numbers is None:
-            self._column_numbers = self._number_columns()
-        return self._column_numbers
-
-    def _number_columns(self) -> np.ndarray:
-        zeros = np.zeros(self.rows.size)
-        numbers = haar_transform(self.rows, zeros, self.levels)["column"].copy()
-        return numbers if self.columns == "paper" else numbers[self._two_sided(numbers)]
-
-    def _two_sided(self, numbers: np.ndarray) -> np.ndarray:
-        """Which columns have samples in both halves of their block, or are column 0."""
-        one = np.uint64(1)
-        high = np.frexp(np.maximum(numbers, one).astype(np.float64))[1].astype(np.uint64) - one
-        high -= (one << high) > np.maximum(numbers, one)  # rounded up to the next power of 2
-        half = np.uint64(max(self.levels, 1)) - high - one  # log2 of half the block's span
-        group = numbers - (one << high)
-        edge = [np.searchsorted(self.rows, (group * np.uint64(2) + np.uint64(k)) << half)
-                for k in range(3)]
-        return (numbers == 0) | ((edge[0] < edge[1]) & (edge[1] < edge[2]))
-
-
-def haar_transform(rows: Any, r: Any, levels: Optional[int] = None, method: str = "distinct",
-                   backend: str = "auto") -> np.ndarray:
-    """All inner products of r [N] with the non-zero columns of the sampled Haar matrix (Park 2015,
-    section 2.4), in ascending column order: an array with the fields 'column', 'value' and 'count',
-    the samples in the column's block.
-
-    rows: [N] ascending distinct rows, see :func:`haar_rows`; levels: L, as of :class:`Haar`;
-    method: 'levels', the paper's L steps over the samples, and 'tree', the row tree, list every
-    column; 'distinct' lists one of those that are equal up to sign; backend: 'auto', 'cpu' or
-    'cuda', where it is computed.
-    """
-    rows, values = np.ascontiguousarray(rows, dtype=np.uint64), doubles(real(r, "r"))
-    if rows.ndim != 1 or rows.size == 0 or values.shape != rows.shape:
-        raise ArgumentError(f"rows have shape {rows.shape} and r {values.shape}; give [N] of both")
-    if levels is None:
-        levels = int(rows[-1]).bit_length()
-    device = ffi.new("char[]", word(backend, "backend"))
-    found, error = ffi.new("int64_t *"), new_error()
-    arguments = (device, whole(levels, "levels"), rows.size, pointer(rows, "uint64_t"),
-                 pointer(values), number("transform", "csrec_transform_method", method,
-                        ("levels", "tree", "distinct")))
-    check(lib.csrec_haar_transform(*arguments, 0, NULL, found, error), error)
-    products = ffi.new("csrec_product[]", int(found[0]))
-    check(lib.csrec_haar_transform(*arguments, found[0], products, found, error), error)
-    record = np.dtype([("column", "u8"), ("value", "f8"), ("count", "i8")])
-    return copied(products, int(found[0]), "csrec_product", record)
-
-
-def haar_rows(index: Any, shape: Any, order: str = "morton") -> tuple[np.ndarray, int]:
-    """([N] uint64 rows of the Haar matrix, its levels L) of flat C-order positions of a signal.
-    order: 'morton', 'hilbert' or 'raster'. For :class:`Haar` sort them, and the samples with
-    them."""
-    index, shape = positions(None, index, shape)
-    if index.size and (index.min() < 0 or index.max() >= np.prod(shape, dtype=np.float64)):
-        raise ArgumentError(f"index: positions must be 0 to {int(np.prod(shape)) - 1}")
-    which = number("order", "csrec_order", order, ORDERS)
-    levels, made = ffi.new("int *"), new_shape(shape)
-    check(lib.csrec_rows_levels(made, which, levels))
-    rows = np.empty(index.size, np.uint64)
-    check(lib.csrec_rows_from_index(made, which, index.size, pointer(index, "int64_t"),
-                                    pointer(rows, "uint64_t")))
-    return rows, int(levels[0])
-
-
 class _Sampled(Operator):
     """Operators of a signal of which the entries `index`, or those where `mask` is true, are
     samples; all of them where neither is given."""
@@ -353,9 +273,26 @@ class _Sampled(Operator):
 
 
 class Dct(_Sampled):
-    """Overlapping block cosine frame of a sampled signal with 1 to 3 axes: x are the coefficients
-    of all blocks, A x the samples. block: edge, 4 to 32; step: distance of blocks, at most block
-    (default: half a block)."""
+    """Overlapping block cosine frame of a sampled signal with 1 to 3 axes.
+
+    x are the coefficients of all blocks, A x the samples.
+
+    Parameters
+    ----------
+    shape, index, mask
+        of the signal, and what of it is sampled: by positions or by a mask; default: all
+    block : int, optional
+        edge, 4 to 32
+    step : int, optional
+        distance of blocks, at most block; default: half a block
+    dtype, backend
+        as of :class:`Operator`
+
+    Examples
+    --------
+    >>> csrecover.Dct(mask=np.arange(64).reshape(8, 8) % 2 == 0).shape[0]
+    32
+    """
 
     def __init__(self, shape: Any = None, index: Any = None, mask: Any = None, block: int = 8,
                  step: Optional[int] = None, dtype: Any = np.float64,
@@ -365,8 +302,24 @@ class Dct(_Sampled):
 
 
 class Wavelet(_Sampled):
-    """Lifted wavelets of a sampled signal with 1 to 3 axes. kind: 'haar', 'cdf53' or 'cdf97';
-    levels: 0 as many as fit."""
+    """Lifted wavelets of a sampled signal with 1 to 3 axes.
+
+    Parameters
+    ----------
+    shape, index, mask
+        as of :class:`Dct`
+    kind : str, optional
+        'haar', 'cdf53' or 'cdf97'
+    levels : int, optional
+        0: as many as fit
+    dtype, backend
+        as of :class:`Operator`
+
+    Examples
+    --------
+    >>> csrecover.Wavelet(shape=(16, 16)).shape
+    (256, 256)
+    """
 
     def __init__(self, shape: Any = None, index: Any = None, mask: Any = None,
                  kind: str = "cdf97", levels: int = 0, dtype: Any = np.float64,
@@ -377,7 +330,20 @@ class Wavelet(_Sampled):
 
 
 class Mask(_Sampled):
-    """Takes the samples out of a signal: x [entries], y [m]."""
+    """Takes the samples out of a signal: x [entries], y [m].
+
+    Parameters
+    ----------
+    shape, index, mask
+        as of :class:`Dct`
+    dtype, backend
+        as of :class:`Operator`
+
+    Examples
+    --------
+    >>> csrecover.Mask(shape=4, index=[2, 0]) @ [1.0, 2.0, 3.0, 4.0]
+    array([3., 1.])
+    """
 
     def __init__(self, shape: Any = None, index: Any = None, mask: Any = None,
                  dtype: Any = np.float64, backend: str = "auto") -> None:
@@ -385,9 +351,26 @@ class Mask(_Sampled):
 
 
 class Conv(_Sampled):
-    """A convolutional dictionary under a mask: atoms are filters at every place that meets the
-    signal, so x has [K][shape + kernel - 1] entries. filters: [K, ...], a filter of the signal's
-    number of axes each, as :func:`learn_conv` learns them; threads: that a product may use."""
+    """A convolutional dictionary under a mask.
+
+    Atoms are filters at every place that meets the signal, so x has [K][shape + kernel - 1] entries.
+
+    Parameters
+    ----------
+    filters : array_like
+        [K, ...], a filter of the signal's number of axes each, as :func:`learn_conv` learns them
+    shape, index, mask
+        as of :class:`Dct`
+    threads : int, optional
+        that a product may use
+    dtype, backend
+        as of :class:`Operator`
+
+    Examples
+    --------
+    >>> csrecover.Conv(np.ones((2, 3, 3)), shape=(8, 8)).shape
+    (64, 200)
+    """
 
     def __init__(self, filters: Any, shape: Any = None, index: Any = None, mask: Any = None,
                  threads: int = 1, dtype: Any = np.float64, backend: str = "auto") -> None:
@@ -403,7 +386,20 @@ class Conv(_Sampled):
 
 
 class Chain(Operator):
-    """``second @ first``: A x = second(first(x))."""
+    """``second @ first``: A x = second(first(x)).
+
+    Parameters
+    ----------
+    second, first
+        operators; the rows of first are the columns of second
+    backend : str, optional
+        as of :class:`Operator`
+
+    Examples
+    --------
+    >>> (csrecover.Mask(shape=4, index=[2]) @ csrecover.Wavelet(shape=4)).shape
+    (1, 4)
+    """
 
     def __init__(self, second: Operator, first: Operator, backend: str = "auto") -> None:
         if first.shape[0] != second.shape[1]:

@@ -2,66 +2,30 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
 
 from ._arguments import SEED, pair, scalar, seed_of, whole, word
 from ._errors import ArgumentError, RecoveryWarning
-from ._library import (NULL, Atoms, check, copied, doubles, ffi, kept, lib, new_atoms, new_error,
+from ._info import RecoverInfo, tracks_of
+from ._labels import along, axis_of, restored
+from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error,
                        number, pointer, real, settings, take_atoms, text)
 from ._measurement import Measurement, to_c
 from ._models import Model
 from ._noise import doubts_about, estimate_noise, find_outliers, without
 from ._progress import Callback, Watch
-from ._whole import UNSAID, ChannelAxis, filled, of_dtype, taken_as
+from ._typing import L, Mask, RecoverOptions, Samples
+from ._whole import UNSAID, ChannelAxis, of_dtype, taken_as
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from typing_extensions import Unpack
 
 ORDERS = ("morton", "hilbert", "raster")
 COLUMNS = ("paper", "two-sided")
-
-
-@dataclass(frozen=True, eq=False)
-class Track:
-    """Some steps of one part of a recovery: each of the first 16, then about four in every
-    doubling, and the last."""
-
-    name: str
-    unit: str
-    """what one iteration is: 'iteration', 'grid' or 'pass'"""
-    iteration: np.ndarray
-    """[steps] int64, from 1"""
-    residual: np.ndarray
-    """[steps] ||y - A x|| / ||y|| over all channels"""
-    psnr: np.ndarray
-    """[steps] dB; NaN without ``reference``"""
-
-
-@dataclass(frozen=True, eq=False)
-class RecoverInfo:
-    """How a recovery went."""
-
-    method: str
-    """the method that ran, a name of :func:`methods`"""
-    outcome: str
-    """why it ended, in words"""
-    interrupted: bool
-    """the callback asked to stop: the signal is the best so far"""
-    pursuits: int
-    """grids x channels, or frames x channels"""
-    iterations: int
-    """in all of them"""
-    residual: float
-    """largest ||r|| / ||y|| of any pursuit"""
-    levels: int
-    """L, where the Haar matrix has 2^L rows"""
-    backend: str
-    seconds: dict[str, float]
-    """by stage: 'tree', 'pursuit', 'synthesis', 'total'"""
-    atoms: Optional[list[Atoms]] = None
-    """with ``coefficients=True``: those of each channel"""
-    tracks: Optional[list[Track]] = None
-    """how the signal came about, the last track being the signal as delivered"""
 
 
 def _start(made: Any, quality: Optional[str]) -> Any:
@@ -105,18 +69,6 @@ def _truth(measurement: Measurement, made: Any, reference: Any,
     return pointer(values), values, float(np.iinfo(truth.dtype).max if peak is None else peak)
 
 
-def _tracks(history: Any) -> list[Track]:
-    name, unit = ffi.new("const char **"), ffi.new("const char **")
-    n, steps = ffi.new("int64_t *"), ffi.new("const csrec_history_step **")
-    record = np.dtype([("iteration", "i8"), ("residual", "f8"), ("psnr", "f8")])
-    found: list[Track] = []
-    while lib.csrec_history_track(history, len(found), name, unit, n, steps):
-        table = copied(steps[0], int(n[0]), "csrec_history_step", record)
-        found.append(Track(text(name[0]), text(unit[0]), table["iteration"].copy(),
-                           table["residual"].copy(), table["psnr"].copy()))
-    return found
-
-
 def _signal(measurement: Measurement, made: Any) -> np.ndarray:
     channels = (int(made.channels),) if np.ndim(measurement.y) == 2 else ()
     try:
@@ -139,10 +91,66 @@ def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
                       RecoveryWarning, stacklevel=3)
 
 
+@overload
+def recover(y: L, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[False] = ...,
+            return_info: Literal[False] = ..., **options: Unpack[RecoverOptions]) -> L: ...
+
+
+@overload
+def recover(y: L, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[False] = ...,
+            return_info: Literal[True],
+            **options: Unpack[RecoverOptions]) -> tuple[L, RecoverInfo]: ...
+
+
+@overload
+def recover(y: L, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[True],
+            return_info: Literal[False] = ...,
+            **options: Unpack[RecoverOptions]) -> tuple[L, L]: ...
+
+
+@overload
+def recover(y: L, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[True],
+            return_info: Literal[True],
+            **options: Unpack[RecoverOptions]) -> tuple[L, L, RecoverInfo]: ...
+
+
+@overload
+def recover(y: Samples, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[False] = ...,
+            return_info: Literal[False] = ..., **options: Unpack[RecoverOptions]) -> np.ndarray: ...
+
+
+@overload
+def recover(y: Samples, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[False] = ...,
+            return_info: Literal[True],
+            **options: Unpack[RecoverOptions]) -> tuple[np.ndarray, RecoverInfo]: ...
+
+
+@overload
+def recover(y: Samples, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[True],
+            return_info: Literal[False] = ...,
+            **options: Unpack[RecoverOptions]) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+@overload
+def recover(y: Samples, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[True],
+            return_info: Literal[True],
+            **options: Unpack[RecoverOptions]) -> tuple[np.ndarray, np.ndarray, RecoverInfo]: ...
+
+
+@overload
+def recover(y: L, mask: Optional[Mask] = ..., *, return_uncertainty: bool = ...,
+            return_info: bool = ..., **options: Unpack[RecoverOptions]) -> Any: ...
+
+
+@overload
+def recover(y: Samples, mask: Optional[Mask] = ..., *, return_uncertainty: bool = ...,
+            return_info: bool = ..., **options: Unpack[RecoverOptions]) -> Any: ...
+
+
 def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
-            channel_axis: ChannelAxis = UNSAID, dtype: Any = None,
+            channel_axis: Union[ChannelAxis, str] = UNSAID, dtype: Any = None,
             quality: Optional[str] = None, method: Optional[str] = None,
-            solver: Optional[str] = None, basis: Optional[str] = None, sigma: float | str | None = None,
+            solver: Optional[str] = None, basis: Optional[str] = None, sigma: Union[float, str, None] = None,
             robust: bool = False,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
             seed: int = SEED, rng: Any = None, order: Optional[str] = None,
@@ -157,83 +165,103 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             **params: float) -> Any:
     """The whole picture, volume or signal from some of its entries.
 
-    y
+    Parameters
+    ----------
+    y : array_like or Measurement
         [N] samples, or [N, C] of C channels; a :class:`Measurement`; or the whole array, with
-        ``mask``, masked (:mod:`numpy.ma`), or with NaN where it is not known
-    mask
+        ``mask``, masked (:mod:`numpy.ma`), or with NaN where it is not known. Of a ``DataArray`` of xarray
+        comes one with the same dims, coords, attrs and name
+    mask : array_like of bool, optional
         bool, the signal's shape: **true where sampled**; y lists its true entries in C order.
         :func:`inpaint` takes the opposite
-    channel_axis
-        of a whole array: the axis of channels, -1 for [H, W, 3]; None: there is none. Where a last
-        axis of 2 to 4 may be either, it must be said. Entries are known where all channels are
-    dtype
-        of the result. Integers are rounded and clipped to their range
     index, shape
         instead of mask: [N] flat C-order positions in any order, and the signal's shape
-    quality
+    channel_axis : int, str or None, optional
+        of a whole array: the axis of channels, -1 for [H, W, 3], or its name in a DataArray; None:
+        there is none. Where a last axis of 2 to 4 may be either, it must be said. Entries are known where all channels are
+    dtype : dtype, optional
+        of the result. Integers are rounded and clipped to their range
+    quality : str, optional
         'fast', 'balanced', 'best' or 'max': a method and its parameters. Without it, and without what
         follows: 'balanced' for pictures and volumes
     method, solver, basis, **params
         see :func:`methods`, :func:`solvers` and :func:`bases`; ``lambda_`` stands for the
         parameter ``lambda``
-    sigma
+    sigma : float or 'auto', optional
         standard deviation of the noise of one sample, in units of y, or 'auto':
         :func:`estimate_noise`
-    robust
+    robust : bool, optional
         first drop what :func:`find_outliers` finds
-    scale
+    scale : (float, float), optional
         values of black and white, in units of y
-    shifts
+    shifts : int, optional
         Haar grids to average over; 1: the plain grid of the paper
-    seed, rng
+    seed, rng : int, Generator or RandomState, optional
         draws the grids; rng: in its place a Generator, a RandomState or a number
-    order, columns
+    order, columns : str, optional
         'morton', 'hilbert', 'raster'; 'paper', 'two-sided'
-    reference_pursuit
+    reference_pursuit : bool, optional
         the paper's loop on plain grids, with solver 'mp': a full transform for every atom; slow,
         the same picks
     atoms, epsilon, min_coefficient
         stop a pursuit after so many atoms, at ||r|| <= epsilon ||y||, or when the best
         coefficient, in units of y, is below
-    callback
+    callback : callable, optional
         called with a :class:`Progress`; a true result stops, and the best so far is returned
-    progress
+    progress : bool or tqdm, optional
         True, or a bar of tqdm, shows how far it is
-    memory
+    threads : int, optional
+        0: all cores. The result does not depend on it
+    memory : int, optional
         bytes that the recovery may take, 0 for what is available. What does not fit is recovered in
         overlapping tiles, or :class:`MemoryError` is raised before the work
-    minutes
+    minutes : float, optional
         time to improve a result, for methods that do as long as they run; 0: the method's own
-    threads
-        0: all cores. The result does not depend on it
-    backend
+    backend : str, optional
         'auto', 'cpu' or 'cuda'
-    coefficients
+    coefficients : bool, optional
         also the atoms, in the info (one plain grid)
-    model
+    model : Model, optional
         a :class:`Model` that the recovery rests on; nothing else but seed, threads, callback and
         what was sampled counts then
     reference, peak
         the truth, of the signal's shape, and the range of its values (default: of an unsigned
         integer dtype): the info's tracks then have the PSNR of each step
-    return_uncertainty
+    return_uncertainty : bool, optional
         return (signal, uncertainty): the expected root mean square error of every value, in units of
         y, 0 for samples that are kept; it takes four further recoveries of up to 65,536 values, and
         one of the whole
-    return_info
+    return_info : bool, optional
         return (signal, :class:`RecoverInfo`), or (signal, uncertainty, info)
 
+    Returns
+    -------
+    signal : ndarray or DataArray
+        of the signal's shape, with C channels last, or in ``channel_axis``, if y has them: float32
+        if y is float32, else float64. Floats are not clipped. With ``return_uncertainty`` and
+        ``return_info`` a tuple
+
+    Notes
+    -----
     Warns with :class:`RecoveryWarning` of what lets the result be worthless: :func:`doubts`, and a
     pursuit that stalled.
 
-    Returns the signal, of the signal's shape, with C channels last, or in ``channel_axis``, if y
-    has them: float32 if y is float32, else float64. Floats are not clipped.
-
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> mask = np.random.default_rng(1).random(image.shape) < 0.3     # true where sampled
     >>> picture = csrecover.recover(image[mask], mask=mask, quality="balanced")
+    >>> csrecover.psnr(picture, image) > 22
+    True
+    >>> picture, info = csrecover.recover(image[mask], mask=mask, method="grids", return_info=True)
+    >>> info.method
+    'grids'
     """
-    m = taken_as(y, mask, index, shape, channel_axis)
+    restore, mask, reference = restored(y), along(mask, y), along(reference, y)
+    where = axis_of(y, channel_axis)
+    m = taken_as(y, mask, index, shape, where)
     _doubt_mask(m, y, mask)
-    axis = channel_axis if isinstance(channel_axis, int) else -1
+    axis = where if isinstance(where, int) else -1
     if robust:
         m = without(m, find_outliers(m, threads=threads))
     made, keep = to_c(m)
@@ -243,11 +271,11 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         made.scale = pair(scale, "scale")
     options = _start(made, quality)
     solve, stop = options.solve, options.solve.stop
-    for name, where, field in ((method, options, "method"), (solver, solve, "solver"), (basis, options, "basis"),
-                               (backend, options, "backend")):
+    for name, part, field in ((method, options, "method"), (solver, solve, "solver"),
+                              (basis, options, "basis"), (backend, options, "backend")):
         if name is not None:
             keep.append(ffi.new("char[]", word(name, field)))
-            setattr(where, field, keep[-1])
+            setattr(part, field, keep[-1])
     if params:
         keep += _add_settings(options, params)
     if order is not None:
@@ -308,9 +336,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     signal = of_dtype(signal, wanted if dtype is None else dtype)
     taken = [take_atoms(found[c]) for c in range(int(made.channels))] if coefficients else None
     del keep
-    results = (signal,) if error_map is None else (signal, error_map)
+    results = tuple(restore(each) for each in (signal, error_map) if each is not None)
     if not return_info:
-        return results if return_uncertainty else signal
+        return results if return_uncertainty else results[0]
     seconds = {stage: getattr(report, f"seconds_{stage}")
                for stage in ("tree", "pursuit", "synthesis", "total")}
     return *results, RecoverInfo(text(report.method),
@@ -318,22 +346,4 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                report.outcome == lib.CSREC_INTERRUPTED, report.pursuits,
                                report.iterations, report.residual, report.levels,
                                text(report.backend), seconds, taken,
-                               _tracks(history))
-
-
-def inpaint(image: Any, mask: Any, *, channel_axis: Optional[int] = None, **options: Any) -> Any:
-    """Fills holes, with the meaning of scikit-image's ``inpaint_biharmonic``.
-
-    image
-        the whole array; what is in the holes does not matter. NaN is a hole, too
-    mask
-        bool, of the image's shape with or without channels: **true where it is to be filled**
-    channel_axis
-        axis of the channels, -1 for [H, W, 3]; None: there is none
-    options
-        as of :func:`recover`
-
-    >>> picture = csrecover.inpaint(image, scratches)
-    """
-    known = filled(image, mask, channel_axis)
-    return recover(image, known, channel_axis=channel_axis, **options)
+                               tracks_of(history))

@@ -16,21 +16,32 @@ from ._solve import solve
 class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Drop-in for ``sklearn.linear_model.OrthogonalMatchingPursuit``.
 
-    n_nonzero_coefs
+    Parameters
+    ----------
+    n_nonzero_coefs : int, optional
         non-zero coefficients a target; default: a tenth of the features, at least 1. Ignored where
         tol is given
-    tol
+    tol : float, optional
         largest squared norm of the residual
-    fit_intercept
+    fit_intercept : bool, optional
         centre X and y, and learn the intercept
-    precompute
+    precompute : bool or 'auto', optional
         accepted and not looked at: the library decides whether a Gram matrix pays
 
+    Notes
+    -----
     Learns ``coef_`` [n_features] or [n_targets, n_features], ``intercept_``, ``n_iter_``,
     ``n_nonzero_coefs_``, ``n_features_in_``.
 
     The one difference: columns are compared by <a_j, r> / ||a_j||, so features of any scale are
     picked fairly, where scikit-learn wants columns of unit length. With such the picks agree.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(1).standard_normal((40, 60))
+    >>> model = csrecover.OrthogonalMatchingPursuit(n_nonzero_coefs=2).fit(X, X[:, 7] - X[:, 30])
+    >>> np.flatnonzero(model.coef_)
+    array([ 7, 30])
     """
 
     def __init__(self, *, n_nonzero_coefs: Optional[int] = None, tol: Optional[float] = None,

@@ -8,9 +8,12 @@ import numpy as np
 
 from ._arguments import scalar, whole, word
 from ._errors import ArgumentError
+from ._haar import Haar
+from ._html import table
 from ._library import (Atoms, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        settings, take_atoms, text)
-from ._operators import Haar, Operator, as_operator
+from ._operators import Operator, as_operator
+from ._plot import new_axes
 from ._progress import Callback, Watch
 
 _HISTORY_MOST = 1 << 20
@@ -35,6 +38,31 @@ class Solution:
     atoms: Union[Atoms, list[Atoms]]
     """* x as columns and coefficients; of 'mp' on :class:`Haar` the columns' numbers in the full
     Haar matrix, as :func:`synthesize` takes them"""
+
+    def _repr_html_(self) -> str:
+        many = np.ndim(self.residual) == 1
+        return table("Solution", {
+            "coefficients": " x ".join(map(str, self.x.shape)),
+            "not 0": int(np.count_nonzero(self.x)), "residual": float(np.max(self.residual)),
+            "iterations": int(np.max(self.iterations)),
+            "outcome": ", ".join(sorted(set(self.outcome))) if many else self.outcome})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the residual after each iteration with Matplotlib.
+
+        ax
+            axes of Matplotlib to draw on; default: those of a new figure
+
+        Returns the axes.
+        """
+        if self.history is None:
+            raise ArgumentError("there is no history; give history=True to solve")
+        ax = new_axes(ax)
+        for row in self.history if isinstance(self.history, list) else [self.history]:
+            ax.semilogy(np.arange(1, len(row) + 1), row, marker=".")
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("||r|| / ||y||")
+        return ax
 
 
 def _scatter(A: Operator, solver: str, atoms: Atoms, x: np.ndarray) -> None:
@@ -64,40 +92,59 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
           threads: int = 0, **params: float) -> Solution:
     """Solves A x ~= y for x with few entries that are not 0.
 
-    A
+    Parameters
+    ----------
+    A : Operator, array_like or LinearOperator
         an :class:`Operator`, or a matrix [m, n] with columns of any length (for many calls make
         :class:`Dense` of it once); for 'fista', 'iht', 'htp' and 'cosamp' any ``LinearOperator`` of
         SciPy or PyLops
-    y
+    y : array_like
         [m], or [m, K]: K right-hand sides, in parallel or all at once
-    solver
+    solver : str, optional
         'mp', 'omp', 'romp', 'cosamp', 'iht', 'htp', 'fista', ... see :func:`solvers`
-    atoms
+    atoms : int, optional
         at most so many iterations: columns of 'mp' and 'omp'
-    epsilon, sigma
+    epsilon, sigma : float, optional
         stop at ||r|| <= epsilon ||y||, or <= sigma sqrt(m): the standard deviation of the noise of
         one sample, in units of y (not the norm of the noise, nor its square)
-    min_coefficient
+    min_coefficient : float, optional
         stop when the best correlation <a_j, r> / ||a_j||, in units of y, is below
-    stagnation
+    stagnation : float, optional
         stop when an iteration shortens r by less than this share
-    x0
+    x0 : array_like, optional
         [n] to start from, for solvers that keep a dense x
-    reference
+    reference : array_like, optional
         'mp' on Haar: a full transform for every atom; slow, the same picks
-    history
+    history : bool, optional
         take down the history of many right-hand sides too, 8 bytes for each and each iteration that
         the stopping rules admit; one right-hand side always has it
-    callback
+    callback : callable, optional
         called with a :class:`Progress`; a true result stops, and x so far is returned
-    progress
+    progress : bool or tqdm, optional
         True, or a bar of tqdm, shows how far it is
-    threads
+    threads : int, optional
         0: all cores, for many right-hand sides
-    **params
+    **params : float
         of the solver, as k=20; ``lambda_`` stands for the parameter ``lambda``
 
+    Returns
+    -------
+    found : Solution
+        coefficients, residual, history
+
+    Notes
+    -----
     x and r are float32 if y is float32, else float64.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(3)
+    >>> A = rng.standard_normal((100, 400))
+    >>> x = np.zeros(400)
+    >>> x[[7, 80, 333]] = 1, -2, 3
+    >>> found = csrecover.solve(A, A @ x, "omp", atoms=3)
+    >>> np.flatnonzero(found.x), bool(np.allclose(found.x, x))
+    (array([  7,  80, 333]), True)
     """
     A = as_operator(A, solver)
     given = real(y, "y")
@@ -162,8 +209,33 @@ def _solution(A: Operator, solver: str, found: Any, reports: Any, r: np.ndarray,
 
 
 def synthesize(atoms: Atoms, rows: Any, levels: int) -> np.ndarray:
-    """[len(rows)] values at any rows, sampled or not, of Haar atoms: the sum over i of
-    x_i Psi_i(row), with Psi_i = +-1 / sqrt(count_i) on column i's block."""
+    """Values of Haar atoms at any rows, sampled or not.
+
+    Parameters
+    ----------
+    atoms : Atoms
+        of 'mp' on :class:`Haar`
+    rows : array_like of int
+        the rows wanted
+    levels : int
+        L, the matrix has 2^L rows
+
+    Returns
+    -------
+    values : ndarray
+        [len(rows)]
+
+    Notes
+    -----
+    The sum over i of x_i Psi_i(row), with Psi_i = +-1 / sqrt(count_i) on column i's block.
+
+    Examples
+    --------
+    >>> haar = csrecover.Haar([0, 1, 2, 3], 2)
+    >>> found = csrecover.solve(haar, [4.0, 4.0, 1.0, 1.0], "mp", epsilon=1e-9)
+    >>> bool(np.allclose(csrecover.synthesize(found.atoms, [0, 1, 2, 3], 2), [4, 4, 1, 1]))
+    True
+    """
     rows = np.ascontiguousarray(rows, dtype=np.uint64)
     column = np.ascontiguousarray(atoms.column, dtype=np.uint64)
     coefficient, counts = doubles(atoms.coefficient), np.ascontiguousarray(atoms.count, np.int64)

@@ -45,7 +45,18 @@ class Method(NamedTuple):
 
 
 def methods() -> dict[str, Method]:
-    """What :func:`recover` takes as ``method``, by name."""
+    """What :func:`recover` takes as ``method``, by name.
+
+    Returns
+    -------
+    methods : dict of Method
+        by name
+
+    Examples
+    --------
+    >>> "grids" in csrecover.methods()
+    True
+    """
     row = ffi.new("csrec_method *")
     found: dict[str, Method] = {}
     while lib.csrec_method_info(len(found), row):
@@ -55,7 +66,18 @@ def methods() -> dict[str, Method]:
 
 
 def solvers() -> dict[str, Solver]:
-    """Solvers by name, with their papers and parameters."""
+    """Solvers, with their papers and parameters.
+
+    Returns
+    -------
+    solvers : dict of Solver
+        by name
+
+    Examples
+    --------
+    >>> csrecover.solvers()["fista"].parameters["lambda"].least >= 0
+    True
+    """
     name, brief, source = (ffi.new("const char **") for _ in range(3))
     found: dict[str, Solver] = {}
     while lib.csrec_solver_info(len(found), name, brief, source):
@@ -65,7 +87,18 @@ def solvers() -> dict[str, Solver]:
 
 
 def bases() -> dict[str, Basis]:
-    """What :func:`recover` takes as ``basis``, by name."""
+    """What :func:`recover` takes as ``basis``, by name.
+
+    Returns
+    -------
+    bases : dict of Basis
+        by name
+
+    Examples
+    --------
+    >>> "dct" in csrecover.bases()
+    True
+    """
     name, brief = ffi.new("const char **"), ffi.new("const char **")
     found, row = {}, 0
     while lib.csrec_operator_info(row, name, brief):
@@ -77,7 +110,18 @@ def bases() -> dict[str, Basis]:
 
 
 def backends() -> list[tuple[str, str]]:
-    """(name, device or why it cannot be used) of each backend."""
+    """Where the library can compute.
+
+    Returns
+    -------
+    backends : list of (str, str)
+        name, and the device or why it cannot be used
+
+    Examples
+    --------
+    >>> "cpu" in dict(csrecover.backends())
+    True
+    """
     name, line = ffi.new("const char **"), ffi.new("char[512]")
     found: list[tuple[str, str]] = []
     while lib.csrec_backend_info(len(found), name, line, 512):

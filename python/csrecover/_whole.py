@@ -35,7 +35,7 @@ def _said(mask: np.ndarray, channel_axis: ChannelAxis) -> Optional[int]:
 def _without_channels(mask: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
     """Known where all channels are."""
     if mask.ndim == values.ndim:
-        mask = np.moveaxis(mask, axis, -1).all(-1)
+        mask = np.asarray(np.moveaxis(mask, axis, -1).all(-1))
     if mask.shape != np.moveaxis(values, axis, -1).shape[:-1]:
         raise ArgumentError(f"mask has shape {mask.shape} and y {values.shape} with channel_axis = "
                             f"{axis}; give a mask of y's shape, with the channels or without")

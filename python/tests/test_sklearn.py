@@ -66,3 +66,12 @@ def test_the_package_is_whole_without_scikit_learn():
             "assert 'OrthogonalMatchingPursuit' not in csrecover.__all__")
     subprocess.run([sys.executable, "-c", code], check=True,
                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+
+
+def test_an_old_scikit_learn_is_none():
+    code = ("import importlib.metadata as m; own = m.version; "
+            "m.version = lambda name: '1.5.2' if name == 'scikit-learn' else own(name); "
+            "from csrecover import *; import csrecover; "
+            "assert 'OrthogonalMatchingPursuit' not in csrecover.__all__")
+    subprocess.run([sys.executable, "-c", code], check=True,
+                   env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})

@@ -1,0 +1,88 @@
+"""An array of xarray comes back as one."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import csrecover as cs
+from conftest import picture
+
+WAY = {"quality": "fast", "backend": "cpu"}
+
+
+@pytest.fixture
+def field(rng):
+    xr = pytest.importorskip("xarray")
+    values = np.where(rng.random((40, 50)) < 0.4, picture(rng, 50)[:40], np.nan)
+    return xr.DataArray(values, dims=("lat", "lon"), name="height", attrs={"units": "m"},
+                        coords={"lat": np.linspace(3, 4, 40), "lon": np.arange(50),
+                                "day": 7, "zone": ("lon", np.arange(50) // 10)})
+
+
+def same_labels(found, field):
+    assert type(found) is type(field) and found.dims == field.dims
+    assert found.name == field.name and found.attrs == field.attrs
+    assert set(found.coords) == set(field.coords)
+    assert all(found.coords[name].equals(field.coords[name]) for name in field.coords)
+
+
+def test_labels_stay(field):
+    before = field.copy(deep=True)
+    found = cs.recover(field, **WAY)
+    same_labels(found, field)
+    np.testing.assert_array_equal(found.values, cs.recover(field.values, **WAY))
+    assert before.identical(field)
+    single = cs.recover(field.astype(np.float32), **WAY)
+    assert single.dtype == np.float32
+
+
+def test_uncertainty_and_info(field):
+    signal, error, info = cs.recover(field, return_uncertainty=True, return_info=True, **WAY)
+    wanted = cs.recover(field.values, return_uncertainty=True, **WAY)
+    for found, values in zip((signal, error), wanted):
+        same_labels(found, field)
+        np.testing.assert_array_equal(found.values, values)
+    assert isinstance(info, cs.RecoverInfo)
+
+
+def test_masks_go_by_name(field, rng):
+    whole = field.fillna(0.0)
+    mask = field.notnull()
+    wanted = cs.recover(field.values, **WAY)
+    for given in (mask, mask.T, mask.values):
+        np.testing.assert_array_equal(cs.recover(whole, given, **WAY).values, wanted)
+    filled = cs.inpaint(whole, ~mask.T, **WAY)
+    same_labels(filled, field)
+    np.testing.assert_array_equal(filled.values, wanted)
+    with pytest.raises(cs.ArgumentError, match="dims"):
+        cs.recover(whole, mask.rename(lat="row"), **WAY)
+
+
+def test_channels_by_name(field):
+    bands = field.expand_dims(band=["r", "g", "b"], axis=1) * [[[1]], [[0.5]], [[0.2]]][0]
+    found = cs.recover(bands, channel_axis="band", **WAY)
+    same_labels(found, bands)
+    np.testing.assert_array_equal(found.values, cs.recover(bands.values, channel_axis=1, **WAY))
+    with pytest.raises(cs.ArgumentError, match="name"):
+        cs.recover(bands, channel_axis="colour", **WAY)
+    with pytest.raises(cs.ArgumentError, match="name"):
+        cs.recover(bands.values, channel_axis="band", **WAY)
+
+
+def test_samples_alone_have_no_labels_to_keep(field):
+    mask = field.notnull().values
+    xr = sys.modules["xarray"]
+    with pytest.raises(cs.ArgumentError, match="whole array"):
+        cs.recover(xr.DataArray(field.values[mask]), mask, **WAY)
+
+
+def test_never_imported():
+    code = ("import sys, numpy as np, csrecover as cs; "
+            "cs.recover(np.where(np.arange(64) % 3, np.nan, 1.0).reshape(8, 8)); "
+            "from csrecover import *; dir(cs); hasattr(cs, 'deepinv'); "
+            "late = {'xarray', 'matplotlib', 'torch', 'tqdm'} & set(sys.modules); "
+            "assert not late, late")
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True,
+                   env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
