@@ -267,6 +267,9 @@ static void samples_go_to_the_nearest_cell(void **state) {
     assert_int_equal(csrec_csv_parse("0,1,2\n", 6, "s.csv", &options, &m, &error), CSREC_ARGUMENT);
     io_assert_line(&error, "s.csv", "3 extents but samples have 2");
     /* Whole numbers on a grid, all of one row. */
+    options.grid = &(csrec_shape){2, {4, 0}};
+    assert_int_equal(csrec_csv_parse("0,1,2\n", 6, "s.csv", &options, &m, &error), CSREC_ARGUMENT);
+    io_assert_line(&error, "s.csv", "0 cells along axis 1");
     options.grid = &(csrec_shape){2, {3, 3}};
     assert_ok(csrec_csv_parse("7,10,1\n7,20,2\n7,30,3\n", 21, "s.csv", &options, &m, NULL));
     expect(m, 3, 3, 3, (const int64_t[]){0, 1, 2}, (const double[]){1, 2, 3});

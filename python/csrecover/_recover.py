@@ -157,7 +157,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             columns: Optional[str] = None, reference_pursuit: bool = False,
             atoms: Optional[int] = None, epsilon: Optional[float] = None,
             min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
-            progress: Any = None, threads: int = 0, memory: int = 0,
+            progress: Any = None, threads: int = 0, memory: int = 0, tile: int = 0,
             minutes: float = 0.0, backend: str = "auto",
             coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
@@ -215,6 +215,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     memory : int, optional
         bytes that the recovery may take, 0 for what is available. What does not fit is recovered in
         overlapping tiles, or :class:`MemoryError` is raised before the work
+    tile : int, optional
+        most values of a tile; larger signals are recovered in overlapping ones. 0: 2**24
     minutes : float, optional
         time to improve a result, for methods that do as long as they run; 0: the method's own
     backend : str, optional
@@ -293,6 +295,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     solve.reference = bool(reference_pursuit)
     options.seed, options.threads = seed_of(seed, rng), whole(threads, "threads")
     options.memory = whole(memory, "memory")
+    options.tile = whole(tile, "tile")
     options.seconds = 60.0 * scalar(minutes, "minutes")
 
     error, report = new_error(), ffi.new("csrec_recover_report *")

@@ -68,6 +68,7 @@ class CommonOptions(TypedDict, total=False):
     progress: Any
     threads: int
     memory: int
+    tile: int
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]
     coefficients: bool

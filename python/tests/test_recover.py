@@ -287,5 +287,10 @@ def test_memory_makes_tiles_or_is_refused(rng):
     tiled = cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", memory=12 << 20)
     assert not np.array_equal(whole, tiled)
     assert np.mean((tiled - truth) ** 2) < 1.1 * np.mean((whole - truth) ** 2)
+    small = cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", tile=160000)
+    assert not np.array_equal(whole, small)
+    assert np.mean((small - truth) ** 2) < 1.1 * np.mean((whole - truth) ** 2)
+    with pytest.raises(cs.ArgumentError, match="tile"):
+        cs.recover(truth[mask], mask=mask, quality="fast", tile=-1)
     with pytest.raises(MemoryError, match="but may use"):
         cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", memory=1 << 20)

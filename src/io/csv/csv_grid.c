@@ -96,6 +96,10 @@ static csrec_status choose_grid(axis *a, int dims, const csrec_shape *grid, cons
     if (!grid) choose_cells(a, dims, m->n);
     m->shape.dims = dims;
     for (int d = 0; d < dims; d++) {
+        if (grid && grid->dim[d] < 1)
+            return csrec_fail(error, CSREC_ARGUMENT,
+                              "%s: its grid has %lld cells along axis %d; give at least 1", name,
+                              (long long)grid->dim[d], d);
         if (grid) a[d].extent = grid->dim[d];
         m->shape.dim[d] = a[d].extent;
         if (a[d].extent == 1) a[d].low += a[d].range / 2.0;
