@@ -43,9 +43,10 @@ pkg-config --atleast-version=4.5 libtiff-4 || all=$(grep -v '^tiff ' <<<"$all")
 pkg-config --atleast-version=4.2 cfitsio || all=$(grep -v '^fits ' <<<"$all")
 pkg-config --atleast-version=3.1 OpenEXR || all=$(grep -v '^exr ' <<<"$all")
 pkg-config --atleast-version=1.10.7 hdf5 || all=$(grep -v '^hdf5 ' <<<"$all")
-[ -n "$long" ] || all=$(grep -v '^hdf5 ' <<<"$all") # libhdf5 1.10 itself has findings
+tried=$all
+[ -n "$long" ] || tried=$(grep -v '^hdf5 ' <<<"$all") # libhdf5 1.10 itself has findings
 chosen=${1:+$(for name in "$@"; do grep "^$name " <<<"$all"; done)}
-chosen=${chosen:-$all}
+chosen=${chosen:-$tried}
 parts=$(awk '{ sum += $3 } END { print sum }' <<<"$chosen")
 
 cmake --preset fuzz >/dev/null

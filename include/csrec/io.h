@@ -43,9 +43,10 @@ CSREC_API const csrec_format *csrec_format_info(int i);
  * Returns "/NAME", within path; NULL: the path is that of a file. */
 CSREC_API const char *csrec_path_member(const char *path);
 
-/* The path without the part that csrec_path_member returns. Free it with free. NULL: out of memory.
- */
-CSREC_API char *csrec_path_file(const char *path);
+/* The path without the part that csrec_path_member returns: path itself where there is none, else
+ * in `file`. No file has a longer name. */
+enum { CSREC_PATH_ROOM = 4096 };
+CSREC_API const char *csrec_path_file(const char *path, char file[CSREC_PATH_ROOM]);
 
 /* The format whose ending the path has, in upper or lower case; NULL: none, or one that has no
  * arrays with names although the path names one. */

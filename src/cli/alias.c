@@ -24,7 +24,7 @@ void cli_paths_add(cli_paths *paths, const cli_path *path) {
         paths->path = grown;
         paths->room = room;
     }
-    char *copy = csrec_path_file(path->path);
+    char file[CSREC_PATH_ROOM], *copy = strdup(csrec_path_file(path->path, file));
     paths->failed = paths->failed || !copy;
     if (!copy) return;
     paths->path[paths->n] = *path;

@@ -46,10 +46,8 @@ bool cli_is_folder(const char *path) {
 }
 
 bool cli_stat(const char *path, struct stat *info) {
-    char *file = csrec_path_file(path);
-    bool there = file && stat(file, info) == 0;
-    free(file);
-    return there;
+    char file[CSREC_PATH_ROOM];
+    return stat(csrec_path_file(path, file), info) == 0;
 }
 
 static int check_file(const cli_tool *tool, const char *path) {
@@ -71,11 +69,8 @@ static int check_file(const cli_tool *tool, const char *path) {
 }
 
 int cli_output_check(const cli_tool *tool, const char *path) {
-    if (cli_is_dash(path)) return CLI_CONTINUE;
-    char *file = csrec_path_file(path);
-    int code = file ? check_file(tool, file) : cli_failure(tool, "%s: out of memory", path);
-    free(file);
-    return code;
+    char file[CSREC_PATH_ROOM];
+    return cli_is_dash(path) ? CLI_CONTINUE : check_file(tool, csrec_path_file(path, file));
 }
 
 /* Largest value of an integer type that pictures use; 0: no picture type. */

@@ -95,17 +95,15 @@ csrec_status csrec_fingerprint_read(const char *path, char *text, size_t room, c
 /* A pipe is not even opened: its writer would notice. */
 static int open_regular(const char *path, csrec_status *status, csrec_error *error) {
     struct stat info;
-    char *file = csrec_path_file(path);
-    bool there = strcmp(path, "-") == 0 || (file && stat(file, &info) == 0);
+    char room[CSREC_PATH_ROOM];
+    const char *file = csrec_path_file(path, room);
+    bool there = strcmp(path, "-") == 0 || stat(file, &info) == 0;
     *status = CSREC_OK;
     if (there && (strcmp(path, "-") == 0 || !S_ISREG(info.st_mode))) {
         *status = csrec_fail(error, CSREC_UNSUPPORTED, "%s: is no regular file", path);
-        free(file);
         return -1;
     }
-    int fd = there ? open(file, O_RDONLY | O_CLOEXEC) : -1, reason = errno;
-    free(file);
-    errno = reason;
+    int fd = there ? open(file, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0)
         *status = csrec_fail(error, CSREC_FILE, "%s: cannot be opened (%s); check the name", path,
                              strerror(errno));

@@ -80,9 +80,8 @@ bool csrec_format_has_members(const char *file) {
 }
 
 const csrec_format *csrec_format_of(const char *path) {
-    char *file = csrec_path_file(path);
-    const csrec_format_row *row = file ? named(file) : NULL;
-    free(file);
+    char file[CSREC_PATH_ROOM];
+    const csrec_format_row *row = named(csrec_path_file(path, file));
     return row && (row->members || !csrec_path_member(path)) ? &row->format : NULL;
 }
 

@@ -51,22 +51,14 @@ static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
     return CSREC_OK;
 }
 
-static FILE *open_file(const char *path) {
-    char *name = csrec_path_file(path);
-    FILE *file = name ? fopen(name, "rb") : NULL;
-    int reason = errno;
-    free(name);
-    errno = reason;
-    return file;
-}
-
 csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error) {
     *input = (csrec_input){.name = path, .member = csrec_path_member(path)};
     if (strcmp(path, "-") == 0) {
         input->name = "standard input";
         return slurp(stdin, input, error);
     }
-    FILE *file = open_file(path);
+    char name[CSREC_PATH_ROOM];
+    FILE *file = fopen(csrec_path_file(path, name), "rb");
     struct stat info;
     if (!file || fstat(fileno(file), &info) != 0) {
         csrec_status status = csrec_fail(

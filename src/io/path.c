@@ -1,5 +1,4 @@
 /* path.c - paths that name an array within a file, FILE:/NAME. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -8,11 +7,11 @@
 /* Whether the first bytes of the path name a file, by what exists or else by its ending. */
 static bool is_file(const char *path, size_t length) {
     struct stat info;
-    char *file = strndup(path, length);
-    bool good = file && (csrec_format_has_members(file) ||
-                         (stat(file, &info) == 0 && !S_ISDIR(info.st_mode)));
-    free(file);
-    return good;
+    char file[CSREC_PATH_ROOM];
+    if (length >= sizeof file) return false;
+    memcpy(file, path, length);
+    file[length] = '\0';
+    return csrec_format_has_members(file) || (stat(file, &info) == 0 && !S_ISDIR(info.st_mode));
 }
 
 const char *csrec_path_member(const char *path) {
@@ -24,7 +23,11 @@ const char *csrec_path_member(const char *path) {
     return NULL;
 }
 
-char *csrec_path_file(const char *path) {
+const char *csrec_path_file(const char *path, char file[CSREC_PATH_ROOM]) {
     const char *member = csrec_path_member(path);
-    return strndup(path, member ? (size_t)(member - 1 - path) : strlen(path));
+    if (!member) return path;
+    size_t length = (size_t)(member - 1 - path); /* is_file has found that it fits */
+    memcpy(file, path, length);
+    file[length] = '\0';
+    return file;
 }

@@ -191,15 +191,16 @@ static csrec_status make(writer *w, csrec_output *output) {
 
 static csrec_status write_file(writer *w, csrec_files *files, const char *path) {
     csrec_output output;
-    char *file = csrec_path_file(path);
+    char file[CSREC_PATH_ROOM];
     csrec_status status = CSREC_OK;
-    if (!file || !w->name) status = csrec_fail(w->error, CSREC_MEMORY, "%s: out of memory", path);
-    if (!status) status = csrec_output_open(files, file, CSREC_OUTPUT_STREAM, &output, w->error);
+    if (!w->name) status = csrec_fail(w->error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!status)
+        status = csrec_output_open(files, csrec_path_file(path, file), CSREC_OUTPUT_STREAM, &output,
+                                   w->error);
     if (!status) {
         status = make(w, &output);
         status = csrec_output_close(&output, status, w->error);
     }
-    free(file);
     return status;
 }
 
