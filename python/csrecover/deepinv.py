@@ -34,7 +34,7 @@ def _known(mask: torch.Tensor, shape: torch.Size) -> np.ndarray:
 def _sigma(physics: Any) -> Optional[float]:
     """The standard deviation of Gaussian noise that the physics adds."""
     sigma = getattr(getattr(physics, "noise_model", None), "sigma", None)
-    if sigma is None or np.size(sigma) != 1:
+    if sigma is None or torch.as_tensor(sigma).numel() != 1:
         return None
     return float(sigma) or None
 
