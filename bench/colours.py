@@ -9,6 +9,7 @@ where that fails."""
 import argparse
 import importlib.metadata
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -146,7 +147,8 @@ def run(found, todo):
                              "psnr": pictures.psnr(out, truth),
                              "seconds": time.perf_counter() - start})
         except Exception as error:  # of any library: it is named in the results
-            left_out[name] = str(error).splitlines()[0][:120] or type(error).__name__
+            told = re.sub(r"\S*/\S*", "...", str(error).splitlines()[0]) if str(error) else ""
+            left_out[name] = told[:120] or type(error).__name__
             continue
         print(f"measured: {name}", file=sys.stderr, flush=True)
     return [row for row in rows if row["method"] not in left_out], left_out

@@ -349,7 +349,7 @@ def colours(results):
                    for name in data["left_out"])
     return table(("method", "PSNR, dB", "seconds"), rows) + (
         f"\n\nMeans of {names}, 256 x 256, {100 * data['rate']:.0f} % known, one thread. DPIR "
-        f"begins with Delaunay's triangulation.{left} {named(data['machine'])}; {packages}; "
+        f"begins with Delaunay's triangulation. Other work shared the machine's cores.{left} {named(data['machine'])}; {packages}; "
         f"bench/colours.py.")
 
 
