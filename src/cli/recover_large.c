@@ -74,16 +74,21 @@ static csrec_status read_slab(void *context, csrec_slab slab, csrec_measurement 
     return csrec_measurement_read_with(job->input, &options, part, error);
 }
 
+/* Errors of files name theirs, those of a recovery do not. */
+static void name_input(const cli_job *job, csrec_error *error) {
+    const csrec_error told = *error;
+    if (!strstr(told.text, job->input))
+        snprintf(error->text, sizeof error->text, "%.200s: %.250s", job->input, told.text);
+}
+
 int cli_job_begin_large(cli_job *job) {
     csrec_error error;
     cli_progress_next(job->progress, "", 0.0);
     csrec_status status =
         csrec_slabs_create(&job->measurement, read_slab, job, &job->options, &job->slabs, &error);
     cli_progress_finish(job->progress);
-    if (status && !strstr(error.text, job->input))
-        cli_job_fail(job, "%s: %s", job->input, error.text);
-    else if (status)
-        cli_job_fail(job, "%s", error.text);
+    if (status) name_input(job, &error);
+    if (status) cli_job_fail(job, "%s", error.text);
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
     job->plan = *csrec_slabs_plan(job->slabs);
     job->measurement.n = csrec_slabs_samples(job->slabs);
@@ -119,6 +124,7 @@ static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *
         return CSREC_MEMORY;
     }
     csrec_status status = csrec_slabs_take(w->job->slabs, slab, w->values, error);
+    if (status) name_input(w->job, error);
     for (int64_t i = 0; i < out.count && !status; i++) csrec_array_set(&out, i, w->values[i]);
     return status;
 }
