@@ -29,6 +29,7 @@ from ._models import Model, read_model
 from ._adaptive import adaptive
 from ._next import merge, path_order, where_next
 from ._noise import doubts, estimate_noise, find_outliers
+from ._omp import orthogonal_mp, orthogonal_mp_gram
 from ._plot import plot_uncertainty
 from ._progress import Progress
 from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Wavelet
@@ -48,8 +49,9 @@ __all__ = [
     "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "merge",
-    "methods", "path_order", "plot_uncertainty", "positions_of", "psnr", "read", "read_model",
-    "recover", "sample", "solve", "solvers", "ssim", "synthesize", "where_next", "write",
+    "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "plot_uncertainty",
+    "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim",
+    "synthesize", "where_next", "write",
 ]
 
 

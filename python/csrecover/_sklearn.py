@@ -1,16 +1,13 @@
 """Orthogonal Matching Pursuit as scikit-learn's users expect it."""
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, Optional
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._errors import ArgumentError
-from ._operators import Dense
-from ._solve import solve
+from ._omp import pursue, wanted
 
 
 class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -51,33 +48,25 @@ class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.fit_intercept = fit_intercept
         self.precompute = precompute
 
-    def _wanted(self, samples: int, features: int) -> tuple[int, float]:
-        """(atoms, sigma)"""
-        if self.tol is not None:
-            if not isinstance(self.tol, Real) or not self.tol >= 0:
-                raise ArgumentError(f"tol = {self.tol!r}; must be a number, at least 0")
-            return min(samples, features), float(np.sqrt(self.tol / samples))
-        count = self.n_nonzero_coefs
-        if count is None:
-            return min(max(features // 10, 1), samples), 0.0
-        if not isinstance(count, Integral) or not 1 <= count <= features:
-            raise ArgumentError(f"n_nonzero_coefs = {count!r}; must be 1 to the number of "
-                                f"features, {features}")
-        return int(count), 0.0
-
     def fit(self, X: Any, y: Any) -> OrthogonalMatchingPursuit:
         """X: [n_samples, n_features]; y: [n_samples] or [n_samples, n_targets]."""
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True,
                              dtype=[np.float64, np.float32])
         y = y.astype(X.dtype, copy=False)
-        atoms, sigma = self._wanted(*X.shape)
+        atoms = wanted(self.n_nonzero_coefs, self.tol, X.shape[1])
+        targets = y.reshape(len(y), -1)
         middle = X.mean(axis=0) if self.fit_intercept else np.zeros(X.shape[1], X.dtype)
-        level = y.mean(axis=0) if self.fit_intercept else np.zeros(y.shape[1:], y.dtype)
-        found = solve(Dense(X - middle), y - level, "omp", atoms=atoms, sigma=sigma)
+        level = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1], X.dtype)
+        tol = None if self.tol is None else np.full(targets.shape[1], float(self.tol))
+        x, counts = pursue(X - middle, targets - level, atoms, tol)
+        one = targets.shape[1] == 1
         self.n_nonzero_coefs_ = None if self.tol is not None else atoms
-        self.coef_ = found.x.T
-        self.intercept_ = level - middle @ found.x if self.fit_intercept else 0.0
-        self.n_iter_ = found.iterations if y.ndim == 1 else [int(k) for k in found.iterations]
+        self.coef_ = x[:, 0] if one else x.T
+        self.n_iter_ = counts[0] if one else counts
+        self.intercept_ = 0.0
+        if self.fit_intercept:
+            intercept = level - middle @ x
+            self.intercept_ = intercept[0] if y.ndim == 1 else intercept
         return self
 
     def predict(self, X: Any) -> np.ndarray:
