@@ -1,14 +1,15 @@
 #!/bin/sh
-# try.sh [--beside PYTHON] [--libraries PREFIX] [FOLDER] - builds a wheel as cibuildwheel does, on
-# this system, repairs it, and uses it: alone in a new virtual environment and, with --beside, beside
-# the NumPy and PyTorch of PYTHON. The wheel stays in FOLDER. --libraries: what
-# packaging/wheel/libraries.sh has built there before.
+# try.sh [--cuda] [--beside PYTHON] [--libraries PREFIX] [FOLDER] - builds a wheel as cibuildwheel
+# does, on this system, repairs it, and uses it: alone in a new virtual environment and, with
+# --beside, beside the NumPy and PyTorch of PYTHON. The wheel stays in FOLDER. --cuda: with the
+# kernels for all devices. --libraries: what packaging/wheel/libraries.sh has built there before.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
-beside='' libraries='' folder=.
+beside='' libraries='' folder=. cuda=OFF
 while [ $# -gt 0 ]; do
     case $1 in
+        --cuda) cuda=ON ;;
         --beside) beside=$2 && shift ;;
         --libraries) libraries=$(cd "$2" && pwd) && shift ;;
         -*) sed -n '2,6s/^# //p' "$0" >&2 && exit 2 ;;
@@ -35,7 +36,8 @@ export CSREC_WHEEL=1 PKG_CONFIG_PATH="$libraries/lib/pkgconfig"
 export LD_LIBRARY_PATH="$libraries/openblas/scipy_openblas32/lib"
 PATH=$work/build/bin:$PATH
 export PATH
-python -m build --wheel --no-isolation --outdir "$work/raw" "$root/python" >"$work/log" 2>&1 || {
+python -m build --wheel --no-isolation -C "cmake.define.CSREC_CUDA=$cuda" --outdir "$work/raw" \
+    "$root/python" >"$work/log" 2>&1 || {
     tail -n 20 "$work/log" >&2
     exit 1
 }
