@@ -4,6 +4,7 @@ import ast
 import hashlib
 import io
 import itertools
+import math
 import os
 import struct
 import sys
@@ -154,14 +155,21 @@ def png_contents(data):
 
 
 def npy_contents(file):
-    """Shape, type and entries of the first array; a fingerprint behind it is left out."""
+    """Shape, type and entries of the first array; a fingerprint behind it is left out. The entries
+    count in little-endian order, whatever the machine that wrote them."""
     major = file.read(8)[6]
     size = struct.unpack("<H" if major == 1 else "<I", file.read(2 if major == 1 else 4))[0]
     head = ast.literal_eval(file.read(size).decode())
-    count = int(head["descr"][2:]) * (4 if "U" in head["descr"] else 1)
-    for extent in head["shape"]:
-        count *= extent
-    return [repr(sorted(head.items())).encode(), file.read(count)]
+    order, kind, length = head["descr"][0], head["descr"][1], int(head["descr"][2:])
+    unit = 4 if kind == "U" else length
+    entries = file.read(math.prod(head["shape"]) * length * (4 if kind == "U" else 1))
+    if order == ">":
+        head["descr"] = "<" + head["descr"][1:]
+        swapped = bytearray(len(entries))
+        for i in range(unit):
+            swapped[i::unit] = entries[unit - 1 - i::unit]
+        entries = bytes(swapped)
+    return [repr(sorted(head.items())).encode(), entries]
 
 
 def npz_contents(data):
