@@ -1,0 +1,98 @@
+#!/bin/sh
+# cross.sh [BUILD [PROCESSOR...]] - the library and the tools for arm64 (aarch64) and for s390x, whose
+# bytes come in the other order, built by Debian's cross compilers and run by QEMU: the test programs,
+# and the results of the tools beside those of BUILD (build-cpu if not given). Exit code 77 where
+# apt-get cannot install the compilers or the libraries.
+set -eu
+cd "$(dirname "$0")/../.."
+. cmake/bootstrap.sh
+build=${1:-build-cpu}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- aarch64 s390x
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+skip() {
+    printf 'skipped: %s\n' "$*"
+    exit 77
+}
+
+# These measure or limit the memory and the threads of the process, which are QEMU's.
+FOREIGN='estimate|memory|bombs|threads'
+# These train networks or search many patches: a QEMU of one processor takes longer than ten minutes.
+SLOW='SLOW_LIST'
+# What rests on additions, multiplications and roots only: the same bits on every processor.
+# Recoveries by cosines (libm), networks and models (BLAS) are not among them.
+EXACT='^cssample [^|]*$|^csrecover [^|]*--shifts [^|]*$'
+
+debian_name() { [ "$1" = aarch64 ] && echo arm64 || echo "$1"; }
+
+# apt_for DEBIAN_NAME COMMAND...: apt-get for a machine of that name that has no package yet.
+apt_for() {
+    apt=$work/apt-$1
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+    : >"$apt/status"
+    architecture=$1
+    shift
+    apt-get -q -o APT::Architecture="$architecture" -o APT::Architectures::="$architecture" \
+        -o Dir::State::Lists="$apt/lists" -o Dir::State::status="$apt/status" \
+        -o Dir::Cache="$apt/cache" -o Debug::NoLocking=1 "$@"
+}
+
+# sysroot PROCESSOR: that processor's libraries, unpacked in $work/PROCESSOR.
+sysroot() {
+    name=$(debian_name "$1")
+    # shellcheck disable=SC2046,SC2086
+    set -- "$1" libc6-dev libgomp1 $(for library in $CSREC_LIBRARIES $CSREC_FORMAT_LIBRARIES \
+        $CSREC_TEST_LIBRARIES; do echo "${library##*:}"; done)
+    root=$work/$1 libraries=$work/$1/usr/lib/$1-linux-gnu
+    shift
+    apt_for "$name" update >"$work/log" 2>&1 &&
+        apt_for "$name" install -y --download-only --no-install-recommends "$@" >"$work/log" 2>&1 ||
+        skip "no packages for $name: $(tail -n 1 "$work/log")"
+    mkdir "$root"
+    for package in "$work/apt-$name"/cache/archives/*.deb; do dpkg -x "$package" "$root"; done
+    # What the packages' installation would choose.
+    for file in "$libraries"/openblas-pthread/*.so*; do ln -sf "$file" "$libraries"; done
+    ln -sf ../openblas-pthread/pkgconfig/openblas.pc "$libraries/pkgconfig"
+    ln -sf hdf5-serial.pc "$libraries/pkgconfig/hdf5.pc"
+}
+
+# emulated PROCESSOR: the tools of its build as programs of this machine, in $work/PROCESSOR-tools.
+emulated() {
+    mkdir "$work/$1-tools"
+    for tool in cssample csrecover cslearn; do
+        cat >"$work/$1-tools/$tool" <<END_SH
+#!/bin/sh
+exec qemu-$1 -L "$work/$1" "$PWD/build-cross-$1/$tool" "\$@"
+END_SH
+        chmod +x "$work/$1-tools/$tool"
+    done
+}
+
+programs=
+for processor in "$@"; do
+    have_program "$processor-linux-gnu-gcc" ||
+        programs="$programs gcc-$processor-linux-gnu libc6-dev-$(debian_name "$processor")-cross"
+    have_program "qemu-$processor" || programs="$programs qemu-user"
+done
+# shellcheck disable=SC2086
+[ -z "$programs" ] || { have_program apt-get && install_packages $programs; } ||
+    skip "missing:$programs"
+
+export CSREC_SAME_ONLY="$EXACT"
+for processor in "$@"; do
+    sysroot "$processor"
+    rm -rf "build-cross-$processor"
+    cmake -G Ninja -B "build-cross-$processor" -DCMAKE_TOOLCHAIN_FILE=cmake/cross.cmake \
+        -DCSREC_CROSS="$processor" -DCSREC_CROSS_ROOT="$work/$processor" -DCSREC_CUDA=OFF \
+        -DCSREC_WERROR=ON
+    cmake --build "build-cross-$processor"
+    ctest --test-dir "build-cross-$processor" --output-on-failure --timeout 1200 -j "$(nproc)" \
+        -R '^test_' -E "^test_(cuda_|tools|($FOREIGN|$SLOW)\$)"
+    emulated "$processor"
+    tests/same.sh "$work/$processor-tools" "$work/there"
+    tests/same.sh "$build" "$work/here"
+    tests/same.sh --compare "$work/here/results.txt" "$work/there/results.txt"
+done
