@@ -422,6 +422,9 @@ static const exr_attr_rational_t rate = {24000, 1001};
 static const exr_attr_timecode_t code = {0x12345678, 9};
 static const char *const names[2] = {"left", "the other one"};
 static const float lens[3] = {1.5f, -2.0f, 1e-20f};
+/* OpenEXR before its pull request 2510 crashes on vectors of floats where bytes come in the other
+ * order. */
+static const bool has_lens = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
 static void set_attributes(exr_context_t file) {
     uint8_t pixels[4 * 2 * 2] = {1, 2, 3};
@@ -440,7 +443,7 @@ static void set_attributes(exr_context_t file) {
     assert_int_equal(exr_attr_set_envmap(file, 0, "envmap", EXR_ENVMAP_CUBE), 0);
     assert_int_equal(
         exr_attr_set_string_vector(file, 0, "views", 2, (const char **)(uintptr_t)names), 0);
-    assert_int_equal(exr_attr_set_float_vector(file, 0, "lens", 3, lens), 0);
+    if (has_lens) assert_int_equal(exr_attr_set_float_vector(file, 0, "lens", 3, lens), 0);
     assert_int_equal(exr_attr_set_user(file, 0, "owned", "renderer", 5, "\1\0\2\0\3"), 0);
     assert_int_equal(exr_attr_set_preview(file, 0, "preview", &preview), 0);
 }
@@ -458,9 +461,11 @@ static void check_texts(exr_context_t file) {
     count = 2;
     assert_int_equal(exr_attr_get_string_vector(file, 0, "views", &count, texts), 0);
     for (int i = 0; i < 2; i++) assert_string_equal(texts[i], names[i]);
-    assert_int_equal(exr_attr_get_float_vector(file, 0, "lens", &count, &numbers), 0);
-    assert_int_equal(count, 3);
-    assert_memory_equal(numbers, lens, sizeof lens);
+    if (has_lens) {
+        assert_int_equal(exr_attr_get_float_vector(file, 0, "lens", &count, &numbers), 0);
+        assert_int_equal(count, 3);
+        assert_memory_equal(numbers, lens, sizeof lens);
+    }
     assert_int_equal(exr_attr_get_user(file, 0, "owned", &type, &count, &bytes), 0);
     assert_string_equal(type, "renderer");
     assert_int_equal(count, 5);

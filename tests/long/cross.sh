@@ -20,8 +20,8 @@ skip() {
 
 # These measure or limit the memory and the threads of the process, which are QEMU's.
 FOREIGN='estimate|memory|bombs|threads'
-# These train networks or search many patches: a QEMU of one processor takes longer than ten minutes.
-SLOW='SLOW_LIST'
+# These take longer than five minutes under QEMU.
+SLOW='boundary|gaussian|prior|progress|slabs|tiles'
 # What rests on additions, multiplications and roots only: the same bits on every processor.
 # Recoveries by cosines (libm), networks and models (BLAS) are not among them.
 EXACT='^cssample [^|]*$|^csrecover [^|]*--shifts [^|]*$'
@@ -48,9 +48,10 @@ sysroot() {
         $CSREC_TEST_LIBRARIES; do echo "${library##*:}"; done)
     root=$work/$1 libraries=$work/$1/usr/lib/$1-linux-gnu
     shift
-    apt_for "$name" update >"$work/log" 2>&1 &&
-        apt_for "$name" install -y --download-only --no-install-recommends "$@" >"$work/log" 2>&1 ||
+    if ! apt_for "$name" update >"$work/log" 2>&1 ||
+        ! apt_for "$name" install -y --download-only --no-install-recommends "$@" >"$work/log" 2>&1; then
         skip "no packages for $name: $(tail -n 1 "$work/log")"
+    fi
     mkdir "$root"
     for package in "$work/apt-$name"/cache/archives/*.deb; do dpkg -x "$package" "$root"; done
     # What the packages' installation would choose.
