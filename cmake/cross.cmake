@@ -1,4 +1,4 @@
-# Toolchain file for another processor of Linux, with Debian's cross compiler; tests/long/cross.sh uses it:
+# Toolchain file for another processor of Linux, with Debian's cross compiler (tests/long/cross.sh):
 #   cmake -DCMAKE_TOOLCHAIN_FILE=cmake/cross.cmake -DCSREC_CROSS=aarch64 -DCSREC_CROSS_ROOT=FOLDER ...
 # CSREC_CROSS_ROOT holds that processor's libraries, as in a Debian system's root.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CSREC_CROSS CSREC_CROSS_ROOT)

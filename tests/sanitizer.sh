@@ -1,13 +1,6 @@
 # sanitizer.sh - what tests/long/tsan.sh and msan.sh share. Sourced by them in the repository's root.
 
-skip() {
-    printf 'skipped: %s\n' "$*"
-    exit 77
-}
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+. tests/work.sh
 
 # sanitizer_finds PROGRAM...: stops unless the program ends in a failure, its report in $work/log.
 sanitizer_finds() {
@@ -17,9 +10,9 @@ sanitizer_finds() {
 # sanitizer_tests PRESET PATTERN: builds and runs the test programs, but for those that measure or
 # limit what the sanitizer itself takes: their sources hold PATTERN.
 sanitizer_tests() {
-    limited=$(grep -lE "$2" tests/test_*.c | sed 's|.*/\(.*\)\.c|\1|')
-    printf 'left out, they measure or limit what the sanitizer takes: %s\n' "$(echo $limited)"
+    limited=$(tests_with "$2")
+    printf 'left out, they measure or limit what the sanitizer takes: %s\n' "$limited"
     [ -f "build-$1/build.ninja" ] || cmake --preset "$1"
     cmake --build --preset "$1"
-    ctest --preset "$1" -R '^test_' -E "^($(echo $limited | tr ' ' '|'))\$" --timeout 3000
+    ctest --preset "$1" -R '^test_' -E "^($limited)\$" --timeout 3000
 }

@@ -6,22 +6,15 @@
 set -eu
 cd "$(dirname "$0")/../.."
 . cmake/bootstrap.sh
+. tests/work.sh
 build=${1:-build-cpu}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- aarch64 s390x
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-skip() {
-    printf 'skipped: %s\n' "$*"
-    exit 77
-}
-
 # These measure or limit the memory and the threads of the process, which are QEMU's.
-FOREIGN='estimate|memory|bombs|threads'
+FOREIGN=$(tests_with 'VmHWM|ru_maxrss|rlimit')
 # These take longer than five minutes under QEMU.
-SLOW='boundary|gaussian|prior|progress|slabs|tiles'
+SLOW='test_(boundary|gaussian|prior|progress|slabs|tiles)'
 # What rests on additions, multiplications and roots only: the same bits on every processor.
 # Recoveries by cosines (libm), networks and models (BLAS) are not among them.
 EXACT='^cssample [^|]*$|^csrecover [^|]*--shifts [^|]*$'
@@ -66,7 +59,7 @@ emulated() {
     for tool in cssample csrecover cslearn; do
         cat >"$work/$1-tools/$tool" <<END_SH
 #!/bin/sh
-exec qemu-$1 -L "$work/$1" "$PWD/build-cross-$1/$tool" "\$@"
+exec qemu-$1 -L "$work/$1" "$work/$1-build/$tool" "\$@"
 END_SH
         chmod +x "$work/$1-tools/$tool"
     done
@@ -83,17 +76,17 @@ done
     skip "missing:$programs"
 
 export CSREC_SAME_ONLY="$EXACT"
+tests/same.sh "$build" "$work/here"
 for processor in "$@"; do
     sysroot "$processor"
-    rm -rf "build-cross-$processor"
-    cmake -G Ninja -B "build-cross-$processor" -DCMAKE_TOOLCHAIN_FILE=cmake/cross.cmake \
+    there=$work/$processor-build
+    cmake -G Ninja -B "$there" -DCMAKE_TOOLCHAIN_FILE=cmake/cross.cmake \
         -DCSREC_CROSS="$processor" -DCSREC_CROSS_ROOT="$work/$processor" -DCSREC_CUDA=OFF \
         -DCSREC_WERROR=ON
-    cmake --build "build-cross-$processor"
-    ctest --test-dir "build-cross-$processor" --output-on-failure --timeout 1200 -j "$(nproc)" \
-        -R '^test_' -E "^test_(cuda_|tools|($FOREIGN|$SLOW)\$)"
+    cmake --build "$there"
+    ctest --test-dir "$there" --output-on-failure --timeout 1200 -j "$(nproc)" \
+        -R '^test_' -E "^(test_cuda_|test_tools|($FOREIGN|$SLOW)\$)"
     emulated "$processor"
     tests/same.sh "$work/$processor-tools" "$work/there"
-    tests/same.sh "$build" "$work/here"
     tests/same.sh --compare "$work/here/results.txt" "$work/there/results.txt"
 done

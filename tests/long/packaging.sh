@@ -3,7 +3,6 @@
 # used. Exit code 77 without a network.
 set -eu
 cd "$(dirname "$0")/../.."
+. tests/work.sh
 packaging/check.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 packaging/wheel/try.sh "$work"
