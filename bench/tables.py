@@ -131,7 +131,8 @@ def solvers(results):
               *(f"s at {100 * rate:.0f} %" for rate in rates))
     return table(header, rows) + (
         "\n\nOurs by name, each on the basis that suits it best; then what other packages have. "
-        f"One thread. {' '.join(dense(data))} {named(data['machine'])}; bench/run.sh peers.")
+        f"One thread. {' '.join(dense(data))} {named(data['machine'])}; "
+        "bench/run.sh peers --images FOLDER.")
 
 
 PRESETS = {f"--quality {name}": f"`csrecover --quality {name}`"
@@ -151,7 +152,7 @@ def first(results):
               f"s at {100 * rates[-1]:.0f} %")
     return table(header, rows) + (
         "\n\nMean PSNR over five pictures (camera, astronaut, chelsea, moon, brick), one thread. "
-        f"{named(data['machine'])}; bench/run.sh peers.")
+        f"{named(data['machine'])}; bench/run.sh peers --images FOLDER.")
 
 
 def sidebyside(results):
@@ -285,7 +286,7 @@ def places(results):
         f"\n\nMean PSNR over the five pictures, 256 x 256; samples for {data['target']:g} dB between "
         f"the rates by their logarithm; seconds of one thread's processor, at {100 * rates[-1]:g} %. "
         f"Both kinds of SLADS were trained in {data['training']:.0f} s. "
-        f"{named(data['machine'])}; bench/run.sh adaptive_peers.")
+        f"{named(data['machine'])}; bench/run.sh adaptive_peers --images FOLDER.")
 
 
 NOISE_SETS = {"five": "five", "others": "others", "kinds": "drawings and others",
@@ -379,9 +380,13 @@ MARKER = re.compile(r"<!-- bench:(\w+) -->\n?(?:(?:(?!<!-- bench:).)*?<!-- /benc
 def reader(folder):
     def read(name):
         try:
-            return json.loads((folder / f"{name}.json").read_text())
+            data = json.loads((folder / f"{name}.json").read_text())
         except FileNotFoundError:
             sys.exit(f"tables.py: {folder / name}.json is missing; run bench/run.sh")
+        if data.get("source") == "made by bench/pictures.py":
+            sys.exit(f"tables.py: {folder / name}.json is of pictures made by code, the tables are of "
+                     "photographs; measure with --images FOLDER")
+        return data
     return read
 
 
