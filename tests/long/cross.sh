@@ -59,7 +59,7 @@ emulated() {
     for tool in cssample csrecover cslearn; do
         cat >"$work/$1-tools/$tool" <<END_SH
 #!/bin/sh
-exec qemu-$1 -L "$work/$1" "$work/$1-build/$tool" "\$@"
+exec qemu-$1 -L "$work/$1" "$work/build-$1/$tool" "\$@"
 END_SH
         chmod +x "$work/$1-tools/$tool"
     done
@@ -79,7 +79,7 @@ export CSREC_SAME_ONLY="$EXACT"
 tests/same.sh "$build" "$work/here"
 for processor in "$@"; do
     sysroot "$processor"
-    there=$work/$processor-build
+    there=$work/build-$processor
     cmake -G Ninja -B "$there" -DCMAKE_TOOLCHAIN_FILE=cmake/cross.cmake \
         -DCSREC_CROSS="$processor" -DCSREC_CROSS_ROOT="$work/$processor" -DCSREC_CUDA=OFF \
         -DCSREC_WERROR=ON
