@@ -2,7 +2,8 @@
 # run-tests.sh [BUILD] | --install - tests the Python package.
 #   BUILD      in place, against BUILD/libcsrec (default build): nothing is compiled. Uses python3 if
 #              it has NumPy, cffi and pytest, else a virtual environment in BUILD/python/venv. What
-#              else is installed (SciPy, scikit-learn, scikit-image, PyLops) is tested against.
+#              else is installed (SciPy, scikit-learn, scikit-image, PyLops, and readers of files:
+#              tifffile, rasterio, h5py, xarray with netCDF4, astropy, OpenEXR) is tested against.
 #   --install  pip install ./python into a fresh virtual environment, as a user does.
 # Exit code 77, with a line that says why: not possible here, skipped. CSRECOVER_TEST_EXTRAS=1 puts
 # the peers into the virtual environment too.
@@ -32,7 +33,8 @@ python=${PYTHON:-python3}
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null ||
     skip "no $python of version 3.9 or later"
 extras=
-[ -z "${CSRECOVER_TEST_EXTRAS:-}" ] || extras='scipy scikit-learn scikit-image pylops'
+[ -z "${CSRECOVER_TEST_EXTRAS:-}" ] || extras='scipy scikit-learn scikit-image pylops
+    tifffile rasterio h5py netCDF4 xarray astropy OpenEXR'
 
 if [ "${1:-build}" = --install ]; then
     work=$(mktemp -d)
