@@ -44,6 +44,7 @@ CSREC_API csrec_status csrec_comm_join(csrec_comm **comm, csrec_error *error);
 CSREC_API int csrec_comm_rank(const csrec_comm *comm);
 CSREC_API int csrec_comm_size(const csrec_comm *comm);
 CSREC_API int csrec_comm_local_rank(const csrec_comm *comm);
+CSREC_API int csrec_comm_local_size(const csrec_comm *comm);
 
 /* Takes items off `total` common ones, in their order: *first .. *first + *count - 1, at most
  * `most`; *count = 0 once all are taken. Fewer at a time towards the end, so that all processes end
@@ -59,11 +60,14 @@ CSREC_API csrec_status csrec_comm_send(csrec_comm *comm, int to, int tag, const 
 CSREC_API csrec_status csrec_comm_receive(csrec_comm *comm, int *from, int tag, void **data,
                                           size_t *bytes, csrec_error *error);
 
-/* Answers what has arrived. Tells process 0 how much of this process's work is done, 0 to 1, if
- * that changed; *all: on process 0 the mean over all. CSREC_STOPPED, and the line, if a process has
+/* Answers what has arrived. Tells process 0 what share of the common work this process has done, if
+ * that changed; *all: on process 0 the sum over all. CSREC_STOPPED, and the line, if a process has
  * failed. */
 CSREC_API csrec_status csrec_comm_poll(csrec_comm *comm, double done, double *all,
                                        csrec_error *error);
+
+/* Answers what has arrived; whether a message with that tag is among it. */
+CSREC_API bool csrec_comm_arrived(csrec_comm *comm, int tag);
 
 /* Tells all others that this process has failed, with one line, which names its machine. */
 CSREC_API void csrec_comm_fail(csrec_comm *comm, const char *line);

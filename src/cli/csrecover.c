@@ -197,6 +197,7 @@ static const cli_tool tool = {
 
 int main(int argc, char **argv) {
     cli_request request = {.tool = &tool,
+                           .all = &tool,
                            .a = {.format = -1,
                                  .method = -1,
                                  .solver = -1,
@@ -210,15 +211,21 @@ int main(int argc, char **argv) {
                                  .epsilon = -1.0,
                                  .min_coefficient = -1.0}};
     cli_progress progress;
+    cli_ranks ranks;
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD,
             1 << 20); /* return large blocks to the system as soon as they are freed */
 #endif
     request.words = argv;
     request.n_words = argc;
-    int code = cli_parse(&tool, argc, argv, &request.a);
+    int code = cli_ranks_join(&tool, &ranks);
+    if (code != CLI_CONTINUE) return code;
+    code = cli_parse(&tool, argc, argv, &request.a);
     if (code == CLI_CONTINUE) code = cli_request_check(&request);
+    if (code == CLI_CONTINUE) code = cli_request_share(&request, &ranks);
+    code = cli_ranks_agree(&ranks, code);
     if (code == CLI_CONTINUE) code = cli_request_run(&request, &progress);
+    cli_ranks_leave(&ranks);
     free(request.a.inputs.text);
     return cli_exit_code(code);
 }

@@ -57,6 +57,11 @@ void cli_progress_start(cli_progress *progress, bool quiet) {
     take_signals();
 }
 
+void cli_progress_share(cli_progress *progress, csrec_comm *comm) {
+    progress->comm = comm;
+    progress->bar = progress->bar && csrec_comm_rank(comm) == 0;
+}
+
 void cli_progress_next(cli_progress *progress, const char *label, double goal) {
     snprintf(progress->label, sizeof progress->label, "%s", label);
     for (char *c = progress->label; *c; c++)
@@ -138,6 +143,7 @@ static void append_bar(char line[LINE], double share) {
 /* Of the run, or of the stage where there is none; below 0: not known. */
 static double seconds_left(const cli_progress *progress, double second) {
     const cli_run *run = &progress->run;
+    if (progress->comm) return cli_seconds_left(progress->all, second - run->began, 0.0);
     bool stages = run->input.n_stages > 0 || run->input.tiles > 1;
     if (progress->share <= 0.01 && !(run->expected > 0.0 && stages)) return -1.0;
     if (run->part > 0.0)
@@ -149,7 +155,8 @@ static double seconds_left(const cli_progress *progress, double second) {
 static void compose(const cli_progress *progress, const csrec_progress *now, double second,
                     char line[LINE]) {
     char text[64], time[32];
-    double share = progress->share, seconds = second - progress->start;
+    double share = progress->comm ? progress->all : progress->share;
+    double seconds = second - progress->start;
     double left = seconds_left(progress, second);
     line[0] = '\0';
     append(line, progress->label);
@@ -192,8 +199,7 @@ static void begin_stage(cli_progress *progress, const char *stage, double share,
     if (progress->run.part == 0.0) progress->share = 0.0;
 }
 
-static void draw(cli_progress *progress, const csrec_progress *now, double second) {
-    char line[LINE];
+static void update(cli_progress *progress, const csrec_progress *now, double second) {
     const char *stage = now->stage ? now->stage : "work";
     const cli_run *run = &progress->run;
     double share = share_of(progress, now);
@@ -202,14 +208,36 @@ static void draw(cli_progress *progress, const csrec_progress *now, double secon
     if (run->input.n_stages > 0) share = cli_share_of_stages(&run->input, stage, share);
     if (run->part > 0.0) share = run->before + run->part * fmax(share, 0.0);
     progress->share = fmax(progress->share, share);
+}
+
+static void draw(const cli_progress *progress, const csrec_progress *now, double second) {
+    char line[LINE];
     compose(progress, now, second, line);
     fprintf(stderr, "\r\033[K%.*s", columns(), line);
     fflush(stderr);
 }
 
+void cli_progress_lose(cli_progress *progress) {
+    progress->lost = true;
+    if (!interrupted) interrupted = SIGTERM;
+}
+
+/* Rank 0 shows the share of all. */
+static void meet(cli_progress *progress, double second) {
+    csrec_error error;
+    double all = 0.0, share = progress->run.part > 0.0 ? progress->share : 0.0;
+    bool again = second - progress->sent < 0.1;
+    if (again && csrec_comm_rank(progress->comm) > 0) return;
+    if (!again) progress->sent = second;
+    if (csrec_comm_poll(progress->comm, share, &all, &error)) cli_progress_lose(progress);
+    progress->all = all;
+}
+
 bool cli_progress_report(const csrec_progress *now, void *context) {
     cli_progress *progress = context;
     double second = cli_seconds();
+    if (progress->bar || progress->comm) update(progress, now, second);
+    if (progress->comm) meet(progress, second);
     if (progress->bar && second - progress->last >= 0.1) {
         draw(progress, now, second);
         progress->last = second;

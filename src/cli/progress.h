@@ -23,6 +23,10 @@ typedef struct cli_progress {
     char stage[40]; /* the one that is drawn */
     char label[64]; /* the current one of several inputs */
     cli_run run;
+    csrec_comm *comm; /* of the ranks; NULL: one process */
+    double all;       /* share of the run that all ranks have done, on rank 0 */
+    double sent;      /* second of the last word to it */
+    bool lost;        /* another rank has failed */
 } cli_progress;
 
 /* Share of a recovery that is done when `share` of a stage is: stages count by their estimated
@@ -39,6 +43,9 @@ double cli_seconds_left(double share, double elapsed, double expected);
  * one ends the process. */
 void cli_progress_start(cli_progress *progress, bool quiet);
 
+/* Of several ranks the first draws a bar for all. */
+void cli_progress_share(cli_progress *progress, csrec_comm *comm);
+
 /* The next piece of work: its name, empty if there is only one, and its goal. */
 void cli_progress_next(cli_progress *progress, const char *label, double goal);
 
@@ -51,7 +58,10 @@ bool cli_progress_report(const csrec_progress *now, void *context);
 /* Removes the bar from the screen. */
 void cli_progress_finish(cli_progress *progress);
 
-/* Whether one of the signals arrived. */
+/* Another rank has failed: the work ends as by a signal. */
+void cli_progress_lose(cli_progress *progress);
+
+/* Whether one of the signals arrived, or another rank has failed. */
 bool cli_interrupted(void);
 
 /* The exit code: for CLI_INTERRUPTED, 128 plus the number of the signal. */

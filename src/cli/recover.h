@@ -7,6 +7,7 @@
 #include "output.h"
 #include "progress.h"
 #include "quality.h"
+#include "ranks.h"
 #include "report.h"
 
 typedef struct cli_recover_arguments {
@@ -26,8 +27,9 @@ typedef struct cli_recover_arguments {
 
 /* The checked arguments, the same for every input. */
 typedef struct cli_request {
-    const cli_tool *tool;
+    const cli_tool *tool, *all; /* all: speaks for all ranks, tool for one */
     cli_recover_arguments a;
+    csrec_comm *comm;   /* of the ranks; NULL: one process */
     char *const *words; /* of the command line, [n_words] */
     int n_words;
     bool folder, page_folder, plot_folder, map_folder; /* --output, --report, --plot, --uncertainty
@@ -46,6 +48,7 @@ typedef struct cli_job {
     const cli_tool *tool;           /* of the request */
     const cli_recover_arguments *a; /* of the request */
     const char *input;
+    int number;                                   /* of the input */
     char *output, *reference, *page, *plot, *map; /* NULL: none; map: of the uncertainty */
     char *command;                                /* the command that repeats this recovery */
     char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint) */
@@ -86,6 +89,9 @@ int cli_recoveries(const cli_recover_arguments *a);
 /* Fills the rest of a request whose tool and arguments are set. This and every function below that
  * returns int: CLI_CONTINUE, or the exit code after a message on stderr. */
 int cli_request_check(cli_request *request);
+
+/* If there are several ranks, shares the inputs among them. */
+int cli_request_share(cli_request *request, const cli_ranks *ranks);
 
 /* Refuses combinations in which options would be ignored. */
 int cli_request_conflicts(const cli_request *request);

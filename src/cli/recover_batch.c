@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "describe.h"
 #include "recover.h"
+#include "text.h"
 
 /* Limits of inputs that share a recovery: their number, and their values, 128 MiB; a recovery needs
  * a few times that. */
@@ -16,14 +18,15 @@ typedef struct batch {
     const cli_request *request;
     cli_progress *progress;
     cli_json json;
-    int next,
-        code; /* the next input to load; the last exit code, which is that of a single input */
+    int next, end; /* the inputs to load next */
+    int code;      /* the last exit code, which is that of a single input */
     int done, skipped;
     double began; /* second */
-    const char **failed;
+    int *failed;  /* their numbers */
     int n_failed;
     bool interrupted, stdout_lost;
     cli_job *waiting; /* loaded, but part of the next group */
+    cli_text item;    /* what rank 0 prints of an input */
 } batch;
 
 static bool is_single(const batch *b) {
@@ -32,22 +35,31 @@ static bool is_single(const batch *b) {
 
 /* ------------------------------------------------------------------ JSON -------------------- */
 
-/* One input is one object; several are a list of objects with their status. */
+/* One input is one object; several are a list of objects with their status. Of several ranks each
+ * sends its objects to the first. */
 static void open_json(batch *b) {
     if (b->json.file) return;
     cli_json_open(&b->json, stdout);
     if (!is_single(b)) cli_json_begin_list(&b->json, "files");
 }
 
-static void begin_json(batch *b, const char *input, const char *status) {
+static void begin_json(batch *b, int number, const char *status) {
+    if (b->request->comm && cli_text_open(&b->item))
+        b->json = (cli_json){.file = b->item.file, .depth = 2};
     open_json(b);
     if (!is_single(b)) cli_json_begin_item(&b->json);
-    cli_json_text(&b->json, "input", input);
+    cli_json_text(&b->json, "input", b->request->a.inputs.text[number]);
     if (!is_single(b)) cli_json_text(&b->json, "status", status);
 }
 
-static void end_json(batch *b) {
+static void end_json(batch *b, int number) {
     if (!is_single(b)) cli_json_end(&b->json);
+    if (!b->request->comm) return;
+    b->json = (cli_json){.file = NULL};
+    if (!b->item.file || !cli_text_close(&b->item) ||
+        !cli_item_give(b->request->comm, number, b->item.bytes, b->item.size))
+        b->stdout_lost = true;
+    b->item = (cli_text){.file = NULL};
 }
 
 static bool close_json(batch *b) {
@@ -71,39 +83,55 @@ static void drop(cli_job *job) {
 }
 
 static void fail(batch *b, cli_job *job, int code) {
-    b->failed[b->n_failed++] = job->input;
+    b->failed[b->n_failed++] = job->number;
     b->code = code;
     if (b->request->a.json && !is_single(b)) {
-        begin_json(b, job->input, "failed");
+        begin_json(b, job->number, "failed");
         cli_json_text(&b->json, "error", job->failure);
-        end_json(b);
+        end_json(b, job->number);
     }
     drop(job);
 }
 
-static void skip(batch *b, const char *input) {
+static void skip(batch *b, int number) {
     b->skipped++;
-    if (b->request->a.verbose) cli_note(b->request->tool, "%s: already done, skipped", input);
+    if (b->request->a.verbose)
+        cli_note(b->request->tool, "%s: already done, skipped", b->request->a.inputs.text[number]);
     if (!b->request->a.json) return;
-    begin_json(b, input, "skipped");
+    begin_json(b, number, "skipped");
     if (is_single(b)) cli_json_text(&b->json, "status", "skipped");
-    end_json(b);
+    end_json(b, number);
+}
+
+/* Whether there is a next input: those of this rank, then more that no other rank has taken. */
+static bool has_next(batch *b) {
+    csrec_error error;
+    int64_t first = 0, count = 0, all = cli_recoveries(&b->request->a);
+    if (b->next < b->end) return true;
+    if (!b->request->comm) return false;
+    if (csrec_comm_claim(b->request->comm, all, TOGETHER, &first, &count, &error)) {
+        cli_progress_lose(b->progress);
+        return false;
+    }
+    b->next = (int)first;
+    b->end = (int)(first + count);
+    return count > 0;
 }
 
 /* The next input to recover that can be read, or NULL. */
 static cli_job *load_next(batch *b) {
-    const cli_operands *inputs = &b->request->a.inputs;
     cli_job *job = b->waiting;
     b->waiting = NULL;
-    while (!job && b->next < cli_recoveries(&b->request->a) && !cli_interrupted()) {
-        const char *input = inputs->text[b->next++];
+    while (!job && !cli_interrupted() && has_next(b)) {
+        int number = b->next++;
+        const char *input = b->request->a.inputs.text[number];
         if (cli_input_is_done(b->request, input)) {
-            skip(b, input);
+            skip(b, number);
             continue;
         }
         job = calloc(1, sizeof *job);
         if (!job) {
-            b->failed[b->n_failed++] = input;
+            b->failed[b->n_failed++] = number;
             b->code = cli_failure(b->request->tool, "%s: out of memory", input);
             continue;
         }
@@ -111,6 +139,7 @@ static cli_job *load_next(batch *b) {
                          .tool = b->request->tool,
                          .a = &b->request->a,
                          .input = input,
+                         .number = number,
                          .progress = b->progress};
         int code = cli_job_load(job);
         if (code == CLI_CONTINUE) break;
@@ -131,9 +160,9 @@ static void finish(batch *b, cli_job *job) {
     b->done++;
     cli_job_tell(job);
     if (b->request->a.json) {
-        begin_json(b, job->input, interrupted ? "interrupted" : "recovered");
+        begin_json(b, job->number, interrupted ? "interrupted" : "recovered");
         cli_job_json(job, &b->json);
-        end_json(b);
+        end_json(b, job->number);
     }
     drop(job);
 }
@@ -206,15 +235,89 @@ static void run_group(batch *b, cli_job *first) {
 
 static void describe(batch *b, cli_job *job) {
     if (b->request->a.json) {
-        begin_json(b, job->input, "described");
+        begin_json(b, job->number, "described");
         cli_describe_json(&job->measurement, &b->json);
         cli_placement_json(&job->placement, &b->json);
-        end_json(b);
+        end_json(b, job->number);
     } else if (!cli_describe(job->input, &job->measurement)) {
         b->stdout_lost = true;
     }
     b->done++;
     drop(job);
+}
+
+/* ------------------------------------------------------------------ several ranks ----------- */
+
+static csrec_status send_tally(batch *b, csrec_error *error) {
+    int tally[] = {b->done, b->skipped, b->n_failed, b->interrupted, b->stdout_lost};
+    csrec_status status =
+        csrec_comm_send(b->request->comm, 0, RANK_TALLY, tally, sizeof tally, error);
+    if (!status)
+        status = csrec_comm_send(b->request->comm, 0, RANK_FAILED, b->failed,
+                                 (size_t)b->n_failed * sizeof *b->failed, error);
+    return status;
+}
+
+/* The rank's counts and failed inputs become part of this one's. */
+static csrec_status add_tally(batch *b, int from, csrec_error *error) {
+    int *tally, *failed;
+    size_t bytes;
+    csrec_status status =
+        csrec_comm_receive(b->request->comm, &from, RANK_TALLY, (void **)&tally, &bytes, error);
+    if (status) return status;
+    b->done += tally[0];
+    b->skipped += tally[1];
+    b->interrupted = b->interrupted || tally[3];
+    b->stdout_lost = b->stdout_lost || tally[4];
+    free(tally);
+    status =
+        csrec_comm_receive(b->request->comm, &from, RANK_FAILED, (void **)&failed, &bytes, error);
+    if (status) return status;
+    memcpy(b->failed + b->n_failed, failed, bytes);
+    b->n_failed += (int)(bytes / sizeof *failed);
+    free(failed);
+    return CSREC_OK;
+}
+
+static int by_number(const void *a, const void *b) {
+    const int *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* The bar goes on meanwhile. */
+static void await_tally(const batch *b) {
+    static const struct timespec nap = {.tv_nsec = 10000000};
+    const csrec_progress now = {.stage = "other ranks", .residual = -1.0};
+    while (!b->progress->lost && !csrec_comm_arrived(b->request->comm, RANK_TALLY)) {
+        cli_progress_report(&now, b->progress);
+        nanosleep(&nap, NULL);
+    }
+    cli_progress_finish(b->progress);
+}
+
+/* Rank 0 learns what all have done; the others are at their end then: false. */
+static bool gather(batch *b) {
+    csrec_comm *comm = b->request->comm;
+    csrec_error error;
+    csrec_status status = CSREC_OK;
+    if (csrec_comm_rank(comm) > 0) {
+        if (send_tally(b, &error)) cli_progress_lose(b->progress);
+        return false;
+    }
+    for (int k = 1; k < csrec_comm_size(comm) && !status; k++) {
+        await_tally(b);
+        status = add_tally(b, -1, &error);
+    }
+    if (status) {
+        cli_progress_lose(b->progress);
+        return false;
+    }
+    qsort(b->failed, (size_t)b->n_failed, sizeof *b->failed, by_number);
+    if (b->request->a.json) {
+        open_json(b);
+        cli_items_take(comm, cli_recoveries(&b->request->a), &b->json);
+    }
+    return true;
 }
 
 /* ------------------------------------------------------------------ all of them ------------- */
@@ -223,9 +326,10 @@ static void describe(batch *b, cli_job *job) {
 static void tell(const batch *b, double seconds) {
     const cli_recover_arguments *a = &b->request->a;
     if (!a->quiet && !a->info && (a->verbose || isatty(STDERR_FILENO)))
-        cli_note(b->request->tool, "%d inputs: %d recovered, %d already done, %d failed, %.1f s",
+        cli_note(b->request->all, "%d inputs: %d recovered, %d already done, %d failed, %.1f s",
                  a->inputs.n, b->done, b->skipped, b->n_failed, seconds);
-    for (int i = 0; i < b->n_failed; i++) cli_note(b->request->tool, "failed: %s", b->failed[i]);
+    for (int i = 0; i < b->n_failed; i++)
+        cli_note(b->request->all, "failed: %s", b->request->a.inputs.text[b->failed[i]]);
 }
 
 static void tell_not_begun(const batch *b) {
@@ -233,9 +337,9 @@ static void tell_not_begun(const batch *b) {
     int left = cli_recoveries(&b->request->a) - b->done - b->skipped - b->n_failed;
     if (!b->interrupted || left == 0) return;
     if (is_single(b))
-        cli_note(b->request->tool, "%s: interrupted before its start", inputs->text[0]);
+        cli_note(b->request->all, "%s: interrupted before its start", inputs->text[0]);
     else
-        cli_note(b->request->tool,
+        cli_note(b->request->all,
                  "interrupted: %d inputs were not started; continue with "
                  "--resume",
                  left);
@@ -243,13 +347,23 @@ static void tell_not_begun(const batch *b) {
 
 static int code_of(batch *b) {
     if (b->n_failed && is_single(b)) return b->code;
+    if (b->progress->lost) return CLI_FAILURE;
     if (b->stdout_lost || !close_json(b)) return cli_stdout_failed(b->request->tool);
     return b->interrupted ? CLI_INTERRUPTED : b->n_failed ? CLI_FAILURE : CLI_DONE;
+}
+
+static int leave(batch *b, const cli_folders *made, int code) {
+    free(b->failed);
+    /* Another rank may be about to write into a folder that is empty. */
+    if (b->request->comm && !b->progress->lost) csrec_comm_wait(b->request->comm, NULL);
+    cli_folders_drop(made);
+    return code;
 }
 
 int cli_request_run(const cli_request *request, cli_progress *progress) {
     double start = cli_seconds();
     batch b = {.request = request, .progress = progress, .code = CLI_DONE, .began = start};
+    if (!request->comm) b.end = cli_recoveries(&request->a);
     cli_folders made = {.n = 0};
     int code = cli_folders_make(request, &made);
     if (code == CLI_CONTINUE) {
@@ -261,14 +375,14 @@ int cli_request_run(const cli_request *request, cli_progress *progress) {
         return code;
     }
     cli_progress_start(progress, request->a.quiet);
+    if (request->comm) cli_progress_share(progress, request->comm);
     for (cli_job *job; !b.interrupted && (job = load_next(&b));)
         (request->a.info ? describe : run_group)(&b, job);
     drop(b.waiting);
     b.interrupted = b.interrupted || cli_interrupted();
+    if (request->comm && !gather(&b))
+        return leave(&b, &made, progress->lost ? CLI_FAILURE : CLI_DONE);
     if (!is_single(&b)) tell(&b, cli_seconds() - start);
     tell_not_begun(&b);
-    code = code_of(&b);
-    free(b.failed);
-    cli_folders_drop(&made);
-    return code;
+    return leave(&b, &made, code_of(&b));
 }

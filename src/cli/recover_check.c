@@ -161,3 +161,20 @@ int cli_request_check(cli_request *request) {
     if (code == CLI_CONTINUE) code = check_batch(request);
     return code == CLI_CONTINUE ? check_coefficients_name(request) : code;
 }
+
+int cli_request_share(cli_request *request, const cli_ranks *ranks) {
+    cli_recover_arguments *a = &request->a;
+    if (!ranks->comm) return CLI_CONTINUE;
+    for (int i = 0; i < a->inputs.n; i++)
+        if (cli_is_dash(a->inputs.text[i]))
+            return cli_usage(request->tool,
+                             "stdin is read by one process; name files, or start it without MPI");
+    if (cli_recoveries(a) < csrec_comm_size(ranks->comm))
+        return cli_usage(request->tool,
+                         "%d ranks share %d inputs; start as many ranks as inputs, or fewer",
+                         csrec_comm_size(ranks->comm), cli_recoveries(a));
+    if (a->threads == 0) a->threads = cli_ranks_threads(ranks);
+    request->comm = ranks->comm;
+    request->tool = &ranks->tool;
+    return CLI_CONTINUE;
+}

@@ -36,7 +36,7 @@ static bool is_other_input(const cli_job *job, const char *word) {
 char *cli_job_command(const cli_job *job) {
     cli_text text;
     if (!cli_text_open(&text)) return NULL;
-    fputs(job->tool->name, text.file);
+    fputs(job->request->all->name, text.file);
     for (int i = 1; i < job->request->n_words; i++)
         if (job->a->merge || !is_other_input(job, job->request->words[i]))
             put_word(text.file, job->request->words[i]);

@@ -47,7 +47,7 @@ char *cli_recover_fingerprint(const cli_request *request, const char *input, boo
     const cli_recover_arguments *a = &request->a;
     cli_fingerprint line;
     char *reference = a->report || a->plot ? cli_reference_path(request, input) : NULL;
-    cli_fingerprint_begin(&line, request->tool->name);
+    cli_fingerprint_begin(&line, request->all->name);
     cli_fingerprint_file(&line, "input", input);
     for (int i = 1; a->merge && i < a->inputs.n; i++)
         cli_fingerprint_file(&line, "merge", a->inputs.text[i]);

@@ -165,7 +165,7 @@ static void put_foot(const cli_page *p) {
     time_t now = time(NULL);
     struct tm utc;
     if (gmtime_r(&now, &utc)) strftime(date, sizeof date, ", %Y-%m-%d %H:%M UTC", &utc);
-    fprintf(p->file, "</main>\n<footer><p>%s %s%s</p></footer>\n", p->job->tool->name,
+    fprintf(p->file, "</main>\n<footer><p>%s %s%s</p></footer>\n", p->job->request->all->name,
             csrec_version(), date);
     fprintf(p->file, "<script>\n%s</script>\n</body>\n</html>\n", cli_page_script);
     cli_fingerprint_comment(p->file, p->job->fingerprint);

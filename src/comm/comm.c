@@ -58,9 +58,10 @@ static csrec_status post_all(csrec_comm *t, head h, const void *data, size_t byt
     return status;
 }
 
-/* Items for one claim: halves of equal shares, so that the last ones are small. */
+/* Items for one claim: an eighth of equal shares of what is left, so that the last ones are small.
+ */
 static head take_items(csrec_comm *t, int64_t total, int64_t most) {
-    int64_t left = total - t->next, share = left / (2 * t->calls.size);
+    int64_t left = total - t->next, share = left / (8 * t->calls.size);
     int64_t count = share < 1 ? 1 : share;
     if (count > most) count = most;
     if (count > left) count = left;
@@ -129,17 +130,21 @@ static csrec_status take_in(csrec_comm *t, bool *any, csrec_error *error) {
     return status;
 }
 
-/* The first kept message of that kind from that process (-1: any), taken out; or NULL. */
+/* The first kept message of that kind from that process (-1: any); *NULL: there is none. */
+static message **look(csrec_comm *t, int from, int64_t kind) {
+    message **m = &t->inbox;
+    while (*m && (((const head *)(*m)->data)->kind != kind || (from >= 0 && (*m)->from != from)))
+        m = &(*m)->next;
+    return m;
+}
+
+/* That message, taken out. */
 static message *find(csrec_comm *t, int from, int64_t kind) {
-    for (message **m = &t->inbox; *m; m = &(*m)->next) {
-        message *found = *m;
-        if (((const head *)found->data)->kind != kind || (from >= 0 && found->from != from))
-            continue;
-        *m = found->next;
-        if (!*m) t->end = m;
-        return found;
-    }
-    return NULL;
+    message **m = look(t, from, kind), *found = *m;
+    if (!found) return NULL;
+    *m = found->next;
+    if (!*m) t->end = m;
+    return found;
 }
 
 /* Spins for about a tenth of a millisecond, as pursuits wait for short messages; then sleeps. */
@@ -243,6 +248,10 @@ int csrec_comm_local_rank(const csrec_comm *t) {
     return t ? t->calls.local_rank : 0;
 }
 
+int csrec_comm_local_size(const csrec_comm *t) {
+    return t ? t->calls.local_size : 1;
+}
+
 csrec_status csrec_comm_claim(csrec_comm *t, int64_t total, int64_t most, int64_t *first,
                               int64_t *count, csrec_error *error) {
     head items = {0};
@@ -300,8 +309,13 @@ csrec_status csrec_comm_poll(csrec_comm *t, double done, double *all, csrec_erro
     if (!status) status = take_in(t, &any, error);
     if (!status && t->failed) status = csrec_fail(error, t->failed, "%s", t->failure.text);
     *all = 0.0;
-    for (int k = 0; k < t->calls.size; k++) *all += t->part[k] / t->calls.size;
+    for (int k = 0; k < t->calls.size; k++) *all += t->part[k];
     return status;
+}
+
+bool csrec_comm_arrived(csrec_comm *t, int tag) {
+    bool any;
+    return take_in(t, &any, NULL) == CSREC_OK && *look(t, -1, tag);
 }
 
 void csrec_comm_fail(csrec_comm *t, const char *line) {

@@ -1,0 +1,39 @@
+/* ranks.h - a tool that a launcher of MPI started as several processes, the ranks: one speaks for
+ * all, and each has its own device and its share of the cores. */
+#ifndef CSREC_CLI_RANKS_H
+#define CSREC_CLI_RANKS_H
+
+#include "options.h"
+#include "report.h"
+
+typedef struct cli_ranks {
+    csrec_comm *comm; /* NULL: one process */
+    cli_tool tool;    /* named after the machine and the rank */
+    char name[200];
+    FILE *said; /* what this rank would have printed on stderr */
+    int out, err;
+} cli_ranks;
+
+/* Finds the other ranks. All but rank 0 are silent until cli_ranks_agree. CLI_CONTINUE, or an exit
+ * code after one line. */
+int cli_ranks_join(const cli_tool *tool, cli_ranks *ranks);
+
+/* The code of rank 0; or, if that is CLI_CONTINUE, this rank's own, with its message; the others
+ * then have CLI_FAILURE. */
+int cli_ranks_agree(cli_ranks *ranks, int code);
+
+/* Threads of this rank, if --threads does not tell: its share of the machine's cores; 0: all. */
+int64_t cli_ranks_threads(const cli_ranks *ranks);
+
+/* Tags of messages. */
+enum { RANK_CODE, RANK_ITEM, RANK_TALLY, RANK_FAILED };
+
+/* Sends rank 0 what it is to print of input `number`, and frees the text. false: lost. */
+bool cli_item_give(csrec_comm *comm, int number, char *text, size_t size);
+
+/* Prints all that have arrived as items of the list that is open, by their numbers. */
+void cli_items_take(csrec_comm *comm, int numbers, cli_json *json);
+
+void cli_ranks_leave(cli_ranks *ranks);
+
+#endif
