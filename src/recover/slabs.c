@@ -1,5 +1,5 @@
-/* slabs.c - recovery of signals larger than memory: a window of the signal moves along the first
- * axis, one line of tiles at a time. */
+/* slabs.c - recovery of signals larger than memory: tiles are recovered line by line along the
+ * first axis, and the cells of a line are in memory until they are taken. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "method/model.h"
 #include "method/normal.h"
+#include "recover/mosaic.h"
 #include "recover/plan.h"
 #include "recover/recover.h"
 #include "recover/survey.h"
@@ -22,12 +23,10 @@ struct csrec_slabs {
     csrec_gaussian_axes axes;
     csrec_whole whole;
     double unit;
-    int64_t row;    /* values of an entry of the first axis */
-    int64_t line;   /* of tiles: the next */
-    double *window; /* in `unit` */
-    csrec_slab in;  /* what the window holds; the last entries may change with the next line */
-    int64_t next;   /* entry of the first axis to take */
-    csrec_tiler tiler;
+    int64_t row;       /* values of an entry of the first axis */
+    int64_t line;      /* of tiles: the next */
+    int64_t next;      /* entry of the first axis to take */
+    csrec_tiler tiler; /* whose cells are in `unit` */
     csrec_recover_report report;
 };
 
@@ -118,14 +117,10 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
     csrec_status status = csrec_layout_resolve(&s->form, &s->given, wanted, &s->layout, error);
     if (!status) status = csrec_device_run(s->given.backend, &work, s, NULL, error);
     if (status) return status;
-    int64_t most = csrec_tiling_largest(&s->layout.tiling).dim[0];
-    s->window = malloc((size_t)(most * s->row) * sizeof *s->window);
-    if (!s->window) return csrec_fail(error, CSREC_MEMORY, "out of memory for a line of tiles");
     s->tiler = (csrec_tiler){.method = s->layout.method,
                              .tiling = &s->layout.tiling,
-                             .mean = csrec_survey_mean(&s->survey, s->unit),
-                             .signal = s->window};
-    return CSREC_OK;
+                             .mean = csrec_survey_mean(&s->survey, s->unit)};
+    return csrec_mosaic_create(&s->layout.tiling, s->form.channels, NULL, &s->tiler.mosaic, error);
 }
 
 bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options *options) {
@@ -170,7 +165,7 @@ void csrec_slabs_destroy(csrec_slabs *s) {
     if (!s) return;
     csrec_whole_clear(&s->whole);
     csrec_survey_clear(&s->survey);
-    free(s->window);
+    csrec_mosaic_destroy(s->tiler.mosaic);
     free(s);
 }
 
@@ -180,6 +175,11 @@ typedef struct line_job {
     csrec_slabs *s;
     csrec_measurement part; /* positions of the whole */
 } line_job;
+
+/* Tiles that a device has recovered before it failed stay. */
+static int64_t line_end(const csrec_slabs *s) {
+    return (s->line + 1) * csrec_tiling_line(&s->layout.tiling);
+}
 
 static csrec_status run_normal(const csrec_normal *normal, const csrec_context *context,
                                csrec_slabs *s, csrec_error *error) {
@@ -192,16 +192,14 @@ static csrec_status run_normal(const csrec_normal *normal, const csrec_context *
     csrec_status status = CSREC_OK;
     if (normal->options.model && normal->m.n > 0)
         status = csrec_model_check_scales(&normal->m, normal->options.model, error);
-    return status
-               ? status
-               : csrec_tiler_run(&s->tiler, &recovery, csrec_tiling_line(&s->layout.tiling), error);
+    return status ? status
+                  : csrec_tiler_run(&s->tiler, &recovery, line_end(s) - s->tiler.done, error);
 }
 
 static csrec_status run_line(const csrec_context *context, void *job, csrec_error *error) {
     line_job *j = job;
     csrec_slabs *s = j->s;
     csrec_normal normal;
-    s->tiler.done = s->line * csrec_tiling_line(&s->layout.tiling); /* again, after a device */
     csrec_status status =
         csrec_normal_create(&j->part, &s->layout.plan.options, s->unit, &normal, error);
     if (!status) status = run_normal(&normal, context, s, error);
@@ -213,16 +211,6 @@ static bool line_pays(csrec_device_kind kind, const void *job) {
     return pays(kind, ((const line_job *)job)->s);
 }
 
-/* Moves the window to the rows of the line, of which it has the first from the line before. */
-static void move_window(csrec_slabs *s, csrec_slab rows) {
-    int64_t kept = s->in.first + s->in.count - rows.first;
-    if (kept > 0)
-        memmove(s->window, s->window + (rows.first - s->in.first) * s->row,
-                (size_t)(kept * s->row) * sizeof *s->window);
-    s->in = rows;
-    s->tiler.first = rows.first * (s->row / s->form.channels);
-}
-
 static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
     static const csrec_device_work work = {.pays = line_pays, .run = run_line};
     csrec_slab rows = csrec_tiling_rows(&s->layout.tiling, s->line);
@@ -230,11 +218,11 @@ static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
     double start = csrec_seconds();
     csrec_status status = read_part(s, rows, &j.part, error);
     if (status) return status;
-    move_window(s, rows);
     j.part.shape = s->form.shape;
     j.part.sigma = s->form.sigma;
     memcpy(j.part.scale, s->form.scale, sizeof j.part.scale);
-    for (int64_t k = 0; k < j.part.n; k++) j.part.index[k] += s->tiler.first;
+    for (int64_t k = 0; k < j.part.n; k++)
+        j.part.index[k] += rows.first * (s->row / s->form.channels);
     status = csrec_device_run(s->given.backend, &work, &j, NULL, error);
     csrec_measurement_clear(&j.part);
     s->line++;
@@ -244,22 +232,58 @@ static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
 
 /* ------------------------------------------------------------------ results ------------------- */
 
-/* The end of the entries of the first axis that no further line changes. */
-static int64_t final_end(const csrec_slabs *s) {
-    bool last = s->line == s->layout.tiling.tiles / csrec_tiling_line(&s->layout.tiling);
-    return s->line == 0 ? 0
-           : last       ? s->form.shape.dim[0]
-                        : csrec_tiling_rows(&s->layout.tiling, s->line).first;
+/* The line that has an entry of the first axis, and the end of its cells there. */
+static int64_t line_of(const csrec_slabs *s, int64_t entry, int64_t *end) {
+    const csrec_tiling *t = &s->layout.tiling;
+    int64_t stride = t->stride[CSREC_TILE_AXES - t->shape.dims], line = entry / stride;
+    *end = (line + 1) * stride;
+    if (*end > t->shape.dim[0]) *end = t->shape.dim[0];
+    return line;
 }
 
-static csrec_status deliver(csrec_slabs *s, int64_t count, double *values, csrec_error *error) {
-    memcpy(values, s->window + (s->next - s->in.first) * s->row,
-           (size_t)(count * s->row) * sizeof *values);
-    s->next += count;
-    if (csrec_scale_back(count * s->row, s->unit, values) < 0) return CSREC_OK;
+/* The rows of a cell among those of a slab, whose values begin at `to`. */
+static void copy_rows(const csrec_slabs *s, const csrec_part *cell, csrec_slab slab, double *to) {
+    const csrec_tiling *t = &s->layout.tiling;
+    int first = CSREC_TILE_AXES - t->shape.dims;
+    int64_t low[CSREC_TILE_AXES], high[CSREC_TILE_AXES], at[2], C = s->form.channels;
+    for (int a = 0; a < CSREC_TILE_AXES; a++) {
+        low[a] = cell->box.at[a][0];
+        high[a] = cell->box.at[a][1];
+    }
+    low[first] = slab.first;
+    high[first] = slab.first + slab.count;
+    int64_t begin = slab.first * (s->row / C), run = (high[2] - low[2]) * C;
+    for (at[0] = low[0]; at[0] < high[0]; at[0]++)
+        for (at[1] = low[1]; at[1] < high[1]; at[1]++) {
+            int64_t entry = (at[0] * t->extent[1] + at[1]) * t->extent[2] + low[2];
+            memcpy(to + (entry - begin) * C,
+                   csrec_part_at(cell, C, (int64_t[]){at[0], at[1], low[2]}),
+                   (size_t)run * sizeof *to);
+        }
+}
+
+/* Takes rows of one line; its cells are dropped after the last. */
+static csrec_status deliver(csrec_slabs *s, int64_t line, csrec_slab slab, int64_t end,
+                            double *values, csrec_error *error) {
+    int64_t n = csrec_tiling_line(&s->layout.tiling);
+    for (int64_t cell = line * n; cell < (line + 1) * n; cell++) {
+        copy_rows(s, csrec_mosaic_cell(s->tiler.mosaic, cell), slab, values);
+        if (slab.first + slab.count == end) csrec_mosaic_drop(s->tiler.mosaic, cell);
+    }
+    s->next += slab.count;
+    if (csrec_scale_back(slab.count * s->row, s->unit, values) < 0) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "a value of the recovery is beyond the range of a double; scale the samples "
                       "down");
+}
+
+/* Whether all cells of a line are whole: those before its last are then, too. */
+static bool has_line(const csrec_slabs *s, int64_t line) {
+    int64_t n = csrec_tiling_line(&s->layout.tiling);
+    bool whole = true;
+    for (int64_t cell = line * n; cell < (line + 1) * n; cell++)
+        whole = whole && csrec_mosaic_cell(s->tiler.mosaic, cell);
+    return whole;
 }
 
 csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, csrec_error *error) {
@@ -268,12 +292,13 @@ csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, c
                           (long long)s->next);
     csrec_status status = CSREC_OK;
     while (slab.count > 0 && !status) {
-        int64_t ready = final_end(s) - s->next, count = ready < slab.count ? ready : slab.count;
-        if (count == 0) {
+        int64_t end, line = line_of(s, s->next, &end);
+        int64_t count = end - s->next < slab.count ? end - s->next : slab.count;
+        if (!has_line(s, line)) {
             status = next_line(s, error);
             continue;
         }
-        status = deliver(s, count, values, error);
+        status = deliver(s, line, (csrec_slab){s->next, count}, end, values, error);
         values += count * s->row;
         slab.count -= count;
     }

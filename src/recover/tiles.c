@@ -1,6 +1,4 @@
-/* tiles.c - recovery tile by tile. Every entry is the weighted mean of the tiles that cover it,
- * with weights that are linear along the axes and sum to 1. Each tile is blended with the mean of
- * those before, so no sum of weights is stored, and equal values keep their bits. */
+/* tiles.c - recovery tile by tile. */
 #include "recover/tiles.h"
 
 #include <math.h>
@@ -8,6 +6,7 @@
 #include <string.h>
 
 #include "operator/mask.h"
+#include "recover/mosaic.h"
 #include "recover/survey.h"
 #include "solver/threshold.h"
 
@@ -83,69 +82,17 @@ static csrec_status guess(const csrec_measurement *part, int64_t entries, double
     return status;
 }
 
-/* ------------------------------------------------------------------ blending */
+/* ------------------------------------------------------------------ the cells that it reaches */
 
-/* Along an axis: the tile's share of entry x of its box, and that of the tile before it. */
-typedef struct ramp {
-    double *share, *before;
-} ramp;
-
-static double clamp(double v) {
-    return fmax(0.0, fmin(1.0, v));
-}
-
-static csrec_status make_ramp(const csrec_tiling *t, const csrec_tile *tile, int axis, ramp *r) {
-    int64_t n = extent_of(tile, axis), first = tile->box[axis][0];
-    double half = (double)t->pad / 2.0, whole = (double)t->pad;
-    r->share = malloc(2 * (size_t)n * sizeof *r->share);
-    if (!r->share) return CSREC_MEMORY;
-    r->before = r->share + n;
-    for (int64_t i = 0; i < n; i++) {
-        double x = (double)(first + i) + 0.5, up = 1.0, down = 1.0;
-        if (tile->core[axis][0] > 0) up = clamp((x - (double)tile->core[axis][0] + half) / whole);
-        if (tile->core[axis][1] < t->extent[axis])
-            down = 1.0 - clamp((x - (double)tile->core[axis][1] + half) / whole);
-        r->before[i] = 1.0 - up;
-        r->share[i] = up * down;
-    }
-    return CSREC_OK;
-}
-
-/* A run along the last axis, from `from` to `to`. rest, share: of the axes before: what earlier
- * tiles have, and what this one shares with those of its line. */
-static void blend_run(const ramp *r, int64_t n, int64_t channels, double rest, double share,
-                      const double *from, double *to) {
-    for (int64_t x = 0; x < n; x++, from += channels, to += channels) {
-        double own = share * r->share[x], earlier = rest + share * r->before[x];
-        if (own <= 0.0) continue;
-        double part = own / (own + earlier);
-        for (int64_t c = 0; c < channels; c++)
-            to[c] = earlier > 0.0 ? to[c] + part * (from[c] - to[c]) : from[c];
-    }
-}
-
-static void blend(const csrec_tiler *j, const csrec_tile *tile, const ramp r[CSREC_TILE_AXES],
-                  const double *from) {
-    const csrec_tiling *t = j->tiling;
-    int64_t channels = j->m->channels, n[CSREC_TILE_AXES];
-    for (int a = 0; a < CSREC_TILE_AXES; a++) n[a] = extent_of(tile, a);
-    for (int64_t z = 0; z < n[0]; z++)
-        for (int64_t y = 0; y < n[1]; y++) {
-            int64_t line = (tile->box[0][0] + z) * t->extent[1] + tile->box[1][0] + y;
-            double rest = r[0].before[z] + r[0].share[z] * r[1].before[y];
-            blend_run(&r[2], n[2], channels, rest, r[0].share[z] * r[1].share[y],
-                      from + (z * n[1] + y) * n[2] * channels,
-                      j->signal + (line * t->extent[2] + tile->box[2][0] - j->first) * channels);
-        }
-}
-
-static csrec_status lay(const csrec_tiler *j, const csrec_tile *tile, const double *from) {
-    ramp r[CSREC_TILE_AXES] = {{NULL, NULL}};
+static csrec_status lay(const csrec_tiler *j, int64_t number, double *values, csrec_error *error) {
+    csrec_tile tile = csrec_tiling_tile(j->tiling, number);
+    csrec_part part = {.values = values};
+    csrec_box where;
     csrec_status status = CSREC_OK;
-    for (int a = 0; a < CSREC_TILE_AXES && !status; a++)
-        status = make_ramp(j->tiling, tile, a, &r[a]);
-    if (!status) blend(j, tile, r, from);
-    for (int a = 0; a < CSREC_TILE_AXES; a++) free(r[a].share);
+    memcpy(part.box.at, tile.box, sizeof part.box.at);
+    for (int64_t cell = -1;
+         !status && (cell = csrec_mosaic_reaches(j->mosaic, number, cell, &where)) >= 0;)
+        status = csrec_mosaic_add(j->mosaic, number, cell, &where, &part, error);
     return status;
 }
 
@@ -194,7 +141,7 @@ static csrec_status run_tile(csrec_tiler *j, int64_t number, csrec_recover_repor
         status = j->method->run(&j->tile, error);
     }
     if (!status && part.n > 0 && !one.backend) one.outcome = CSREC_INTERRUPTED;
-    if (!status) status = lay(j, &tile, values);
+    if (!status) status = lay(j, number, values, error);
     if (!status) add_report(&one, report);
     free(values);
     free(part.index);
@@ -228,14 +175,17 @@ csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_re
     csrec_survey survey;
     csrec_whole whole = {.n = 0};
     csrec_recovery own = *recovery;
-    csrec_tiler tiler = {.method = method, .tiling = tiling, .signal = recovery->signal};
+    csrec_tiler tiler = {.method = method, .tiling = tiling};
     csrec_status status = csrec_survey_create(m->channels, &survey, error);
     if (!status) csrec_survey_add(&survey, m->n, m->y);
     if (!status)
         status = csrec_survey_whole(&survey, recovery->whole->entries, 1.0, &axes, &whole, error);
     own.whole = &whole;
     if (!status) tiler.mean = csrec_survey_mean(&survey, 1.0);
+    if (!status)
+        status = csrec_mosaic_create(tiling, m->channels, recovery->signal, &tiler.mosaic, error);
     if (!status) status = csrec_tiler_run(&tiler, &own, tiling->tiles, error);
+    csrec_mosaic_destroy(tiler.mosaic);
     csrec_whole_clear(&whole);
     csrec_survey_clear(&survey);
     return status;

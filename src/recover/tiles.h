@@ -45,6 +45,8 @@ csrec_slab csrec_tiling_rows(const csrec_tiling *tiling, int64_t line);
 csrec_status csrec_tiling_task(const csrec_tiling *tiling, const csrec_measurement *measurement,
                                const csrec_task *whole, csrec_task *task);
 
+typedef struct csrec_mosaic csrec_mosaic; /* mosaic.h */
+
 /* The state of a recovery in tiles. */
 typedef struct csrec_tiler {
     const csrec_method_type *method;
@@ -52,8 +54,7 @@ typedef struct csrec_tiler {
     const double *mean; /* [channels] of the samples */
     int64_t done;       /* tiles */
     bool stopped;
-    double *signal; /* from entry `first` of the whole on */
-    int64_t first;
+    csrec_mosaic *mosaic;
     /* of one run */
     const csrec_measurement *m;
     csrec_recovery tile; /* of each tile all but the measurement, the signal and the report */
