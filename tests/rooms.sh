@@ -16,7 +16,7 @@ cd "${1:-$(dirname "$0")/..}"
 rooms='
 base
 device io
-haar conv
+haar conv comm
 net
 operator
 solver

@@ -5,6 +5,7 @@
 #include "solve.h"
 #include "sampling.h"
 #include "learn.h"
+#include "comm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,9 +35,10 @@ typedef struct csrec_recover_options {
     const char *backend;           /* "auto", "cpu" or "cuda" */
     struct csrec_history *history; /* NULL, or records the steps, see below */
     const csrec_model *model;      /* NULL, or a learned model, see "recovery with a model" below */
-    uint64_t memory; /* bytes that it may use, see "estimates" below; 0: what is available */
-    double seconds;  /* time for methods that improve as long as they run; 0: the method's own */
-    int64_t tile;    /* most values of a tile, see "estimates" below; 0: 2^24 */
+    uint64_t memory;  /* bytes that it may use, see "estimates" below; 0: what is available */
+    double seconds;   /* time for methods that improve as long as they run; 0: the method's own */
+    int64_t tile;     /* most values of a tile, see "estimates" below; 0: 2^24 */
+    csrec_comm *comm; /* processes that share the tiles, see "several processes" below; NULL: one */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -99,6 +101,13 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
                                      const csrec_recover_options *options, double *signal,
                                      csrec_atoms *atoms, csrec_recover_report *report,
                                      csrec_error *error);
+
+/* ------------------------------------------------------------------ several processes --------- */
+
+/* With options->comm all its processes call csrec_recover with the same measurement and options.
+ * Each recovers some of the tiles; the signal and the report are complete on the first process,
+ * the others may pass signal NULL. The bits are those of one process with these tiles.
+ * CSREC_ARGUMENT: fewer tiles than processes; a method that needs the whole; atoms or history. */
 
 /* ------------------------------------------------------------------ estimates ----------------- */
 

@@ -217,7 +217,8 @@ static void draw(const cli_progress *progress, const csrec_progress *now, double
     fflush(stderr);
 }
 
-void cli_progress_lose(cli_progress *progress) {
+void cli_progress_lose(cli_progress *progress, const char *why) {
+    if (!progress->lost) snprintf(progress->why.text, sizeof progress->why.text, "%s", why);
     progress->lost = true;
     if (!interrupted) interrupted = SIGTERM;
 }
@@ -229,7 +230,7 @@ static void meet(cli_progress *progress, double second) {
     bool again = second - progress->sent < 0.1;
     if (again && csrec_comm_rank(progress->comm) > 0) return;
     if (!again) progress->sent = second;
-    if (csrec_comm_poll(progress->comm, share, &all, &error)) cli_progress_lose(progress);
+    if (csrec_comm_poll(progress->comm, share, &all, &error)) cli_progress_lose(progress, error.text);
     progress->all = all;
 }
 

@@ -27,6 +27,7 @@ typedef struct cli_progress {
     double all;       /* share of the run that all ranks have done, on rank 0 */
     double sent;      /* second of the last word to it */
     bool lost;        /* another rank has failed */
+    csrec_error why;
 } cli_progress;
 
 /* Share of a recovery that is done when `share` of a stage is: stages count by their estimated
@@ -59,7 +60,7 @@ bool cli_progress_report(const csrec_progress *now, void *context);
 void cli_progress_finish(cli_progress *progress);
 
 /* Another rank has failed: the work ends as by a signal. */
-void cli_progress_lose(cli_progress *progress);
+void cli_progress_lose(cli_progress *progress, const char *why);
 
 /* Whether one of the signals arrived, or another rank has failed. */
 bool cli_interrupted(void);

@@ -29,7 +29,8 @@ typedef struct cli_recover_arguments {
 typedef struct cli_request {
     const cli_tool *tool, *all; /* all: speaks for all ranks, tool for one */
     cli_recover_arguments a;
-    csrec_comm *comm;   /* of the ranks; NULL: one process */
+    csrec_comm *comm;   /* ranks that share the inputs; NULL: one process, or */
+    csrec_comm *tiles;  /* they share the tiles of one input */
     char *const *words; /* of the command line, [n_words] */
     int n_words;
     bool folder, page_folder, plot_folder, map_folder; /* --output, --report, --plot, --uncertainty

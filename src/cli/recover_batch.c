@@ -63,7 +63,7 @@ static void end_json(batch *b, int number) {
 }
 
 static bool close_json(batch *b) {
-    if (!b->request->a.json) return true;
+    if (!b->request->a.json || csrec_comm_rank(b->request->tiles) > 0) return true;
     open_json(b);
     if (!is_single(b)) {
         cli_json_end_list(&b->json);
@@ -110,7 +110,7 @@ static bool has_next(batch *b) {
     if (b->next < b->end) return true;
     if (!b->request->comm) return false;
     if (csrec_comm_claim(b->request->comm, all, TOGETHER, &first, &count, &error)) {
-        cli_progress_lose(b->progress);
+        cli_progress_lose(b->progress, error.text);
         return false;
     }
     b->next = (int)first;
@@ -151,13 +151,19 @@ static cli_job *load_next(batch *b) {
 
 static void finish(batch *b, cli_job *job) {
     bool interrupted = job->report.outcome == CSREC_INTERRUPTED;
-    int code = job->failure[0] ? CLI_FAILURE : cli_job_write(job);
+    int code = job->failure[0]                          ? CLI_FAILURE
+               : csrec_comm_rank(b->request->tiles) > 0 ? CLI_CONTINUE
+                                                        : cli_job_write(job);
     if (code != CLI_CONTINUE) {
         fail(b, job, code);
         return;
     }
     b->interrupted = b->interrupted || interrupted;
     b->done++;
+    if (csrec_comm_rank(b->request->tiles) > 0) {
+        drop(job);
+        return;
+    }
     cli_job_tell(job);
     if (b->request->a.json) {
         begin_json(b, job->number, interrupted ? "interrupted" : "recovered");
@@ -301,7 +307,7 @@ static bool gather(batch *b) {
     csrec_error error;
     csrec_status status = CSREC_OK;
     if (csrec_comm_rank(comm) > 0) {
-        if (send_tally(b, &error)) cli_progress_lose(b->progress);
+        if (send_tally(b, &error)) cli_progress_lose(b->progress, error.text);
         return false;
     }
     for (int k = 1; k < csrec_comm_size(comm) && !status; k++) {
@@ -309,7 +315,7 @@ static bool gather(batch *b) {
         status = add_tally(b, -1, &error);
     }
     if (status) {
-        cli_progress_lose(b->progress);
+        cli_progress_lose(b->progress, error.text);
         return false;
     }
     qsort(b->failed, (size_t)b->n_failed, sizeof *b->failed, by_number);
@@ -376,6 +382,7 @@ int cli_request_run(const cli_request *request, cli_progress *progress) {
     }
     cli_progress_start(progress, request->a.quiet);
     if (request->comm) cli_progress_share(progress, request->comm);
+    if (request->tiles) cli_progress_share(progress, request->tiles);
     for (cli_job *job; !b.interrupted && (job = load_next(&b));)
         (request->a.info ? describe : run_group)(&b, job);
     drop(b.waiting);

@@ -169,12 +169,18 @@ int cli_request_share(cli_request *request, const cli_ranks *ranks) {
         if (cli_is_dash(a->inputs.text[i]))
             return cli_usage(request->tool,
                              "stdin is read by one process; name files, or start it without MPI");
-    if (cli_recoveries(a) < csrec_comm_size(ranks->comm))
+    int n = cli_recoveries(a), size = csrec_comm_size(ranks->comm);
+    if (n > 1 && n < size)
         return cli_usage(request->tool,
-                         "%d ranks share %d inputs; start as many ranks as inputs, or fewer",
-                         csrec_comm_size(ranks->comm), cli_recoveries(a));
+                         "%d ranks share %d inputs; start as many ranks as inputs, or fewer", size,
+                         n);
+    if (n == 1 && a->info)
+        return cli_usage(request->tool, "--info describes one input; start it without MPI");
     if (a->threads == 0) a->threads = cli_ranks_threads(ranks);
-    request->comm = ranks->comm;
+    if (n > 1)
+        request->comm = ranks->comm;
+    else
+        request->tiles = ranks->comm;
     request->tool = &ranks->tool;
     return CLI_CONTINUE;
 }

@@ -47,6 +47,7 @@ int cli_job_expect(cli_job *job) {
     if (shown) job->uncertainty = malloc((size_t)values_of(job) * sizeof *job->uncertainty);
     if (shown && !job->uncertainty) return cli_job_fail(job, "%s: out of memory", job->input);
     options.history = NULL;
+    options.comm = NULL;
     options.solve.progress = is_interrupted;
     double start = cli_seconds();
     csrec_status status = csrec_uncertainty(&job->measurement, &options, job->signal,

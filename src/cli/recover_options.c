@@ -44,6 +44,7 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
     o->memory = (uint64_t)a->memory << 20;
     o->tile = a->tile;
     o->solve.reference = a->reference_pursuit;
+    o->comm = request->tiles;
 }
 
 int cli_request_conflicts(const cli_request *request) {

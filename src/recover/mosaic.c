@@ -44,6 +44,14 @@ double *csrec_part_at(const csrec_part *p, int64_t channels, const int64_t at[CS
     return p->values + i * channels;
 }
 
+void csrec_part_copy(const csrec_part *p, int64_t channels, const csrec_box *box, double *to) {
+    int64_t row = (box->at[2][1] - box->at[2][0]) * channels;
+    int64_t at[CSREC_TILE_AXES] = {0, 0, box->at[2][0]};
+    for (at[0] = box->at[0][0]; at[0] < box->at[0][1]; at[0]++)
+        for (at[1] = box->at[1][0]; at[1] < box->at[1][1]; at[1]++, to += row)
+            memcpy(to, csrec_part_at(p, channels, at), (size_t)row * sizeof *to);
+}
+
 static csrec_box core_of(const csrec_tiling *t, int64_t number) {
     csrec_tile tile = csrec_tiling_tile(t, number);
     csrec_box box;
@@ -154,7 +162,6 @@ static void blend(const csrec_mosaic *m, int64_t number, const csrec_box *where,
 
 static csrec_status keep(const csrec_mosaic *m, slot *c, int64_t tile, const csrec_box *where,
                          const csrec_part *values, csrec_error *error) {
-    int64_t row = (where->at[2][1] - where->at[2][0]) * m->channels;
     size_t bytes = (size_t)(csrec_box_entries(where) * m->channels) * sizeof(double);
     waiting *w = malloc(sizeof *w);
     double *copy = w ? malloc(bytes) : NULL;
@@ -163,10 +170,7 @@ static csrec_status keep(const csrec_mosaic *m, slot *c, int64_t tile, const csr
         return no_memory(error);
     }
     *w = (waiting){.next = c->waiting, .tile = tile, .part = {*where, copy}};
-    int64_t at[CSREC_TILE_AXES] = {0, 0, where->at[2][0]};
-    for (at[0] = where->at[0][0]; at[0] < where->at[0][1]; at[0]++)
-        for (at[1] = where->at[1][0]; at[1] < where->at[1][1]; at[1]++, copy += row)
-            memcpy(copy, csrec_part_at(values, m->channels, at), (size_t)row * sizeof *copy);
+    csrec_part_copy(values, m->channels, where, copy);
     c->waiting = w;
     return CSREC_OK;
 }
@@ -215,6 +219,22 @@ csrec_status csrec_mosaic_add(csrec_mosaic *m, int64_t tile, int64_t number, con
     blend(m, tile, where, values, &c->part);
     c->next = turn_after(m, number, tile);
     follow(m, number, c);
+    return CSREC_OK;
+}
+
+csrec_status csrec_mosaic_set(csrec_mosaic *m, int64_t number, const csrec_part *values,
+                              csrec_error *error) {
+    slot *c = &m->cells[number];
+    const csrec_box *box = &values->box;
+    int64_t at[CSREC_TILE_AXES] = {0, 0, box->at[2][0]};
+    size_t row = (size_t)((box->at[2][1] - box->at[2][0]) * m->channels) * sizeof(double);
+    csrec_status status = begin(m, number, c, error);
+    if (status) return status;
+    for (at[0] = box->at[0][0]; at[0] < box->at[0][1]; at[0]++)
+        for (at[1] = box->at[1][0]; at[1] < box->at[1][1]; at[1]++)
+            memcpy(csrec_part_at(&c->part, m->channels, at), csrec_part_at(values, m->channels, at),
+                   row);
+    c->next = -1;
     return CSREC_OK;
 }
 

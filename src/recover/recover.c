@@ -24,7 +24,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
     if (options->model)
         status = csrec_model_check_scales(recovery->measurement, options->model, error);
     if (status) return status;
-    return layout->tiling.tiles > 1
+    return layout->tiling.tiles > 1 || csrec_comm_size(options->comm) > 1
                ? csrec_recover_tiles(layout->method, recovery, &layout->tiling, error)
                : layout->method->run(recovery, error);
 }
@@ -62,7 +62,7 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
     report->method = j->layout.method->shown.name;
     report->estimate = j->layout.plan.estimate;
     report->seconds_total = csrec_seconds() - start;
-    if (status) return status;
+    if (status || csrec_comm_rank(normal->options.comm) > 0) return status;
     status = csrec_history_end(history, j->signal, report, error);
     if (!status) status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
     if (!status && j->variance) {
@@ -77,12 +77,28 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
     return status;
 }
 
+/* Processes share tiles. */
+static csrec_status check_shared(const recover_job *j, csrec_error *error) {
+    if (j->atoms || j->variance || j->layout.plan.options.history)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "several processes give the signal, not atoms, a history or "
+                          "uncertainties; omit them or use one process");
+    if (!j->layout.parts)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "method %s needs the whole signal in one process; use a preset that "
+                          "works in tiles: fast, balanced, best",
+                          j->layout.method->shown.name);
+    return CSREC_OK;
+}
+
 static csrec_status recover_on(const csrec_context *context, void *job, csrec_error *error) {
     recover_job *j = job;
     const csrec_measurement *m = j->measurement;
     j->report = (csrec_recover_report){0};
     csrec_status status = csrec_layout_make(m, j->wanted, context, &j->layout, error);
     if (!status) status = csrec_layout_check(&j->layout, error);
+    if (!status && csrec_comm_size(j->layout.plan.options.comm) > 1)
+        status = check_shared(j, error);
     if (status) return status;
     double unit = csrec_unit_of(csrec_largest(m->n * m->channels, m->y));
     csrec_normal normal;

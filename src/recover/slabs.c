@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "method/model.h"
 #include "method/normal.h"
-#include "recover/mosaic.h"
 #include "recover/plan.h"
 #include "recover/recover.h"
+#include "recover/spread.h"
 #include "recover/survey.h"
 #include "solver/units.h"
 
@@ -23,10 +23,11 @@ struct csrec_slabs {
     csrec_gaussian_axes axes;
     csrec_whole whole;
     double unit;
-    int64_t row;       /* values of an entry of the first axis */
-    int64_t line;      /* of tiles: the next */
-    int64_t next;      /* entry of the first axis to take */
-    csrec_tiler tiler; /* whose cells are in `unit` */
+    int64_t row;  /* values of an entry of the first axis */
+    int64_t line; /* of tiles: the next */
+    int64_t next; /* entry of the first axis to take */
+    csrec_tiler tiler;
+    csrec_spread spread; /* cells are in `unit` */
     csrec_recover_report report;
 };
 
@@ -119,8 +120,11 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
     if (status) return status;
     s->tiler = (csrec_tiler){.method = s->layout.method,
                              .tiling = &s->layout.tiling,
-                             .mean = csrec_survey_mean(&s->survey, s->unit)};
-    return csrec_mosaic_create(&s->layout.tiling, s->form.channels, NULL, &s->tiler.mosaic, error);
+                             .mean = csrec_survey_mean(&s->survey, s->unit),
+                             .spread = &s->spread};
+    s->spread = (csrec_spread){
+        .tiling = &s->layout.tiling, .channels = s->form.channels, .end = s->layout.tiling.tiles};
+    return csrec_mosaic_create(&s->layout.tiling, s->form.channels, NULL, &s->spread.mosaic, error);
 }
 
 bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options *options) {
@@ -165,7 +169,7 @@ void csrec_slabs_destroy(csrec_slabs *s) {
     if (!s) return;
     csrec_whole_clear(&s->whole);
     csrec_survey_clear(&s->survey);
-    csrec_mosaic_destroy(s->tiler.mosaic);
+    csrec_mosaic_destroy(s->spread.mosaic);
     free(s);
 }
 
@@ -267,8 +271,8 @@ static csrec_status deliver(csrec_slabs *s, int64_t line, csrec_slab slab, int64
                             double *values, csrec_error *error) {
     int64_t n = csrec_tiling_line(&s->layout.tiling);
     for (int64_t cell = line * n; cell < (line + 1) * n; cell++) {
-        copy_rows(s, csrec_mosaic_cell(s->tiler.mosaic, cell), slab, values);
-        if (slab.first + slab.count == end) csrec_mosaic_drop(s->tiler.mosaic, cell);
+        copy_rows(s, csrec_mosaic_cell(s->spread.mosaic, cell), slab, values);
+        if (slab.first + slab.count == end) csrec_mosaic_drop(s->spread.mosaic, cell);
     }
     s->next += slab.count;
     if (csrec_scale_back(slab.count * s->row, s->unit, values) < 0) return CSREC_OK;
@@ -282,7 +286,7 @@ static bool has_line(const csrec_slabs *s, int64_t line) {
     int64_t n = csrec_tiling_line(&s->layout.tiling);
     bool whole = true;
     for (int64_t cell = line * n; cell < (line + 1) * n; cell++)
-        whole = whole && csrec_mosaic_cell(s->tiler.mosaic, cell);
+        whole = whole && csrec_mosaic_cell(s->spread.mosaic, cell);
     return whole;
 }
 

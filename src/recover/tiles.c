@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "operator/mask.h"
-#include "recover/mosaic.h"
+#include "recover/spread.h"
 #include "recover/survey.h"
 #include "solver/threshold.h"
 
@@ -82,20 +82,6 @@ static csrec_status guess(const csrec_measurement *part, int64_t entries, double
     return status;
 }
 
-/* ------------------------------------------------------------------ the cells that it reaches */
-
-static csrec_status lay(const csrec_tiler *j, int64_t number, double *values, csrec_error *error) {
-    csrec_tile tile = csrec_tiling_tile(j->tiling, number);
-    csrec_part part = {.values = values};
-    csrec_box where;
-    csrec_status status = CSREC_OK;
-    memcpy(part.box.at, tile.box, sizeof part.box.at);
-    for (int64_t cell = -1;
-         !status && (cell = csrec_mosaic_reaches(j->mosaic, number, cell, &where)) >= 0;)
-        status = csrec_mosaic_add(j->mosaic, number, cell, &where, &part, error);
-    return status;
-}
-
 /* ------------------------------------------------------------------ all of them */
 
 /* Progress counts tiles; the method's own reports only check for a stop. */
@@ -107,7 +93,7 @@ static bool pass_progress(const csrec_progress *progress, void *context) {
     return j->stopped;
 }
 
-static void add_report(const csrec_recover_report *one, csrec_recover_report *all) {
+void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all) {
     all->pursuits += one->pursuits;
     all->iterations += one->iterations;
     all->residual = fmax(all->residual, one->residual);
@@ -141,8 +127,12 @@ static csrec_status run_tile(csrec_tiler *j, int64_t number, csrec_recover_repor
         status = j->method->run(&j->tile, error);
     }
     if (!status && part.n > 0 && !one.backend) one.outcome = CSREC_INTERRUPTED;
-    if (!status) status = lay(j, number, values, error);
-    if (!status) add_report(&one, report);
+    if (!status) {
+        csrec_part whole = {.values = values};
+        memcpy(whole.box.at, tile.box, sizeof whole.box.at);
+        status = csrec_spread_add(j->spread, number, &whole, error);
+    }
+    if (!status) csrec_report_add(&one, report);
     free(values);
     free(part.index);
     free(part.y);
@@ -168,6 +158,34 @@ csrec_status csrec_tiler_run(csrec_tiler *j, const csrec_recovery *recovery, int
     return status;
 }
 
+static bool tiler_stops(void *tiler) {
+    static const csrec_progress waiting = {.stage = "tiles", .residual = -1.0};
+    return pass_progress(&waiting, tiler);
+}
+
+/* This process's tiles, and with them the whole on the first process. */
+static csrec_status run_share(csrec_tiler *j, const csrec_recovery *recovery, csrec_error *error) {
+    csrec_comm *comm = recovery->options->comm;
+    double *signal = csrec_comm_rank(comm) == 0 ? recovery->signal : NULL;
+    csrec_tiling tiling = *j->tiling;
+    csrec_spread spread = {.comm = comm,
+                           .tiling = &tiling,
+                           .channels = recovery->measurement->channels,
+                           .stops = tiler_stops,
+                           .context = j};
+    csrec_status status = csrec_spread_agree(comm, &tiling, &spread.first, &spread.end, error);
+    if (!status)
+        status = csrec_mosaic_create(&tiling, spread.channels, signal, &spread.mosaic, error);
+    j->tiling = &tiling;
+    j->spread = &spread;
+    j->done = spread.first;
+    if (!status) status = csrec_tiler_run(j, recovery, spread.end - spread.first, error);
+    if (!status && comm) status = csrec_spread_collect(&spread, error);
+    if (!status && comm) status = csrec_spread_report(comm, recovery->report, error);
+    csrec_mosaic_destroy(spread.mosaic);
+    return status;
+}
+
 csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,
                                  const csrec_tiling *tiling, csrec_error *error) {
     const csrec_measurement *m = recovery->measurement;
@@ -182,10 +200,7 @@ csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_re
         status = csrec_survey_whole(&survey, recovery->whole->entries, 1.0, &axes, &whole, error);
     own.whole = &whole;
     if (!status) tiler.mean = csrec_survey_mean(&survey, 1.0);
-    if (!status)
-        status = csrec_mosaic_create(tiling, m->channels, recovery->signal, &tiler.mosaic, error);
-    if (!status) status = csrec_tiler_run(&tiler, &own, tiling->tiles, error);
-    csrec_mosaic_destroy(tiler.mosaic);
+    if (!status) status = run_share(&tiler, &own, error);
     csrec_whole_clear(&whole);
     csrec_survey_clear(&survey);
     return status;

@@ -45,8 +45,6 @@ csrec_slab csrec_tiling_rows(const csrec_tiling *tiling, int64_t line);
 csrec_status csrec_tiling_task(const csrec_tiling *tiling, const csrec_measurement *measurement,
                                const csrec_task *whole, csrec_task *task);
 
-typedef struct csrec_mosaic csrec_mosaic; /* mosaic.h */
-
 /* The state of a recovery in tiles. */
 typedef struct csrec_tiler {
     const csrec_method_type *method;
@@ -54,7 +52,7 @@ typedef struct csrec_tiler {
     const double *mean; /* [channels] of the samples */
     int64_t done;       /* tiles */
     bool stopped;
-    csrec_mosaic *mosaic;
+    struct csrec_spread *spread;
     /* of one run */
     const csrec_measurement *m;
     csrec_recovery tile; /* of each tile all but the measurement, the signal and the report */
@@ -67,6 +65,9 @@ typedef struct csrec_tiler {
  * become a smooth guess. */
 csrec_status csrec_tiler_run(csrec_tiler *tiler, const csrec_recovery *recovery, int64_t count,
                              csrec_error *error);
+
+/* Adds a tile's or a process's report to that of the whole. */
+void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all);
 
 /* Recovers all. */
 csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,

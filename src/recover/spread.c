@@ -1,0 +1,175 @@
+/* spread.c - tiles over processes. */
+#include "recover/spread.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Tags of messages. */
+enum { TILING = 1 << 20, PART, CELL, REPORT };
+
+/* What a message of values begins with. */
+typedef struct label {
+    int64_t tile, cell;
+    csrec_box where;
+} label;
+
+/* ------------------------------------------------------------------ who does what ------------- */
+
+static int64_t first_of(int64_t tiles, int size, int rank) {
+    return tiles / size * rank + (rank < tiles % size ? rank : tiles % size);
+}
+
+static int owner_of(const csrec_spread *s, int64_t cell) {
+    int size = csrec_comm_size(s->comm), rank = 0;
+    while (first_of(s->tiling->tiles, size, rank + 1) <= cell) rank++;
+    return rank;
+}
+
+csrec_status csrec_spread_agree(csrec_comm *comm, csrec_tiling *tiling, int64_t *first,
+                                int64_t *end, csrec_error *error) {
+    int size = csrec_comm_size(comm), rank = csrec_comm_rank(comm), from = 0;
+    csrec_status status = CSREC_OK;
+    void *data;
+    size_t bytes;
+    for (int to = 1; rank == 0 && to < size && !status; to++)
+        status = csrec_comm_send(comm, to, TILING, tiling, sizeof *tiling, error);
+    if (rank > 0) {
+        status = csrec_comm_receive(comm, &from, TILING, &data, &bytes, error);
+        if (status) return status;
+        memcpy(tiling, data, sizeof *tiling);
+        free(data);
+    }
+    if (!status && tiling->tiles < size)
+        status = csrec_fail(error, CSREC_ARGUMENT,
+                            "%d processes for %lld tiles; use at most as many, or smaller tiles "
+                            "(option tile)",
+                            size, (long long)tiling->tiles);
+    *first = first_of(tiling->tiles, size, rank);
+    *end = first_of(tiling->tiles, size, rank + 1);
+    return status;
+}
+
+/* ------------------------------------------------------------------ messages of values -------- */
+
+static csrec_status send_values(const csrec_spread *s, int to, int tag, const label *l,
+                                const csrec_part *from, csrec_error *error) {
+    size_t bytes =
+        sizeof *l + (size_t)(csrec_box_entries(&l->where) * s->channels) * sizeof(double);
+    char *message = malloc(bytes);
+    if (!message) return csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
+    memcpy(message, l, sizeof *l);
+    csrec_part_copy(from, s->channels, &l->where, (double *)(void *)(message + sizeof *l));
+    csrec_status status = csrec_comm_send(s->comm, to, tag, message, bytes, error);
+    free(message);
+    return status;
+}
+
+/* Takes the next message with that tag: its values, to be freed by free(*data). */
+static csrec_status receive_values(const csrec_spread *s, int tag, label *l, csrec_part *values,
+                                   void **data, csrec_error *error) {
+    int from = -1;
+    size_t bytes;
+    csrec_status status = csrec_comm_receive(s->comm, &from, tag, data, &bytes, error);
+    if (status) return status;
+    memcpy(l, *data, sizeof *l);
+    *values = (csrec_part){l->where, (double *)(void *)((char *)*data + sizeof *l)};
+    return CSREC_OK;
+}
+
+static csrec_status take_part(const csrec_spread *s, csrec_error *error) {
+    label l;
+    csrec_part values;
+    void *data;
+    csrec_status status = receive_values(s, PART, &l, &values, &data, error);
+    if (status) return status;
+    status = csrec_mosaic_add(s->mosaic, l.tile, l.cell, &l.where, &values, error);
+    free(data);
+    return status;
+}
+
+csrec_status csrec_spread_add(const csrec_spread *s, int64_t tile, const csrec_part *values,
+                              csrec_error *error) {
+    label l = {.tile = tile, .cell = -1};
+    csrec_status status = CSREC_OK;
+    while (!status && (l.cell = csrec_mosaic_reaches(s->mosaic, tile, l.cell, &l.where)) >= 0) {
+        int owner = owner_of(s, l.cell);
+        status = owner == csrec_comm_rank(s->comm)
+                     ? csrec_mosaic_add(s->mosaic, tile, l.cell, &l.where, values, error)
+                     : send_values(s, owner, PART, &l, values, error);
+    }
+    while (!status && s->comm && csrec_comm_arrived(s->comm, PART)) status = take_part(s, error);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the end ------------------- */
+
+static csrec_status wait_for(const csrec_spread *s, int tag, csrec_error *error) {
+    static const struct timespec nap = {.tv_nsec = 500000};
+    while (!csrec_comm_arrived(s->comm, tag)) {
+        if (s->stops(s->context))
+            return csrec_fail(error, CSREC_STOPPED, "stopped before the whole was recovered");
+        nanosleep(&nap, NULL);
+    }
+    return CSREC_OK;
+}
+
+static csrec_status complete(const csrec_spread *s, int64_t cell, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    while (!status && !csrec_mosaic_cell(s->mosaic, cell)) {
+        status = wait_for(s, PART, error);
+        if (!status) status = take_part(s, error);
+    }
+    return status;
+}
+
+static csrec_status give_cell(const csrec_spread *s, int64_t cell, csrec_error *error) {
+    const csrec_part *part = csrec_mosaic_cell(s->mosaic, cell);
+    label l = {.cell = cell, .where = part->box};
+    csrec_status status = send_values(s, 0, CELL, &l, part, error);
+    csrec_mosaic_drop(s->mosaic, cell);
+    return status;
+}
+
+static csrec_status take_cell(const csrec_spread *s, csrec_error *error) {
+    label l;
+    csrec_part values;
+    void *data;
+    csrec_status status = wait_for(s, CELL, error);
+    if (!status) status = receive_values(s, CELL, &l, &values, &data, error);
+    if (status) return status;
+    status = csrec_mosaic_set(s->mosaic, l.cell, &values, error);
+    free(data);
+    return status;
+}
+
+csrec_status csrec_spread_collect(const csrec_spread *s, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    for (int64_t cell = s->first; cell < s->end && !status; cell++) {
+        status = complete(s, cell, error);
+        if (!status && csrec_comm_rank(s->comm) > 0) status = give_cell(s, cell, error);
+    }
+    if (csrec_comm_rank(s->comm) == 0)
+        for (int64_t k = s->end; k < s->tiling->tiles && !status; k++) status = take_cell(s, error);
+    return status;
+}
+
+csrec_status csrec_spread_report(csrec_comm *comm, csrec_recover_report *report,
+                                 csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (csrec_comm_rank(comm) > 0)
+        return csrec_comm_send(comm, 0, REPORT, report, sizeof *report, error);
+    for (int k = 1; k < csrec_comm_size(comm) && !status; k++) {
+        int from = -1;
+        void *data;
+        size_t bytes;
+        status = csrec_comm_receive(comm, &from, REPORT, &data, &bytes, error);
+        if (status) break;
+        csrec_recover_report *one = data;
+        one->backend = NULL; /* a pointer of the other process */
+        csrec_report_add(one, report);
+        free(data);
+    }
+    return status;
+}
