@@ -44,6 +44,10 @@ CSREC_API void csrec_slabs_range(const csrec_slabs *slabs, int64_t channel, doub
 CSREC_API csrec_status csrec_slabs_take(csrec_slabs *slabs, csrec_slab slab, double *values,
                                         csrec_error *error);
 
+/* With options->comm all its processes create the object, and each reads and recovers its tiles.
+ * The first one takes slabs; the others call this, which returns when it has taken the last. */
+CSREC_API csrec_status csrec_slabs_serve(csrec_slabs *slabs, csrec_error *error);
+
 /* Of what has been recovered so far; residual: the largest of a tile. */
 CSREC_API void csrec_slabs_report(const csrec_slabs *slabs, csrec_recover_report *report);
 CSREC_API void csrec_slabs_destroy(csrec_slabs *slabs);

@@ -100,7 +100,8 @@ int cli_request_conflicts(const cli_request *request);
 /* Recovers every input of the request; returns the tool's exit code. */
 int cli_request_run(const cli_request *request, cli_progress *progress);
 
-/* cli_failure that also stores the message in the job. */
+/* cli_failure that also stores the message in the job. Of ranks that share it the first prints the
+ * first failure, its own or that of another, and all end. */
 int cli_job_fail(cli_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The name of the input, without folder and ending, in a folder of outputs. */
@@ -154,6 +155,9 @@ int cli_job_begin_large(cli_job *job);
 /* Recovers it and writes the output. */
 csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files *files,
                                  csrec_error *error);
+
+/* Of several ranks all but the first do this instead. */
+int cli_job_serve_large(cli_job *job);
 
 /* The options by which the measurement is read. */
 csrec_read_options cli_job_read_options(cli_job *job);

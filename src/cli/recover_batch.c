@@ -149,11 +149,15 @@ static cli_job *load_next(batch *b) {
     return job;
 }
 
+/* Of ranks that share the tiles the first has the signal. */
+static int deliver(cli_job *job) {
+    if (csrec_comm_rank(job->request->tiles) == 0) return cli_job_write(job);
+    return job->large ? cli_job_serve_large(job) : CLI_CONTINUE;
+}
+
 static void finish(batch *b, cli_job *job) {
     bool interrupted = job->report.outcome == CSREC_INTERRUPTED;
-    int code = job->failure[0]                          ? CLI_FAILURE
-               : csrec_comm_rank(b->request->tiles) > 0 ? CLI_CONTINUE
-                                                        : cli_job_write(job);
+    int code = job->failure[0] ? CLI_FAILURE : deliver(job);
     if (code != CLI_CONTINUE) {
         fail(b, job, code);
         return;

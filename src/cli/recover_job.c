@@ -12,12 +12,28 @@
 #include "recover_facts.h"
 #include "recover_page.h"
 
+static int end_ranks(cli_job *job) {
+    csrec_comm *comm = job->request->tiles;
+    cli_progress *progress = job->progress;
+    csrec_error why;
+    double all;
+    const cli_tool *tool = job->tool;
+    if (csrec_comm_poll(comm, 0.0, &all, &why)) { /* another failed before */
+        snprintf(job->failure, sizeof job->failure, "%s", why.text);
+        tool = job->request->all;
+    } else {
+        csrec_comm_fail(comm, job->failure);
+    }
+    cli_progress_lose(progress, job->failure);
+    return csrec_comm_rank(comm) > 0 ? CLI_FAILURE : cli_failure(tool, "%s", job->failure);
+}
+
 int cli_job_fail(cli_job *job, const char *format, ...) {
     va_list values;
     va_start(values, format);
     vsnprintf(job->failure, sizeof job->failure, format, values);
     va_end(values);
-    return cli_failure(job->tool, "%s", job->failure);
+    return job->request->tiles ? end_ranks(job) : cli_failure(job->tool, "%s", job->failure);
 }
 
 static void set_tones(cli_job *job) {

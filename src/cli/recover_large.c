@@ -158,3 +158,10 @@ csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files
     job->report.outcome = CSREC_DONE;
     return status;
 }
+
+int cli_job_serve_large(cli_job *job) {
+    csrec_error error;
+    csrec_status status = csrec_slabs_serve(job->slabs, &error);
+    if (status) name_input(job, &error);
+    return status ? cli_job_fail(job, "%s", error.text) : CLI_CONTINUE;
+}

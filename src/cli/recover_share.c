@@ -1,7 +1,6 @@
 /* recover_share.c - recovers inputs with the same sampled positions together, as channels: rows are
  * sorted and trees and operators made once for all. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,18 +75,6 @@ static void announce(const cli_job *job) {
              (double)e->bytes / 1048576.0, e->tiles > 1 ? ", in tiles" : "");
 }
 
-/* Rank 0 prints the first failure, its own or that of another rank; all end. */
-static int end_ranks(cli_job *job, csrec_status status, const csrec_error *error) {
-    cli_progress *progress = job->progress;
-    bool own = !progress->lost && status != CSREC_STOPPED;
-    const char *text = progress->lost ? progress->why.text : error->text;
-    if (own) csrec_comm_fail(job->options.comm, error->text);
-    cli_progress_lose(progress, text);
-    snprintf(job->failure, sizeof job->failure, "%s", progress->why.text);
-    if (csrec_comm_rank(job->options.comm) > 0) return CLI_FAILURE;
-    return cli_failure(own ? job->tool : job->request->all, "%s: %s", job->input, job->failure);
-}
-
 int cli_jobs_recover(cli_job *const *jobs, int n) {
     csrec_error error;
     cli_job *one = jobs[0];
@@ -103,7 +90,6 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
                                                 one->atoms, &report, &error);
     cli_progress_finish(one->progress);
     int code = CLI_CONTINUE;
-    if (one->options.comm && (status || one->progress->lost)) return end_ranks(one, status, &error);
     for (int k = 0; k < n; k++) {
         int own =
             status ? cli_job_fail(jobs[k], "%s: %s", jobs[k]->input, error.text) : CLI_CONTINUE;

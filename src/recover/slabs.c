@@ -53,15 +53,16 @@ static csrec_status read_part(const csrec_slabs *s, csrec_slab slab, csrec_measu
     return status;
 }
 
-/* Entries of the first axis that are read at a time: about 2^22 values. */
-static int64_t rows_at_once(const csrec_slabs *s) {
-    int64_t rows = (INT64_C(1) << 22) / s->row;
-    return rows > 0 ? rows : 1;
-}
-
 static bool stops(const csrec_slabs *s, int64_t done) {
     const csrec_solve_options *o = &s->given.solve;
     csrec_progress now = {"reading", done, s->form.shape.dim[0], -1.0};
+    return o->progress && o->progress(&now, o->context);
+}
+
+static bool waits_no_more(void *slabs) {
+    const csrec_slabs *s = slabs;
+    const csrec_solve_options *o = &s->given.solve;
+    csrec_progress now = {"tiles", s->spread.end, s->layout.tiling.tiles, -1.0};
     return o->progress && o->progress(&now, o->context);
 }
 
@@ -69,17 +70,48 @@ static csrec_status stopped(csrec_error *error) {
     return csrec_fail(error, CSREC_STOPPED, "stopped before the whole was recovered");
 }
 
-static csrec_status survey_all(csrec_slabs *s, csrec_error *error) {
-    int64_t all = s->form.shape.dim[0], step = rows_at_once(s), entries = 0;
-    csrec_status status = csrec_survey_create(s->form.channels, &s->survey, error);
-    for (int64_t at = 0; at < all && !status; at += step) {
-        csrec_measurement part;
-        csrec_slab slab = {at, all - at < step ? all - at : step};
-        status = stops(s, at) ? stopped(error) : read_part(s, slab, &part, error);
-        if (status) break;
-        csrec_survey_add(&s->survey, part.n, part.y);
-        csrec_measurement_clear(&part);
+/* Surveys a band into `packed`. */
+static csrec_status survey_band(csrec_slabs *s, csrec_slab rows, csrec_survey *band, char *packed,
+                                csrec_error *error) {
+    csrec_measurement part;
+    csrec_status status = stops(s, rows.first) ? stopped(error) : read_part(s, rows, &part, error);
+    if (status) return status;
+    csrec_survey_add(band, part.n, part.y);
+    csrec_measurement_clear(&part);
+    csrec_survey_pack(band, packed);
+    csrec_survey_empty(band);
+    return CSREC_OK;
+}
+
+/* Each process surveys its share of the bands. */
+static csrec_status survey_bands(csrec_slabs *s, csrec_survey *band, csrec_error *error) {
+    csrec_comm *comm = s->given.comm;
+    int64_t all = s->form.shape.dim[0], step = csrec_survey_band(&s->form.shape, s->form.channels);
+    int64_t n = (all + step - 1) / step,
+            end = csrec_spread_first(comm, n, csrec_comm_rank(comm) + 1);
+    size_t size = csrec_survey_packed(s->form.channels);
+    char *packed = malloc((size_t)n * size);
+    csrec_status status = packed ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t b = csrec_spread_first(comm, n, csrec_comm_rank(comm)); b < end && !status; b++) {
+        csrec_slab rows = {b * step, all - b * step < step ? all - b * step : step};
+        status = survey_band(s, rows, band, packed + (size_t)b * size, error);
     }
+    if (!status && comm) status = csrec_spread_exchange(comm, n, size, packed, error);
+    for (int64_t b = 0; b < n && !status; b++) {
+        csrec_survey_unpack(packed + (size_t)b * size, band);
+        csrec_survey_join(&s->survey, band);
+    }
+    free(packed);
+    return status;
+}
+
+static csrec_status survey_all(csrec_slabs *s, csrec_error *error) {
+    csrec_survey band = {.channels = 0};
+    int64_t entries = 0;
+    csrec_status status = csrec_survey_create(s->form.channels, &s->survey, error);
+    if (!status) status = csrec_survey_create(s->form.channels, &band, error);
+    if (!status) status = survey_bands(s, &band, error);
+    csrec_survey_clear(&band);
     if (status) return status;
     s->form.n = s->survey.n;
     csrec_shape_count(&s->form.shape, &entries);
@@ -122,8 +154,16 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
                              .tiling = &s->layout.tiling,
                              .mean = csrec_survey_mean(&s->survey, s->unit),
                              .spread = &s->spread};
-    s->spread = (csrec_spread){
-        .tiling = &s->layout.tiling, .channels = s->form.channels, .end = s->layout.tiling.tiles};
+    s->spread = (csrec_spread){.comm = s->given.comm,
+                               .tiling = &s->layout.tiling,
+                               .channels = s->form.channels,
+                               .stops = waits_no_more,
+                               .context = s};
+    status = csrec_spread_agree(s->given.comm, &s->layout.tiling, &s->spread.first, &s->spread.end,
+                                error);
+    if (status) return status;
+    s->tiler.done = s->spread.first;
+    s->line = s->spread.first / csrec_tiling_line(&s->layout.tiling);
     return csrec_mosaic_create(&s->layout.tiling, s->form.channels, NULL, &s->spread.mosaic, error);
 }
 
@@ -180,9 +220,11 @@ typedef struct line_job {
     csrec_measurement part; /* positions of the whole */
 } line_job;
 
-/* Tiles that a device has recovered before it failed stay. */
+/* The end of this process's tiles in the line. Those that a device has recovered before it failed
+ * stay. */
 static int64_t line_end(const csrec_slabs *s) {
-    return (s->line + 1) * csrec_tiling_line(&s->layout.tiling);
+    int64_t end = (s->line + 1) * csrec_tiling_line(&s->layout.tiling);
+    return end < s->spread.end ? end : s->spread.end;
 }
 
 static csrec_status run_normal(const csrec_normal *normal, const csrec_context *context,
@@ -290,6 +332,28 @@ static bool has_line(const csrec_slabs *s, int64_t line) {
     return whole;
 }
 
+static csrec_status fetch_line(csrec_slabs *s, int64_t line, csrec_error *error) {
+    int64_t n = csrec_tiling_line(&s->layout.tiling);
+    csrec_status status = CSREC_OK;
+    for (int64_t cell = line * n; cell < (line + 1) * n && !status; cell++)
+        if (!csrec_mosaic_cell(s->spread.mosaic, cell))
+            status = csrec_spread_fetch(&s->spread, cell, error);
+    return status;
+}
+
+csrec_status csrec_slabs_serve(csrec_slabs *s, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    while (s->tiler.done < s->spread.end && !status) status = next_line(s, error);
+    if (!status) status = csrec_spread_serve(&s->spread, error);
+    return status ? status : csrec_spread_report(s->given.comm, &s->report, error);
+}
+
+/* The last entry is taken. */
+static csrec_status part_from_others(csrec_slabs *s, csrec_error *error) {
+    csrec_status status = csrec_spread_release(&s->spread, error);
+    return status ? status : csrec_spread_report(s->given.comm, &s->report, error);
+}
+
 csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, csrec_error *error) {
     if (slab.first != s->next || slab.count < 0 || slab.count > s->form.shape.dim[0] - slab.first)
         return csrec_fail(error, CSREC_ARGUMENT, "slabs are taken in their order, from entry %lld",
@@ -299,13 +363,16 @@ csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, c
         int64_t end, line = line_of(s, s->next, &end);
         int64_t count = end - s->next < slab.count ? end - s->next : slab.count;
         if (!has_line(s, line)) {
-            status = next_line(s, error);
+            status =
+                s->tiler.done < s->spread.end ? next_line(s, error) : fetch_line(s, line, error);
             continue;
         }
         status = deliver(s, line, (csrec_slab){s->next, count}, end, values, error);
         values += count * s->row;
         slab.count -= count;
     }
+    if (!status && s->given.comm && s->next == s->form.shape.dim[0])
+        status = part_from_others(s, error);
     return status;
 }
 

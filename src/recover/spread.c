@@ -7,7 +7,7 @@
 #include <time.h>
 
 /* Tags of messages. */
-enum { TILING = 1 << 20, PART, CELL, REPORT };
+enum { TILING = 1 << 20, PART, CELL, REPORT, SHARE, ASK };
 
 /* What a message of values begins with. */
 typedef struct label {
@@ -17,13 +17,14 @@ typedef struct label {
 
 /* ------------------------------------------------------------------ who does what ------------- */
 
-static int64_t first_of(int64_t tiles, int size, int rank) {
-    return tiles / size * rank + (rank < tiles % size ? rank : tiles % size);
+int64_t csrec_spread_first(const csrec_comm *comm, int64_t n, int rank) {
+    int size = csrec_comm_size(comm);
+    return n / size * rank + (rank < n % size ? rank : n % size);
 }
 
 static int owner_of(const csrec_spread *s, int64_t cell) {
-    int size = csrec_comm_size(s->comm), rank = 0;
-    while (first_of(s->tiling->tiles, size, rank + 1) <= cell) rank++;
+    int rank = 0;
+    while (csrec_spread_first(s->comm, s->tiling->tiles, rank + 1) <= cell) rank++;
     return rank;
 }
 
@@ -46,8 +47,32 @@ csrec_status csrec_spread_agree(csrec_comm *comm, csrec_tiling *tiling, int64_t 
                             "%d processes for %lld tiles; use at most as many, or smaller tiles "
                             "(option tile)",
                             size, (long long)tiling->tiles);
-    *first = first_of(tiling->tiles, size, rank);
-    *end = first_of(tiling->tiles, size, rank + 1);
+    *first = csrec_spread_first(comm, tiling->tiles, rank);
+    *end = csrec_spread_first(comm, tiling->tiles, rank + 1);
+    return status;
+}
+
+csrec_status csrec_spread_exchange(csrec_comm *comm, int64_t n, size_t size, void *all,
+                                   csrec_error *error) {
+    int rank = csrec_comm_rank(comm), ranks = csrec_comm_size(comm);
+    csrec_status status = CSREC_OK;
+    for (int k = 0; k < 2 * ranks && !status; k++) {
+        int other = k % ranks;
+        int64_t first = csrec_spread_first(comm, n, k < ranks ? rank : other);
+        int64_t end = csrec_spread_first(comm, n, (k < ranks ? rank : other) + 1);
+        char *share = (char *)all + (size_t)first * size;
+        size_t bytes = (size_t)(end - first) * size, arrived;
+        void *data;
+        if (other == rank) continue;
+        if (k < ranks) {
+            status = csrec_comm_send(comm, other, SHARE, share, bytes, error);
+            continue;
+        }
+        status = csrec_comm_receive(comm, &other, SHARE, &data, &arrived, error);
+        if (status) break;
+        memcpy(share, data, bytes);
+        free(data);
+    }
     return status;
 }
 
@@ -152,6 +177,42 @@ csrec_status csrec_spread_collect(const csrec_spread *s, csrec_error *error) {
     }
     if (csrec_comm_rank(s->comm) == 0)
         for (int64_t k = s->end; k < s->tiling->tiles && !status; k++) status = take_cell(s, error);
+    return status;
+}
+
+/* ------------------------------------------------------------------ one cell after another ---- */
+
+csrec_status csrec_spread_fetch(const csrec_spread *s, int64_t cell, csrec_error *error) {
+    int owner = owner_of(s, cell);
+    if (owner == csrec_comm_rank(s->comm)) return complete(s, cell, error);
+    csrec_status status = csrec_comm_send(s->comm, owner, ASK, &cell, sizeof cell, error);
+    return status ? status : take_cell(s, error);
+}
+
+csrec_status csrec_spread_serve(const csrec_spread *s, csrec_error *error) {
+    int from = 0;
+    int64_t cell = 0;
+    csrec_status status = CSREC_OK;
+    while (!status) {
+        void *data;
+        size_t bytes;
+        status = wait_for(s, ASK, error);
+        if (!status) status = csrec_comm_receive(s->comm, &from, ASK, &data, &bytes, error);
+        if (status) break;
+        memcpy(&cell, data, sizeof cell);
+        free(data);
+        if (cell < 0) break;
+        status = complete(s, cell, error);
+        if (!status) status = give_cell(s, cell, error);
+    }
+    return status;
+}
+
+csrec_status csrec_spread_release(const csrec_spread *s, csrec_error *error) {
+    const int64_t none = -1;
+    csrec_status status = CSREC_OK;
+    for (int to = 1; to < csrec_comm_size(s->comm) && !status; to++)
+        status = csrec_comm_send(s->comm, to, ASK, &none, sizeof none, error);
     return status;
 }
 

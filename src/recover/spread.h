@@ -19,6 +19,14 @@ typedef struct csrec_spread {
     void *context;
 } csrec_spread;
 
+/* The first of `n` things in a row that are process `rank`'s: consecutive, equal shares. */
+int64_t csrec_spread_first(const csrec_comm *comm, int64_t n, int rank);
+
+/* Every process has `all`, of `size` bytes for each of n things, its own share of them filled: all
+ * are filled then. */
+csrec_status csrec_spread_exchange(csrec_comm *comm, int64_t n, size_t size, void *all,
+                                   csrec_error *error);
+
 /* All processes take the first one's tiling, and then the range of their tiles. CSREC_ARGUMENT:
  * more processes than tiles. */
 csrec_status csrec_spread_agree(csrec_comm *comm, csrec_tiling *tiling, int64_t *first,
@@ -32,6 +40,13 @@ csrec_status csrec_spread_add(const csrec_spread *spread, int64_t tile, const cs
 /* After the last tile: waits until this process's cells are whole; then all cells are in the
  * mosaic of the first process. */
 csrec_status csrec_spread_collect(const csrec_spread *spread, csrec_error *error);
+
+/* Waits until a cell of this process is whole; on the first process fetches that of another. */
+csrec_status csrec_spread_fetch(const csrec_spread *spread, int64_t cell, csrec_error *error);
+
+/* On the others: gives cells to the first process until it calls csrec_spread_release. */
+csrec_status csrec_spread_serve(const csrec_spread *spread, csrec_error *error);
+csrec_status csrec_spread_release(const csrec_spread *spread, csrec_error *error);
 
 /* On the first process *report becomes that of all. */
 csrec_status csrec_spread_report(csrec_comm *comm, csrec_recover_report *report,

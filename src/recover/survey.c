@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/unit.h"
 
@@ -50,6 +51,79 @@ void csrec_survey_add(csrec_survey *s, int64_t n, const double *y) {
         csrec_gaussian_colours_add(&s->colours, y + i * s->channels, s->unit);
     }
     s->n += n;
+}
+
+/* ------------------------------------------------------------------ bands --------------------- */
+
+int64_t csrec_survey_band(const csrec_shape *shape, int64_t channels) {
+    int64_t entries = 0;
+    csrec_shape_count(shape, &entries);
+    int64_t rows = (INT64_C(1) << 22) / (entries / shape->dim[0] * channels);
+    return rows > 0 ? rows : 1;
+}
+
+void csrec_survey_empty(csrec_survey *s) {
+    for (int64_t i = 0; i < 3 * s->channels; i++) s->least[i] = 0.0; /* all three */
+    s->n = 0;
+    s->unit = 1.0;
+    s->colours = csrec_gaussian_colours_of(s->channels);
+}
+
+void csrec_survey_join(csrec_survey *s, csrec_survey *band) {
+    if (band->n == 0) return;
+    for (int64_t c = 0; c < s->channels; c++) {
+        s->least[c] = s->n == 0 ? band->least[c] : fmin(s->least[c], band->least[c]);
+        s->most[c] = s->n == 0 ? band->most[c] : fmax(s->most[c], band->most[c]);
+    }
+    set_unit(s);
+    double factor = band->unit / s->unit;
+    csrec_gaussian_colours_scale(&band->colours, factor);
+    csrec_gaussian_colours_join(&s->colours, &band->colours);
+    for (int64_t c = 0; c < s->channels; c++) s->sum[c] += band->sum[c] * factor;
+    s->n += band->n;
+    csrec_survey_empty(band);
+}
+
+size_t csrec_survey_packed(int64_t channels) {
+    return sizeof(csrec_survey) + 3 * (size_t)channels * sizeof(double);
+}
+
+void csrec_survey_pack(const csrec_survey *s, void *bytes) {
+    memcpy(bytes, s, sizeof *s);
+    memcpy((char *)bytes + sizeof *s, s->least, 3 * (size_t)s->channels * sizeof *s->least);
+}
+
+void csrec_survey_unpack(const void *bytes, csrec_survey *s) {
+    double *values = s->least;
+    memcpy(s, bytes, sizeof *s);
+    memcpy(values, (const char *)bytes + sizeof *s, 3 * (size_t)s->channels * sizeof *values);
+    s->least = values;
+    s->most = values + s->channels;
+    s->sum = s->most + s->channels;
+}
+
+/* Samples from `from` on that are in one band after another. */
+static int64_t run_of(const csrec_measurement *m, int64_t from, int64_t band_entries) {
+    int64_t band = m->index[from] / band_entries, k = from + 1;
+    while (k < m->n && m->index[k] / band_entries == band) k++;
+    return k - from;
+}
+
+csrec_status csrec_survey_of(const csrec_measurement *m, csrec_survey *survey, csrec_error *error) {
+    csrec_survey band;
+    int64_t entries = 0;
+    csrec_shape_count(&m->shape, &entries);
+    int64_t size = csrec_survey_band(&m->shape, m->channels) * (entries / m->shape.dim[0]);
+    csrec_status status = csrec_survey_create(m->channels, survey, error);
+    if (!status) status = csrec_survey_create(m->channels, &band, error);
+    if (status) return status;
+    for (int64_t k = 0, n; k < m->n; k += n) {
+        n = run_of(m, k, size);
+        csrec_survey_add(&band, n, m->y + k * m->channels);
+        csrec_survey_join(survey, &band);
+    }
+    csrec_survey_clear(&band);
+    return CSREC_OK;
 }
 
 const double *csrec_survey_mean(csrec_survey *s, double unit) {

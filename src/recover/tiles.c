@@ -194,8 +194,7 @@ csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_re
     csrec_whole whole = {.n = 0};
     csrec_recovery own = *recovery;
     csrec_tiler tiler = {.method = method, .tiling = tiling};
-    csrec_status status = csrec_survey_create(m->channels, &survey, error);
-    if (!status) csrec_survey_add(&survey, m->n, m->y);
+    csrec_status status = csrec_survey_of(m, &survey, error);
     if (!status)
         status = csrec_survey_whole(&survey, recovery->whole->entries, 1.0, &axes, &whole, error);
     own.whole = &whole;

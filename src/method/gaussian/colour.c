@@ -25,6 +25,25 @@ void csrec_gaussian_colours_add(csrec_gaussian_colours *g, const double *values,
     g->n++;
 }
 
+/* The others' sums are less their own first sample: with d = first_others - first,
+ * sum (v + d) = sum v + n d, and likewise for the products. */
+void csrec_gaussian_colours_join(csrec_gaussian_colours *g, const csrec_gaussian_colours *o) {
+    int C = g->channels;
+    double d[MOST], n = (double)o->n;
+    if (g->n == 0 || o->n == 0) {
+        if (o->n > 0) *g = *o;
+        return;
+    }
+    for (int c = 0; c < C; c++) {
+        d[c] = o->first[c] - g->first[c];
+        for (int e = 0; e <= c; e++)
+            g->products[c * C + e] +=
+                o->products[c * C + e] + d[c] * o->sum[e] + d[e] * o->sum[c] + n * d[c] * d[e];
+    }
+    for (int c = 0; c < C; c++) g->sum[c] += o->sum[c] + n * d[c];
+    g->n += o->n;
+}
+
 void csrec_gaussian_colours_scale(csrec_gaussian_colours *g, double factor) {
     for (int c = 0; c < g->channels; c++) {
         g->first[c] *= factor;

@@ -20,6 +20,9 @@ typedef struct csrec_gaussian_colours {
 csrec_gaussian_colours csrec_gaussian_colours_of(int64_t channels);
 /* values: [channels] of a sample, divided by `unit`. */
 void csrec_gaussian_colours_add(csrec_gaussian_colours *colours, const double *values, double unit);
+/* Adds the sums over other samples, in the same units. */
+void csrec_gaussian_colours_join(csrec_gaussian_colours *colours,
+                                 const csrec_gaussian_colours *others);
 /* The sums in units that are `factor`, a power of two, of the present ones. */
 void csrec_gaussian_colours_scale(csrec_gaussian_colours *colours, double factor);
 
