@@ -181,6 +181,10 @@ int cli_request_share(cli_request *request, const cli_ranks *ranks) {
         request->comm = ranks->comm;
     else
         request->tiles = ranks->comm;
+    if (csrec_comm_rank(request->tiles) > 0) { /* rank 0 speaks for all */
+        a->quiet = true;
+        a->verbose = false;
+    }
     request->tool = &ranks->tool;
     return CLI_CONTINUE;
 }
