@@ -6,6 +6,7 @@ CSREC_LIBRARIES='libpng:1.6.30:libpng-dev zlib:1.2.11:zlib1g-dev libzip:1.7:libz
 # Of any version: an older one than a format needs leaves that format out.
 CSREC_FORMAT_LIBRARIES='libtiff-4:0:libtiff-dev cfitsio:0:libcfitsio-dev
     OpenEXR:0:libopenexr-dev hdf5:0:libhdf5-dev'
+CSREC_MPI_LIBRARIES='ompi-c:3:libopenmpi-dev mpich:3:libmpich-dev'
 CSREC_TEST_LIBRARIES='cmocka:1.1.5:libcmocka-dev'
 CSREC_CMAKE=3.25
 
@@ -80,19 +81,26 @@ install_packages() {
         $root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
 }
 
-# bootstrap_formats: the libraries of formats, which the build leaves out where they are missing.
-bootstrap_formats() {
-    # shellcheck disable=SC2046,SC2086
-    set -- $(missing_libraries $CSREC_FORMAT_LIBRARIES)
+missing_options() {
+    # shellcheck disable=SC2086
+    missing_libraries $CSREC_FORMAT_LIBRARIES $CSREC_MPI_LIBRARIES
+    have_program mpirun.openmpi || echo openmpi-bin
+    have_program mpirun.mpich || echo mpich
+}
+
+# bootstrap_options: the libraries of formats, and MPI, which the build leaves out where missing.
+bootstrap_options() {
+    # shellcheck disable=SC2046
+    set -- $(missing_options)
     [ $# -gt 0 ] || return 0
     if ! have_program apt-get || ! install_packages "$@"; then
-        say "Without these, by their Debian names, some formats of files are left out: $*"
+        say "Without these, by their Debian names, formats of files or MPI are left out: $*"
     fi
 }
 
 # bootstrap_packages [demo | fuzz | long]: stops with the names of the packages if they cannot be had.
 bootstrap_packages() {
-    [ "${1:-}" = demo ] || bootstrap_formats
+    [ "${1:-}" = demo ] || bootstrap_options
     # Word splitting is meant: one package a word.
     # shellcheck disable=SC2046
     set -- $(missing_packages "${1:-}")

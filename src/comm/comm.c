@@ -156,13 +156,14 @@ static void pause_after(int64_t rounds) {
         nanosleep(&nap, NULL);
 }
 
+/* What arrived before the word of a failure is still delivered. */
 static csrec_status wait_for(csrec_comm *t, int from, int64_t kind, message **m,
                              csrec_error *error) {
     csrec_status status = CSREC_OK;
     for (int64_t rounds = 0; !status && !(*m = find(t, from, kind)); rounds++) {
         bool any;
+        if (t->failed) return csrec_fail(error, t->failed, "%s", t->failure.text);
         status = take_in(t, &any, error);
-        if (!status && t->failed) status = csrec_fail(error, t->failed, "%s", t->failure.text);
         if (any) rounds = 0;
         if (!any && !status) pause_after(rounds);
     }
