@@ -16,8 +16,7 @@ install(TARGETS csrec_static EXPORT csrecStaticTargets ARCHIVE DESTINATION ${CMA
 # Loaded under a launcher, from beside the library; for programs with a communicator of their own
 # target csrec_mpi.
 if(CSREC_MPI_PLUGINS)
-  install(TARGETS ${CSREC_MPI_PLUGINS} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
-          NAMELINK_COMPONENT development)
+  install(TARGETS ${CSREC_MPI_PLUGINS} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
   install(FILES include/csrec_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 endif()
 install(FILES include/csrec.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
