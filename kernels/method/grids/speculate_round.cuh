@@ -66,6 +66,14 @@ typedef struct round_counts {
     unsigned long long floor; /* events with m up to this must not be committed */
 } round_counts;
 
+/* A committed pick. */
+typedef struct logged_pick {
+    uint64_t key;
+    int64_t code; /* as in best */
+    double d, change;
+    csrec_wide gain;
+} logged_pick;
+
 typedef struct speculate_job {
     csrec_speculate_tree tree;
     csrec_speculate_rules rules;
@@ -76,6 +84,9 @@ typedef struct speculate_job {
     timeline time;
     round_counts *counts; /* [3] */
     unsigned *arrived;
+    pick start;       /* applied before the first round */
+    uint64_t floor;   /* ends where the best key is below this */
+    logged_pick *log; /* NULL, or [rules.limit] */
 } speculate_job;
 
 static __device__ inline int32_t subtree_begin(const partition *c, int32_t u) {
@@ -131,6 +142,10 @@ static __device__ inline void meet_all(const speculate_job *job, unsigned *phase
     }
     __syncthreads();
 }
+
+/* Allocates and makes the subtrees, of at most `most` samples (0: chosen by size). */
+csrec_status csrec_speculate_parts(csrec_speculate_state *state, int32_t most, speculate_job *job,
+                                   csrec_cuda_block *memory, csrec_error *error);
 
 /* speculate.cu */
 csrec_status csrec_speculate_launch(speculate_job *job, bool one_sided, csrec_error *error);
