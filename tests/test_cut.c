@@ -184,7 +184,8 @@ static csrec_shared_job job_of(const problem *p) {
                             .residual = true,
                             .most = 1 + check_below(&seed, check_below(&seed, 2) ? p->n : 6),
                             .log = power(10),
-                            .few = power(9)};
+                            .few = power(9),
+                            .batch = power(12)};
     return job;
 }
 
@@ -250,7 +251,7 @@ static void larger_signals(void **state) {
         job.log = 1 << 14;
         job.threads = 1 + k % 3;
         compare(&p, &csrec_pursuit_eager, &job, k % 5, &t);
-        job.most = job.log = job.few = 0;
+        job.most = job.log = job.few = job.batch = 0;
         compare(&p, &csrec_pursuit_eager, &job, 2, &t);
         problem_drop(&p);
     }

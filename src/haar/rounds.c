@@ -225,12 +225,15 @@ void csrec_rounds_pick(csrec_rounds *r, const csrec_top_pick *pick) {
     r->low = r->high = 0;
 }
 
-/* All down to theta is settled: pieces go on, but not beyond the best column above them, which is
- * next then, if nothing changes it. */
+/* All down to theta is settled: pieces go on, about as many picks as are wanted in a round, but not
+ * beyond the best column above them, which is next then if nothing changes it. */
 static void go_down(csrec_rounds *r, int64_t best, int64_t next) {
-    int64_t theta = larger(larger(r->theta - r->step, best + 1), r->floor);
-    r->theta = smaller(theta, next);
-    r->step = smaller(r->step * 2, INT64_C(1) << 53);
+    double more = (double)r->batch / (double)(r->made > 0 ? r->made : 1);
+    r->step = (int64_t)fmin((double)r->step * fmin(fmax(more, 0.125), 2.0), 0x1p53) + 1;
+    int64_t theta = larger(larger(smaller(r->theta, next) - r->step, best + 1), r->floor);
+    r->step = next - theta;
+    r->theta = theta;
+    r->made = 0;
 }
 
 /* The first `passed` intervals are settled; the next pick of a piece is one of m = next. */
@@ -263,6 +266,7 @@ static csrec_status one_round(csrec_rounds *r, csrec_error *error) {
     if (status) return status;
     int passed = 0;
     for (; passed < r->intervals && passes(r, passed); passed++) settle(r, passed);
+    for (int i = 0; i < passed; i++) r->made += r->interval[i].picks;
     if (passed > 0) r->type->settle_above(r->engine, r->threshold[passed - 1]);
     int64_t next = r->next;
     for (int i = passed; i < r->intervals; i++) next = larger(next, r->interval[i].largest);

@@ -36,7 +36,8 @@ typedef struct csrec_rounds {
     int intervals;
     int64_t threshold[CSREC_INTERVALS];
     csrec_interval interval[CSREC_INTERVALS];
-    int64_t next; /* largest m beyond the last interval */
+    int64_t next;        /* largest m beyond the last interval */
+    int64_t batch, made; /* picks wanted from theta to the next, and settled since the last */
 } csrec_rounds;
 
 /* What is first in a message of a survey; the intervals and then the stretches follow. */

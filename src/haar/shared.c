@@ -89,6 +89,7 @@ static csrec_status create(csrec_rounds *r) {
     r->pieces.log = or_else(job->log, 1 << 14);
     r->pieces.threads = job->threads;
     r->few = or_else(job->few, 512);
+    r->batch = or_else(job->batch, job->n / 128 + 64);
     size_t stretches = (size_t)(r->pieces.count + 1) * CSREC_INTERVALS;
     r->room = sizeof(csrec_rounds_head) + CSREC_INTERVALS * sizeof(csrec_interval) +
               stretches * sizeof(csrec_stretch);

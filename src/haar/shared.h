@@ -29,9 +29,10 @@ typedef struct csrec_shared_job {
     bool residual;  /* r is wanted */
     bool scattered; /* each process gets the atoms of its own pieces, not the first one all */
     /* How the work is divided, which does not change the result; 0: as suits the size. */
-    int64_t most; /* samples of a piece */
-    int64_t log;  /* picks ahead of a piece: a power of two */
-    int64_t few;  /* picks that are exchanged one by one */
+    int64_t most;  /* samples of a piece */
+    int64_t log;   /* picks ahead of a piece: a power of two */
+    int64_t few;   /* picks that are exchanged one by one */
+    int64_t batch; /* picks from one exchange to the next */
 } csrec_shared_job;
 
 typedef struct csrec_shared_report {
