@@ -95,14 +95,14 @@ static csrec_status run_job(const csrec_context *context, void *data, csrec_erro
     return cpu ? j->here : j->there;
 }
 
-static const csrec_device_work job_work = {job_pays, run_job};
+static const csrec_device_work job_work = {.pays = job_pays, .run = run_job};
 
 /* Unprofitable devices are not tried; a failure on the CPU is the work's own. */
 static void auto_is_the_cpu_where_nothing_pays(void **state) {
     (void)state;
     csrec_device_ran ran;
     csrec_error error;
-    const csrec_device_work plain = {NULL, run_job};
+    const csrec_device_work plain = {.run = run_job};
     job j = {0};
     assert_ok(csrec_device_run("auto", &job_work, &j, &ran, &error));
     assert_ok(csrec_device_run(NULL, &plain, &j, NULL, NULL));

@@ -314,6 +314,11 @@ csrec_status csrec_comm_poll(csrec_comm *t, double done, double *all, csrec_erro
     return status;
 }
 
+csrec_status csrec_comm_failed(const csrec_comm *t, csrec_error *error) {
+    if (!t || !t->failed) return CSREC_OK;
+    return csrec_fail(error, t->failed, "%s", t->failure.text);
+}
+
 bool csrec_comm_arrived(csrec_comm *t, int tag) {
     bool any;
     return take_in(t, &any, NULL) == CSREC_OK && *look(t, -1, tag);

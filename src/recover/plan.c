@@ -170,6 +170,7 @@ static csrec_status check(const csrec_recover_options *options, csrec_error *err
     if (options->tile < 0)
         return csrec_fail(error, CSREC_ARGUMENT, "tile = %lld; must be at least 0",
                           (long long)options->tile);
+    if (csrec_device_check(options->backend, error)) return CSREC_ARGUMENT;
     if (options->solve.history)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "solve.history is for csrec_solve only; use options.history");

@@ -3,7 +3,8 @@
  * Grids are worked through in batches: the pursuits of a batch (grids x channels) run in parallel,
  * then their fits are added to the signal, grid after grid, in parallel over blocks of rows. Every
  * entry receives its terms in the order of the grids, so the sum does not depend on the number of
- * threads.
+ * threads. Ranks have batches of their own (chain.h): each keeps the fits of a batch until the sums
+ * over the grids before arrive.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,13 +17,14 @@
 #include "haar/atoms.h"
 #include "operator/engine.h"
 #include "operator/haar.h"
+#include "method/grids/chain.h"
 #include "method/grids/engine.h"
 #include "method/grid.h"
 #include "method/history.h"
 #include "method/method.h"
 #include "solver/solver.h"
 
-enum { BATCH = 32, BLOCK = 1 << 14 };
+enum { BATCH = 32, BLOCK = 1 << 14, FITS = 8 };
 
 /* One grid with its operator and the results of the pursuits, one for each channel. */
 typedef struct grid_run {
@@ -45,7 +47,8 @@ typedef struct job {
     const csrec_context *context; /* the operators' device, for the reference pursuit */
     int threads;
     csrec_team team;
-    int64_t added; /* grids in the signal */
+    csrec_chain chain; /* chain.added: grids in the signal */
+    double *fits;      /* [batch][values] of ranks */
     int64_t pursuits_done;
     csrec_record *mean; /* of the grids so far */
 } job;
@@ -128,22 +131,23 @@ static csrec_status pursue(job *j, grid_run *run, int64_t channel, csrec_error *
     return status;
 }
 
-/* Adds the fit of one block of rows, all channels. */
+/* Adds the fit of one block of rows, all channels, to sums; squares may be NULL. */
 static csrec_status add_block(const job *j, const grid_run *run, uint64_t first, int64_t rows,
-                              uint64_t *row, int64_t *entry, double *value) {
+                              uint64_t *row, int64_t *entry, double *value, double *sums,
+                              double *squares) {
     csrec_status status = csrec_grid_entries(&run->grid, first, rows, row, entry);
     int64_t channels = j->measurement->channels;
     for (int64_t c = 0; c < channels && !status; c++) {
         csrec_atoms_fill(run->grid.levels, &run->atoms[c], first, rows, value);
         for (int64_t k = 0; k < rows; k++)
-            if (entry[k] >= 0) j->signal[entry[k] * channels + c] += value[k];
-        for (int64_t k = 0; j->squares && k < rows; k++)
-            if (entry[k] >= 0) j->squares[entry[k] * channels + c] += value[k] * value[k];
+            if (entry[k] >= 0) sums[entry[k] * channels + c] += value[k];
+        for (int64_t k = 0; squares && k < rows; k++)
+            if (entry[k] >= 0) squares[entry[k] * channels + c] += value[k] * value[k];
     }
     return status;
 }
 
-static csrec_status add_grid(const job *j, const grid_run *run) {
+static csrec_status add_grid(const job *j, const grid_run *run, double *sums, double *squares) {
     int64_t rows = INT64_C(1) << run->grid.levels, blocks = (rows + BLOCK - 1) / BLOCK;
     csrec_status status = CSREC_OK;
 #pragma omp parallel num_threads(j->threads)
@@ -155,7 +159,8 @@ static csrec_status add_grid(const job *j, const grid_run *run) {
 #pragma omp for schedule(dynamic, 4)
         for (int64_t b = 0; b < blocks; b++) {
             int64_t first = b * BLOCK, count = rows - first < BLOCK ? rows - first : BLOCK;
-            if (!own) own = add_block(j, run, (uint64_t)first, count, row, entry, value);
+            if (!own)
+                own = add_block(j, run, (uint64_t)first, count, row, entry, value, sums, squares);
         }
         if (own) {
 #pragma omp atomic write
@@ -207,11 +212,120 @@ static bool is_complete(const grid_run *run, int64_t channels) {
 }
 
 /* Grids take different times, so threads share many. One thread takes one grid at a time, which
- * leaves less to add after a stop. */
-static int64_t batch_of(int threads, int64_t shifts) {
-    int64_t most = threads > 1 ? BATCH : 1;
+ * leaves less to add after a stop. Ranks keep the fits of a batch. */
+static int64_t batch_of(int threads, const csrec_recover_options *options) {
+    int64_t most = threads > 1 ? BATCH : 1, shifts = options->shifts;
+    if (csrec_comm_size(options->comm) > 1 && most > FITS) most = threads > FITS ? threads : FITS;
+    if (most > BATCH) most = BATCH;
     return shifts < most ? shifts : most;
 }
+
+/* Grids that are left out after a stop: a pursuit stopped just after its start would make the mean
+ * worse. If none is complete, there is nothing better. */
+static void choose_grids(const job *j, const grid_run *runs, int64_t count, bool *used) {
+    bool some = j->chain.added > 0;
+    for (int64_t g = 0; g < count; g++) {
+        used[g] = is_complete(&runs[g], j->measurement->channels);
+        some = some || used[g];
+    }
+    for (int64_t g = 0; g < count; g++) used[g] = used[g] || !some;
+}
+
+static csrec_status add_here(job *j, const grid_run *runs, int64_t count, csrec_error *error) {
+    bool used[BATCH];
+    csrec_status status = CSREC_OK;
+    choose_grids(j, runs, count, used);
+    for (int64_t g = 0; g < count && !status; g++) {
+        if (!used[g]) continue;
+        add_report(j, &runs[g]);
+        if (j->signal) status = add_grid(j, &runs[g], j->signal, j->squares);
+        status = status ? status : csrec_chain_give(&j->chain, j->chain.added + 1, error);
+        if (!status) status = take_down(j, j->chain.added);
+    }
+    return status ? csrec_fail(error, status, "out of memory during synthesis") : CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ ranks */
+
+static csrec_status keep_fits(job *j, const grid_run *runs, int64_t count, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    memset(j->fits, 0, (size_t)(count * j->values) * sizeof *j->fits);
+    for (int64_t g = 0; g < count && !status; g++)
+        status = add_grid(j, &runs[g], j->fits + g * j->values, NULL);
+    return status ? csrec_fail(error, status, "out of memory during synthesis") : CSREC_OK;
+}
+
+/* Adds the fits to the chunk of sums from `at` on: sums of values, then, if there are any, of their
+ * squares. */
+static void add_fits(const job *j, const bool *used, int64_t grids, int64_t at, int64_t count,
+                     double *sums) {
+#pragma omp parallel for schedule(static) num_threads(j->threads) if (count > 10000)
+    for (int64_t k = 0; k < count; k++) {
+        int64_t value = (at + k) % j->values;
+        for (int64_t g = 0; g < grids; g++) {
+            double fit = j->fits[g * j->values + value];
+            if (used[g]) sums[k] += at + k < j->values ? fit : fit * fit;
+        }
+    }
+}
+
+static csrec_status add_to_chain(job *j, const grid_run *runs, int64_t count, csrec_error *error) {
+    bool used[BATCH];
+    int64_t n = 0;
+    csrec_chain *chain = &j->chain;
+    csrec_status status = keep_fits(j, runs, count, error);
+    if (!status) status = csrec_chain_take(chain, error);
+    if (status || chain->over) return status;
+    choose_grids(j, runs, count, used);
+    for (int64_t g = 0; g < count; g++) {
+        if (used[g]) add_report(j, &runs[g]);
+        n += used[g];
+    }
+    status = csrec_chain_give(chain, chain->added + n, error);
+    for (int64_t at = 0, size; !status && (size = csrec_chain_chunk(chain, at)) > 0; at += size) {
+        double *sums = NULL;
+        status = csrec_chain_receive(chain, at, &sums, error);
+        if (!status) add_fits(j, used, count, at, size, sums);
+        if (!status) status = csrec_chain_send(chain, at, sums, error);
+        free(sums);
+    }
+    return status;
+}
+
+static void poll_team(void *team) {
+    csrec_team_poll(team);
+}
+
+/* Squares travel after the values; rank 0 takes them apart. */
+static csrec_status open_chain(job *j, csrec_error *error) {
+    const bool shared = csrec_comm_size(j->options->comm) > 1;
+    csrec_chain *chain = &j->chain;
+    *chain = (csrec_chain){.comm = j->options->comm,
+                           .shifts = j->options->shifts,
+                           .channels = j->measurement->channels,
+                           .length = j->squares ? 2 * j->values : j->values,
+                           .waits = poll_team,
+                           .context = &j->team};
+    csrec_status status = csrec_chain_open(chain, batch_of(j->threads, j->options), error);
+    if (status || !shared) return status;
+    j->fits = malloc((size_t)(chain->batch * j->values) * sizeof *j->fits);
+    if (csrec_comm_rank(chain->comm) == 0)
+        chain->sum = malloc((size_t)chain->length * sizeof *chain->sum);
+    if (j->fits && (chain->sum || csrec_comm_rank(chain->comm) > 0)) return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for %lld grids", (long long)chain->batch);
+}
+
+static csrec_status close_chain(job *j, csrec_error *error) {
+    csrec_chain *chain = &j->chain;
+    csrec_status status = csrec_chain_close(chain, error);
+    if (status || !chain->sum || !j->signal) return status;
+    memcpy(j->signal, chain->sum, (size_t)j->values * sizeof *j->signal);
+    if (j->squares)
+        memcpy(j->squares, chain->sum + j->values, (size_t)j->values * sizeof *j->squares);
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ batches */
 
 static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *runs,
                               csrec_error *error) {
@@ -234,16 +348,8 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *ru
     }
     if (j->team.status) status = csrec_fail(error, j->team.status, "%s", j->team.error.text);
     double pursued = csrec_seconds();
-    bool some = j->added > 0;
-    for (int64_t g = 0; g < count && !some; g++) some = is_complete(&runs[g], channels);
-    for (int64_t g = 0; g < count && !status; g++) {
-        if (some && !is_complete(&runs[g], channels)) continue;
-        add_report(j, &runs[g]);
-        if (j->signal) status = add_grid(j, &runs[g]);
-        j->added++;
-        if (!status) status = take_down(j, j->added);
-        if (status) csrec_fail(error, status, "out of memory during synthesis");
-    }
+    if (!status)
+        status = (csrec_chain_shared(&j->chain) ? add_to_chain : add_here)(j, runs, count, error);
     j->report.seconds_tree += built - start;
     j->report.seconds_pursuit += pursued - built;
     j->report.seconds_synthesis += csrec_seconds() - pursued;
@@ -251,34 +357,37 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *ru
 }
 
 static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
-    int64_t shifts = j->options->shifts, channels = j->measurement->channels, begun = 0;
-    int64_t batch = batch_of(j->threads, shifts);
+    int64_t channels = j->measurement->channels, first, count;
     grid_run *runs = calloc(BATCH, sizeof *runs);
-    csrec_status status = runs ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
-    while (begun < shifts && !status && !csrec_team_stopped(&j->team)) {
-        int64_t count = shifts - begun < batch ? shifts - begun : batch;
+    csrec_status status =
+        runs ? open_chain(j, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    while (!status && !csrec_team_stopped(&j->team) &&
+           csrec_chain_next(&j->chain, &first, &count)) {
         csrec_team_poll(&j->team);
-        status = run_batch(j, begun, count, runs, error);
-        begun += count;
+        status = run_batch(j, first, count, runs, error);
         for (int64_t c = 0; atoms && !status && c < channels; c++) {
             atoms[c] = runs[0].atoms[c];
             runs[0].atoms[c] = (csrec_atoms){0};
         }
         for (int g = 0; g < BATCH; g++) clear_run(&runs[g], channels);
+        j->chain.turn++;
     }
+    if (!status) status = close_chain(j, error);
     free(runs);
-    for (int64_t k = 0; j->signal && j->added > 1 && k < j->values; k++)
-        j->signal[k] /= (double)j->added;
+    free(j->fits);
+    free(j->chain.sum);
+    for (int64_t k = 0; j->signal && j->chain.added > 1 && k < j->values; k++)
+        j->signal[k] /= (double)j->chain.added;
     if (csrec_team_stopped(&j->team)) j->report.outcome = CSREC_INTERRUPTED;
     return status;
 }
 
 /* Of independent grids; a single one tells nothing. */
 static void set_variance(const job *j) {
-    double grids = (double)j->added;
+    double grids = (double)j->chain.added;
     for (int64_t k = 0; k < j->values; k++) {
         double off = j->squares[k] / grids - j->signal[k] * j->signal[k];
-        j->squares[k] = j->added > 1 ? fmax(off, 0.0) / (grids - 1.0) : -1.0;
+        j->squares[k] = j->chain.added > 1 ? fmax(off, 0.0) / (grids - 1.0) : -1.0;
     }
 }
 
@@ -316,13 +425,15 @@ static csrec_need need_of(const csrec_task *task) {
     static const double per_row = 7e-8, per_sample = 3.5e-7; /* seconds */
     const double tree = 41.0, pursuit = 26.0, atoms = 24.0;  /* bytes per sample */
     double n = (double)task->n, channels = (double)task->channels;
-    int64_t shifts = task->options->shifts, kept = batch_of(task->threads, shifts);
+    int64_t shifts = task->options->shifts, kept = batch_of(task->threads, task->options);
     int64_t runs = kept * task->channels;
     double abreast = (double)(task->threads < runs ? task->threads : runs);
     double work = (double)shifts * channels * (per_row * (double)task->entries + per_sample * n);
+    int ranks = csrec_comm_size(task->options->comm);
+    double signals = ranks > 1 ? (double)kept + 2.0 : 1.0;
     return (csrec_need){(double)kept * n * (tree + atoms * channels / 3.0) + abreast * n * pursuit +
-                            csrec_signal_bytes(task),
-                        csrec_task_share(task, work, shifts * task->channels)};
+                            signals * csrec_signal_bytes(task),
+                        csrec_task_share(task, work / ranks, shifts * task->channels)};
 }
 
 static bool works_with(const char *solver, const char *basis) {
@@ -356,6 +467,11 @@ static void complete(const csrec_measurement *measurement, bool atoms,
 static bool by_channels(const csrec_recover_options *options) {
     (void)options;
     return true;
+}
+
+/* Any number of ranks works on several grids; some may have none. */
+static int64_t shares(const csrec_recover_options *options) {
+    return options->shifts;
 }
 
 static bool on_device(const csrec_task *task) {
@@ -411,6 +527,7 @@ const csrec_method_type csrec_method_grids = {
     .complete = complete,
     .by_channels = by_channels,
     .need = need_of,
+    .shares = shares,
     .on_device = on_device,
     .pays = pays,
     .run = run};
