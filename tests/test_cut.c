@@ -1,56 +1,14 @@
 /* The pursuit of one signal over several processes against that of one process, to the bit:
  * iterations, outcome, energy, atoms and residual, for 1 to 7 ranks (threads), every stopping rule,
  * ties, skewed rows, pieces down to one sample, and logs down to one pick. */
-#include "check.h"
-#include "problem.h"
-
-#include <pthread.h>
-#include <string.h>
-
-#include "haar/atoms.h"
-#include "haar/shared.h"
+#include "shared_pursuit.h"
 
 static uint64_t seed;
 
-typedef struct result {
-    csrec_status status;
-    csrec_atoms atoms;
-    double *r;
-    csrec_shared_report report;
-    csrec_error error;
-} result;
+/* ------------------------------------------------------------------ cases --------------------- */
 
-static void drop_result(result *s) {
-    csrec_atoms_clear(&s->atoms);
-    free(s->r);
-}
-
-/* ------------------------------------------------------------------ one process --------------- */
-
-/* Rules in the order of the solvers' loop. */
-static csrec_outcome pursue(const csrec_pursuit_type *type, void *p, const csrec_shared_job *job,
-                            int64_t *iterations) {
-    for (*iterations = 0;; ++*iterations) {
-        if (type->energy(p) <= job->goal) return CSREC_CONVERGED;
-        if (*iterations >= job->limit) return CSREC_ATOM_LIMIT;
-        if (type->select(p) < job->small) return CSREC_SMALL;
-        if (!type->update(p)) return CSREC_STALLED;
-    }
-}
-
-static result run_one(const problem *p, const csrec_pursuit_type *type,
-                      const csrec_shared_job *job) {
-    result s = {.r = malloc((size_t)p->n * sizeof *s.r)};
-    csrec_tree tree;
-    void *pursuit;
-    assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
-    assert_ok(type->create(&tree, p->y, &pursuit));
-    s.report.outcome = pursue(type, pursuit, job, &s.report.iterations);
-    s.report.energy = type->energy(pursuit);
-    assert_ok(type->result(pursuit, p->y, &s.atoms, s.r));
-    type->destroy(pursuit);
-    csrec_tree_clear(&tree);
-    return s;
+static int64_t power(int most) {
+    return INT64_C(1) << check_below(&seed, most + 1);
 }
 
 /* The energy, or the coefficient, of a random iteration of the first `most`. */
@@ -69,108 +27,6 @@ static double some_value(const problem *p, int64_t most, bool energy) {
     csrec_pursuit_eager.destroy(pursuit);
     csrec_tree_clear(&tree);
     return value;
-}
-
-/* ------------------------------------------------------------------ ranks --------------------- */
-
-typedef struct rank {
-    csrec_comm_hub *hub;
-    int number;
-    csrec_shared_job job;
-    result *result;
-} rank;
-
-static void *run_rank(void *context) {
-    rank *k = context;
-    result *s = k->result;
-    s->status = k->hub ? csrec_comm_hub_join(k->hub, k->number, &k->job.comm, &s->error) : CSREC_OK;
-    if (!s->status)
-        s->status = csrec_shared_pursuit(&k->job, &s->atoms, s->r, &s->report, &s->error);
-    csrec_comm_destroy(k->job.comm);
-    return NULL;
-}
-
-/* ranks 0: without a communicator. */
-static void run_ranks(const csrec_shared_job *job, int ranks, result *results) {
-    pthread_t thread[8];
-    rank each[8];
-    csrec_comm_hub *hub = NULL;
-    int count = ranks > 0 ? ranks : 1;
-    if (ranks > 0) assert_ok(csrec_comm_hub_create(ranks, &hub));
-    for (int k = 0; k < count; k++) {
-        double *r = calloc((size_t)job->n, sizeof *r);
-        results[k] = (result){.r = r};
-        each[k] = (rank){hub, k, *job, &results[k]};
-        assert_int_equal(pthread_create(&thread[k], NULL, run_rank, &each[k]), 0);
-    }
-    for (int k = 0; k < count; k++) pthread_join(thread[k], NULL);
-    csrec_comm_hub_destroy(hub);
-    for (int k = 0; k < count; k++) {
-        if (results[k].status) print_message("rank %d: %s\n", k, results[k].error.text);
-        assert_ok(results[k].status);
-    }
-}
-
-/* ------------------------------------------------------------------ comparison ---------------- */
-
-static void describe(const problem *p, const csrec_shared_job *job, int ranks, const result *a,
-                     const result *b) {
-    print_message("n %lld, M 2^%d, %s, %d ranks, pieces of %lld, log %lld, few %lld, limit %lld, "
-                  "goal %a, small %a\n",
-                  (long long)p->n, p->levels, csrec_columns_name(p->columns), ranks,
-                  (long long)job->most, (long long)job->log, (long long)job->few,
-                  (long long)job->limit, job->goal, job->small);
-    print_message("one: %s, %lld iterations, energy %a, %lld atoms\n",
-                  csrec_outcome_text(a->report.outcome), (long long)a->report.iterations,
-                  a->report.energy, (long long)a->atoms.n);
-    print_message("all: %s, %lld iterations, energy %a, %lld atoms\n",
-                  csrec_outcome_text(b->report.outcome), (long long)b->report.iterations,
-                  b->report.energy, (long long)b->atoms.n);
-    for (int64_t i = 0; i < a->atoms.n && i < b->atoms.n; i++)
-        if (a->atoms.column[i] != b->atoms.column[i] ||
-            a->atoms.coefficient[i] != b->atoms.coefficient[i]) {
-            print_message("atom %lld: column %llu, %a; column %llu, %a\n", (long long)i,
-                          (unsigned long long)a->atoms.column[i], a->atoms.coefficient[i],
-                          (unsigned long long)b->atoms.column[i], b->atoms.coefficient[i]);
-            break;
-        }
-}
-
-static bool same(const problem *p, const result *a, const result *b) {
-    size_t n = (size_t)a->atoms.n;
-    return a->report.outcome == b->report.outcome && a->report.iterations == b->report.iterations &&
-           a->report.energy == b->report.energy && a->atoms.n == b->atoms.n &&
-           (n == 0 || (!memcmp(a->atoms.column, b->atoms.column, n * sizeof *a->atoms.column) &&
-                       !memcmp(a->atoms.coefficient, b->atoms.coefficient, n * sizeof(double)) &&
-                       !memcmp(a->atoms.count, b->atoms.count, n * sizeof *a->atoms.count))) &&
-           !memcmp(a->r, b->r, (size_t)p->n * sizeof *a->r);
-}
-
-typedef struct tally {
-    int64_t outcomes[6], tops, merged, undone, rounds;
-} tally;
-
-static void add_to(tally *t, const csrec_shared_report *report) {
-    t->outcomes[report->outcome]++;
-    t->tops += report->tops;
-    t->merged += report->merged;
-    t->undone += report->undone;
-    t->rounds += report->rounds;
-}
-
-static void print_tally(const tally *t) {
-    print_message("%lld converged, %lld small, %lld at the limit, %lld stalled, %lld interrupted; "
-                  "%lld rounds, %lld picks above pieces, %lld put into order, %lld taken back\n",
-                  (long long)t->outcomes[CSREC_CONVERGED], (long long)t->outcomes[CSREC_SMALL],
-                  (long long)t->outcomes[CSREC_ATOM_LIMIT], (long long)t->outcomes[CSREC_STALLED],
-                  (long long)t->outcomes[CSREC_INTERRUPTED], (long long)t->rounds,
-                  (long long)t->tops, (long long)t->merged, (long long)t->undone);
-}
-
-/* ------------------------------------------------------------------ cases --------------------- */
-
-static int64_t power(int most) {
-    return INT64_C(1) << check_below(&seed, most + 1);
 }
 
 static csrec_shared_job job_of(const problem *p) {
@@ -202,7 +58,7 @@ static void compare(const problem *p, const csrec_pursuit_type *type, const csre
     result one = run_one(p, type, job), all[8];
     run_ranks(job, ranks, all);
     add_to(t, &all[0].report);
-    if (!same(p, &one, &all[0])) {
+    if (!same(p, &one, &all[0], true)) {
         describe(p, job, ranks, &one, &all[0]);
         fail();
     }
@@ -284,7 +140,7 @@ static void a_stopped_pursuit_is_a_beginning(void **state) {
         result one = run_one(&p, &csrec_pursuit_eager, &first);
         if (all[0].report.outcome == CSREC_INTERRUPTED) one.report.outcome = CSREC_INTERRUPTED;
         if (all[0].report.outcome == CSREC_STALLED) one.report.outcome = CSREC_STALLED;
-        if (!same(&p, &one, &all[0])) {
+        if (!same(&p, &one, &all[0], true)) {
             describe(&p, &job, ranks, &one, &all[0]);
             fail();
         }

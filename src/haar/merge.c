@@ -21,11 +21,11 @@ static csrec_status make_room(csrec_rounds *r, size_t bytes, csrec_error *error)
 }
 
 static csrec_status exchange(csrec_rounds *r, int64_t threshold, csrec_error *error) {
-    int64_t count = r->type->list(r->engine, threshold, NULL);
+    int64_t count = csrec_steps_list(&r->pieces, r->steps, threshold, NULL);
     csrec_status status = make_room(r, (size_t)count * sizeof(csrec_move), error);
     if (status) return status;
     csrec_move *move = (csrec_move *)(void *)r->message;
-    r->type->list(r->engine, threshold, move);
+    csrec_steps_list(&r->pieces, r->steps, threshold, move);
     double start = csrec_seconds();
     status = csrec_gather_all(&r->gather, move, (size_t)count * sizeof *move, error);
     r->report->waited += csrec_seconds() - start;
@@ -106,7 +106,7 @@ csrec_status csrec_rounds_merge(csrec_rounds *r, int64_t threshold, csrec_error 
     qsort(rows, (size_t)n, sizeof *rows, by_piece);
     memset(r->settled, 0, (size_t)r->pieces.count * sizeof *r->settled);
     bool above = make_picks(r, rows, n, &pick);
-    r->type->settle(r->engine, r->settled);
+    for (int32_t k = 0; k < r->pieces.count; k++) csrec_steps_settle(&r->steps[k], r->settled[k]);
     if (above) csrec_rounds_pick(r, &pick);
     r->low = r->high = 0;
     free(rows);

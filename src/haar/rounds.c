@@ -134,13 +134,14 @@ static void settle(csrec_rounds *r, int i) {
     r->iterations += r->interval[i].picks;
 }
 
-csrec_status csrec_rounds_begin(csrec_rounds *r, csrec_status status, csrec_error *error) {
+csrec_status csrec_rounds_begin(csrec_rounds *r, csrec_status status, const csrec_error *why,
+                                csrec_error *error) {
     csrec_rounds_head none = {.status = status}, *head = r->message ? head_of(r) : &none;
     r->intervals = 1;
     if (status) {
         csrec_gather_all(&r->gather, head, sizeof *head, NULL);
         return csrec_fail(error, status, "pursuit of %lld samples: %s", (long long)r->job->n,
-                          csrec_status_text(status));
+                          why->text[0] ? why->text : csrec_status_text(status));
     }
     csrec_wide energy;
     double *sum = malloc(((size_t)r->pieces.count + 1) * sizeof *sum);
@@ -188,20 +189,42 @@ static csrec_status look(csrec_rounds *r, csrec_error *error) {
     bool within = r->high > r->low;
     int64_t low = within ? r->low : r->theta, high = within ? r->high : r->next + 1;
     divide(r, low, larger(high, low), csrec_cut_best(&r->cut).key + 1);
-    r->type->run(r->engine, r->theta);
+    csrec_status status = r->type->run(r->engine, r->theta, r->steps, error);
     csrec_rounds_head *head = head_of(r);
-    *head = (csrec_rounds_head){.status = CSREC_OK};
+    *head = (csrec_rounds_head){.status = status};
     clear_intervals(intervals_of(r), r->intervals);
-    head->stretches = r->type->survey(r->engine, r->intervals, r->threshold, intervals_of(r),
-                                      stretches_of(r), &head->next);
+    if (!status)
+        head->stretches = csrec_steps_survey(&r->pieces, r->steps, r->intervals, r->threshold,
+                                             intervals_of(r), stretches_of(r), &head->next);
     const csrec_shared_job *job = r->job;
     if (job->stops)
         head->stop = job->stops(job->context, r->iterations,
                                 csrec_wide_double(r->energy) / r->units / r->units);
-    return exchange(r, error);
+    csrec_status all = exchange(r, status ? NULL : error);
+    return status ? status : all;
 }
 
 /* ------------------------------------------------------------------ decisions ----------------- */
+
+/* Takes back all unsettled picks of a piece; returns their number. */
+static int64_t undo(csrec_rounds *r, int32_t own) {
+    int64_t count = r->steps[own].count;
+    if (count > 0) r->type->undo(r->engine, own, &r->steps[own]);
+    return count;
+}
+
+/* The step on a top's column changes the pieces below it, whose unsettled picks are wrong then. */
+static void shift_pieces(csrec_rounds *r, const csrec_top *top, bool indicator, double d) {
+    int64_t undone = 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(r->pieces.threads) reduction(+ : undone)
+    for (int32_t k = 0; k < r->pieces.count; k++) {
+        double t = csrec_cut_shift(top, indicator, d, r->cut.piece[r->own[k]].first);
+        if (t == 0.0) continue;
+        undone += undo(r, k);
+        r->type->shift(r->engine, k, t);
+    }
+    r->report->undone += undone;
+}
 
 void csrec_rounds_pick(csrec_rounds *r, const csrec_top_pick *pick) {
     const csrec_top *top = &r->cut.top[pick->top];
@@ -216,8 +239,7 @@ void csrec_rounds_pick(csrec_rounds *r, const csrec_top_pick *pick) {
         csrec_rounds_end(r, CSREC_STALLED);
         return;
     }
-    r->report->undone += r->type->undo(r->engine, top->first, top->size);
-    r->type->shift(r->engine, top, pick->indicator, d);
+    shift_pieces(r, top, pick->indicator, d);
     csrec_cut_apply(&r->cut, pick, d);
     r->energy -= gain;
     r->iterations++;
@@ -267,7 +289,7 @@ static csrec_status one_round(csrec_rounds *r, csrec_error *error) {
     int passed = 0;
     for (; passed < r->intervals && passes(r, passed); passed++) settle(r, passed);
     for (int i = 0; i < passed; i++) r->made += r->interval[i].picks;
-    if (passed > 0) r->type->settle_above(r->engine, r->threshold[passed - 1]);
+    if (passed > 0) csrec_steps_settle_above(&r->pieces, r->steps, r->threshold[passed - 1]);
     int64_t next = r->next;
     for (int i = passed; i < r->intervals; i++) next = larger(next, r->interval[i].largest);
     r->next = next;
@@ -293,6 +315,6 @@ csrec_status csrec_rounds_run(csrec_rounds *r, csrec_error *error) {
     r->step = INT64_C(1) << 48;
     r->next = -1;
     while (!status && !csrec_rounds_over(r) && !r->ended) status = one_round(r, error);
-    if (!status) r->report->undone += r->type->undo(r->engine, 0, r->job->n);
+    for (int32_t k = 0; k < r->pieces.count && !status; k++) r->report->undone += undo(r, k);
     return status;
 }

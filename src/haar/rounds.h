@@ -20,6 +20,7 @@ typedef struct csrec_rounds {
     csrec_pieces_job pieces;
     const csrec_pieces_type *type;
     void *engine;
+    csrec_steps *steps; /* [own pieces] */
     csrec_gather gather;
     char *message; /* [room] */
     size_t room;
@@ -51,8 +52,10 @@ void csrec_rounds_end(csrec_rounds *r, csrec_outcome outcome);
 bool csrec_rounds_over(csrec_rounds *r);
 bool csrec_rounds_reached(const csrec_rounds *r, csrec_wide energy);
 
-/* The first survey: the pieces' sums and energies. status: this process's so far. */
-csrec_status csrec_rounds_begin(csrec_rounds *r, csrec_status status, csrec_error *error);
+/* The first survey: the pieces' sums and energies. status: this process's so far, and why it
+ * failed. */
+csrec_status csrec_rounds_begin(csrec_rounds *r, csrec_status status, const csrec_error *why,
+                                csrec_error *error);
 /* All picks. */
 csrec_status csrec_rounds_run(csrec_rounds *r, csrec_error *error);
 

@@ -67,38 +67,43 @@ static int64_t or_else(int64_t given, int64_t otherwise) {
 
 /* Several pieces a thread, so that busy parts of the signal are everyone's; each large enough for
  * few picks to be above all. */
-static int64_t samples_of_piece(const csrec_shared_job *job) {
+static int64_t samples_of_piece(const csrec_rounds *r) {
     enum { PIECES = 8, LEAST = 1 << 12 };
-    int64_t threads = (int64_t)csrec_comm_size(job->comm) * job->threads;
+    const csrec_shared_job *job = r->job;
+    int64_t threads = (int64_t)csrec_comm_size(job->comm) * r->pieces.threads;
     int64_t most = job->n / (PIECES * threads);
     return or_else(job->most, most > LEAST ? most : LEAST);
 }
 
-static csrec_status create(csrec_rounds *r) {
+static csrec_status create(csrec_rounds *r, csrec_error *error) {
     const csrec_shared_job *job = r->job;
+    bool device = job->where.kind != CSREC_DEVICE_CPU;
+    r->pieces.threads = device ? 1 : job->threads;
     csrec_status status = csrec_cut_create(job->levels, job->n, job->rows, job->columns,
-                                           samples_of_piece(job), &r->cut);
+                                           samples_of_piece(r), &r->cut);
     if (!status) status = share_out(r);
     if (status) return status;
+    r->pieces.context = &job->where;
     r->pieces.cut = &r->cut;
     r->pieces.rows = job->rows;
     r->pieces.y = job->y;
     r->pieces.units = r->units;
     r->pieces.small = job->small;
     r->pieces.piece = r->own;
-    r->pieces.log = or_else(job->log, 1 << 14);
-    r->pieces.threads = job->threads;
+    r->pieces.log = or_else(job->log, device ? 1 << 20 : 1 << 14);
     r->few = or_else(job->few, 512);
     r->batch = or_else(job->batch, job->n / 128 + 64);
     size_t stretches = (size_t)(r->pieces.count + 1) * CSREC_INTERVALS;
     r->room = sizeof(csrec_rounds_head) + CSREC_INTERVALS * sizeof(csrec_interval) +
               stretches * sizeof(csrec_stretch);
     r->message = malloc(r->room);
-    return r->message ? r->type->create(&r->pieces, &r->engine) : CSREC_MEMORY;
+    if (!r->message || csrec_steps_create(&r->pieces, &r->steps)) return CSREC_MEMORY;
+    return r->type->create(&r->pieces, &r->engine, error);
 }
 
 static void clear(csrec_rounds *r) {
     r->type->destroy(r->engine);
+    csrec_steps_destroy(&r->pieces, r->steps);
     csrec_gather_clear(&r->gather);
     csrec_cut_clear(&r->cut);
     free(r->owner);
@@ -224,9 +229,9 @@ static csrec_status collect_piece(const csrec_rounds *r, int32_t k, csrec_atoms 
                                    : CSREC_OK;
     double *room = residual && !own ? malloc((size_t)piece->size * sizeof *room) : NULL;
     if (!own) own = room;
-    csrec_status status =
-        residual && !own ? CSREC_MEMORY : r->type->result(r->engine, r->place[k], atoms, own);
-    if (status) csrec_fail(error, status, "out of memory for the atoms");
+    csrec_status status = residual && !own
+                              ? csrec_fail(error, CSREC_MEMORY, "out of memory for the residual")
+                              : r->type->result(r->engine, r->place[k], atoms, own, error);
     if (!status && !first && !scattered) status = send_piece(r, atoms, own, piece->size, error);
     free(room);
     return status;
@@ -255,16 +260,19 @@ static csrec_status collect(const csrec_rounds *r, csrec_atoms *atoms, double *r
 
 csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atoms, double *r,
                                   csrec_shared_report *report, csrec_error *error) {
+    static const csrec_pieces_type *const engines[CSREC_DEVICE_KINDS] =
+        CSREC_ENGINES(&csrec_pieces_cpu, &csrec_pieces_cuda);
     csrec_shared_report own;
     if (!report) report = &own;
     *report = (csrec_shared_report){0};
     csrec_rounds rounds = {.job = job,
                            .report = report,
-                           .type = &csrec_pieces_cpu,
+                           .type = engines[job->where.kind],
                            .gather.comm = job->comm,
                            .units = csrec_pursuit_units(job->n, job->y)};
-    csrec_status status = create(&rounds);
-    status = csrec_rounds_begin(&rounds, status, error);
+    csrec_error why = {{0}};
+    csrec_status status = create(&rounds, &why);
+    status = csrec_rounds_begin(&rounds, status, &why, error);
     if (!status) status = csrec_rounds_run(&rounds, error);
     if (!status) status = collect(&rounds, atoms, r, error);
     report->outcome = rounds.outcome;

@@ -205,7 +205,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         outcome = -1;
         head = top.column.key;
         if (head < job.floor)
-            outcome = CSREC_SMALL;
+            outcome = CSREC_DONE;
         else if (reached(&job, now.energy))
             outcome = CSREC_CONVERGED;
         else if (now.iterations >= job.rules.limit)
@@ -233,7 +233,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
                     add_coefficient(job.tree, kind, at, d);
                 csrec_wide gain = csrec_pursuit_gain(top.column.v, (double)top.column.size, d);
                 if (job.log)
-                    job.log[now.iterations] = {top.column.key, top.column.code, d, p.change, gain};
+                    job.log[now.iterations] = {(int64_t)top.column.key, top.column.code, d,
+                                               p.change, gain};
                 job.totals->energy -= gain;
                 job.totals->total += p.change;
                 job.totals->iterations++;

@@ -19,10 +19,9 @@ typedef struct csrec_speculate_problem {
     const uint64_t *rows; /* [n] ascending distinct; in host or device memory */
     const double *y;      /* [n] finite; in host memory */
     csrec_columns columns;
-    /* A piece of a longer signal: the levels of the smallest blocks that hold its first sample and
-     * the one before, its last and the one after (0: there is none); the units of all (0: its own).
-     * Blocks that reach beyond the piece have no columns in it. */
-    int before, after;
+    /* Of a block of a longer signal: the level of the next larger one that has other samples, too
+     * (0: there is none), and the units of all (0: its own). */
+    int above;
     double units;
 } csrec_speculate_problem;
 

@@ -86,7 +86,8 @@ static __device__ inline void log_valid(const speculate_job *job, unsigned count
         unsigned place = (unsigned)t->rank[e];
         if (place >= limit) continue;
         const event *made = &t->events[e];
-        job->log[before + place] = {made->key, made->code, made->d, made->change, t->gain[place]};
+        job->log[before + place] = {(int64_t)made->key, made->code, made->d, made->change,
+                                    t->gain[place]};
     }
 }
 

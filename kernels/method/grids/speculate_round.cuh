@@ -66,14 +66,6 @@ typedef struct round_counts {
     unsigned long long floor; /* events with m up to this must not be committed */
 } round_counts;
 
-/* A committed pick. */
-typedef struct logged_pick {
-    uint64_t key;
-    int64_t code; /* as in best */
-    double d, change;
-    csrec_wide gain;
-} logged_pick;
-
 typedef struct speculate_job {
     csrec_speculate_tree tree;
     csrec_speculate_rules rules;
@@ -84,9 +76,9 @@ typedef struct speculate_job {
     timeline time;
     round_counts *counts; /* [3] */
     unsigned *arrived;
-    pick start;       /* applied before the first round */
-    uint64_t floor;   /* ends where the best key is below this */
-    logged_pick *log; /* NULL, or [rules.limit] */
+    pick start;      /* applied before the first round */
+    uint64_t floor;  /* ends where the best key is below this */
+    csrec_step *log; /* NULL, or [rules.limit] the picks in their order */
 } speculate_job;
 
 static __device__ inline int32_t subtree_begin(const partition *c, int32_t u) {

@@ -31,7 +31,7 @@ csrec_status csrec_speculate_sums(csrec_speculate_state *s, csrec_error *error) 
 
 typedef struct tree_build {
     int64_t n;
-    int before, after; /* levels of the gaps at the ends */
+    int above; /* level of the gaps at the ends */
     const uint64_t *rows;
     const long long *prefix;
     int32_t *first, *size;
@@ -57,13 +57,7 @@ static __device__ inline int64_t gallop(const tree_build *b, int64_t at, int dir
 }
 
 static __device__ inline int gap_of(const tree_build *b, int64_t j) {
-    return j < 0 ? b->before : j + 1 >= b->n ? b->after : csrec_tree_gap(b->rows, b->n, j);
-}
-
-/* Whether the block of a node has samples outside of the piece. */
-static __device__ inline bool reaches_out(const tree_build *b, int64_t first, int64_t end,
-                                          int level) {
-    return (first == 0 && level > b->before) || (end == b->n && level > b->after);
+    return j < 0 || j + 1 >= b->n ? b->above : csrec_tree_gap(b->rows, b->n, j);
 }
 
 static __global__ void build_tree(tree_build b) {
@@ -80,15 +74,14 @@ static __global__ void build_tree(tree_build b) {
     }
     int64_t first = gallop(&b, j, -1, level), end = gallop(&b, j, 1, level) + 1;
     long long before = b.prefix[first], after = b.prefix[end];
-    bool whole = !reaches_out(&b, first, end, level);
     b.first[j] = (int32_t)first;
     b.size[j] = (int32_t)(end - first);
-    b.scale[j] = whole ? 1.0 / sqrt((double)(end - first)) : 0.0;
+    b.scale[j] = 1.0 / sqrt((double)(end - first));
     b.level[j] = (uint8_t)level;
     b.D[j] = (double)(2 * b.prefix[j + 1] - before - after);
     if (!b.node_edge) return;
     int left = gap_of(&b, first - 1), right = gap_of(&b, end - 1);
-    b.node_edge[j] = whole ? (uint8_t)csrec_tree_edge(left < right ? left : right, level) : 0;
+    b.node_edge[j] = (uint8_t)csrec_tree_edge(left < right ? left : right, level);
     b.S[j] = (double)(after - before);
 }
 
@@ -193,8 +186,7 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     s->link->energy = -1.0;
     s->link->stop = 0;
     b.n = problem->n;
-    b.before = problem->before ? problem->before : 64;
-    b.after = problem->after ? problem->after : 64;
+    b.above = problem->above ? problem->above : 64;
     b.rows = s->rows;
     b.prefix = s->prefix;
     build_tree<<<csrec_cuda_blocks(problem->n, THREADS), THREADS>>>(b);

@@ -12,7 +12,7 @@
 #include "kernels/method/grids/speculate.h"
 
 extern "C" {
-#include "haar/pursuit.h"
+#include "haar/pieces.h"
 }
 
 /* Entry n - 1 has no node: size, scale and level are 0, and so is its key. */
