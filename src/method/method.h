@@ -51,9 +51,9 @@ typedef struct csrec_method_type {
     /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);
     /* Of how many ranks of options->comm it shares its own work at most, without tiles; NULL or 1:
-     * it does not. Then every rank runs it, with signal NULL on all but the first, and reports what
-     * it did itself. */
-    int64_t (*shares)(const csrec_recover_options *options);
+     * it does not. Then every rank runs it, with signal and atoms NULL on all but the first, and
+     * reports what it did itself. */
+    int64_t (*shares)(const csrec_recover_options *options, csrec_device_kind kind);
     /* Whether a CUDA device has an engine for it, and whether it is faster, including its first
      * use; NULL: never. */
     bool (*on_device)(const csrec_task *task);

@@ -22,15 +22,17 @@ void csrec_recover_defaults(csrec_recover_options *options) {
 }
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
-static int64_t sharers(const csrec_layout *layout) {
+static int64_t sharers(const csrec_layout *layout, csrec_device_kind kind) {
     const csrec_method_type *method = layout->method;
-    return layout->tiling.tiles == 1 && method->shares ? method->shares(&layout->plan.options) : 1;
+    return layout->tiling.tiles == 1 && method->shares ? method->shares(&layout->plan.options, kind)
+                                                       : 1;
 }
 
 static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recovery *recovery,
                                        csrec_error *error) {
     const csrec_recover_options *options = recovery->options;
-    bool ranks = csrec_comm_size(options->comm) > 1, shared = ranks && sharers(layout) > 1;
+    bool ranks = csrec_comm_size(options->comm) > 1;
+    bool shared = ranks && sharers(layout, recovery->context->kind) > 1;
     csrec_status status = CSREC_OK;
     if (options->model)
         status = csrec_model_check_scales(recovery->measurement, options->model, error);
@@ -90,9 +92,9 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
 }
 
 /* Ranks share tiles, or what the method shares by itself. */
-static csrec_status check_shared(const recover_job *j, csrec_error *error) {
-    const bool by_method = sharers(&j->layout) > 1;
-    if (j->atoms || (j->variance && !by_method) || j->layout.plan.options.history)
+static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, csrec_error *error) {
+    const bool by_method = sharers(&j->layout, kind) > 1;
+    if (((j->atoms || j->variance) && !by_method) || j->layout.plan.options.history)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "several processes give the signal, not atoms, a history or "
                           "uncertainties; omit them or use one process");
@@ -111,7 +113,7 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     csrec_status status = csrec_layout_make(m, j->wanted, context, &j->layout, error);
     if (!status) status = csrec_layout_check(&j->layout, error);
     if (!status && csrec_comm_size(j->layout.plan.options.comm) > 1)
-        status = check_shared(j, error);
+        status = check_shared(j, context->kind, error);
     if (status) return status;
     double unit = csrec_unit_of(csrec_largest(m->n * m->channels, m->y));
     csrec_normal normal;
@@ -125,9 +127,9 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
 
 /* The number of the list's devices that can share the job, once it is planned. */
 static int devices_for(const recover_job *j, const csrec_device_list *list) {
-    int64_t most = sharers(&j->layout);
+    int64_t most = sharers(&j->layout, list->kind);
     if (most <= 1) most = j->layout.tiling.tiles;
-    if (check_shared(j, NULL) || most < 1) return 1;
+    if (check_shared(j, list->kind, NULL) || most < 1) return 1;
     return most < list->n ? (int)most : list->n;
 }
 
@@ -138,6 +140,7 @@ static csrec_status recover_rank(const csrec_context *context, const csrec_recov
     const bool first = csrec_comm_rank(options->comm) == 0;
     own.layout.plan.options = *options;
     if (!first) own.signal = own.variance = NULL;
+    if (!first) own.atoms = NULL;
     csrec_status status = recover_on(context, &own, error);
     if (first) all->report = own.report;
     return status;
