@@ -200,13 +200,13 @@ static void a_failing_rank_ends_all(void **state) {
         one_rank ranks[RANKS_MOST] = {{0}};
         for (int r = 0; r < n; r++)
             ranks[r] = (one_rank){.m = &m, .options = o, .signal = r ? NULL : signal};
-        ranks[who].options.solve.stop.epsilon = 2.0;
+        ranks[who].options.tile = -1;
         run_ranks(n, ranks);
         for (int r = 0; r < n; r++) {
             /* Who has done its part may not hear of it; the first does. */
             if (r > 0 && r != who && !ranks[r].status) continue;
             assert_int_equal(ranks[r].status, r == who ? CSREC_ARGUMENT : CSREC_STOPPED);
-            assert_non_null(strstr(ranks[r].error.text, "epsilon"));
+            assert_non_null(strstr(ranks[r].error.text, "tile = -1"));
         }
         free(signal);
         drop(&m);

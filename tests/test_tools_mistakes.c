@@ -140,7 +140,7 @@ static void of_csrecover(void **state) {
         {"$R --help >/dev/full", "stdout", "check its destination", 1},
         {"$R --list >/dev/full", "stdout", "check its destination", 1},
         {"$R --man >/dev/full", "stdout", "check its destination", 1},
-        {"$R --devices >/dev/full", "stdout", "check its destination", 1},
+        {"$R --list-devices >/dev/full", "stdout", "check its destination", 1},
         {"$R --version >/dev/full", "stdout", "check its destination", 1},
         {"$R --completion zsh >/dev/full", "stdout", "check its destination", 1},
     };
