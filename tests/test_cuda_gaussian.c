@@ -1,32 +1,54 @@
 /* test_cuda_gaussian.c - rounds of Gaussian groups on the device against the CPU's: groups by their
- * distances, one group's mean, covariance and conditioning, rounds that follow each other. */
+ * distances, one group's mean, covariance and conditioning, rounds that follow each other; of
+ * pictures, colours and volumes. A test runs all its cases before it fails. */
 #include "scene.h"
 
-enum { NUMBER = 5 };
+enum { NUMBER = 5, SHOWN = 5 };
+
+static int failures; /* of the present test */
+
+static void finish(void) {
+    int count = failures;
+    failures = 0;
+    if (count) fail_msg("%d comparisons failed", count);
+}
 
 static scene copy(const scene *s) {
     scene other = *s;
-    size_t area = (size_t)s->p.height * (size_t)s->p.width;
-    other.p.guide = floats((int64_t)area);
+    size_t bytes = (size_t)entries_of(s) * sizeof(float);
+    other.p.guide = floats(entries_of(s) * s->p.channels);
     for (int c = 0; c < s->p.channels; c++) {
-        other.u[c] = floats((int64_t)area);
-        other.variance[c] = floats((int64_t)area);
-        memcpy(other.u[c], s->u[c], area * sizeof(float));
-        memcpy(other.variance[c], s->variance[c], area * sizeof(float));
+        other.u[c] = floats(entries_of(s));
+        other.variance[c] = floats(entries_of(s));
+        memcpy(other.u[c], s->u[c], bytes);
+        memcpy(other.variance[c], s->variance[c], bytes);
     }
     return other;
 }
 
 static double rms(const scene *a, const scene *b) {
     double sum = 0.0;
-    int64_t area = (int64_t)a->p.height * a->p.width;
     for (int c = 0; c < a->p.channels; c++)
-        for (int64_t i = 0; i < area; i++) {
+        for (int64_t i = 0; i < entries_of(a); i++) {
             double e = (double)a->u[c][i] - (double)b->u[c][i];
             double v = (double)a->variance[c][i] - (double)b->variance[c][i];
             sum += e * e + v * v;
         }
-    return sqrt(sum / (double)(area * a->p.channels));
+    return sqrt(sum / (double)(entries_of(a) * a->p.channels));
+}
+
+/* The first entries that differ by more than `least`. */
+static void show_differences(const scene *a, const scene *b, double least) {
+    for (int64_t k = 0, shown = 0; k < entries_of(a) * a->p.channels && shown < SHOWN; k++) {
+        int64_t c = k / entries_of(a), i = k % entries_of(a);
+        double e = (double)a->u[c][i] - (double)b->u[c][i];
+        double v = (double)a->variance[c][i] - (double)b->variance[c][i];
+        if (fabs(e) <= least && fabs(v) <= least) continue;
+        print_message("    channel %d, entry %d%s: u %.9g and %.9g, variance %.9g and %.9g\n",
+                      (int)c, (int)i, a->mask[i] ? " (sample)" : "", (double)a->u[c][i],
+                      (double)b->u[c][i], (double)a->variance[c][i], (double)b->variance[c][i]);
+        shown++;
+    }
 }
 
 static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
@@ -41,8 +63,7 @@ static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
 static void *make_there(scene *s, const csrec_gaussian_round *rounds) {
     csrec_error error = {{0}};
     void *there = NULL;
-    if (create_there(picture(s), rounds, 2, NUMBER, &there, &error))
-        fail_msg("%s", error.text);
+    if (create_there(picture(s), rounds, 2, NUMBER, &there, &error)) fail_msg("%s", error.text);
     return there;
 }
 
@@ -54,17 +75,21 @@ static void on_device(void *there, const csrec_gaussian_round *round, scene *s) 
         fail_msg("%s", error.text);
 }
 
-static void assert_same_scene(const scene *a, const scene *b) {
-    size_t bytes = (size_t)a->p.height * (size_t)a->p.width * sizeof(float);
-    for (int c = 0; c < a->p.channels; c++) {
-        assert_memory_equal(a->u[c], b->u[c], bytes);
-        assert_memory_equal(a->variance[c], b->variance[c], bytes);
-    }
+static void expect_same_scene(const scene *a, const scene *b, const char *what) {
+    size_t bytes = (size_t)entries_of(a) * sizeof(float);
+    bool same = true;
+    for (int c = 0; c < a->p.channels; c++)
+        same = same && memcmp(a->u[c], b->u[c], bytes) == 0 &&
+               memcmp(a->variance[c], b->variance[c], bytes) == 0;
+    if (same) return;
+    print_message("FAILED: %s: not the same bits\n", what);
+    show_differences(a, b, 0.0);
+    failures++;
 }
 
 static void move_estimate(scene *s) {
     for (int c = 0; c < s->p.channels; c++)
-        for (int64_t i = 0; i < (int64_t)s->p.height * s->p.width; i++)
+        for (int64_t i = 0; i < entries_of(s); i++)
             s->u[c][i] += (float)(2e-4 * (check_uniform(&seed) - 0.5));
 }
 
@@ -75,10 +100,19 @@ static void move_estimate(scene *s) {
 static void expect_close(const scene *cpu, const scene *device, const scene *moved,
                          const csrec_gaussian_round *round, const char *what) {
     double off = rms(cpu, device), bound = 10.0 * rms(cpu, moved) + 1e-2;
-    print_message("%d x %d, patch %d, group %d, em %d, %s: rms %.3g, of moved ones %.3g\n",
-                  cpu->p.height, cpu->p.width, round->patch, round->group, round->em, what, off,
-                  rms(cpu, moved));
-    if (!(off <= bound)) fail_msg("%s: rms %g, more than %g", what, off, bound);
+    print_message(
+        "%d x %d x %d, %d channels%s, sigma %g, patch %d, group %d, em %d, margin %d, %s: "
+        "rms %.3g, of moved ones %.3g\n",
+        cpu->p.depth, cpu->p.height, cpu->p.width, cpu->p.channels,
+        cpu->p.pooled   ? " pooled"
+        : cpu->p.guides ? " apart"
+                        : "",
+        (double)cpu->p.sigma, round->patch, round->group, round->em, round->margin, what, off,
+        rms(cpu, moved));
+    if (off <= bound) return;
+    print_message("FAILED: rms %g, more than %g\n", off, bound);
+    show_differences(cpu, device, bound);
+    failures++;
 }
 
 typedef struct outcome {
@@ -96,7 +130,7 @@ static outcome run_there(const scene *start, const scene *first,
     csrec_gaussian_cuda.destroy(there);
     there = make_there(&again, rounds);
     on_device(there, &rounds[0], &again);
-    assert_same_scene(&o.one, &again); /* the same bits every time */
+    expect_same_scene(&o.one, &again, "a round twice");
     assert_ok(csrec_gaussian_cuda.set(there, picture(&o.alone), NULL));
     on_device(there, &rounds[1], &o.alone);
     csrec_gaussian_cuda.destroy(there);
@@ -184,6 +218,86 @@ static void rounds_follow_the_cpu(void **state) {
             compare_twice(&s, rounds[k]);
             drop(&s, true);
         }
+    finish();
+}
+
+/* Channels that share a covariance or, with noise, matches alone; steps of EM, margins, sizes of
+ * patches for each width of the kernels. */
+static void colours_follow_the_cpu(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
+    const int patches[] = {8, 10, 5, 11};
+    for (int k = 0; k < 10; k++) {
+        csrec_gaussian_round round = usual;
+        round.patch = patches[k % 4];
+        round.group = round.patch > 10 ? 20 : 1 + (int)check_below(&seed, 32);
+        round.step = 2 + (int)check_below(&seed, 5);
+        round.em = (int)check_below(&seed, 3);
+        round.every = (int)check_below(&seed, 4);
+        round.trust = check_below(&seed, 2) ? 0.5f : 0.0f;
+        round.margin = check_below(&seed, 2) ? 3 : 0;
+        round.floor = 10.0f;
+        scene s = draw_colours(15 + (int)check_below(&seed, 9), 15 + (int)check_below(&seed, 9),
+                               rates[k % 5], k % 2 ? 3.0f : 0.0f);
+        if (k == 8) s.p.guides = 0;    /* pooled, but compared on their mean */
+        if (k == 9) s.p.pooled = true; /* with noise */
+        compare_twice(&s, round);
+        drop(&s, true);
+    }
+    finish();
+}
+
+/* Boxes of patches, of one channel or, as in the method, of several on their mean; also windows and
+ * steps of their own along the first axis, and volumes thinner than a patch. */
+static void volumes_follow_the_cpu(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
+    for (int k = 0; k < 10; k++) {
+        csrec_gaussian_round round = usual;
+        round.patch = 2 + (int)check_below(&seed, 4);
+        round.step = 1 + (int)check_below(&seed, 3);
+        round.radius = 1 + (int)check_below(&seed, 4);
+        round.group = 1 + (int)check_below(&seed, 96);
+        round.em = (int)check_below(&seed, 3);
+        round.trust = check_below(&seed, 2) ? 0.5f : 0.0f;
+        round.margin = check_below(&seed, 2) ? 2 : 0;
+        round.deep_radius = (int)check_below(&seed, 4);
+        round.deep = (int)check_below(&seed, 4);
+        round.deep_step = (int)check_below(&seed, 3);
+        int depth = 2 + (int)check_below(&seed, 8), height = 5 + (int)check_below(&seed, 8);
+        scene s = draw_volume(depth, height, 5 + (int)check_below(&seed, 8),
+                              k % 3 == 0 ? CHANNELS : 1, rates[k % 5], k % 2 ? 3.0f : 0.0f);
+        compare_twice(&s, round);
+        drop(&s, true);
+    }
+    finish();
+}
+
+/* The rounds of the method, of all kinds and both efforts, with few samples, which have a margin,
+ * and with many: as many as fit into the shared memory of compute capability 8.0. */
+static void rounds_of_the_method(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    for (int kind = 0; kind < 6; kind++) {
+        int count;
+        bool volume = kind / 2 == 2, pooled = kind / 2 == 1;
+        const csrec_gaussian_round *rounds =
+            csrec_gaussian_rounds(volume, pooled, kind % 2, &count);
+        for (int k = 0; k < 2 * count; k++) {
+            csrec_gaussian_round round = rounds[k / 2];
+            double rate = k % 2 == 0 ? 0.12 : volume ? 0.5 : 0.95;
+            if (round.again) continue;
+            round.margin = csrec_gaussian_margin(rate, 1.0, volume);
+            scene s = volume   ? draw_volume(11, 13, 12, 1, rate, 2.0f)
+                      : pooled ? draw_colours(25, 28, rate, 0.0f)
+                               : draw(25, 28, 1, rate, 2.0f);
+            compare_twice(&s, round);
+            drop(&s, true);
+        }
+    }
+    finish();
 }
 
 /* Pictures no larger than a patch, lines, single pixels. */
@@ -194,16 +308,20 @@ static void small_pictures(void **state) {
     round.every = 0;
     const int sizes[][2] = {{1, 1}, {1, 30}, {25, 1}, {3, 9}, {8, 8}, {9, 8}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        scene s = draw(sizes[k][0], sizes[k][1], 1, 0.4, 0.0f);
-        compare_twice(&s, round);
-        drop(&s, true);
+        for (int colours = 0; colours < 2; colours++) {
+            scene s = colours ? draw_colours(sizes[k][0], sizes[k][1], 0.4, 0.0f)
+                              : draw(sizes[k][0], sizes[k][1], 1, 0.4, 0.0f);
+            round.floor = 10.0f;
+            compare_twice(&s, round);
+            drop(&s, true);
+        }
     }
+    finish();
 }
 
 static csrec_status attempt(scene *s, const csrec_gaussian_round *round, csrec_error *error) {
     void *there = NULL;
-    csrec_status status =
-        create_there(picture(s), round, 1, NUMBER, &there, error);
+    csrec_status status = create_there(picture(s), round, 1, NUMBER, &there, error);
     if (!status) status = csrec_gaussian_cuda.run(there, round, 0, error);
     csrec_gaussian_cuda.destroy(there);
     return status;
@@ -228,12 +346,30 @@ static void limits_are_refused(void **state) {
     round.again = false;
     assert_ok(attempt(&s, &round, &error));
     drop(&s, true);
+    scene cube = draw_volume(6, 6, 6, 1, 0.4, 0.0f);
+    round.patch = 6; /* 216 entries */
+    assert_int_equal(attempt(&cube, &round, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "pixels"));
+    drop(&cube, true);
+    scene two = draw(20, 20, 2, 0.4, 0.0f);
+    two.p.pooled = true;
+    assert_int_equal(attempt(&two, &usual, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "pooled"));
+    drop(&two, true);
+    scene colours = draw_colours(20, 20, 0.4, 0.0f);
+    round = usual;
+    round.patch = 11;
+    round.group = 128; /* 192 KiB of patches */
+    assert_int_equal(attempt(&colours, &round, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "128 patches"));
+    drop(&colours, true);
 }
 
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rounds_follow_the_cpu),
-                                       cmocka_unit_test(small_pictures),
-                                       cmocka_unit_test(limits_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_follow_the_cpu),  cmocka_unit_test(colours_follow_the_cpu),
+        cmocka_unit_test(volumes_follow_the_cpu), cmocka_unit_test(rounds_of_the_method),
+        cmocka_unit_test(small_pictures),         cmocka_unit_test(limits_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
