@@ -276,7 +276,7 @@ static csrec_status start_mixture(job *j, csrec_error *error) {
                              .progress = j->options->solve.progress,
                              .context = j->options->solve.context};
     csrec_model *model = NULL;
-    csrec_status status = csrec_gmm_learn(&data, &o, &model, &j->stopped, error);
+    csrec_status status = csrec_gmm_learn_on(j->context, &data, &o, &model, &j->stopped, error);
     if (status == CSREC_DATA) return start_edges(j, error);
     if (status || j->stopped) return status;
     csrec_mixture_clear(&j->mixture);
