@@ -117,8 +117,9 @@ static void a_round_follows_the_formula(void **state) {
         double got, ll, *before = malloc((size_t)(K * d) * sizeof *before);
         memcpy(before, m.means, (size_t)(K * d) * sizeof *before);
         dense_round(&m, rows, X, &wanted, &ll);
-        assert_ok(csrec_em_create(&m, rows, 2, NULL, &em, NULL));
-        csrec_em_begin(em);
+        const csrec_em_plan plan = {rows, rows, 2, NULL};
+        assert_ok(csrec_em_create(&csrec_context_cpu, &m, &plan, &em, NULL));
+        assert_ok(csrec_em_begin(em, NULL));
         for (int64_t i = 0; i < rows;) { /* uneven pieces, whole blocks */
             int64_t count = 32 * (1 + check_below(&seed, 4));
             if (count > rows - i) count = rows - i;

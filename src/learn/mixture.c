@@ -196,13 +196,13 @@ static double normalise(int K, double *r) {
     return most + log(sum);
 }
 
-double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const float *X,
-                                double *work, double *r) {
+/* r [count][K]: log of weight times density. */
+static void score(const csrec_mixture *mixture, int count, const float *X, double *work,
+                  double *r) {
     enum { ROWS = CSREC_WHITEN_ROWS };
     csrec_whiten_fn whiten = choose_whiten();
     double *x = work, *centred = work + padded(mixture), *length = centred + padded(mixture);
     int K = mixture->K, d = mixture->d;
-    double sum = 0.0;
     for (int i = 0; i < d; i++)
         for (int k = 0; k < ROWS; k++)
             x[i * ROWS + k] = k < count ? (double)X[(size_t)k * (size_t)d + (size_t)i] : 0.0;
@@ -212,6 +212,25 @@ double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const f
         for (int i = 0; i < count; i++)
             r[(size_t)i * (size_t)K + (size_t)k] = mixture->offset[k] - 0.5 * length[i];
     }
+}
+
+double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const float *X,
+                                double *work, double *r) {
+    int K = mixture->K;
+    double sum = 0.0;
+    score(mixture, count, X, work, r);
     for (int i = 0; i < count; i++) sum += normalise(K, r + (size_t)i * (size_t)K);
     return sum;
+}
+
+void csrec_mixture_choose(const csrec_mixture *mixture, int count, const float *X, double *work,
+                          int *choice) {
+    int K = mixture->K;
+    double *r = work + csrec_mixture_work(mixture);
+    score(mixture, count, X, work, r);
+    for (int i = 0; i < count; i++, r += K) {
+        choice[i] = 0;
+        for (int k = 1; k < K; k++)
+            if (r[k] > r[choice[i]]) choice[i] = k;
+    }
 }

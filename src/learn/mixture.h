@@ -37,6 +37,11 @@ size_t csrec_mixture_work(const csrec_mixture *mixture);
 double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const float *X,
                                 double *work, double *r);
 
+/* The most likely component of each such row, the first of several; 0 for a row that is not finite.
+ * work: that much, and count * K more. */
+void csrec_mixture_choose(const csrec_mixture *mixture, int count, const float *X, double *work,
+                          int *choice);
+
 /* C = L L^T, rows of d, the lower triangle of A replaced by L; false: not positive definite. */
 bool csrec_cholesky(int d, double *A);
 /* W = L^-1, lower, zero above. */

@@ -97,4 +97,9 @@ csrec_recover_options csrec_options_within(const csrec_recover_options *from);
 csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_options *options,
                                   csrec_error *error);
 
+/* The same; on the CPU where the recovery's device does not handle it, such as pictures smaller
+ * than its blocks. */
+csrec_status csrec_recover_start(const csrec_recovery *recovery, csrec_recover_options *options,
+                                 csrec_error *error);
+
 #endif
