@@ -16,6 +16,7 @@ typedef struct options {
     const char *json;
     int sizes[LIST], ranks[LIST], delays[LIST]; /* log2 N; processes; microseconds. Ended by -1 */
     int threads;
+    bench_signal signal;
     int64_t most, log, few, batch, share; /* one atom for `share` samples */
     csrec_columns columns;
 } options;
@@ -246,8 +247,8 @@ static void check_equal(const figures *one, const figures *f) {
 
 static void one_size(bench_json *json, const options *o, int log_n) {
     int64_t n = INT64_C(1) << log_n;
-    bench_problem p = bench_problem_create(BENCH_PICTURE, log_n + 2, n, 1);
-    for (int64_t j = 0; j < n; j++)
+    bench_problem p = bench_problem_create(o->signal, log_n + 2, n, 1);
+    for (int64_t j = 0; j < n && o->signal == BENCH_PICTURE; j++)
         p.y[j] += 16.0 * (csrec_random_uniform(2, 1, (uint64_t)j) - 0.5);
     csrec_shared_job job = {.levels = p.levels,
                             .n = n,
@@ -291,6 +292,7 @@ int main(int argc, char **argv) {
                  .ranks = {1, 2, 4, -1},
                  .delays = {0, -1},
                  .threads = 1,
+                 .signal = BENCH_PICTURE,
                  .share = 4};
     for (int i = 1; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
@@ -299,6 +301,7 @@ int main(int argc, char **argv) {
         if (!strcmp(name, "--ranks")) read_list(value, o.ranks);
         if (!strcmp(name, "--delays")) read_list(value, o.delays);
         if (!strcmp(name, "--threads")) o.threads = atoi(value);
+        if (!strcmp(name, "--signal")) o.signal = (bench_signal)atoi(value);
         if (!strcmp(name, "--most")) o.most = atoll(value);
         if (!strcmp(name, "--log")) o.log = atoll(value);
         if (!strcmp(name, "--few")) o.few = atoll(value);
