@@ -186,11 +186,58 @@ static void scattered_atoms_are_all(void **state) {
     }
 }
 
+static csrec_recover_report recover_by(int threads, const csrec_measurement *m, double *signal,
+                                       csrec_atoms *atoms) {
+    csrec_recover_options options;
+    csrec_recover_report report;
+    csrec_error error;
+    csrec_recover_defaults(&options);
+    options.backend = "cpu";
+    options.shifts = 1;
+    options.threads = threads;
+    options.solve.stop.atoms = 4000;
+    if (csrec_recover(m, &options, signal, atoms, &report, &error)) fail_msg("%s", error.text);
+    return report;
+}
+
+/* A signal that is large enough for threads to share its pursuit. */
+static void threads_share_a_large_signal(void **state) {
+    (void)state;
+    enum { SIDE = 1056 };
+    int64_t n = (1 << 20) + check_below(&seed, 1 << 16), entries = (int64_t)SIDE * SIDE;
+    csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64, .n = n};
+    double *signal[2];
+    csrec_atoms atoms[2];
+    csrec_recover_report report[2];
+    m.index = malloc((size_t)n * sizeof *m.index);
+    m.y = malloc((size_t)n * sizeof *m.y);
+    for (int64_t k = 0; k < n; k++) {
+        m.index[k] = k + (entries - n) * k / n;
+        m.y[k] = problem_value(&seed, PROBLEM_WAVES, k) + 0.1 * check_uniform(&seed);
+    }
+    for (int t = 0; t < 2; t++) {
+        signal[t] = malloc((size_t)entries * sizeof *signal[t]);
+        report[t] = recover_by(1 + 2 * t, &m, signal[t], &atoms[t]);
+    }
+    assert_int_equal(report[0].iterations, report[1].iterations);
+    assert_int_equal(report[0].outcome, report[1].outcome);
+    assert_true(report[0].residual == report[1].residual);
+    assert_same_atoms(&atoms[0], &atoms[1]);
+    assert_memory_equal(signal[0], signal[1], (size_t)entries * sizeof *signal[0]);
+    for (int t = 0; t < 2; t++) {
+        free(signal[t]);
+        csrec_atoms_clear(&atoms[t]);
+    }
+    csrec_measurement_clear(&m);
+}
+
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_equal_one_process), cmocka_unit_test(ranks_equal_the_reference),
-        cmocka_unit_test(larger_signals), cmocka_unit_test(a_stopped_pursuit_is_a_beginning),
-        cmocka_unit_test(scattered_atoms_are_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_equal_one_process),
+                                       cmocka_unit_test(ranks_equal_the_reference),
+                                       cmocka_unit_test(larger_signals),
+                                       cmocka_unit_test(a_stopped_pursuit_is_a_beginning),
+                                       cmocka_unit_test(scattered_atoms_are_all),
+                                       cmocka_unit_test(threads_share_a_large_signal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,10 +108,11 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 /* ------------------------------------------------------------------ several processes --------- */
 
 /* With options->comm all its processes call csrec_recover with the same measurement and options.
- * They share the tiles, or the grids of method grids with shifts > 1; the signal and the report are
- * complete on the first process, the others may pass signal NULL. The bits are those of one process
- * with these tiles. CSREC_ARGUMENT: fewer tiles than processes; a method that needs the whole;
- * atoms or history. */
+ * They share the tiles, or the grids of method grids with shifts > 1, or with shifts = 1 its one
+ * pursuit, by solver mp on the CPU, which may give atoms, too: then all pass atoms, or none. Signal,
+ * atoms and report are complete on the first process; the others may pass signal NULL. The bits are
+ * those of one process with these tiles. CSREC_ARGUMENT: fewer tiles than processes; a method that
+ * needs the whole; atoms of several grids; history. */
 
 /* ------------------------------------------------------------------ several devices ----------- */
 

@@ -247,12 +247,16 @@ void csrec_rounds_pick(csrec_rounds *r, const csrec_top_pick *pick) {
     r->low = r->high = 0;
 }
 
+/* An eighth of an octave: where few picks were, there may be many just below. */
+static const double MOST_STEP = 0x1p49;
+
 /* All down to theta is settled: pieces go on, about as many picks as are wanted in a round, but not
  * beyond the best column above them, which is next then if nothing changes it. */
 static void go_down(csrec_rounds *r, int64_t best, int64_t next) {
-    double more = (double)r->batch / (double)(r->made > 0 ? r->made : 1);
-    r->step = (int64_t)fmin((double)r->step * fmin(fmax(more, 0.125), 2.0), 0x1p53) + 1;
-    int64_t theta = larger(larger(smaller(r->theta, next) - r->step, best + 1), r->floor);
+    int64_t wanted = smaller(r->batch, r->job->limit - r->iterations);
+    double more = (double)wanted / (double)(r->made > 0 ? r->made : 1);
+    r->step = (int64_t)fmin((double)r->step * fmin(fmax(more, 0.125), 2.0), MOST_STEP) + 1;
+    int64_t theta = larger(larger(next - r->step, best + 1), r->floor);
     r->step = next - theta;
     r->theta = theta;
     r->made = 0;

@@ -131,7 +131,7 @@ def slabs_are_shared():
 def wrong_use_is_one_line():
     cases = [
         (["tiles.npy", "-o", "x.npy", "--quality", "fast"], "3 processes for"),
-        (["tiles.npy", "-o", "x.npy", "--shifts", "1"], "needs the whole signal"),
+        (["tiles.npy", "-o", "x.npy", "--shifts", "1", "--solver", "omp"], "needs the whole signal"),
         (["missing.npy", "-o", "x.npy", "--tile", "90000"], "missing.npy"),
         (["tiles.npy", "-o", "x.npy", "--nonsense"], "unknown option --nonsense"),
         (["-", "-o", "x.npy"], "stdin is read by one process"),
