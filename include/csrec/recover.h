@@ -111,7 +111,7 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
  * They share the tiles, or the grids of method grids with shifts > 1; the signal and the report are
  * complete on the first process, the others may pass signal NULL. The bits are those of one process
  * with these tiles. CSREC_ARGUMENT: fewer tiles than processes; a method that needs the whole;
- * atoms or history. */
+ * atoms; on the CPU a history. */
 
 /* ------------------------------------------------------------------ several devices ----------- */
 

@@ -89,10 +89,14 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
     return status;
 }
 
-/* Ranks share tiles, or what the method shares by itself. */
-static csrec_status check_shared(const recover_job *j, csrec_error *error) {
+/* Ranks share tiles, or what the method shares by itself. On a device a history has the result
+ * alone, which the first rank has. */
+static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, csrec_error *error) {
     const bool by_method = sharers(&j->layout) > 1;
-    if (j->atoms || (j->variance && !by_method) || j->layout.plan.options.history)
+    const bool steps = kind == CSREC_DEVICE_CPU && j->layout.plan.options.history;
+    if (!j->signal && csrec_comm_rank(j->layout.plan.options.comm) == 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "the first of several processes needs a signal");
+    if (j->atoms || steps || (j->variance && !by_method))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "several processes give the signal, not atoms, a history or "
                           "uncertainties; omit them or use one process");
@@ -111,7 +115,7 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     csrec_status status = csrec_layout_make(m, j->wanted, context, &j->layout, error);
     if (!status) status = csrec_layout_check(&j->layout, error);
     if (!status && csrec_comm_size(j->layout.plan.options.comm) > 1)
-        status = check_shared(j, error);
+        status = check_shared(j, context->kind, error);
     if (status) return status;
     double unit = csrec_unit_of(csrec_largest(m->n * m->channels, m->y));
     csrec_normal normal;
@@ -127,7 +131,7 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
 static int devices_for(const recover_job *j, const csrec_device_list *list) {
     int64_t most = sharers(&j->layout);
     if (most <= 1) most = j->layout.tiling.tiles;
-    if (check_shared(j, NULL) || most < 1) return 1;
+    if (check_shared(j, list->kind, NULL) || most < 1) return 1;
     return most < list->n ? (int)most : list->n;
 }
 
@@ -137,7 +141,10 @@ static csrec_status recover_rank(const csrec_context *context, const csrec_recov
     recover_job *all = job, own = *all;
     const bool first = csrec_comm_rank(options->comm) == 0;
     own.layout.plan.options = *options;
-    if (!first) own.signal = own.variance = NULL;
+    if (!first) {
+        own.signal = own.variance = NULL;
+        own.layout.plan.options.history = NULL;
+    }
     csrec_status status = recover_on(context, &own, error);
     if (first) all->report = own.report;
     return status;
