@@ -112,7 +112,7 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
  * pursuit, by solver mp on the CPU, which may give atoms, too: then all pass atoms, or none. Signal,
  * atoms and report are complete on the first process; the others may pass signal NULL. The bits are
  * those of one process with these tiles. CSREC_ARGUMENT: fewer tiles than processes; a method that
- * needs the whole; atoms of several grids; history. */
+ * needs the whole; atoms of several grids; on the CPU a history. */
 
 /* ------------------------------------------------------------------ several devices ----------- */
 

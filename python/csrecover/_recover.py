@@ -91,6 +91,13 @@ def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
                       RecoveryWarning, stacklevel=3)
 
 
+def _backend_of(backend: str, devices: Any) -> str:
+    numbers = [whole(device, "devices") for device in devices]
+    if backend not in ("auto", "cuda") or not numbers:
+        raise ArgumentError(f"devices = {devices!r}; numbers of GPUs, with backend 'cuda' or none")
+    return "cuda:" + ",".join(str(number) for number in numbers)
+
+
 @overload
 def recover(y: L, mask: Optional[Mask] = ..., *, return_uncertainty: Literal[False] = ...,
             return_info: Literal[False] = ..., **options: Unpack[RecoverOptions]) -> L: ...
@@ -158,7 +165,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             atoms: Optional[int] = None, epsilon: Optional[float] = None,
             min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
             progress: Any = None, threads: int = 0, memory: int = 0, tile: int = 0,
-            minutes: float = 0.0, backend: str = "auto",
+            minutes: float = 0.0, backend: str = "auto", devices: Any = None,
             coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
             return_uncertainty: bool = False, return_info: bool = False,
@@ -220,7 +227,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     minutes : float, optional
         time to improve a result, for methods that do as long as they run; 0: the method's own
     backend : str, optional
-        'auto', 'cpu' or 'cuda'
+        'auto', 'cpu', or 'cuda' for all GPUs. The result does not depend on their number
+    devices : list of int, optional
+        numbers of the GPUs to use, with backend 'cuda' or none
     coefficients : bool, optional
         also the atoms, in the info (one plain grid)
     model : Model, optional
@@ -272,6 +281,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if scale is not None:
         made.scale = pair(scale, "scale")
     options = _start(made, quality)
+    if devices is not None:
+        backend = _backend_of(backend, devices)
     solve, stop = options.solve, options.solve.stop
     for name, part, field in ((method, options, "method"), (solver, solve, "solver"),
                               (basis, options, "basis"), (backend, options, "backend")):
@@ -349,4 +360,4 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                report.outcome == lib.CSREC_INTERRUPTED, report.pursuits,
                                report.iterations, report.residual, report.levels,
                                text(report.backend), seconds, taken,
-                               tracks_of(history))
+                               tracks_of(history), list(report.device[0:report.n_devices]))

@@ -71,6 +71,7 @@ class CommonOptions(TypedDict, total=False):
     tile: int
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]
+    devices: Sequence[int]
     coefficients: bool
     model: Optional[Model]
     reference: Any

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/copy.h"
 #include "base/error.h"
 #include "csrec/comm.h"
 
@@ -44,7 +45,7 @@ static csrec_status post(csrec_comm *t, int to, head h, const void *data, size_t
     char *both = malloc(sizeof h + bytes);
     if (!both) return csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
     memcpy(both, &h, sizeof h);
-    memcpy(both + sizeof h, data, bytes);
+    csrec_copy(both + sizeof h, data, bytes);
     csrec_status status = t->calls.send(t->calls.context, to, both, sizeof h + bytes, error);
     free(both);
     return status;

@@ -91,10 +91,14 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
     return status;
 }
 
-/* Ranks share tiles, or what the method shares by itself. */
+/* Ranks share tiles, or what the method shares by itself. On a device a history has the result
+ * alone, which the first rank has. */
 static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, csrec_error *error) {
     const bool by_method = sharers(&j->layout, kind) > 1;
-    if (((j->atoms || j->variance) && !by_method) || j->layout.plan.options.history)
+    const bool steps = kind == CSREC_DEVICE_CPU && j->layout.plan.options.history;
+    if (!j->signal && !j->atoms && csrec_comm_rank(j->layout.plan.options.comm) == 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "the first of several processes needs a signal");
+    if (((j->atoms || j->variance) && !by_method) || steps)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "several processes give the signal, not atoms, a history or "
                           "uncertainties; omit them or use one process");
@@ -139,8 +143,11 @@ static csrec_status recover_rank(const csrec_context *context, const csrec_recov
     recover_job *all = job, own = *all;
     const bool first = csrec_comm_rank(options->comm) == 0;
     own.layout.plan.options = *options;
-    if (!first) own.signal = own.variance = NULL;
-    if (!first) own.atoms = NULL;
+    if (!first) {
+        own.signal = own.variance = NULL;
+        own.atoms = NULL;
+        own.layout.plan.options.history = NULL;
+    }
     csrec_status status = recover_on(context, &own, error);
     if (first) all->report = own.report;
     return status;
