@@ -91,6 +91,32 @@ static inline csrec_gaussian_picture *picture(scene *s) {
     return &s->p;
 }
 
+/* With its own estimate and variances. */
+static inline scene scene_copy(const scene *s) {
+    scene other = *s;
+    size_t bytes = (size_t)entries_of(s) * sizeof(float);
+    other.p.guide = floats(entries_of(s) * s->p.channels);
+    for (int c = 0; c < s->p.channels; c++) {
+        other.u[c] = floats(entries_of(s));
+        other.variance[c] = floats(entries_of(s));
+        memcpy(other.u[c], s->u[c], bytes);
+        memcpy(other.variance[c], s->variance[c], bytes);
+    }
+    return other;
+}
+
+/* Of estimates and variances together. */
+static inline double scene_rms(const scene *a, const scene *b) {
+    double sum = 0.0;
+    for (int c = 0; c < a->p.channels; c++)
+        for (int64_t i = 0; i < entries_of(a); i++) {
+            double e = (double)a->u[c][i] - (double)b->u[c][i];
+            double v = (double)a->variance[c][i] - (double)b->variance[c][i];
+            sum += e * e + v * v;
+        }
+    return sqrt(sum / (double)(entries_of(a) * a->p.channels));
+}
+
 /* Rounds there, drawn from seed `number`. */
 static inline csrec_status create_there(csrec_gaussian_picture *p,
                                         const csrec_gaussian_round *rounds, int count,

@@ -13,30 +13,6 @@ static void finish(void) {
     if (count) fail_msg("%d comparisons failed", count);
 }
 
-static scene copy(const scene *s) {
-    scene other = *s;
-    size_t bytes = (size_t)entries_of(s) * sizeof(float);
-    other.p.guide = floats(entries_of(s) * s->p.channels);
-    for (int c = 0; c < s->p.channels; c++) {
-        other.u[c] = floats(entries_of(s));
-        other.variance[c] = floats(entries_of(s));
-        memcpy(other.u[c], s->u[c], bytes);
-        memcpy(other.variance[c], s->variance[c], bytes);
-    }
-    return other;
-}
-
-static double rms(const scene *a, const scene *b) {
-    double sum = 0.0;
-    for (int c = 0; c < a->p.channels; c++)
-        for (int64_t i = 0; i < entries_of(a); i++) {
-            double e = (double)a->u[c][i] - (double)b->u[c][i];
-            double v = (double)a->variance[c][i] - (double)b->variance[c][i];
-            sum += e * e + v * v;
-        }
-    return sqrt(sum / (double)(entries_of(a) * a->p.channels));
-}
-
 /* The first entries that differ by more than `least`. */
 static void show_differences(const scene *a, const scene *b, double least) {
     for (int64_t k = 0, shown = 0; k < entries_of(a) * a->p.channels && shown < SHOWN; k++) {
@@ -106,11 +82,11 @@ static double moved_most(const trial *t, int n) {
     double most = 0.0;
     for (int k = 0; k < n; k++) {
         csrec_gaussian_matches own = {0};
-        scene moved = copy(t->start);
+        scene moved = scene_copy(t->start);
         move_estimate(&moved);
         for (int r = 0; r < t->count; r++)
             on_cpu(&moved, &t->rounds[r], NUMBER, t->matches ? t->matches : &own);
-        most = fmax(most, rms(t->result, &moved));
+        most = fmax(most, scene_rms(t->result, &moved));
         csrec_gaussian_matches_clear(&own);
         drop(&moved, false);
     }
@@ -126,7 +102,7 @@ static double moved_most(const trial *t, int n) {
 static void expect_close(const trial *t, const scene *device, const char *what) {
     const scene *cpu = t->result;
     const csrec_gaussian_round *round = t->rounds;
-    double off = rms(cpu, device), moved = moved_most(t, 1);
+    double off = scene_rms(cpu, device), moved = moved_most(t, 1);
     if (!(off <= 10.0 * moved + 1e-2)) moved = fmax(moved, moved_most(t, 30));
     double bound = 10.0 * moved + 1e-2;
     print_message(
@@ -151,8 +127,8 @@ typedef struct outcome {
 /* first: what the CPU has made of start in a round. */
 static outcome run_there(const scene *start, const scene *first,
                          const csrec_gaussian_round *rounds) {
-    outcome o = {copy(start), copy(first), copy(start)};
-    scene again = copy(start);
+    outcome o = {scene_copy(start), scene_copy(first), scene_copy(start)};
+    scene again = scene_copy(start);
     void *there = make_there(&o.one, rounds);
     on_device(there, &rounds[0], &o.one);
     on_device(there, &rounds[1], &o.both);
@@ -178,9 +154,9 @@ static void compare_twice(scene *start, csrec_gaussian_round round) {
     csrec_gaussian_round rounds[2] = {round, round};
     rounds[1].again = true;
     csrec_gaussian_matches own = {0};
-    scene first = copy(start);
+    scene first = scene_copy(start);
     on_cpu(&first, &rounds[0], NUMBER, &own);
-    scene second = copy(&first);
+    scene second = scene_copy(&first);
     on_cpu(&second, &rounds[1], NUMBER, &own);
     outcome o = run_there(start, &first, rounds);
     expect_close(&(trial){start, &first, rounds, 1, NULL}, &o.one, "first round");
@@ -240,6 +216,21 @@ static void rounds_follow_the_cpu(void **state) {
             compare_twice(&s, rounds[k]);
             drop(&s, true);
         }
+    finish();
+}
+
+/* More groups than the kernels take at a time, 2^16. */
+static void many_groups(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    csrec_gaussian_round round = usual;
+    round.patch = 3;
+    round.step = 1;
+    round.radius = 2;
+    round.group = 6;
+    scene s = draw(262, 258, 1, 0.4, 0.0f);
+    compare_twice(&s, round);
+    drop(&s, true);
     finish();
 }
 
@@ -390,8 +381,9 @@ static void limits_are_refused(void **state) {
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_follow_the_cpu),  cmocka_unit_test(colours_follow_the_cpu),
-        cmocka_unit_test(volumes_follow_the_cpu), cmocka_unit_test(rounds_of_the_method),
-        cmocka_unit_test(small_pictures),         cmocka_unit_test(limits_are_refused)};
+        cmocka_unit_test(rounds_follow_the_cpu),  cmocka_unit_test(many_groups),
+        cmocka_unit_test(colours_follow_the_cpu), cmocka_unit_test(volumes_follow_the_cpu),
+        cmocka_unit_test(rounds_of_the_method),   cmocka_unit_test(small_pictures),
+        cmocka_unit_test(limits_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

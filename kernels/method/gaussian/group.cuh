@@ -163,7 +163,8 @@ __device__ __forceinline__ float gather(const csrec_gaussian_device *g, const gr
 }
 
 typedef struct whitening {
-    float L[CSREC_GAUSSIAN_POOLED][CSREC_GAUSSIAN_POOLED], scale;
+    float L[CSREC_GAUSSIAN_POOLED][CSREC_GAUSSIAN_POOLED];
+    float inverse[CSREC_GAUSSIAN_POOLED], scale; /* of the diagonal */
 } whitening;
 
 /* From the channels' mean products over the centred rows and d pixels; the columns of X after these
@@ -198,6 +199,8 @@ __device__ __forceinline__ void find_whitening(const group_memory *m, int size, 
     }
     __syncwarp(); /* the first warp has all of them */
     if (threadIdx.x == 0) w->scale = csrec_gaussian_whitening(C, floor, w->L);
+    __syncwarp();
+    if (threadIdx.x < C) w->inverse[threadIdx.x] = 1.0f / w->L[threadIdx.x][threadIdx.x];
     __syncthreads();
 }
 
@@ -216,7 +219,7 @@ __device__ __forceinline__ void whiten(const group_memory *m, int size, int d, f
             x[c] = m->X[c * all + i];
 #pragma unroll
             for (int e = 0; e < c; e++) x[c] = __fmaf_rn(-w.L[c][e], x[e], x[c]);
-            x[c] *= 1.0f / w.L[c][c];
+            x[c] *= w.inverse[c];
         }
 #pragma unroll
         for (int c = 0; c < C; c++) m->X[c * all + i] = x[c] * w.scale;
