@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
     if (bench_no_device()) return 0;
     double ms;
     csrec_model *model = learn(256, 4, "cpu", &ms);
-    for (int64_t side = 256; side <= (quick ? 256 : 1024); side *= 2) {
+    for (int64_t side = 256; side <= (quick ? 256 : 512); side *= 2) {
         measure_mixture(side, NULL);
         measure_mixture(side, model);
     }

@@ -237,7 +237,6 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mixtures_of_a_model_are_the_same), cmocka_unit_test(mixtures_are_as_good),
-        cmocka_unit_test(filters_are_as_on_the_cpu), cmocka_unit_test(blocks_are_as_good),
-        cmocka_unit_test(rows_say_what_they_have)};
+        cmocka_unit_test(filters_are_as_on_the_cpu), cmocka_unit_test(blocks_are_as_good)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
