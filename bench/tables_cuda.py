@@ -164,6 +164,15 @@ def adaptive(data):
                    f"{r['places_ms']:.0f}", f"CPU {cpu['density_ms'] + cpu['places_ms']:.0f} ms")
 
 
+def methods(data):
+    """Whole recoveries and learning by methods that compute a part, or nothing, on the device."""
+    for r in data.get("methods", []):
+        there = (f"{r['cuda_ms']:,.1f} ms, differs by {r['difference']:.1e}"
+                 if r["cuda_ms"] is not None else "no engine")
+        yield (f"method {r['method']}, {r['what']}", there,
+               f"{r['cpu_threads']} CPU threads {r['cpu_ms']:,.1f} ms")
+
+
 def calls(data):
     """Whole calls between arrays of the host: what auto chooses between."""
     for r in data.get("calls", []):
@@ -174,7 +183,7 @@ def calls(data):
 def cuda(results):
     data = results("cuda")
     rows = [row for part in (copies, loops, batches, volumes, thresholds, groups, moments,
-                             convolutions, networks, adaptive, products, manies, calls,
+                             convolutions, networks, adaptive, products, manies, methods, calls,
                              wholes) for row in part(data)]
     same = (all(r["equal_to_cpu"] for r in data["loop"]["pursuits"] + data["recover"]["choice"])
             and data["recover"]["picture_64_grids"]["equal_to_cpu"])

@@ -13,12 +13,16 @@ static void posteriors_follow_the_formula(void **state) {
         int d = sizes[s], count = 1 + (int)check_below(&seed, CSREC_WHITEN_ROWS), K = 5;
         csrec_mixture m = make_mixture(&seed, K, d, 1.5);
         float *X = draw(&seed, &m, count);
-        double *work = malloc(csrec_mixture_work(&m) * sizeof *work);
+        double *work =
+            malloc((csrec_mixture_work(&m) + (size_t)(CSREC_WHITEN_ROWS * K)) * sizeof *work);
         double r[CSREC_WHITEN_ROWS * 5], wanted[5], sum = 0.0;
+        int choice[CSREC_WHITEN_ROWS];
         double got = csrec_mixture_posteriors(&m, count, X, work, r);
+        csrec_mixture_choose(&m, count, X, work, choice);
         for (int i = 0; i < count; i++) {
             sum += dense_posteriors(&m, X + i * d, wanted);
             for (int k = 0; k < K; k++) assert_true(fabs(r[i * K + k] - wanted[k]) < 1e-9);
+            for (int k = 0; k < K; k++) assert_true(wanted[choice[i]] > wanted[k] - 1e-9);
         }
         assert_true(fabs(got - sum) < 1e-9 * count * d);
         csrec_mixture_clear(&m);

@@ -54,7 +54,7 @@ static __device__ __forceinline__ void csrec_gram_add(int64_t n, int a, int b, c
             for (int u = 0; u < 2; u++)
 #pragma unroll
                 for (int v = 0; v < 2; v++)
-                    sum[u][v] += left[s][down + 16 * u] * right[s][across + 16 * v];
+                    sum[u][v] = fma(left[s][down + 16 * u], right[s][across + 16 * v], sum[u][v]);
     }
 }
 

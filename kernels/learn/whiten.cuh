@@ -1,5 +1,6 @@
 /* whiten.cuh - log of weight times density of a row under the components of a mixture, operation by
- * operation as learn/whiten_simd.h and csrec_mixture_choose: the same bits. Only for kernels/.
+ * operation as learn/whiten_simd.h and csrec_mixture_choose with fused multiply-add (AVX2,
+ * AVX-512): the same bits. Only for kernels/.
  *
  * A lane has a row, so nothing is summed across lanes; all lanes of a warp read the same entry of a
  * factor. */
@@ -24,13 +25,13 @@ csrec_whiten_score(int d, const double *W, const double *mean, double offset, co
 #pragma unroll
             for (int t = 0; t < TILE / 2; t++) {
                 const double2 two = w[t];
-                sum[2 * t] += two.x * value;
-                sum[2 * t + 1] += two.y * value;
+                sum[2 * t] = fma(two.x, value, sum[2 * t]);
+                sum[2 * t + 1] = fma(two.y, value, sum[2 * t + 1]);
             }
         }
         W += (i + TILE) * TILE;
 #pragma unroll
-        for (int t = 0; t < TILE; t++) length += sum[t] * sum[t];
+        for (int t = 0; t < TILE; t++) length = fma(sum[t], sum[t], length);
     }
     return offset - 0.5 * length;
 }

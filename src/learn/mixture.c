@@ -180,16 +180,13 @@ size_t csrec_mixture_work(const csrec_mixture *mixture) {
     return 2 * padded(mixture) + CSREC_WHITEN_ROWS;
 }
 
-/* exp(-40) = 4e-18 of the largest does not change the last bit of their sum. */
-static const double NOTHING = -40.0;
-
 /* Converts r from logarithms to posteriors; returns the logarithm of their sum. */
 static double normalise(int K, double *r) {
     double most = -INFINITY, sum = 0.0;
     for (int k = 0; k < K; k++)
         if (r[k] > most) most = r[k];
     for (int k = 0; k < K; k++) {
-        r[k] = r[k] - most < NOTHING ? 0.0 : exp(r[k] - most);
+        r[k] = r[k] - most < CSREC_MIXTURE_NOTHING ? 0.0 : exp(r[k] - most);
         sum += r[k];
     }
     for (int k = 0; k < K; k++) r[k] /= sum;

@@ -31,6 +31,9 @@ csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int thr
 /* Room for csrec_mixture_posteriors, one a thread. */
 size_t csrec_mixture_work(const csrec_mixture *mixture);
 
+/* exp(-40) = 4e-18 of the largest does not change the last bit of their sum. */
+#define CSREC_MIXTURE_NOTHING -40.0
+
 /* Posterior r [count][K] of the components for rows X [count][d], count up to CSREC_WHITEN_ROWS;
  * returns the sum of the rows' log-likelihoods. A row that is far from all components belongs to
  * the nearest. */

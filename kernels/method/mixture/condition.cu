@@ -85,7 +85,7 @@ condition_patch(const csrec_mixture_device &g, const columns<Q> &own, const floa
             const float *row = V + j * stride, l = row[pixel];
 #pragma unroll
             for (int q = 0; q < Q; q++)
-                if (own.inside[q]) r[q] -= l * row[own.column[q]];
+                if (own.inside[q]) r[q] = fmaf(-l, row[own.column[q]], r[q]);
         }
         const float pivot = pick(r, pixel);
         const float scale = 1.0f / sqrtf((pivot > 0.0f ? pivot : 0.0f) + g.noise);
@@ -93,9 +93,9 @@ condition_patch(const csrec_mixture_device &g, const columns<Q> &own, const floa
 #pragma unroll
         for (int q = 0; q < Q; q++) {
             r[q] *= scale;
-            x[q] += z * r[q];
-            value[q] -= r[q] * z;
-            variance[q] -= r[q] * r[q];
+            x[q] = fmaf(z, r[q], x[q]);
+            value[q] = fmaf(-r[q], z, value[q]);
+            variance[q] = fmaf(-r[q], r[q], variance[q]);
             if (own.inside[q]) V[i * stride + own.column[q]] = r[q];
         }
         __syncwarp();
@@ -128,7 +128,7 @@ __device__ __forceinline__ void add_products(const float *V, int n, int stride, 
 #pragma unroll
             for (int s = 0; s < SIDE; s++)
 #pragma unroll
-                for (int t = 0; t < SIDE; t++) sum[s][t] += l[s] * r[t];
+                for (int t = 0; t < SIDE; t++) sum[s][t] = fmaf(l[s], r[t], sum[s][t]);
         }
         for (int s = 0; s < SIDE; s++)
             for (int t = 0; t < SIDE; t++) {

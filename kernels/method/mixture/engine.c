@@ -106,7 +106,7 @@ static csrec_status get(void *data, double *energy, csrec_error *error) {
     return csrec_cuda_mixture_get(s->mixture, s->picture->u, s->picture->variance, energy, error);
 }
 
-/* u and variance as on the CPU, to the bit, for equal mixtures; moments up to rounding, so the
- * mixtures of later rounds differ in their last bits. Deterministic. CSREC_UNSUPPORTED: beyond the
- * limits of kernels/method/mixture/mixture.h. */
+/* u and variance as on a CPU with fused multiply-add, to the bit, for equal mixtures; moments up to
+ * rounding, so the mixtures of later rounds differ in their last bits. Deterministic.
+ * CSREC_UNSUPPORTED: beyond the limits of kernels/method/mixture/mixture.h. */
 const csrec_fit_engine csrec_fit_cuda = {create, destroy, run, count, moments, get};

@@ -1,6 +1,6 @@
 /* mixture.h - rounds of a mixture of Gaussians over the patches of a picture, on a device;
- * method/mixture/engine_cpu.c is the reference, operation by operation where it decides what is
- * chosen: the same picture, to the bit. */
+ * method/mixture/engine_cpu.c is the reference, operation by operation, with fused multiply-add:
+ * the same picture, to the bit, as by its code for AVX2 and AVX-512. */
 #ifndef CSREC_KERNELS_METHOD_MIXTURE_MIXTURE_H
 #define CSREC_KERNELS_METHOD_MIXTURE_MIXTURE_H
 

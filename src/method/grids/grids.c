@@ -110,7 +110,8 @@ const csrec_method_type csrec_method_grids = {
                        CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |
                        CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) | CSREC_TAKES(START) |
                        CSREC_TAKES(COEFFICIENTS),
-              .iterates = true},
+              .iterates = true,
+              .device = "all; not with another solver than mp, nor with a start"},
     .chosen = is_chosen,
     .works_with = works_with,
     .complete = complete,

@@ -175,7 +175,7 @@ static void run_batch(engine *f, int64_t b) {
     p.mean = f->mean + (int64_t)k * f->stride;
     p.x = room;
     p.variance = room + f->stride;
-    p.u = room + 2 * f->stride;
+    p.rest = room + 2 * f->stride;
     float *V = room + 3 * f->stride, *y = V + (d + CSREC_PATCH_ROWS) * f->stride;
     int at[CSREC_MIXTURE_MOST];
     p.at = at;

@@ -21,7 +21,8 @@ typedef struct csrec_patch {
     const int *at;         /* [n] sampled entries */
     const float *y;        /* [n] */
     float noise;           /* variance of a sample's noise */
-    float *V, *u;          /* [n][stride], [n]: scratch; V becomes L^-1 C_S, C_SS + noise = L L^T */
+    float *V, *rest;       /* [n][stride], [stride]: scratch; V becomes L^-1 C_S, C_SS + noise = L
+                              L^T; rest: samples less what those before them predict */
     float *x, *variance;   /* [stride] posterior mean, and variance per entry */
 } csrec_patch;
 
