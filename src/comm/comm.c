@@ -316,7 +316,7 @@ csrec_status csrec_comm_poll(csrec_comm *t, double done, double *all, csrec_erro
 
 bool csrec_comm_arrived(csrec_comm *t, int tag) {
     bool any;
-    return take_in(t, &any, NULL) == CSREC_OK && *look(t, -1, tag);
+    return take_in(t, &any, NULL) || t->failed || *look(t, -1, tag);
 }
 
 void csrec_comm_fail(csrec_comm *t, const char *line) {
