@@ -71,6 +71,7 @@ class CommonOptions(TypedDict, total=False):
     tile: int
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]
+    comm: Any
     coefficients: bool
     model: Optional[Model]
     reference: Any
