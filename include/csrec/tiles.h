@@ -31,11 +31,11 @@ CSREC_API csrec_status csrec_tiles_create(const csrec_measurement *measurement,
                                           csrec_error *error);
 CSREC_API void csrec_tiles_destroy(csrec_tiles *tiles);
 
-/* The object as bytes, in malloc'ed memory, for other processes with this version of the library on
- * machines of this kind; and back, with the same options (threads, progress and backend may
- * differ). CSREC_DATA: bytes of something else; CSREC_UNSUPPORTED: of another version. */
-CSREC_API csrec_status csrec_tiles_pack(const csrec_tiles *tiles, void **bytes, size_t *size,
-                                        csrec_error *error);
+/* The object as bytes for other processes with this version of the library on machines of this
+ * kind, into `bytes` unless that is NULL; returns their number. And back, with the same options
+ * (threads and backend may differ). CSREC_DATA: bytes of something else; CSREC_UNSUPPORTED: of
+ * another version. */
+CSREC_API size_t csrec_tiles_pack(const csrec_tiles *tiles, void *bytes);
 CSREC_API csrec_status csrec_tiles_unpack(const void *bytes, size_t size,
                                           const csrec_recover_options *options, csrec_tiles **tiles,
                                           csrec_error *error);

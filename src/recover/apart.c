@@ -122,18 +122,14 @@ static void name_bytes(char what[32]) {
     snprintf(what, 32, "csrec_tiles %.18s", csrec_version());
 }
 
-csrec_status csrec_tiles_pack(const csrec_tiles *t, void **bytes, size_t *size,
-                              csrec_error *error) {
-    size_t all = sizeof(packed) + csrec_survey_packed(t->form.channels);
+size_t csrec_tiles_pack(const csrec_tiles *t, void *bytes) {
     packed head = {.form = t->form, .tiling = t->layout.tiling};
-    char *to = calloc(1, all);
-    if (!to) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    name_bytes(head.what);
-    memcpy(to, &head, sizeof head);
-    csrec_survey_pack(&t->survey, to + sizeof head);
-    *bytes = to;
-    *size = all;
-    return CSREC_OK;
+    if (bytes) {
+        name_bytes(head.what);
+        memcpy(bytes, &head, sizeof head);
+        csrec_survey_pack(&t->survey, (char *)bytes + sizeof head);
+    }
+    return sizeof head + csrec_survey_packed(t->form.channels);
 }
 
 static csrec_status read_head(const void *bytes, size_t size, packed *head, csrec_error *error) {
