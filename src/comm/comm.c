@@ -322,7 +322,7 @@ csrec_status csrec_comm_failed(const csrec_comm *t, csrec_error *error) {
 
 bool csrec_comm_arrived(csrec_comm *t, int tag) {
     bool any;
-    return take_in(t, &any, NULL) == CSREC_OK && *look(t, -1, tag);
+    return take_in(t, &any, NULL) || t->failed || *look(t, -1, tag);
 }
 
 void csrec_comm_fail(csrec_comm *t, const char *line) {

@@ -192,8 +192,8 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     static const csrec_device_work work = {
         .pays = recover_pays, .run = recover_on, .run_many = recover_on_many};
     csrec_device_ran ran;
-    j->wanted = (csrec_wanted){.signal = j->signal || csrec_comm_rank(options->comm) > 0,
-                               .atoms = j->atoms != NULL};
+    bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
+    j->wanted = (csrec_wanted){.signal = j->signal || others, .atoms = j->atoms != NULL};
     csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
