@@ -39,6 +39,8 @@ typedef struct csrec_recover_options {
     double seconds;   /* time for methods that improve as long as they run; 0: the method's own */
     int64_t tile;     /* most values of a tile, see "estimates" below; 0: 2^24 */
     csrec_comm *comm; /* processes that share the tiles, see "several processes" below; NULL: one */
+    const char *journal;     /* NULL, or a file that keeps finished tiles, see "going on" below */
+    const char *journal_key; /* what the recovery depends on, in one line; NULL: "" */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -73,6 +75,7 @@ typedef struct csrec_recover_report {
     csrec_error given_up;  /* the device's error after which "auto" used the CPU, or empty */
     double seconds_tree, seconds_pursuit, seconds_synthesis, seconds_total;
     csrec_estimate estimate; /* of the plan */
+    int64_t tiles_resumed;   /* that an earlier recovery had left in options->journal */
 } csrec_recover_report;
 
 /* Sets nothing: all is resolved from the measurement. The default for pictures and volumes is the
@@ -108,6 +111,19 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
  * Each recovers some of the tiles; the signal and the report are complete on the first process,
  * the others may pass signal NULL. The bits are those of one process with these tiles.
  * CSREC_ARGUMENT: fewer tiles than processes; a method that needs the whole; atoms or history. */
+
+/* ------------------------------------------------------------------ going on ------------------ */
+
+/* With options->journal each tile is kept in that file when it is recovered. A later recovery with
+ * the same file, key and tiles, by any number of processes, takes what is there instead of
+ * recovering it, and has the bits of an uninterrupted one. A file with another key or of other
+ * tiles is begun anew; it has 8 bytes a value of the signal, and of the middle half of what tiles
+ * overlap. Whoever has the result removes it. One recovery at a time may use it. Processes of
+ * options->comm that do not see the first one's file keep nothing. CSREC_FILE: it cannot be made,
+ * or is another kind of file. Signals that are recovered in one piece have none. */
+
+/* Removes the file if it is one that keeps tiles. */
+CSREC_API void csrec_journal_remove(const char *path);
 
 /* ------------------------------------------------------------------ estimates ----------------- */
 

@@ -168,7 +168,7 @@ static int load_unchanged(cli_job *job) {
     bool known;
     char *after = NULL;
     if (job->a->info) return load(job);
-    job->fingerprint = cli_recover_fingerprint(job->request, job->input, &known);
+    job->fingerprint = cli_recover_fingerprint(job->request, job->input, &job->known);
     if (!job->fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
     int code = load(job);
     if (code != CLI_CONTINUE) return code;
@@ -269,6 +269,8 @@ int cli_job_write(cli_job *job) {
     if (!status) status = csrec_files_commit(files, &error);
     csrec_files_destroy(files);
     if (status) cli_job_fail(job, "%s", error.text);
+    if (!status && job->journal && job->report.outcome != CSREC_INTERRUPTED)
+        csrec_journal_remove(job->journal);
     return !status ? CLI_CONTINUE : status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
 }
 
@@ -276,7 +278,9 @@ void cli_job_clear(cli_job *job) {
     for (int64_t c = 0; job->atoms && c < job->measurement.channels; c++)
         csrec_atoms_clear(&job->atoms[c]);
     free(job->atoms);
+    for (int i = 0; i < CLI_OUTPUTS; i++) csrec_file_lock_drop(job->locks[i]);
     free(job->fingerprint);
+    free(job->journal);
     free(job->output);
     free(job->reference);
     free(job->page);
