@@ -181,7 +181,10 @@ csrec_status csrec_journal_open(const char *path, const char *key, const csrec_t
     if (!status) status = open_file(path, h, comm, &fd, error);
     if (!status && fd >= 0) {
         int64_t most = channels;
-        for (int a = 0; a < CSREC_TILE_AXES; a++) most *= tiling->stride[a] + tiling->pad;
+        for (int a = 0; a < CSREC_TILE_AXES; a++) {
+            int64_t reach = tiling->stride[a] + tiling->pad;
+            most *= reach < tiling->extent[a] ? reach : tiling->extent[a];
+        }
         int64_t bytes = (int64_t)sizeof(record) + most * (int64_t)sizeof(double);
         *j = (csrec_journal){fd, tiling, channels, whole_pages((int64_t)size_of(h)),
                              whole_pages(bytes)};
