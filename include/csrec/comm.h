@@ -40,6 +40,16 @@ CSREC_API void csrec_comm_destroy(csrec_comm *comm);
  */
 CSREC_API csrec_status csrec_comm_join(csrec_comm **comm, csrec_error *error);
 
+/* Communicators between the threads of one process, such as one a device: each of `size` threads
+ * joins with its own rank, which waits for all, and destroys its communicator. The hub must outlive
+ * them. */
+typedef struct csrec_comm_hub csrec_comm_hub;
+
+CSREC_API csrec_status csrec_comm_hub_create(int size, csrec_comm_hub **hub);
+CSREC_API csrec_status csrec_comm_hub_join(csrec_comm_hub *hub, int rank, csrec_comm **comm,
+                                           csrec_error *error);
+CSREC_API void csrec_comm_hub_destroy(csrec_comm_hub *hub);
+
 /* 0 and 1 without a communicator. */
 CSREC_API int csrec_comm_rank(const csrec_comm *comm);
 CSREC_API int csrec_comm_size(const csrec_comm *comm);
