@@ -139,10 +139,9 @@ static bool signal_is_done(const cli_request *request, const char *input, const 
     return false;
 }
 
-bool cli_input_is_done(const cli_request *request, const char *input) {
+static bool all_is_done(const cli_request *request, const char *input) {
     const cli_recover_arguments *a = &request->a;
     bool known = false;
-    if (!a->resume) return false;
     char *line = cli_recover_fingerprint(request, input, &known);
     bool done =
         known && signal_is_done(request, input, line) &&
@@ -151,6 +150,16 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
         (!a->uncertainty || is_done(a->uncertainty, request->map_folder, input, ".npy", line)) &&
         (!a->coefficients || is_done(a->coefficients, false, input, "", line));
     free(line);
+    return done;
+}
+
+/* Of ranks that share the tiles the first decides. If it has failed, the next message tells. */
+bool cli_input_is_done(const cli_request *request, const char *input) {
+    csrec_error ignored;
+    if (!request->a.resume) return false;
+    int done = csrec_comm_rank(request->tiles) == 0 && all_is_done(request, input);
+    if (request->tiles && cli_ranks_take_first(request->tiles, RANK_DONE, &done, &ignored))
+        return false;
     return done;
 }
 

@@ -145,9 +145,10 @@ static csrec_status plan_on(const csrec_context *context, void *job, csrec_error
     if (status) return status;
     if (!s->layout.parts)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "method %s needs the whole signal in memory; use a preset that works in "
+                          "method %s needs the whole signal in %s; use a preset that works in "
                           "tiles: fast, balanced, best",
-                          s->layout.method->shown.name);
+                          s->layout.method->shown.name,
+                          csrec_comm_size(s->given.comm) > 1 ? "one process" : "memory");
     return csrec_layout_check(&s->layout, error);
 }
 
