@@ -18,6 +18,10 @@ static int end_ranks(cli_job *job) {
     csrec_error why;
     double all;
     const cli_tool *tool = job->tool;
+    if (cli_interrupted() && !progress->lost)
+        snprintf(job->failure, sizeof job->failure,
+                 "%s: stopped by a signal, as launchers send it to all ranks when one is killed",
+                 job->input);
     if (csrec_comm_poll(comm, 0.0, &all, &why)) { /* another failed before */
         snprintf(job->failure, sizeof job->failure, "%s", why.text);
         tool = job->request->all;
