@@ -118,7 +118,8 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
                         csrec_recover_report *report, csrec_error *error) {
     static const csrec_device_work work = {.pays = recover_pays, .run = recover_on};
     csrec_device_ran ran;
-    j->wanted = (csrec_wanted){.signal = j->signal != NULL, .atoms = j->atoms != NULL};
+    j->wanted = (csrec_wanted){.signal = j->signal || csrec_comm_rank(options->comm) > 0,
+                               .atoms = j->atoms != NULL};
     csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
