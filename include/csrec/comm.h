@@ -22,7 +22,10 @@ typedef struct csrec_comm_calls {
      * if there is none. Does not wait. */
     csrec_status (*receive)(void *context, int *from, void **data, size_t *bytes,
                             csrec_error *error);
-    void (*close)(void *context); /* after the last call */
+    /* After the last call, when all have said goodbye; not called if a process has failed and some
+     * do not answer for `patience` seconds (0: 20): they are dead or hang. */
+    void (*close)(void *context);
+    double patience;
 } csrec_comm_calls;
 
 /* One process's view of its communicator. One thread at a time may use it. */
