@@ -245,7 +245,7 @@ static void colours_follow_the_cpu(void **state) {
         csrec_gaussian_round round = usual;
         round.patch = patches[k % 4];
         round.group = round.patch > 10 ? 20 : 1 + (int)check_below(&seed, 32);
-        round.step = 2 + (int)check_below(&seed, 5);
+        round.step = 2 + (int)check_below(&seed, 4); /* at most a patch: no gaps */
         round.em = (int)check_below(&seed, 3);
         round.every = (int)check_below(&seed, 4);
         round.trust = check_below(&seed, 2) ? 0.5f : 0.0f;
@@ -270,7 +270,7 @@ static void volumes_follow_the_cpu(void **state) {
     for (int k = 0; k < 10; k++) {
         csrec_gaussian_round round = usual;
         round.patch = 2 + (int)check_below(&seed, 4);
-        round.step = 1 + (int)check_below(&seed, 3);
+        round.step = 1 + (int)check_below(&seed, round.patch < 3 ? 2 : 3); /* no gaps */
         round.radius = 1 + (int)check_below(&seed, 4);
         round.group = 1 + (int)check_below(&seed, 96);
         round.em = (int)check_below(&seed, 3);
@@ -278,7 +278,7 @@ static void volumes_follow_the_cpu(void **state) {
         round.margin = check_below(&seed, 2) ? 2 : 0;
         round.deep_radius = (int)check_below(&seed, 4);
         round.deep = (int)check_below(&seed, 4);
-        round.deep_step = (int)check_below(&seed, 3);
+        round.deep_step = round.deep > 0 ? 1 + (int)check_below(&seed, round.deep) : 0;
         int depth = 2 + (int)check_below(&seed, 8), height = 5 + (int)check_below(&seed, 8);
         scene s = draw_volume(depth, height, 5 + (int)check_below(&seed, 8),
                               k % 3 == 0 ? CHANNELS : 1, rates[k % 5], k % 2 ? 3.0f : 0.0f);
