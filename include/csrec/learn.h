@@ -195,8 +195,9 @@ CSREC_API csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn
  * least `least`, which is the maximum under that bound, so the likelihood never falls. A row's
  * share of a component below 1e-10 is left out. Data that fit in half of the free memory are read
  * once, others in every round. The result is the same for any number of threads, and if the work is
- * continued with options->from, the same options and data. components and n at most 4096. stopped
- * as csrec_pca_learn. CSREC_DATA: values that are not finite, or all rows are equal. */
+ * continued with options->from, the same options and data, on the same backend. A device sums in
+ * double what the CPU sums in float, and takes n up to some 880. components and n at most 4096.
+ * stopped as csrec_pca_learn. CSREC_DATA: values that are not finite, or all rows are equal. */
 CSREC_API csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
                                        csrec_model **model, bool *stopped, csrec_error *error);
 
