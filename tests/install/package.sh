@@ -28,7 +28,7 @@ inside() {
 make_packages() {
     cpack --config "$build/CPackConfig.cmake" -G DEB -B "$work/out" >"$work/log" 2>&1 ||
         { cat "$work/log"; exit 1; }
-    library=$(echo "$work"/out/libcsrec[0-9]*_*.deb)
+    library=$(find "$work/out" -maxdepth 1 -name 'libcsrec[0-9]*.deb' ! -name '*-mpi_*')
     development=$(echo "$work"/out/libcsrec-dev_*.deb)
     tools=$(echo "$work"/out/csrecover_*.deb)
     if dpkg-deb -f "$library" Depends | grep -q mpi; then
