@@ -23,7 +23,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/csrec-cuda
 mkdir -p "$root/bin" "$root/lib" "$root/bench"
-cp "$here/bench/cuda.sh" "$here/bench/cuda_reference.py" "$root/bench/"
+cp "$here/bench/cuda.sh" "$here/bench/devices.sh" "$here/bench/cuda_reference.py" "$root/bench/"
+mkdir -p "$root/share/csrecover"
+cp "$here/share/csrecover/prior-gray.npz" "$root/share/csrecover/"
 for program in "$build"/tests/test_cuda_* "$build/tests/test_device" "$build/tests/test_slabs" "$build/tests/test_net" \
     "$build/tests/test_operators" "$build"/tests/test_solvers* "$build/tests/test_pca" \
     "$build"/bench/bench_cuda_* "$build/bench/bench_rounds" "$build/csrecover" "$build/cssample"; do

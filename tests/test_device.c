@@ -8,6 +8,7 @@
 #include "operators.h"
 
 #include "device/device.h"
+#include "method/method.h"
 
 static uint64_t seed;
 
@@ -95,14 +96,14 @@ static csrec_status run_job(const csrec_context *context, void *data, csrec_erro
     return cpu ? j->here : j->there;
 }
 
-static const csrec_device_work job_work = {job_pays, run_job};
+static const csrec_device_work job_work = {.pays = job_pays, .run = run_job};
 
 /* Unprofitable devices are not tried; a failure on the CPU is the work's own. */
 static void auto_is_the_cpu_where_nothing_pays(void **state) {
     (void)state;
     csrec_device_ran ran;
     csrec_error error;
-    const csrec_device_work plain = {NULL, run_job};
+    const csrec_device_work plain = {.run = run_job};
     job j = {0};
     assert_ok(csrec_device_run("auto", &job_work, &j, &ran, &error));
     assert_ok(csrec_device_run(NULL, &plain, &j, NULL, NULL));
@@ -164,6 +165,16 @@ static void what_has_no_engine_is_one_line(void **state) {
                                     "--backend cpu");
     csrec_device_lacks(&context, "method pca", NULL, &error);
     assert_string_equal(error.text, "method pca has no CUDA engine; use --backend cpu");
+}
+
+/* A method says what a device computes of it exactly if it has an engine. */
+static void methods_say_what_runs_there(void **state) {
+    (void)state;
+    const csrec_method_type *method;
+    for (int i = 0; (method = csrec_method_at(i)); i++) {
+        assert_int_equal(method->shown.device != NULL, method->on_device != NULL);
+        assert_true(method->on_device || !method->pays);
+    }
 }
 
 /* ---- two at a time */
@@ -317,6 +328,7 @@ int main(void) {
         cmocka_unit_test(auto_is_the_cpu_where_nothing_pays),
         cmocka_unit_test(auto_goes_on_to_the_cpu),
         cmocka_unit_test(what_has_no_engine_is_one_line),
+        cmocka_unit_test(methods_say_what_runs_there),
         CHECK_ON("cpu", operators_work_from_several_threads),
         CHECK_ON("cpu", chains_share_their_factors),
         CHECK_ON("cpu", contexts_live_beside_each_other),

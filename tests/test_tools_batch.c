@@ -173,9 +173,32 @@ static void a_terminal_sees_a_bar_and_a_summary(void **state) {
     assert_string_equal(read_text("out"), "");
 }
 
+/* One device, all, and one input after another write the same bytes. */
+static void devices_share_inputs(void **state) {
+    (void)state;
+    make_scans();
+    run_well("$R --list-devices");
+    if (!strstr(read_text("out"), "compute capability")) {
+        print_message("SKIPPED: no GPU\n");
+        skip();
+    }
+    run_well("for k in 1 2 3 4 5 6; do $S gray.png -o d$k.npz -r 0.3 --seed $k || exit 1; done");
+    run_well("$R d?.npz -s 4 -o one/ --devices 0 && $R d?.npz -s 4 -o all/ --backend cuda && "
+             "for k in 1 2 3 4 5 6; do cmp one/d$k.png all/d$k.png || exit 1; done");
+    run_well("$R d1.npz -s 4 -o one.png --devices 0 && $R d1.npz -s 4 -o all.png --backend cuda "
+             "--json && cmp one.png all.png");
+    run_well("$R d1.npz -s 4 --devices 0 --json");
+    assert_non_null(strstr(read_text("out"), "\"devices\": [0]"));
+    run_well("$R --list-devices | grep -c 'compute capability' >n; "
+             "test $(cat n) -lt 2 || { $R d?.npz -s 4 -o two/ --devices 1,0 --verbose && cmp "
+             "one/d3.png two/d3.png; }");
+    expect_mistake("$R d1.npz -s 4 -o x.png --devices 0,0", 2, "device 0 comes twice");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_bad_file_stops_nothing),
                                        cmocka_unit_test(several_are_one_json),
+                                       cmocka_unit_test(devices_share_inputs),
                                        cmocka_unit_test(frames_share_what_they_can),
                                        cmocka_unit_test(a_folder_of_truths),
                                        cmocka_unit_test(what_would_be_ignored_is_refused),

@@ -79,7 +79,11 @@ CSREC_API csrec_status csrec_comm_receive(csrec_comm *comm, int *from, int tag, 
 CSREC_API csrec_status csrec_comm_poll(csrec_comm *comm, double done, double *all,
                                        csrec_error *error);
 
-/* Answers what has arrived; whether a message with that tag is among it. */
+/* CSREC_STOPPED, and the line, if another process has failed, as far as has been heard. */
+CSREC_API csrec_status csrec_comm_failed(const csrec_comm *comm, csrec_error *error);
+
+/* Answers what has arrived; whether csrec_comm_receive would return at once: with a message of that
+ * tag, or because a process has failed. */
 CSREC_API bool csrec_comm_arrived(csrec_comm *comm, int tag);
 
 /* Tells all others that this process has failed, with one line, which names its machine. */

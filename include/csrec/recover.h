@@ -32,13 +32,14 @@ typedef struct csrec_recover_options {
                        not set: 64 for pictures, 1 otherwise and if atoms are requested */
     uint64_t seed;  /* seed of the random grids */
     int threads;    /* 0: all cores; the result does not depend on it */
-    const char *backend;           /* "auto", "cpu" or "cuda" */
+    const char *backend;           /* "auto", "cpu", "cuda", or "cuda:0,2" for those devices, see
+                                      "several devices" below */
     struct csrec_history *history; /* NULL, or records the steps, see below */
     const csrec_model *model;      /* NULL, or a learned model, see "recovery with a model" below */
     uint64_t memory;  /* bytes that it may use, see "estimates" below; 0: what is available */
     double seconds;   /* time for methods that improve as long as they run; 0: the method's own */
     int64_t tile;     /* most values of a tile, see "estimates" below; 0: 2^24 */
-    csrec_comm *comm; /* processes that share the tiles, see "several processes" below; NULL: one */
+    csrec_comm *comm; /* processes that share the work, see "several processes" below; NULL: one */
     const char *journal;     /* NULL, or a file that keeps finished tiles, see "going on" below */
     const char *journal_key; /* what the recovery depends on, in one line; NULL: "" */
 } csrec_recover_options;
@@ -74,8 +75,10 @@ typedef struct csrec_recover_report {
     const char *backend;   /* the backend that ran */
     csrec_error given_up;  /* the device's error after which "auto" used the CPU, or empty */
     double seconds_tree, seconds_pursuit, seconds_synthesis, seconds_total;
-    csrec_estimate estimate; /* of the plan */
-    int64_t tiles_resumed;   /* that an earlier recovery had left in options->journal */
+    csrec_estimate estimate;        /* of the plan */
+    int n_devices;                  /* of the backend that ran; 0 on the CPU */
+    int device[CSREC_DEVICES_MOST]; /* their numbers */
+    int64_t tiles_resumed;          /* that an earlier recovery had left in options->journal */
 } csrec_recover_report;
 
 /* Sets nothing: all is resolved from the measurement. The default for pictures and volumes is the
@@ -108,9 +111,21 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 /* ------------------------------------------------------------------ several processes --------- */
 
 /* With options->comm all its processes call csrec_recover with the same measurement and options.
- * Each recovers some of the tiles; the signal and the report are complete on the first process,
- * the others may pass signal NULL. The bits are those of one process with these tiles.
- * CSREC_ARGUMENT: fewer tiles than processes; a method that needs the whole; atoms or history. */
+ * They share the tiles, or the grids of method grids with shifts > 1, or with shifts = 1 its one
+ * pursuit, by solver mp on the CPU, which may give atoms, too: then all pass atoms, or none.
+ * Signal, atoms and report are complete on the first process; the others may pass signal NULL. The
+ * bits are those of one process with these tiles. CSREC_ARGUMENT: fewer tiles than processes; a
+ * method that needs the whole; atoms of several grids; on the CPU a history. */
+
+/* ------------------------------------------------------------------ several devices ----------- */
+
+/* Backend "cuda" stands for all usable devices, "cuda:0,2" for those two, by their numbers in
+ * csrec_backend_devices. They share what several processes share, and the result has the bits that
+ * one device gives; other recoveries run on the first device. "auto" uses all devices where it uses
+ * one. Each device has a thread of this process and an equal share of options->threads; progress is
+ * called on the calling thread alone. The failure of one device ends all, with its line, which
+ * names it. With options->comm a process uses the device of the list that is its local rank's.
+ * report->device lists what ran. Other functions that take a backend use one device. */
 
 /* ------------------------------------------------------------------ going on ------------------ */
 

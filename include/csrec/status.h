@@ -63,6 +63,14 @@ typedef bool (*csrec_progress_fn)(const csrec_progress *progress, void *context)
  * device is or why it cannot be used. false past the end. */
 CSREC_API bool csrec_backend_info(int i, const char **name, char *text, size_t size);
 
+enum { CSREC_DEVICES_MOST = 64 };
+
+/* The numbers of the devices that a backend's name stands for, [*n]: "cuda" for all usable ones,
+ * "cuda:0,2" for those two, in which a device may come twice; none for "auto". CSREC_ARGUMENT:
+ * unknown name; CSREC_DEVICE: not built, or not usable. Starts the driver. Thread-safe. */
+CSREC_API csrec_status csrec_backend_devices(const char *backend, int device[CSREC_DEVICES_MOST],
+                                             int *n, csrec_error *error);
+
 #ifdef __cplusplus
 }
 #endif

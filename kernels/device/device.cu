@@ -32,9 +32,9 @@ int csrec_cuda_devices(csrec_error *error) {
     return 0;
 }
 
-/* NULL if device i is new enough. */
-static const char *why_not(const cudaDeviceProp *device) {
-    return device->major < LOWEST_MAJOR ? "compute capability below 8.0" : NULL;
+/* NULL: it is new enough. */
+static const char *too_old(int major) {
+    return major < LOWEST_MAJOR ? "compute capability below 8.0" : NULL;
 }
 
 bool csrec_cuda_describe(int i, char *text, size_t size) {
@@ -49,7 +49,7 @@ bool csrec_cuda_describe(int i, char *text, size_t size) {
         snprintf(text, size, "device %d not usable: %s", i, cudaGetErrorString(code));
         return true;
     }
-    const char *reason_text = why_not(&device);
+    const char *reason_text = too_old(device.major);
     snprintf(text, size, "%s, %.1f GiB, %d multiprocessors, compute capability %d.%d%s%s",
              device.name, gibibytes(device.totalGlobalMem), device.multiProcessorCount,
              device.major, device.minor, reason_text ? "; not usable: " : "",
@@ -57,16 +57,31 @@ bool csrec_cuda_describe(int i, char *text, size_t size) {
     return true;
 }
 
-static csrec_status try_device(int i, csrec_error *error) {
-    cudaDeviceProp device;
-    cudaError_t code = cudaGetDeviceProperties(&device, i);
-    const char *text = code == cudaSuccess ? why_not(&device) : cudaGetErrorString(code);
-    if (!text) code = cudaSetDevice(i);
-    if (!text && code == cudaSuccess) code = cudaFree(NULL); /* makes the driver's context */
-    if (!text && code == cudaSuccess) return CSREC_OK;
+/* By one attribute: all properties of a device take milliseconds. */
+static const char *refusal(int i) {
+    int major = 0;
+    cudaError_t code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, i);
     cudaGetLastError();
-    return csrec_fail(error, CSREC_DEVICE, "device %d: %s", i,
-                      text ? text : cudaGetErrorString(code));
+    return code != cudaSuccess ? cudaGetErrorString(code) : too_old(major);
+}
+
+csrec_status csrec_cuda_usable(int i, csrec_error *error) {
+    int count = csrec_cuda_devices(error);
+    if (count == 0) return CSREC_DEVICE;
+    if (i >= count)
+        return csrec_fail(error, CSREC_DEVICE, "device %d: there are %d, from 0", i, count);
+    const char *text = refusal(i);
+    return text ? csrec_fail(error, CSREC_DEVICE, "device %d: %s", i, text) : CSREC_OK;
+}
+
+static csrec_status try_device(int i, csrec_error *error) {
+    csrec_status status = csrec_cuda_usable(i, error);
+    if (status) return status;
+    cudaError_t code = cudaSetDevice(i);
+    if (code == cudaSuccess) code = cudaFree(NULL); /* makes the driver's context */
+    if (code == cudaSuccess) return CSREC_OK;
+    cudaGetLastError();
+    return csrec_fail(error, CSREC_DEVICE, "device %d: %s", i, cudaGetErrorString(code));
 }
 
 csrec_status csrec_cuda_open(csrec_context *context, csrec_error *error) {
@@ -74,9 +89,7 @@ csrec_status csrec_cuda_open(csrec_context *context, csrec_error *error) {
     int count = csrec_cuda_devices(&reason);
     int first = context->ordinal < 0 ? 0 : context->ordinal;
     int end = context->ordinal < 0 ? count : first + 1;
-    if (count > 0 && first >= count)
-        csrec_fail(&reason, CSREC_DEVICE, "device %d: there are %d", first, count);
-    for (int i = first; i < end && i < count; i++) {
+    for (int i = first; i < end; i++) {
         if (try_device(i, &reason)) continue;
         context->ordinal = i;
         return CSREC_OK;

@@ -19,8 +19,9 @@ int csrec_cuda_devices(csrec_error *error);
  * last device; with no device at all, entry 0 is the reason. */
 bool csrec_cuda_describe(int i, char *text, size_t size);
 
-/* As csrec_device's open. */
+/* As csrec_device's open and usable. */
 csrec_status csrec_cuda_open(csrec_context *context, csrec_error *error);
+csrec_status csrec_cuda_usable(int i, csrec_error *error);
 
 /* Makes the first usable device the calling thread's. CSREC_DEVICE with the reason. */
 csrec_status csrec_cuda_use(csrec_error *error);

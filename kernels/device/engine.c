@@ -1,4 +1,7 @@
 /* engine.c - the table entry of CUDA devices. */
 #include "kernels/device/device.h"
 
-const csrec_device csrec_device_cuda = {.describe = csrec_cuda_describe, .open = csrec_cuda_open};
+const csrec_device csrec_device_cuda = {.describe = csrec_cuda_describe,
+                                         .open = csrec_cuda_open,
+                                         .count = csrec_cuda_devices,
+                                         .usable = csrec_cuda_usable};

@@ -52,6 +52,8 @@ class RecoverInfo:
     """with ``coefficients=True``: those of each channel"""
     tracks: Optional[list[Track]] = None
     """how the signal came about, the last track being the signal as delivered"""
+    devices: Optional[list[int]] = None
+    """numbers of the GPUs that ran; empty on the CPU"""
 
     def _repr_html_(self) -> str:
         return table("Recovery", {

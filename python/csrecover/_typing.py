@@ -71,6 +71,8 @@ class CommonOptions(TypedDict, total=False):
     tile: int
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]
+    devices: Sequence[int]
+    comm: Any
     coefficients: bool
     model: Optional[Model]
     reference: Any

@@ -121,7 +121,12 @@ static const cli_option options[] = {
      "result depends on it a little, and not on the memory as long as such tiles fit.",
      AT(tile), .low = 1, .high = 0x1p62},
     CLI_BACKEND(cli_recover_arguments),
-    {.name = "devices",
+    {"devices", 0, CLI_TEXT, "0,2",
+     "Use these GPUs, by the numbers of --list-devices, with --backend cuda. Without it --backend "
+     "cuda uses all, and so does auto for one input, where it uses a GPU: they share inputs, tiles "
+     "or grids. The result does not depend on their number.",
+     AT(devices), .missing = "--list-devices lists them"},
+    {.name = "list-devices",
      .type = CLI_DEVICES,
      .help = "List the backends and their devices and exit."},
     {"reference", 'r', CLI_READ, "FILE",
@@ -225,7 +230,7 @@ int main(int argc, char **argv) {
     if (code == CLI_CONTINUE) code = cli_request_check(&request);
     if (code == CLI_CONTINUE) code = cli_request_share(&request, &ranks);
     code = cli_ranks_agree(&ranks, code);
-    if (code == CLI_CONTINUE) code = cli_request_run(&request, &progress);
+    if (code == CLI_CONTINUE) code = cli_devices_run(&request, &progress);
     cli_ranks_leave(&ranks);
     free(request.a.inputs.text);
     return cli_exit_code(code);

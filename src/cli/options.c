@@ -131,8 +131,7 @@ static void print_version(const cli_tool *tool) {
            csrec_format_list(any, true, "and", list, sizeof list));
     const csrec_format *format;
     for (int i = 0; (format = csrec_format_info(i)); i++)
-        if (!format->uses)
-            printf("without %s, which needs %s\n", format->title, format->needs);
+        if (!format->uses) printf("without %s, which needs %s\n", format->title, format->needs);
 }
 
 static int print_completion(const cli_tool *tool, const cli_option *option, const char *value) {
@@ -201,6 +200,9 @@ typedef struct {
 static int take(const cli_tool *tool, const cli_option *option, const char *attached, words *w) {
     if (!option->argument) return store(tool, option, NULL, w->arguments);
     const char *value = attached ? attached : w->at < w->argc ? w->argv[w->at++] : NULL;
+    if (!value && option->missing)
+        return cli_usage(tool, "--%s needs a value, %s; %s", option->name, option->argument,
+                         option->missing);
     if (!value)
         return cli_usage(tool, "--%s needs a value, %s; see %s --help", option->name,
                          option->argument, tool->name);

@@ -57,6 +57,7 @@ typedef struct cli_option {
     double low, high;             /* CLI_INTEGER, CLI_REAL: inclusive */
     const char *(*choice)(int i); /* CLI_CHOICE: name i, NULL past the end */
     const char *(*key)(int i);    /* of a KEY=VALUE: name i, NULL past the end */
+    const char *missing;          /* what to do instead where the value is missing; NULL: nothing */
     const char *may_alias;        /* CLI_READ: the CLI_WRITE option that may replace the file */
 } cli_option;
 
@@ -132,7 +133,7 @@ typedef struct cli_tool {
 } cli_tool;
 
 /* Fills `arguments` (defaults set by the caller). CLI_CONTINUE, or the code to exit with: CLI_DONE
- * after --help, --version and --devices, CLI_USAGE after one line on stderr. */
+ * after --help, --version and --list-devices, CLI_USAGE after one line on stderr. */
 int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
 
 /* One line "tool: message" on stderr; return CLI_USAGE and CLI_FAILURE. */

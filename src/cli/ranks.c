@@ -28,8 +28,8 @@ static void take_item(const char *list, int i, char *item, size_t size) {
     snprintf(item, size, "%.*s", (int)strcspn(list, ","), list);
 }
 
-/* One device a rank, of those that CUDA_VISIBLE_DEVICES names or that the machine has. */
-static void choose_device(int local_rank) {
+void cli_ranks_choose_device(const cli_ranks *ranks) {
+    int local_rank = csrec_comm_local_rank(ranks->comm);
     const char *given = getenv("CUDA_VISIBLE_DEVICES");
     char one[64] = "";
     int n = count_gpus();
@@ -98,7 +98,6 @@ int cli_ranks_join(const cli_tool *tool, cli_ranks *r) {
     if (csrec_comm_join(&r->comm, &error)) return cli_failure(tool, "%s", error.text);
     name_rank(r, tool);
     if (!r->comm) return CLI_CONTINUE;
-    choose_device(csrec_comm_local_rank(r->comm));
     if (csrec_comm_rank(r->comm) > 0) hush(r);
     return CLI_CONTINUE;
 }

@@ -13,7 +13,7 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma, *grid;
+        *uncertainty, *sigma, *grid, *devices;
     int format, method, solver, basis, quality, columns, order, backend, dtype,
         colormap; /* of names; -1: not given */
     cli_texts set;
@@ -37,9 +37,11 @@ typedef struct cli_request {
                                                           name a folder */
     const csrec_format *format;                        /* NULL in a folder: what suits the signal */
     double scale[2];                                   /* of --scale */
-    csrec_shape grid;                                  /* of --grid */
-    double sigma;                                      /* of --sigma, unless it is auto */
-    csrec_setting settings[CLI_TEXTS_MOST];            /* of --set */
+    char backend[256]; /* "cuda:0,2" of --devices, or a thread's "cuda:2"; else empty */
+    int device[CSREC_DEVICES_MOST], n_devices; /* of --devices */
+    csrec_shape grid;                          /* of --grid */
+    double sigma;                              /* of --sigma, unless it is auto */
+    csrec_setting settings[CLI_TEXTS_MOST];    /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
 } cli_request;
 
@@ -101,6 +103,16 @@ int cli_request_share(cli_request *request, const cli_ranks *ranks);
 
 /* Refuses combinations in which options would be ignored. */
 int cli_request_conflicts(const cli_request *request);
+
+/* Checks --devices (recover_devices.c). */
+int cli_devices_check(cli_request *request);
+/* Of --devices each process of a machine uses one. */
+void cli_devices_of_rank(cli_request *request, int local_rank);
+/* The backend and the devices that ran, "cuda:0,2". */
+const char *cli_devices_text(const csrec_recover_report *report, char *text, size_t size);
+
+/* cli_request_run, with several inputs on several devices if there are. */
+int cli_devices_run(cli_request *request, cli_progress *progress);
 
 /* Recovers every input of the request; returns the tool's exit code. */
 int cli_request_run(const cli_request *request, cli_progress *progress);

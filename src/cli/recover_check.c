@@ -155,6 +155,7 @@ int cli_request_check(cli_request *request) {
     if (code == CLI_CONTINUE) code = cli_sigma_check(request);
     if (code == CLI_CONTINUE)
         code = cli_settings_read(request->tool, &a->set, request->setting_names, request->settings);
+    if (code == CLI_CONTINUE) code = cli_devices_check(request);
     if (code == CLI_CONTINUE) code = cli_request_conflicts(request);
     if (code == CLI_CONTINUE) code = check_output_name(request);
     if (code == CLI_CONTINUE) code = check_illustrations(request);
@@ -177,6 +178,10 @@ int cli_request_share(cli_request *request, const cli_ranks *ranks) {
     if (n == 1 && a->info)
         return cli_usage(request->tool, "--info describes one input; start it without MPI");
     if (a->threads == 0) a->threads = cli_ranks_threads(ranks);
+    if (a->devices)
+        cli_devices_of_rank(request, csrec_comm_local_rank(ranks->comm));
+    else
+        cli_ranks_choose_device(ranks);
     if (n > 1)
         request->comm = ranks->comm;
     else

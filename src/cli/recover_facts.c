@@ -116,11 +116,12 @@ int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     const csrec_recover_options *o = &job->options;
     const csrec_recover_report *r = &job->report;
     facts f = {list, 0};
+    char devices[256];
     if (job->a->quality >= 0) add(&f, "quality", "%s", cli_quality_name(job->a->quality));
     add_options(&f, job);
     add(&f, "seed", "%llu", (unsigned long long)o->seed);
     add(&f, "threads", o->threads ? "%d" : "all cores", o->threads);
-    add(&f, "backend", "%s", r->backend);
+    add(&f, "backend", "%s", cli_devices_text(r, devices, sizeof devices));
     add(&f, "outcome", "%s", csrec_outcome_text(r->outcome));
     if (job->plan.method.iterates) {
         add(&f, "pursuits", "%lld", (long long)r->pursuits);

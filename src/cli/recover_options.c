@@ -34,6 +34,7 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
     if (a->columns >= 0) o->columns = (csrec_columns)a->columns;
     if (a->order >= 0) o->order = (csrec_order)a->order;
     if (a->backend >= 0) o->backend = cli_backend_name(a->backend);
+    if (*request->backend) o->backend = request->backend;
     if (a->epsilon >= 0.0) o->solve.stop.epsilon = a->epsilon;
     if (a->min_coefficient >= 0.0) o->solve.stop.min_coefficient = a->min_coefficient;
     if (a->atoms) o->solve.stop.atoms = a->atoms;

@@ -40,13 +40,13 @@ static void tell_estimate(const cli_job *job) {
 static void tell_method(const cli_job *job) {
     const csrec_plan *plan = &job->plan;
     const csrec_recover_report *r = &job->report;
-    char work[96] = "";
+    char work[96] = "", devices[256];
     if (plan->method.iterates)
         snprintf(work, sizeof work, ", %lld pursuits, %lld iterations, residual %.3e",
                  (long long)r->pursuits, (long long)r->iterations, r->residual);
     cli_note(job->tool, "%s: %lld samples, method %s, backend %s: %s%s", job->input,
-             (long long)job->measurement.n, plan->method.name, r->backend,
-             csrec_outcome_text(r->outcome), work);
+             (long long)job->measurement.n, plan->method.name,
+             cli_devices_text(r, devices, sizeof devices), csrec_outcome_text(r->outcome), work);
     if (*r->given_up.text)
         cli_note(job->tool, "auto runs on the CPU because the device failed: %s", r->given_up.text);
     for (int i = 0; i < plan->n_parameters; i++)
@@ -90,6 +90,12 @@ static void json_iterations(cli_json *json, const cli_job *job) {
     }
 }
 
+static void json_devices(cli_json *json, const csrec_recover_report *r) {
+    int64_t device[CSREC_DEVICES_MOST];
+    for (int i = 0; i < r->n_devices; i++) device[i] = r->device[i];
+    cli_json_integers(json, "devices", r->n_devices, device);
+}
+
 static void json_recovery(cli_json *json, const cli_job *job) {
     const csrec_recover_options *o = &job->plan.options;
     const csrec_recover_report *r = &job->report;
@@ -105,6 +111,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_text(json, "sigma_from", cli_sigma_source(job));
     cli_json_integer(json, "outliers_dropped", job->dropped);
     cli_json_text(json, "backend", r->backend);
+    json_devices(json, r);
     cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
     cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
     json_iterations(json, job);

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/copy.h"
 #include "base/error.h"
 #include "csrec/comm.h"
 
@@ -45,7 +46,7 @@ static csrec_status post(csrec_comm *t, int to, head h, const void *data, size_t
     char *both = malloc(sizeof h + bytes);
     if (!both) return csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
     memcpy(both, &h, sizeof h);
-    memcpy(both + sizeof h, data, bytes);
+    csrec_copy(both + sizeof h, data, bytes);
     csrec_status status = t->calls.send(t->calls.context, to, both, sizeof h + bytes, error);
     free(both);
     return status;
@@ -330,9 +331,14 @@ csrec_status csrec_comm_poll(csrec_comm *t, double done, double *all, csrec_erro
     return status;
 }
 
+csrec_status csrec_comm_failed(const csrec_comm *t, csrec_error *error) {
+    if (!t || !t->failed) return CSREC_OK;
+    return csrec_fail(error, t->failed, "%s", t->failure.text);
+}
+
 bool csrec_comm_arrived(csrec_comm *t, int tag) {
     bool any;
-    return take_in(t, &any, NULL) == CSREC_OK && *look(t, -1, tag);
+    return take_in(t, &any, NULL) || t->failed || *look(t, -1, tag);
 }
 
 void csrec_comm_fail(csrec_comm *t, const char *line) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/copy.h"
 #include "base/error.h"
 #include "csrec/comm.h"
 
@@ -35,7 +36,7 @@ static csrec_status hub_send(void *context, int to, const void *data, size_t byt
         free(copy);
         return csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
     }
-    memcpy(copy, data, bytes);
+    csrec_copy(copy, data, bytes);
     *one = (letter){.from = own->rank, .bytes = bytes, .data = copy};
     pthread_mutex_lock(&own->hub->lock);
     *q->end = one;

@@ -175,7 +175,7 @@ csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, cons
                                   const csrec_conv2d_weights *weights, const float *B, float *Y,
                                   void *workspace_memory, size_t workspace_bytes,
                                   csrec_error *error) {
-    static const csrec_device_work work = {pays, run_forward};
+    static const csrec_device_work work = {.pays = pays, .run = run_forward};
     csrec_conv2d_job job = {.conv = *conv,
                             .X = X,
                             .W = W,
@@ -200,7 +200,7 @@ csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, con
                                    const csrec_conv2d_weights *weights, const float *dY, float *dX,
                                    float *dW, float *dB, void *workspace_memory,
                                    size_t workspace_bytes, csrec_error *error) {
-    static const csrec_device_work work = {pays, run_backward};
+    static const csrec_device_work work = {.pays = pays, .run = run_backward};
     csrec_conv2d_job job = {.conv = *conv,
                             .X = X,
                             .W = W,

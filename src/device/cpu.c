@@ -17,5 +17,16 @@ static csrec_status open(csrec_context *context, csrec_error *error) {
     return CSREC_OK;
 }
 
+static int count(csrec_error *error) {
+    (void)error;
+    return 1;
+}
+
+static csrec_status usable(int i, csrec_error *error) {
+    csrec_context context = {.ordinal = i};
+    return open(&context, error);
+}
+
 const csrec_context csrec_context_cpu = {.kind = CSREC_DEVICE_CPU};
-const csrec_device csrec_device_cpu = {.describe = describe, .open = open};
+const csrec_device csrec_device_cpu = {
+    .describe = describe, .open = open, .count = count, .usable = usable};

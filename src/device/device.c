@@ -20,34 +20,109 @@ bool csrec_device_automatic(const char *name) {
     return !name || strcmp(name, "auto") == 0;
 }
 
-/* "cuda:1" into kind and ordinal; "cuda" has ordinal -1. */
-static bool parse(const char *name, csrec_context *context) {
-    for (int k = 0; k < CSREC_DEVICE_KINDS; k++) {
-        size_t length = strlen(kinds[k].name);
-        if (strncmp(name, kinds[k].name, length) != 0) continue;
-        const char *rest = name + length;
-        bool digit = rest[0] == ':' && rest[1] >= '0' && rest[1] <= '9';
-        char *end = (char *)(uintptr_t)rest;
-        long ordinal = digit ? strtol(rest + 1, &end, 10) : -1;
-        if (*end || ordinal > INT32_MAX) continue;
-        *context = (csrec_context){.kind = (csrec_device_kind)k, .ordinal = (int)ordinal};
-        return true;
+/* The numbers of "0,2"; false: it is no such list. */
+static bool parse_list(const char *text, csrec_device_list *list) {
+    for (list->n = 0; list->n < CSREC_DEVICES_MOST; text++) {
+        char *end = NULL;
+        bool digit = *text >= '0' && *text <= '9';
+        long ordinal = digit ? strtol(text, &end, 10) : -1;
+        if (!digit || ordinal > INT32_MAX) return false;
+        list->ordinal[list->n++] = (int)ordinal;
+        text = end;
+        if (*text != ',') return *text == '\0';
     }
     return false;
 }
 
-csrec_status csrec_context_create(const char *name, csrec_context *context, csrec_error *error) {
-    csrec_context made;
-    if (!parse(name, &made))
-        return csrec_fail(error, CSREC_ARGUMENT, "backend '%s' is unknown; use auto, cpu or cuda",
-                          name);
-    if (!devices[made.kind])
-        return csrec_fail(error, CSREC_DEVICE,
-                          "backend %s: not built; use --backend cpu or rebuild with %s",
-                          kinds[made.kind].name, kinds[made.kind].title);
-    csrec_status status = devices[made.kind]->open(&made, error);
+/* "cuda:0,2" into kind and ordinals; "cuda" has none. */
+static bool parse(const char *name, csrec_device_list *list) {
+    for (int k = 0; k < CSREC_DEVICE_KINDS; k++) {
+        size_t length = strlen(kinds[k].name);
+        if (strncmp(name, kinds[k].name, length) != 0) continue;
+        *list = (csrec_device_list){.kind = (csrec_device_kind)k};
+        if (name[length] == '\0') return true;
+        if (name[length] == ':' && parse_list(name + length + 1, list)) return true;
+    }
+    return false;
+}
+
+static csrec_status unknown(const char *name, csrec_error *error) {
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "backend '%s' is unknown; use auto, cpu, cuda, or cuda:0,2 for devices 0 and "
+                      "2",
+                      name);
+}
+
+csrec_status csrec_device_check(const char *name, csrec_error *error) {
+    csrec_device_list list;
+    return csrec_device_automatic(name) || parse(name, &list) ? CSREC_OK : unknown(name, error);
+}
+
+static csrec_status find(const char *name, csrec_device_list *list, csrec_error *error) {
+    if (!parse(name, list)) return unknown(name, error);
+    if (devices[list->kind]) return CSREC_OK;
+    return csrec_fail(error, CSREC_DEVICE,
+                      "backend %s: not built; use --backend cpu or rebuild with %s",
+                      kinds[list->kind].name, kinds[list->kind].title);
+}
+
+static csrec_status open_device(csrec_device_kind kind, int ordinal, csrec_context *context,
+                                csrec_error *error) {
+    csrec_context made = {.kind = kind, .ordinal = ordinal};
+    csrec_status status = devices[kind]->open(&made, error);
     if (!status) *context = made;
     return status;
+}
+
+csrec_status csrec_context_create(const char *name, csrec_context *context, csrec_error *error) {
+    csrec_device_list list;
+    csrec_status status = find(name, &list, error);
+    if (status) return status;
+    if (list.n > 1)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "backend %s: one device is used here; name one, as %s:%d", name,
+                          kinds[list.kind].name, list.ordinal[0]);
+    return open_device(list.kind, list.n ? list.ordinal[0] : -1, context, error);
+}
+
+csrec_status csrec_context_create_at(const csrec_device_list *list, int device,
+                                     csrec_context *context, csrec_error *error) {
+    return open_device(list->kind, list->ordinal[device], context, error);
+}
+
+/* Those that are usable; none: why the first is not. */
+static csrec_status list_all(csrec_device_list *list, csrec_error *error) {
+    const csrec_device *device = devices[list->kind];
+    csrec_error why = {{0}}, other;
+    int count = device->count(&why);
+    for (int i = 0; i < count && list->n < CSREC_DEVICES_MOST; i++)
+        if (!device->usable(i, list->n || i ? &other : &why)) list->ordinal[list->n++] = i;
+    if (list->n) return CSREC_OK;
+    return csrec_fail(error, CSREC_DEVICE, "backend %s: %s; use --backend cpu",
+                      kinds[list->kind].name, why.text);
+}
+
+csrec_status csrec_device_list_of(const char *name, csrec_device_list *list, csrec_error *error) {
+    csrec_error why = {{0}};
+    csrec_status status = find(name, list, error);
+    if (status) return status;
+    if (!list->n) return list_all(list, error);
+    for (int k = 0; k < list->n; k++)
+        if (devices[list->kind]->usable(list->ordinal[k], &why))
+            return csrec_fail(error, CSREC_DEVICE, "backend %s: %s; use --backend cpu", name,
+                              why.text);
+    return CSREC_OK;
+}
+
+csrec_status csrec_backend_devices(const char *backend, int device[CSREC_DEVICES_MOST], int *n,
+                                   csrec_error *error) {
+    csrec_device_list list = {.n = 0};
+    csrec_status status =
+        csrec_device_automatic(backend) ? CSREC_OK : csrec_device_list_of(backend, &list, error);
+    if (status) return status;
+    memcpy(device, list.ordinal, (size_t)list.n * sizeof *device);
+    *n = list.n;
+    return CSREC_OK;
 }
 
 void csrec_context_destroy(csrec_context *context) {
@@ -76,12 +151,22 @@ bool csrec_backend_info(int i, const char **name, char *text, size_t size) {
 
 /* ---- the one fallback */
 
+/* Without a list, or for work that one device does, the first that can be opened is enough. */
 static csrec_status run_on(const char *name, const csrec_device_work *work, void *job,
                            csrec_device_ran *ran, csrec_error *error) {
     csrec_context context;
-    csrec_status status = csrec_context_create(name, &context, error);
+    csrec_device_list *list = &ran->list;
+    csrec_status status = find(name, list, error);
+    bool one = !status && !list->n && (list->kind == CSREC_DEVICE_CPU || !work->run_many);
+    if (!status && !one) status = csrec_device_list_of(name, list, error);
     if (status) return status;
-    ran->device = kinds[context.kind].name;
+    ran->device = kinds[list->kind].name;
+    if (list->n > 1 && work->run_many) return work->run_many(list, job, error);
+    status = one ? csrec_context_create(name, &context, error)
+                 : csrec_context_create_at(list, 0, &context, error);
+    if (status) return status;
+    list->n = 1;
+    list->ordinal[0] = context.ordinal;
     status = work->run(&context, job, error);
     csrec_context_destroy(&context);
     return status;

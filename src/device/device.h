@@ -34,6 +34,12 @@ typedef struct csrec_context {
     void *stream; /* the kind's queue handle for its work; NULL: the device's default queue */
 } csrec_context;
 
+/* Devices of one kind that share work. */
+typedef struct csrec_device_list {
+    csrec_device_kind kind;
+    int n, ordinal[CSREC_DEVICES_MOST];
+} csrec_device_list;
+
 typedef struct csrec_device {
     /* One line about device i; false past the last. If none is usable, entry 0 gives the reason. */
     bool (*describe)(int i, char *text, size_t size);
@@ -41,6 +47,10 @@ typedef struct csrec_device {
      * the calling thread's. CSREC_DEVICE: not usable, with the reason. */
     csrec_status (*open)(csrec_context *context, csrec_error *error);
     void (*close)(csrec_context *context); /* NULL: nothing to release */
+    /* The number of devices, 0 with the reason; and whether device i is usable, without opening it:
+     * CSREC_DEVICE with the reason. */
+    int (*count)(csrec_error *error);
+    csrec_status (*usable)(int i, csrec_error *error);
 } csrec_device;
 
 extern const csrec_device csrec_device_cpu, csrec_device_cuda;
@@ -54,9 +64,19 @@ const char *csrec_device_name(csrec_device_kind kind);
 bool csrec_device_automatic(const char *name);
 
 /* name: "cpu", "cuda" for the first usable device, "cuda:1" for that one. CSREC_ARGUMENT: unknown
- * name; CSREC_DEVICE: not built, or not usable. */
+ * name, or a list of several devices; CSREC_DEVICE: not built, or not usable. */
 csrec_status csrec_context_create(const char *name, csrec_context *context, csrec_error *error);
+/* The same for device number `device` of the list, whose failure names the device. */
+csrec_status csrec_context_create_at(const csrec_device_list *list, int device,
+                                     csrec_context *context, csrec_error *error);
 void csrec_context_destroy(csrec_context *context);
+
+/* CSREC_ARGUMENT if it is not a backend's name, whatever is built and usable. */
+csrec_status csrec_device_check(const char *name, csrec_error *error);
+
+/* The devices that a name stands for: all usable ones for "cuda", those of the list for "cuda:0,2",
+ * in which a device may come twice. Errors as of csrec_context_create. */
+csrec_status csrec_device_list_of(const char *name, csrec_device_list *list, csrec_error *error);
 
 /* CSREC_UNSUPPORTED and one line: `what` has no engine for the context's device; `have` names what
  * has one, NULL where nothing needs to be named. */
@@ -70,17 +90,21 @@ typedef struct csrec_device_work {
     /* CSREC_UNSUPPORTED: not this job, or not on this device. On failure the job must be unchanged,
      * so that another device can start it again. */
     csrec_status (*run)(const csrec_context *context, void *job, csrec_error *error);
+    /* Runs it on several devices, or on fewer of them: leaves in the list those that run it. NULL:
+     * the first one runs it. */
+    csrec_status (*run_many)(csrec_device_list *list, void *job, csrec_error *error);
 } csrec_device_work;
 
 typedef struct csrec_device_ran {
-    const char *device;   /* the device that did the work */
-    csrec_error given_up; /* why "auto" fell back to the CPU; empty: no other device was tried */
+    const char *device;     /* the device that did the work */
+    csrec_error given_up;   /* why "auto" fell back to the CPU; empty: no other device was tried */
+    csrec_device_list list; /* the devices of that kind that did it */
 } csrec_device_ran;
 
-/* Runs the work on the device of this name. "auto" tries a device where that is faster, and work
- * that fails there (CSREC_MEMORY, CSREC_DEVICE, CSREC_UNSUPPORTED) is done on the CPU; where it is
- * not faster, devices are not queried, as the query alone takes a good part of a second. Other
- * failures are returned. ran may be NULL. */
+/* Runs the work on the device or devices of this name. "auto" tries a device where that is faster,
+ * and work that fails there (CSREC_MEMORY, CSREC_DEVICE, CSREC_UNSUPPORTED) is done on the CPU;
+ * where it is not faster, devices are not queried, as the query alone takes a good part of a
+ * second. Other failures are returned. ran may be NULL. */
 csrec_status csrec_device_run(const char *name, const csrec_device_work *work, void *job,
                               csrec_device_ran *ran, csrec_error *error);
 

@@ -11,7 +11,7 @@ static csrec_status run(const csrec_context *context, void *job, csrec_error *er
 }
 
 /* auto is the CPU: no measurement yet gives the size where CUDA is faster (bench/cuda_calls.c). */
-static const csrec_device_work work = {NULL, run};
+static const csrec_device_work work = {.run = run};
 
 static csrec_status check(const csrec_transform_job *job, csrec_error *error) {
     const int64_t n = job->n;

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
+
+enum { LARGE = 1 << 22 }; /* bytes */
+
 /* A part of a tile that waits for those before it. */
 typedef struct waiting {
     struct waiting *next;
@@ -44,12 +48,23 @@ double *csrec_part_at(const csrec_part *p, int64_t channels, const int64_t at[CS
     return p->values + i * channels;
 }
 
+/* Values of a box that both have; by threads, as the first touch of fresh memory takes longest. */
+static void copy_box(const csrec_part *from, int64_t channels, const csrec_box *box,
+                     const csrec_part *to) {
+    const int64_t first = box->at[0][0], across = box->at[1][1] - box->at[1][0];
+    const int64_t lines = (box->at[0][1] - first) * across;
+    const size_t line = (size_t)((box->at[2][1] - box->at[2][0]) * channels) * sizeof(double);
+    const bool large = (size_t)lines * line > LARGE;
+#pragma omp parallel for schedule(static) num_threads(large ? csrec_threads(0) : 1)
+    for (int64_t k = 0; k < lines; k++) {
+        int64_t at[CSREC_TILE_AXES] = {first + k / across, box->at[1][0] + k % across,
+                                       box->at[2][0]};
+        memcpy(csrec_part_at(to, channels, at), csrec_part_at(from, channels, at), line);
+    }
+}
+
 void csrec_part_copy(const csrec_part *p, int64_t channels, const csrec_box *box, double *to) {
-    int64_t row = (box->at[2][1] - box->at[2][0]) * channels;
-    int64_t at[CSREC_TILE_AXES] = {0, 0, box->at[2][0]};
-    for (at[0] = box->at[0][0]; at[0] < box->at[0][1]; at[0]++)
-        for (at[1] = box->at[1][0]; at[1] < box->at[1][1]; at[1]++, to += row)
-            memcpy(to, csrec_part_at(p, channels, at), (size_t)row * sizeof *to);
+    copy_box(p, channels, box, &(csrec_part){*box, to});
 }
 
 static csrec_box core_of(const csrec_tiling *t, int64_t number) {
@@ -225,15 +240,9 @@ csrec_status csrec_mosaic_add(csrec_mosaic *m, int64_t tile, int64_t number, con
 csrec_status csrec_mosaic_set(csrec_mosaic *m, int64_t number, const csrec_part *values,
                               csrec_error *error) {
     slot *c = &m->cells[number];
-    const csrec_box *box = &values->box;
-    int64_t at[CSREC_TILE_AXES] = {0, 0, box->at[2][0]};
-    size_t row = (size_t)((box->at[2][1] - box->at[2][0]) * m->channels) * sizeof(double);
     csrec_status status = begin(m, number, c, error);
     if (status) return status;
-    for (at[0] = box->at[0][0]; at[0] < box->at[0][1]; at[0]++)
-        for (at[1] = box->at[1][0]; at[1] < box->at[1][1]; at[1]++)
-            memcpy(csrec_part_at(&c->part, m->channels, at), csrec_part_at(values, m->channels, at),
-                   row);
+    copy_box(values, m->channels, &values->box, &c->part);
     c->next = -1;
     return CSREC_OK;
 }

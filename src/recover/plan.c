@@ -170,6 +170,7 @@ static csrec_status check(const csrec_recover_options *options, csrec_error *err
     if (options->tile < 0)
         return csrec_fail(error, CSREC_ARGUMENT, "tile = %lld; must be at least 0",
                           (long long)options->tile);
+    if (csrec_device_check(options->backend, error)) return CSREC_ARGUMENT;
     if (options->solve.history)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "solve.history is for csrec_solve only; use options.history");
@@ -222,7 +223,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
 bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout *plan) {
     csrec_task task = csrec_task_of(measurement, &plan->plan.options);
     const csrec_method_type *method = plan->method;
-    return method->on_device && method->on_device(&task) && method->pays(&task);
+    return method->on_device && method->on_device(&task) && method->pays && method->pays(&task);
 }
 
 /* Names of the methods that have an engine on a device. */

@@ -1,12 +1,16 @@
 /* recover.c - csrec_recover: makes a plan and runs it. */
 #include "recover/recover.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "method/history.h"
 #include "method/model.h"
 #include "method/normal.h"
 #include "method/tones.h"
+#include "recover/devices.h"
 #include "recover/plan.h"
+#include "recover/spread.h"
 #include "solver/units.h"
 
 void csrec_recover_defaults(csrec_recover_options *options) {
@@ -17,16 +21,26 @@ void csrec_recover_defaults(csrec_recover_options *options) {
                                        .backend = "auto"};
 }
 
+/* The most ranks that share the work without tiles; 1: it cannot be shared. */
+static int64_t sharers(const csrec_layout *layout, csrec_device_kind kind) {
+    const csrec_method_type *method = layout->method;
+    return layout->tiling.tiles == 1 && method->shares ? method->shares(&layout->plan.options, kind)
+                                                       : 1;
+}
+
 static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recovery *recovery,
                                        csrec_error *error) {
     const csrec_recover_options *options = recovery->options;
+    bool ranks = csrec_comm_size(options->comm) > 1;
+    bool shared = ranks && sharers(layout, recovery->context->kind) > 1;
     csrec_status status = CSREC_OK;
     if (options->model)
         status = csrec_model_check_scales(recovery->measurement, options->model, error);
     if (status) return status;
-    return layout->tiling.tiles > 1 || csrec_comm_size(options->comm) > 1
-               ? csrec_recover_tiles(layout->method, recovery, &layout->tiling, error)
-               : layout->method->run(recovery, error);
+    if (!shared && (ranks || layout->tiling.tiles > 1))
+        return csrec_recover_tiles(layout->method, recovery, &layout->tiling, error);
+    status = layout->method->run(recovery, error);
+    return status || !shared ? status : csrec_spread_report(options->comm, recovery->report, error);
 }
 
 /* The arguments of csrec_recover, and its plan. */
@@ -77,13 +91,18 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
     return status;
 }
 
-/* Processes share tiles. */
-static csrec_status check_shared(const recover_job *j, csrec_error *error) {
-    if (j->atoms || j->variance || j->layout.plan.options.history)
+/* Ranks share tiles, or what the method shares by itself. On a device a history has the result
+ * alone, which the first rank has. */
+static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, csrec_error *error) {
+    const bool by_method = sharers(&j->layout, kind) > 1;
+    const bool steps = kind == CSREC_DEVICE_CPU && j->layout.plan.options.history;
+    if (!j->signal && !j->atoms && csrec_comm_rank(j->layout.plan.options.comm) == 0)
+        return csrec_fail(error, CSREC_ARGUMENT, "the first of several processes needs a signal");
+    if (((j->atoms || j->variance) && !by_method) || steps)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "several processes give the signal, not atoms, a history or "
                           "uncertainties; omit them or use one process");
-    if (!j->layout.parts)
+    if (!by_method && !j->layout.parts)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "method %s needs the whole signal in one process; use a preset that "
                           "works in tiles: fast, balanced, best",
@@ -98,7 +117,7 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     csrec_status status = csrec_layout_make(m, j->wanted, context, &j->layout, error);
     if (!status) status = csrec_layout_check(&j->layout, error);
     if (!status && csrec_comm_size(j->layout.plan.options.comm) > 1)
-        status = check_shared(j, error);
+        status = check_shared(j, context->kind, error);
     if (status) return status;
     double unit = csrec_unit_of(csrec_largest(m->n * m->channels, m->y));
     csrec_normal normal;
@@ -108,6 +127,60 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     return status;
 }
 
+/* ------------------------------------------------------------------ several devices ----------- */
+
+/* The number of the list's devices that can share the job, once it is planned. */
+static int devices_for(const recover_job *j, const csrec_device_list *list) {
+    int64_t most = sharers(&j->layout, list->kind);
+    if (most <= 1) most = j->layout.tiling.tiles;
+    if (check_shared(j, list->kind, NULL) || most < 1) return 1;
+    return most < list->n ? (int)most : list->n;
+}
+
+/* A csrec_rank_run. The results are the first rank's. */
+static csrec_status recover_rank(const csrec_context *context, const csrec_recover_options *options,
+                                 void *job, csrec_error *error) {
+    recover_job *all = job, own = *all;
+    const bool first = csrec_comm_rank(options->comm) == 0;
+    own.layout.plan.options = *options;
+    if (!first) {
+        own.signal = own.variance = NULL;
+        own.atoms = NULL;
+        own.layout.plan.options.history = NULL;
+    }
+    csrec_status status = recover_on(context, &own, error);
+    if (first) all->report = own.report;
+    return status;
+}
+
+static csrec_status recover_alone(csrec_device_list *list, int device, recover_job *j,
+                                  csrec_error *error) {
+    csrec_context context;
+    csrec_status status = csrec_context_create_at(list, device, &context, error);
+    if (status) return status;
+    list->n = 1;
+    list->ordinal[0] = context.ordinal;
+    status = recover_on(&context, j, error);
+    csrec_context_destroy(&context);
+    return status;
+}
+
+/* Of several processes of a machine each has one of its devices. */
+static csrec_status recover_on_many(csrec_device_list *list, void *job, csrec_error *error) {
+    recover_job *j = job;
+    const csrec_context kind = {.kind = list->kind};
+    const csrec_recover_options options = j->layout.plan.options;
+    if (csrec_comm_size(options.comm) > 1)
+        return recover_alone(list, csrec_comm_local_rank(options.comm) % list->n, j, error);
+    csrec_status status = csrec_layout_make(j->measurement, j->wanted, &kind, &j->layout, error);
+    if (status) return status;
+    list->n = devices_for(j, list);
+    return list->n > 1 ? csrec_recover_devices(list, &options, recover_rank, j, error)
+                       : recover_alone(list, 0, j, error);
+}
+
+/* ------------------------------------------------------------------ the device or devices ----- */
+
 static bool recover_pays(csrec_device_kind kind, const void *job) {
     const recover_job *j = job;
     (void)kind;
@@ -116,10 +189,11 @@ static bool recover_pays(csrec_device_kind kind, const void *job) {
 
 static csrec_status run(recover_job *j, const csrec_recover_options *options,
                         csrec_recover_report *report, csrec_error *error) {
-    static const csrec_device_work work = {.pays = recover_pays, .run = recover_on};
+    static const csrec_device_work work = {
+        .pays = recover_pays, .run = recover_on, .run_many = recover_on_many};
     csrec_device_ran ran;
-    j->wanted = (csrec_wanted){.signal = j->signal || csrec_comm_rank(options->comm) > 0,
-                               .atoms = j->atoms != NULL};
+    bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
+    j->wanted = (csrec_wanted){.signal = j->signal || others, .atoms = j->atoms != NULL};
     csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
@@ -127,6 +201,9 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     if (status || !report) return status;
     *report = j->report;
     report->given_up = ran.given_up;
+    if (ran.list.kind == CSREC_DEVICE_CPU) return CSREC_OK;
+    report->n_devices = ran.list.n;
+    memcpy(report->device, ran.list.ordinal, sizeof report->device);
     return CSREC_OK;
 }
 

@@ -85,10 +85,11 @@ static csrec_status guess(const csrec_measurement *part, int64_t entries, double
 
 /* ------------------------------------------------------------------ all of them */
 
-/* Progress counts tiles; the method's own reports only check for a stop. */
+/* Progress counts this process's tiles; the method's own reports only check for a stop. */
 static bool pass_progress(const csrec_progress *progress, void *context) {
     csrec_tiler *j = context;
-    csrec_progress seen = {"tiles", j->done, j->tiling->tiles, progress->residual};
+    int64_t first = j->spread ? j->spread->first : 0;
+    csrec_progress seen = {"tiles", j->done - first, j->tiling->tiles, progress->residual};
     if (j->given->solve.progress && !j->stopped)
         j->stopped = j->given->solve.progress(&seen, j->given->solve.context);
     return j->stopped;
@@ -183,9 +184,12 @@ csrec_status csrec_tiler_run(csrec_tiler *j, const csrec_recovery *recovery, int
     return status;
 }
 
+/* After a stop the others guess their tiles, too, so that waiting ends soon. */
 static bool tiler_stops(void *tiler) {
     static const csrec_progress waiting = {.stage = "tiles", .residual = -1.0};
-    return pass_progress(&waiting, tiler);
+    const csrec_tiler *j = tiler;
+    pass_progress(&waiting, tiler);
+    return csrec_comm_failed(j->spread->comm, NULL) != CSREC_OK;
 }
 
 /* This process's tiles, and with them the whole on the first process. */

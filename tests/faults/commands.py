@@ -68,7 +68,7 @@ COMMANDS = (
     Command("help", "csrecover --help"),
     Command("list", "csrecover --list"),
     Command("completion", "cssample --completion bash"),
-    Command("devices", "csrecover --devices"),
+    Command("devices", "csrecover --list-devices"),
     Command("model-info", "cslearn info gmm.npz --json"),
 )
 

@@ -92,8 +92,7 @@ def wrong_use_is_one_line():
     tiles = ["tiles.npy", "-o", "x.npy", "--tile", "90000"]
     cases = [
         (["tiles.npy", "-o", "x.npy", "--quality", "fast"], "3 processes for"),
-        ([*tiles, "--shifts", "1"], "needs the whole signal in one process"),
-        ([*tiles, "--shifts", "1", "--coefficients", "a.npz"], "several processes give the signal"),
+        (["tiles.npy", "-o", "x.npy", "--shifts", "1", "--solver", "omp"], "needs the whole signal"),
         ([*tiles, "--quality", "fast", "--json", "--history"], "several processes give the signal"),
         (["missing.npy", "-o", "x.npy", "--tile", "90000"], "missing.npy"),
         (["tiles.npy", "-o", "x.npy", "--nonsense"], "unknown option --nonsense"),

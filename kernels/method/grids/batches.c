@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/threads.h"
 
 /* The grids that run at once. */
 typedef struct part {
@@ -43,10 +44,9 @@ static bool room_for_next(const part *p, size_t before, size_t after) {
     return after / 8 * 7 >= signals + own + (before - after);
 }
 
-/* As many grids from `first` on as fit with their signals; at least one. */
-static csrec_status build_part(part *p, int64_t first) {
+/* As many of `rest` grids from `first` on as fit with their signals; at least one. */
+static csrec_status build_part(part *p, int64_t first, int64_t rest) {
     csrec_cuda_job *j = p->job;
-    const int64_t rest = j->options->shifts - first;
     csrec_cuda_size before, after;
     csrec_status status = csrec_cuda_measure(&before, j->error);
     for (p->count = 0; p->count < rest && p->count < p->most && !status;) {
@@ -67,9 +67,7 @@ static bool report_progress(int64_t iterations, void *context) {
     int64_t pursuits = options->shifts * j->m->channels;
     csrec_progress progress = {"pursuit", p->iterations + iterations,
                                options->solve.stop.atoms * pursuits, -1.0};
-    if (options->solve.progress && options->solve.progress(&progress, options->solve.context))
-        j->stopped = true;
-    return j->stopped;
+    return csrec_cuda_hear(j, &progress);
 }
 
 static void add_reports(part *p, const csrec_cuda_batch *batch) {
@@ -100,42 +98,92 @@ static csrec_status start_batch(part *p, csrec_cuda_batch *batch) {
     return status;
 }
 
-static csrec_status run_batch(part *p, csrec_cuda_batch *batch, csrec_atoms *atoms) {
+/* ------------------------------------------------------------------ sums */
+
+typedef struct adding {
+    part *p;
+    const csrec_cuda_batch *batch;
+} adding;
+
+static csrec_status add_range(void *context, int64_t first, int64_t count, csrec_error *error) {
+    const adding *a = context;
+    const csrec_cuda_workspace *work = &a->p->job->work;
+    return csrec_cuda_synthesize(a->batch, work->grid, first, count, work->signal, error);
+}
+
+/* This part to the sums, which it takes before the first part of a batch and gives after the last.
+ */
+static csrec_status add_part(part *p, csrec_cuda_batch *batch, bool first, bool last) {
     csrec_cuda_job *j = p->job;
-    double start = csrec_seconds();
+    csrec_chain *chain = &j->chain;
+    adding a = {p, batch};
+    const csrec_cuda_pass pass = {first, last, add_range, &a};
+    csrec_status status = csrec_cuda_scale(batch, j->error);
+    if (!status && first) status = csrec_chain_take(chain, j->error);
+    if (status || chain->over) return status;
+    chain->added += p->count;
+    if (last) status = csrec_chain_give(chain, chain->added, j->error);
+    if (!status && j->work.signal) status = csrec_cuda_sum_pass(j, &pass);
+    return status ? status : csrec_cuda_wait(NULL, j->error);
+}
+
+/* ------------------------------------------------------------------ parts */
+
+static csrec_status pursue_part(part *p, csrec_cuda_batch *batch, csrec_atoms *atoms) {
+    csrec_cuda_job *j = p->job;
     csrec_status status = start_batch(p, batch);
     if (!status) status = csrec_cuda_batch_run(batch, 0, report_progress, p, j->error);
-    double pursued = csrec_seconds();
     if (!status) add_reports(p, batch);
     for (int64_t c = 0; atoms && c < j->m->channels && !status; c++)
         status = csrec_cuda_signal_atoms(&batch->tree[0], &batch->signal[c], &atoms[c], j->error);
-    if (!status && j->work.signal)
-        status = csrec_cuda_synthesize(batch, j->work.grid, j->entries, j->work.signal, j->error);
-    if (!status) status = csrec_cuda_wait(NULL, j->error);
-    j->report.seconds_pursuit += pursued - start;
-    j->report.seconds_synthesis += csrec_seconds() - pursued;
     return status;
 }
 
 /* *again: the signals did not fit beside their grids; nothing is done, and half as many grids may
  * fit. The trees belong to the batch. */
-static csrec_status run_part(part *p, int64_t first, csrec_atoms *atoms, bool *again) {
+static csrec_status run_part(part *p, int64_t first, int64_t rest, bool starts, csrec_atoms *atoms,
+                             bool *again) {
     csrec_cuda_job *j = p->job;
     double start = csrec_seconds();
     csrec_cuda_batch batch = {0};
-    csrec_status status = build_part(p, first);
-    j->report.seconds_tree += csrec_seconds() - start;
-    bool built = !status;
-    if (built) {
+    csrec_status status = build_part(p, first, rest);
+    double built = csrec_seconds(), pursued = built;
+    if (!status) {
         status =
             csrec_cuda_batch_create(p->count, p->trees, j->m->channels, NULL, &batch, j->error);
         *again = status == CSREC_MEMORY && p->count > 1;
     }
-    if (!status) status = run_batch(p, &batch, atoms);
+    if (!status) {
+        status = pursue_part(p, &batch, atoms);
+        pursued = csrec_seconds();
+    }
+    if (!status) status = add_part(p, &batch, starts, p->count == rest);
+    j->report.seconds_tree += built - start;
+    j->report.seconds_pursuit += pursued - built;
+    j->report.seconds_synthesis += csrec_seconds() - pursued;
     csrec_cuda_batch_destroy(&batch);
     for (int64_t k = 0; k < p->count; k++) clear_grid(p, k);
     if (*again) p->most = p->count / 2;
     return *again ? CSREC_OK : status;
+}
+
+/* A batch of the chain, in as many parts as memory takes. After a stop the rest is left out, but
+ * the sums go on. */
+static csrec_status run_grids(part *p, int64_t first, int64_t count, csrec_atoms *atoms) {
+    csrec_cuda_job *j = p->job;
+    csrec_status status = CSREC_OK;
+    for (int64_t done = 0; done < count && !status && !j->chain.over;) {
+        bool again = false;
+        status = run_part(p, first + done, count - done, done == 0, atoms, &again);
+        if (again) continue;
+        done += p->count;
+        if (!j->stopped || done == count || status || j->chain.over) continue;
+        const csrec_cuda_pass rest = {.send = true};
+        status = csrec_chain_give(&j->chain, j->chain.added, j->error);
+        if (!status && j->work.signal) status = csrec_cuda_sum_pass(j, &rest);
+        break;
+    }
+    return status;
 }
 
 static csrec_status start_channels(part *p) {
@@ -143,7 +191,8 @@ static csrec_status start_channels(part *p) {
     const csrec_measurement *m = j->m;
     bool failed = false;
     p->starts = calloc((size_t)m->channels, sizeof *p->starts);
-#pragma omp parallel for schedule(dynamic, 1) if (m->channels * m->n > 100000)
+#pragma omp parallel for schedule(dynamic, 1)                                                      \
+    num_threads(csrec_threads(j->options->threads)) if (m->channels * m->n > 100000)
     for (int64_t c = 0; c < m->channels; c++) {
         double *y = malloc((size_t)m->n * sizeof *y);
         if (y && p->starts) {
@@ -159,17 +208,17 @@ static csrec_status start_channels(part *p) {
     return csrec_fail(j->error, CSREC_MEMORY, "out of memory for %lld samples", (long long)m->n);
 }
 
-csrec_status csrec_cuda_run_batches(csrec_cuda_job *j, csrec_atoms *atoms, int64_t *added) {
-    *added = 0;
+csrec_status csrec_cuda_run_batches(csrec_cuda_job *j, csrec_atoms *atoms) {
+    int64_t first, count;
     part *p = calloc(1, sizeof *p);
     if (!p) return csrec_fail(j->error, CSREC_MEMORY, "out of memory");
     p->job = j;
     p->most = CSREC_CUDA_PART;
     csrec_status status = start_channels(p);
-    while (!status && *added < j->options->shifts && !j->stopped) {
-        bool again = false;
-        status = run_part(p, *added, atoms, &again);
-        if (!again) *added += p->count;
+    if (!status) status = csrec_chain_open(&j->chain, CSREC_CUDA_PART, j->error);
+    while (!status && !j->stopped && csrec_chain_next(&j->chain, &first, &count)) {
+        status = run_grids(p, first, count, atoms);
+        j->chain.turn++;
     }
     free(p->starts);
     free(p);

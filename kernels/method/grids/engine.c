@@ -75,24 +75,52 @@ static csrec_status create_workspace(csrec_cuda_job *j, bool batches, csrec_cuda
     return status || !bytes ? status : csrec_cuda_clear(s->signal, bytes, NULL, j->error);
 }
 
+/* Of ranks the first has the sums on the host. */
+static csrec_status deliver(csrec_cuda_job *j, csrec_cuda_pipe *pipe, double *signal) {
+    const int64_t values = j->entries * j->m->channels, added = j->chain.added;
+    if (!signal) return CSREC_OK;
+    if (csrec_chain_shared(&j->chain)) {
+#pragma omp parallel for schedule(static) num_threads(csrec_threads(j->options->threads))
+        for (int64_t k = 0; k < values; k++)
+            if (added > 1) signal[k] /= (double)added;
+        return CSREC_OK;
+    }
+    csrec_status status = CSREC_OK;
+    if (added > 1)
+        status = csrec_cuda_divide(values, j->work.signal, (double)added, NULL, j->error);
+    return status ? status
+                  : csrec_cuda_pipe_receive(pipe, signal, j->work.signal,
+                                            (size_t)values * sizeof *signal, j->error);
+}
+
+static void report_waiting(void *job) {
+    csrec_cuda_job *j = job;
+    const csrec_progress last = j->last;
+    if (csrec_ticker_passed(&j->pace)) csrec_cuda_hear(j, &last);
+}
+
 static csrec_status run_all(csrec_cuda_job *j, csrec_cuda_grids_engine engine, double *signal,
                             csrec_atoms *atoms) {
     const bool batches = engine == CSREC_CUDA_GRIDS_BATCHES;
     const int64_t values = j->entries * j->m->channels;
-    const size_t bytes = (size_t)values * sizeof *signal;
     csrec_cuda_pipe pipe;
-    csrec_cuda_pipe_create(bytes, &pipe);
-    int64_t added = 0;
+    csrec_cuda_pipe_create((size_t)values * sizeof *signal, &pipe);
+    j->last = (csrec_progress){"pursuit", 0, 0, -1.0};
+    j->chain = (csrec_chain){.comm = j->options->comm,
+                             .shifts = j->options->shifts,
+                             .channels = j->m->channels,
+                             .length = values,
+                             .sum = signal,
+                             .waits = report_waiting,
+                             .context = j};
     csrec_status status = create_workspace(j, batches, &pipe);
     if (!status)
-        status = batches ? csrec_cuda_run_batches(j, atoms, &added)
-                         : csrec_cuda_run_sequential(j, atoms, &added);
+        status = batches ? csrec_cuda_run_batches(j, atoms) : csrec_cuda_run_sequential(j, atoms);
     double start = csrec_seconds();
-    if (!status && signal && added > 1)
-        status = csrec_cuda_divide(values, j->work.signal, (double)added, NULL, j->error);
-    if (!status && signal)
-        status = csrec_cuda_pipe_receive(&pipe, signal, j->work.signal, bytes, j->error);
+    if (!status) status = csrec_chain_close(&j->chain, j->error);
+    if (!status) status = deliver(j, &pipe, signal);
     j->report.seconds_synthesis += csrec_seconds() - start;
+    if (j->stopped) j->report.outcome = CSREC_INTERRUPTED;
     csrec_cuda_block_destroy(&j->work.block);
     csrec_cuda_pipe_destroy(&pipe);
     return status;
@@ -116,11 +144,12 @@ static csrec_status check(const csrec_measurement *m, const csrec_recover_option
     return csrec_stop_check(stop, error);
 }
 
-/* The dense signal of a grid may be far larger than the entries; then, and for stagnation, only
- * batches work. */
+/* By the signals of a rank. The dense signal of a grid may be far larger than the entries; then,
+ * and for stagnation, only batches work. */
 static csrec_cuda_grids_engine choose(const csrec_measurement *m,
                                       const csrec_recover_options *options, bool signal) {
-    const int64_t signals = options->shifts * m->channels;
+    const int ranks = csrec_comm_size(options->comm);
+    const int64_t signals = (options->shifts + ranks - 1) / ranks * m->channels;
     csrec_cuda_grids_engine engine = csrec_cuda_grids_choose(signals, m->n);
     if (options->solve.stop.stagnation > 0.0) engine = CSREC_CUDA_GRIDS_BATCHES;
     csrec_grid grid;
@@ -136,10 +165,11 @@ static csrec_cuda_grids_engine choose(const csrec_measurement *m,
 static csrec_status run(csrec_cuda_job *j, csrec_cuda_grids_engine engine, double *signal,
                         csrec_atoms *atoms) {
     const csrec_measurement *m = j->m;
+    const bool sums = signal || csrec_comm_size(j->options->comm) > 1;
     csrec_status status = supported(j->options) ? csrec_cuda_enter(j->context, j->error) : CSREC_OK;
-    if (!status && signal && csrec_shape_count(&m->shape, &j->entries))
+    if (!status && sums && csrec_shape_count(&m->shape, &j->entries))
         status = csrec_fail(j->error, CSREC_DATA, "the shape has too many entries");
-    if (!status && engine == CSREC_CUDA_GRIDS_AUTO) engine = choose(m, j->options, signal != NULL);
+    if (!status && engine == CSREC_CUDA_GRIDS_AUTO) engine = choose(m, j->options, sums);
     if (!status) status = check(m, j->options, engine, j->error);
     return status ? status : run_all(j, engine, signal, atoms);
 }

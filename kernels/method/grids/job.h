@@ -2,6 +2,8 @@
 #ifndef CSREC_KERNELS_METHOD_GRIDS_JOB_H
 #define CSREC_KERNELS_METHOD_GRIDS_JOB_H
 
+#include "base/team.h"
+#include "method/grids/chain.h"
 #include "kernels/method/grids/signal.h"
 #include "kernels/method/grids/synthesis.h"
 
@@ -33,6 +35,9 @@ typedef struct csrec_cuda_job {
     int64_t entries; /* 0: only atoms are wanted */
     csrec_cuda_workspace work;
     csrec_recover_report report;
+    csrec_chain chain;   /* which grids are this rank's; its length is that of the signal */
+    csrec_progress last; /* the last report */
+    csrec_ticker pace;   /* of reports while it waits for others */
     bool stopped;
     csrec_error *error;
 } csrec_cuda_job;
@@ -42,9 +47,23 @@ typedef struct csrec_cuda_job {
 csrec_status csrec_cuda_plane_create(csrec_cuda_job *job, int64_t number, int64_t place,
                                      csrec_cuda_plane *plane);
 
-/* Adds the sums over all grids to work.signal; *added: grids, fewer than asked for if stopped.
- * atoms: as those of a csrec_recovery. */
-csrec_status csrec_cuda_run_batches(csrec_cuda_job *job, csrec_atoms *atoms, int64_t *added);
-csrec_status csrec_cuda_run_sequential(csrec_cuda_job *job, csrec_atoms *atoms, int64_t *added);
+/* Reports progress; returns true after a request to stop. */
+bool csrec_cuda_hear(csrec_cuda_job *job, const csrec_progress *now);
+
+/* Adds the sums over this rank's grids to those of the grids before (sum.c): without ranks to
+ * work.signal, over all grids. atoms: as those of a csrec_recovery. */
+csrec_status csrec_cuda_run_batches(csrec_cuda_job *job, csrec_atoms *atoms);
+csrec_status csrec_cuda_run_sequential(csrec_cuda_job *job, csrec_atoms *atoms);
+
+/* Passes the sums on, chunk by chunk: receives them into work.signal, if they are to be received;
+ * adds to `count` entries from `first` on, if add is not NULL; sends them, if they are to be sent.
+ * Without ranks it adds to all entries at once. */
+typedef struct csrec_cuda_pass {
+    bool receive, send;
+    csrec_status (*add)(void *context, int64_t first, int64_t count, csrec_error *error);
+    void *context;
+} csrec_cuda_pass;
+
+csrec_status csrec_cuda_sum_pass(csrec_cuda_job *job, const csrec_cuda_pass *pass);
 
 #endif

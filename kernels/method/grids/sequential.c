@@ -14,6 +14,7 @@
 typedef struct run {
     csrec_cuda_job *job;
     csrec_cuda_plane plane;
+    csrec_atoms *found; /* [channels] of one grid */
     uint32_t *order;    /* [n] on the host */
     double *y;          /* [n] one channel in the order of the rows */
     int64_t iterations; /* of finished pursuits */
@@ -41,8 +42,7 @@ static bool pass_progress(const csrec_progress *progress, void *context) {
         all.total = solve->stop.atoms * pursuits;
         all.residual = -1.0;
     }
-    if (!j->stopped && solve->progress) j->stopped = solve->progress(&all, solve->context);
-    return j->stopped;
+    return csrec_cuda_hear(j, &all);
 }
 
 static void add_report(run *r, const csrec_speculate_report *one) {
@@ -65,8 +65,11 @@ static csrec_status pursue(run *r, int64_t channel, csrec_atoms *found) {
 #pragma omp parallel for schedule(static)                                                          \
     num_threads(csrec_threads(j->options->threads)) if (n > 100000)
     for (int64_t k = 0; k < n; k++) r->y[k] = y[(int64_t)r->order[k] * channels];
-    csrec_speculate_problem problem = {j->report.levels, n, r->plane.rows, r->y,
-                                       j->options->columns};
+    csrec_speculate_problem problem = {.levels = j->report.levels,
+                                       .n = n,
+                                       .rows = r->plane.rows,
+                                       .y = r->y,
+                                       .columns = j->options->columns};
     csrec_speculate_options options = {
         .stop = j->options->solve.stop, .progress = pass_progress, .context = r};
     csrec_speculate_report one;
@@ -75,35 +78,65 @@ static csrec_status pursue(run *r, int64_t channel, csrec_atoms *found) {
     return status;
 }
 
+/* A csrec_cuda_pass's add, of whole channels. */
+static csrec_status fill(run *r) {
+    csrec_cuda_job *j = r->job;
+    csrec_status status = CSREC_OK;
+    for (int64_t c = 0; c < j->m->channels && !status; c++)
+        status = csrec_cuda_fill(j->work.grid, j->report.levels, &r->found[c], j->entries,
+                                 j->m->channels, j->work.signal + c, j->error);
+    return status;
+}
+
+static csrec_status add_grid(run *r, bool first, bool last) {
+    csrec_cuda_job *j = r->job;
+    csrec_chain *chain = &j->chain;
+    const csrec_cuda_pass in = {.receive = true}, out = {.send = true};
+    csrec_status status = first ? csrec_chain_take(chain, j->error) : CSREC_OK;
+    if (status || chain->over) return status;
+    chain->added++;
+    if (j->work.signal && first) status = csrec_cuda_sum_pass(j, &in);
+    if (j->work.signal && !status) status = fill(r);
+    if (!status && last) status = csrec_chain_give(chain, chain->added, j->error);
+    return status || !last || !j->work.signal ? status : csrec_cuda_sum_pass(j, &out);
+}
+
 /* After a request to stop the other channels stop at once too, but every channel is in the sum. */
-static csrec_status run_grid(run *r, int64_t number, csrec_atoms *atoms) {
+static csrec_status run_grid(run *r, int64_t number, csrec_atoms *atoms, bool first, bool last) {
     csrec_cuda_job *j = r->job;
     csrec_status status = build_grid(r, number);
-    for (int64_t c = 0; c < j->m->channels && !status; c++) {
-        csrec_atoms found = {0};
-        status = pursue(r, c, &found);
-        double start = csrec_seconds();
-        if (!status && j->work.signal)
-            status = csrec_cuda_fill(j->work.grid, j->report.levels, &found, j->entries,
-                                     j->m->channels, j->work.signal + c, j->error);
-        j->report.seconds_synthesis += csrec_seconds() - start;
+    for (int64_t c = 0; c < j->m->channels && !status; c++) status = pursue(r, c, &r->found[c]);
+    double start = csrec_seconds();
+    if (!status) status = add_grid(r, first, last || j->stopped);
+    j->report.seconds_synthesis += csrec_seconds() - start;
+    for (int64_t c = 0; c < j->m->channels; c++) {
         if (status || !atoms)
-            csrec_atoms_clear(&found);
+            csrec_atoms_clear(&r->found[c]);
         else
-            atoms[c] = found;
+            atoms[c] = r->found[c];
+        r->found[c] = (csrec_atoms){0};
     }
     csrec_cuda_block_destroy(&r->plane.block);
     return status;
 }
 
-csrec_status csrec_cuda_run_sequential(csrec_cuda_job *j, csrec_atoms *atoms, int64_t *added) {
+csrec_status csrec_cuda_run_sequential(csrec_cuda_job *j, csrec_atoms *atoms) {
     const size_t n = (size_t)j->m->n;
-    run r = {.job = j, .order = malloc(n * sizeof *r.order), .y = malloc(n * sizeof *r.y)};
+    int64_t first, count;
+    run r = {.job = j,
+             .found = calloc((size_t)j->m->channels, sizeof *r.found),
+             .order = malloc(n * sizeof *r.order),
+             .y = malloc(n * sizeof *r.y)};
     csrec_status status =
-        r.order && r.y ? CSREC_OK
-                       : csrec_fail(j->error, CSREC_MEMORY, "out of memory for %zu samples", n);
-    for (*added = 0; *added < j->options->shifts && !status && !j->stopped; ++*added)
-        status = run_grid(&r, *added, atoms);
+        r.found && r.order && r.y
+            ? csrec_chain_open(&j->chain, 1, j->error)
+            : csrec_fail(j->error, CSREC_MEMORY, "out of memory for %zu samples", n);
+    while (!status && !j->stopped && csrec_chain_next(&j->chain, &first, &count)) {
+        for (int64_t g = 0; g < count && !status && !j->chain.over && (g == 0 || !j->stopped); g++)
+            status = run_grid(&r, first + g, atoms, g == 0, g + 1 == count);
+        j->chain.turn++;
+    }
+    free(r.found);
     free(r.order);
     free(r.y);
     return status;

@@ -83,11 +83,13 @@ __device__ static inline int64_t descend(const csrec_cuda_tree &tree, double *co
 
 /* Channels channel .. channel + COUNT - 1 of one entry. */
 template <int COUNT>
-__global__ static void add_grids(int64_t entries, int64_t grids, const csrec_cuda_grid *grid,
-                                 const csrec_cuda_tree *trees, const csrec_cuda_signal *signals,
-                                 int64_t channels, int64_t channel, double *signal) {
+__global__ static void add_grids(int64_t first, int64_t entries, int64_t grids,
+                                 const csrec_cuda_grid *grid, const csrec_cuda_tree *trees,
+                                 const csrec_cuda_signal *signals, int64_t channels,
+                                 int64_t channel, double *signal) {
     int64_t entry = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (entry >= entries) return;
+    entry += first;
     double *out = signal + entry * channels + channel;
     double total[COUNT];
     for (int c = 0; c < COUNT; c++) total[c] = out[c];
@@ -109,17 +111,16 @@ __global__ static void add_grids(int64_t entries, int64_t grids, const csrec_cud
 }
 
 template <int COUNT>
-static csrec_status add(const csrec_cuda_batch *batch, const csrec_cuda_grid *grids,
+static csrec_status add(const csrec_cuda_batch *batch, const csrec_cuda_grid *grids, int64_t first,
                         int64_t entries, int64_t channel, double *signal, csrec_error *error) {
     add_grids<COUNT>
         <<<csrec_cuda_blocks(entries, THREADS), THREADS, 0, (cudaStream_t)batch->stream>>>(
-            entries, batch->trees, grids, batch->device_tree, batch->device_signal, batch->channels,
-            channel, signal);
+            first, entries, batch->trees, grids, batch->device_tree, batch->device_signal,
+            batch->channels, channel, signal);
     return csrec_cuda_launched("add_grids", error);
 }
 
-csrec_status csrec_cuda_synthesize(csrec_cuda_batch *batch, const csrec_cuda_grid *grids,
-                                   int64_t entries, double *signal, csrec_error *error) {
+csrec_status csrec_cuda_scale(csrec_cuda_batch *batch, csrec_error *error) {
     csrec_status status = CSREC_OK;
     for (int64_t s = 0; s < batch->signals && !status; s++) {
         const csrec_cuda_tree *tree = &batch->tree[batch->signal[s].tree];
@@ -129,16 +130,23 @@ csrec_status csrec_cuda_synthesize(csrec_cuda_batch *batch, const csrec_cuda_gri
                                                      batch->signal[s].x);
         status = csrec_cuda_launched("scale_atoms", error);
     }
+    return status;
+}
+
+csrec_status csrec_cuda_synthesize(const csrec_cuda_batch *batch, const csrec_cuda_grid *grids,
+                                   int64_t first, int64_t count, double *signal,
+                                   csrec_error *error) {
+    csrec_status status = CSREC_OK;
     for (int64_t c = 0; c < batch->channels && !status;) {
         int64_t rest = batch->channels - c;
         if (rest >= CHANNELS)
-            status = add<CHANNELS>(batch, grids, entries, c, signal, error);
+            status = add<CHANNELS>(batch, grids, first, count, c, signal, error);
         else if (rest == 3)
-            status = add<3>(batch, grids, entries, c, signal, error);
+            status = add<3>(batch, grids, first, count, c, signal, error);
         else if (rest == 2)
-            status = add<2>(batch, grids, entries, c, signal, error);
+            status = add<2>(batch, grids, first, count, c, signal, error);
         else
-            status = add<1>(batch, grids, entries, c, signal, error);
+            status = add<1>(batch, grids, first, count, c, signal, error);
         c += rest < CHANNELS ? rest : (int64_t)CHANNELS;
     }
     return status;

@@ -35,10 +35,14 @@ csrec_status csrec_cuda_sort(int64_t n, int bits, const uint64_t *rows, const ui
                              uint64_t *sorted_rows, uint32_t *sorted_order, void *scratch,
                              csrec_error *error);
 
-/* Adds what the batch has found on its grids [batch->trees] to signal [entries * channels], grid
- * after grid. The coefficients of the batch are scaled in place: call once. */
-csrec_status csrec_cuda_synthesize(csrec_cuda_batch *batch, const csrec_cuda_grid *grids,
-                                   int64_t entries, double *signal, csrec_error *error);
+/* After the pursuits, once: scales what the batch has found, in place. */
+csrec_status csrec_cuda_scale(csrec_cuda_batch *batch, csrec_error *error);
+
+/* Adds it, on the grids [batch->trees], to entries first .. first + count - 1 of signal [entries *
+ * channels], grid after grid. */
+csrec_status csrec_cuda_synthesize(const csrec_cuda_batch *batch, const csrec_cuda_grid *grids,
+                                   int64_t first, int64_t count, double *signal,
+                                   csrec_error *error);
 
 /* signal[k] /= divisor, k < count. */
 csrec_status csrec_cuda_divide(int64_t count, double *signal, double divisor, void *stream,

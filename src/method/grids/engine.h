@@ -10,6 +10,9 @@ typedef struct csrec_grids_engine {
     csrec_status (*run)(const csrec_recovery *recovery, csrec_error *error);
 } csrec_grids_engine;
 
+/* Grids of a batch on the CPU: what is kept at a time. */
+int64_t csrec_grids_batch(int threads, const csrec_recover_options *options);
+
 extern const csrec_grids_engine csrec_grids_cpu, csrec_grids_cuda;
 
 #endif
