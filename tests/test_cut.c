@@ -90,22 +90,33 @@ static void *run_rank(void *context) {
     return NULL;
 }
 
-/* ranks 0: without a communicator. */
-static void run_ranks(const csrec_shared_job *job, int ranks, result *results) {
+/* ranks 0: without a communicator. One rank may have another engine. */
+typedef struct plan {
+    csrec_shared_job job;
+    int ranks, other;
+    const csrec_pieces_type *type;
+} plan;
+
+static void start_ranks(const plan *what, result *results) {
     pthread_t thread[8];
     rank each[8];
     csrec_comm_hub *hub = NULL;
-    int count = ranks > 0 ? ranks : 1;
-    if (ranks > 0) assert_ok(csrec_comm_hub_create(ranks, &hub));
+    int count = what->ranks > 0 ? what->ranks : 1;
+    if (what->ranks > 0) assert_ok(csrec_comm_hub_create(what->ranks, &hub));
     for (int k = 0; k < count; k++) {
-        double *r = calloc((size_t)job->n, sizeof *r);
+        double *r = calloc((size_t)what->job.n, sizeof *r);
         results[k] = (result){.r = r};
-        each[k] = (rank){hub, k, *job, &results[k]};
+        each[k] = (rank){hub, k, what->job, &results[k]};
+        if (k == what->other) each[k].job.type = what->type;
         assert_int_equal(pthread_create(&thread[k], NULL, run_rank, &each[k]), 0);
     }
     for (int k = 0; k < count; k++) pthread_join(thread[k], NULL);
     csrec_comm_hub_destroy(hub);
-    for (int k = 0; k < count; k++) {
+}
+
+static void run_ranks(const csrec_shared_job *job, int ranks, result *results) {
+    start_ranks(&(plan){.job = *job, .ranks = ranks}, results);
+    for (int k = 0; k < (ranks > 0 ? ranks : 1); k++) {
         if (results[k].status) print_message("rank %d: %s\n", k, results[k].error.text);
         assert_ok(results[k].status);
     }
@@ -295,6 +306,33 @@ static void a_stopped_pursuit_is_a_beginning(void **state) {
     print_tally(&t);
 }
 
+static csrec_status fail_create(const csrec_pieces_job *job, void **state) {
+    (void)job;
+    (void)state;
+    return CSREC_MEMORY;
+}
+
+/* A rank without memory ends all, with a line that names it. */
+static void a_failing_rank_ends_all(void **state) {
+    (void)state;
+    csrec_pieces_type failing = csrec_pieces_cpu;
+    failing.create = fail_create;
+    for (int k = 0; k < 20; k++) {
+        problem p = problem_draw(&seed, 100, 62);
+        int ranks = 2 + (int)check_below(&seed, 5), bad = (int)check_below(&seed, ranks);
+        result all[8];
+        char who[32];
+        snprintf(who, sizeof who, "process %d: ", bad);
+        start_ranks(&(plan){job_of(&p), ranks, bad, &failing}, all);
+        for (int r = 0; r < ranks; r++) {
+            assert_int_equal(all[r].status, CSREC_MEMORY);
+            assert_true(r == bad || strstr(all[r].error.text, who));
+            drop_result(&all[r]);
+        }
+        problem_drop(&p);
+    }
+}
+
 /* Each rank's own atoms together are all. */
 static void scattered_atoms_are_all(void **state) {
     (void)state;
@@ -382,6 +420,7 @@ int main(void) {
                                        cmocka_unit_test(larger_signals),
                                        cmocka_unit_test(a_stopped_pursuit_is_a_beginning),
                                        cmocka_unit_test(scattered_atoms_are_all),
+                                       cmocka_unit_test(a_failing_rank_ends_all),
                                        cmocka_unit_test(threads_share_a_large_signal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,6 @@ static void undo_piece(piece *p) {
     while (p->count > 0) {
         const entry *last = entry_at(p, --p->count);
         e->pick = last->pick;
-        e->energy += last->gain;
         e->simd->apply(e, -last->step);
     }
 }

@@ -135,13 +135,14 @@ static void settle(csrec_rounds *r, int i) {
 }
 
 csrec_status csrec_rounds_begin(csrec_rounds *r, csrec_status status, csrec_error *error) {
-    csrec_rounds_head none = {.status = status}, *head = r->message ? head_of(r) : &none;
     r->intervals = 1;
     if (status) {
-        csrec_gather_all(&r->gather, head, sizeof *head, NULL);
+        csrec_rounds_head failed = {.status = status};
+        csrec_gather_all(&r->gather, &failed, sizeof failed, NULL);
         return csrec_fail(error, status, "pursuit of %lld samples: %s", (long long)r->job->n,
                           csrec_status_text(status));
     }
+    csrec_rounds_head *head = head_of(r);
     csrec_wide energy;
     double *sum = malloc(((size_t)r->pieces.count + 1) * sizeof *sum);
     *head = (csrec_rounds_head){.status = sum ? CSREC_OK : CSREC_MEMORY, .next = -1};

@@ -260,7 +260,7 @@ csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atom
     *report = (csrec_shared_report){0};
     csrec_rounds rounds = {.job = job,
                            .report = report,
-                           .type = &csrec_pieces_cpu,
+                           .type = job->type ? job->type : &csrec_pieces_cpu,
                            .gather.comm = job->comm,
                            .units = csrec_pursuit_units(job->n, job->y)};
     csrec_status status = create(&rounds);

@@ -26,7 +26,8 @@ typedef struct csrec_shared_job {
     bool (*stops)(void *context, int64_t iterations, double energy); /* or NULL */
     void *context;
     int threads;
-    bool residual;  /* r is wanted */
+    const csrec_pieces_type *type; /* where this process's pieces run; NULL: on the CPU */
+    bool residual;                 /* r is wanted */
     bool scattered; /* each process gets the atoms of its own pieces, not the first one all */
     /* How the work is divided, which does not change the result; 0: as suits the size. */
     int64_t most;  /* samples of a piece */
