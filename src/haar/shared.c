@@ -94,7 +94,8 @@ static csrec_status create(csrec_rounds *r) {
     r->room = sizeof(csrec_rounds_head) + CSREC_INTERVALS * sizeof(csrec_interval) +
               stretches * sizeof(csrec_stretch);
     r->message = malloc(r->room);
-    return r->message ? r->type->create(&r->pieces, &r->engine) : CSREC_MEMORY;
+    r->stretch = malloc((size_t)r->cut.pieces * CSREC_INTERVALS * sizeof *r->stretch);
+    return r->message && r->stretch ? r->type->create(&r->pieces, &r->engine) : CSREC_MEMORY;
 }
 
 static void clear(csrec_rounds *r) {
@@ -107,6 +108,7 @@ static void clear(csrec_rounds *r) {
     free(r->settled);
     free(r->suspect);
     free(r->message);
+    free(r->stretch);
 }
 
 /* ------------------------------------------------------------------ results ------------------- */
