@@ -72,22 +72,33 @@ static inline void *run_rank(void *context) {
     return NULL;
 }
 
-/* ranks 0: without a communicator. */
-static inline void run_ranks(const csrec_shared_job *job, int ranks, result *results) {
+/* ranks 0: without a communicator. One rank may have another engine. */
+typedef struct plan {
+    csrec_shared_job job;
+    int ranks, other;
+    const csrec_pieces_type *type;
+} plan;
+
+static inline void start_ranks(const plan *what, result *results) {
     pthread_t thread[8];
     rank each[8];
     csrec_comm_hub *hub = NULL;
-    int count = ranks > 0 ? ranks : 1;
-    if (ranks > 0) assert_ok(csrec_comm_hub_create(ranks, &hub));
+    int count = what->ranks > 0 ? what->ranks : 1;
+    if (what->ranks > 0) assert_ok(csrec_comm_hub_create(what->ranks, &hub));
     for (int k = 0; k < count; k++) {
-        double *r = calloc((size_t)job->n, sizeof *r);
+        double *r = calloc((size_t)what->job.n, sizeof *r);
         results[k] = (result){.r = r};
-        each[k] = (rank){hub, k, *job, &results[k]};
+        each[k] = (rank){hub, k, what->job, &results[k]};
+        if (k == what->other) each[k].job.type = what->type;
         assert_int_equal(pthread_create(&thread[k], NULL, run_rank, &each[k]), 0);
     }
     for (int k = 0; k < count; k++) pthread_join(thread[k], NULL);
     csrec_comm_hub_destroy(hub);
-    for (int k = 0; k < count; k++) {
+}
+
+static inline void run_ranks(const csrec_shared_job *job, int ranks, result *results) {
+    start_ranks(&(plan){.job = *job, .ranks = ranks}, results);
+    for (int k = 0; k < (ranks > 0 ? ranks : 1); k++) {
         if (results[k].status) print_message("rank %d: %s\n", k, results[k].error.text);
         assert_ok(results[k].status);
     }

@@ -151,6 +151,33 @@ static void a_stopped_pursuit_is_a_beginning(void **state) {
     print_tally(&t);
 }
 
+static csrec_status fail_create(const csrec_pieces_job *job, void **state, csrec_error *error) {
+    (void)job;
+    (void)state;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory");
+}
+
+/* A rank without memory ends all, with a line that names it. */
+static void a_failing_rank_ends_all(void **state) {
+    (void)state;
+    csrec_pieces_type failing = csrec_pieces_cpu;
+    failing.create = fail_create;
+    for (int k = 0; k < 20; k++) {
+        problem p = problem_draw(&seed, 100, 62);
+        int ranks = 2 + (int)check_below(&seed, 5), bad = (int)check_below(&seed, ranks);
+        result all[8];
+        char who[32];
+        snprintf(who, sizeof who, "process %d: ", bad);
+        start_ranks(&(plan){job_of(&p), ranks, bad, &failing}, all);
+        for (int r = 0; r < ranks; r++) {
+            assert_int_equal(all[r].status, CSREC_MEMORY);
+            assert_true(r == bad || strstr(all[r].error.text, who));
+            drop_result(&all[r]);
+        }
+        problem_drop(&p);
+    }
+}
+
 /* Each rank's own atoms together are all. */
 static void scattered_atoms_are_all(void **state) {
     (void)state;
@@ -238,6 +265,7 @@ int main(void) {
                                        cmocka_unit_test(larger_signals),
                                        cmocka_unit_test(a_stopped_pursuit_is_a_beginning),
                                        cmocka_unit_test(scattered_atoms_are_all),
+                                       cmocka_unit_test(a_failing_rank_ends_all),
                                        cmocka_unit_test(threads_share_a_large_signal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

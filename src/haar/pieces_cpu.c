@@ -118,7 +118,6 @@ static void cpu_undo(void *state, int32_t own, csrec_steps *s) {
     while (s->count > 0) {
         const csrec_step *last = csrec_steps_at(s, --s->count);
         e->pick = pick_of(last->code);
-        e->energy += last->gain;
         e->simd->apply(e, -last->d);
     }
 }

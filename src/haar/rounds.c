@@ -75,6 +75,26 @@ static void clear_intervals(csrec_interval *interval, int count) {
     for (int i = 0; i < count; i++) interval[i] = (csrec_interval){.largest = -1};
 }
 
+/* Lists the stretches of all processes by interval: counts, begins, then places. */
+static void sort_stretches(csrec_rounds *r) {
+    int64_t next[CSREC_INTERVALS] = {0};
+    int size = csrec_comm_size(r->job->comm);
+    for (int rank = 0; rank < size; rank++) {
+        survey s = survey_of(r, rank);
+        for (int64_t k = 0; k < s.head->stretches; k++) next[s.stretch[k].interval]++;
+    }
+    r->begin[0] = 0;
+    for (int i = 0; i < CSREC_INTERVALS; i++) {
+        r->begin[i + 1] = r->begin[i] + next[i];
+        next[i] = r->begin[i];
+    }
+    for (int rank = 0; rank < size; rank++) {
+        survey s = survey_of(r, rank);
+        for (int64_t k = 0; k < s.head->stretches; k++)
+            r->stretch[next[s.stretch[k].interval]++] = &s.stretch[k];
+    }
+}
+
 /* Exchanges the message's surveys, and adds them up. */
 static csrec_status exchange(csrec_rounds *r, csrec_error *error) {
     size_t bytes = (size_t)((char *)(stretches_of(r) + head_of(r)->stretches) - r->message);
@@ -93,25 +113,8 @@ static csrec_status exchange(csrec_rounds *r, csrec_error *error) {
         r->next = larger(r->next, s.head->next);
         for (int i = 0; i < r->intervals; i++) add_interval(&r->interval[i], &s.interval[i]);
     }
+    if (!status) sort_stretches(r);
     return status;
-}
-
-/* Calls `each` for the stretches of an interval. */
-static void for_stretches(csrec_rounds *r, int interval,
-                          void (*each)(csrec_rounds *r, const csrec_stretch *stretch)) {
-    for (int rank = 0; rank < csrec_comm_size(r->job->comm); rank++) {
-        survey s = survey_of(r, rank);
-        for (int64_t k = 0; k < s.head->stretches; k++)
-            if (s.stretch[k].interval == interval) each(r, &s.stretch[k]);
-    }
-}
-
-static void widen(csrec_rounds *r, const csrec_stretch *s) {
-    csrec_cut_widen(&r->cut, s->piece, s->low, s->high);
-}
-
-static void move(csrec_rounds *r, const csrec_stretch *s) {
-    csrec_cut_move(&r->cut, s->piece, s->change);
 }
 
 /* Whether its picks come in any order before all others, and none above the pieces between them. */
@@ -120,7 +123,8 @@ static bool passes(csrec_rounds *r, int i) {
     r->suspects = 0;
     if (interval->picks == 0 && interval->halts == 0) return true;
     csrec_cut_narrow(&r->cut);
-    for_stretches(r, i, widen);
+    for (int64_t k = r->begin[i]; k < r->begin[i + 1]; k++)
+        csrec_cut_widen(&r->cut, r->stretch[k]->piece, r->stretch[k]->low, r->stretch[k]->high);
     for (int32_t t = 0; t < r->cut.tops; t++)
         if (csrec_cut_bound(&r->cut.top[t]) >= r->threshold[i]) r->suspect[r->suspects++] = t;
     return r->suspects == 0 && interval->halts == 0 &&
@@ -129,20 +133,22 @@ static bool passes(csrec_rounds *r, int i) {
 }
 
 static void settle(csrec_rounds *r, int i) {
-    for_stretches(r, i, move);
+    for (int64_t k = r->begin[i]; k < r->begin[i + 1]; k++)
+        csrec_cut_move(&r->cut, r->stretch[k]->piece, r->stretch[k]->change);
     r->energy -= r->interval[i].gain;
     r->iterations += r->interval[i].picks;
 }
 
 csrec_status csrec_rounds_begin(csrec_rounds *r, csrec_status status, const csrec_error *why,
                                 csrec_error *error) {
-    csrec_rounds_head none = {.status = status}, *head = r->message ? head_of(r) : &none;
     r->intervals = 1;
     if (status) {
-        csrec_gather_all(&r->gather, head, sizeof *head, NULL);
+        csrec_rounds_head failed = {.status = status};
+        csrec_gather_all(&r->gather, &failed, sizeof failed, NULL);
         return csrec_fail(error, status, "pursuit of %lld samples: %s", (long long)r->job->n,
                           why->text[0] ? why->text : csrec_status_text(status));
     }
+    csrec_rounds_head *head = head_of(r);
     csrec_wide energy;
     double *sum = malloc(((size_t)r->pieces.count + 1) * sizeof *sum);
     *head = (csrec_rounds_head){.status = sum ? CSREC_OK : CSREC_MEMORY, .next = -1};
@@ -169,12 +175,11 @@ static void put_threshold(csrec_rounds *r, int64_t key) {
 
 /* Divides low .. high - 1, and at the key of the best column above the pieces, which will come next
  * if nothing changes it. */
-static void divide(csrec_rounds *r, int64_t low, int64_t high, int64_t top) {
-    enum { PARTS = CSREC_INTERVALS - 1 };
+static void divide(csrec_rounds *r, int64_t low, int64_t high, int64_t top, int parts) {
     r->intervals = 0;
     bool inside = top > low && top < high;
-    int64_t step = larger((high - low) / PARTS, 1);
-    for (int k = PARTS - 1; k >= 0; k--) {
+    int64_t step = larger((high - low) / parts, 1);
+    for (int k = parts - 1; k >= 0; k--) {
         int64_t key = low + step * k;
         if (k > 0 && key >= high) continue;
         if (inside && key < top) {
@@ -185,10 +190,17 @@ static void divide(csrec_rounds *r, int64_t low, int64_t high, int64_t top) {
     }
 }
 
+/* Intervals of new picks: of many pieces few, as each has a stretch in each. */
+static int parts_of(const csrec_rounds *r, bool within) {
+    enum { MOST = CSREC_INTERVALS - 1, STRETCHES = 256, LEAST = 3 };
+    int64_t parts = STRETCHES / r->cut.pieces;
+    return within ? MOST : (int)smaller(larger(parts, LEAST), MOST);
+}
+
 static csrec_status look(csrec_rounds *r, csrec_error *error) {
     bool within = r->high > r->low;
     int64_t low = within ? r->low : r->theta, high = within ? r->high : r->next + 1;
-    divide(r, low, larger(high, low), csrec_cut_best(&r->cut).key + 1);
+    divide(r, low, larger(high, low), csrec_cut_best(&r->cut).key + 1, parts_of(r, within));
     csrec_status status = r->type->run(r->engine, r->theta, r->steps, error);
     csrec_rounds_head *head = head_of(r);
     *head = (csrec_rounds_head){.status = status};

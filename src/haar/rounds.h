@@ -22,6 +22,8 @@ typedef struct csrec_rounds {
     void *engine;
     csrec_steps *steps; /* [own pieces] */
     csrec_gather gather;
+    const csrec_stretch **stretch; /* of all processes, by interval; the interval's begin there */
+    int64_t begin[CSREC_INTERVALS + 1];
     char *message; /* [room] */
     size_t room;
     /* The same on all processes. */

@@ -97,7 +97,9 @@ static csrec_status create(csrec_rounds *r, csrec_error *error) {
     r->room = sizeof(csrec_rounds_head) + CSREC_INTERVALS * sizeof(csrec_interval) +
               stretches * sizeof(csrec_stretch);
     r->message = malloc(r->room);
-    if (!r->message || csrec_steps_create(&r->pieces, &r->steps)) return CSREC_MEMORY;
+    r->stretch = malloc((size_t)r->cut.pieces * CSREC_INTERVALS * sizeof *r->stretch);
+    if (!r->message || !r->stretch || csrec_steps_create(&r->pieces, &r->steps))
+        return CSREC_MEMORY;
     return r->type->create(&r->pieces, &r->engine, error);
 }
 
@@ -112,6 +114,7 @@ static void clear(csrec_rounds *r) {
     free(r->settled);
     free(r->suspect);
     free(r->message);
+    free(r->stretch);
 }
 
 /* ------------------------------------------------------------------ results ------------------- */
@@ -267,7 +270,7 @@ csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atom
     *report = (csrec_shared_report){0};
     csrec_rounds rounds = {.job = job,
                            .report = report,
-                           .type = engines[job->where.kind],
+                           .type = job->type ? job->type : engines[job->where.kind],
                            .gather.comm = job->comm,
                            .units = csrec_pursuit_units(job->n, job->y)};
     csrec_error why = {{0}};

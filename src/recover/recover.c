@@ -28,6 +28,13 @@ static int64_t sharers(const csrec_layout *layout, csrec_device_kind kind) {
                                                        : 1;
 }
 
+/* While the first rank waits for the reports of others. */
+static bool stops_waiting(void *recovery) {
+    const csrec_solve_options *solve = &((const csrec_recovery *)recovery)->options->solve;
+    const csrec_progress waiting = {.stage = "other ranks", .residual = -1.0};
+    return solve->progress && solve->progress(&waiting, solve->context);
+}
+
 static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recovery *recovery,
                                        csrec_error *error) {
     const csrec_recover_options *options = recovery->options;
@@ -39,8 +46,10 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
     if (status) return status;
     if (!shared && (ranks || layout->tiling.tiles > 1))
         return csrec_recover_tiles(layout->method, recovery, &layout->tiling, error);
+    const csrec_spread spread = {
+        .comm = options->comm, .stops = stops_waiting, .context = recovery};
     status = layout->method->run(recovery, error);
-    return status || !shared ? status : csrec_spread_report(options->comm, recovery->report, error);
+    return status || !shared ? status : csrec_spread_report(&spread, recovery->report, error);
 }
 
 /* The arguments of csrec_recover, and its plan. */
