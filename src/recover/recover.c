@@ -52,11 +52,27 @@ typedef struct recover_job {
     csrec_recover_report report;
 } recover_job;
 
-static csrec_status recover_normal(const csrec_normal *normal, const csrec_context *context,
+/* The caller's progress, which may use another device. */
+typedef struct outside {
+    const csrec_context *context;
+    csrec_progress_fn progress;
+    void *caller;
+} outside;
+
+static bool go_outside(const csrec_progress *now, void *context) {
+    const outside *o = context;
+    bool stops = o->progress(now, o->caller);
+    csrec_context_enter(o->context);
+    return stops;
+}
+
+static csrec_status recover_normal(csrec_normal *normal, const csrec_context *context,
                                    recover_job *j, csrec_error *error) {
     double start = csrec_seconds();
     csrec_history *history = normal->options.history;
     csrec_recover_report *report = &j->report;
+    csrec_solve_options *solve = &normal->options.solve;
+    outside caller = {context, solve->progress, solve->context};
     csrec_whole whole;
     csrec_recovery recovery = {.measurement = &normal->m,
                                .whole = &whole,
@@ -67,6 +83,10 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
                                .variance = j->variance,
                                .atoms = j->atoms,
                                .report = report};
+    if (solve->progress && context->kind != CSREC_DEVICE_CPU) {
+        solve->progress = go_outside;
+        solve->context = &caller;
+    }
     csrec_history_begin(history, &normal->m, normal->unit);
     csrec_status status = csrec_whole_of(&normal->m, &whole, error);
     if (!status) status = run_whole_or_tiles(&j->layout, &recovery, error);
