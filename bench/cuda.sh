@@ -92,6 +92,7 @@ lines statistics
 lines conv2d
 lines net       # kernels/net, kernels/conv/packed.cu
 lines gaussian # solver gaussian, start and rounds: kernels/method/frames/shrink.cu, kernels/method/gaussian/*.cu
+lines methods   # methods that compute a part there: kernels/method/mixture, kernels/learn/em.cu
 lines rounds "$built/bench_rounds" # of adaptive measuring
 lines calls     # from host to host: what backend auto chooses between
 lines reference "$here/bench/cuda_reference.py" # cuBLAS and cuDNN on the shapes of those two
@@ -142,7 +143,7 @@ fi
 {
     echo '{"created": "'"$(date -u +%Y-%m-%dT%H:%M:%SZ)"'",'
     echo '"device": "'"$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"'"'
-    for part in transform threshold operators omp statistics conv2d net gaussian rounds calls reference batch recover loop tool; do
+    for part in transform threshold operators omp statistics conv2d net gaussian methods rounds calls reference batch recover loop tool; do
         [ -s "$parts/$part.json" ] || continue
         echo ",\"$part\":"
         cat "$parts/$part.json"

@@ -44,7 +44,11 @@ static uint64_t hash_atoms(const csrec_atoms *atoms, double residual) {
 /* The shortest pursuit of a few; the atoms of the last. */
 static uint64_t solve(const bench_problem *p, const csrec_speculate_options *o, int repeats,
                       csrec_speculate_report *best) {
-    csrec_speculate_problem q = {p->levels, p->n, p->rows, p->y, CSREC_COLUMNS_TWO_SIDED};
+    csrec_speculate_problem q = {.levels = p->levels,
+                                 .n = p->n,
+                                 .rows = p->rows,
+                                 .y = p->y,
+                                 .columns = CSREC_COLUMNS_TWO_SIDED};
     uint64_t hash = 0;
     for (int k = 0; k < repeats; k++) {
         csrec_speculate_report report;

@@ -2,6 +2,7 @@
 # run.sh [NAME|all] [OPTION...] - builds the default preset and measures on the CPU; results go to
 # bench/results, tables to the terminal. Options go to the program:
 #   speed       pursuits; --quick, --image FILE.png
+#   ranks       one pursuit by several ranks; --sizes LOG2N,..., --ranks R,..., --delays US,..., --threads T
 #   memory      --samples LOG2N
 #   estimate    --quick
 #   silences    EDGE SECONDS
@@ -24,7 +25,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed memory estimate silences pictures solvers learn conv net_conv net_peers net_drunet'
+names='speed ranks memory estimate silences pictures solvers learn conv net_conv net_peers net_drunet'
 names="$names peers sidebyside adaptive_peers"
 what=${1:-all}
 [ $# -eq 0 ] || shift
@@ -41,6 +42,7 @@ has_python() {
 }
 
 speed() { build/bench/bench_pursuit --json "$results/pursuit.json" "$@"; }
+ranks() { build/bench/bench_pursuit_ranks --json "$results/pursuit_ranks.json" "$@"; }
 memory() { build/bench/bench_scale --json "$results/scale.json" "$@"; }
 estimate() { python3 bench/estimate.py --json "$results/estimate.json" "$@"; }
 silences() { build/bench/bench_silences --json "$results/silences.json" "$@"; }

@@ -366,7 +366,29 @@ def large(results):
         f"gave {'the same' if same else 'OTHER'} pixels. {named(data['machine'])}; bench/large.py.")
 
 
-TABLES = {"colours": colours, "large": large, "prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
+def scaling(data, kind):
+    """Rows of the same work, or of work that grows with the ranks, against one rank."""
+    one = {r["what"]: r["seconds"] for r in data[kind] if r["ranks"] == 1}
+    return [(r["what"], r["ranks"], seconds(r["seconds"]),
+             f"{one[r['what']] / r['seconds'] * (1 if kind == 'strong' else r['ranks']):.2f}",
+             f"{r['peak_mib']:,.0f}") for r in data[kind]]
+
+
+def many(results):
+    """Ranks on one machine."""
+    data = results("many")
+    header = ("ranks", "seconds", "times one rank", "MiB of the largest rank")
+    parts = [table((f"{kind} scaling", *header), scaling(data, kind))
+             for kind in ("strong", "weak")]
+    same = all(r["same"] for r in data["strong"] + data["weak"])
+    return "\n\n".join(parts) + (
+        f"\n\nMedian of {data['repeats']}, one thread a rank, tiles of {data['tile']:,} values, "
+        f"with starting, reading and writing; times one rank: work done a second against that of one "
+        f"rank. The files were {'the same' if same else 'OTHERS'} for all numbers of ranks. "
+        f"{data['mpi']}; {named(data['machine'])}; bench/many.py.")
+
+
+TABLES = {"colours": colours, "many": many, "large": large, "prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
           "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers,
           "rounds": rounds, "places": places,
           "quality": quality, "pictures": quality, "first": first,

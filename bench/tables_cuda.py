@@ -94,14 +94,20 @@ def manies(data):
 
 
 def groups(data):
-    """The best mode on pictures, effort 0 and 1."""
+    """Gaussian groups on pictures, colours and a volume, effort 0 and 1."""
+    def problem(r):
+        return (r["side"], r.get("depth", 1), r.get("channels", 1), r.get("sigma", 0), r["effort"])
+
     rows = data.get("gaussian", [])
     for r in (r for r in rows if r["backend"] == "cuda"):
-        cpu = next((c for c in rows if c["backend"] == "cpu"
-                    and (c["side"], c["effort"]) == (r["side"], r["effort"])), None)
+        cpu = next((c for c in rows if c["backend"] == "cpu" and problem(c) == problem(r)), None)
         beside = (f"{cpu['cpu_threads']} CPU threads {cpu['ms']:,.0f} ms, {cpu['psnr']:.2f} dB"
                   if cpu else "")
-        yield (f"{r['side']} x {r['side']} at 25 %, Gaussian groups, effort {r['effort']:g}",
+        side, depth, channels, sigma, effort = problem(r)
+        yield ((f"{depth} x " if depth > 1 else "") + f"{side} x {side} at 25 %"
+               + (", colours" if channels == 3 else "")
+               + (f", noise of sigma {sigma:g}" if sigma > 0 else "")
+               + f", Gaussian groups, effort {effort:g}",
                f"{r['ms']:,.0f} ms, {r['psnr']:.2f} dB", beside)
 
 
@@ -158,6 +164,15 @@ def adaptive(data):
                    f"{r['places_ms']:.0f}", f"CPU {cpu['density_ms'] + cpu['places_ms']:.0f} ms")
 
 
+def methods(data):
+    """Whole recoveries and learning by methods that compute a part, or nothing, on the device."""
+    for r in data.get("methods", []):
+        there = (f"{r['cuda_ms']:,.1f} ms, differs by {r['difference']:.1e}"
+                 if r["cuda_ms"] is not None else "no engine")
+        yield (f"method {r['method']}, {r['what']}", there,
+               f"{r['cpu_threads']} CPU threads {r['cpu_ms']:,.1f} ms")
+
+
 def calls(data):
     """Whole calls between arrays of the host: what auto chooses between."""
     for r in data.get("calls", []):
@@ -168,7 +183,7 @@ def calls(data):
 def cuda(results):
     data = results("cuda")
     rows = [row for part in (copies, loops, batches, volumes, thresholds, groups, moments,
-                             convolutions, networks, adaptive, products, manies, calls,
+                             convolutions, networks, adaptive, products, manies, methods, calls,
                              wholes) for row in part(data)]
     same = (all(r["equal_to_cpu"] for r in data["loop"]["pursuits"] + data["recover"]["choice"])
             and data["recover"]["picture_64_grids"]["equal_to_cpu"])

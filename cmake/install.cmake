@@ -13,11 +13,20 @@ install(TARGETS csrec EXPORT csrecTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LI
         COMPONENT runtime NAMELINK_COMPONENT development)
 install(TARGETS csrec_static EXPORT csrecStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         COMPONENT development)
-# Loaded under a launcher, from beside the library; for programs with a communicator of their own
-# target csrec_mpi.
+# Loaded under a launcher, from beside the library, and linked by programs with communicators of
+# their own: find_package(csrec COMPONENTS mpi), or csrec_mpi*.pc.
 if(CSREC_MPI_PLUGINS)
-  install(TARGETS ${CSREC_MPI_PLUGINS} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+  install(TARGETS ${CSREC_MPI_PLUGINS} EXPORT csrecMpiTargets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi)
   install(FILES include/csrec_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+  install(FILES cmake/mpiKind.cmake DESTINATION ${CSREC_PACKAGE_DIR} COMPONENT development)
+  install(EXPORT csrecMpiTargets NAMESPACE csrec:: DESTINATION ${CSREC_PACKAGE_DIR}
+          COMPONENT development)
+  foreach(name ${CSREC_MPI_PLUGINS})
+    configure_file(cmake/csrec_mpi.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CSREC_PKGCONFIG_DIR}
+            COMPONENT development)
+  endforeach()
 endif()
 install(FILES include/csrec.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY include/csrec DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)

@@ -14,6 +14,9 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime development tools)
+if(CSREC_MPI_PLUGINS)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
 
 # One package a component. Dependencies on other packages are found from the libraries that are
 # linked (dpkg-shlibdeps); those between ours are exact.
@@ -34,13 +37,27 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "libpng-dev, zlib1g-dev, libzip-dev, libopenblas-dev${CSREC_FORMAT_DEBS}")
+# For every MPI that the build found. A plug-in is loaded only under its MPI's launcher, so the
+# package needs none of them.
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME ${CSREC_RUNTIME_PACKAGE}-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_MPI_PACKAGE_SUGGESTS "openmpi-bin | mpich")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME csrecover)
 include(CPack)
 cpack_add_component(runtime DESCRIPTION "Shared library libcsrec.")
-cpack_add_component(development DEPENDS runtime
-                    DESCRIPTION "Headers, static library, CMake and pkg-config files of libcsrec.")
 cpack_add_component(tools DEPENDS runtime
                     DESCRIPTION "The tools ${CSREC_TOOL_NAMES}, their manual and the handbook.")
+
+set(development_needs runtime)
+if(CSREC_MPI_PLUGINS)
+  list(APPEND development_needs mpi)
+  cpack_add_component(mpi DEPENDS runtime DESCRIPTION "libcsrec under mpirun, mpiexec and srun.")
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CSREC_RUNTIME_PACKAGE}-mpi
+          RENAME copyright COMPONENT mpi)
+endif()
+cpack_add_component(development DEPENDS ${development_needs}
+                    DESCRIPTION "Headers, static library, CMake and pkg-config files of libcsrec.")
 
 # Policy wants the licence beside each package's files.
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CSREC_RUNTIME_PACKAGE}

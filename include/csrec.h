@@ -37,6 +37,7 @@
 #include "csrec/adaptive.h"
 #include "csrec/method.h"
 #include "csrec/slabs.h"
+#include "csrec/tiles.h"
 #include "csrec/comm.h"
 #include "csrec/conv.h"
 #include "csrec/net.h"

@@ -3,7 +3,8 @@
 #   BUILD      in place, against BUILD/libcsrec (default build): nothing is compiled. Uses python3 if
 #              it has NumPy, cffi and pytest, else a virtual environment in BUILD/python/venv. What
 #              else is installed (SciPy, scikit-learn, scikit-image, PyLops, and readers of files:
-#              tifffile, rasterio, h5py, xarray with netCDF4, astropy, OpenEXR) is tested against.
+#              tifffile, rasterio, h5py, xarray with netCDF4, astropy, OpenEXR; mpi4py, Dask) is tested
+#              against.
 #   --install  pip install ./python into a fresh virtual environment, as a user does.
 # Exit code 77, with a line that says why: not possible here, skipped. CSRECOVER_TEST_EXTRAS=1 puts
 # the peers into the virtual environment too.
@@ -34,7 +35,7 @@ python=${PYTHON:-python3}
     skip "no $python of version 3.9 or later"
 extras=
 [ -z "${CSRECOVER_TEST_EXTRAS:-}" ] || extras='scipy scikit-learn scikit-image pylops
-    tifffile rasterio h5py netCDF4 xarray astropy OpenEXR'
+    tifffile rasterio h5py netCDF4 xarray astropy OpenEXR mpi4py dask'
 
 if [ "${1:-build}" = --install ]; then
     work=$(mktemp -d)
@@ -52,7 +53,7 @@ if [ "${1:-build}" = --install ]; then
     [ "$code" -ne 124 ] || skip "the build takes longer than ${CSRECOVER_BUILD_SECONDS:-600} s here"
     [ "$code" -eq 0 ] || exit "$code"
     cd python/tests
-    limited 300 "$venv" -m pytest -q -p no:cacheprovider .
+    limited 600 "$venv" -m pytest -q -p no:cacheprovider .
     exit 0
 fi
 
@@ -73,5 +74,5 @@ if ! has "$python"; then
     python=$place/venv/bin/python
 fi
 place=$("$python" python/inplace.py "$build")
-limited 300 env PYTHONPATH="$place${PYTHONPATH:+:$PYTHONPATH}" CSRECOVER_TOOLS="$build" \
+limited 600 env PYTHONPATH="$place${PYTHONPATH:+:$PYTHONPATH}" CSRECOVER_TOOLS="$build" \
     PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider python/tests

@@ -1,32 +1,30 @@
 /* test_cuda_gaussian.c - rounds of Gaussian groups on the device against the CPU's: groups by their
- * distances, one group's mean, covariance and conditioning, rounds that follow each other. */
+ * distances, one group's mean, covariance and conditioning, rounds that follow each other; of
+ * pictures, colours and volumes. A test runs all its cases before it fails. */
 #include "scene.h"
 
-enum { NUMBER = 5 };
+enum { NUMBER = 5, SHOWN = 5 };
 
-static scene copy(const scene *s) {
-    scene other = *s;
-    size_t area = (size_t)s->p.height * (size_t)s->p.width;
-    other.p.guide = floats((int64_t)area);
-    for (int c = 0; c < s->p.channels; c++) {
-        other.u[c] = floats((int64_t)area);
-        other.variance[c] = floats((int64_t)area);
-        memcpy(other.u[c], s->u[c], area * sizeof(float));
-        memcpy(other.variance[c], s->variance[c], area * sizeof(float));
-    }
-    return other;
+static int failures; /* of the present test */
+
+static void finish(void) {
+    int count = failures;
+    failures = 0;
+    if (count) fail_msg("%d comparisons failed", count);
 }
 
-static double rms(const scene *a, const scene *b) {
-    double sum = 0.0;
-    int64_t area = (int64_t)a->p.height * a->p.width;
-    for (int c = 0; c < a->p.channels; c++)
-        for (int64_t i = 0; i < area; i++) {
-            double e = (double)a->u[c][i] - (double)b->u[c][i];
-            double v = (double)a->variance[c][i] - (double)b->variance[c][i];
-            sum += e * e + v * v;
-        }
-    return sqrt(sum / (double)(area * a->p.channels));
+/* The first entries that differ by more than `least`. */
+static void show_differences(const scene *a, const scene *b, double least) {
+    for (int64_t k = 0, shown = 0; k < entries_of(a) * a->p.channels && shown < SHOWN; k++) {
+        int64_t c = k / entries_of(a), i = k % entries_of(a);
+        double e = (double)a->u[c][i] - (double)b->u[c][i];
+        double v = (double)a->variance[c][i] - (double)b->variance[c][i];
+        if (fabs(e) <= least && fabs(v) <= least) continue;
+        print_message("    channel %d, entry %d%s: u %.9g and %.9g, variance %.9g and %.9g\n",
+                      (int)c, (int)i, a->mask[i] ? " (sample)" : "", (double)a->u[c][i],
+                      (double)b->u[c][i], (double)a->variance[c][i], (double)b->variance[c][i]);
+        shown++;
+    }
 }
 
 static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
@@ -41,8 +39,7 @@ static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
 static void *make_there(scene *s, const csrec_gaussian_round *rounds) {
     csrec_error error = {{0}};
     void *there = NULL;
-    if (create_there(picture(s), rounds, 2, NUMBER, &there, &error))
-        fail_msg("%s", error.text);
+    if (create_there(picture(s), rounds, 2, NUMBER, &there, &error)) fail_msg("%s", error.text);
     return there;
 }
 
@@ -54,31 +51,73 @@ static void on_device(void *there, const csrec_gaussian_round *round, scene *s) 
         fail_msg("%s", error.text);
 }
 
-static void assert_same_scene(const scene *a, const scene *b) {
-    size_t bytes = (size_t)a->p.height * (size_t)a->p.width * sizeof(float);
-    for (int c = 0; c < a->p.channels; c++) {
-        assert_memory_equal(a->u[c], b->u[c], bytes);
-        assert_memory_equal(a->variance[c], b->variance[c], bytes);
-    }
+static void expect_same_scene(const scene *a, const scene *b, const char *what) {
+    size_t bytes = (size_t)entries_of(a) * sizeof(float);
+    bool same = true;
+    for (int c = 0; c < a->p.channels; c++)
+        same = same && memcmp(a->u[c], b->u[c], bytes) == 0 &&
+               memcmp(a->variance[c], b->variance[c], bytes) == 0;
+    if (same) return;
+    print_message("FAILED: %s: not the same bits\n", what);
+    show_differences(a, b, 0.0);
+    failures++;
 }
 
 static void move_estimate(scene *s) {
     for (int c = 0; c < s->p.channels; c++)
-        for (int64_t i = 0; i < (int64_t)s->p.height * s->p.width; i++)
+        for (int64_t i = 0; i < entries_of(s); i++)
             s->u[c][i] += (float)(2e-4 * (check_uniform(&seed) - 0.5));
+}
+
+/* What the CPU makes of a start in so many rounds, the first from `matches` if it is again. */
+typedef struct trial {
+    const scene *start, *result;
+    const csrec_gaussian_round *rounds;
+    int count;
+    csrec_gaussian_matches *matches;
+} trial;
+
+/* The most that the result of one of n moved starts differs. */
+static double moved_most(const trial *t, int n) {
+    double most = 0.0;
+    for (int k = 0; k < n; k++) {
+        csrec_gaussian_matches own = {0};
+        scene moved = scene_copy(t->start);
+        move_estimate(&moved);
+        for (int r = 0; r < t->count; r++)
+            on_cpu(&moved, &t->rounds[r], NUMBER, t->matches ? t->matches : &own);
+        most = fmax(most, scene_rms(t->result, &moved));
+        csrec_gaussian_matches_clear(&own);
+        drop(&moved, false);
+    }
+    return most;
 }
 
 /* Both solve systems in floats whose largest eigenvalue (patches of 25 to 64 pixels, 50 to either
  * side) is some 20,000 times the noise: values of 100 are good to 0.1 if all roundings agreed, and
  * a tenth of that is allowed. Where two patches are as good as equally near, the groups differ: no
- * more than an estimate moved by 1e-4 makes the CPU's differ, tenfold. */
-static void expect_close(const scene *cpu, const scene *device, const scene *moved,
-                         const csrec_gaussian_round *round, const char *what) {
-    double off = rms(cpu, device), bound = 10.0 * rms(cpu, moved) + 1e-2;
-    print_message("%d x %d, patch %d, group %d, em %d, %s: rms %.3g, of moved ones %.3g\n",
-                  cpu->p.height, cpu->p.width, round->patch, round->group, round->em, what, off,
-                  rms(cpu, moved));
-    if (!(off <= bound)) fail_msg("%s: rms %g, more than %g", what, off, bound);
+ * more than an estimate moved by 1e-4 makes the CPU's differ, tenfold. Such a pair is about as near
+ * as the distances' rounding, a fifth of what a move changes, so that four moves in ten swap it,
+ * too: all of 30 leave it with probability 2e-7. */
+static void expect_close(const trial *t, const scene *device, const char *what) {
+    const scene *cpu = t->result;
+    const csrec_gaussian_round *round = t->rounds;
+    double off = scene_rms(cpu, device), moved = moved_most(t, 1);
+    if (!(off <= 10.0 * moved + 1e-2)) moved = fmax(moved, moved_most(t, 30));
+    double bound = 10.0 * moved + 1e-2;
+    print_message(
+        "%d x %d x %d, %d channels%s, sigma %g, patch %d, group %d, em %d, margin %d, %s: "
+        "rms %.3g, of moved ones %.3g\n",
+        cpu->p.depth, cpu->p.height, cpu->p.width, cpu->p.channels,
+        cpu->p.pooled   ? " pooled"
+        : cpu->p.guides ? " apart"
+                        : "",
+        (double)cpu->p.sigma, round->patch, round->group, round->em, round->margin, what, off,
+        moved);
+    if (off <= bound) return;
+    print_message("FAILED: rms %g, more than %g\n", off, bound);
+    show_differences(cpu, device, bound);
+    failures++;
 }
 
 typedef struct outcome {
@@ -88,15 +127,15 @@ typedef struct outcome {
 /* first: what the CPU has made of start in a round. */
 static outcome run_there(const scene *start, const scene *first,
                          const csrec_gaussian_round *rounds) {
-    outcome o = {copy(start), copy(first), copy(start)};
-    scene again = copy(start);
+    outcome o = {scene_copy(start), scene_copy(first), scene_copy(start)};
+    scene again = scene_copy(start);
     void *there = make_there(&o.one, rounds);
     on_device(there, &rounds[0], &o.one);
     on_device(there, &rounds[1], &o.both);
     csrec_gaussian_cuda.destroy(there);
     there = make_there(&again, rounds);
     on_device(there, &rounds[0], &again);
-    assert_same_scene(&o.one, &again); /* the same bits every time */
+    expect_same_scene(&o.one, &again, "a round twice");
     assert_ok(csrec_gaussian_cuda.set(there, picture(&o.alone), NULL));
     on_device(there, &rounds[1], &o.alone);
     csrec_gaussian_cuda.destroy(there);
@@ -114,26 +153,19 @@ static void drop_outcome(outcome *o) {
 static void compare_twice(scene *start, csrec_gaussian_round round) {
     csrec_gaussian_round rounds[2] = {round, round};
     rounds[1].again = true;
-    csrec_gaussian_matches own = {0}, other = {0};
-    scene cpu = copy(start), moved = copy(start);
-    move_estimate(&moved);
-    on_cpu(&cpu, &rounds[0], NUMBER, &own);
-    on_cpu(&moved, &rounds[0], NUMBER, &other);
-    outcome o = run_there(start, &cpu, rounds);
-    expect_close(&cpu, &o.one, &moved, &round, "first round");
-    scene near = copy(&cpu);
-    move_estimate(&near);
-    on_cpu(&cpu, &rounds[1], NUMBER, &own);
-    on_cpu(&near, &rounds[1], NUMBER, &other);
-    on_cpu(&moved, &rounds[1], NUMBER, &other);
-    expect_close(&cpu, &o.alone, &near, &round, "second");
-    expect_close(&cpu, &o.both, &moved, &round, "both");
+    csrec_gaussian_matches own = {0};
+    scene first = scene_copy(start);
+    on_cpu(&first, &rounds[0], NUMBER, &own);
+    scene second = scene_copy(&first);
+    on_cpu(&second, &rounds[1], NUMBER, &own);
+    outcome o = run_there(start, &first, rounds);
+    expect_close(&(trial){start, &first, rounds, 1, NULL}, &o.one, "first round");
+    expect_close(&(trial){&first, &second, rounds + 1, 1, &own}, &o.alone, "second");
+    expect_close(&(trial){start, &second, rounds, 2, NULL}, &o.both, "both");
     csrec_gaussian_matches_clear(&own);
-    csrec_gaussian_matches_clear(&other);
     drop_outcome(&o);
-    drop(&cpu, false);
-    drop(&moved, false);
-    drop(&near, false);
+    drop(&first, false);
+    drop(&second, false);
 }
 
 static const csrec_gaussian_round usual = {.patch = 8,
@@ -184,6 +216,101 @@ static void rounds_follow_the_cpu(void **state) {
             compare_twice(&s, rounds[k]);
             drop(&s, true);
         }
+    finish();
+}
+
+/* More groups than the kernels take at a time, 2^16. */
+static void many_groups(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    csrec_gaussian_round round = usual;
+    round.patch = 3;
+    round.step = 1;
+    round.radius = 2;
+    round.group = 6;
+    scene s = draw(262, 258, 1, 0.4, 0.0f);
+    compare_twice(&s, round);
+    drop(&s, true);
+    finish();
+}
+
+/* Channels that share a covariance or, with noise, matches alone; steps of EM, margins, sizes of
+ * patches for each width of the kernels. */
+static void colours_follow_the_cpu(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
+    const int patches[] = {8, 10, 5, 11};
+    for (int k = 0; k < 10; k++) {
+        csrec_gaussian_round round = usual;
+        round.patch = patches[k % 4];
+        round.group = round.patch > 10 ? 20 : 1 + (int)check_below(&seed, 32);
+        round.step = 2 + (int)check_below(&seed, 5);
+        round.em = (int)check_below(&seed, 3);
+        round.every = (int)check_below(&seed, 4);
+        round.trust = check_below(&seed, 2) ? 0.5f : 0.0f;
+        round.margin = check_below(&seed, 2) ? 3 : 0;
+        round.floor = 10.0f;
+        scene s = draw_colours(15 + (int)check_below(&seed, 9), 15 + (int)check_below(&seed, 9),
+                               rates[k % 5], k % 2 ? 3.0f : 0.0f);
+        if (k == 8) s.p.guides = 0;    /* pooled, but compared on their mean */
+        if (k == 9) s.p.pooled = true; /* with noise */
+        compare_twice(&s, round);
+        drop(&s, true);
+    }
+    finish();
+}
+
+/* Boxes of patches, of one channel or, as in the method, of several on their mean; also windows and
+ * steps of their own along the first axis, and volumes thinner than a patch. */
+static void volumes_follow_the_cpu(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
+    for (int k = 0; k < 10; k++) {
+        csrec_gaussian_round round = usual;
+        round.patch = 2 + (int)check_below(&seed, 4);
+        round.step = 1 + (int)check_below(&seed, 3);
+        round.radius = 1 + (int)check_below(&seed, 4);
+        round.group = 1 + (int)check_below(&seed, 96);
+        round.em = (int)check_below(&seed, 3);
+        round.trust = check_below(&seed, 2) ? 0.5f : 0.0f;
+        round.margin = check_below(&seed, 2) ? 2 : 0;
+        round.deep_radius = (int)check_below(&seed, 4);
+        round.deep = (int)check_below(&seed, 4);
+        round.deep_step = (int)check_below(&seed, 3);
+        int depth = 2 + (int)check_below(&seed, 8), height = 5 + (int)check_below(&seed, 8);
+        scene s = draw_volume(depth, height, 5 + (int)check_below(&seed, 8),
+                              k % 3 == 0 ? CHANNELS : 1, rates[k % 5], k % 2 ? 3.0f : 0.0f);
+        compare_twice(&s, round);
+        drop(&s, true);
+    }
+    finish();
+}
+
+/* The rounds of the method, of all kinds and both efforts, with few samples, which have a margin,
+ * and with many: as many as fit into the shared memory of compute capability 8.0. */
+static void rounds_of_the_method(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    for (int kind = 0; kind < 6; kind++) {
+        int count;
+        bool volume = kind / 2 == 2, pooled = kind / 2 == 1;
+        const csrec_gaussian_round *rounds =
+            csrec_gaussian_rounds(volume, pooled, kind % 2, &count);
+        for (int k = 0; k < 2 * count; k++) {
+            csrec_gaussian_round round = rounds[k / 2];
+            double rate = k % 2 == 0 ? 0.12 : volume ? 0.5 : 0.95;
+            if (round.again) continue;
+            round.margin = csrec_gaussian_margin(rate, 1.0, volume);
+            scene s = volume   ? draw_volume(11, 13, 12, 1, rate, 2.0f)
+                      : pooled ? draw_colours(25, 28, rate, 0.0f)
+                               : draw(25, 28, 1, rate, 2.0f);
+            compare_twice(&s, round);
+            drop(&s, true);
+        }
+    }
+    finish();
 }
 
 /* Pictures no larger than a patch, lines, single pixels. */
@@ -194,16 +321,20 @@ static void small_pictures(void **state) {
     round.every = 0;
     const int sizes[][2] = {{1, 1}, {1, 30}, {25, 1}, {3, 9}, {8, 8}, {9, 8}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        scene s = draw(sizes[k][0], sizes[k][1], 1, 0.4, 0.0f);
-        compare_twice(&s, round);
-        drop(&s, true);
+        for (int colours = 0; colours < 2; colours++) {
+            scene s = colours ? draw_colours(sizes[k][0], sizes[k][1], 0.4, 0.0f)
+                              : draw(sizes[k][0], sizes[k][1], 1, 0.4, 0.0f);
+            round.floor = 10.0f;
+            compare_twice(&s, round);
+            drop(&s, true);
+        }
     }
+    finish();
 }
 
 static csrec_status attempt(scene *s, const csrec_gaussian_round *round, csrec_error *error) {
     void *there = NULL;
-    csrec_status status =
-        create_there(picture(s), round, 1, NUMBER, &there, error);
+    csrec_status status = create_there(picture(s), round, 1, NUMBER, &there, error);
     if (!status) status = csrec_gaussian_cuda.run(there, round, 0, error);
     csrec_gaussian_cuda.destroy(there);
     return status;
@@ -228,12 +359,31 @@ static void limits_are_refused(void **state) {
     round.again = false;
     assert_ok(attempt(&s, &round, &error));
     drop(&s, true);
+    scene cube = draw_volume(6, 6, 6, 1, 0.4, 0.0f);
+    round.patch = 6; /* 216 entries */
+    assert_int_equal(attempt(&cube, &round, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "pixels"));
+    drop(&cube, true);
+    scene two = draw(20, 20, 2, 0.4, 0.0f);
+    two.p.pooled = true;
+    assert_int_equal(attempt(&two, &usual, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "pooled"));
+    drop(&two, true);
+    scene colours = draw_colours(20, 20, 0.4, 0.0f);
+    round = usual;
+    round.patch = 11;
+    round.group = 128; /* 192 KiB of patches */
+    assert_int_equal(attempt(&colours, &round, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "128 patches"));
+    drop(&colours, true);
 }
 
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rounds_follow_the_cpu),
-                                       cmocka_unit_test(small_pictures),
-                                       cmocka_unit_test(limits_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_follow_the_cpu),  cmocka_unit_test(many_groups),
+        cmocka_unit_test(colours_follow_the_cpu), cmocka_unit_test(volumes_follow_the_cpu),
+        cmocka_unit_test(rounds_of_the_method),   cmocka_unit_test(small_pictures),
+        cmocka_unit_test(limits_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

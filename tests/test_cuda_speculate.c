@@ -10,8 +10,8 @@
 static uint64_t seed;
 
 static csrec_speculate_problem speculate_problem(const problem *p) {
-    csrec_speculate_problem q = {p->levels, p->n, p->rows, p->y, p->columns};
-    return q;
+    return (csrec_speculate_problem){
+        .levels = p->levels, .n = p->n, .rows = p->rows, .y = p->y, .columns = p->columns};
 }
 
 /* Atoms and report of csrec_solve; the residual follows from the atoms. */
@@ -129,7 +129,8 @@ static void too_large(void **state) {
     if (no_device()) skip();
     uint64_t row = 0;
     double y = 1.0;
-    csrec_speculate_problem q = {60, INT64_C(1) << 31, &row, &y, CSREC_COLUMNS_PAPER};
+    csrec_speculate_problem q = {
+        .levels = 60, .n = INT64_C(1) << 31, .rows = &row, .y = &y, .columns = CSREC_COLUMNS_PAPER};
     csrec_speculate_options options = {0};
     csrec_error error;
     assert_int_equal(csrec_speculate_solve(&q, &options, NULL, NULL, &error), CSREC_ARGUMENT);

@@ -8,6 +8,7 @@
 #include "operators.h"
 
 #include "device/device.h"
+#include "method/method.h"
 
 static uint64_t seed;
 
@@ -166,6 +167,16 @@ static void what_has_no_engine_is_one_line(void **state) {
     assert_string_equal(error.text, "method pca has no CUDA engine; use --backend cpu");
 }
 
+/* A method says what a device computes of it exactly if it has an engine. */
+static void methods_say_what_runs_there(void **state) {
+    (void)state;
+    const csrec_method_type *method;
+    for (int i = 0; (method = csrec_method_at(i)); i++) {
+        assert_int_equal(method->shown.device != NULL, method->on_device != NULL);
+        assert_true(method->on_device || !method->pays);
+    }
+}
+
 /* ---- two at a time */
 
 enum { CALLS = 40, THREADS = 4 };
@@ -317,6 +328,7 @@ int main(void) {
         cmocka_unit_test(auto_is_the_cpu_where_nothing_pays),
         cmocka_unit_test(auto_goes_on_to_the_cpu),
         cmocka_unit_test(what_has_no_engine_is_one_line),
+        cmocka_unit_test(methods_say_what_runs_there),
         CHECK_ON("cpu", operators_work_from_several_threads),
         CHECK_ON("cpu", chains_share_their_factors),
         CHECK_ON("cpu", contexts_live_beside_each_other),

@@ -13,12 +13,16 @@ static void posteriors_follow_the_formula(void **state) {
         int d = sizes[s], count = 1 + (int)check_below(&seed, CSREC_WHITEN_ROWS), K = 5;
         csrec_mixture m = make_mixture(&seed, K, d, 1.5);
         float *X = draw(&seed, &m, count);
-        double *work = malloc(csrec_mixture_work(&m) * sizeof *work);
+        double *work =
+            malloc((csrec_mixture_work(&m) + (size_t)(CSREC_WHITEN_ROWS * K)) * sizeof *work);
         double r[CSREC_WHITEN_ROWS * 5], wanted[5], sum = 0.0;
+        int choice[CSREC_WHITEN_ROWS];
         double got = csrec_mixture_posteriors(&m, count, X, work, r);
+        csrec_mixture_choose(&m, count, X, work, choice);
         for (int i = 0; i < count; i++) {
             sum += dense_posteriors(&m, X + i * d, wanted);
             for (int k = 0; k < K; k++) assert_true(fabs(r[i * K + k] - wanted[k]) < 1e-9);
+            for (int k = 0; k < K; k++) assert_true(wanted[choice[i]] > wanted[k] - 1e-9);
         }
         assert_true(fabs(got - sum) < 1e-9 * count * d);
         csrec_mixture_clear(&m);
@@ -117,8 +121,9 @@ static void a_round_follows_the_formula(void **state) {
         double got, ll, *before = malloc((size_t)(K * d) * sizeof *before);
         memcpy(before, m.means, (size_t)(K * d) * sizeof *before);
         dense_round(&m, rows, X, &wanted, &ll);
-        assert_ok(csrec_em_create(&m, rows, 2, NULL, &em, NULL));
-        csrec_em_begin(em);
+        const csrec_em_plan plan = {rows, rows, 2, NULL};
+        assert_ok(csrec_em_create(&csrec_context_cpu, &m, &plan, &em, NULL));
+        assert_ok(csrec_em_begin(em, NULL));
         for (int64_t i = 0; i < rows;) { /* uneven pieces, whole blocks */
             int64_t count = 32 * (1 + check_below(&seed, 4));
             if (count > rows - i) count = rows - i;

@@ -38,7 +38,7 @@ static void check_condition(const csrec_patch_simd *simd, int d, int n, int rank
                      .y = y,
                      .noise = (float)noise,
                      .V = V,
-                     .u = u,
+                     .rest = u,
                      .x = x,
                      .variance = v};
     for (int i = 0; i < d; i++) {

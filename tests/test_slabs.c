@@ -11,53 +11,6 @@ static uint64_t seed;
 
 /* ------------------------------------------------------------------ recovery ------------------ */
 
-/* Samples in the order of their positions, by their first axis. */
-typedef struct source {
-    const csrec_measurement *m;
-    int calls;
-    bool changes; /* its shape, from the second call on */
-} source;
-
-static csrec_status read_source(void *context, csrec_slab slab, csrec_measurement *part,
-                                csrec_error *error) {
-    source *s = context;
-    const csrec_measurement *m = s->m;
-    int64_t entries = 0, n = 0;
-    (void)error;
-    csrec_shape_count(&m->shape, &entries);
-    int64_t row = entries / m->shape.dim[0], from = slab.first * row, to = from + slab.count * row;
-    *part = (csrec_measurement){.shape = m->shape, .channels = m->channels, .dtype = m->dtype};
-    part->shape.dim[0] = slab.count + (s->changes && s->calls++ > 0);
-    part->index = malloc((size_t)(m->n + 1) * sizeof *part->index);
-    part->y = malloc((size_t)(m->n * m->channels + 1) * sizeof *part->y);
-    assert_true(part->index && part->y);
-    for (int64_t k = 0; k < m->n; k++) {
-        if (m->index[k] < from || m->index[k] >= to) continue;
-        part->index[n] = m->index[k] - from;
-        memcpy(part->y + n++ * m->channels, m->y + k * m->channels,
-               (size_t)m->channels * sizeof *m->y);
-    }
-    part->n = n;
-    return CSREC_OK;
-}
-
-static int by_position(const void *a, const void *b) {
-    int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
-    return (i > j) - (i < j);
-}
-
-/* As files deliver them. */
-static void sort_samples(picture *p, double factor) {
-    csrec_measurement *m = &p->m;
-    qsort(m->index, (size_t)m->n, sizeof *m->index, by_position);
-    for (int64_t k = 0; k < m->n * m->channels; k++)
-        m->y[k] = factor * (p->truth[m->index[k / m->channels] * m->channels + k % m->channels] +
-                            m->sigma * check_normal(&seed));
-    m->sigma *= factor;
-    m->pattern = CSREC_PATTERN_NONE;
-    m->count = 0;
-}
-
 static void take_all(csrec_slabs *slabs, const csrec_measurement *m, double *signal) {
     int64_t entries = 0, all = m->shape.dim[0];
     csrec_shape_count(&m->shape, &entries);
@@ -106,7 +59,7 @@ static void check_case(const one_case *c, const char *backend) {
     csrec_recover_report report;
     csrec_error error = {""};
     csrec_slabs *slabs = NULL;
-    sort_samples(&p, c->factor);
+    sort_samples(&p, c->factor, &seed);
     csrec_recover_defaults(&o);
     o.method = c->method;
     o.tile = c->tile;
@@ -187,7 +140,7 @@ static void wrong_calls_are_refused(void **state) {
     csrec_slabs *slabs = NULL;
     csrec_error error = {""};
     double value[1040];
-    sort_samples(&p, 1.0);
+    sort_samples(&p, 1.0, &seed);
     source from = {&p.m, 0, false};
     csrec_recover_defaults(&o);
     o.method = "grids";

@@ -16,6 +16,17 @@ static void listing_has_every_row(void **state) {
             assert_non_null(strstr(text, wanted));
         }
     }
+    csrec_method method;
+    for (int i = 0; csrec_method_info(i, &method); i++) {
+        snprintf(wanted, sizeof wanted, "  %-10s %s", method.name, method.brief);
+        const char *row = strstr(text, wanted);
+        assert_non_null(row);
+        snprintf(wanted, sizeof wanted, "\n    --backend cuda: %s\n",
+                 method.device ? method.device : "none");
+        const char *device = strstr(row, "\n    --backend cuda: ");
+        assert_non_null(device);
+        assert_int_equal(strncmp(device, wanted, strlen(wanted)), 0);
+    }
     assert_non_null(strstr(text, "  haar "));
     assert_non_null(strstr(text, "  dct "));
     assert_non_null(strstr(text, "  wavelet "));

@@ -4,6 +4,8 @@
 
 #include "check.h"
 
+#include <string.h>
+
 typedef struct picture {
     csrec_measurement m;
     double *truth, *signal;
@@ -61,6 +63,55 @@ static inline void clear(picture *p) {
     csrec_measurement_clear(&p->m);
     free(p->truth);
     free(p->signal);
+}
+
+/* ------------------------------------------------------------------ in slabs ------------------ */
+
+/* Samples in the order of their positions, by their first axis. */
+typedef struct source {
+    const csrec_measurement *m;
+    int calls;
+    bool changes; /* its shape, from the second call on */
+} source;
+
+static inline csrec_status read_source(void *context, csrec_slab slab, csrec_measurement *part,
+                                csrec_error *error) {
+    source *s = context;
+    const csrec_measurement *m = s->m;
+    int64_t entries = 0, n = 0;
+    (void)error;
+    csrec_shape_count(&m->shape, &entries);
+    int64_t row = entries / m->shape.dim[0], from = slab.first * row, to = from + slab.count * row;
+    *part = (csrec_measurement){.shape = m->shape, .channels = m->channels, .dtype = m->dtype};
+    part->shape.dim[0] = slab.count + (s->changes && s->calls++ > 0);
+    part->index = malloc((size_t)(m->n + 1) * sizeof *part->index);
+    part->y = malloc((size_t)(m->n * m->channels + 1) * sizeof *part->y);
+    assert_true(part->index && part->y);
+    for (int64_t k = 0; k < m->n; k++) {
+        if (m->index[k] < from || m->index[k] >= to) continue;
+        part->index[n] = m->index[k] - from;
+        memcpy(part->y + n++ * m->channels, m->y + k * m->channels,
+               (size_t)m->channels * sizeof *m->y);
+    }
+    part->n = n;
+    return CSREC_OK;
+}
+
+static inline int by_position(const void *a, const void *b) {
+    int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    return (i > j) - (i < j);
+}
+
+/* As files deliver them. */
+static inline void sort_samples(picture *p, double factor, uint64_t *seed) {
+    csrec_measurement *m = &p->m;
+    qsort(m->index, (size_t)m->n, sizeof *m->index, by_position);
+    for (int64_t k = 0; k < m->n * m->channels; k++)
+        m->y[k] = factor * (p->truth[m->index[k / m->channels] * m->channels + k % m->channels] +
+                            m->sigma * check_normal(seed));
+    m->sigma *= factor;
+    m->pattern = CSREC_PATTERN_NONE;
+    m->count = 0;
 }
 
 #endif

@@ -22,7 +22,10 @@ typedef struct csrec_comm_calls {
      * if there is none. Does not wait. */
     csrec_status (*receive)(void *context, int *from, void **data, size_t *bytes,
                             csrec_error *error);
-    void (*close)(void *context); /* after the last call */
+    /* After the last call, when all have said goodbye; not called if a process has failed and some
+     * do not answer for `patience` seconds (0: 20): they are dead or hang. */
+    void (*close)(void *context);
+    double patience;
 } csrec_comm_calls;
 
 /* One process's view of its communicator. One thread at a time may use it. */
@@ -79,7 +82,8 @@ CSREC_API csrec_status csrec_comm_poll(csrec_comm *comm, double done, double *al
 /* CSREC_STOPPED, and the line, if another process has failed, as far as has been heard. */
 CSREC_API csrec_status csrec_comm_failed(const csrec_comm *comm, csrec_error *error);
 
-/* Answers what has arrived; whether a message with that tag is among it. */
+/* Answers what has arrived; whether csrec_comm_receive would return at once: with a message of that
+ * tag, or because a process has failed. */
 CSREC_API bool csrec_comm_arrived(csrec_comm *comm, int tag);
 
 /* Tells all others that this process has failed, with one line, which names its machine. */

@@ -3,6 +3,7 @@
 #ifndef CSREC_IO_H
 #define CSREC_IO_H
 
+#include "comm.h"
 #include "sampling.h"
 
 #ifdef __cplusplus
@@ -235,6 +236,22 @@ CSREC_API csrec_status csrec_files_add_slabs(csrec_files *files, const char *pat
                                              const csrec_format *format, const csrec_image *signal,
                                              csrec_slab_fn take, void *context, const char *like,
                                              csrec_error *error);
+
+/* The same by the processes of a communicator that share a file system: all call it with the same
+ * arguments, `files` NULL on all but the first, and each calls csrec_parts_put in its `fill`, until
+ * each value is put once by one of them. The bytes are those of one process. CSREC_UNSUPPORTED,
+ * before any call of `fill`, on all: the format is written by one process (all but .npy are), the
+ * path is no regular file, or not all processes see it. */
+typedef struct csrec_parts csrec_parts;
+typedef csrec_status (*csrec_fill_fn)(void *context, csrec_parts *parts, csrec_error *error);
+CSREC_API csrec_status csrec_files_add_parts(csrec_files *files, const char *path,
+                                             const csrec_format *format, const csrec_image *signal,
+                                             csrec_comm *comm, csrec_fill_fn fill, void *context,
+                                             csrec_error *error);
+/* Values of the signal's type, from value `first` on, in C order. */
+CSREC_API csrec_status csrec_parts_put(csrec_parts *parts, int64_t first, int64_t count,
+                                       const void *values, csrec_error *error);
+
 CSREC_API csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
                                                    const csrec_measurement *measurement,
                                                    bool procedural, csrec_error *error);
@@ -262,9 +279,19 @@ CSREC_API csrec_status csrec_file_checksum(const char *path, uint64_t *bytes, ui
  * writing to the path. Free it with free. NULL: errno. */
 CSREC_API char *csrec_file_target(const char *path);
 
-/* Removes the temporary files of killed runs from the folder of the file `path`: those without the
- * flock of a running writer. Returns their number. */
+/* Removes the temporary files and locks of killed runs from the folder of the file `path`: those
+ * without the flock of a running writer. Returns their number. */
 CSREC_API int csrec_files_sweep(const char *path);
+
+/* A lock on the name of a file that is about to be written, against other runs that would write it:
+ * a locked file .csrec-HASH.lock beside it. It holds between machines where the file system has
+ * locks (NFS has), and ends with the process, however that ends. *lock = NULL: "-", devices and
+ * pipes, and folders and file systems that do not allow it, have none. CSREC_FILE: another has the
+ * lock; the line names its machine and process. Any thread may take and drop locks. */
+typedef struct csrec_file_lock csrec_file_lock;
+CSREC_API csrec_status csrec_file_lock_take(const char *path, csrec_file_lock **lock,
+                                            csrec_error *error);
+CSREC_API void csrec_file_lock_drop(csrec_file_lock *lock);
 
 #ifdef __cplusplus
 }

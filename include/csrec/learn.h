@@ -174,8 +174,7 @@ typedef struct csrec_learn_options {
      * but CSREC_OK ends the work. */
     csrec_status (*round_done)(const csrec_model *model, void *round_context, csrec_error *error);
     void *round_context;
-    const char *backend; /* "cpu", "cuda" or "auto" (NULL), which uses cuda if it is faster; gmm:
-                            CPU only */
+    const char *backend; /* "cpu", "cuda" or "auto" (NULL), which uses cuda if it is faster */
 } csrec_learn_options;
 
 /* Principal components of the rows of the data: the eigenvectors of the covariance with the largest

@@ -43,6 +43,7 @@ typedef struct csrec_method {
     unsigned takes;     /* 1 << csrec_takes for each option */
     bool iterates;      /* its report counts iterations and has a residual */
     bool foresees;      /* it expects its own errors: csrec_uncertainty is cheap */
+    const char *device; /* what of it a CUDA device computes, and where not all of it; NULL: nothing */
 } csrec_method;
 
 /* Row i of the table, false past the end; parameter i of a row, NULL past the end. */

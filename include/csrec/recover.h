@@ -40,6 +40,8 @@ typedef struct csrec_recover_options {
     double seconds;   /* time for methods that improve as long as they run; 0: the method's own */
     int64_t tile;     /* most values of a tile, see "estimates" below; 0: 2^24 */
     csrec_comm *comm; /* processes that share the work, see "several processes" below; NULL: one */
+    const char *journal;     /* NULL, or a file that keeps finished tiles, see "going on" below */
+    const char *journal_key; /* what the recovery depends on, in one line; NULL: "" */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -76,6 +78,7 @@ typedef struct csrec_recover_report {
     csrec_estimate estimate;        /* of the plan */
     int n_devices;                  /* of the backend that ran; 0 on the CPU */
     int device[CSREC_DEVICES_MOST]; /* their numbers */
+    int64_t tiles_resumed;          /* that an earlier recovery had left in options->journal */
 } csrec_recover_report;
 
 /* Sets nothing: all is resolved from the measurement. The default for pictures and volumes is the
@@ -108,10 +111,11 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 /* ------------------------------------------------------------------ several processes --------- */
 
 /* With options->comm all its processes call csrec_recover with the same measurement and options.
- * They share the tiles, or the grids of method grids with shifts > 1; the signal and the report are
- * complete on the first process, the others may pass signal NULL. The bits are those of one process
- * with these tiles. CSREC_ARGUMENT: fewer tiles than processes; a method that needs the whole;
- * atoms; on the CPU a history. */
+ * They share the tiles, or the grids of method grids with shifts > 1, or with shifts = 1 its one
+ * pursuit, by solver mp on the CPU, which may give atoms, too: then all pass atoms, or none.
+ * Signal, atoms and report are complete on the first process; the others may pass signal NULL. The
+ * bits are those of one process with these tiles. CSREC_ARGUMENT: fewer tiles than processes; a
+ * method that needs the whole; atoms of several grids; on the CPU a history. */
 
 /* ------------------------------------------------------------------ several devices ----------- */
 
@@ -122,6 +126,19 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
  * called on the calling thread alone. The failure of one device ends all, with its line, which
  * names it. With options->comm a process uses the device of the list that is its local rank's.
  * report->device lists what ran. Other functions that take a backend use one device. */
+
+/* ------------------------------------------------------------------ going on ------------------ */
+
+/* With options->journal each tile is kept in that file when it is recovered. A later recovery with
+ * the same file, key and tiles, by any number of processes, takes what is there instead of
+ * recovering it, and has the bits of an uninterrupted one. A file with another key or of other
+ * tiles is begun anew; it has 8 bytes a value of the signal, and of the middle half of what tiles
+ * overlap. Whoever has the result removes it. One recovery at a time may use it. Processes of
+ * options->comm that do not see the first one's file keep nothing. CSREC_FILE: it cannot be made,
+ * or is another kind of file. Signals that are recovered in one piece have none. */
+
+/* Removes the file if it is one that keeps tiles. */
+CSREC_API void csrec_journal_remove(const char *path);
 
 /* ------------------------------------------------------------------ estimates ----------------- */
 

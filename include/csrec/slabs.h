@@ -44,9 +44,18 @@ CSREC_API void csrec_slabs_range(const csrec_slabs *slabs, int64_t channel, doub
 CSREC_API csrec_status csrec_slabs_take(csrec_slabs *slabs, csrec_slab slab, double *values,
                                         csrec_error *error);
 
-/* With options->comm all its processes create the object, and each reads and recovers its tiles.
+/* With options->comm all its processes create the object, and each reads and recovers its tiles,
+ * which are those of csrec_recover if csrec_slabs_pay is false.
  * The first one takes slabs; the others call this, which returns when it has taken the last. */
 CSREC_API csrec_status csrec_slabs_serve(csrec_slabs *slabs, csrec_error *error);
+
+/* Instead of take and serve, on all processes, each of which then has no more than its lines of
+ * tiles in memory: recovers this process's tiles and hands over the values of the whole that are
+ * its own, in C order from value `first` on, in pieces in any order. */
+typedef csrec_status (*csrec_slab_put_fn)(void *context, int64_t first, int64_t count,
+                                          const double *values, csrec_error *error);
+CSREC_API csrec_status csrec_slabs_put(csrec_slabs *slabs, csrec_slab_put_fn put, void *context,
+                                       csrec_error *error);
 
 /* Of what has been recovered so far; residual: the largest of a tile. */
 CSREC_API void csrec_slabs_report(const csrec_slabs *slabs, csrec_recover_report *report);

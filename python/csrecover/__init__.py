@@ -36,6 +36,7 @@ from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Wavelet
 from ._recover import recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
+from ._tiles import Tiles, tiles
 
 if TYPE_CHECKING:
     from ._sklearn import OrthogonalMatchingPursuit
@@ -46,12 +47,12 @@ __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
     "DeviceError", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
-    "Stopped", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
+    "Stopped", "Tiles", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "merge",
     "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim",
-    "synthesize", "where_next", "write",
+    "synthesize", "tiles", "where_next", "write",
 ]
 
 

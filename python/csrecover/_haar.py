@@ -10,7 +10,7 @@ from ._errors import ArgumentError
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
                        pointer, positions, real)
 from ._operators import Operator
-from ._recover import COLUMNS, ORDERS
+from ._options import COLUMNS, ORDERS
 
 
 class Haar(Operator):

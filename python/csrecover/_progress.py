@@ -58,12 +58,13 @@ class _Bar:
 class Watch:
     """A callback while a C function runs. Ctrl-C, or any exception of the callback, stops the
     function and is raised when the ``with`` block ends: the C code runs to its own end, so nothing
-    leaks. A callback that returns true stops it too, but what it has so far is delivered."""
+    leaks. A callback that returns true stops it too, but what it has so far is delivered. ``stops`` is asked, too."""
 
-    def __init__(self, callback: Optional[Callback], progress: Any = None) -> None:
+    def __init__(self, callback: Optional[Callback], progress: Any = None,
+                 stops: Callable[[], bool] = lambda: False) -> None:
         if callback is not None and not callable(callback):
             raise ArgumentError(f"callback = {shown(callback)}; give a function of a Progress")
-        self._callback = callback
+        self._callback, self._stops = callback, stops
         self._bar = None if progress is None or progress is False else _Bar(progress)
         self._error: Optional[BaseException] = None
         # Called even without a callback, on the calling thread: where that is the main one, Python
@@ -72,7 +73,7 @@ class Watch:
                                      onerror=self._failed)
 
     def _report(self, progress: Any, _context: Any) -> bool:
-        if self._error is not None:
+        if self._error is not None or self._stops():
             return True
         if self._callback is None and self._bar is None:
             return False

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
 
-from ._arguments import SEED, pair, scalar, seed_of, whole, word
+from ._arguments import SEED, pair, scalar, whole
+from ._comm import Ranks
 from ._errors import ArgumentError, RecoveryWarning
 from ._info import RecoverInfo, tracks_of
 from ._labels import along, axis_of, restored
-from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error,
-                       number, pointer, real, settings, take_atoms, text)
+from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
+                       take_atoms, text)
 from ._measurement import Measurement, to_c
 from ._models import Model
 from ._noise import doubts_about, estimate_noise, find_outliers, without
+from ._options import options_of
 from ._progress import Callback, Watch
 from ._typing import L, Mask, RecoverOptions, Samples
 from ._whole import UNSAID, ChannelAxis, of_dtype, taken_as
@@ -23,33 +25,6 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from typing_extensions import Unpack
-
-ORDERS = ("morton", "hilbert", "raster")
-COLUMNS = ("paper", "two-sided")
-
-
-def _start(made: Any, quality: Optional[str]) -> Any:
-    options = ffi.new("csrec_recover_options *")
-    lib.csrec_recover_defaults(options)
-    if quality is None:
-        return options
-    names: list[str] = []
-    while (name := lib.csrec_recover_preset(len(names), NULL, NULL)) != NULL:
-        if text(name) == quality:
-            lib.csrec_recover_preset(len(names), made, options)
-            return options
-        names.append(text(name))
-    raise ArgumentError(f"quality '{quality}' is unknown; use {', '.join(names)}")
-
-
-def _add_settings(options: Any, params: dict[str, float]) -> list[Any]:
-    """Parameters of the caller behind those of the preset."""
-    solve = options.solve
-    before = {text(solve.settings[i].name): solve.settings[i].value
-              for i in range(solve.n_settings)}
-    made, keep = settings({**before, **params})
-    solve.settings, solve.n_settings = made, len({**before, **params})
-    return [made, *keep]
 
 
 def _truth(measurement: Measurement, made: Any, reference: Any,
@@ -166,7 +141,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
             progress: Any = None, threads: int = 0, memory: int = 0, tile: int = 0,
             minutes: float = 0.0, backend: str = "auto", devices: Any = None,
-            coefficients: bool = False,
+            comm: Any = None, coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
             return_uncertainty: bool = False, return_info: bool = False,
             **params: float) -> Any:
@@ -230,6 +205,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         'auto', 'cpu', or 'cuda' for all GPUs. The result does not depend on their number
     devices : list of int, optional
         numbers of the GPUs to use, with backend 'cuda' or none
+    comm : mpi4py communicator, optional
+        processes that share the tiles: all of them call with the same arguments, and the first
+        one has the result, the bits of one process with these tiles; the others get None, as of
+        ``comm.gather``. Needs at least as many tiles as processes (``tile``)
     coefficients : bool, optional
         also the atoms, in the info (one plain grid)
     model : Model, optional
@@ -280,40 +259,24 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         made.sigma = estimate_noise(m) if sigma == "auto" else _given(sigma)
     if scale is not None:
         made.scale = pair(scale, "scale")
-    options = _start(made, quality)
     if devices is not None:
         backend = _backend_of(backend, devices)
-    solve, stop = options.solve, options.solve.stop
-    for name, part, field in ((method, options, "method"), (solver, solve, "solver"),
-                              (basis, options, "basis"), (backend, options, "backend")):
-        if name is not None:
-            keep.append(ffi.new("char[]", word(name, field)))
-            setattr(part, field, keep[-1])
-    if params:
-        keep += _add_settings(options, params)
-    if order is not None:
-        options.order = number("order", "csrec_order", order, ORDERS)
-    if columns is not None:
-        options.columns = number("columns", "csrec_columns", columns, COLUMNS)
-    if epsilon is not None:
-        stop.epsilon = scalar(epsilon, "epsilon")
-    if min_coefficient is not None:
-        stop.min_coefficient = scalar(min_coefficient, "min_coefficient")
-    if atoms is not None:
-        stop.atoms = whole(atoms, "atoms")
-    if shifts is not None:
-        options.shifts = whole(shifts, "shifts")
-    solve.reference = bool(reference_pursuit)
-    options.seed, options.threads = seed_of(seed, rng), whole(threads, "threads")
-    options.memory = whole(memory, "memory")
-    options.tile = whole(tile, "tile")
-    options.seconds = 60.0 * scalar(minutes, "minutes")
+    ranks = Ranks(comm)
+    if ranks.several and (return_uncertainty or reference is not None):
+        raise ArgumentError("comm: several processes give the signal, not uncertainties or steps; "
+                            "leave out return_uncertainty and reference")
+    options = options_of(made, keep, quality=quality, method=method, solver=solver, basis=basis,
+                         shifts=shifts, seed=seed, rng=rng, order=order, columns=columns,
+                         reference_pursuit=reference_pursuit, atoms=atoms, epsilon=epsilon,
+                         min_coefficient=min_coefficient, threads=ranks.threads(threads),
+                         memory=memory, tile=tile, minutes=minutes, backend=ranks.backend(backend),
+                         model=model, **params)
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)
-    for sentence in doubts_about(made, options.threads, robust):
+    for sentence in doubts_about(made, options.threads, robust) if ranks.root else ():
         warnings.warn(sentence, RecoveryWarning, stacklevel=2)
-    signal = _signal(m, made)
+    signal = _signal(m, made) if ranks.root else np.empty(0)
     error_map = _signal(m, made) if return_uncertainty else None
     found = new_atoms(int(made.channels)) if coefficients else NULL
     if reference is not None and axis != -1:
@@ -321,23 +284,24 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     truth, values, top = _truth(m, made, reference, peak)
     keep.append(values)
     history = NULL
-    if return_info:
+    if return_info and not ranks.several:
         room = ffi.new("csrec_history **")
         check(lib.csrec_history_create(truth, top, room))
         history = ffi.gc(room[0], lib.csrec_history_destroy)
         options.history = history
-    if model is not None:
-        if not isinstance(model, Model):
-            raise ArgumentError(f"model = {model!r}; give a Model, as of read_model")
-        options.model = model._handle
-    with Watch(callback, progress) as watch:
-        solve.progress = watch.function
-        status = lib.csrec_recover(made, options, pointer(signal), found, report, error)
-        if not status and error_map is not None:
-            options.history = NULL
-            status = lib.csrec_uncertainty(made, options, pointer(signal), pointer(error_map),
-                                           NULL, error)
-    check(status, error)
+    with ranks:
+        options.comm = ranks.handle
+        with Watch(callback, progress if ranks.root else None, ranks.poll) as watch:
+            options.solve.progress = watch.function
+            status = lib.csrec_recover(made, options, pointer(signal) if ranks.root else NULL,
+                                       found, report, error)
+            if not status and error_map is not None:
+                options.history = NULL
+                status = lib.csrec_uncertainty(made, options, pointer(signal), pointer(error_map),
+                                               NULL, error)
+        check(status, error)
+    if not ranks.root:
+        return (None, None) if return_info else None
     sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
     if lib.csrec_doubt_result(report, sentence):
         warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
@@ -360,4 +324,5 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                report.outcome == lib.CSREC_INTERRUPTED, report.pursuits,
                                report.iterations, report.residual, report.levels,
                                text(report.backend), seconds, taken,
-                               tracks_of(history), list(report.device[0:report.n_devices]))
+                               None if history == NULL else tracks_of(history),
+                               list(report.device[0:report.n_devices]))

@@ -42,6 +42,8 @@ class Method(NamedTuple):
     model: str
     """Kind of model that it rests on, or ''."""
     parameters: dict[str, Parameter]
+    device: str
+    """What of it a CUDA device computes, and where not all of it; '' for nothing."""
 
 
 def methods() -> dict[str, Method]:
@@ -61,7 +63,8 @@ def methods() -> dict[str, Method]:
     found: dict[str, Method] = {}
     while lib.csrec_method_info(len(found), row):
         found[text(row.name)] = Method(text(row.brief), text(row.source), text(row.model),
-                                       _parameters(lib.csrec_method_param, len(found)))
+                                       _parameters(lib.csrec_method_param, len(found)),
+                                       text(row.device))
     return found
 
 

@@ -72,6 +72,7 @@ class CommonOptions(TypedDict, total=False):
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]
     devices: Sequence[int]
+    comm: Any
     coefficients: bool
     model: Optional[Model]
     reference: Any

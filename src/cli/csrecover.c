@@ -149,7 +149,8 @@ static const cli_option options[] = {
     {"resume", 0, CLI_FLAG, NULL,
      "Skip inputs whose outputs (also page, plot and atoms, if requested) are complete and were "
      "made by this version from the same input, mask, model and settings. Their fingerprints "
-     "tell.",
+     "tell. An input that is recovered in tiles keeps them in OUT.part until OUT is written, and "
+     "goes on with what a killed run left there.",
      AT(resume)},
     {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", AT(info)},
     CLI_NO_SYNC(cli_recover_arguments),

@@ -44,6 +44,7 @@ void cli_methods_list(FILE *out) {
     for (int i = 0; csrec_method_info(i, &method); i++) {
         fprintf(out, "  %-10s %s (%s)\n", method.name, method.brief, method.source);
         print_params(out, csrec_method_param, i);
+        fprintf(out, "    --backend cuda: %s\n", method.device ? method.device : "none");
     }
     fprintf(out, "Solvers (--solver NAME), of methods that take one:\n");
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {

@@ -102,22 +102,28 @@ int cli_ranks_join(const cli_tool *tool, cli_ranks *r) {
     return CLI_CONTINUE;
 }
 
+csrec_status cli_ranks_take_first(csrec_comm *comm, int tag, int *value, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    int from = 0;
+    void *data;
+    size_t bytes;
+    if (csrec_comm_rank(comm) == 0) {
+        for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
+            status = csrec_comm_send(comm, to, tag, value, sizeof *value, error);
+        return status;
+    }
+    status = csrec_comm_receive(comm, &from, tag, &data, &bytes, error);
+    if (status) return status;
+    memcpy(value, data, sizeof *value);
+    free(data);
+    return CSREC_OK;
+}
+
 int cli_ranks_agree(cli_ranks *r, int code) {
     csrec_error error;
     int first = code;
-    csrec_status status = CSREC_OK;
     if (!r->comm) return code;
-    if (csrec_comm_rank(r->comm) == 0) {
-        for (int to = 1; to < csrec_comm_size(r->comm) && !status; to++)
-            status = csrec_comm_send(r->comm, to, RANK_CODE, &code, sizeof code, &error);
-    } else {
-        int from = 0;
-        void *data;
-        size_t bytes;
-        status = csrec_comm_receive(r->comm, &from, RANK_CODE, &data, &bytes, &error);
-        if (!status) memcpy(&first, data, sizeof first);
-        if (!status) free(data);
-    }
+    csrec_status status = cli_ranks_take_first(r->comm, RANK_CODE, &first, &error);
     speak(r);
     if (status) return cli_failure(&r->tool, "%s", error.text);
     if (first != CLI_CONTINUE) return first;

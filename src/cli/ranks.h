@@ -22,6 +22,9 @@ int cli_ranks_join(const cli_tool *tool, cli_ranks *ranks);
  * then have CLI_FAILURE. */
 int cli_ranks_agree(cli_ranks *ranks, int code);
 
+/* What rank 0 has, on all. */
+csrec_status cli_ranks_take_first(csrec_comm *comm, int tag, int *value, csrec_error *error);
+
 /* Threads of this rank, if --threads does not tell: its share of the machine's cores; 0: all. */
 int64_t cli_ranks_threads(const cli_ranks *ranks);
 
@@ -30,7 +33,7 @@ int64_t cli_ranks_threads(const cli_ranks *ranks);
 void cli_ranks_choose_device(const cli_ranks *ranks);
 
 /* Tags of messages. */
-enum { RANK_CODE, RANK_ITEM, RANK_TALLY, RANK_FAILED };
+enum { RANK_CODE, RANK_ITEM, RANK_TALLY, RANK_FAILED, RANK_DONE };
 
 /* Sends rank 0 what it is to print of input `number`, and frees the text. false: lost. */
 bool cli_item_give(csrec_comm *comm, int number, char *text, size_t size);

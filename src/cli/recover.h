@@ -45,6 +45,8 @@ typedef struct cli_request {
     char setting_names[CLI_TEXTS_MOST][32];
 } cli_request;
 
+enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map */
+
 /* The state of the recovery of one input. */
 typedef struct cli_job {
     const cli_request *request;
@@ -54,7 +56,10 @@ typedef struct cli_job {
     int number;                                   /* of the input */
     char *output, *reference, *page, *plot, *map; /* NULL: none; map: of the uncertainty */
     char *command;                                /* the command that repeats this recovery */
-    char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint) */
+    char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint), */
+    bool known;        /* and of all their contents */
+    char *journal;     /* keeps finished tiles, beside the output; NULL: none */
+    csrec_file_lock *locks[CLI_OUTPUTS];
     const csrec_format *format;
     cli_tones tones;
     csrec_measurement measurement;
@@ -174,7 +179,8 @@ int cli_job_serve_large(cli_job *job);
 /* The options by which the measurement is read. */
 csrec_read_options cli_job_read_options(cli_job *job);
 
-/* After the measurement is read: finds the output path of the signal and its reference. */
+/* After the measurement is read: finds the output path of the signal and its reference, and locks
+ * the outputs against other runs. */
 int cli_job_paths(cli_job *job);
 
 /* --sigma and --robust, or hints at them (recover_noise.c): the check of the command line; the

@@ -95,6 +95,7 @@ static void fail(batch *b, cli_job *job, int code) {
 
 static void skip(batch *b, int number) {
     b->skipped++;
+    if (csrec_comm_rank(b->request->tiles) > 0) return;
     if (b->request->a.verbose)
         cli_note(b->request->tool, "%s: already done, skipped", b->request->a.inputs.text[number]);
     if (!b->request->a.json) return;

@@ -18,6 +18,10 @@ static int end_ranks(cli_job *job) {
     csrec_error why;
     double all;
     const cli_tool *tool = job->tool;
+    if (cli_interrupted() && !progress->lost)
+        snprintf(job->failure, sizeof job->failure,
+                 "%s: stopped by a signal, as launchers send it to all ranks when one is killed",
+                 job->input);
     if (csrec_comm_poll(comm, 0.0, &all, &why)) { /* another failed before */
         snprintf(job->failure, sizeof job->failure, "%s", why.text);
         tool = job->request->all;
@@ -168,7 +172,7 @@ static int load_unchanged(cli_job *job) {
     bool known;
     char *after = NULL;
     if (job->a->info) return load(job);
-    job->fingerprint = cli_recover_fingerprint(job->request, job->input, &known);
+    job->fingerprint = cli_recover_fingerprint(job->request, job->input, &job->known);
     if (!job->fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
     int code = load(job);
     if (code != CLI_CONTINUE) return code;
@@ -269,6 +273,8 @@ int cli_job_write(cli_job *job) {
     if (!status) status = csrec_files_commit(files, &error);
     csrec_files_destroy(files);
     if (status) cli_job_fail(job, "%s", error.text);
+    if (!status && job->journal && job->report.outcome != CSREC_INTERRUPTED)
+        csrec_journal_remove(job->journal);
     return !status ? CLI_CONTINUE : status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
 }
 
@@ -276,7 +282,9 @@ void cli_job_clear(cli_job *job) {
     for (int64_t c = 0; job->atoms && c < job->measurement.channels; c++)
         csrec_atoms_clear(&job->atoms[c]);
     free(job->atoms);
+    for (int i = 0; i < CLI_OUTPUTS; i++) csrec_file_lock_drop(job->locks[i]);
     free(job->fingerprint);
+    free(job->journal);
     free(job->output);
     free(job->reference);
     free(job->page);

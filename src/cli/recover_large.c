@@ -1,5 +1,5 @@
-/* recover_large.c - an input that does not fit into memory: it is recovered in slabs while its
- * output is written, with the same result. */
+/* recover_large.c - an input that does not fit into memory, or that ranks share: it is recovered in
+ * slabs while its output is written, with the same result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +51,10 @@ int cli_job_find_large(cli_job *job) {
         return CLI_CONTINUE; /* reading says the same */
     form.dtype = look.pixels.dtype;
     if (look.bits) form.scale[1] = (double)((1 << look.bits) - 1);
-    if (form.shape.dims > 3 || !csrec_slabs_pay(&form, &options)) return CLI_CONTINUE;
+    bool pays = csrec_slabs_pay(&form, &options);
+    if (form.shape.dims > 3 || !(pays || job->request->tiles)) return CLI_CONTINUE;
     const char *option = in_the_way(job);
-    if (option && !job->a->quiet)
+    if (option && pays && !job->a->quiet)
         cli_note(job->tool,
                  "note: %s: may be too large for the memory; without %s it is recovered in slabs",
                  job->input, option);
@@ -106,26 +107,50 @@ int cli_job_begin_large(cli_job *job) {
 typedef struct writer {
     cli_job *job;
     csrec_dtype type;
-    int64_t row; /* values of an entry of the first axis */
-    double *values;
-    int64_t room; /* entries that `values` holds */
+    int64_t row;        /* values of an entry of the first axis */
+    csrec_parts *parts; /* NULL: one process writes */
+    void *values;
+    int64_t room; /* values that `values` holds as doubles */
 } writer;
+
+static csrec_status make_room(writer *w, int64_t count, csrec_error *error) {
+    if (count > w->room) {
+        free(w->values);
+        w->room = count;
+        w->values = malloc((size_t)count * sizeof(double));
+    }
+    if (w->values) return CSREC_OK;
+    snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->output);
+    w->room = 0;
+    return CSREC_MEMORY;
+}
 
 static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *error) {
     writer *w = context;
     csrec_array out = {.dtype = w->type, .count = slab.count * w->row, .data = to};
-    if (slab.count > w->room) {
-        free(w->values);
-        w->room = slab.count;
-        w->values = malloc((size_t)out.count * sizeof *w->values);
-    }
-    if (!w->values) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->output);
-        return CSREC_MEMORY;
-    }
-    csrec_status status = csrec_slabs_take(w->job->slabs, slab, w->values, error);
+    csrec_status status = make_room(w, out.count, error);
+    if (status) return status;
+    const double *values = w->values;
+    status = csrec_slabs_take(w->job->slabs, slab, w->values, error);
     if (status) name_input(w->job, error);
-    for (int64_t i = 0; i < out.count && !status; i++) csrec_array_set(&out, i, w->values[i]);
+    for (int64_t i = 0; i < out.count && !status; i++) csrec_array_set(&out, i, values[i]);
+    return status;
+}
+
+static csrec_status put(void *context, int64_t first, int64_t count, const double *values,
+                        csrec_error *error) {
+    writer *w = context;
+    csrec_status status = make_room(w, count, error);
+    csrec_array out = {.dtype = w->type, .count = count, .data = w->values};
+    for (int64_t i = 0; i < count && !status; i++) csrec_array_set(&out, i, values[i]);
+    return status ? status : csrec_parts_put(w->parts, first, count, out.data, error);
+}
+
+static csrec_status fill(void *context, csrec_parts *parts, csrec_error *error) {
+    writer *w = context;
+    w->parts = parts;
+    csrec_status status = csrec_slabs_put(w->job->slabs, put, w, error);
+    if (status && !strstr(error->text, w->job->output)) name_input(w->job, error);
     return status;
 }
 
@@ -140,18 +165,35 @@ static csrec_dtype type_of(const cli_job *job, const cli_form *form) {
     return type;
 }
 
+static void describe_output(const cli_job *job, const cli_form *form, csrec_image *image,
+                            writer *w) {
+    const csrec_measurement *m = &job->measurement;
+    csrec_array *pixels = &image->pixels;
+    *image = (csrec_image){.has_channels = m->channels > 1};
+    pixels->shape = m->shape;
+    if (image->has_channels) pixels->shape.dim[pixels->shape.dims++] = m->channels;
+    csrec_shape_count(&pixels->shape, &pixels->count);
+    pixels->dtype = w->type = type_of(job, form);
+    w->row = pixels->count / m->shape.dim[0];
+}
+
+/* Of ranks each writes its own values where the format and the file system allow it. */
 csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files *files,
                                  csrec_error *error) {
-    const csrec_measurement *m = &job->measurement;
-    csrec_image image = {.has_channels = m->channels > 1};
-    csrec_array *pixels = &image.pixels;
-    pixels->shape = m->shape;
-    if (image.has_channels) pixels->shape.dim[pixels->shape.dims++] = m->channels;
-    csrec_shape_count(&pixels->shape, &pixels->count);
-    pixels->dtype = type_of(job, form);
-    writer w = {.job = job, .type = pixels->dtype, .row = pixels->count / m->shape.dim[0]};
-    csrec_status status =
-        csrec_files_add_slabs(files, job->output, job->format, &image, take, &w, form->like, error);
+    csrec_image image;
+    writer w = {.job = job};
+    csrec_comm *comm = job->request->tiles;
+    csrec_status status = CSREC_UNSUPPORTED;
+    describe_output(job, form, &image, &w);
+    if (comm) {
+        status =
+            csrec_files_add_parts(files, job->output, job->format, &image, comm, fill, &w, error);
+        if (status == CSREC_UNSUPPORTED && job->a->verbose)
+            cli_note(job->tool, "%s; rank 0 writes the values of all", error->text);
+    }
+    if (status == CSREC_UNSUPPORTED)
+        status = csrec_files_add_slabs(files, job->output, job->format, &image, take, &w,
+                                       form->like, error);
     free(w.values);
     cli_progress_finish(job->progress);
     csrec_slabs_report(job->slabs, &job->report);
@@ -161,7 +203,16 @@ csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files
 
 int cli_job_serve_large(cli_job *job) {
     csrec_error error;
-    csrec_status status = csrec_slabs_serve(job->slabs, &error);
-    if (status) name_input(job, &error);
+    csrec_image image;
+    writer w = {.job = job};
+    cli_form form = {.dtype = job->a->dtype, .like = job->input};
+    describe_output(job, &form, &image, &w);
+    csrec_status status = csrec_files_add_parts(NULL, job->output, job->format, &image,
+                                                job->request->tiles, fill, &w, &error);
+    if (status == CSREC_UNSUPPORTED) {
+        status = csrec_slabs_serve(job->slabs, &error);
+        if (status) name_input(job, &error);
+    }
+    free(w.values);
     return status ? cli_job_fail(job, "%s", error.text) : CLI_CONTINUE;
 }

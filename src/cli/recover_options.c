@@ -72,6 +72,10 @@ int cli_job_options(cli_job *job) {
     o->model = job->model;
     o->solve.progress = cli_progress_report;
     o->solve.context = job->progress;
+    if (job->a->resume && job->known) {
+        o->journal = job->journal;
+        o->journal_key = job->fingerprint;
+    }
     if (job->large) return CLI_CONTINUE;
     return csrec_recover_plan(&job->measurement, o, job->a->coefficients != NULL, &job->plan,
                               &error)

@@ -139,10 +139,9 @@ static bool signal_is_done(const cli_request *request, const char *input, const 
     return false;
 }
 
-bool cli_input_is_done(const cli_request *request, const char *input) {
+static bool all_is_done(const cli_request *request, const char *input) {
     const cli_recover_arguments *a = &request->a;
     bool known = false;
-    if (!a->resume) return false;
     char *line = cli_recover_fingerprint(request, input, &known);
     bool done =
         known && signal_is_done(request, input, line) &&
@@ -151,6 +150,16 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
         (!a->uncertainty || is_done(a->uncertainty, request->map_folder, input, ".npy", line)) &&
         (!a->coefficients || is_done(a->coefficients, false, input, "", line));
     free(line);
+    return done;
+}
+
+/* Of ranks that share the tiles the first decides. If it has failed, the next message tells. */
+bool cli_input_is_done(const cli_request *request, const char *input) {
+    csrec_error ignored;
+    if (!request->a.resume) return false;
+    int done = csrec_comm_rank(request->tiles) == 0 && all_is_done(request, input);
+    if (request->tiles && cli_ranks_take_first(request->tiles, RANK_DONE, &done, &ignored))
+        return false;
     return done;
 }
 
@@ -225,8 +234,33 @@ static int set_illustrations(cli_job *job) {
     return CLI_CONTINUE;
 }
 
+/* Of ranks that share the job the first writes. */
+static int lock_outputs(cli_job *job) {
+    const char *const outputs[CLI_OUTPUTS] = {job->output, job->a->coefficients, job->page,
+                                              job->plot, job->map};
+    csrec_error error;
+    if (csrec_comm_rank(job->request->tiles) > 0) return CLI_CONTINUE;
+    for (int i = 0; i < CLI_OUTPUTS; i++)
+        if (outputs[i] && csrec_file_lock_take(outputs[i], &job->locks[i], &error))
+            return cli_job_fail(job, "%s", error.text);
+    return CLI_CONTINUE;
+}
+
+/* OUT.part keeps the tiles of a run that may be killed. */
+static int set_journal(cli_job *job) {
+    char file[CSREC_PATH_ROOM];
+    if (!job->output || cli_is_dash(job->output)) return CLI_CONTINUE;
+    const char *name = csrec_path_file(job->output, file);
+    job->journal = malloc(strlen(name) + sizeof ".part");
+    if (!job->journal) return cli_job_fail(job, "%s: out of memory", job->input);
+    strcat(strcpy(job->journal, name), ".part");
+    return CLI_CONTINUE;
+}
+
 int cli_job_paths(cli_job *job) {
     int code = set_output(job);
     if (code == CLI_CONTINUE) code = set_illustrations(job);
+    if (code == CLI_CONTINUE) code = set_journal(job);
+    if (code == CLI_CONTINUE) code = lock_outputs(job);
     return code == CLI_CONTINUE ? set_reference(job) : code;
 }

@@ -61,6 +61,9 @@ void cli_job_tell(const cli_job *job) {
         cli_note(job->tool, "tree %.3f s, pursuit %.3f s, synthesis %.3f s, total %.3f s",
                  r->seconds_tree, r->seconds_pursuit, r->seconds_synthesis, r->seconds_total);
     }
+    if (r->tiles_resumed > 0 && !job->a->quiet)
+        cli_note(job->tool, "%s: %lld of %lld tiles are those of an earlier run", job->input,
+                 (long long)r->tiles_resumed, (long long)r->estimate.tiles);
     cli_job_warn(job);
     tell_summary(job);
     if (job->truth && !job->a->json) {
@@ -113,6 +116,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
     json_iterations(json, job);
     cli_json_integer(json, "levels", r->levels);
+    cli_json_integer(json, "tiles_resumed", r->tiles_resumed);
     cli_json_begin(json, "seconds");
     cli_json_real(json, "read", job->seconds_read);
     cli_json_real(json, "tree", r->seconds_tree);

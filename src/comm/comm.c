@@ -13,7 +13,7 @@
 /* Kinds of messages; those of csrec_comm_send have their tag, at least 0. */
 enum { HELLO = -1, CLAIM = -2, ITEMS = -3, DONE = -4, FAIL = -5, READY = -6, GO = -7, BYE = -8 };
 
-enum { VERSION = 32, MOST = 1 << 30 };
+enum { VERSION = 32, MOST = 1 << 30, PATIENCE = 20 };
 
 /* Two numbers go with most kinds. */
 typedef struct head {
@@ -33,6 +33,7 @@ struct csrec_comm {
     int64_t next;          /* item, on process 0 */
     double done, *part;    /* part: [size] on process 0 */
     int byes;
+    bool gave_up; /* this process has failed */
     csrec_status failed;
     csrec_error failure;
 };
@@ -213,25 +214,40 @@ csrec_status csrec_comm_create(const csrec_comm_calls *calls, csrec_comm **comm,
     return status;
 }
 
-/* Until all have said goodbye: then every message has been received. */
-static void part_from_all(csrec_comm *t) {
+static bool is_later(const struct timespec *start, double seconds) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec) >
+           seconds;
+}
+
+/* Until all have said goodbye: then every message has been received. After a failure others may be
+ * dead or hang: false then, after a while. */
+static bool part_from_all(csrec_comm *t) {
     bool any;
+    struct timespec start;
+    double patience = t->calls.patience > 0.0 ? t->calls.patience : PATIENCE;
+    clock_gettime(CLOCK_MONOTONIC, &start);
     csrec_status status = post_all(t, (head){.kind = BYE}, NULL, 0, NULL);
     for (int64_t rounds = 0; !status && t->byes < t->calls.size - 1; rounds++) {
         status = take_in(t, &any, NULL);
         if (!any) pause_after(rounds);
+        if ((t->failed || t->gave_up) && is_later(&start, patience)) return false;
     }
+    return true;
 }
 
+/* Closing a message library waits for the others: if they do not answer, the launcher ends them
+ * when this process ends. */
 void csrec_comm_destroy(csrec_comm *t) {
     if (!t) return;
-    part_from_all(t);
+    bool all = part_from_all(t);
     while (t->inbox) {
         message *m = t->inbox;
         t->inbox = m->next;
         drop(m);
     }
-    t->calls.close(t->calls.context);
+    if (all) t->calls.close(t->calls.context);
     free(t->part);
     free(t);
 }
@@ -322,13 +338,14 @@ csrec_status csrec_comm_failed(const csrec_comm *t, csrec_error *error) {
 
 bool csrec_comm_arrived(csrec_comm *t, int tag) {
     bool any;
-    return take_in(t, &any, NULL) == CSREC_OK && *look(t, -1, tag);
+    return take_in(t, &any, NULL) || t->failed || *look(t, -1, tag);
 }
 
 void csrec_comm_fail(csrec_comm *t, const char *line) {
     char host[256] = "", text[512];
     gethostname(host, sizeof host - 1);
     snprintf(text, sizeof text, "%.100s, process %d: %.380s", host, t->calls.rank, line);
+    t->gave_up = true;
     post_all(t, (head){.kind = FAIL}, text, strlen(text), NULL);
 }
 

@@ -8,16 +8,20 @@
 #include "base/error.h"
 #include "csrec/comm.h"
 
-/* What launchers set: the number of processes; and the plug-ins that suit, apart from libcsrec_mpi,
- * which is for the MPI that is the system's own. */
+/* What launchers set: the number of processes, and perhaps another variable; and the plug-in that
+ * suits, before libcsrec_mpi, which is for the MPI that is the system's own. srun speaks PMIx, of
+ * Open MPI, or PMI-2, of MPICH, and sets PMI_SIZE then as mpiexec does. Of mpiexec under Slurm,
+ * srun starts a process a machine, so its number counts only without PMI_SIZE. */
 typedef struct launcher {
-    const char *name, *size, *plugin;
+    const char *name, *size, *also, *plugin, *remedy;
 } launcher;
 
 static const launcher launchers[] = {
-    {"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", "libcsrec_mpi_openmpi.so"},
-    {"MPICH's mpiexec", "PMI_SIZE", "libcsrec_mpi_mpich.so"},
-    {"srun", "SLURM_STEP_NUM_TASKS", NULL}};
+    {"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", NULL, "libcsrec_mpi_openmpi.so", ""},
+    {"mpiexec or srun --mpi=pmi2", "PMI_SIZE", NULL, "libcsrec_mpi_mpich.so", ""},
+    {"srun --mpi=pmix", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "libcsrec_mpi_openmpi.so", ""},
+    {"srun", "SLURM_STEP_NUM_TASKS", NULL, NULL,
+     ", and start it by srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)"}};
 
 typedef csrec_status (*join_fn)(csrec_comm **comm, csrec_error *error);
 
@@ -28,7 +32,8 @@ static int size_of(const launcher *l) {
 
 static const launcher *find_launcher(void) {
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (size_of(&launchers[i]) > 0) return &launchers[i];
+        if (size_of(&launchers[i]) > 0 && (!launchers[i].also || getenv(launchers[i].also)))
+            return &launchers[i];
     return NULL;
 }
 
@@ -67,7 +72,7 @@ static csrec_status join_by(const launcher *l, csrec_comm **comm, csrec_error *e
     return csrec_fail(error, CSREC_UNSUPPORTED,
                       "%s started %d processes, but MPI knows of %d; build csrecover with that "
                       "MPI%s",
-                      l->name, size_of(l), size, l->plugin ? "" : ", or use srun --mpi=pmix");
+                      l->name, size_of(l), size, l->remedy);
 }
 
 csrec_status csrec_comm_join(csrec_comm **comm, csrec_error *error) {

@@ -39,8 +39,7 @@ static void maxima_clear(csrec_maxima *m) {
     for (int k = 0; k < m->levels; k++) free(m->max[k]);
 }
 
-static void eager_destroy(void *state) {
-    csrec_eager *e = state;
+void csrec_eager_destroy(csrec_eager *e) {
     if (!e) return;
     free(e->D);
     free(e->S);
@@ -124,21 +123,35 @@ static void start_from(csrec_eager *e, const double *y) {
     e->simd->start(e);
 }
 
-static csrec_status eager_create(const csrec_tree *tree, const double *y, void **state) {
+csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double units,
+                                int all_level, csrec_eager **eager) {
     csrec_eager *e = calloc(1, sizeof *e);
     if (!e) return CSREC_MEMORY;
     e->tree = tree;
     e->simd = csrec_eager_simd_choose();
-    e->units = csrec_pursuit_units(tree->n, y);
+    e->units = units;
     e->all_scale = 1.0 / sqrt((double)tree->n);
+    e->all_level = all_level;
     csrec_status status = allocate(e);
     if (status) {
-        eager_destroy(e);
+        csrec_eager_destroy(e);
         return status;
     }
     start_from(e, y);
-    *state = e;
+    *eager = e;
     return CSREC_OK;
+}
+
+static csrec_status eager_create(const csrec_tree *tree, const double *y, void **state) {
+    csrec_eager *e;
+    csrec_status status =
+        csrec_eager_create(tree, y, csrec_pursuit_units(tree->n, y), CSREC_LISTING_COLUMN_0, &e);
+    if (!status) *state = e;
+    return status;
+}
+
+static void eager_destroy(void *state) {
+    csrec_eager_destroy(state);
 }
 
 static double eager_select_pick(void *state) {
@@ -182,22 +195,22 @@ static bool sum_walk_next(sum_walk *w, csrec_tree_block *block, double *sum) {
     return true;
 }
 
-/* Psi x = y - r of a sample, in units. */
+/* Psi x = y - r of a sample, in units; never -0. */
 static double fit_of(const csrec_eager *e, double y, double r) {
-    return rint(y * e->units) - r;
+    return rint(y * e->units) - r + 0.0;
 }
 
 /* Lists the columns with x != 0, twice: to count (atoms empty) and to place. */
 typedef struct atom_lister {
     const csrec_eager *e;
     const double *y;
-    csrec_listing listing;
+    csrec_listing *listing;
     csrec_atoms *atoms;
 } atom_lister;
 
 static void list(atom_lister *l, int level, uint64_t column, double x, int64_t count) {
     if (x == 0.0) return;
-    int64_t at = l->listing.next[level]++;
+    int64_t at = l->listing->next[level]++;
     if (!l->atoms) return;
     l->atoms->column[at] = column;
     l->atoms->coefficient[at] = x * sqrt((double)count) / l->e->units;
@@ -216,6 +229,17 @@ static double list_edge(atom_lister *l, const csrec_tree_block *block, const dou
     return step;
 }
 
+static void list_all_column(atom_lister *l) {
+    const csrec_eager *e = l->e;
+    uint64_t row = e->tree->rows[0];
+    int level = e->all_level;
+    if (level == CSREC_LISTING_COLUMN_0)
+        list(l, level, 0, e->x_all, e->tree->n);
+    else if (level >= 0)
+        list(l, level, csrec_tree_column(e->tree->levels, row, level),
+             csrec_tree_side(row, level) * e->x_all, e->tree->n);
+}
+
 /* Coefficients of differences are not kept: the fit determines them. Let c be the sum of
  * the columns above a block on its samples. Then
  *     leaf: c = fit - x_edge
@@ -224,7 +248,7 @@ static double list_edge(atom_lister *l, const csrec_tree_block *block, const dou
 static void list_atoms(atom_lister *l) {
     const csrec_eager *e = l->e;
     const csrec_tree *tree = e->tree;
-    list(l, CSREC_LISTING_COLUMN_0, 0, e->x_all, tree->n);
+    list_all_column(l);
     open_blocks open = {.depth = 0};
     double left, r, step[65];                     /* of the open blocks' edges, by depth */
     const double *x[65] = {e->x}, *x_node = e->x; /* their next leaf's; the next node's */
@@ -246,28 +270,29 @@ static void list_atoms(atom_lister *l) {
     }
 }
 
-static csrec_status collect(const csrec_eager *e, const double *y, csrec_atoms *atoms) {
-    atom_lister lister = {.e = e, .y = y};
-    list_atoms(&lister);
-    csrec_status status = csrec_atoms_create(csrec_listing_start(&lister.listing), atoms);
-    if (status) return status;
-    lister.atoms = atoms;
-    list_atoms(&lister);
-    return CSREC_OK;
+void csrec_eager_list(const csrec_eager *e, const double *y, csrec_listing *listing,
+                      csrec_atoms *atoms) {
+    list_atoms(&(atom_lister){e, y, listing, atoms});
 }
 
-static csrec_status eager_result(const void *state, const double *y, csrec_atoms *atoms,
-                                 double *r) {
-    const csrec_eager *e = state;
-    csrec_status status = atoms ? collect(e, y, atoms) : CSREC_OK;
-    if (status || !r) return status;
+void csrec_eager_residual(const csrec_eager *e, const double *y, double *r) {
     sum_walk walk = sum_walk_start(e);
     double sum;
     for (csrec_tree_block block; sum_walk_next(&walk, &block, &sum);) {
         int32_t j = block.first;
         if (block.node < 0) r[j] = y[j] - fit_of(e, y[j], sum) / e->units;
     }
-    return CSREC_OK;
+}
+
+static csrec_status eager_result(const void *state, const double *y, csrec_atoms *atoms,
+                                 double *r) {
+    csrec_listing listing = {{0}};
+    if (r) csrec_eager_residual(state, y, r);
+    if (!atoms) return CSREC_OK;
+    csrec_eager_list(state, y, &listing, NULL);
+    csrec_status status = csrec_atoms_create(csrec_listing_start(&listing), atoms);
+    if (!status) csrec_eager_list(state, y, &listing, atoms);
+    return status;
 }
 
 const csrec_pursuit_type csrec_pursuit_eager = {eager_create, eager_destroy, eager_select_pick,

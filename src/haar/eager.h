@@ -14,6 +14,7 @@
 #ifndef CSREC_HAAR_EAGER_H
 #define CSREC_HAAR_EAGER_H
 
+#include "haar/listing.h"
 #include "haar/pursuit.h"
 
 enum { CSREC_MAXIMA_FAN = 64, CSREC_MAXIMA_LEVELS = 7 };
@@ -43,6 +44,8 @@ typedef struct csrec_eager_simd {
     void (*start)(csrec_eager *e); /* all maxima from D, S */
     double (*select)(csrec_eager *e);
     bool (*update)(csrec_eager *e);
+    void (*apply)(csrec_eager *e, double d); /* x of the pick += d; -d takes a step back, exactly */
+    void (*shift)(csrec_eager *e, double t); /* all samples change by t */
 } csrec_eager_simd;
 
 struct csrec_eager {
@@ -50,14 +53,41 @@ struct csrec_eager {
     const csrec_eager_simd *simd;
     double units;
     csrec_wide energy;
-    double total, all_scale, x_all; /* column 0: sum of r, 1 / sqrt(n), coefficient */
-    double *D;                      /* [nodes] */
-    double *S;                      /* [nodes] with one-sided columns */
-    double *x;                      /* [one-sided columns] coefficients, node by node */
-    uint32_t *sides;                /* [groups] one-sided columns of the nodes before the group */
+    /* The indicator of all samples: column 0, or of a subtree the column of the edge above it: sum
+     * of r, 1 / sqrt(n), coefficient; level in its key, -1: there is no such column. */
+    double total, all_scale, x_all;
+    int all_level;
+    double *D;       /* [nodes] */
+    double *S;       /* [nodes] with one-sided columns */
+    double *x;       /* [one-sided columns] coefficients, node by node */
+    uint32_t *sides; /* [groups] one-sided columns of the nodes before the group */
     csrec_maxima maxima;
     csrec_pick pick;
+    double step; /* of the last update, and what it took from the energy */
+    csrec_wide gain;
 };
+
+/* A pursuit on the samples of a tree of its own, in given units. all_level: of the indicator of all
+ * samples in keys, CSREC_LISTING_COLUMN_0 for column 0; -1: it is no column. */
+csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double units,
+                                int all_level, csrec_eager **eager);
+void csrec_eager_destroy(csrec_eager *e);
+
+/* Columns with x != 0, twice: counted (atoms NULL) and placed where the listing tells. y: [n]. */
+void csrec_eager_list(const csrec_eager *e, const double *y, csrec_listing *listing,
+                      csrec_atoms *atoms);
+/* y - Psi x: [n] */
+void csrec_eager_residual(const csrec_eager *e, const double *y, double *r);
+
+static inline int64_t csrec_eager_all_key(const csrec_eager *e) {
+    return e->all_level < 0 ? -1 : csrec_pursuit_key(e->total, e->all_scale, e->all_level);
+}
+
+/* The largest key; -1: there is no column. */
+static inline int64_t csrec_eager_key(const csrec_eager *e) {
+    int64_t all = csrec_eager_all_key(e), inside = e->maxima.max[e->maxima.levels - 1][0];
+    return e->tree->n > 1 && inside > all ? inside : all;
+}
 
 /* One-sided columns at a node, in the order of their coefficients: of the edge above it, of its
  * left leaf, of its right leaf. */

@@ -70,7 +70,7 @@ static double picked_score(const csrec_eager *e) {
 static double select_best(csrec_eager *e) {
     int64_t wanted = e->maxima.max[e->maxima.levels - 1][0];
     e->pick = (csrec_pick){CSREC_PICK_ALL, 0};
-    if (wanted > csrec_pursuit_key(e->total, e->all_scale, 63)) {
+    if (wanted > csrec_eager_all_key(e)) {
         int64_t key[GROUP], group = find_group(&e->maxima);
         node_keys(e, group, key);
         int32_t at = (int32_t)(group * GROUP + first_equal(key, wanted, GROUP));
@@ -129,71 +129,93 @@ static double *picked_x(csrec_eager *e) {
     return e->x + x;
 }
 
-static bool spend(csrec_eager *e, double v, double size, double *d) {
-    *d = csrec_pursuit_step(v, size);
-    csrec_wide gain = csrec_pursuit_gain(v, size, *d);
-    e->energy -= gain;
-    return gain > 0;
-}
-
-static bool update_all(csrec_eager *e) {
-    double d;
+/* All samples change by t. */
+static void shift_all(csrec_eager *e, double t) {
     int32_t n = e->tree->n;
-    if (!spend(e, e->total, n, &d)) return false;
-    e->x_all += d;
-    e->total -= d * n;
-    shift s = {0, n, n, -d, -d, -1, 0, 0};
+    e->total += t * n;
+    shift s = {0, n, n, t, t, -1, 0, 0};
     if (n > 1) shift_range(e, 0, n - 2, &s);
-    return true;
 }
 
-static bool update_difference(csrec_eager *e, int32_t node) {
+static void apply_all(csrec_eager *e, double d) {
+    e->x_all += d;
+    shift_all(e, -d);
+}
+
+static void apply_difference(csrec_eager *e, int32_t node, double d) {
     int32_t size = e->tree->size[node], left = e->tree->left[node];
-    double d;
-    if (!spend(e, e->D[node], size, &d)) return false;
     double change = d * (double)(size - 2 * left);
     e->total += change;
     shift s = {node + 1, node + left, node + size - 1, -d, d, node, -d * size, change};
     shift_range(e, node, node + size - 2, &s);
     if (change != 0.0) change_above(e, node, change);
-    return true;
 }
 
-static bool update_sum(csrec_eager *e, int32_t node) {
+static void apply_sum(csrec_eager *e, int32_t node, double d) {
     int32_t size = e->tree->size[node];
-    double d;
-    if (!spend(e, e->S[node], size, &d)) return false;
     *picked_x(e) += d;
     e->total -= d * size;
     shift s = {node, node + size - 1, node + size - 1, -d, -d, -1, 0, 0};
     shift_range(e, node, node + size - 2, &s);
     change_above(e, node, -d * size);
-    return true;
 }
 
-static bool update_leaf(csrec_eager *e, int32_t node, bool in_left) {
-    double d;
-    if (!spend(e, in_left ? left_leaf(e, node) : right_leaf(e, node), 1.0, &d)) return false;
+static void apply_leaf(csrec_eager *e, int32_t node, bool in_left, double d) {
     *picked_x(e) += d;
     e->total -= d;
     change_above(e, node, -d);
     change_sums(e, node, in_left, -d);
-    return true;
+}
+
+static void apply_picked(csrec_eager *e, double d) {
+    int32_t at = e->pick.at;
+    switch (e->pick.kind) {
+    case CSREC_PICK_ALL:
+        apply_all(e, d);
+        break;
+    case CSREC_PICK_DIFFERENCE:
+        apply_difference(e, at, d);
+        break;
+    case CSREC_PICK_SUM:
+        apply_sum(e, at, d);
+        break;
+    case CSREC_PICK_LEFT_LEAF:
+    case CSREC_PICK_RIGHT_LEAF:
+        apply_leaf(e, at, e->pick.kind == CSREC_PICK_LEFT_LEAF, d);
+        break;
+    }
+}
+
+/* Sum of r over the picked column's block, halves with their signs, and its samples. */
+static double picked_sum(const csrec_eager *e, double *size) {
+    int32_t at = e->pick.at;
+    *size = 1.0;
+    switch (e->pick.kind) {
+    case CSREC_PICK_ALL:
+        *size = e->tree->n;
+        return e->total;
+    case CSREC_PICK_DIFFERENCE:
+        *size = e->tree->size[at];
+        return e->D[at];
+    case CSREC_PICK_SUM:
+        *size = e->tree->size[at];
+        return e->S[at];
+    case CSREC_PICK_LEFT_LEAF:
+        return left_leaf(e, at);
+    case CSREC_PICK_RIGHT_LEAF:
+        return right_leaf(e, at);
+    }
+    return 0.0;
 }
 
 static bool update_picked(csrec_eager *e) {
-    switch (e->pick.kind) {
-    case CSREC_PICK_ALL:
-        return update_all(e);
-    case CSREC_PICK_DIFFERENCE:
-        return update_difference(e, e->pick.at);
-    case CSREC_PICK_SUM:
-        return update_sum(e, e->pick.at);
-    case CSREC_PICK_LEFT_LEAF:
-    case CSREC_PICK_RIGHT_LEAF:
-        return update_leaf(e, e->pick.at, e->pick.kind == CSREC_PICK_LEFT_LEAF);
-    }
-    return false;
+    double size, v = picked_sum(e, &size);
+    e->step = csrec_pursuit_step(v, size);
+    e->gain = csrec_pursuit_gain(v, size, e->step);
+    if (e->gain <= 0) return false;
+    e->energy -= e->gain;
+    apply_picked(e, e->step);
+    return true;
 }
 
-const csrec_eager_simd SIMD_TABLE = {start, select_best, update_picked};
+const csrec_eager_simd SIMD_TABLE = {start, select_best, update_picked, apply_picked, shift_all};

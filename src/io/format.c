@@ -50,7 +50,7 @@ const csrec_format *csrec_format_info(int i) {
     return i >= 0 && i < ROWS ? &rows[i]->format : NULL;
 }
 
-static const csrec_format_row *row_of(const csrec_format *format) {
+const csrec_format_row *csrec_format_row_of(const csrec_format *format) {
     for (int i = 0; i < ROWS; i++)
         if (&rows[i]->format == format) return rows[i];
     return NULL;
@@ -108,7 +108,7 @@ const char *csrec_format_list(int use, bool titles, const char *word, char *text
 
 const char *csrec_format_refusal(const csrec_format *format, const csrec_shape *shape,
                                  int64_t channels) {
-    const csrec_format_row *row = row_of(format);
+    const csrec_format_row *row = csrec_format_row_of(format);
     if (!row || !row->refusal) return "holds no signals";
     return row->refusal(shape, channels);
 }
@@ -116,7 +116,7 @@ const char *csrec_format_refusal(const csrec_format *format, const csrec_shape *
 csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                     const csrec_format *format, const csrec_image *signal,
                                     const char *like, csrec_error *error) {
-    const csrec_format_row *row = row_of(format);
+    const csrec_format_row *row = csrec_format_row_of(format);
     if (row && row->write) return row->write(files, path, signal, like, error);
     return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
 }
@@ -124,7 +124,7 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
 csrec_status csrec_files_add_slabs(csrec_files *files, const char *path, const csrec_format *format,
                                    const csrec_image *signal, csrec_slab_fn take, void *context,
                                    const char *like, csrec_error *error) {
-    const csrec_format_row *row = row_of(format);
+    const csrec_format_row *row = csrec_format_row_of(format);
     if (row && row->write_slabs)
         return row->write_slabs(files, path, signal, take, context, like, error);
     return csrec_fail(error, CSREC_UNSUPPORTED, "%s: its format is not written in slabs", path);

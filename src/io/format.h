@@ -4,7 +4,9 @@
 
 #include "io/input.h"
 
-enum { CSREC_MAGICS = 4 };
+enum { CSREC_MAGICS = 4, CSREC_HEAD_MOST = 512 };
+
+struct csrec_output;
 
 /* A row: defined last in the source file of its format. Functions that a format does not support
  * are NULL, or fail with the remedy. */
@@ -31,7 +33,13 @@ typedef struct csrec_format_row {
     csrec_status (*write_slabs)(csrec_files *files, const char *path, const csrec_image *signal,
                                 csrec_slab_fn take, void *context, const char *like,
                                 csrec_error *error);
+    /* Of files that are a head, the values in C order, and a tail: the head's bytes and their
+     * number; the tail, written behind the last value. */
+    size_t (*head)(const csrec_image *signal, char bytes[CSREC_HEAD_MOST]);
+    csrec_status (*tail)(struct csrec_output *output, csrec_error *error);
 } csrec_format_row;
+
+const csrec_format_row *csrec_format_row_of(const csrec_format *format);
 
 /* The rows, in the order in which they are listed. */
 extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_format,

@@ -207,6 +207,11 @@ static csrec_status write_signal_slabs(csrec_files *files, const char *path,
     return add(files, path, &(values){&signal->pixels, take, context}, error);
 }
 
+static size_t head(const csrec_image *signal, char bytes[CSREC_HEAD_MOST]) {
+    const csrec_array *pixels = &signal->pixels;
+    return csrec_npy_header_write(csrec_dtype_code(pixels->dtype), &pixels->shape, bytes);
+}
+
 const csrec_format_row csrec_npy_format = {
     .format = {"npy", ".npy", ".npy", "a NumPy array",
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS | CSREC_USE_SAMPLES |
@@ -219,4 +224,6 @@ const csrec_format_row csrec_npy_format = {
     .refusal = refusal,
     .write = write_signal,
     .write_slabs = write_signal_slabs,
+    .head = head,
+    .tail = write_fingerprint,
 };

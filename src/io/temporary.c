@@ -1,4 +1,5 @@
-/* temporary.c - files without a final name yet: created, locked, and removed after a killed run. */
+/* temporary.c - files without a final name yet: created, locked, and removed after a killed run;
+ * and locks on names that are about to be written. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <dirent.h>
 #include <errno.h>
@@ -8,9 +9,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/random.h"
 #include "io/output.h"
+
+enum { LOCK_NAME = 28 }; /* length of ".csrec-HASH.lock", HASH: 16 digits */
 
 /* A name in the target's folder: rename is atomic within one file system only. It does not contain
  * the target's name, which may be as long as names can be. */
@@ -26,7 +32,10 @@ static char *temporary_name(const char *target, int attempt) {
 
 static bool is_temporary_name(const char *name) {
     long process;
+    unsigned long long hash;
     int number, end = 0;
+    if (sscanf(name, ".csrec-%16llx.lock%n", &hash, &end) == 1 && end == LOCK_NAME)
+        return name[end] == '\0';
     return sscanf(name, ".csrec-%ld-%d.tmp%n", &process, &number, &end) == 2 && end > 0 &&
            name[end] == '\0';
 }
@@ -90,4 +99,100 @@ int csrec_files_sweep(const char *path) {
     free(name);
     free(target);
     return removed;
+}
+
+/* ------------------------------------------------------------------ locks --------------------- */
+
+struct csrec_file_lock {
+    int fd;
+    char name[];
+};
+
+/* The hash of the name stands for it, which may be as long as names can be. All machines that see
+ * the folder agree on the lock, whatever they call the folder. */
+static csrec_file_lock *lock_beside(const char *target) {
+    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    int folder = (int)(name - target);
+    uint64_t hash = 0;
+    for (const char *c = name; *c; c++) hash = csrec_random_u64(hash, 0, (unsigned char)*c);
+    csrec_file_lock *lock = malloc(sizeof *lock + (size_t)folder + LOCK_NAME + 1);
+    if (!lock) return NULL;
+    snprintf(lock->name, (size_t)folder + LOCK_NAME + 1, "%.*s.csrec-%016llx.lock", folder, target,
+             (unsigned long long)hash);
+    lock->fd = -1;
+    return lock;
+}
+
+/* Who has it, as the holder wrote it. */
+static csrec_status held(int fd, const char *path, csrec_error *error) {
+    char holder[200] = "";
+    ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
+    holder[n > 0 ? n : 0] = '\0';
+    return csrec_fail(
+        error, CSREC_FILE,
+        "%s: is being written by another run%s%s; wait for its end, or choose another "
+        "output",
+        path, n > 0 ? " on " : "", holder);
+}
+
+static void sign(int fd) {
+    char text[200], host[128] = "";
+    gethostname(host, sizeof host - 1);
+    int n = snprintf(text, sizeof text, "%s, process %ld", host, (long)getpid());
+    (void)!(ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) == n);
+}
+
+/* Tries once: CSREC_OK with lock->fd < 0, and nothing is locked, in folders and file systems that
+ * do not allow it; writing tells what is wrong there. *again: a sweeper, or the holder's end, may
+ * have come between. */
+static csrec_status try_lock(csrec_file_lock *lock, const char *path, bool *again,
+                             csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    *again = false;
+    lock->fd = open(lock->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (lock->fd < 0) return CSREC_OK;
+    bool ours = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
+    bool other = !ours && errno == EWOULDBLOCK;
+    *again = other || (ours && !has_name(lock->fd, AT_FDCWD, lock->name));
+    if (ours && !*again) {
+        sign(lock->fd);
+        return CSREC_OK;
+    }
+    if (other) status = held(lock->fd, path, error);
+    close(lock->fd);
+    lock->fd = -1;
+    return status;
+}
+
+csrec_status csrec_file_lock_take(const char *path, csrec_file_lock **lock, csrec_error *error) {
+    static const struct timespec nap = {.tv_nsec = 20000000};
+    struct stat info;
+    char file[CSREC_PATH_ROOM];
+    const char *name = csrec_path_file(path, file);
+    csrec_status status = CSREC_OK;
+    bool again = true;
+    *lock = NULL;
+    if (strcmp(path, "-") == 0 || (stat(name, &info) == 0 && !S_ISREG(info.st_mode)))
+        return CSREC_OK;
+    char *target = csrec_file_target(name);
+    csrec_file_lock *made = target ? lock_beside(target) : NULL;
+    free(target);
+    if (!made) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    for (int attempt = 0; again && attempt < 10; attempt++) {
+        if (attempt) nanosleep(&nap, NULL);
+        status = try_lock(made, path, &again, error);
+    }
+    if (status || made->fd < 0) {
+        free(made);
+        return status;
+    }
+    *lock = made;
+    return CSREC_OK;
+}
+
+void csrec_file_lock_drop(csrec_file_lock *lock) {
+    if (!lock) return;
+    remove(lock->name); /* while it is locked: nobody else's */
+    close(lock->fd);
+    free(lock);
 }

@@ -15,6 +15,7 @@ static const double TOLERANCE = 0.005, LEAST = 1e-4;
 
 typedef struct gmm_learning {
     csrec_held held;
+    const csrec_context *context;
     const csrec_learn_options *options;
     csrec_data_pass pass;
     csrec_team team;
@@ -50,10 +51,6 @@ static csrec_status gmm_check(const csrec_data *data, const csrec_learn_options 
     if (edges && (o->shape.dims != 2 || o->channels > 1))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "start edges needs 2-D patches of one channel; use kmeans");
-    if (o->backend && strcmp(o->backend, "auto") != 0 && strcmp(o->backend, "cpu") != 0)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "backend '%.40s': mixtures are learned on the CPU; use auto or cpu",
-                          o->backend);
     return CSREC_OK;
 }
 
@@ -164,8 +161,8 @@ static csrec_status run_round(gmm_learning *j, csrec_error *error) {
                  j->done + 1, j->rounds, j->history[j->done - 1]);
     j->pass.number = j->done;
     j->pass.of = j->rounds;
-    csrec_em_begin(j->em);
-    csrec_status status = csrec_data_each(&j->held.data, &j->pass, j->piece, j->stopped, error);
+    csrec_status status = csrec_em_begin(j->em, error);
+    if (!status) status = csrec_data_each(&j->held.data, &j->pass, j->piece, j->stopped, error);
     *j->stopped = csrec_team_stopped(&j->team);
     if (status || *j->stopped) return status;
     status = csrec_em_finish(j->em, &j->history[j->done], error);
@@ -196,13 +193,16 @@ static csrec_status allocate(gmm_learning *j, csrec_error *error) {
     j->piece = malloc((size_t)(piece * j->held.data.n) * sizeof *j->piece);
     j->history = malloc((size_t)j->rounds * sizeof *j->history);
     if (!j->piece || !j->history) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    return csrec_em_create(&j->mixture, piece, j->threads, &j->team, &j->em, error);
+    const csrec_em_plan plan = {j->held.data.m, piece, j->threads, &j->team};
+    return csrec_em_create(j->context, &j->mixture, &plan, &j->em, error);
 }
 
-csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
-                             csrec_model **model, bool *stopped, csrec_error *error) {
+csrec_status csrec_gmm_learn_on(const csrec_context *context, const csrec_data *data,
+                                const csrec_learn_options *options, csrec_model **model,
+                                bool *stopped, csrec_error *error) {
     bool own = false;
-    gmm_learning j = {.options = options,
+    gmm_learning j = {.context = context,
+                      .options = options,
                       .stopped = stopped ? stopped : &own,
                       .rounds = options->rounds ? (int)options->rounds : ROUNDS,
                       .tolerance = options->tolerance > 0.0 ? options->tolerance : TOLERANCE,
@@ -225,4 +225,37 @@ csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *
     free(j.history);
     free(j.held.X);
     return status;
+}
+
+/* ------------------------------------------------------------------ the device */
+
+typedef struct gmm_job {
+    const csrec_data *data;
+    const csrec_learn_options *options;
+    csrec_model **model;
+    bool *stopped;
+} gmm_job;
+
+static csrec_status gmm_on(const csrec_context *context, void *job, csrec_error *error) {
+    const gmm_job *j = job;
+    return csrec_gmm_learn_on(context, j->data, j->options, j->model, j->stopped, error);
+}
+
+/* Seconds of a thread of the CPU per row, component and entry of a covariance in a round; rounds
+ * that learning takes at least; start of a device. */
+static bool gmm_pays(csrec_device_kind kind, const void *job) {
+    static const double each = 4e-11, rounds = 8.0, first_use = 0.3;
+    const gmm_job *j = job;
+    double n = (double)j->data->n, K = (double)j->options->components;
+    double most = (double)(j->options->rounds ? j->options->rounds : ROUNDS);
+    double work = (double)j->data->m * (K > 0.0 ? K : COMPONENTS) * n * n * fmin(most, rounds);
+    (void)kind;
+    return each * work / (double)csrec_threads_wanted(j->options->threads) > first_use;
+}
+
+csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
+                             csrec_model **model, bool *stopped, csrec_error *error) {
+    static const csrec_device_work work = {.pays = gmm_pays, .run = gmm_on};
+    gmm_job job = {data, options, model, stopped};
+    return csrec_device_run(options->backend, &work, &job, NULL, error);
 }

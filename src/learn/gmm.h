@@ -3,19 +3,25 @@
 #define CSREC_LEARN_GMM_H
 
 #include "learn/data.h"
+#include "learn/em.h"
 #include "learn/mixture.h"
 
 typedef struct csrec_em csrec_em;
 
-/* Expectation and maximisation steps; the mixture must outlive them. */
-csrec_status csrec_em_create(csrec_mixture *mixture, int64_t piece, int threads, csrec_team *team,
-                             csrec_em **em, csrec_error *error);
+/* csrec_gmm_learn on a device that is passed down. */
+csrec_status csrec_gmm_learn_on(const csrec_context *context, const csrec_data *data,
+                                const csrec_learn_options *options, csrec_model **model,
+                                bool *stopped, csrec_error *error);
+
+/* Expectation and maximisation steps; the mixture and the context must outlive them. */
+csrec_status csrec_em_create(const csrec_context *context, csrec_mixture *mixture,
+                             const csrec_em_plan *plan, csrec_em **em, csrec_error *error);
 void csrec_em_destroy(csrec_em *em);
 
 /* A round: csrec_em_begin; then csrec_em_take for all rows (the `take` of a csrec_data_pass, whose
  * taker is the csrec_em); then csrec_em_finish, which returns the mean log-likelihood of the rows
  * before the step and updates the mixture, without its factors. */
-void csrec_em_begin(csrec_em *em);
+csrec_status csrec_em_begin(csrec_em *em, csrec_error *error);
 csrec_status csrec_em_take(void *em, int64_t first, int64_t count, const float *X,
                            csrec_error *error);
 csrec_status csrec_em_finish(csrec_em *em, double *log_likelihood, csrec_error *error);

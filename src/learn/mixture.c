@@ -180,29 +180,26 @@ size_t csrec_mixture_work(const csrec_mixture *mixture) {
     return 2 * padded(mixture) + CSREC_WHITEN_ROWS;
 }
 
-/* exp(-40) = 4e-18 of the largest does not change the last bit of their sum. */
-static const double NOTHING = -40.0;
-
 /* Converts r from logarithms to posteriors; returns the logarithm of their sum. */
 static double normalise(int K, double *r) {
     double most = -INFINITY, sum = 0.0;
     for (int k = 0; k < K; k++)
         if (r[k] > most) most = r[k];
     for (int k = 0; k < K; k++) {
-        r[k] = r[k] - most < NOTHING ? 0.0 : exp(r[k] - most);
+        r[k] = r[k] - most < CSREC_MIXTURE_NOTHING ? 0.0 : exp(r[k] - most);
         sum += r[k];
     }
     for (int k = 0; k < K; k++) r[k] /= sum;
     return most + log(sum);
 }
 
-double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const float *X,
-                                double *work, double *r) {
+/* r [count][K]: log of weight times density. */
+static void score(const csrec_mixture *mixture, int count, const float *X, double *work,
+                  double *r) {
     enum { ROWS = CSREC_WHITEN_ROWS };
     csrec_whiten_fn whiten = choose_whiten();
     double *x = work, *centred = work + padded(mixture), *length = centred + padded(mixture);
     int K = mixture->K, d = mixture->d;
-    double sum = 0.0;
     for (int i = 0; i < d; i++)
         for (int k = 0; k < ROWS; k++)
             x[i * ROWS + k] = k < count ? (double)X[(size_t)k * (size_t)d + (size_t)i] : 0.0;
@@ -212,6 +209,25 @@ double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const f
         for (int i = 0; i < count; i++)
             r[(size_t)i * (size_t)K + (size_t)k] = mixture->offset[k] - 0.5 * length[i];
     }
+}
+
+double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const float *X,
+                                double *work, double *r) {
+    int K = mixture->K;
+    double sum = 0.0;
+    score(mixture, count, X, work, r);
     for (int i = 0; i < count; i++) sum += normalise(K, r + (size_t)i * (size_t)K);
     return sum;
+}
+
+void csrec_mixture_choose(const csrec_mixture *mixture, int count, const float *X, double *work,
+                          int *choice) {
+    int K = mixture->K;
+    double *r = work + csrec_mixture_work(mixture);
+    score(mixture, count, X, work, r);
+    for (int i = 0; i < count; i++, r += K) {
+        choice[i] = 0;
+        for (int k = 1; k < K; k++)
+            if (r[k] > r[choice[i]]) choice[i] = k;
+    }
 }

@@ -31,11 +31,19 @@ csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int thr
 /* Room for csrec_mixture_posteriors, one a thread. */
 size_t csrec_mixture_work(const csrec_mixture *mixture);
 
+/* exp(-40) = 4e-18 of the largest does not change the last bit of their sum. */
+#define CSREC_MIXTURE_NOTHING -40.0
+
 /* Posterior r [count][K] of the components for rows X [count][d], count up to CSREC_WHITEN_ROWS;
  * returns the sum of the rows' log-likelihoods. A row that is far from all components belongs to
  * the nearest. */
 double csrec_mixture_posteriors(const csrec_mixture *mixture, int count, const float *X,
                                 double *work, double *r);
+
+/* The most likely component of each such row, the first of several; 0 for a row that is not finite.
+ * work: that much, and count * K more. */
+void csrec_mixture_choose(const csrec_mixture *mixture, int count, const float *X, double *work,
+                          int *choice);
 
 /* C = L L^T, rows of d, the lower triangle of A replaced by L; false: not positive definite. */
 bool csrec_cholesky(int d, double *A);

@@ -4,13 +4,15 @@
 
 #include <stddef.h>
 
+#include "base/inline.h"
+
 enum {
     CSREC_WHITEN_ROWS = 32, /* rows at a time */
     CSREC_WHITEN_TILE = 8   /* outputs at a time */
 };
 
 /* Size in doubles of a packed lower triangle [d][d]. */
-static inline size_t csrec_whiten_size(int d) {
+CSREC_BOTH size_t csrec_whiten_size(int d) {
     size_t tiles = ((size_t)d + CSREC_WHITEN_TILE - 1) / CSREC_WHITEN_TILE;
     return tiles * (tiles + 1) / 2 * CSREC_WHITEN_TILE * CSREC_WHITEN_TILE;
 }

@@ -292,3 +292,12 @@ csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_
     own.options = options;
     return method->run(&own, error);
 }
+
+csrec_status csrec_recover_start(const csrec_recovery *recovery, csrec_recover_options *options,
+                                 csrec_error *error) {
+    csrec_recovery own = *recovery;
+    csrec_status status = csrec_recover_within(&own, options, error);
+    if (status != CSREC_UNSUPPORTED) return status;
+    own.context = &csrec_context_cpu;
+    return csrec_recover_within(&own, options, error);
+}

@@ -51,9 +51,9 @@ typedef struct csrec_method_type {
     /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);
     /* Of how many ranks of options->comm it shares its own work at most, without tiles; NULL or 1:
-     * it does not. Then every rank runs it, with signal NULL on all but the first, and reports what
-     * it did itself. */
-    int64_t (*shares)(const csrec_recover_options *options);
+     * it does not. Then every rank runs it, with signal and atoms NULL on all but the first, and
+     * reports what it did itself. */
+    int64_t (*shares)(const csrec_recover_options *options, csrec_device_kind kind);
     /* Whether a CUDA device has an engine for it, and whether it is faster, including its first
      * use; NULL: never. */
     bool (*on_device)(const csrec_task *task);
@@ -96,5 +96,10 @@ csrec_recover_options csrec_options_within(const csrec_recover_options *from);
 /* Resolves the options of a recovery inside a recovery, with a given method, and runs it. */
 csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_options *options,
                                   csrec_error *error);
+
+/* The same; on the CPU where the recovery's device does not handle it, such as pictures smaller
+ * than its blocks. */
+csrec_status csrec_recover_start(const csrec_recovery *recovery, csrec_recover_options *options,
+                                 csrec_error *error);
 
 #endif

@@ -223,7 +223,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
 bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout *plan) {
     csrec_task task = csrec_task_of(measurement, &plan->plan.options);
     const csrec_method_type *method = plan->method;
-    return method->on_device && method->on_device(&task) && method->pays(&task);
+    return method->on_device && method->on_device(&task) && method->pays && method->pays(&task);
 }
 
 /* Names of the methods that have an engine on a device. */

@@ -22,15 +22,28 @@ void csrec_recover_defaults(csrec_recover_options *options) {
 }
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
-static int64_t sharers(const csrec_layout *layout) {
+static int64_t sharers(const csrec_layout *layout, csrec_device_kind kind) {
     const csrec_method_type *method = layout->method;
-    return layout->tiling.tiles == 1 && method->shares ? method->shares(&layout->plan.options) : 1;
+    return layout->tiling.tiles == 1 && method->shares ? method->shares(&layout->plan.options, kind)
+                                                       : 1;
+}
+
+/* Ranks end together, so this wait is short. */
+static bool has_failed(void *comm) {
+    return csrec_comm_failed(comm, NULL) != CSREC_OK;
+}
+
+static csrec_status add_reports(csrec_comm *comm, csrec_recover_report *report,
+                                csrec_error *error) {
+    const csrec_spread spread = {.comm = comm, .stops = has_failed, .context = comm};
+    return csrec_spread_report(&spread, report, error);
 }
 
 static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recovery *recovery,
                                        csrec_error *error) {
     const csrec_recover_options *options = recovery->options;
-    bool ranks = csrec_comm_size(options->comm) > 1, shared = ranks && sharers(layout) > 1;
+    bool ranks = csrec_comm_size(options->comm) > 1;
+    bool shared = ranks && sharers(layout, recovery->context->kind) > 1;
     csrec_status status = CSREC_OK;
     if (options->model)
         status = csrec_model_check_scales(recovery->measurement, options->model, error);
@@ -38,7 +51,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
     if (!shared && (ranks || layout->tiling.tiles > 1))
         return csrec_recover_tiles(layout->method, recovery, &layout->tiling, error);
     status = layout->method->run(recovery, error);
-    return status || !shared ? status : csrec_spread_report(options->comm, recovery->report, error);
+    return status || !shared ? status : add_reports(options->comm, recovery->report, error);
 }
 
 /* The arguments of csrec_recover, and its plan. */
@@ -112,11 +125,11 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
 /* Ranks share tiles, or what the method shares by itself. On a device a history has the result
  * alone, which the first rank has. */
 static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, csrec_error *error) {
-    const bool by_method = sharers(&j->layout) > 1;
+    const bool by_method = sharers(&j->layout, kind) > 1;
     const bool steps = kind == CSREC_DEVICE_CPU && j->layout.plan.options.history;
-    if (!j->signal && csrec_comm_rank(j->layout.plan.options.comm) == 0)
+    if (!j->signal && !j->atoms && csrec_comm_rank(j->layout.plan.options.comm) == 0)
         return csrec_fail(error, CSREC_ARGUMENT, "the first of several processes needs a signal");
-    if (j->atoms || steps || (j->variance && !by_method))
+    if (((j->atoms || j->variance) && !by_method) || steps)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "several processes give the signal, not atoms, a history or "
                           "uncertainties; omit them or use one process");
@@ -149,7 +162,7 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
 
 /* The number of the list's devices that can share the job, once it is planned. */
 static int devices_for(const recover_job *j, const csrec_device_list *list) {
-    int64_t most = sharers(&j->layout);
+    int64_t most = sharers(&j->layout, list->kind);
     if (most <= 1) most = j->layout.tiling.tiles;
     if (check_shared(j, list->kind, NULL) || most < 1) return 1;
     return most < list->n ? (int)most : list->n;
@@ -163,6 +176,7 @@ static csrec_status recover_rank(const csrec_context *context, const csrec_recov
     own.layout.plan.options = *options;
     if (!first) {
         own.signal = own.variance = NULL;
+        own.atoms = NULL;
         own.layout.plan.options.history = NULL;
     }
     csrec_status status = recover_on(context, &own, error);
@@ -209,8 +223,8 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     static const csrec_device_work work = {
         .pays = recover_pays, .run = recover_on, .run_many = recover_on_many};
     csrec_device_ran ran;
-    j->wanted = (csrec_wanted){.signal = j->signal || csrec_comm_rank(options->comm) > 0,
-                               .atoms = j->atoms != NULL};
+    bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
+    j->wanted = (csrec_wanted){.signal = j->signal || others, .atoms = j->atoms != NULL};
     csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);

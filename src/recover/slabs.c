@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "method/model.h"
 #include "method/normal.h"
+#include "recover/journal.h"
 #include "recover/plan.h"
 #include "recover/recover.h"
 #include "recover/spread.h"
@@ -131,23 +132,30 @@ static bool pays(csrec_device_kind kind, const void *job) {
     return csrec_layout_pays(&s->form, &s->layout);
 }
 
-static const csrec_wanted wanted = {.signal = true, .slabs = true};
+/* Processes that share what one of them could recover at once have the tiles of that. */
+static csrec_wanted wanted_of(const csrec_slabs *s) {
+    return (csrec_wanted){.signal = true,
+                          .slabs = csrec_comm_size(s->given.comm) == 1 ||
+                                   csrec_slabs_pay(&s->form, &s->given)};
+}
 
 static csrec_status plan_on(const csrec_context *context, void *job, csrec_error *error) {
     csrec_slabs *s = job;
-    csrec_status status = csrec_layout_make(&s->form, wanted, context, &s->layout, error);
+    csrec_status status = csrec_layout_make(&s->form, wanted_of(s), context, &s->layout, error);
     if (status) return status;
     if (!s->layout.parts)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "method %s needs the whole signal in memory; use a preset that works in "
+                          "method %s needs the whole signal in %s; use a preset that works in "
                           "tiles: fast, balanced, best",
-                          s->layout.method->shown.name);
+                          s->layout.method->shown.name,
+                          csrec_comm_size(s->given.comm) > 1 ? "one process" : "memory");
     return csrec_layout_check(&s->layout, error);
 }
 
 static csrec_status plan(csrec_slabs *s, csrec_error *error) {
     static const csrec_device_work work = {.pays = pays, .run = plan_on};
-    csrec_status status = csrec_layout_resolve(&s->form, &s->given, wanted, &s->layout, error);
+    csrec_status status =
+        csrec_layout_resolve(&s->form, &s->given, wanted_of(s), &s->layout, error);
     if (!status) status = csrec_device_run(s->given.backend, &work, s, NULL, error);
     if (status) return status;
     s->tiler = (csrec_tiler){.method = s->layout.method,
@@ -164,6 +172,9 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
     if (status) return status;
     s->tiler.done = s->spread.first;
     s->line = s->spread.first / csrec_tiling_line(&s->layout.tiling);
+    status = csrec_journal_open(s->given.journal, s->given.journal_key, &s->layout.tiling,
+                                s->form.channels, s->unit, s->given.comm, &s->tiler.journal, error);
+    if (status) return status;
     return csrec_mosaic_create(&s->layout.tiling, s->form.channels, NULL, &s->spread.mosaic, error);
 }
 
@@ -209,6 +220,7 @@ void csrec_slabs_destroy(csrec_slabs *s) {
     if (!s) return;
     csrec_whole_clear(&s->whole);
     csrec_survey_clear(&s->survey);
+    csrec_journal_close(s->tiler.journal);
     csrec_mosaic_destroy(s->spread.mosaic);
     free(s);
 }
@@ -308,6 +320,14 @@ static void copy_rows(const csrec_slabs *s, const csrec_part *cell, csrec_slab s
         }
 }
 
+static csrec_status scale_back(const csrec_slabs *s, int64_t count, double *values,
+                               csrec_error *error) {
+    if (csrec_scale_back(count, s->unit, values) < 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "a value of the recovery is beyond the range of a double; scale the samples "
+                      "down");
+}
+
 /* Takes rows of one line; its cells are dropped after the last. */
 static csrec_status deliver(csrec_slabs *s, int64_t line, csrec_slab slab, int64_t end,
                             double *values, csrec_error *error) {
@@ -317,10 +337,7 @@ static csrec_status deliver(csrec_slabs *s, int64_t line, csrec_slab slab, int64
         if (slab.first + slab.count == end) csrec_mosaic_drop(s->spread.mosaic, cell);
     }
     s->next += slab.count;
-    if (csrec_scale_back(slab.count * s->row, s->unit, values) < 0) return CSREC_OK;
-    return csrec_fail(error, CSREC_DATA,
-                      "a value of the recovery is beyond the range of a double; scale the samples "
-                      "down");
+    return scale_back(s, slab.count * s->row, values, error);
 }
 
 /* Whether all cells of a line are whole: those before its last are then, too. */
@@ -345,13 +362,58 @@ csrec_status csrec_slabs_serve(csrec_slabs *s, csrec_error *error) {
     csrec_status status = CSREC_OK;
     while (s->tiler.done < s->spread.end && !status) status = next_line(s, error);
     if (!status) status = csrec_spread_serve(&s->spread, error);
-    return status ? status : csrec_spread_report(s->given.comm, &s->report, error);
+    return status ? status : csrec_spread_report(&s->spread, &s->report, error);
+}
+
+/* ------------------------------------------------------------------ each its own -------------- */
+
+/* Hands over a cell and drops it: rows of the last axis, or several where the cell has all of it.
+ */
+static csrec_status put_cell(csrec_slabs *s, int64_t number, csrec_slab_put_fn put, void *context,
+                             csrec_error *error) {
+    const csrec_part *cell = csrec_mosaic_cell(s->spread.mosaic, number);
+    const csrec_box *box = &cell->box;
+    const int64_t *extent = s->layout.tiling.extent;
+    int64_t C = s->form.channels, at[CSREC_TILE_AXES] = {0, 0, box->at[2][0]};
+    int64_t wide = box->at[2][1] - box->at[2][0];
+    int64_t rows = wide == extent[2] ? box->at[1][1] - box->at[1][0] : 1;
+    csrec_status status = scale_back(s, csrec_box_entries(box) * C, cell->values, error);
+    for (at[0] = box->at[0][0]; at[0] < box->at[0][1] && !status; at[0]++)
+        for (at[1] = box->at[1][0]; at[1] < box->at[1][1] && !status; at[1] += rows)
+            status = put(context, ((at[0] * extent[1] + at[1]) * extent[2] + at[2]) * C,
+                         rows * wide * C, csrec_part_at(cell, C, at), error);
+    csrec_mosaic_drop(s->spread.mosaic, number);
+    return status;
+}
+
+/* All own cells that are whole; with `wait` all. */
+static csrec_status put_cells(csrec_slabs *s, bool wait, csrec_slab_put_fn put, void *context,
+                              csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    for (int64_t k = s->spread.first; k < s->spread.end && !status; k++) {
+        const csrec_part *cell = csrec_mosaic_cell(s->spread.mosaic, k);
+        if (!cell && wait) status = csrec_spread_fetch(&s->spread, k, error);
+        if (!cell && wait && !status) cell = csrec_mosaic_cell(s->spread.mosaic, k);
+        if (cell && cell->values && !status) status = put_cell(s, k, put, context, error);
+    }
+    return status;
+}
+
+csrec_status csrec_slabs_put(csrec_slabs *s, csrec_slab_put_fn put, void *context,
+                             csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    while (s->tiler.done < s->spread.end && !status) {
+        status = next_line(s, error);
+        if (!status) status = put_cells(s, false, put, context, error);
+    }
+    if (!status) status = put_cells(s, true, put, context, error);
+    return status ? status : csrec_spread_report(&s->spread, &s->report, error);
 }
 
 /* The last entry is taken. */
 static csrec_status part_from_others(csrec_slabs *s, csrec_error *error) {
     csrec_status status = csrec_spread_release(&s->spread, error);
-    return status ? status : csrec_spread_report(s->given.comm, &s->report, error);
+    return status ? status : csrec_spread_report(&s->spread, &s->report, error);
 }
 
 csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, csrec_error *error) {

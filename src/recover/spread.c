@@ -216,16 +216,17 @@ csrec_status csrec_spread_release(const csrec_spread *s, csrec_error *error) {
     return status;
 }
 
-csrec_status csrec_spread_report(csrec_comm *comm, csrec_recover_report *report,
+csrec_status csrec_spread_report(const csrec_spread *s, csrec_recover_report *report,
                                  csrec_error *error) {
     csrec_status status = CSREC_OK;
-    if (csrec_comm_rank(comm) > 0)
-        return csrec_comm_send(comm, 0, REPORT, report, sizeof *report, error);
-    for (int k = 1; k < csrec_comm_size(comm) && !status; k++) {
+    if (csrec_comm_rank(s->comm) > 0)
+        return csrec_comm_send(s->comm, 0, REPORT, report, sizeof *report, error);
+    for (int k = 1; k < csrec_comm_size(s->comm) && !status; k++) {
         int from = -1;
         void *data;
         size_t bytes;
-        status = csrec_comm_receive(comm, &from, REPORT, &data, &bytes, error);
+        status = wait_for(s, REPORT, error);
+        if (!status) status = csrec_comm_receive(s->comm, &from, REPORT, &data, &bytes, error);
         if (status) break;
         csrec_recover_report *one = data;
         one->backend = NULL; /* a pointer of the other process */

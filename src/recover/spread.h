@@ -49,7 +49,7 @@ csrec_status csrec_spread_serve(const csrec_spread *spread, csrec_error *error);
 csrec_status csrec_spread_release(const csrec_spread *spread, csrec_error *error);
 
 /* On the first process *report becomes that of all. */
-csrec_status csrec_spread_report(csrec_comm *comm, csrec_recover_report *report,
+csrec_status csrec_spread_report(const csrec_spread *spread, csrec_recover_report *report,
                                  csrec_error *error);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "operator/mask.h"
+#include "recover/journal.h"
 #include "recover/spread.h"
 #include "recover/survey.h"
 #include "solver/threshold.h"
@@ -98,6 +99,7 @@ void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all
     all->pursuits += one->pursuits;
     all->iterations += one->iterations;
     all->residual = fmax(all->residual, one->residual);
+    all->tiles_resumed += one->tiles_resumed;
     if (one->outcome > all->outcome) all->outcome = one->outcome;
     all->levels = one->levels > all->levels ? one->levels : all->levels;
     if (one->backend) all->backend = one->backend; /* a guess has none */
@@ -106,37 +108,60 @@ void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all
     all->seconds_synthesis += one->seconds_synthesis;
 }
 
+/* Into `values`; one->outcome tells whether it is whole. */
+static csrec_status recover_tile(csrec_tiler *j, const csrec_measurement *part, int64_t entries,
+                                 double *values, csrec_recover_report *one, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (part->n == 0) {
+        fill(j, entries, values);
+        return CSREC_OK;
+    }
+    if (j->stopped) {
+        status = guess(part, entries, values);
+    } else {
+        j->tile.measurement = part;
+        j->tile.signal = values;
+        j->tile.report = one;
+        status = j->method->run(&j->tile, error);
+    }
+    if (!status && (!one->backend || j->stopped)) one->outcome = CSREC_INTERRUPTED;
+    return status;
+}
+
+/* Cuts and recovers a tile, and keeps it if it is whole. */
+static csrec_status make_tile(csrec_tiler *j, int64_t number, const csrec_tile *tile,
+                              csrec_part *whole, csrec_recover_report *one, csrec_error *error) {
+    csrec_measurement part;
+    int64_t entries = csrec_box_entries(&whole->box);
+    csrec_status status = cut(j, tile, &part);
+    if (status)
+        csrec_fail(error, status, "out of memory for a tile");
+    else
+        status = recover_tile(j, &part, entries, whole->values, one, error);
+    if (!status && one->outcome != CSREC_INTERRUPTED)
+        csrec_journal_keep(j->journal, number, whole, one);
+    free(part.index);
+    free(part.y);
+    return status;
+}
+
 static csrec_status run_tile(csrec_tiler *j, int64_t number, csrec_recover_report *report,
                              csrec_error *error) {
     csrec_tile tile = csrec_tiling_tile(j->tiling, number);
-    csrec_measurement part;
     csrec_recover_report one = {0};
-    int64_t entries;
-    csrec_status status = cut(j, &tile, &part);
-    csrec_shape_count(&part.shape, &entries);
-    double *values = status ? NULL : malloc((size_t)(entries * part.channels) * sizeof *values);
-    if (!values)
-        status = csrec_fail(error, CSREC_MEMORY, "out of memory for a tile");
-    else if (part.n == 0)
-        fill(j, entries, values);
-    else if (j->stopped)
-        status = guess(&part, entries, values);
-    else {
-        j->tile.measurement = &part;
-        j->tile.signal = values;
-        j->tile.report = &one;
-        status = j->method->run(&j->tile, error);
-    }
-    if (!status && part.n > 0 && !one.backend) one.outcome = CSREC_INTERRUPTED;
-    if (!status) {
-        csrec_part whole = {.values = values};
+    csrec_part whole;
+    memcpy(whole.box.at, tile.box, sizeof whole.box.at);
+    size_t bytes = (size_t)(csrec_box_entries(&whole.box) * j->m->channels) * sizeof(double);
+    whole.values = malloc(bytes);
+    if (!whole.values) return csrec_fail(error, CSREC_MEMORY, "out of memory for a tile");
+    csrec_status status = CSREC_OK;
+    if (!csrec_journal_take(j->journal, number, &whole, &one)) {
         memcpy(whole.box.at, tile.box, sizeof whole.box.at);
-        status = csrec_spread_add(j->spread, number, &whole, error);
+        status = make_tile(j, number, &tile, &whole, &one, error);
     }
+    if (!status) status = csrec_spread_add(j->spread, number, &whole, error);
     if (!status) csrec_report_add(&one, report);
-    free(values);
-    free(part.index);
-    free(part.y);
+    free(whole.values);
     return status;
 }
 
@@ -183,9 +208,14 @@ static csrec_status run_share(csrec_tiler *j, const csrec_recovery *recovery, cs
     j->tiling = &tiling;
     j->spread = &spread;
     j->done = spread.first;
+    if (!status)
+        status =
+            csrec_journal_open(recovery->options->journal, recovery->options->journal_key, &tiling,
+                               spread.channels, recovery->unit, comm, &j->journal, error);
     if (!status) status = csrec_tiler_run(j, recovery, spread.end - spread.first, error);
     if (!status && comm) status = csrec_spread_collect(&spread, error);
-    if (!status && comm) status = csrec_spread_report(comm, recovery->report, error);
+    if (!status && comm) status = csrec_spread_report(&spread, recovery->report, error);
+    csrec_journal_close(j->journal);
     csrec_mosaic_destroy(spread.mosaic);
     return status;
 }

@@ -53,6 +53,7 @@ typedef struct csrec_tiler {
     int64_t done;       /* tiles */
     bool stopped;
     struct csrec_spread *spread;
+    struct csrec_journal *journal;
     /* of one run */
     const csrec_measurement *m;
     csrec_recovery tile; /* of each tile all but the measurement, the signal and the report */

@@ -179,17 +179,23 @@ static double known_residual(double residual) {
     return isfinite(residual) ? residual : -1.0;
 }
 
+csrec_rules csrec_rules_of(const csrec_stop *stop, int64_t planned, int64_t m, const double *y) {
+    csrec_rules rules = {.limit = planned >= 0 ? planned : 4 * m};
+    if (stop->atoms && (stop->atoms < planned || planned < 0)) rules.limit = stop->atoms;
+    for (int64_t j = 0; j < m; j++) rules.whole += y[j] * y[j];
+    /* A solver with planned iterations uses sigma in its steps and runs them all. */
+    double noise = planned >= 0 ? 0.0 : stop->sigma * stop->sigma * (double)m;
+    rules.goal = fmax(stop->epsilon * stop->epsilon * rules.whole, noise);
+    return rules;
+}
+
 static void iterate(csrec_run *run, csrec_solve_report *report) {
     const csrec_solve_options *options = run->options;
     const csrec_stop *stop = &options->stop;
-    int64_t planned = run->type->planned ? run->type->planned(run) : 4 * run->A->m;
-    int64_t limit =
-        stop->atoms && (stop->atoms < planned || !run->type->planned) ? stop->atoms : planned;
-    double energy = run->type->energy(run), whole = 0.0;
-    for (int64_t j = 0; j < run->A->m; j++) whole += run->y[j] * run->y[j];
-    /* A solver with planned iterations uses sigma in its steps and runs them all. */
-    double noise = run->type->planned ? 0.0 : stop->sigma * stop->sigma * (double)run->A->m;
-    double goal = fmax(stop->epsilon * stop->epsilon * whole, noise);
+    int64_t planned = run->type->planned ? run->type->planned(run) : -1;
+    csrec_rules rules = csrec_rules_of(stop, planned, run->A->m, run->y);
+    int64_t limit = rules.limit;
+    double energy = run->type->energy(run), whole = rules.whole, goal = rules.goal;
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     csrec_ticker t = {.next = 1, .stride = 1};
     report->iterations = 0;

@@ -120,6 +120,15 @@ double csrec_setting_value(const csrec_solve_options *options, const char *name,
 /* Inserts a setting before all others, which override it. room: for one more setting. */
 void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, csrec_setting *room);
 
+/* When the loop ends, but for the solver's own reasons. */
+typedef struct csrec_rules {
+    int64_t limit;      /* most iterations */
+    double goal, whole; /* ||r||^2 at the end at most; ||y||^2 */
+} csrec_rules;
+
+/* planned: iterations of a solver that plans them; -1: it does not. y: [m] */
+csrec_rules csrec_rules_of(const csrec_stop *stop, int64_t planned, int64_t m, const double *y);
+
 /* ||v||^2. */
 static inline double csrec_squares(int64_t n, const double *v) {
     double sum = 0.0;

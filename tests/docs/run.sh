@@ -129,6 +129,16 @@ check_solvers() {
     done
 }
 
+# Every method has its row in the table of what a device computes, with what the method's row says, and
+# in the one that says how it agrees.
+check_devices() {
+    local name rows
+    for name in $(csrecover --list | awk '/^[A-Z]/ { on = /^Methods/ } on && /^  [a-z]/ { print $1 }'); do
+        rows=$(sed -n '/^## Methods/,/^## What auto/p' docs/cuda.md | grep -c "^| \`$name\` |")
+        [ "$rows" = 2 ] || bad "docs/cuda.md: method $name has $rows of 2 rows under Methods"
+    done
+}
+
 check_versions() {
     grep -qx "version: $version" "$source/CITATION.cff" || bad "CITATION.cff: not version $version"
     grep -q "find_package(csrec ${version%.*} " "$source/README.md" ||
@@ -160,6 +170,7 @@ if [ "$update" != --update ]; then
 fi
 check_figures
 check_solvers
+check_devices
 check_versions
 [ "$wrong" -eq 0 ] && echo "README and handbook hold"
 exit "$wrong"

@@ -31,6 +31,14 @@ make_packages() {
     library=$(echo "$work"/out/libcsrec[0-9]*_*.deb)
     development=$(echo "$work"/out/libcsrec-dev_*.deb)
     tools=$(echo "$work"/out/csrecover_*.deb)
+    if dpkg-deb -f "$library" Depends | grep -q mpi; then
+        echo "$library needs MPI"
+        exit 1
+    fi
+    if [ -e "$build/csrec_mpi_openmpi.pc" ]; then
+        dpkg-deb -c "$work"/out/libcsrec*-mpi_*.deb | grep -q 'libcsrec_mpi_openmpi.so$' ||
+            { echo "no plug-in for Open MPI in the packages"; exit 1; }
+    fi
     for package in "$library" "$development" "$tools"; do
         [ "$(dpkg-deb -f "$package" Version)" = "$version" ] ||
             { echo "$package: not version $version"; exit 1; }

@@ -13,8 +13,8 @@ static int smaller(int a, int b) {
 typedef struct state {
     csrec_gaussian_plan plan;
     csrec_cuda_gaussian *gaussian;
-    int height, width, *at; /* [height + width] */
-    float noise;            /* variance */
+    int depth, height, width, *at; /* [depth + height + width] */
+    float noise;                   /* variance */
 } state;
 
 static void destroy(void *data) {
@@ -25,42 +25,59 @@ static void destroy(void *data) {
     free(s);
 }
 
-/* Reference positions into s->at: rows, then columns. */
+/* Reference positions into s->at: slices, rows, columns. */
+static void lay_lines(const state *s, const csrec_gaussian_round *r, uint64_t seed,
+                      csrec_cuda_gaussian_round *round) {
+    const int deep = r->deep_step > 0 ? r->deep_step : r->step;
+    int *row = s->at + s->depth, *column = row + s->height;
+    round->slices = csrec_gaussian_line(s->depth, round->patch_depth, deep,
+                                        csrec_random_u64(seed, 0, 2), s->at);
+    round->rows = csrec_gaussian_line(s->height, round->patch_height, r->step,
+                                      csrec_random_u64(seed, 0, 0), row);
+    round->columns = csrec_gaussian_line(s->width, round->patch_width, r->step,
+                                         csrec_random_u64(seed, 0, 1), column);
+    round->slice = s->at;
+    round->row = row;
+    round->column = column;
+}
+
 static void lay_round(const state *s, const csrec_gaussian_round *r, uint64_t seed,
                       csrec_cuda_gaussian_round *round) {
-    *round = (csrec_cuda_gaussian_round){.patch_height = smaller(r->patch, s->height),
-                                         .patch_width = smaller(r->patch, s->width),
-                                         .group = smaller(r->group, CSREC_CUDA_GAUSSIAN_GROUP),
-                                         .radius = r->radius,
-                                         .em = r->em,
-                                         .margin = r->margin,
-                                         .every = r->every,
-                                         .again = r->again,
-                                         .diagonal = r->diagonal,
-                                         .trust = r->trust,
-                                         .noise = r->noise > s->noise ? r->noise : s->noise,
-                                         .em_diagonal = r->em_diagonal,
-                                         .evenness = r->evenness};
-    round->rows = csrec_gaussian_line(s->height, round->patch_height, r->step,
-                                      csrec_random_u64(seed, 0, 0), s->at);
-    round->columns = csrec_gaussian_line(s->width, round->patch_width, r->step,
-                                         csrec_random_u64(seed, 0, 1), s->at + round->rows);
-    round->row = s->at;
-    round->column = s->at + round->rows;
+    *round = (csrec_cuda_gaussian_round){
+        .patch_depth = smaller(r->deep > 0 ? r->deep : r->patch, s->depth),
+        .patch_height = smaller(r->patch, s->height),
+        .patch_width = smaller(r->patch, s->width),
+        .group = smaller(r->group, CSREC_CUDA_GAUSSIAN_GROUP),
+        .deep = smaller(r->deep_radius > 0 ? r->deep_radius : r->radius, s->depth - 1),
+        .radius = r->radius,
+        .em = r->em,
+        .margin = r->margin,
+        .every = r->every,
+        .again = r->again,
+        .diagonal = r->diagonal,
+        .trust = r->trust,
+        .noise = r->noise > s->noise ? r->noise : s->noise,
+        .em_diagonal = r->em_diagonal,
+        .evenness = r->evenness,
+        .floor = r->floor};
+    lay_lines(s, r, seed, round);
 }
 
 /* Memory for the largest of the rounds. */
 static csrec_status make(const csrec_gaussian_picture *p, state *s, csrec_error *error) {
-    csrec_cuda_gaussian_spec spec = {.height = p->height,
+    csrec_cuda_gaussian_spec spec = {.depth = p->depth,
+                                     .height = p->height,
                                      .width = p->width,
                                      .channels = p->channels,
+                                     .apart = p->guides > 0,
+                                     .pooled = p->pooled,
                                      .keep = !(p->sigma > 0.0f),
                                      .mask = p->mask,
                                      .y = p->y};
     for (int k = 0; k < s->plan.count; k++) {
         csrec_cuda_gaussian_round round;
         lay_round(s, &s->plan.rounds[k], s->plan.seed, &round);
-        int64_t references = (int64_t)round.rows * round.columns;
+        int64_t references = (int64_t)round.slices * round.rows * round.columns;
         if (references > spec.references) spec.references = references;
         if (round.group > spec.group) spec.group = round.group;
     }
@@ -75,10 +92,11 @@ static csrec_status create(const csrec_context *context, csrec_gaussian_picture 
     state *s = calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->plan = *plan;
+    s->depth = p->depth;
     s->height = p->height;
     s->width = p->width;
     s->noise = p->sigma * p->sigma;
-    s->at = malloc(((size_t)p->height + (size_t)p->width) * sizeof *s->at);
+    s->at = malloc(((size_t)p->depth + (size_t)p->height + (size_t)p->width) * sizeof *s->at);
     status = s->at ? make(p, s, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (status)
         destroy(s);
@@ -105,6 +123,5 @@ static csrec_status set(void *data, const csrec_gaussian_picture *p, csrec_error
 }
 
 /* As on the CPU up to rounding: where two patches are nearly equidistant, another may be chosen.
- * Deterministic. Patches are matched on the mean of the channels. CSREC_UNSUPPORTED: beyond the
- * limits of kernels/method/gaussian/gaussian.h. */
-const csrec_gaussian_engine csrec_gaussian_cuda = {false, create, destroy, run, get, set};
+ * Deterministic. CSREC_UNSUPPORTED: beyond the limits of kernels/method/gaussian/gaussian.h. */
+const csrec_gaussian_engine csrec_gaussian_cuda = {create, destroy, run, get, set};

@@ -2,73 +2,98 @@
 #include <stdlib.h>
 
 #include "kernels/method/gaussian/state.cuh"
+#include "method/gaussian/whiten.h"
+
+enum { POOLED = CSREC_GAUSSIAN_POOLED };
 
 struct csrec_cuda_gaussian {
     csrec_cuda_block memory;
     csrec_gaussian_device g;
-    const unsigned char *mask; /* the host's */
     int64_t references;
-    int group;                 /* most per round */
-    int most;                  /* most samples in a patch of the size of g; 0: not counted */
-    int shared;                /* bytes a block can have */
-    int rows, columns, radius; /* of the candidates; rows 0: none */
+    int group;  /* most per round */
+    int most;   /* most samples in a patch of the size of g; 0: not counted */
+    int shared; /* bytes a block can have */
+    int slices, rows, columns, deep, radius; /* of the candidates; slices 0: none */
 };
 
 /* Where there is no sample y is NaN. */
 __global__ void mark_unknown(csrec_gaussian_device g) {
     const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (at < g.area * g.channels && !g.mask[at % g.area]) g.y[at] = __int_as_float(0x7fffffff);
+    if (at < g.entries * g.channels && !g.mask[at % g.entries])
+        g.y[at] = __int_as_float(0x7fffffff);
+}
+
+/* The most samples in any patch. Whole warps take part in the maximum. */
+__global__ void count_samples(csrec_gaussian_device g) {
+    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t row = at / g.width;
+    const int x = (int)(at % g.width), y = (int)(row % g.height);
+    const bool whole = at < g.entries && x + g.patch_width <= g.width &&
+                       y + g.patch_height <= g.height && row / g.height + g.patch_depth <= g.depth;
+    int count = 0;
+    for (int k = 0; whole && k < g.patch_depth * g.patch_height; k++) {
+        const int64_t slice = (int64_t)(k / g.patch_height) * g.height;
+        const unsigned char *mask = g.mask + at + (slice + k % g.patch_height) * g.width;
+        for (int j = 0; j < g.patch_width; j++) count += mask[j];
+    }
+    count = __reduce_max_sync(~0u, count);
+    if (threadIdx.x % 32 == 0) atomicMax(g.most, count);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
 }
 
 static void lay_out(csrec_cuda_gaussian *s) {
     csrec_gaussian_device *g = &s->g;
     csrec_cuda_block *block = &s->memory;
-    const int64_t all = g->area * g->channels;
-    g->mask = (unsigned char *)csrec_cuda_block_take(block, g->area, 1);
+    const int64_t all = g->entries * g->channels, spreads = g->entries * csrec_gaussian_spreads(g);
+    const int64_t part = smaller(s->references, CSREC_GAUSSIAN_PART);
+    g->mask = (unsigned char *)csrec_cuda_block_take(block, g->entries, 1);
     g->y = (float *)csrec_cuda_block_take(block, all, sizeof(float));
     g->u = (float *)csrec_cuda_block_take(block, all, sizeof(float));
     g->variance = (float *)csrec_cuda_block_take(block, all, sizeof(float));
-    g->guide = (float *)csrec_cuda_block_take(block, g->area, sizeof(float));
-    g->sums = (unsigned long long *)csrec_cuda_block_take(block, 3 * all, sizeof *g->sums);
+    g->guide = g->guides == g->channels
+                   ? g->u
+                   : (float *)csrec_cuda_block_take(block, g->entries, sizeof(float));
+    g->sums =
+        (unsigned long long *)csrec_cuda_block_take(block, all + 2 * spreads, sizeof *g->sums);
+    g->slice = (int *)csrec_cuda_block_take(block, g->depth, sizeof(int));
     g->row = (int *)csrec_cuda_block_take(block, g->height, sizeof(int));
     g->column = (int *)csrec_cuda_block_take(block, g->width, sizeof(int));
-    g->match = (int2 *)csrec_cuda_block_take(block, s->references * s->group, sizeof(int2));
-    g->size = (int *)csrec_cuda_block_take(block, s->references, sizeof(int));
+    g->corner = (int64_t *)csrec_cuda_block_take(block, part * s->group, sizeof *g->corner);
+    g->size = (int *)csrec_cuda_block_take(block, part, sizeof(int));
     g->count = (int *)csrec_cuda_block_take(block, s->references, sizeof(int));
     g->shift = (unsigned short *)csrec_cuda_block_take(
         block, s->references * CSREC_CUDA_GAUSSIAN_KEPT, sizeof *g->shift);
-}
-
-/* Most samples in any patch, from sums over columns. column: [width], all 0. */
-static int count_samples(const csrec_cuda_gaussian *s, int *column) {
-    const int wide = s->g.width, high = s->g.patch_height, across = s->g.patch_width;
-    int most = 0;
-    for (int y = 0; y < s->g.height; y++) {
-        const unsigned char *line = s->mask + (int64_t)y * wide;
-        int sum = 0;
-        for (int x = 0; x < wide; x++) {
-            column[x] += line[x] - (y >= high ? line[x - (int64_t)high * wide] : 0);
-            sum += column[x] - (x >= across ? column[x - across] : 0);
-            if (sum > most) most = sum;
-        }
-    }
-    return most;
+    g->most = (int *)csrec_cuda_block_take(block, 1, sizeof(int));
 }
 
 /* Counted anew where the patches' size has changed. */
-static csrec_status set_patch(csrec_cuda_gaussian *s, int height, int width, csrec_error *error) {
-    if (s->most > 0 && s->g.patch_height == height && s->g.patch_width == width) return CSREC_OK;
-    int *column = (int *)calloc((size_t)s->g.width, sizeof *column);
-    if (!column) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    s->g.patch_height = height;
-    s->g.patch_width = width;
-    s->most = count_samples(s, column);
+static csrec_status set_patch(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_round *round,
+                              csrec_error *error) {
+    csrec_gaussian_device *g = &s->g;
+    if (s->most > 0 && g->patch_depth == round->patch_depth &&
+        g->patch_height == round->patch_height && g->patch_width == round->patch_width)
+        return CSREC_OK;
+    g->patch_depth = round->patch_depth;
+    g->patch_height = round->patch_height;
+    g->patch_width = round->patch_width;
+    csrec_status status =
+        csrec_cuda_check(cudaMemsetAsync(g->most, 0, sizeof(int)), "clear", error);
+    if (status) return status;
+    count_samples<<<csrec_cuda_blocks(g->entries, 256), 256>>>(*g);
+    status = csrec_cuda_launched("count_samples", error);
+    if (!status) status = csrec_cuda_copy(&s->most, g->most, sizeof(int), error);
     if (s->most < 1) s->most = 1;
-    free(column);
-    return CSREC_OK;
+    return status;
 }
 
 static csrec_status check(const csrec_cuda_gaussian_spec *spec, csrec_error *error) {
+    if (spec->pooled && spec->channels != POOLED)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "CUDA: %d channels are not pooled, three are; use --backend cpu",
+                          spec->channels);
     if (spec->group >= 1 && spec->group <= CSREC_CUDA_GAUSSIAN_GROUP && spec->channels <= 65535 &&
         spec->references <= INT64_C(0x7fffffff))
         return CSREC_OK;
@@ -80,12 +105,13 @@ static csrec_status check(const csrec_cuda_gaussian_spec *spec, csrec_error *err
 
 static csrec_status fill(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_spec *spec,
                          csrec_error *error) {
-    csrec_status status = csrec_cuda_copy(s->g.mask, spec->mask, (size_t)s->g.area, error);
+    const int64_t entries = s->g.entries;
+    csrec_status status = csrec_cuda_copy(s->g.mask, spec->mask, (size_t)entries, error);
     for (int c = 0; c < spec->channels && !status; c++)
-        status = csrec_cuda_copy(s->g.y + c * s->g.area, spec->y[c],
-                                 (size_t)s->g.area * sizeof(float), error);
+        status = csrec_cuda_copy(s->g.y + c * entries, spec->y[c], (size_t)entries * sizeof(float),
+                                 error);
     if (status) return status;
-    mark_unknown<<<csrec_cuda_blocks(s->g.area * s->g.channels, 256), 256>>>(s->g);
+    mark_unknown<<<csrec_cuda_blocks(entries * s->g.channels, 256), 256>>>(s->g);
     return csrec_cuda_launched("mark_unknown", error);
 }
 
@@ -98,12 +124,14 @@ csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
     csrec_cuda_gaussian *s = (csrec_cuda_gaussian *)calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     csrec_gaussian_device *g = &s->g;
+    g->depth = spec->depth;
     g->height = spec->height;
     g->width = spec->width;
     g->channels = spec->channels;
-    g->area = (int64_t)spec->height * spec->width;
+    g->guides = spec->apart ? spec->channels : 1;
+    g->pooled = spec->pooled ? POOLED : 1;
+    g->entries = (int64_t)spec->depth * spec->height * spec->width;
     g->keep = spec->keep;
-    s->mask = spec->mask;
     s->references = spec->references;
     s->group = spec->group;
     s->shared = size.shared;
@@ -128,36 +156,42 @@ void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *s) {
 
 csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *s, float *const *u,
                                      float *const *variance, csrec_error *error) {
-    const size_t bytes = (size_t)s->g.area * sizeof(float);
+    const size_t bytes = (size_t)s->g.entries * sizeof(float);
     csrec_status status = CSREC_OK;
     for (int c = 0; c < s->g.channels && !status; c++) {
-        status = csrec_cuda_copy(s->g.u + c * s->g.area, u[c], bytes, error);
+        status = csrec_cuda_copy(s->g.u + c * s->g.entries, u[c], bytes, error);
         if (!status)
-            status = csrec_cuda_copy(s->g.variance + c * s->g.area, variance[c], bytes, error);
+            status = csrec_cuda_copy(s->g.variance + c * s->g.entries, variance[c], bytes, error);
     }
     return status;
 }
 
 csrec_status csrec_cuda_gaussian_get(const csrec_cuda_gaussian *s, float *const *u,
                                      float *const *variance, csrec_error *error) {
-    const size_t bytes = (size_t)s->g.area * sizeof(float);
+    const size_t bytes = (size_t)s->g.entries * sizeof(float);
     csrec_status status = CSREC_OK;
     for (int c = 0; c < s->g.channels && !status; c++) {
-        status = csrec_cuda_copy(u[c], s->g.u + c * s->g.area, bytes, error);
+        status = csrec_cuda_copy(u[c], s->g.u + c * s->g.entries, bytes, error);
         if (!status)
-            status = csrec_cuda_copy(variance[c], s->g.variance + c * s->g.area, bytes, error);
+            status = csrec_cuda_copy(variance[c], s->g.variance + c * s->g.entries, bytes, error);
     }
     return status;
 }
 
+static int64_t references_of(const csrec_cuda_gaussian_round *round) {
+    return (int64_t)round->slices * round->rows * round->columns;
+}
+
 static csrec_status check_round(const csrec_cuda_gaussian *s,
                                 const csrec_cuda_gaussian_round *round, csrec_error *error) {
-    if ((int64_t)round->rows * round->columns > s->references || round->rows > s->g.height ||
-        round->columns > s->g.width || round->group > s->group ||
+    if (references_of(round) > s->references || round->slices > s->g.depth ||
+        round->rows > s->g.height || round->columns > s->g.width || round->group > s->group ||
         (round->again &&
-         (round->rows != s->rows || round->columns != s->columns || round->radius != s->radius)))
+         (round->slices != s->slices || round->rows != s->rows || round->columns != s->columns ||
+          round->deep != s->deep || round->radius != s->radius)))
         return csrec_fail(error, CSREC_ARGUMENT, "CUDA: a round of other groups than planned");
-    if (round->patch_height * round->patch_width > CSREC_CUDA_GAUSSIAN_PIXELS)
+    if ((int64_t)round->patch_depth * round->patch_height * round->patch_width >
+        CSREC_CUDA_GAUSSIAN_PIXELS)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: patches of at most %d pixels; use --backend cpu",
                           CSREC_CUDA_GAUSSIAN_PIXELS);
@@ -167,22 +201,39 @@ static csrec_status check_round(const csrec_cuda_gaussian *s,
     return CSREC_OK;
 }
 
+static csrec_status place_references(const csrec_gaussian_device *g,
+                                     const csrec_cuda_gaussian_round *round, csrec_error *error) {
+    const int counts[] = {round->slices, round->rows, round->columns};
+    const int *const from[] = {round->slice, round->row, round->column};
+    int *const to[] = {g->slice, g->row, g->column};
+    csrec_status status = CSREC_OK;
+    for (int a = 0; a < 3 && !status; a++)
+        status = csrec_cuda_copy(to[a], from[a], (size_t)counts[a] * sizeof(int), error);
+    return status;
+}
+
 csrec_status csrec_cuda_gaussian_run(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_round *round,
                                      csrec_error *error) {
     csrec_status status = check_round(s, round, error);
-    if (!status) status = set_patch(s, round->patch_height, round->patch_width, error);
+    if (!status) status = set_patch(s, round, error);
     if (status) return status;
     s->g.group = round->group;
-    s->rows = 0; /* until there are candidates */
-    status = csrec_cuda_copy(s->g.row, round->row, (size_t)round->rows * sizeof(int), error);
-    if (!status)
-        status = csrec_cuda_copy(s->g.column, round->column, (size_t)round->columns * sizeof(int),
-                                 error);
-    if (!status) status = csrec_gaussian_match(&s->g, round, s->shared, error);
-    if (!status) status = csrec_gaussian_estimate(&s->g, round, s->most, s->shared, error);
+    s->slices = 0; /* until there are candidates */
+    status = place_references(&s->g, round, error);
+    if (!status) status = csrec_gaussian_guide(&s->g, error);
+    if (!status) status = csrec_gaussian_clear(&s->g, error);
+    const int64_t all = references_of(round);
+    for (int64_t first = 0; first < all && !status; first += CSREC_GAUSSIAN_PART) {
+        const int n = (int)smaller(all - first, CSREC_GAUSSIAN_PART);
+        status = csrec_gaussian_match(&s->g, round, first, n, s->shared, error);
+        if (!status) status = csrec_gaussian_estimate(&s->g, round, n, s->most, s->shared, error);
+    }
+    if (!status) status = csrec_gaussian_finish(&s->g, error);
     if (status) return status;
+    s->slices = round->slices;
     s->rows = round->rows;
     s->columns = round->columns;
+    s->deep = round->deep;
     s->radius = round->radius;
     return CSREC_OK;
 }

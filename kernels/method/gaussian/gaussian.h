@@ -20,9 +20,11 @@ enum {
 
 typedef struct csrec_cuda_gaussian csrec_cuda_gaussian;
 
-/* Arrays in host memory, of height * width entries. */
+/* Arrays in host memory, of depth * height * width entries. */
 typedef struct csrec_cuda_gaussian_spec {
-    int height, width, channels;
+    int depth, height, width, channels; /* depth 1: a picture */
+    bool apart;                /* patches are compared in each channel, not on their mean */
+    bool pooled;               /* three channels share one covariance */
     bool keep;                 /* samples keep their values */
     const unsigned char *mask; /* 1 at samples */
     float *const *y;           /* [channels] */
@@ -30,19 +32,20 @@ typedef struct csrec_cuda_gaussian_spec {
     int group;                 /* most patches per group */
 } csrec_cuda_gaussian_spec;
 
-/* As csrec_gaussian_round, with the reference positions: corners row[i], column[j]. */
+/* As csrec_gaussian_round, with the reference positions: corners slice[i], row[j], column[k]. */
 typedef struct csrec_cuda_gaussian_round {
-    int rows, columns;
-    const int *row, *column;
-    int patch_height, patch_width, group;
-    int radius, em, margin, every;
+    int slices, rows, columns;
+    const int *slice, *row, *column;
+    int patch_depth, patch_height, patch_width, group;
+    int deep, radius; /* of the window: +-deep slices, +-radius rows and columns */
+    int em, margin, every;
     bool again; /* from the candidates of the round before, with equal references and window */
-    float diagonal, trust, noise, em_diagonal, evenness;
+    float diagonal, trust, noise, em_diagonal, evenness, floor;
 } csrec_cuda_gaussian_round;
 
-/* The picture, its estimate and the candidates stay on the device until it is destroyed; spec->mask
- * stays the caller's and is read by rounds. CSREC_UNSUPPORTED: groups of more than 128.
- * CSREC_MEMORY names the bytes. */
+/* The picture, its estimate and the candidates stay on the device until it is destroyed.
+ * CSREC_UNSUPPORTED: groups of more than 128, pooled channels other than three. CSREC_MEMORY names
+ * the bytes. */
 csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
                                         csrec_cuda_gaussian **gaussian, csrec_error *error);
 void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *gaussian);
@@ -53,9 +56,14 @@ csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *gaussian, float *const
 csrec_status csrec_cuda_gaussian_get(const csrec_cuda_gaussian *gaussian, float *const *u,
                                      float *const *variance, csrec_error *error);
 
-/* Matched on the mean of u over the channels. Deterministic. CSREC_UNSUPPORTED: patches of more
- * than 128 pixels, evenness below 0.5, or a window or a group that does not fit into shared memory.
- * CSREC_ARGUMENT: more than the spec promised, or `again` without such a round before. */
+/* Deterministic. CSREC_UNSUPPORTED: patches of more than 128 pixels, evenness below 0.5, or a
+ * window or a group that does not fit into shared memory. With W = 64, 104 or 128, the least that
+ * is not below the pixels d of a patch, a group needs about
+ *
+ *     4 W (W + K channels_pooled + rows) bytes,    rows = max(most samples of a patch, W / 2),
+ *
+ * of the 163 KB (compute capability 8.0) or 227 KB (9.0) of a block. CSREC_ARGUMENT: more than the
+ * spec promised, or `again` without such a round before. */
 csrec_status csrec_cuda_gaussian_run(csrec_cuda_gaussian *gaussian,
                                      const csrec_cuda_gaussian_round *round, csrec_error *error);
 

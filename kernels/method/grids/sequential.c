@@ -65,8 +65,11 @@ static csrec_status pursue(run *r, int64_t channel, csrec_atoms *found) {
 #pragma omp parallel for schedule(static)                                                          \
     num_threads(csrec_threads(j->options->threads)) if (n > 100000)
     for (int64_t k = 0; k < n; k++) r->y[k] = y[(int64_t)r->order[k] * channels];
-    csrec_speculate_problem problem = {j->report.levels, n, r->plane.rows, r->y,
-                                       j->options->columns};
+    csrec_speculate_problem problem = {.levels = j->report.levels,
+                                       .n = n,
+                                       .rows = r->plane.rows,
+                                       .y = r->y,
+                                       .columns = j->options->columns};
     csrec_speculate_options options = {
         .stop = j->options->solve.stop, .progress = pass_progress, .context = r};
     csrec_speculate_report one;

@@ -175,9 +175,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
     uint64_t reach = UINT64_C(1) << 50;
     bool ties = false;
     int outcome;
-    pick none = no_pick();
+    uint64_t head;
     int2 stale = make_int2(0, job.parts.subtrees - 1);
-    apply_to_all<one_sided>(&job, stale, &none, true);
+    apply_to_all<one_sided>(&job, stale, &job.start, true);
+    apply_above<one_sided>(&job, &job.start);
     for (int64_t round = 0;; round++) {
         meet_all(&job, &phase);
         const csrec_speculate_totals now = *job.totals;
@@ -202,7 +203,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
             top.step = csrec_pursuit_step(now.total, (double)job.tree.n);
         }
         outcome = -1;
-        if (reached(&job, now.energy))
+        head = top.column.key;
+        if (head < job.floor)
+            outcome = CSREC_DONE;
+        else if (reached(&job, now.energy))
             outcome = CSREC_CONVERGED;
         else if (now.iterations >= job.rules.limit)
             outcome = CSREC_ATOM_LIMIT;
@@ -227,7 +231,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
                     job.totals->x_all += (long long)d;
                 else
                     add_coefficient(job.tree, kind, at, d);
-                job.totals->energy -= csrec_pursuit_gain(top.column.v, (double)top.column.size, d);
+                csrec_wide gain = csrec_pursuit_gain(top.column.v, (double)top.column.size, d);
+                if (job.log)
+                    job.log[now.iterations] = {(int64_t)top.column.key, top.column.code, d,
+                                               p.change, gain};
+                job.totals->energy -= gain;
                 job.totals->total += p.change;
                 job.totals->iterations++;
                 job.totals->rounds++;
@@ -251,21 +259,36 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if ((int64_t)limit > left) limit = (unsigned)left;
         commit_all<one_sided>(&job, team, limit, stamp);
         commit_above<one_sided>(&job, &time, b, limit);
+        if (job.log) log_valid(&job, count, limit, now.iterations);
         if (warp_id() == all_warps() - 1) commit_totals(&job, limit, count);
         if (!ties) reach = next_reach(reach, p.decisive, b->events, limit);
         ties = go_for_ties(ties, b->events, limit);
         stamp++;
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) job.totals->outcome = outcome;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        job.totals->outcome = outcome;
+        job.totals->head = head;
+    }
+}
+
+/* As zeroed memory is, but for the tables of the subtrees. */
+static csrec_status start_rounds(speculate_job *job, csrec_error *error) {
+    round_counts fresh[3] = {{0, 0, UINT_MAX, 0}, {0, 0, UINT_MAX, 0}, {0, 0, UINT_MAX, 0}};
+    const partition *c = &job->parts;
+    cudaError_t code = cudaMemcpy(job->counts, fresh, sizeof fresh, cudaMemcpyDefault);
+    if (!code) code = cudaMemset(job->arrived, 0, sizeof *job->arrived);
+    if (!code)
+        code = cudaMemset(job->blocks.records, 0,
+                          2 * CONTESTS * MOST_BLOCKS * sizeof *job->blocks.records);
+    if (!code) code = cudaMemset(c->ran, 0, (size_t)c->subtrees * sizeof *c->ran);
+    if (!code) code = cudaMemset(c->stamp, 0, (size_t)c->tops * sizeof *c->stamp);
+    return csrec_cuda_check(code, "counts", error);
 }
 
 csrec_status csrec_speculate_launch(speculate_job *job, bool one_sided, csrec_error *error) {
     csrec_cuda_size size;
     csrec_status status = csrec_cuda_measure(&size, error);
-    round_counts fresh[3] = {{0, 0, UINT_MAX, 0}, {0, 0, UINT_MAX, 0}, {0, 0, UINT_MAX, 0}};
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(job->counts, fresh, sizeof fresh, cudaMemcpyDefault),
-                                  "counts", error);
+    if (!status) status = start_rounds(job, error);
     if (status) return status;
     int blocks = size.multiprocessors < MOST_BLOCKS ? size.multiprocessors : MOST_BLOCKS;
     job->blocks.blocks = blocks;

@@ -48,8 +48,8 @@ static __device__ inline pick pick_of(int kind, int64_t at, int32_t first, int32
     return p;
 }
 
-/* Leaves everything as it is. */
-static __device__ inline pick no_pick() {
+/* A pick that leaves everything as it is. */
+static inline pick csrec_speculate_nothing() {
     pick p = {LEAF, 0, INT_MAX, INT_MAX, 0.0, 0.0};
     return p;
 }

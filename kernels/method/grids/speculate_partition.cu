@@ -4,7 +4,7 @@
 
 static __global__ void mark_tops(int64_t n, const int32_t *size, int32_t most, long long *flag) {
     int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (j <= n) flag[j] = j < n && size[j] > most;
+    if (j <= n + 1) flag[j] = j < n && size[j] > most;
 }
 
 /* before[j]: nodes above the subtrees at entries below j, which is the number of sample j's
@@ -62,10 +62,21 @@ static void lay_out_round(csrec_cuda_block *m, speculate_job *job) {
         (record *)csrec_cuda_block_take(m, 2 * CONTESTS * MOST_BLOCKS, sizeof(record));
 }
 
-static csrec_status make_parts(csrec_speculate_state *s, speculate_job *job, int32_t most,
-                               csrec_cuda_block *memory, csrec_error *error) {
-    int64_t n = job->tree.n;
-    mark_tops<<<csrec_cuda_blocks(n + 1, BUILD_THREADS), BUILD_THREADS>>>(n, job->tree.size, most,
+/* Small subtrees run at once in greater number, large ones leave fewer picks above the subtrees:
+ * measured (bench/cuda_loop.c --subtrees). */
+static int32_t subtree_size(int64_t n) {
+    return n <= 1 << 17 ? 2048 : n <= 1 << 23 ? 4096 : 16384;
+}
+
+csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, speculate_job *job,
+                                   csrec_cuda_block *memory, csrec_error *error) {
+    int64_t n = s->tree.n;
+    if (most == 0) most = subtree_size(n);
+    job->tree = s->tree;
+    job->rules = s->rules;
+    job->totals = s->totals;
+    job->link = s->link;
+    mark_tops<<<csrec_cuda_blocks(n + 2, BUILD_THREADS), BUILD_THREADS>>>(n, job->tree.size, most,
                                                                           s->prefix);
     csrec_status status = csrec_cuda_launched("nodes above the subtrees", error);
     if (!status) status = csrec_speculate_sums(s, error);
@@ -91,12 +102,6 @@ static csrec_status make_parts(csrec_speculate_state *s, speculate_job *job, int
     return csrec_cuda_launched("list of nodes above the subtrees", error);
 }
 
-/* Small subtrees run at once in greater number, large ones leave fewer picks above the subtrees:
- * measured (bench/cuda_loop.c --subtrees). */
-static int32_t subtree_size(int64_t n) {
-    return n <= 1 << 17 ? 2048 : n <= 1 << 23 ? 4096 : 16384;
-}
-
 csrec_status csrec_speculate_run(csrec_speculate_state *state,
                                  const csrec_speculate_options *options,
                                  csrec_speculate_report *report, csrec_speculate_totals *totals,
@@ -104,12 +109,8 @@ csrec_status csrec_speculate_run(csrec_speculate_state *state,
     bool one_sided = state->problem->columns == CSREC_COLUMNS_PAPER;
     speculate_job job = {};
     csrec_cuda_block memory = {};
-    job.tree = state->tree;
-    job.rules = state->rules;
-    job.totals = state->totals;
-    job.link = state->link;
-    int32_t most = options->subtree > 0 ? options->subtree : subtree_size(job.tree.n);
-    csrec_status status = make_parts(state, &job, most, &memory, error);
+    job.start = csrec_speculate_nothing();
+    csrec_status status = csrec_speculate_parts(state, options->subtree, &job, &memory, error);
     if (!status) status = csrec_speculate_launch(&job, one_sided, error);
     if (!status) status = csrec_speculate_wait(state, options, error);
     if (!status)

@@ -76,6 +76,9 @@ typedef struct speculate_job {
     timeline time;
     round_counts *counts; /* [3] */
     unsigned *arrived;
+    pick start;      /* applied before the first round */
+    uint64_t floor;  /* ends where the best key is below this */
+    csrec_step *log; /* NULL, or [rules.limit] the picks in their order */
 } speculate_job;
 
 static __device__ inline int32_t subtree_begin(const partition *c, int32_t u) {
@@ -131,6 +134,10 @@ static __device__ inline void meet_all(const speculate_job *job, unsigned *phase
     }
     __syncthreads();
 }
+
+/* Allocates and makes the subtrees, of at most `most` samples (0: chosen by size). */
+csrec_status csrec_speculate_parts(csrec_speculate_state *state, int32_t most, speculate_job *job,
+                                   csrec_cuda_block *memory, csrec_error *error);
 
 /* speculate.cu */
 csrec_status csrec_speculate_launch(speculate_job *job, bool one_sided, csrec_error *error);

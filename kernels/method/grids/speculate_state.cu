@@ -18,12 +18,12 @@ static __device__ inline int64_t thread_id() {
 
 static __global__ void to_units(int64_t n, const double *y, double units, long long *u) {
     int64_t j = thread_id();
-    if (j <= n) u[j] = j < n ? (long long)rint(y[j] * units) : 0;
+    if (j <= n + 1) u[j] = j < n ? (long long)rint(y[j] * units) : 0;
 }
 
 csrec_status csrec_speculate_sums(csrec_speculate_state *s, csrec_error *error) {
     uint64_t *prefix = (uint64_t *)s->prefix; /* sums of either sign, modulo 2^64 */
-    return csrec_shim_sums_u64(prefix, prefix, s->problem->n + 1, s->scratch, s->scratch_bytes,
+    return csrec_shim_sums_u64(prefix, prefix, s->problem->n + 2, s->scratch, s->scratch_bytes,
                                NULL, error);
 }
 
@@ -31,6 +31,7 @@ csrec_status csrec_speculate_sums(csrec_speculate_state *s, csrec_error *error) 
 
 typedef struct tree_build {
     int64_t n;
+    int above; /* level of the gaps at the ends */
     const uint64_t *rows;
     const long long *prefix;
     int32_t *first, *size;
@@ -55,10 +56,14 @@ static __device__ inline int64_t gallop(const tree_build *b, int64_t at, int dir
     return at;
 }
 
+static __device__ inline int gap_of(const tree_build *b, int64_t j) {
+    return j < 0 || j + 1 >= b->n ? b->above : csrec_tree_gap(b->rows, b->n, j);
+}
+
 static __global__ void build_tree(tree_build b) {
     int64_t j = thread_id();
     if (j >= b.n) return;
-    int level = csrec_tree_gap(b.rows, b.n, j), above = csrec_tree_gap(b.rows, b.n, j - 1);
+    int level = gap_of(&b, j), above = gap_of(&b, j - 1);
     if (b.leaf_edge) {
         b.leaf_edge[j] = (uint8_t)csrec_tree_edge(level < above ? level : above, 0);
         b.r[j] = (double)(b.prefix[j + 1] - b.prefix[j]);
@@ -75,7 +80,7 @@ static __global__ void build_tree(tree_build b) {
     b.level[j] = (uint8_t)level;
     b.D[j] = (double)(2 * b.prefix[j + 1] - before - after);
     if (!b.node_edge) return;
-    int left = csrec_tree_gap(b.rows, b.n, first - 1), right = csrec_tree_gap(b.rows, b.n, end - 1);
+    int left = gap_of(&b, first - 1), right = gap_of(&b, end - 1);
     b.node_edge[j] = (uint8_t)csrec_tree_edge(left < right ? left : right, level);
     b.S[j] = (double)(after - before);
 }
@@ -103,7 +108,7 @@ static void lay_out(csrec_speculate_state *s, tree_build *b) {
     }
     s->rows = (uint64_t *)csrec_cuda_block_take(m, n, sizeof(uint64_t));
     s->y = (double *)csrec_cuda_block_take(m, n, sizeof(double));
-    s->prefix = (long long *)csrec_cuda_block_take(m, n + 1, sizeof(long long));
+    s->prefix = (long long *)csrec_cuda_block_take(m, n + 2, sizeof(long long));
     s->scratch = csrec_cuda_block_take(m, (int64_t)s->scratch_bytes, 1);
     s->totals =
         (csrec_speculate_totals *)csrec_cuda_block_take(m, 1, sizeof(csrec_speculate_totals));
@@ -111,7 +116,7 @@ static void lay_out(csrec_speculate_state *s, tree_build *b) {
 
 static csrec_status sum_samples(csrec_speculate_state *s, csrec_error *error) {
     int64_t n = s->problem->n;
-    to_units<<<csrec_cuda_blocks(n + 1, THREADS), THREADS>>>(n, s->y, s->rules.units, s->prefix);
+    to_units<<<csrec_cuda_blocks(n + 2, THREADS), THREADS>>>(n, s->y, s->rules.units, s->prefix);
     csrec_status status = csrec_cuda_launched("samples in units", error);
     return status ? status : csrec_speculate_sums(s, error);
 }
@@ -119,7 +124,9 @@ static csrec_status sum_samples(csrec_speculate_state *s, csrec_error *error) {
 /* Of the samples and the stopping rules, on the host. */
 static void set_rules(csrec_speculate_state *s, const csrec_stop *stop,
                       csrec_speculate_totals *totals) {
-    const double *y = s->problem->y, units = csrec_pursuit_units(s->problem->n, y);
+    const double *y = s->problem->y;
+    double units = s->problem->units;
+    if (units == 0.0) units = csrec_pursuit_units(s->problem->n, y);
     s->start = 0.0;
     for (int64_t j = 0; j < s->problem->n; j++) {
         double value = rint(y[j] * units);
@@ -161,7 +168,7 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     csrec_speculate_totals totals = {};
     char what[64];
     snprintf(what, sizeof what, "a pursuit of %lld samples", (long long)problem->n);
-    s->scratch_bytes = csrec_shim_sums_bytes(problem->n + 1);
+    s->scratch_bytes = csrec_shim_sums_bytes(problem->n + 2);
     lay_out(s, &b);
     csrec_status status = csrec_cuda_block_create(&s->memory, what, error);
     if (status) return status;
@@ -179,6 +186,7 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     s->link->energy = -1.0;
     s->link->stop = 0;
     b.n = problem->n;
+    b.above = problem->above ? problem->above : 64;
     b.rows = s->rows;
     b.prefix = s->prefix;
     build_tree<<<csrec_cuda_blocks(problem->n, THREADS), THREADS>>>(b);

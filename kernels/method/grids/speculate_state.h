@@ -12,7 +12,7 @@
 #include "kernels/method/grids/speculate.h"
 
 extern "C" {
-#include "haar/pursuit.h"
+#include "haar/pieces.h"
 }
 
 /* Entry n - 1 has no node: size, scale and level are 0, and so is its key. */
@@ -52,6 +52,7 @@ typedef struct csrec_speculate_totals {
     int64_t iterations;
     int64_t rounds, top, undone;
     int outcome;
+    uint64_t head; /* key of the column that would be next */
 } csrec_speculate_totals;
 
 typedef struct csrec_speculate_state {
@@ -64,7 +65,7 @@ typedef struct csrec_speculate_state {
     csrec_speculate_link *link;     /* mapped: the address is good on both sides */
     uint64_t *rows;
     double *y;
-    long long *prefix; /* [n + 1] prefix sums of y in units; later those of flags */
+    long long *prefix; /* [n + 2] prefix sums of y in units; later those of flags, of changes */
     void *scratch;     /* of the sums */
     size_t scratch_bytes;
 } csrec_speculate_state;
@@ -78,7 +79,7 @@ csrec_status csrec_speculate_state_atoms(csrec_speculate_state *state,
                                          const csrec_speculate_totals *totals, csrec_atoms *atoms,
                                          csrec_error *error);
 
-/* prefix[j] = prefix[0] + .. + prefix[j - 1], for all n + 1 entries. */
+/* prefix[j] = prefix[0] + .. + prefix[j - 1], for all n + 2 entries. */
 csrec_status csrec_speculate_sums(csrec_speculate_state *state, csrec_error *error);
 
 /* Runs until a rule stops it; *totals receives the final totals. */

@@ -182,7 +182,8 @@ const csrec_method_type csrec_method_frames = {
               .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(MEAN) |
                        CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(SIGMA) |
                        CSREC_TAKES(STAGNATION) | CSREC_TAKES(START),
-              .iterates = true},
+              .iterates = true,
+              .device = "thresholding; of volumes and other signals the products"},
     .chosen = is_chosen,
     .works_with = works_with,
     .suits = suits,

@@ -17,7 +17,6 @@ typedef struct csrec_gaussian_plan {
 /* The engine keeps the picture, whose mask stays the caller's, and the candidates of each patch
  * from create to destroy, which accepts NULL. */
 typedef struct csrec_gaussian_engine {
-    bool colours; /* matches patches in each of three channels, and pools them */
     /* Allocates for the rounds of the plan and takes the picture. CSREC_UNSUPPORTED: pictures not
      * handled. */
     csrec_status (*create)(const csrec_context *context, csrec_gaussian_picture *picture,

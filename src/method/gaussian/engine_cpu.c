@@ -81,4 +81,4 @@ static csrec_status set(void *state, const csrec_gaussian_picture *picture, csre
     return CSREC_OK;
 }
 
-const csrec_gaussian_engine csrec_gaussian_cpu = {true, create, destroy, run, get, set};
+const csrec_gaussian_engine csrec_gaussian_cpu = {create, destroy, run, get, set};

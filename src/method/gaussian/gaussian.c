@@ -181,11 +181,12 @@ static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *erro
     return status;
 }
 
-/* A device cannot start pictures smaller than its blocks: those start on the CPU. */
+/* Volumes start on the CPU, and pictures smaller than a device's blocks. */
 static csrec_status run_start(const job *j, csrec_recovery *start, csrec_recover_options *options,
                               csrec_error *error) {
+    csrec_status status = CSREC_UNSUPPORTED;
     start->context = j->context;
-    csrec_status status = csrec_recover_within(start, options, error);
+    if (!is_volume(j)) status = csrec_recover_within(start, options, error);
     if (status != CSREC_UNSUPPORTED) return status;
     start->context = &csrec_context_cpu;
     return csrec_recover_within(start, options, error);
@@ -257,10 +258,10 @@ static void deliver_variance(const job *j, double *variance) {
 }
 
 /* Three channels are colours. Without noise they share one covariance; with noise, which affects
- * weak channels most, each principal colour has its own. Engines may support neither. */
+ * weak channels most, each principal colour has its own. */
 static void choose_colours(job *j) {
     enum { COLOURS = 3 };
-    if (j->m->channels != COLOURS || is_volume(j) || !j->engine->colours) return;
+    if (j->m->channels != COLOURS || is_volume(j)) return;
     j->picture.guides = COLOURS;
     j->picture.pooled = !(j->m->sigma > 0.0);
 }
@@ -332,8 +333,7 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
         status = run(&j, signal, error);
     }
     if (!status) deliver(&j, signal);
-    bool here = r->context->kind == CSREC_DEVICE_CPU;
-    if (!status && r->variance && !j.stopped && here) deliver_variance(&j, r->variance);
+    if (!status && r->variance && !j.stopped) deliver_variance(&j, r->variance);
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
     report->backend = csrec_device_name(r->context->kind);
     report->seconds_pursuit = csrec_seconds() - began;
@@ -352,40 +352,37 @@ csrec_status csrec_gaussian_refine(const csrec_recovery *recovery, csrec_error *
 
 /* ------------------------------------------------------------------ the table row */
 
-/* Devices have an engine for pictures only. */
-static bool on_device(const csrec_task *task) {
-    csrec_measurement m = {.shape = task->shape};
-    return shape_of(&m).dims == 2;
-}
-
-/* Milliseconds on 16 threads and on an H200 (bench/cuda_gaussian.c), whose first use takes
- * 200. Three channels are colours, on which the CPU does more work (docs/gaussian.md).
+/* The rounds, by the estimate of the CPU's time (need.c), against a device's first use. Pictures
+ * start on the device as well, volumes do not. Milliseconds on 16 threads and on an H200
+ * (bench/cuda_gaussian.c), one channel:
  *
  *                      256 x 256   512 x 512
  *     effort 0           103, 5     396, 22
  *     effort 1          668, 22    2745, 76
  *
- * One thread takes 4.5 times as long as 16. */
+ * One thread takes 4.5 times as long as 16. Colours and volumes: as the operations counted there.
+ */
 static bool pays(const csrec_task *task) {
-    enum { ENTRIES = 1 << 15, THREADS = 4, ROUNDS = 4, COLOURS = 3 };
-    int64_t threads = csrec_threads_wanted(task->options->threads);
-    int64_t weight = csrec_task_param(task, params) == 0.0 ? 1 : ROUNDS;
-    if (threads > THREADS) threads = THREADS;
-    return task->channels != COLOURS &&
-           weight * task->channels * (task->entries / threads) >= ENTRIES;
+    enum { THREADS = 4 };
+    const double first_use = 0.2;
+    csrec_task few = *task;
+    few.threads = csrec_threads_wanted(task->options->threads);
+    if (few.threads > THREADS) few.threads = THREADS;
+    return csrec_gaussian_refine_need(&few).seconds > first_use;
 }
 
 const csrec_method_type csrec_method_gaussian = {
     .shown = {.name = "gaussian",
               .brief = "a Gaussian for each group of similar patches, fitted to the samples",
               .source = "Yu, Sapiro and Mallat 2012, section III; docs/gaussian.md",
-              .solver = "gaussian"},
+              .solver = "gaussian",
+              .device = "start and rounds; the start of volumes on the CPU"},
     .params = params,
     .suits = suits,
     .wants = "a picture or a volume, two or three axes and at most 2^30 entries",
     .need = csrec_gaussian_need,
     .stages = csrec_gaussian_stages,
     .parts = csrec_task_always,
-    .on_device = on_device,
+    .on_device = csrec_task_always,
     .pays = pays,
     .run = recover};

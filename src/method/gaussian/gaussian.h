@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/team.h"
+#include "method/gaussian/whiten.h"
 #include "method/need.h"
 
 /* One round: every group of patches matched on the estimate, fitted, conditioned, aggregated.
@@ -48,11 +49,7 @@ typedef struct csrec_gaussian_matches {
     uint16_t *shift;           /* [rows * columns][CSREC_GAUSSIAN_KEPT] places in the window */
 } csrec_gaussian_matches;
 
-enum {
-    CSREC_GAUSSIAN_KEPT = 128,
-    CSREC_GAUSSIAN_RADIUS = 127,
-    CSREC_GAUSSIAN_POOLED = 3 /* most pooled channels */
-};
+enum { CSREC_GAUSSIAN_KEPT = 128, CSREC_GAUSSIAN_RADIUS = 127 };
 
 /* Corners of reference patches along an axis into at [size]: `step` apart, moved by less than that
  * at random, and both ends. Returns their number. */

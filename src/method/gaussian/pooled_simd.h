@@ -27,26 +27,15 @@ static float covariance_of(const csrec_group_work *a, const csrec_group_work *b)
     return whole / (float)(a->size * a->d);
 }
 
-/* L L^T = S + floor I. Returns the mean of its diagonal. */
-static float factor_channels(const csrec_group_work *w, float floor,
-                             float L[CSREC_GROUP_CHANNELS][CSREC_GROUP_CHANNELS]) {
-    float mean = 0.0f;
+/* Decorrelates the channels of the centred rows. */
+static void whiten(csrec_group_work *w, float floor) {
+    float L[CSREC_GROUP_CHANNELS][CSREC_GROUP_CHANNELS];
     for (int c = 0; c < w->channels; c++)
         for (int e = 0; e <= c; e++) {
             csrec_group_work a = channel_of(w, c), b = channel_of(w, e);
-            float s = covariance_of(&a, &b) + (c == e ? floor : 0.0f);
-            if (c == e) mean += s / (float)w->channels;
-            for (int k = 0; k < e; k++) s -= L[c][k] * L[e][k];
-            L[c][e] = c > e ? s / L[e][e] : sqrtf(s > floor ? s : floor);
+            L[c][e] = covariance_of(&a, &b);
         }
-    return mean;
-}
-
-/* Decorrelates the channels of the centred rows, with equal weight in C: weak channels (colour)
- * are as informative about the shape of a patch as strong ones (brightness). */
-static void whiten(csrec_group_work *w, float floor) {
-    float L[CSREC_GROUP_CHANNELS][CSREC_GROUP_CHANNELS];
-    float scale = sqrtf(factor_channels(w, floor, L) / (float)w->channels);
+    float scale = csrec_gaussian_whitening(w->channels, floor, L);
     int64_t rows = CSREC_GROUP_MOST * (int64_t)w->stride;
     for (int64_t at = 0; at < (int64_t)w->size * w->stride; at += LANES) {
         vec x[CSREC_GROUP_CHANNELS];

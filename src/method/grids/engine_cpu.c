@@ -22,7 +22,7 @@
 #include "method/grid.h"
 #include "method/history.h"
 #include "method/method.h"
-#include "solver/solver.h"
+#include "solver/mp.h"
 
 enum { BATCH = 32, BLOCK = 1 << 14, FITS = 8 };
 
@@ -30,7 +30,8 @@ enum { BATCH = 32, BLOCK = 1 << 14, FITS = 8 };
 typedef struct grid_run {
     csrec_grid grid;
     csrec_operator *A;
-    int64_t *order;     /* [n] sample of each row, rows ascending */
+    uint64_t *rows;     /* [n] ascending; NULL unless the pursuit is shared */
+    int64_t *order;     /* [n] sample of each row */
     csrec_atoms *atoms; /* [channels] */
     csrec_solve_report *reports;
     csrec_status status; /* status of building it */
@@ -46,6 +47,7 @@ typedef struct job {
     csrec_recover_report report;
     const csrec_context *context; /* the operators' device, for the reference pursuit */
     int threads;
+    bool shared; /* all ranks and threads work on one pursuit after another */
     csrec_team team;
     csrec_grids_chain chain; /* chain.added: grids in the signal */
     double *fits;            /* [batch][values] of ranks */
@@ -55,6 +57,7 @@ typedef struct job {
 
 static void clear_run(grid_run *run, int64_t channels) {
     csrec_operator_destroy(run->A);
+    free(run->rows);
     free(run->order);
     for (int64_t c = 0; run->atoms && c < channels; c++) csrec_atoms_clear(&run->atoms[c]);
     free(run->atoms);
@@ -80,6 +83,9 @@ static csrec_status build_grid(const job *j, int64_t number, grid_run *run) {
     if (!status) status = csrec_sort_rows(m->n, rows, run->order);
     if (status) {
         csrec_fail(&run->error, status, "out of memory for %lld samples", (long long)m->n);
+    } else if (j->shared) {
+        run->rows = rows;
+        rows = NULL;
     } else {
         csrec_operator_spec spec = {.name = "haar",
                                     .levels = run->grid.levels,
@@ -106,6 +112,35 @@ static bool pass_progress(const csrec_progress *progress, void *context) {
     return csrec_team_report(&j->team, &seen);
 }
 
+static csrec_status solve_alone(job *j, grid_run *run, int64_t channel, const double *y,
+                                const csrec_solve_options *solve, csrec_error *error) {
+    csrec_grid_record to = {NULL, &run->grid};
+    if (j->options->shifts == 1)
+        to.record = csrec_history_record(j->options->history, 0, "pursuit", "iteration", channel);
+    const csrec_watch watch = {csrec_follow_grid, &to};
+    csrec_status status = csrec_solve_watched(run->A, y, solve, to.record ? &watch : NULL, NULL,
+                                              &run->atoms[channel], &run->reports[channel], error);
+    bool numbered = strcmp(solve->solver, csrec_solver_mp.name) == 0;
+    if (!status && !numbered) {
+        status = csrec_haar_number(run->A, &run->atoms[channel]);
+        if (status) csrec_fail(error, status, "%s", csrec_status_text(status));
+    }
+    return status;
+}
+
+static csrec_status solve_shared(job *j, grid_run *run, int64_t channel, const double *y,
+                                 const csrec_solve_options *solve, csrec_error *error) {
+    csrec_mp_job all = {.comm = j->options->comm,
+                        .threads = j->threads,
+                        .levels = run->grid.levels,
+                        .n = j->measurement->n,
+                        .rows = run->rows,
+                        .y = y,
+                        .columns = j->options->columns,
+                        .options = solve};
+    return csrec_mp_shared(&all, &run->atoms[channel], &run->reports[channel], error);
+}
+
 static csrec_status pursue(job *j, grid_run *run, int64_t channel, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     double *y = malloc((size_t)m->n * sizeof *y);
@@ -114,17 +149,8 @@ static csrec_status pursue(job *j, grid_run *run, int64_t channel, csrec_error *
     csrec_solve_options solve = j->options->solve;
     solve.progress = pass_progress;
     solve.context = j;
-    csrec_grid_record to = {NULL, &run->grid};
-    if (j->options->shifts == 1)
-        to.record = csrec_history_record(j->options->history, 0, "pursuit", "iteration", channel);
-    const csrec_watch watch = {csrec_follow_grid, &to};
-    csrec_status status = csrec_solve_watched(run->A, y, &solve, to.record ? &watch : NULL, NULL,
-                                              &run->atoms[channel], &run->reports[channel], error);
-    bool numbered = strcmp(solve.solver, csrec_solver_mp.name) == 0;
-    if (!status && !numbered) {
-        status = csrec_haar_number(run->A, &run->atoms[channel]);
-        if (status) csrec_fail(error, status, "%s", csrec_status_text(status));
-    }
+    csrec_status status =
+        (j->shared ? solve_shared : solve_alone)(j, run, channel, y, &solve, error);
     free(y);
 #pragma omp atomic
     j->pursuits_done++;
@@ -299,9 +325,9 @@ static void poll_team(void *team) {
 
 /* Squares travel after the values; rank 0 takes them apart. */
 static csrec_status open_chain(job *j, csrec_error *error) {
-    const bool shared = csrec_comm_size(j->options->comm) > 1;
+    const bool shared = !j->shared && csrec_comm_size(j->options->comm) > 1;
     csrec_grids_chain *chain = &j->chain;
-    *chain = (csrec_grids_chain){.comm = j->options->comm,
+    *chain = (csrec_grids_chain){.comm = j->shared ? NULL : j->options->comm,
                                  .shifts = j->options->shifts,
                                  .channels = j->measurement->channels,
                                  .length = j->squares ? 2 * j->values : j->values,
@@ -338,7 +364,7 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *ru
     if (status) return status;
     double built = csrec_seconds();
     int64_t channels = j->measurement->channels;
-#pragma omp parallel num_threads(j->threads)
+#pragma omp parallel num_threads(j->shared ? 1 : j->threads)
     {
 #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t p = 0; p < count * channels; p++) {
@@ -394,6 +420,16 @@ static void set_variance(const job *j) {
     }
 }
 
+/* Whether ranks, or threads, work on one pursuit after another: of a single grid. Threads do where
+ * there are more than signals, and a signal is large enough to gain. */
+static bool shares_pursuits(const csrec_recovery *r, int threads) {
+    enum { SAMPLES = 1 << 20 };
+    const csrec_recover_options *options = r->options;
+    if (options->shifts > 1 || !csrec_mp_shares(&options->solve) || options->history) return false;
+    return csrec_comm_size(options->comm) > 1 ||
+           (threads > r->measurement->channels && r->measurement->n >= SAMPLES);
+}
+
 static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const csrec_recover_options *options = r->options;
@@ -406,16 +442,20 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     csrec_status status = csrec_shape_count(&m->shape, &entries);
     if (status) return csrec_fail(error, status, "the shape has too many entries");
     j.values = entries * m->channels;
+    j.shared = shares_pursuits(r, j.threads);
+    if (j.shared && csrec_comm_rank(options->comm) > 0) j.signal = NULL;
     if (r->signal && options->shifts > 1)
         j.mean = csrec_history_record(options->history, 0, "mean over grids", "grid", -1);
     if (r->signal) memset(r->signal, 0, (size_t)j.values * sizeof *r->signal);
-    if (r->variance && r->signal) j.squares = r->variance;
+    if (r->variance && j.signal) j.squares = r->variance;
     if (j.squares) memset(j.squares, 0, (size_t)j.values * sizeof *j.squares);
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){"grids", 0, options->shifts, -1.0});
     status = run_all(&j, r->atoms, error);
     csrec_team_end(&j.team);
     if (j.squares) set_variance(&j);
+    if (j.shared && csrec_comm_rank(options->comm) > 0)
+        j.report = (csrec_recover_report){.outcome = j.report.outcome}; /* the first one counts */
     if (!status) *r->report = j.report;
     return status;
 }

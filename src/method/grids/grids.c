@@ -4,6 +4,7 @@
 #include "base/threads.h"
 #include "method/grids/engine.h"
 #include "operator/haar.h"
+#include "solver/mp.h"
 #include "solver/solver.h"
 
 /* For each grid of a batch its samples' order, tree and atoms; for each running pursuit its state.
@@ -56,9 +57,11 @@ static bool by_channels(const csrec_recover_options *options) {
     return true;
 }
 
-/* Any number of ranks works on several grids; some may have none. */
-static int64_t shares(const csrec_recover_options *options) {
-    return options->shifts;
+/* Any number of ranks works on several grids, of which some may have none, or on one pursuit, which
+ * a device does alone. */
+static int64_t shares(const csrec_recover_options *options, csrec_device_kind kind) {
+    if (options->shifts > 1) return options->shifts;
+    return csrec_mp_shares(&options->solve) && kind == CSREC_DEVICE_CPU ? INT64_MAX : 1;
 }
 
 static bool on_device(const csrec_task *task) {
@@ -77,6 +80,7 @@ static bool on_device(const csrec_task *task) {
  * so what counts is the samples that one core would have to work through. */
 static bool pays(const csrec_task *task) {
     enum { SAMPLES = 1 << 19 };
+    if (task->options->shifts == 1 && csrec_comm_size(task->options->comm) > 1) return false;
     int64_t threads = csrec_threads_wanted(task->options->threads);
     int64_t rounds = (task->options->shifts * task->channels + threads - 1) / threads;
     return !task->options->solve.reference && rounds * task->n >= SAMPLES;
@@ -106,7 +110,8 @@ const csrec_method_type csrec_method_grids = {
                        CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |
                        CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) | CSREC_TAKES(START) |
                        CSREC_TAKES(COEFFICIENTS),
-              .iterates = true},
+              .iterates = true,
+              .device = "all; not with another solver than mp, nor with a start"},
     .chosen = is_chosen,
     .works_with = works_with,
     .complete = complete,

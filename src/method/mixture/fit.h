@@ -3,17 +3,17 @@
 #define CSREC_METHOD_MIXTURE_FIT_H
 
 #include "base/team.h"
+#include "device/device.h"
 #include "learn/mixture.h"
+#include "method/mixture/patches.h"
 
 /* Called after each round, from 1, with the current u and the squared distance of the patches' mean
  * to the samples, before samples are put back. */
 typedef void (*csrec_fit_round)(int round, double energy, void *context);
 
-/* Planes of a picture: `channels` of them, with patches of `joint`
- * channels (1 or all). Values in any unit; `tone` is 1/255 of their range. */
+/* Values in any unit; `tone` is 1/255 of their range. */
 typedef struct csrec_fit_picture {
-    int height, width, channels, joint;
-    int patch_height, patch_width, step;
+    csrec_patches patches;
     const unsigned char *mask; /* [height * width] */
     const float *y;            /* [height * width * channels] samples in place */
     float *u;                  /* the same shape: the estimate */
@@ -26,26 +26,28 @@ typedef struct csrec_fit_picture {
     void *context;
 } csrec_fit_picture;
 
-/* Bytes that csrec_fit_run uses beside the picture, for `count` patches of d entries. */
+/* Added to covariances, to those for assignment, and to posterior variances, in units of tone^2. */
+#define CSREC_FIT_DIAGONAL 1.0f
+#define CSREC_FIT_CHOICE   4.0f
+#define CSREC_FIT_EVENNESS 5.0f
+
+/* Bytes that csrec_fit_run uses beside the picture on the CPU, for `count` patches of d entries. */
 double csrec_fit_run_bytes(double count, double K, double d, int threads);
 
-/* Patches along an axis. */
-int csrec_fit_along(int size, int patch, int step);
-
-/* Corner of patch i of the picture, and its first channel. The last along an axis ends with it. */
-int64_t csrec_fit_corner(const csrec_fit_picture *picture, int64_t i, int *channel);
-
-/* Patches of the picture, and the estimate of patch i [patch_height][patch_width][joint]. */
-int64_t csrec_fit_count(const csrec_fit_picture *picture);
+/* The estimate of patch i of the picture. */
 void csrec_fit_cut(const csrec_fit_picture *picture, int64_t i, float *to);
 
-/* Rounds: each patch is assigned to the component most likely for its estimate, conditioned on its
- * samples under it, and patches are averaged by their posterior variance; with `adapt`, mean and
- * covariance of each component then become those of its patches, posterior covariances included
- * (the maximisation step with missing entries: Yu, Sapiro and Mallat 2012, section III). Where
- * the team is stopped, u is that of the last whole round. The result does not depend on the number
- * of threads. */
-csrec_status csrec_fit_run(csrec_fit_picture *picture, csrec_mixture *mixture, int rounds,
-                           bool adapt, csrec_error *error);
+/* The Gaussians that patches are conditioned under: C [K][d][stride], mean [K][stride], whose other
+ * entries stay. */
+void csrec_fit_floats(const csrec_mixture *mixture, float tone, int stride, float *C, float *mean);
+
+/* Rounds on the context's device: each patch is assigned to the component most likely for its
+ * estimate, conditioned on its samples under it, and patches are averaged by their posterior
+ * variance; with `adapt`, mean and covariance of each component then become those of its patches,
+ * posterior covariances included (the maximisation step with missing entries: Yu, Sapiro and Mallat
+ * 2012, section III). Where the team is stopped, u is that of the last whole round. The result does
+ * not depend on the number of threads. */
+csrec_status csrec_fit_run(const csrec_context *context, csrec_fit_picture *picture,
+                           csrec_mixture *mixture, int rounds, bool adapt, csrec_error *error);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct job {
     const csrec_measurement *m;
     const csrec_whole *whole;
     const csrec_recover_options *options;
+    const csrec_context *context;
     double unit; /* of y, in the model's units */
     double span; /* one of 255 tones, in the model's units */
     settings set;
@@ -139,9 +140,9 @@ static csrec_status check_model(job *j, csrec_error *error) {
             "model: array 'channels': is %lld but the samples have %lld; learn with --gray, or "
             "from pictures with that many channels",
             (long long)channels, (long long)m->channels);
-    j->picture.patch_height = (int)shape.dim[0];
-    j->picture.patch_width = (int)shape.dim[1];
-    j->picture.joint = (int)channels;
+    j->picture.patches.patch_height = (int)shape.dim[0];
+    j->picture.patches.patch_width = (int)shape.dim[1];
+    j->picture.patches.joint = (int)channels;
     csrec_status status = csrec_mixture_from(j->options->model, &j->mixture, error);
     if (!status) set_unit_of_model(j);
     return status;
@@ -150,11 +151,11 @@ static csrec_status check_model(job *j, csrec_error *error) {
 static csrec_status make_mixture(job *j, csrec_error *error) {
     csrec_fit_picture *p = &j->picture;
     if (j->options->model) return check_model(j, error);
-    p->joint = 1;
-    p->patch_height = j->set.patch < p->height ? j->set.patch : p->height;
-    p->patch_width = j->set.patch < p->width ? j->set.patch : p->width;
-    return csrec_mixture_create(j->set.components, p->patch_height * p->patch_width, &j->mixture,
-                                error);
+    p->patches.joint = 1;
+    p->patches.patch_height = j->set.patch < p->patches.height ? j->set.patch : p->patches.height;
+    p->patches.patch_width = j->set.patch < p->patches.width ? j->set.patch : p->patches.width;
+    return csrec_mixture_create(j->set.components, p->patches.patch_height * p->patches.patch_width,
+                                &j->mixture, error);
 }
 
 static float value_of(const job *j, double y) {
@@ -165,9 +166,9 @@ static csrec_status set_up(job *j, csrec_error *error) {
     const csrec_measurement *m = j->m;
     csrec_fit_picture *p = &j->picture;
     size_t values = (size_t)(j->entries * m->channels);
-    p->height = (int)m->shape.dim[0];
-    p->width = (int)m->shape.dim[1];
-    p->channels = (int)m->channels;
+    p->patches.height = (int)m->shape.dim[0];
+    p->patches.width = (int)m->shape.dim[1];
+    p->patches.channels = (int)m->channels;
     set_units(j);
     csrec_status status = make_mixture(j, error);
     if (status) return status;
@@ -187,8 +188,9 @@ static csrec_status set_up(job *j, csrec_error *error) {
     p->y = j->values;
     p->u = j->values + values;
     p->variance = j->expects ? p->u + values : NULL;
-    int edge = p->patch_height < p->patch_width ? p->patch_height : p->patch_width;
-    p->step = j->set.step < edge ? j->set.step : edge;
+    int edge = p->patches.patch_height < p->patches.patch_width ? p->patches.patch_height
+                                                                : p->patches.patch_width;
+    p->patches.step = j->set.step < edge ? j->set.step : edge;
     return CSREC_OK;
 }
 
@@ -228,12 +230,12 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     csrec_whole whole;
     csrec_recovery own = {.measurement = &scaled,
                           .whole = &whole,
-                          .context = &csrec_context_cpu,
+                          .context = j->context,
                           .unit = 1.0,
                           .signal = signal,
                           .report = report};
     csrec_status status = scale_whole(j, tone, &whole, error);
-    if (!status) status = csrec_recover_within(&own, &options, error);
+    if (!status) status = csrec_recover_start(&own, &options, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
     j->stopped = !status && report->outcome == CSREC_INTERRUPTED;
@@ -259,13 +261,13 @@ static csrec_status start_edges(job *j, csrec_error *error) {
     for (int64_t i = 0; i < count; i++) mean += p->u[i] / (double)count;
     for (int64_t i = 0; i < count; i++)
         variance += (p->u[i] - mean) * (p->u[i] - mean) / (double)count;
-    return csrec_gmm_start_edges(p->patch_height, p->patch_width, mean, fmax(variance, LEAST),
-                                 &j->mixture, error);
+    return csrec_gmm_start_edges(p->patches.patch_height, p->patches.patch_width, mean,
+                                 fmax(variance, LEAST), &j->mixture, error);
 }
 
 /* Without a model: the mixture of the estimate's patches, unless they are all equal. */
 static csrec_status start_mixture(job *j, csrec_error *error) {
-    csrec_data data = {csrec_fit_count(&j->picture), j->mixture.d, read_patches, j};
+    csrec_data data = {csrec_patches_count(&j->picture.patches), j->mixture.d, read_patches, j};
     csrec_learn_options o = {.components = j->mixture.K,
                              .rounds = LEARNING,
                              .least = LEAST,
@@ -274,7 +276,7 @@ static csrec_status start_mixture(job *j, csrec_error *error) {
                              .progress = j->options->solve.progress,
                              .context = j->options->solve.context};
     csrec_model *model = NULL;
-    csrec_status status = csrec_gmm_learn(&data, &o, &model, &j->stopped, error);
+    csrec_status status = csrec_gmm_learn_on(j->context, &data, &o, &model, &j->stopped, error);
     if (status == CSREC_DATA) return start_edges(j, error);
     if (status || j->stopped) return status;
     csrec_mixture_clear(&j->mixture);
@@ -313,7 +315,8 @@ static csrec_status run(job *j, csrec_error *error) {
     j->picture.round_done = j->record ? note_round : NULL;
     j->picture.context = j;
     if (!status && !j->stopped)
-        status = csrec_fit_run(&j->picture, &j->mixture, j->set.rounds, j->set.adapt, error);
+        status =
+            csrec_fit_run(j->context, &j->picture, &j->mixture, j->set.rounds, j->set.adapt, error);
     j->stopped = j->stopped || csrec_team_stopped(&j->team);
     return status;
 }
@@ -326,6 +329,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     job j = {.m = measurement,
              .whole = r->whole,
              .options = options,
+             .context = r->context,
              .unit = r->unit,
              .expects = r->variance != NULL};
     csrec_status status = read_settings(&j, error);
@@ -405,6 +409,13 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
     need_by_stages(task, stages);
 }
 
+/* On a device some 0.3 s remain: its first use, k-means++ and the factors of each round, which the
+ * CPU computes (bench/cuda_models.c). */
+static bool pays(const csrec_task *task) {
+    static const double remains = 0.6;
+    return need_of(task).seconds > remains;
+}
+
 /* ------------------------------------------------------------------ the table row */
 
 static bool suits(const csrec_measurement *measurement) {
@@ -418,11 +429,14 @@ const csrec_method_type csrec_method_mixture = {
               .source = "Yu, Sapiro and Mallat 2012, section III; docs/learning.md",
               .model = "gmm",
               .solver = "gmm",
-              .takes = CSREC_TAKES(MODEL)},
+              .takes = CSREC_TAKES(MODEL),
+              .device = "start, learning and rounds; patches of at most 256 entries"},
     .params = params,
     .suits = suits,
     .wants = "a picture, two axes and at most 2^30 pixels",
     .need = need_of,
     .stages = stages_of,
     .parts = csrec_task_always,
+    .on_device = csrec_task_always,
+    .pays = pays,
     .run = recover};

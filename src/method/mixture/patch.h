@@ -2,7 +2,16 @@
 #ifndef CSREC_METHOD_MIXTURE_PATCH_H
 #define CSREC_METHOD_MIXTURE_PATCH_H
 
-enum { CSREC_PATCH_LANES = 16, CSREC_PATCH_ROWS = 256 };
+#include "base/inline.h"
+
+/* Rows of V are collected until there are CSREC_PATCH_ROWS, in batches of patches of one component.
+ */
+enum { CSREC_PATCH_LANES = 16, CSREC_PATCH_ROWS = 256, CSREC_PATCH_BATCH = 128 };
+
+/* d up to whole CSREC_PATCH_LANES. */
+CSREC_BOTH int csrec_patch_stride(int d) {
+    return (d + CSREC_PATCH_LANES - 1) / CSREC_PATCH_LANES * CSREC_PATCH_LANES;
+}
 
 /* A Gaussian and the sampled entries of one patch. stride: d up to whole CSREC_PATCH_LANES; entries
  * from d on are 0. */
@@ -12,7 +21,8 @@ typedef struct csrec_patch {
     const int *at;         /* [n] sampled entries */
     const float *y;        /* [n] */
     float noise;           /* variance of a sample's noise */
-    float *V, *u;          /* [n][stride], [n]: scratch; V becomes L^-1 C_S, C_SS + noise = L L^T */
+    float *V, *rest;       /* [n][stride], [stride]: scratch; V becomes L^-1 C_S, C_SS + noise = L
+                              L^T; rest: samples less what those before them predict */
     float *x, *variance;   /* [stride] posterior mean, and variance per entry */
 } csrec_patch;
 

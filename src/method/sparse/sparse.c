@@ -320,7 +320,8 @@ const csrec_method_type csrec_method_sparse = {
               .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(MEAN) |
                        CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |
                        CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) | CSREC_TAKES(START),
-              .iterates = true},
+              .iterates = true,
+              .device = "products of the basis"},
     .chosen = is_chosen,
     .works_with = works_with,
     .complete = complete,

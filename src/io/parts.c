@@ -1,0 +1,191 @@
+/* parts.c - a file that the processes of a communicator write together. The first makes it under
+ * its temporary name and marks it; the others open it by that name, and the mark tells whether it
+ * is the same file. Clients of NFS write whole pages of which they know all bytes, also those of
+ * others. So each process writes its values through a descriptor that cannot read, the mark is in a
+ * page of its own, and the head is written when all values are on the server. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "csrec/comm.h"
+#include "io/format.h"
+#include "io/output.h"
+
+struct csrec_parts {
+    const char *name; /* for messages */
+    int fd;
+    int64_t offset; /* of the first value */
+    int64_t count;  /* values of the whole */
+    size_t size;    /* of a value */
+};
+
+enum { HELLO = 1 << 21, SEEN, ALL }; /* tags of messages */
+
+enum { PAGE = 1 << 16 };
+
+/* What the first process tells the others; name "": there is no such file. */
+typedef struct hello {
+    uint64_t mark;
+    bool no_sync;
+    char name[CSREC_PATH_ROOM];
+} hello;
+
+static int64_t end_of(const csrec_parts *p) {
+    return p->offset + p->count * (int64_t)p->size;
+}
+
+static int64_t mark_of(const csrec_parts *p) {
+    return (end_of(p) / PAGE + 2) * PAGE;
+}
+
+/* ------------------------------------------------------------------ the same file ------------- */
+
+static csrec_status make(csrec_files *files, const char *path, const csrec_parts *p,
+                         csrec_output *output, hello *h, csrec_error *error) {
+    struct timespec now;
+    *h = (hello){.no_sync = csrec_files_asked(files)->no_sync};
+    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, output, error);
+    if (status || !output->temporary || strlen(output->temporary) >= sizeof h->name) return status;
+    clock_gettime(CLOCK_REALTIME, &now);
+    h->mark = csrec_random_u64((uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid());
+    int fd = fileno(output->file);
+    if (ftruncate(fd, end_of(p)) != 0 ||
+        pwrite(fd, &h->mark, sizeof h->mark, mark_of(p)) != sizeof h->mark || fsync(fd) != 0)
+        return csrec_output_failed(path, error);
+    memcpy(h->name, output->temporary, strlen(output->temporary) + 1);
+    return CSREC_OK;
+}
+
+static bool is_same(const csrec_parts *p, const hello *h) {
+    uint64_t mark = 0;
+    int fd = open(h->name, O_RDONLY | O_CLOEXEC);
+    bool same =
+        fd >= 0 && pread(fd, &mark, sizeof mark, mark_of(p)) == sizeof mark && mark == h->mark;
+    if (fd >= 0) close(fd);
+    return same;
+}
+
+/* Receives `bytes` bytes from one process. */
+static csrec_status take(csrec_comm *comm, int from, int tag, void *to, size_t bytes,
+                         csrec_error *error) {
+    void *data;
+    size_t n;
+    csrec_status status = csrec_comm_receive(comm, &from, tag, &data, &n, error);
+    if (status) return status;
+    memcpy(to, data, n < bytes ? n : bytes);
+    free(data);
+    return CSREC_OK;
+}
+
+static csrec_status tell_all(csrec_comm *comm, int tag, const void *data, size_t bytes,
+                             csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
+        status = csrec_comm_send(comm, to, tag, data, bytes, error);
+    return status;
+}
+
+/* Whether all processes have opened the file of the first. */
+static csrec_status agree(csrec_comm *comm, csrec_parts *p, hello *h, bool *all,
+                          csrec_error *error) {
+    bool first = csrec_comm_rank(comm) == 0, seen = true;
+    csrec_status status = first ? tell_all(comm, HELLO, h, sizeof *h, error)
+                                : take(comm, 0, HELLO, h, sizeof *h, error);
+    if (status) return status;
+    if (first || (*h->name && is_same(p, h))) p->fd = open(h->name, O_WRONLY | O_CLOEXEC);
+    seen = *h->name && p->fd >= 0;
+    *all = seen;
+    if (!first) {
+        status = csrec_comm_send(comm, 0, SEEN, &seen, sizeof seen, error);
+        return status ? status : take(comm, 0, ALL, all, sizeof *all, error);
+    }
+    for (int from = 1; from < csrec_comm_size(comm) && !status; from++) {
+        status = take(comm, from, SEEN, &seen, sizeof seen, error);
+        *all = *all && seen;
+    }
+    return status ? status : tell_all(comm, ALL, all, sizeof *all, error);
+}
+
+/* ------------------------------------------------------------------ values -------------------- */
+
+csrec_status csrec_parts_put(csrec_parts *p, int64_t first, int64_t count, const void *values,
+                             csrec_error *error) {
+    const char *from = values;
+    off_t at = (off_t)(p->offset + first * (int64_t)p->size);
+    if (first < 0 || count < 0 || first > p->count || count > p->count - first)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: %lld values from %lld on; there are %lld",
+                          p->name, (long long)count, (long long)first, (long long)p->count);
+    for (size_t left = (size_t)count * p->size; left > 0;) {
+        errno = 0;
+        ssize_t n = pwrite(p->fd, from, left, at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return csrec_output_failed(p->name, error);
+        from += n;
+        at += n;
+        left -= (size_t)n;
+    }
+    return CSREC_OK;
+}
+
+/* On the server, before the others are told. */
+static csrec_status settle(csrec_parts *p, bool no_sync, csrec_error *error) {
+    errno = 0;
+    bool good = no_sync || fsync(p->fd) == 0;
+    good = close(p->fd) == 0 && good;
+    p->fd = -1;
+    return good ? CSREC_OK : csrec_output_failed(p->name, error);
+}
+
+/* On the first process, when all values are written. */
+static csrec_status complete(const csrec_format_row *row, const csrec_image *signal,
+                             const csrec_parts *p, csrec_output *output, csrec_error *error) {
+    char head[CSREC_HEAD_MOST];
+    errno = 0;
+    if (ftruncate(fileno(output->file), end_of(p)) != 0) return csrec_output_failed(p->name, error);
+    csrec_status status = csrec_output_write(output, head, row->head(signal, head), error);
+    if (!status && fseeko(output->file, 0, SEEK_END) != 0)
+        status = csrec_output_failed(p->name, error);
+    return status ? status : row->tail(output, error);
+}
+
+static csrec_status write_parts(csrec_comm *comm, csrec_parts *p, hello *h, csrec_fill_fn fill,
+                                void *context, csrec_error *error) {
+    bool all = false;
+    csrec_status status = agree(comm, p, h, &all, error);
+    if (!status && !all)
+        status =
+            csrec_fail(error, CSREC_UNSUPPORTED,
+                       "%s: not all processes see its folder, or it is no regular file", p->name);
+    if (!status) status = fill(context, p, error);
+    if (!status) status = settle(p, h->no_sync, error);
+    if (!status) status = csrec_comm_wait(comm, error);
+    if (p->fd >= 0) close(p->fd);
+    return status;
+}
+
+csrec_status csrec_files_add_parts(csrec_files *files, const char *path, const csrec_format *format,
+                                   const csrec_image *signal, csrec_comm *comm, csrec_fill_fn fill,
+                                   void *context, csrec_error *error) {
+    const csrec_format_row *row = csrec_format_row_of(format);
+    char head[CSREC_HEAD_MOST];
+    csrec_output output;
+    hello h;
+    if (!row || !row->head || strcmp(path, "-") == 0)
+        return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is written by one process", path);
+    csrec_parts p = {.name = path,
+                     .fd = -1,
+                     .offset = (int64_t)row->head(signal, head),
+                     .count = signal->pixels.count,
+                     .size = csrec_dtype_size(signal->pixels.dtype)};
+    if (csrec_comm_rank(comm) > 0) return write_parts(comm, &p, &h, fill, context, error);
+    csrec_error why;
+    csrec_status made = make(files, path, &p, &output, &h, &why);
+    csrec_status status = write_parts(comm, &p, &h, fill, context, error);
+    if (made) return csrec_fail(error, made, "%s", why.text);
+    if (!status) status = complete(row, signal, &p, &output, error);
+    return csrec_output_close(&output, status, error);
+}

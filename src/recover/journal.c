@@ -1,0 +1,272 @@
+/* journal.c - recovered tiles in a file: a head, and for each tile a record of fixed size. */
+#include "recover/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/error.h"
+
+static const char MAGIC[8] = "csrecjrn";
+
+enum { PAGE = 4096, OPEN = 1 << 22 }; /* OPEN: tag of a message */
+
+/* What decides whether a file is used. Followed by the key. */
+typedef struct head {
+    char magic[8];
+    uint64_t id; /* of this file, drawn when it was begun */
+    csrec_tiling tiling;
+    int64_t channels, key_bytes;
+    double unit;
+} head;
+
+/* Followed by the values of the tile's box. */
+typedef struct record {
+    uint64_t checksum; /* of all that follows; more than 32 bits: 0 is no checksum */
+    int64_t tile;
+    int64_t pursuits, iterations, levels, outcome;
+    double residual;
+} record;
+
+struct csrec_journal {
+    int fd;
+    const csrec_tiling *tiling;
+    int64_t channels, begin, step; /* bytes: of the first record, and from one to the next */
+};
+
+static int64_t whole_pages(int64_t bytes) {
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* ------------------------------------------------------------------ the file ------------------ */
+
+static bool write_at(int fd, const void *data, size_t bytes, int64_t at) {
+    const char *from = data;
+    while (bytes > 0) {
+        ssize_t n = pwrite(fd, from, bytes, (off_t)at);
+        if (n <= 0 && errno != EINTR) return false;
+        if (n <= 0) continue;
+        from += n;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static bool read_at(int fd, void *data, size_t bytes, int64_t at) {
+    char *to = data;
+    while (bytes > 0) {
+        ssize_t n = pread(fd, to, bytes, (off_t)at);
+        if (n == 0 || (n < 0 && errno != EINTR)) return false;
+        if (n < 0) continue;
+        to += n;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* The head as it has to be, all its bytes defined; id 0. */
+static head *head_of(const char *key, const csrec_tiling *tiling, int64_t channels, double unit) {
+    size_t bytes = strlen(key);
+    head *h = calloc(1, sizeof *h + bytes + 1);
+    if (!h) return NULL;
+    memcpy(h->magic, MAGIC, sizeof MAGIC);
+    memcpy(h->tiling.extent, tiling->extent, sizeof tiling->extent);
+    memcpy(h->tiling.count, tiling->count, sizeof tiling->count);
+    memcpy(h->tiling.stride, tiling->stride, sizeof tiling->stride);
+    h->tiling.pad = tiling->pad;
+    h->tiling.tiles = tiling->tiles;
+    h->channels = channels;
+    h->unit = unit;
+    h->key_bytes = (int64_t)bytes;
+    memcpy(h + 1, key, bytes);
+    return h;
+}
+
+static size_t size_of(const head *h) {
+    return sizeof *h + (size_t)h->key_bytes;
+}
+
+/* Whether the file has that head; wanted->id becomes its own. */
+static bool has_head(int fd, head *wanted) {
+    head *found = calloc(1, size_of(wanted));
+    bool same = found && read_at(fd, found, size_of(wanted), 0);
+    if (same) wanted->id = found->id;
+    same = same && memcmp(found, wanted, size_of(wanted)) == 0;
+    free(found);
+    return same;
+}
+
+static uint64_t draw_id(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return csrec_random_u64((uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid());
+}
+
+static csrec_status failed(const char *path, csrec_error *error) {
+    return csrec_fail(error, CSREC_FILE,
+                      "%s: the file for finished tiles cannot be written (%s); check the folder "
+                      "and the disk",
+                      path, strerror(errno ? errno : EIO));
+}
+
+static bool has_magic(int fd) {
+    char magic[sizeof MAGIC];
+    return read_at(fd, magic, sizeof magic, 0) && memcmp(magic, MAGIC, sizeof magic) == 0;
+}
+
+void csrec_journal_remove(const char *path) {
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return;
+    if (has_magic(fd)) remove(path);
+    close(fd);
+}
+
+/* On the first process. */
+static csrec_status begin(const char *path, head *h, int *fd, csrec_error *error) {
+    errno = 0;
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*fd < 0) return failed(path, error);
+    if (lseek(*fd, 0, SEEK_END) > 0 && !has_magic(*fd))
+        return csrec_fail(error, CSREC_FILE,
+                          "%s: is where finished tiles are kept, but is another file; move it",
+                          path);
+    if (has_head(*fd, h)) return CSREC_OK;
+    h->id = draw_id();
+    if (ftruncate(*fd, 0) != 0 || !write_at(*fd, h, size_of(h), 0) || fsync(*fd) != 0)
+        return failed(path, error);
+    return CSREC_OK;
+}
+
+/* The others use the first one's file if they see it. */
+static csrec_status open_file(const char *path, head *h, csrec_comm *comm, int *fd,
+                              csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    int from = 0;
+    void *data;
+    size_t bytes;
+    if (csrec_comm_rank(comm) == 0) {
+        status = begin(path, h, fd, error);
+        for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
+            status = csrec_comm_send(comm, to, OPEN, &h->id, sizeof h->id, error);
+        return status;
+    }
+    status = csrec_comm_receive(comm, &from, OPEN, &data, &bytes, error);
+    if (status) return status;
+    uint64_t id;
+    memcpy(&id, data, sizeof id);
+    free(data);
+    *fd = open(path, O_RDWR | O_CLOEXEC);
+    if (*fd >= 0 && has_head(*fd, h) && h->id == id) return CSREC_OK;
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+    return CSREC_OK;
+}
+
+csrec_status csrec_journal_open(const char *path, const char *key, const csrec_tiling *tiling,
+                                int64_t channels, double unit, csrec_comm *comm,
+                                csrec_journal **journal, csrec_error *error) {
+    *journal = NULL;
+    if (!path) return CSREC_OK;
+    csrec_journal *j = malloc(sizeof *j);
+    head *h = head_of(key ? key : "", tiling, channels, unit);
+    csrec_status status = j && h ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    int fd = -1;
+    if (!status) status = open_file(path, h, comm, &fd, error);
+    if (!status && fd >= 0) {
+        int64_t most = channels;
+        for (int a = 0; a < CSREC_TILE_AXES; a++) {
+            int64_t reach = tiling->stride[a] + tiling->pad;
+            most *= reach < tiling->extent[a] ? reach : tiling->extent[a];
+        }
+        int64_t bytes = (int64_t)sizeof(record) + most * (int64_t)sizeof(double);
+        *j = (csrec_journal){fd, tiling, channels, whole_pages((int64_t)size_of(h)),
+                             whole_pages(bytes)};
+        *journal = j;
+    } else {
+        if (fd >= 0) close(fd);
+        free(j);
+    }
+    free(h);
+    return status;
+}
+
+void csrec_journal_close(csrec_journal *j) {
+    if (!j) return;
+    close(j->fd);
+    free(j);
+}
+
+/* ------------------------------------------------------------------ tiles --------------------- */
+
+csrec_box csrec_journal_box(const csrec_tiling *t, int64_t number) {
+    csrec_tile tile = csrec_tiling_tile(t, number);
+    csrec_box box;
+    for (int a = 0; a < CSREC_TILE_AXES; a++) {
+        int64_t first = tile.core[a][0] - t->pad / 2, end = tile.core[a][1] + t->pad / 2;
+        box.at[a][0] = first > 0 ? first : 0;
+        box.at[a][1] = end < t->extent[a] ? end : t->extent[a];
+    }
+    return box;
+}
+
+static uint64_t checksum(const record *r, const double *values, size_t bytes) {
+    const Bytef *at = (const Bytef *)values;
+    uLong sum = crc32(0, (const Bytef *)&r->tile, sizeof *r - offsetof(record, tile));
+    for (size_t n; bytes > 0; at += n, bytes -= n) {
+        n = bytes < (1u << 30) ? bytes : 1u << 30;
+        sum = crc32(sum, at, (uInt)n);
+    }
+    return (uint64_t)sum | UINT64_C(1) << 32;
+}
+
+static size_t bytes_of(const csrec_journal *j, const csrec_box *box) {
+    return (size_t)(csrec_box_entries(box) * j->channels) * sizeof(double);
+}
+
+bool csrec_journal_take(const csrec_journal *j, int64_t tile, csrec_part *part,
+                        csrec_recover_report *report) {
+    record r;
+    if (!j) return false;
+    int64_t at = j->begin + tile * j->step;
+    if (!read_at(j->fd, &r, sizeof r, at) || r.tile != tile || r.checksum == 0) return false;
+    part->box = csrec_journal_box(j->tiling, tile);
+    size_t bytes = bytes_of(j, &part->box);
+    if (!read_at(j->fd, part->values, bytes, at + (int64_t)sizeof r) ||
+        checksum(&r, part->values, bytes) != r.checksum)
+        return false;
+    *report = (csrec_recover_report){.outcome = (csrec_outcome)r.outcome,
+                                     .pursuits = r.pursuits,
+                                     .iterations = r.iterations,
+                                     .residual = r.residual,
+                                     .levels = (int)r.levels,
+                                     .tiles_resumed = 1};
+    return true;
+}
+
+void csrec_journal_keep(const csrec_journal *j, int64_t tile, const csrec_part *part,
+                        const csrec_recover_report *report) {
+    if (!j) return;
+    csrec_box box = csrec_journal_box(j->tiling, tile);
+    size_t bytes = bytes_of(j, &box);
+    int64_t at = j->begin + tile * j->step;
+    double *values = malloc(bytes);
+    record r = {.tile = tile,
+                .pursuits = report->pursuits,
+                .iterations = report->iterations,
+                .levels = report->levels,
+                .outcome = (int64_t)report->outcome,
+                .residual = report->residual};
+    if (!values) return;
+    csrec_part_copy(part, j->channels, &box, values);
+    r.checksum = checksum(&r, values, bytes);
+    if (write_at(j->fd, values, bytes, at + (int64_t)sizeof r))
+        (void)write_at(j->fd, &r, sizeof r, at);
+    free(values);
+}

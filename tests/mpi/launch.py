@@ -1,0 +1,133 @@
+"""launch.py - what the tests of ranks share: arguments BUILD openmpi|mpich, a printed seed, the
+launcher of that MPI, and inputs. Exit code 77 without that MPI."""
+import array
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+build, mpi = os.path.abspath(sys.argv[1]), sys.argv[2]
+seed = int(os.environ.get("CSREC_TEST_SEED", time.time_ns() // 1000))
+print(f"CSREC_TEST_SEED={seed}", flush=True)
+draw = random.Random(seed)
+OPEN = mpi == "openmpi"
+launcher = f"mpirun.{mpi}"
+
+
+def skip(why):
+    print(f"skipped: {why}", flush=True)
+    sys.exit(77)
+
+
+if subprocess.run(["which", launcher], capture_output=True).returncode:
+    launcher = "mpirun"
+    said = subprocess.run(["sh", "-c", "mpirun --version"], capture_output=True, text=True).stdout
+    if ("Open MPI" in said) != OPEN or not said:
+        skip(f"no {mpi}")
+if not any(
+    os.path.exists(f"{build}/libcsrec_mpi{suffix}.so") for suffix in (f"_{mpi}", "")
+):
+    skip("built without MPI")
+
+# A test may be run under ctest by a process of MPI, or by Slurm.
+clean = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("OMPI_", "PMI", "SLURM_", "HYD"))
+}
+environment = dict(clean, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+environment.update(
+    OMPI_MCA_rmaps_base_oversubscribe="1",
+    PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
+    OMP_WAIT_POLICY="passive",
+)
+# Leaks of MPI are its own.
+environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+
+
+def command(ranks, *words):
+    """ranks 0: without a launcher."""
+    tool = [f"{build}/{words[0]}", *words[1:]]
+    return [launcher, "-n", str(ranks), *tool] if ranks else tool
+
+
+def run(ranks, *words, code=0):
+    done = subprocess.run(
+        command(ranks, *words), env=environment, capture_output=True, text=True, timeout=300
+    )
+    # MPICH adds the codes of the ranks bit by bit, as ours are 0 but for one.
+    assert (done.returncode == 0) == (code == 0), (words, done.returncode, done.stderr)
+    return done
+
+
+def start(ranks, *words, stderr=subprocess.DEVNULL):
+    return subprocess.Popen(
+        command(ranks, *words),
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=stderr,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def lines_of_ours(text):
+    return [line for line in text.splitlines() if line.startswith("csrecover")]
+
+
+def processes(folder):
+    """Process numbers of csrecover that work in that folder, the ranks of a test."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(f"{build}/csrecover"):
+                if os.readlink(f"/proc/{pid}/cwd") == os.path.realpath(folder):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+def wait_until(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def bytes_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write_npy(path, shape, known=0.25):
+    """A picture of waves and steps of which that share is known."""
+    height, width = shape
+    a, b, c = (draw.uniform(20, 60) for _ in range(3))
+    across = [math.sin(x / a) for x in range(width)]
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % shape
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        for y in range(height):
+            down = math.cos(y / b)
+            row = (
+                across[x] * down + (int(x / c + y / a) & 1) if draw.random() < known else math.nan
+                for x in range(width)
+            )
+            file.write(array.array("f", row).tobytes())
+
+
+def run_tests(*tests):
+    """Each in its turn, in one temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for test in tests:
+            begin = time.time()
+            test()
+            print(f"{test.__name__}: {time.time() - begin:.1f} s", flush=True)
+        os.chdir("/")

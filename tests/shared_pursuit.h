@@ -1,0 +1,152 @@
+/* shared_pursuit.h - a pursuit by several ranks, threads, beside that of one process. */
+#ifndef CSREC_TESTS_SHARED_PURSUIT_H
+#define CSREC_TESTS_SHARED_PURSUIT_H
+
+#include "check.h"
+#include "problem.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "haar/atoms.h"
+#include "haar/shared.h"
+
+typedef struct result {
+    csrec_status status;
+    csrec_atoms atoms;
+    double *r;
+    csrec_shared_report report;
+    csrec_error error;
+} result;
+
+static inline void drop_result(result *s) {
+    csrec_atoms_clear(&s->atoms);
+    free(s->r);
+}
+
+/* ------------------------------------------------------------------ one process --------------- */
+
+/* Rules in the order of the solvers' loop. */
+static inline csrec_outcome pursue(const csrec_pursuit_type *type, void *p,
+                                   const csrec_shared_job *job, int64_t *iterations) {
+    for (*iterations = 0;; ++*iterations) {
+        if (type->energy(p) <= job->goal) return CSREC_CONVERGED;
+        if (*iterations >= job->limit) return CSREC_ATOM_LIMIT;
+        if (type->select(p) < job->small) return CSREC_SMALL;
+        if (!type->update(p)) return CSREC_STALLED;
+    }
+}
+
+static inline result run_one(const problem *p, const csrec_pursuit_type *type,
+                             const csrec_shared_job *job) {
+    result s = {.r = malloc((size_t)p->n * sizeof *s.r)};
+    csrec_tree tree;
+    void *pursuit;
+    assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
+    assert_ok(type->create(&tree, p->y, &pursuit));
+    s.report.outcome = pursue(type, pursuit, job, &s.report.iterations);
+    s.report.energy = type->energy(pursuit);
+    assert_ok(type->result(pursuit, p->y, &s.atoms, s.r));
+    type->destroy(pursuit);
+    csrec_tree_clear(&tree);
+    return s;
+}
+
+/* ------------------------------------------------------------------ ranks --------------------- */
+
+typedef struct rank {
+    csrec_comm_hub *hub;
+    int number;
+    csrec_shared_job job;
+    result *result;
+} rank;
+
+static inline void *run_rank(void *context) {
+    rank *k = context;
+    result *s = k->result;
+    s->status = k->hub ? csrec_comm_hub_join(k->hub, k->number, &k->job.comm, &s->error) : CSREC_OK;
+    if (!s->status)
+        s->status = csrec_shared_pursuit(&k->job, &s->atoms, k->job.residual ? s->r : NULL,
+                                         &s->report, &s->error);
+    csrec_comm_destroy(k->job.comm);
+    return NULL;
+}
+
+/* ranks 0: without a communicator. */
+static inline void run_ranks(const csrec_shared_job *job, int ranks, result *results) {
+    pthread_t thread[8];
+    rank each[8];
+    csrec_comm_hub *hub = NULL;
+    int count = ranks > 0 ? ranks : 1;
+    if (ranks > 0) assert_ok(csrec_comm_hub_create(ranks, &hub));
+    for (int k = 0; k < count; k++) {
+        double *r = calloc((size_t)job->n, sizeof *r);
+        results[k] = (result){.r = r};
+        each[k] = (rank){hub, k, *job, &results[k]};
+        assert_int_equal(pthread_create(&thread[k], NULL, run_rank, &each[k]), 0);
+    }
+    for (int k = 0; k < count; k++) pthread_join(thread[k], NULL);
+    csrec_comm_hub_destroy(hub);
+    for (int k = 0; k < count; k++) {
+        if (results[k].status) print_message("rank %d: %s\n", k, results[k].error.text);
+        assert_ok(results[k].status);
+    }
+}
+
+/* ------------------------------------------------------------------ comparison ---------------- */
+
+static inline void describe(const problem *p, const csrec_shared_job *job, int ranks,
+                            const result *a, const result *b) {
+    print_message("n %lld, M 2^%d, %s, %d ranks, pieces of %lld, log %lld, few %lld, limit %lld, "
+                  "goal %a, small %a\n",
+                  (long long)p->n, p->levels, csrec_columns_name(p->columns), ranks,
+                  (long long)job->most, (long long)job->log, (long long)job->few,
+                  (long long)job->limit, job->goal, job->small);
+    print_message("one: %s, %lld iterations, energy %a, %lld atoms\n",
+                  csrec_outcome_text(a->report.outcome), (long long)a->report.iterations,
+                  a->report.energy, (long long)a->atoms.n);
+    print_message("all: %s, %lld iterations, energy %a, %lld atoms\n",
+                  csrec_outcome_text(b->report.outcome), (long long)b->report.iterations,
+                  b->report.energy, (long long)b->atoms.n);
+    for (int64_t i = 0; i < a->atoms.n && i < b->atoms.n; i++)
+        if (a->atoms.column[i] != b->atoms.column[i] ||
+            a->atoms.coefficient[i] != b->atoms.coefficient[i]) {
+            print_message("atom %lld: column %llu, %a; column %llu, %a\n", (long long)i,
+                          (unsigned long long)a->atoms.column[i], a->atoms.coefficient[i],
+                          (unsigned long long)b->atoms.column[i], b->atoms.coefficient[i]);
+            break;
+        }
+}
+
+static inline bool same(const problem *p, const result *a, const result *b, bool residual) {
+    size_t n = (size_t)a->atoms.n;
+    return a->report.outcome == b->report.outcome && a->report.iterations == b->report.iterations &&
+           a->report.energy == b->report.energy && a->atoms.n == b->atoms.n &&
+           (n == 0 || (!memcmp(a->atoms.column, b->atoms.column, n * sizeof *a->atoms.column) &&
+                       !memcmp(a->atoms.coefficient, b->atoms.coefficient, n * sizeof(double)) &&
+                       !memcmp(a->atoms.count, b->atoms.count, n * sizeof *a->atoms.count))) &&
+           (!residual || !memcmp(a->r, b->r, (size_t)p->n * sizeof *a->r));
+}
+
+typedef struct tally {
+    int64_t outcomes[6], tops, merged, undone, rounds;
+} tally;
+
+static inline void add_to(tally *t, const csrec_shared_report *report) {
+    t->outcomes[report->outcome]++;
+    t->tops += report->tops;
+    t->merged += report->merged;
+    t->undone += report->undone;
+    t->rounds += report->rounds;
+}
+
+static inline void print_tally(const tally *t) {
+    print_message("%lld converged, %lld small, %lld at the limit, %lld stalled, %lld interrupted; "
+                  "%lld rounds, %lld picks above pieces, %lld put into order, %lld taken back\n",
+                  (long long)t->outcomes[CSREC_CONVERGED], (long long)t->outcomes[CSREC_SMALL],
+                  (long long)t->outcomes[CSREC_ATOM_LIMIT], (long long)t->outcomes[CSREC_STALLED],
+                  (long long)t->outcomes[CSREC_INTERRUPTED], (long long)t->rounds,
+                  (long long)t->tops, (long long)t->merged, (long long)t->undone);
+}
+
+#endif

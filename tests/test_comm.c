@@ -1,0 +1,335 @@
+/* Communicators: between threads of one process, and one process among others that are a script. */
+#include "check.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ a script ------------------ */
+
+/* Messages begin with three numbers: their kind and two more (src/comm/comm.c). */
+enum { HELLO = -1, CLAIM = -2, ITEMS = -3, FAIL = -5, BYE = -8 };
+
+typedef struct head {
+    int64_t kind, a, b;
+} head;
+
+typedef struct script {
+    struct {
+        int from;
+        head h;
+        char text[64];
+        size_t bytes;
+    } in[4096];
+    int n, next;
+    head out[4096];
+    int to[4096], sent, closed;
+} script;
+
+static void expect(script *s, int from, head h, const char *text, size_t bytes) {
+    s->in[s->n].from = from;
+    s->in[s->n].h = h;
+    s->in[s->n].bytes = bytes;
+    if (bytes) memcpy(s->in[s->n].text, text, bytes);
+    s->n++;
+}
+
+static void expect_hello(script *s, int from, const char *version) {
+    char text[32] = "";
+    snprintf(text, sizeof text, "%s", version);
+    expect(s, from, (head){.kind = HELLO}, text, sizeof text);
+}
+
+static csrec_status script_send(void *context, int to, const void *data, size_t bytes,
+                                csrec_error *error) {
+    script *s = context;
+    (void)error;
+    assert_true(bytes >= sizeof(head));
+    memcpy(&s->out[s->sent], data, sizeof(head));
+    s->to[s->sent++] = to;
+    return CSREC_OK;
+}
+
+static csrec_status script_receive(void *context, int *from, void **data, size_t *bytes,
+                                   csrec_error *error) {
+    script *s = context;
+    (void)error;
+    *data = NULL;
+    if (s->next == s->n) return CSREC_OK;
+    *bytes = sizeof(head) + s->in[s->next].bytes;
+    char *both = malloc(*bytes);
+    assert_non_null(both);
+    memcpy(both, &s->in[s->next].h, sizeof(head));
+    memcpy(both + sizeof(head), s->in[s->next].text, s->in[s->next].bytes);
+    *from = s->in[s->next++].from;
+    *data = both;
+    return CSREC_OK;
+}
+
+static void script_close(void *context) { ((script *)context)->closed++; }
+
+static csrec_comm_calls calls_of(script *s, int rank, int size) {
+    return (csrec_comm_calls){.context = s,
+                              .rank = rank,
+                              .size = size,
+                              .local_rank = rank,
+                              .local_size = size,
+                              .send = script_send,
+                              .receive = script_receive,
+                              .close = script_close};
+}
+
+/* All claims of others, in any order: what process 0 answers are consecutive runs, at most an
+ * eighth of an equal share of what is left, down to one; then none. */
+static void claims_are_answered_in_order(void **state) {
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        script *s = calloc(1, sizeof *s);
+        csrec_comm *comm = NULL;
+        csrec_error error = {""};
+        int size = 2 + (int)check_below(&seed, 6), asked[1500];
+        int64_t total = check_below(&seed, 1000), most = 1 + check_below(&seed, 40), next = 0;
+        assert_non_null(s);
+        for (int k = 1; k < size; k++) expect_hello(s, k, csrec_version());
+        csrec_comm_calls calls = calls_of(s, 0, size);
+        assert_ok(csrec_comm_create(&calls, &comm, &error));
+        int before = s->sent;
+        for (int k = 0; k < total + 10; k++) {
+            asked[k] = 1 + (int)check_below(&seed, size - 1);
+            expect(s, asked[k], (head){CLAIM, total, most}, NULL, 0);
+        }
+        double all;
+        assert_ok(csrec_comm_poll(comm, 0.0, &all, &error));
+        assert_int_equal(s->sent - before, total + 10);
+        for (int k = 0; k < total + 10; k++) {
+            head h = s->out[before + k];
+            int64_t left = total - next, share = left / (8 * size);
+            assert_int_equal(s->to[before + k], asked[k]);
+            assert_int_equal(h.kind, ITEMS);
+            assert_int_equal(h.a, next);
+            assert_true(left == 0 ? h.b == 0 : h.b >= 1 && h.b <= most);
+            assert_true(h.b <= 1 || h.b <= share);
+            next += h.b;
+        }
+        assert_int_equal(next, total);
+        for (int k = 1; k < size; k++) expect(s, k, (head){.kind = BYE}, NULL, 0);
+        csrec_comm_destroy(comm);
+        assert_int_equal(s->closed, 1);
+        free(s);
+    }
+}
+
+static void unequal_versions_are_refused(void **state) {
+    (void)state;
+    static script s;
+    csrec_comm *comm = NULL;
+    csrec_error error = {""};
+    expect_hello(&s, 1, csrec_version());
+    expect_hello(&s, 2, "9.9.9");
+    expect(&s, 1, (head){.kind = BYE}, NULL, 0);
+    expect(&s, 2, (head){.kind = BYE}, NULL, 0);
+    csrec_comm_calls calls = calls_of(&s, 0, 3);
+    assert_int_equal(csrec_comm_create(&calls, &comm, &error), CSREC_UNSUPPORTED);
+    assert_null(comm);
+    assert_int_equal(s.closed, 1);
+    assert_non_null(strstr(error.text, "process 2 has version 9.9.9"));
+    assert_non_null(strstr(error.text, csrec_version()));
+    assert_null(strchr(error.text, '\n'));
+}
+
+/* A process that has failed does not wait for ever for those that are dead: nor does it close. */
+static void dead_processes_are_left(void **state) {
+    (void)state;
+    static script s;
+    csrec_comm *comm = NULL;
+    csrec_error error = {""};
+    expect_hello(&s, 1, csrec_version());
+    csrec_comm_calls calls = calls_of(&s, 0, 2);
+    calls.patience = 0.1;
+    assert_ok(csrec_comm_create(&calls, &comm, &error));
+    csrec_comm_fail(comm, "the disk is full");
+    assert_int_equal(s.out[s.sent - 1].kind, FAIL);
+    csrec_comm_destroy(comm);
+    assert_int_equal(s.closed, 0);
+}
+
+/* ------------------------------------------------------------------ threads ------------------- */
+
+enum { MOST = 6, TOTAL = 300 };
+
+typedef struct group {
+    csrec_comm_hub *hub;
+    int size;
+    uint64_t seed;
+    atomic_int taken[TOTAL];
+    atomic_int done, failed; /* failed: assertions of threads */
+    bool first_waits;
+} group;
+
+typedef struct member {
+    group *g;
+    int rank;
+    pthread_t thread;
+    void (*work)(group *g, int rank, csrec_comm *comm);
+} member;
+
+static void check_that(group *g, bool good) {
+    if (!good) atomic_fetch_add(&g->failed, 1);
+}
+
+static void *run_member(void *context) {
+    member *m = context;
+    csrec_comm *comm = NULL;
+    csrec_error error;
+    check_that(m->g, csrec_comm_hub_join(m->g->hub, m->rank, &comm, &error) == CSREC_OK);
+    if (!comm) return NULL;
+    m->work(m->g, m->rank, comm);
+    csrec_comm_destroy(comm);
+    return NULL;
+}
+
+static void run_group(group *g, void (*work)(group *g, int rank, csrec_comm *comm)) {
+    member members[MOST];
+    assert_ok(csrec_comm_hub_create(g->size, &g->hub));
+    for (int k = 0; k < g->size; k++) {
+        members[k] = (member){.g = g, .rank = k, .work = work};
+        assert_int_equal(pthread_create(&members[k].thread, NULL, run_member, &members[k]), 0);
+    }
+    for (int k = 0; k < g->size; k++) pthread_join(members[k].thread, NULL);
+    csrec_comm_hub_destroy(g->hub);
+    assert_int_equal(g->failed, 0);
+}
+
+/* Takes items; whoever has the first one holds it until all others are done. */
+static void take_items(group *g, int rank, csrec_comm *comm) {
+    int64_t first = 0, count = 1, last = -1;
+    csrec_error error;
+    double all;
+    (void)rank;
+    for (;;) {
+        check_that(g, csrec_comm_claim(comm, TOTAL, 1, &first, &count, &error) == CSREC_OK);
+        if (count == 0) break;
+        check_that(g, count == 1 && first > last && first < TOTAL);
+        last = first;
+        atomic_fetch_add(&g->taken[first], 1);
+        while (first == 0 && g->first_waits && atomic_load(&g->done) < TOTAL - 1)
+            check_that(g, csrec_comm_poll(comm, 0.0, &all, &error) == CSREC_OK);
+        atomic_fetch_add(&g->done, 1);
+    }
+}
+
+static void a_slow_item_does_not_hold_the_rest(void **state) {
+    (void)state;
+    for (int size = 2; size <= MOST; size++) {
+        group g = {.size = size, .first_waits = true};
+        run_group(&g, take_items);
+        for (int i = 0; i < TOTAL; i++) assert_int_equal(g.taken[i], 1);
+        assert_int_equal(g.done, TOTAL);
+    }
+}
+
+static uint64_t word(const group *g, int from, int to, int tag, int i) {
+    uint64_t mixed = g->seed + (uint64_t)(((from * MOST + to) * 4 + tag) * 1000 + i);
+    return check_next(&mixed);
+}
+
+/* Each sends messages of three tags to all; each receives them tag by tag, of one or of any: those
+ * of one process and tag arrive in their order. */
+static void exchange(group *g, int rank, csrec_comm *comm) {
+    enum { N = 40 };
+    csrec_error error;
+    int got[MOST] = {0};
+    for (int i = 0; i < N; i++)
+        for (int to = 0; to < g->size; to++)
+            for (int tag = 0; tag < 3 && to != rank; tag++) {
+                uint64_t w = word(g, rank, to, tag, i);
+                check_that(g, csrec_comm_send(comm, to, tag, &w, sizeof w, &error) == CSREC_OK);
+            }
+    for (int tag = 2; tag >= 0; tag--) {
+        memset(got, 0, sizeof got);
+        for (int k = 0; k < N * (g->size - 1); k++) {
+            int from = tag == 1 ? -1 : (rank + 1 + k / N) % g->size;
+            void *data;
+            size_t bytes;
+            uint64_t w = 0;
+            if (csrec_comm_receive(comm, &from, tag, &data, &bytes, &error)) {
+                check_that(g, false);
+                return;
+            }
+            check_that(g, bytes == sizeof w && from != rank);
+            memcpy(&w, data, sizeof w);
+            free(data);
+            check_that(g, w == word(g, from, rank, tag, got[from]++));
+        }
+    }
+    check_that(g, !csrec_comm_arrived(comm, 0));
+    check_that(g, csrec_comm_wait(comm, &error) == CSREC_OK);
+    check_that(g, csrec_comm_send(comm, g->size, 0, NULL, 0, &error) == CSREC_ARGUMENT);
+    check_that(g, csrec_comm_send(comm, 0, -1, NULL, 0, &error) == CSREC_ARGUMENT);
+}
+
+static void messages_keep_their_order(void **state) {
+    (void)state;
+    for (int size = 1; size <= MOST; size++) {
+        group g = {.size = size, .seed = check_next(&seed)};
+        run_group(&g, exchange);
+    }
+}
+
+/* The last fails; all others learn its line, wherever they wait. */
+static void fail_one(group *g, int rank, csrec_comm *comm) {
+    csrec_error error = {""};
+    double all;
+    csrec_status status = CSREC_OK;
+    if (rank == g->size - 1) {
+        csrec_comm_fail(comm, "out.npy: the disk is full");
+        return;
+    }
+    if (rank == 0)
+        while (!status) status = csrec_comm_poll(comm, 0.5, &all, &error);
+    else
+        status = csrec_comm_wait(comm, &error);
+    check_that(g, status == CSREC_STOPPED);
+    check_that(g, strstr(error.text, "out.npy: the disk is full") != NULL);
+    check_that(g, strstr(error.text, "process ") != NULL && !strchr(error.text, '\n'));
+}
+
+static void a_failure_reaches_all(void **state) {
+    (void)state;
+    for (int size = 2; size <= MOST; size++) {
+        group g = {.size = size};
+        run_group(&g, fail_one);
+    }
+}
+
+/* Process 0 learns the sum of what is done. */
+static void report_share(group *g, int rank, csrec_comm *comm) {
+    csrec_error error;
+    double all = 0.0, whole = 0.0;
+    for (int k = 0; k < g->size; k++) whole += (k + 1) / 32.0;
+    do check_that(g, csrec_comm_poll(comm, (rank + 1) / 32.0, &all, &error) == CSREC_OK);
+    while (rank == 0 && all != whole && !g->failed);
+    check_that(g, csrec_comm_wait(comm, &error) == CSREC_OK);
+}
+
+static void shares_are_summed(void **state) {
+    (void)state;
+    for (int size = 1; size <= MOST; size++) {
+        group g = {.size = size};
+        run_group(&g, report_share);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(claims_are_answered_in_order),
+                                       cmocka_unit_test(unequal_versions_are_refused),
+                                       cmocka_unit_test(dead_processes_are_left),
+                                       cmocka_unit_test(a_slow_item_does_not_hold_the_rest),
+                                       cmocka_unit_test(messages_keep_their_order),
+                                       cmocka_unit_test(a_failure_reaches_all),
+                                       cmocka_unit_test(shares_are_summed)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* test_cuda_methods.c - whole recoveries on the device against the CPU, by methods that compute a
+ * part of their work there: mixtures, learned filters, thresholded volumes and lines. Every case is
+ * run; differences are printed and counted. */
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+
+static uint64_t seed;
+static int faults;
+
+/* Waves and an edge, between 0 and 255. */
+static csrec_measurement draw_samples(csrec_shape shape, int64_t channels, double rate,
+                                      double **truth) {
+    int64_t entries;
+    assert_ok(csrec_shape_count(&shape, &entries));
+    csrec_measurement m = {.shape = shape, .channels = channels, .dtype = CSREC_F64};
+    csrec_sampling sampling;
+    double turn[CSREC_DIMS_MAX], edge = 0.2 + 0.6 * check_uniform(&seed);
+    for (int a = 0; a < shape.dims; a++) turn[a] = 0.1 + 0.3 * check_uniform(&seed);
+    *truth = malloc((size_t)(entries * channels) * sizeof **truth);
+    for (int64_t i = 0; i < entries; i++) {
+        double phase = 0.0, side = 0.0;
+        int64_t at = i;
+        for (int a = shape.dims - 1; a >= 0; at /= shape.dim[a--]) {
+            phase += turn[a] * (double)(at % shape.dim[a]);
+            side += (double)(at % shape.dim[a]) / (double)(shape.dim[a] * shape.dims);
+        }
+        for (int64_t c = 0; c < channels; c++)
+            (*truth)[i * channels + c] =
+                110.0 + 60.0 * cos(phase + 0.3 * (double)c) + (side < edge ? 40.0 : -40.0);
+    }
+    int64_t count = (int64_t)(rate * (double)entries);
+    assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_JITTER, count, check_next(&seed),
+                                    &sampling, NULL));
+    m.n = sampling.n;
+    m.index = sampling.index;
+    m.scale[1] = 255.0;
+    m.y = malloc((size_t)(m.n * channels) * sizeof *m.y);
+    for (int64_t k = 0; k < m.n; k++)
+        for (int64_t c = 0; c < channels; c++)
+            m.y[k * channels + c] = (*truth)[m.index[k] * channels + c];
+    return m;
+}
+
+static bool recover(const csrec_measurement *m, const csrec_recover_options *from,
+                    const char *backend, double *signal) {
+    csrec_recover_options options = *from;
+    csrec_recover_report report;
+    csrec_error error = {{0}};
+    options.backend = backend;
+    csrec_status status = csrec_recover(m, &options, signal, NULL, &report, &error);
+    if (!status && strcmp(report.backend, backend) == 0) return true;
+    faults++;
+    print_message("  backend %s: %s\n", backend, status ? error.text : report.backend);
+    return false;
+}
+
+static double distance(int64_t n, const double *a, const double *b) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum / (double)n);
+}
+
+/* The results of both, each entry to `tolerance`, and the error of the device's at most `worse`
+ * times the CPU's and 0.05 more. */
+static void compare(const char *what, const csrec_measurement *m, const double *truth,
+                    const csrec_recover_options *options, double tolerance, double worse) {
+    int64_t entries, shown = 0;
+    assert_ok(csrec_shape_count(&m->shape, &entries));
+    int64_t n = entries * m->channels;
+    double *cpu = malloc((size_t)n * sizeof *cpu), *there = malloc((size_t)n * sizeof *there);
+    double *again = malloc((size_t)n * sizeof *again);
+    if (recover(m, options, "cpu", cpu) && recover(m, options, "cuda", there) &&
+        recover(m, options, "cuda", again)) {
+        double largest = 0.0, errors[2] = {distance(n, cpu, truth), distance(n, there, truth)};
+        for (int64_t i = 0; i < n; i++) {
+            largest = fmax(largest, fabs(there[i] - cpu[i]));
+            if (fabs(there[i] - cpu[i]) <= tolerance || shown++ >= 4) continue;
+            print_message("  entry %lld: %.17g, not %.17g\n", (long long)i, there[i], cpu[i]);
+        }
+        bool same = memcmp(there, again, (size_t)n * sizeof *there) == 0;
+        if (shown || !same || !(errors[1] <= worse * errors[0] + 0.05)) faults++;
+        print_message(
+            "%s, %lld entries: largest difference %.3g, distance %.3g; error %.4f, on the "
+            "CPU %.4f; two runs %s\n",
+            what, (long long)n, largest, distance(n, there, cpu), errors[1], errors[0],
+            same ? "equal" : "DIFFER");
+    }
+    free(cpu);
+    free(there);
+    free(again);
+}
+
+static csrec_model *make_model(const char *kind, int n, const char *const *names,
+                               const csrec_shape *shapes, double *const *values) {
+    csrec_array arrays[6];
+    const csrec_array *list[6];
+    csrec_model *model = NULL;
+    csrec_error error;
+    for (int i = 0; i < n; i++) {
+        arrays[i] = (csrec_array){CSREC_F64, shapes[i], 1, values[i]};
+        for (int a = 0; a < shapes[i].dims; a++) arrays[i].count *= shapes[i].dim[a];
+        list[i] = &arrays[i];
+    }
+    if (csrec_model_create(kind, n, names, list, &model, &error)) fail_msg("%s", error.text);
+    return model;
+}
+
+/* ------------------------------------------------------------------ mixtures */
+
+static csrec_model *draw_gmm(int K, int edge) {
+    static const char *const names[] = {"weights", "means",    "covariances",
+                                        "shape",   "channels", "scale"};
+    int d = edge * edge;
+    double *weights = malloc((size_t)K * sizeof *weights);
+    double *means = malloc((size_t)(K * d) * sizeof *means);
+    double *C = calloc((size_t)(K * d * d), sizeof *C), shape[2] = {edge, edge}, one = 1.0;
+    double scale[2] = {0.0, 255.0};
+    for (int k = 0; k < K; k++) {
+        weights[k] = 1.0 / K;
+        for (int i = 0; i < d; i++) {
+            means[k * d + i] = 255.0 * (k + 0.5) / K;
+            for (int j = 0; j < d; j++) {
+                double down = i / edge - j / edge, right = i % edge - j % edge;
+                C[(k * d + i) * d + j] = 900.0 * exp(-0.02 * (down * down + right * right)) +
+                                         (i == j ? 4.0 + check_uniform(&seed) : 0.0);
+            }
+        }
+    }
+    const csrec_shape shapes[] = {{1, {K}}, {2, {K, d}}, {3, {K, d, d}}, {1, {2}}, {0}, {1, {2}}};
+    double *const values[] = {weights, means, C, shape, &one, scale};
+    csrec_model *model = make_model("gmm", 6, names, shapes, values);
+    free(weights);
+    free(means);
+    free(C);
+    return model;
+}
+
+/* Pictures smaller than the blocks of the start have the CPU's start, and a model stays as it is:
+ * the same bits. */
+static void mixtures_of_a_model_are_the_same(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    faults = 0;
+    for (int k = 0; k < 4; k++) {
+        double *truth;
+        csrec_shape shape = {2, {20 + check_below(&seed, 11), 20 + check_below(&seed, 11)}};
+        csrec_measurement m = draw_samples(shape, k % 2 ? 3 : 1, 0.4, &truth);
+        csrec_model *model = draw_gmm(3, 4 + 2 * (k / 2));
+        csrec_recover_options o;
+        csrec_recover_defaults(&o);
+        o.model = model;
+        o.threads = 2;
+        if (k == 2) m.sigma = 3.0;
+        compare("mixture of a model", &m, truth, &o, 0.0, 1.0);
+        csrec_model_destroy(model);
+        csrec_measurement_clear(&m);
+        free(truth);
+    }
+    assert_int_equal(faults, 0);
+}
+
+/* The start and the learning differ by rounding, which may lead to other components: as good. */
+static void mixtures_are_as_good(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    faults = 0;
+    for (int k = 0; k < 2; k++) {
+        double *truth;
+        csrec_measurement m = draw_samples((csrec_shape){2, {96, 80}}, k ? 3 : 1, 0.3, &truth);
+        csrec_recover_options o;
+        csrec_recover_defaults(&o);
+        o.method = "mixture";
+        compare("mixture", &m, truth, &o, 255.0, 1.25);
+        csrec_measurement_clear(&m);
+        free(truth);
+    }
+    assert_int_equal(faults, 0);
+}
+
+/* ------------------------------------------------------------------ products */
+
+static void filters_are_as_on_the_cpu(void **state) {
+    (void)state;
+    static const char *const names[] = {"filters"};
+    if (no_device()) skip();
+    faults = 0;
+    for (int k = 0; k < 3; k++) {
+        double *truth, *filters = malloc((size_t)(12 * 5 * 7) * sizeof *filters);
+        csrec_measurement m = draw_samples((csrec_shape){2, {40, 47}}, k % 2 ? 3 : 1, 0.4, &truth);
+        for (int f = 0; f < 12; f++) {
+            double squares = 0.0;
+            for (int i = 0; i < 35; i++) {
+                filters[f * 35 + i] = check_normal(&seed);
+                squares += filters[f * 35 + i] * filters[f * 35 + i];
+            }
+            for (int i = 0; i < 35; i++) filters[f * 35 + i] /= sqrt(squares);
+        }
+        const csrec_shape shape = {3, {12, 5, 7}};
+        csrec_model *model = make_model("conv", 1, names, &shape, &filters);
+        csrec_recover_options o;
+        csrec_recover_defaults(&o);
+        o.model = model;
+        o.solve.stop.atoms = 30;
+        if (k == 2) m.sigma = 2.0;
+        compare("filters", &m, truth, &o, 1e-6, 1.0);
+        csrec_model_destroy(model);
+        csrec_measurement_clear(&m);
+        free(filters);
+        free(truth);
+    }
+    assert_int_equal(faults, 0);
+}
+
+/* The CPU thresholds blocks in float, the device's products are in double: coefficients near a
+ * threshold may differ, the error does not. */
+static void blocks_are_as_good(void **state) {
+    (void)state;
+    static const csrec_shape shapes[] = {{1, {700}}, {3, {16, 18, 20}}, {3, {9, 33, 12}}};
+    if (no_device()) skip();
+    faults = 0;
+    for (int k = 0; k < 3; k++) {
+        double *truth;
+        csrec_measurement m = draw_samples(shapes[k], k == 2 ? 2 : 1, 0.5, &truth);
+        csrec_recover_options o;
+        csrec_recover_defaults(&o);
+        o.method = "frames";
+        compare("blocks", &m, truth, &o, 255.0, 1.1);
+        csrec_measurement_clear(&m);
+        free(truth);
+    }
+    assert_int_equal(faults, 0);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mixtures_of_a_model_are_the_same), cmocka_unit_test(mixtures_are_as_good),
+        cmocka_unit_test(filters_are_as_on_the_cpu), cmocka_unit_test(blocks_are_as_good)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* A pursuit whose pieces are on CUDA devices, by one to three ranks, against that of one process:
+ * iterations, outcome, energy and atoms to the bit, for every stopping rule, ties and skewed rows.
+ * Ranks share a device if there are fewer. */
+#include "device.h"
+#include "shared_pursuit.h"
+
+static uint64_t seed;
+
+/* Under a checker of memory or races every step takes a thousand times as long. */
+static bool brief(void) {
+    return getenv("CSREC_TEST_BRIEF") != NULL;
+}
+
+typedef struct device_rank {
+    csrec_comm_hub *hub;
+    int number;
+    csrec_shared_job job;
+    result *result;
+} device_rank;
+
+static void *run_on_device(void *context) {
+    device_rank *k = context;
+    result *s = k->result;
+    char name[32];
+    snprintf(name, sizeof name, "cuda:%d", k->number % csrec_cuda_devices(NULL));
+    s->status = csrec_comm_hub_join(k->hub, k->number, &k->job.comm, &s->error);
+    csrec_status opened = csrec_context_create(name, &k->job.where, &s->error);
+    if (!s->status && !opened)
+        s->status = csrec_shared_pursuit(&k->job, &s->atoms, NULL, &s->report, &s->error);
+    if (opened) s->status = opened;
+    csrec_comm_destroy(k->job.comm);
+    return NULL;
+}
+
+static void run_devices(const csrec_shared_job *job, int ranks, result *results) {
+    pthread_t thread[4];
+    device_rank each[4];
+    csrec_comm_hub *hub;
+    assert_ok(csrec_comm_hub_create(ranks, &hub));
+    for (int k = 0; k < ranks; k++) {
+        results[k] = (result){.r = NULL};
+        each[k] = (device_rank){hub, k, *job, &results[k]};
+        assert_int_equal(pthread_create(&thread[k], NULL, run_on_device, &each[k]), 0);
+    }
+    for (int k = 0; k < ranks; k++) pthread_join(thread[k], NULL);
+    csrec_comm_hub_destroy(hub);
+}
+
+/* Compares, and returns whether all is the same. */
+static bool compare(const problem *p, const csrec_shared_job *job, int ranks, tally *t) {
+    result one = run_one(p, &csrec_pursuit_eager, job), all[4];
+    run_devices(job, ranks, all);
+    bool good = true;
+    for (int k = 0; k < ranks; k++) {
+        if (!all[k].status) continue;
+        print_message("rank %d: %s\n", k, all[k].error.text);
+        good = false;
+    }
+    if (good) {
+        add_to(t, &all[0].report);
+        good = same(p, &one, &all[0], false);
+        if (!good) describe(p, job, ranks, &one, &all[0]);
+    }
+    drop_result(&one);
+    for (int k = 0; k < ranks; k++) drop_result(&all[k]);
+    return good;
+}
+
+static csrec_shared_job job_of(const problem *p) {
+    csrec_shared_job job = {.levels = p->levels,
+                            .n = p->n,
+                            .rows = p->rows,
+                            .y = p->y,
+                            .columns = p->columns,
+                            .limit = 4 * p->n,
+                            .threads = 1};
+    return job;
+}
+
+static void random_cases(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    tally t = {.tops = 0};
+    int wrong = 0, cases = brief() ? 6 : 300;
+    for (int k = 0; k < cases; k++) {
+        problem p = problem_draw(&seed, k % 4 ? 60 : brief() ? 200 : 3000, 62);
+        csrec_shared_job job = job_of(&p);
+        job.most = 1 + check_below(&seed, check_below(&seed, 2) ? p.n : 6);
+        if (job.most >= p.n) job.most = p.n - 1;
+        job.log = INT64_C(1) << check_below(&seed, 11);
+        job.few = INT64_C(1) << check_below(&seed, 10);
+        job.batch = INT64_C(1) << check_below(&seed, 13);
+        if (check_below(&seed, 3) == 0) job.limit = 1 + check_below(&seed, 3 * p.n);
+        if (check_below(&seed, 4) == 0) job.small = 2.0 * check_uniform(&seed);
+        if (p.n > 1) wrong += !compare(&p, &job, 1 + (int)check_below(&seed, 3), &t);
+        problem_drop(&p);
+    }
+    print_tally(&t);
+    assert_int_equal(wrong, 0);
+}
+
+/* Pieces as large as in use. */
+static void larger_signals(void **state) {
+    (void)state;
+    if (no_device() || brief()) skip();
+    tally t = {.tops = 0};
+    int wrong = 0;
+    for (int k = 0; k < 6; k++) {
+        int64_t n = k < 4 ? 50000 : 1000003;
+        problem p = problem_create(&seed, 23, n, (csrec_columns)(k % 2),
+                                   k % 4 < 2 ? PROBLEM_WAVES : 0, k == 3);
+        csrec_shared_job job = job_of(&p);
+        job.limit = n / 8;
+        wrong += !compare(&p, &job, 1 + k % 3, &t);
+        problem_drop(&p);
+    }
+    print_tally(&t);
+    assert_int_equal(wrong, 0);
+}
+
+/* A signal in one piece is for one device. */
+static void one_piece_is_refused(void **state) {
+    (void)state;
+    if (no_device()) skip();
+    problem p = problem_draw(&seed, 60, 20);
+    csrec_shared_job job = job_of(&p);
+    csrec_error error = {{0}};
+    job.most = p.n;
+    job.where = *cuda_context();
+    assert_int_equal(csrec_shared_pursuit(&job, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "one device"));
+    problem_drop(&p);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases),
+                                       cmocka_unit_test(larger_signals),
+                                       cmocka_unit_test(one_piece_is_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* The pursuit of one signal over several processes against that of one process, to the bit:
+ * iterations, outcome, energy, atoms and residual, for 1 to 7 ranks (threads), every stopping rule,
+ * ties, skewed rows, pieces down to one sample, and logs down to one pick. */
+#include "shared_pursuit.h"
+
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ cases --------------------- */
+
+static int64_t power(int most) {
+    return INT64_C(1) << check_below(&seed, most + 1);
+}
+
+/* The energy, or the coefficient, of a random iteration of the first `most`. */
+static double some_value(const problem *p, int64_t most, bool energy) {
+    csrec_tree tree;
+    void *pursuit;
+    double value = 0.0;
+    int64_t at = check_below(&seed, most);
+    assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
+    assert_ok(csrec_pursuit_eager.create(&tree, p->y, &pursuit));
+    for (int64_t k = 0; k <= at; k++) {
+        double best = csrec_pursuit_eager.select(pursuit);
+        value = energy ? csrec_pursuit_eager.energy(pursuit) : best;
+        if (!csrec_pursuit_eager.update(pursuit)) break;
+    }
+    csrec_pursuit_eager.destroy(pursuit);
+    csrec_tree_clear(&tree);
+    return value;
+}
+
+static csrec_shared_job job_of(const problem *p) {
+    csrec_shared_job job = {.levels = p->levels,
+                            .n = p->n,
+                            .rows = p->rows,
+                            .y = p->y,
+                            .columns = p->columns,
+                            .limit = 4 * p->n,
+                            .threads = 1,
+                            .residual = true,
+                            .most = 1 + check_below(&seed, check_below(&seed, 2) ? p->n : 6),
+                            .log = power(10),
+                            .few = power(9),
+                            .batch = power(12)};
+    return job;
+}
+
+static void draw_rules(const problem *p, csrec_shared_job *job) {
+    int64_t most = 3 * p->n + 5;
+    if (check_below(&seed, 3) == 0) job->limit = 1 + check_below(&seed, most);
+    if (check_below(&seed, 3) == 0) job->goal = some_value(p, most, true);
+    if (check_below(&seed, 3) == 0) job->small = some_value(p, most, false);
+    if (check_below(&seed, 8) == 0) job->limit = 100 * p->n;
+}
+
+static void compare(const problem *p, const csrec_pursuit_type *type, const csrec_shared_job *job,
+                    int ranks, tally *t) {
+    result one = run_one(p, type, job), all[8];
+    run_ranks(job, ranks, all);
+    add_to(t, &all[0].report);
+    if (!same(p, &one, &all[0], true)) {
+        describe(p, job, ranks, &one, &all[0]);
+        fail();
+    }
+    for (int k = 1; k < ranks; k++) {
+        assert_int_equal(all[k].report.outcome, one.report.outcome);
+        assert_int_equal(all[k].report.iterations, one.report.iterations);
+        assert_int_equal(all[k].atoms.n, 0);
+    }
+    drop_result(&one);
+    for (int k = 0; k < (ranks > 0 ? ranks : 1); k++) drop_result(&all[k]);
+}
+
+static void run_cases(const csrec_pursuit_type *type, int cases, int64_t largest_n, int most) {
+    tally t = {.tops = 0};
+    for (int k = 0; k < cases; k++) {
+        problem p = problem_draw(&seed, largest_n, 62);
+        csrec_shared_job job = job_of(&p);
+        draw_rules(&p, &job);
+        compare(&p, type, &job, (int)check_below(&seed, most + 1), &t);
+        problem_drop(&p);
+    }
+    print_tally(&t);
+}
+
+static void ranks_equal_one_process(void **state) {
+    (void)state;
+    run_cases(&csrec_pursuit_eager, 3000, 40, 3);
+    run_cases(&csrec_pursuit_eager, 600, 300, 7);
+}
+
+static void ranks_equal_the_reference(void **state) {
+    (void)state;
+    run_cases(&csrec_pursuit_reference, 400, 50, 5);
+}
+
+/* Many picks between those above the pieces, threads in each rank, sizes of pieces as in use. */
+static void larger_signals(void **state) {
+    (void)state;
+    tally t = {.tops = 0};
+    for (int k = 0; k < 8; k++) {
+        problem p = problem_create(&seed, 16, 12000, (csrec_columns)(k % 2),
+                                   k % 4 < 2 ? PROBLEM_WAVES : 0, 0);
+        csrec_shared_job job = job_of(&p);
+        job.limit = 4000 + check_below(&seed, 4000);
+        job.most = 300 + check_below(&seed, 3000);
+        job.log = 1 << 14;
+        job.threads = 1 + k % 3;
+        compare(&p, &csrec_pursuit_eager, &job, k % 5, &t);
+        job.most = job.log = job.few = job.batch = 0;
+        compare(&p, &csrec_pursuit_eager, &job, 2, &t);
+        problem_drop(&p);
+    }
+    print_tally(&t);
+}
+
+/* Stops at a call. */
+static bool stops(void *context, int64_t iterations, double energy) {
+    (void)iterations;
+    (void)energy;
+    return --*(int64_t *)context < 0;
+}
+
+/* Whenever it is stopped, it has made the first picks of the one process. */
+static void a_stopped_pursuit_is_a_beginning(void **state) {
+    (void)state;
+    tally t = {.tops = 0};
+    for (int k = 0; k < 300; k++) {
+        problem p = problem_draw(&seed, 200, 62);
+        csrec_shared_job job = job_of(&p);
+        int64_t calls = check_below(&seed, 60);
+        int ranks = (int)check_below(&seed, 2); /* one thread calls */
+        result all[8];
+        job.stops = stops;
+        job.context = &calls;
+        run_ranks(&job, ranks, all);
+        add_to(&t, &all[0].report);
+        csrec_shared_job first = job;
+        first.limit = all[0].report.iterations;
+        result one = run_one(&p, &csrec_pursuit_eager, &first);
+        if (all[0].report.outcome == CSREC_INTERRUPTED) one.report.outcome = CSREC_INTERRUPTED;
+        if (all[0].report.outcome == CSREC_STALLED) one.report.outcome = CSREC_STALLED;
+        if (!same(&p, &one, &all[0], true)) {
+            describe(&p, &job, ranks, &one, &all[0]);
+            fail();
+        }
+        drop_result(&one);
+        drop_result(&all[0]);
+        problem_drop(&p);
+    }
+    print_tally(&t);
+}
+
+/* Each rank's own atoms together are all. */
+static void scattered_atoms_are_all(void **state) {
+    (void)state;
+    for (int k = 0; k < 200; k++) {
+        problem p = problem_draw(&seed, 200, 62);
+        csrec_shared_job job = job_of(&p);
+        int ranks = 1 + (int)check_below(&seed, 5);
+        result all[8], one = run_one(&p, &csrec_pursuit_eager, &job);
+        job.scattered = true;
+        run_ranks(&job, ranks, all);
+        int64_t n = 0, at[8] = {0};
+        for (int r = 0; r < ranks; r++) n += all[r].atoms.n;
+        assert_int_equal(n, one.atoms.n);
+        for (int64_t i = 0; i < n; i++) {
+            int found = 0;
+            for (int r = 0; r < ranks; r++) {
+                if (at[r] >= all[r].atoms.n || all[r].atoms.column[at[r]] != one.atoms.column[i])
+                    continue;
+                assert_true(all[r].atoms.coefficient[at[r]] == one.atoms.coefficient[i]);
+                at[r]++;
+                found++;
+            }
+            assert_int_equal(found, 1);
+        }
+        for (int64_t j = 0; j < p.n; j++) {
+            double sum = 0.0;
+            for (int r = 0; r < ranks; r++) sum += all[r].r[j];
+            assert_true(sum == one.r[j]);
+        }
+        for (int r = 0; r < ranks; r++) drop_result(&all[r]);
+        drop_result(&one);
+        problem_drop(&p);
+    }
+}
+
+static csrec_recover_report recover_by(int threads, const csrec_measurement *m, double *signal,
+                                       csrec_atoms *atoms) {
+    csrec_recover_options options;
+    csrec_recover_report report;
+    csrec_error error;
+    csrec_recover_defaults(&options);
+    options.backend = "cpu";
+    options.shifts = 1;
+    options.threads = threads;
+    options.solve.stop.atoms = 4000;
+    if (csrec_recover(m, &options, signal, atoms, &report, &error)) fail_msg("%s", error.text);
+    return report;
+}
+
+/* A signal that is large enough for threads to share its pursuit. */
+static void threads_share_a_large_signal(void **state) {
+    (void)state;
+    enum { SIDE = 1056 };
+    int64_t n = (1 << 20) + check_below(&seed, 1 << 16), entries = (int64_t)SIDE * SIDE;
+    csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64, .n = n};
+    double *signal[2];
+    csrec_atoms atoms[2];
+    csrec_recover_report report[2];
+    m.index = malloc((size_t)n * sizeof *m.index);
+    m.y = malloc((size_t)n * sizeof *m.y);
+    for (int64_t k = 0; k < n; k++) {
+        m.index[k] = k + (entries - n) * k / n;
+        m.y[k] = problem_value(&seed, PROBLEM_WAVES, k) + 0.1 * check_uniform(&seed);
+    }
+    for (int t = 0; t < 2; t++) {
+        signal[t] = malloc((size_t)entries * sizeof *signal[t]);
+        report[t] = recover_by(1 + 2 * t, &m, signal[t], &atoms[t]);
+    }
+    assert_int_equal(report[0].iterations, report[1].iterations);
+    assert_int_equal(report[0].outcome, report[1].outcome);
+    assert_true(report[0].residual == report[1].residual);
+    assert_same_atoms(&atoms[0], &atoms[1]);
+    assert_memory_equal(signal[0], signal[1], (size_t)entries * sizeof *signal[0]);
+    for (int t = 0; t < 2; t++) {
+        free(signal[t]);
+        csrec_atoms_clear(&atoms[t]);
+    }
+    csrec_measurement_clear(&m);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_equal_one_process),
+                                       cmocka_unit_test(ranks_equal_the_reference),
+                                       cmocka_unit_test(larger_signals),
+                                       cmocka_unit_test(a_stopped_pursuit_is_a_beginning),
+                                       cmocka_unit_test(scattered_atoms_are_all),
+                                       cmocka_unit_test(threads_share_a_large_signal)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+/* The tiles of a recovery one by one, in any order and after a way through bytes, have the bits of
+ * csrec_recover; wrong calls are refused with one line. */
+#include "backends.h"
+#include "tiles.h"
+
+#include <string.h>
+
+static uint64_t seed;
+
+typedef struct one_case {
+    const char *name;
+    csrec_shape shape;
+    int64_t channels;
+    double rate, sigma, factor; /* factor: of all values */
+    const char *method;
+    csrec_setting setting;
+    int64_t tile;
+    bool single; /* one tile is expected */
+} one_case;
+
+static const one_case cases[] = {
+    {"frames", {2, {620, 540}}, 1, 0.1, 0.0, 1.0, "frames", .tile = 100000},
+    {"frames, huge values", {2, {560, 520}}, 2, 0.2, 3.0, 0x1p700, "frames", .tile = 200000},
+    {"frames, one axis", {1, {5000}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 1200},
+    {"frames, one tile", {2, {90, 110}}, 3, 0.2, 0.0, 1.0, "frames", .single = true},
+    {"adaptive", {2, {540, 520}}, 1, 0.15, 0.0, 0x1p-600, "adaptive", .tile = 90000},
+    {"gaussian, colours",
+     {2, {530, 130}},
+     3,
+     0.2,
+     6.0,
+     0x1p80,
+     "gaussian",
+     .setting = {"effort", 0},
+     .tile = 110000},
+    {"gaussian, one tile",
+     {2, {90, 80}},
+     3,
+     0.2,
+     6.0,
+     1.0,
+     "gaussian",
+     .setting = {"effort", 0},
+     .single = true},
+    {"volume", {3, {140, 40, 36}}, 1, 0.1, 0.0, 1.0, "gaussian", .setting = {"effort", 0}, 110000},
+    {"net", {2, {520, 100}}, 1, 0.2, 2.0, 1.0, "net", .tile = 40000},
+};
+
+static csrec_shape shape_of(const csrec_slab *slabs, int dims) {
+    csrec_shape shape = {.dims = dims};
+    for (int a = 0; a < dims; a++) shape.dim[a] = slabs[a].count;
+    return shape;
+}
+
+/* Position in a box of an entry of the whole; -1: outside. */
+static int64_t inside(const csrec_shape *whole, const csrec_slab *box, int64_t entry) {
+    int64_t at = 0, scale = 1;
+    for (int a = whole->dims - 1; a >= 0; entry /= whole->dim[a], a--) {
+        int64_t x = entry % whole->dim[a] - box[a].first;
+        if (x < 0 || x >= box[a].count) return -1;
+        at += x * scale;
+        scale *= box[a].count;
+    }
+    return at;
+}
+
+static csrec_measurement samples_in(const csrec_measurement *m, const csrec_slab *box) {
+    csrec_measurement part = {.shape = shape_of(box, m->shape.dims), .channels = m->channels};
+    part.index = malloc((size_t)(m->n + 1) * sizeof *part.index);
+    part.y = malloc((size_t)(m->n * m->channels + 1) * sizeof *part.y);
+    assert_true(part.index && part.y);
+    for (int64_t k = 0; k < m->n; k++) {
+        int64_t at = inside(&m->shape, box, m->index[k]);
+        if (at < 0) continue;
+        part.index[part.n] = at;
+        memcpy(part.y + part.n++ * m->channels, m->y + k * m->channels,
+               (size_t)m->channels * sizeof *m->y);
+    }
+    return part;
+}
+
+/* Puts a core into the whole, and counts it. */
+static void put(const csrec_measurement *m, const csrec_slab *core, const double *values,
+                double *signal, int64_t *covered) {
+    int64_t entries = 0, C = m->channels;
+    csrec_shape_count(&m->shape, &entries);
+    for (int64_t i = 0; i < entries; i++) {
+        int64_t at = inside(&m->shape, core, i);
+        if (at >= 0) memcpy(signal + i * C, values + at * C, (size_t)C * sizeof *values);
+        *covered += at >= 0;
+    }
+}
+
+static double *run_one(const csrec_tiles *tiles, const csrec_measurement *m, int64_t k,
+                       csrec_recover_report *sum) {
+    csrec_tile_place place;
+    csrec_recover_report report;
+    csrec_error error = {""};
+    int64_t entries = 0;
+    assert_true(csrec_tiles_place(tiles, k, &place));
+    csrec_measurement part = samples_in(m, place.box);
+    csrec_shape_count(&part.shape, &entries);
+    double *values = malloc((size_t)(entries * m->channels) * sizeof *values);
+    assert_non_null(values);
+    csrec_status status = csrec_tiles_run(tiles, k, &part, values, &report, &error);
+    if (status) print_error("tile %lld: %s\n", (long long)k, error.text);
+    assert_ok(status);
+    sum->iterations += report.iterations;
+    sum->pursuits += report.pursuits;
+    csrec_measurement_clear(&part);
+    return values;
+}
+
+static void blend_all(const csrec_tiles *tiles, const csrec_measurement *m, double *const *values,
+                      int64_t n, double *signal) {
+    int64_t entries = 0, covered = 0;
+    csrec_shape_count(&m->shape, &entries);
+    double *core = malloc((size_t)(entries * m->channels) * sizeof *core);
+    assert_non_null(core);
+    for (int64_t k = 0; k < n; k++) {
+        const double *near[27];
+        csrec_tile_place place;
+        int used = 0;
+        for (int64_t j = -1; (j = csrec_tiles_near(tiles, k, j)) >= 0;) near[used++] = values[j];
+        assert_true(used > 0 && used <= 27);
+        assert_ok(csrec_tiles_blend(tiles, k, near, core, NULL));
+        assert_true(csrec_tiles_place(tiles, k, &place));
+        put(m, place.core, core, signal, &covered);
+    }
+    assert_int_equal(covered, entries); /* every entry once */
+    free(core);
+}
+
+/* The object that comes out of the bytes of another. */
+static csrec_tiles *copy_of(csrec_tiles *tiles, const csrec_recover_options *o) {
+    csrec_tiles *copy = NULL;
+    csrec_error error = {""};
+    size_t size = csrec_tiles_pack(tiles, NULL);
+    void *bytes = malloc(size);
+    assert_non_null(bytes);
+    assert_int_equal(csrec_tiles_pack(tiles, bytes), size);
+    csrec_status status = csrec_tiles_unpack(bytes, size, o, &copy, &error);
+    if (status) print_error("%s\n", error.text);
+    assert_ok(status);
+    assert_int_equal(csrec_tiles_unpack(bytes, size - 1, o, &copy, &error), CSREC_DATA);
+    memset(bytes, 'x', 12);
+    assert_int_equal(csrec_tiles_unpack(bytes, size, o, &copy, &error), CSREC_DATA);
+    memcpy(bytes, "csrec_tiles 9.9.9", 18);
+    assert_int_equal(csrec_tiles_unpack(bytes, size, o, &copy, &error), CSREC_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "9.9.9"));
+    free(bytes);
+    return copy;
+}
+
+static void recover_apart(csrec_tiles *tiles, const csrec_measurement *m,
+                          const csrec_recover_options *o, double *signal,
+                          csrec_recover_report *sum) {
+    int64_t count[CSREC_TILES_DIMS], n = csrec_tiles_count(tiles, count), product = 1;
+    for (int a = 0; a < m->shape.dims; a++) product *= count[a];
+    assert_int_equal(n, product);
+    double **values = calloc((size_t)n, sizeof *values);
+    assert_non_null(values);
+    int64_t start = check_below(&seed, n);
+    for (int64_t i = 0; i < n; i++) { /* backwards from anywhere, each second one by a copy */
+        int64_t k = (start + n - i) % n;
+        csrec_tiles *other = i % 2 ? copy_of(tiles, o) : NULL;
+        values[k] = run_one(other ? other : tiles, m, k, sum);
+        csrec_tiles_destroy(other);
+    }
+    blend_all(tiles, m, values, n, signal);
+    for (int64_t k = 0; k < n; k++) free(values[k]);
+    free(values);
+}
+
+static void check_case(const one_case *c, const char *backend) {
+    picture p = make(&c->shape, c->channels, 0.2, c->rate, c->sigma, &seed);
+    csrec_recover_options o;
+    csrec_recover_report report, sum = {0};
+    csrec_error error = {""};
+    csrec_tiles *tiles = NULL;
+    for (int64_t k = 0; k < p.m.n * c->channels; k++) p.m.y[k] *= c->factor;
+    p.m.sigma *= c->factor;
+    csrec_recover_defaults(&o);
+    o.method = c->method;
+    o.tile = c->tile;
+    o.backend = backend;
+    o.solve.settings = &c->setting;
+    o.solve.n_settings = c->setting.name != NULL;
+    csrec_status status = csrec_recover(&p.m, &o, p.signal, NULL, &report, &error);
+    if (status) print_error("%s: %s\n", c->name, error.text);
+    assert_ok(status);
+    status = csrec_tiles_create(&p.m, &o, &tiles, &error);
+    if (status) print_error("%s: %s\n", c->name, error.text);
+    assert_ok(status);
+    int64_t count[CSREC_TILES_DIMS], n = csrec_tiles_count(tiles, count);
+    assert_int_equal(n, c->single ? 1 : report.estimate.tiles);
+    assert_int_equal(n == 1, c->single);
+    double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
+    assert_non_null(signal);
+    recover_apart(tiles, &p.m, &o, signal, &sum);
+    printf("%-20s %lld tiles\n", c->name, (long long)n);
+    assert_memory_equal(signal, p.signal, (size_t)(p.entries * c->channels) * sizeof *signal);
+    assert_int_equal(sum.iterations, report.iterations);
+    assert_int_equal(sum.pursuits, report.pursuits);
+    csrec_tiles_destroy(tiles);
+    free(signal);
+    clear(&p);
+}
+
+static void tiles_apart_have_the_bits_of_the_whole(void **state) {
+    const char *backend = check_backend(state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool device = strcmp(backend, "cpu") != 0, flat = cases[i].shape.dims == 2;
+        if (!device || flat) check_case(&cases[i], backend); /* others have no engine there */
+    }
+}
+
+/* A tile whose box has no sample is the mean of all, as in the whole. */
+static void a_tile_without_samples_is_the_mean(void **state) {
+    const char *backend = check_backend(state);
+    picture p = make(&(csrec_shape){2, {560, 1100}}, 2, 0.2, 0.2, 0.0, &seed);
+    csrec_recover_options o;
+    csrec_recover_report sum = {0};
+    csrec_tiles *tiles = NULL;
+    int64_t kept = 0;
+    for (int64_t k = 0; k < p.m.n; k++) { /* of the left part only */
+        if (p.m.index[k] % 1100 >= 300) continue;
+        p.m.index[kept] = p.m.index[k];
+        memcpy(p.m.y + 2 * kept++, p.m.y + 2 * k, 2 * sizeof *p.m.y);
+    }
+    p.m.n = kept;
+    p.m.pattern = CSREC_PATTERN_NONE;
+    p.m.count = 0;
+    csrec_recover_defaults(&o);
+    o.method = "frames";
+    o.tile = 180000;
+    o.backend = backend;
+    assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, NULL, NULL));
+    assert_ok(csrec_tiles_create(&p.m, &o, &tiles, NULL));
+    double *signal = malloc((size_t)p.entries * 2 * sizeof *signal);
+    assert_non_null(signal);
+    recover_apart(tiles, &p.m, &o, signal, &sum);
+    assert_memory_equal(signal, p.signal, (size_t)p.entries * 2 * sizeof *signal);
+    csrec_tiles_destroy(tiles);
+    free(signal);
+    clear(&p);
+}
+
+static void expect_refusal(const csrec_measurement *m, const csrec_recover_options *o,
+                           csrec_status expected, const char *word) {
+    csrec_tiles *tiles = NULL;
+    csrec_error error = {""};
+    assert_int_equal(csrec_tiles_create(m, o, &tiles, &error), expected);
+    assert_non_null(strstr(error.text, word));
+    assert_null(tiles);
+}
+
+static void wrong_calls_are_refused(void **state) {
+    (void)state;
+    picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
+    csrec_recover_options o;
+    csrec_history *history = NULL;
+    csrec_tiles *tiles = NULL;
+    csrec_error error = {""};
+    csrec_tile_place place;
+    double value = 0.0;
+    csrec_recover_defaults(&o);
+    o.method = "grids";
+    expect_refusal(&p.m, &o, CSREC_UNSUPPORTED, "needs the whole signal");
+    o.method = "frames";
+    o.tile = -1;
+    expect_refusal(&p.m, &o, CSREC_ARGUMENT, "tile");
+    o.tile = 100000;
+    o.memory = 1 << 20;
+    expect_refusal(&p.m, &o, CSREC_MEMORY, "memory");
+    o.memory = 0;
+    assert_ok(csrec_history_create(NULL, 1.0, &history));
+    o.history = history;
+    expect_refusal(&p.m, &o, CSREC_ARGUMENT, "history");
+    o.history = NULL;
+    assert_ok(csrec_tiles_create(&p.m, &o, &tiles, &error));
+    assert_int_equal(csrec_tiles_run(tiles, 0, &p.m, &value, NULL, &error), CSREC_DATA);
+    assert_int_equal(csrec_tiles_run(tiles, 99, &p.m, &value, NULL, &error), CSREC_ARGUMENT);
+    assert_int_equal(csrec_tiles_blend(tiles, -1, NULL, &value, &error), CSREC_ARGUMENT);
+    assert_false(csrec_tiles_place(tiles, -1, &place));
+    assert_false(csrec_tiles_place(tiles, 99, &place));
+    assert_int_equal(csrec_tiles_near(tiles, 99, -1), -1);
+    csrec_tiles_destroy(tiles);
+    csrec_tiles_destroy(NULL);
+    csrec_history_destroy(history);
+    clear(&p);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        CHECK_ON("cpu", tiles_apart_have_the_bits_of_the_whole),
+        CHECK_ON("cuda", tiles_apart_have_the_bits_of_the_whole),
+        CHECK_ON("cpu", a_tile_without_samples_is_the_mean),
+        cmocka_unit_test(wrong_calls_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
