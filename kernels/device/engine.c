@@ -2,6 +2,7 @@
 #include "kernels/device/device.h"
 
 const csrec_device csrec_device_cuda = {.describe = csrec_cuda_describe,
-                                         .open = csrec_cuda_open,
-                                         .count = csrec_cuda_devices,
-                                         .usable = csrec_cuda_usable};
+                                        .open = csrec_cuda_open,
+                                        .enter = csrec_cuda_enter,
+                                        .count = csrec_cuda_devices,
+                                        .usable = csrec_cuda_usable};

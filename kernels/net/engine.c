@@ -65,6 +65,7 @@ static void cuda_release(void *state, float *memory) {
 
 static void cuda_destroy(void *state) {
     cuda *c = state;
+    csrec_cuda_enter(&c->context, NULL); /* whatever device the calling thread used last */
     for (int i = 0; i < c->n; i++)
         for (int k = 0; k < 2; k++) cuda_release(c, c->packed[i].side[k]);
     cuda_release(c, c->scratch);

@@ -129,6 +129,10 @@ void csrec_context_destroy(csrec_context *context) {
     if (devices[context->kind]->close) devices[context->kind]->close(context);
 }
 
+void csrec_context_enter(const csrec_context *context) {
+    if (devices[context->kind]->enter) devices[context->kind]->enter(context, NULL);
+}
+
 csrec_status csrec_device_lacks(const csrec_context *context, const char *what, const char *have,
                                 csrec_error *error) {
     return csrec_fail(error, CSREC_UNSUPPORTED, "%s has no %s engine; %s%suse --backend cpu", what,

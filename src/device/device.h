@@ -47,6 +47,8 @@ typedef struct csrec_device {
      * the calling thread's. CSREC_DEVICE: not usable, with the reason. */
     csrec_status (*open)(csrec_context *context, csrec_error *error);
     void (*close)(csrec_context *context); /* NULL: nothing to release */
+    /* Makes it the calling thread's again; NULL: it always is. */
+    csrec_status (*enter)(const csrec_context *context, csrec_error *error);
     /* The number of devices, 0 with the reason; and whether device i is usable, without opening it:
      * CSREC_DEVICE with the reason. */
     int (*count)(csrec_error *error);
@@ -70,6 +72,9 @@ csrec_status csrec_context_create(const char *name, csrec_context *context, csre
 csrec_status csrec_context_create_at(const csrec_device_list *list, int device,
                                      csrec_context *context, csrec_error *error);
 void csrec_context_destroy(csrec_context *context);
+
+/* After a callback, which may have used another device, on its thread. */
+void csrec_context_enter(const csrec_context *context);
 
 /* CSREC_ARGUMENT if it is not a backend's name, whatever is built and usable. */
 csrec_status csrec_device_check(const char *name, csrec_error *error);

@@ -28,11 +28,15 @@ static int64_t sharers(const csrec_layout *layout, csrec_device_kind kind) {
                                                        : 1;
 }
 
-/* While the first rank waits for the reports of others. */
-static bool stops_waiting(void *recovery) {
-    const csrec_solve_options *solve = &((const csrec_recovery *)recovery)->options->solve;
-    const csrec_progress waiting = {.stage = "other ranks", .residual = -1.0};
-    return solve->progress && solve->progress(&waiting, solve->context);
+/* Ranks end together, so this wait is short. */
+static bool has_failed(void *comm) {
+    return csrec_comm_failed(comm, NULL) != CSREC_OK;
+}
+
+static csrec_status add_reports(csrec_comm *comm, csrec_recover_report *report,
+                                csrec_error *error) {
+    const csrec_spread spread = {.comm = comm, .stops = has_failed, .context = comm};
+    return csrec_spread_report(&spread, report, error);
 }
 
 static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recovery *recovery,
@@ -46,10 +50,8 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
     if (status) return status;
     if (!shared && (ranks || layout->tiling.tiles > 1))
         return csrec_recover_tiles(layout->method, recovery, &layout->tiling, error);
-    const csrec_spread spread = {
-        .comm = options->comm, .stops = stops_waiting, .context = recovery};
     status = layout->method->run(recovery, error);
-    return status || !shared ? status : csrec_spread_report(&spread, recovery->report, error);
+    return status || !shared ? status : add_reports(options->comm, recovery->report, error);
 }
 
 /* The arguments of csrec_recover, and its plan. */
@@ -63,11 +65,27 @@ typedef struct recover_job {
     csrec_recover_report report;
 } recover_job;
 
-static csrec_status recover_normal(const csrec_normal *normal, const csrec_context *context,
+/* The caller's progress, which may use another device. */
+typedef struct outside {
+    const csrec_context *context;
+    csrec_progress_fn progress;
+    void *caller;
+} outside;
+
+static bool go_outside(const csrec_progress *now, void *context) {
+    const outside *o = context;
+    bool stops = o->progress(now, o->caller);
+    csrec_context_enter(o->context);
+    return stops;
+}
+
+static csrec_status recover_normal(csrec_normal *normal, const csrec_context *context,
                                    recover_job *j, csrec_error *error) {
     double start = csrec_seconds();
     csrec_history *history = normal->options.history;
     csrec_recover_report *report = &j->report;
+    csrec_solve_options *solve = &normal->options.solve;
+    outside caller = {context, solve->progress, solve->context};
     csrec_whole whole;
     csrec_recovery recovery = {.measurement = &normal->m,
                                .whole = &whole,
@@ -78,6 +96,10 @@ static csrec_status recover_normal(const csrec_normal *normal, const csrec_conte
                                .variance = j->variance,
                                .atoms = j->atoms,
                                .report = report};
+    if (solve->progress && context->kind != CSREC_DEVICE_CPU) {
+        solve->progress = go_outside;
+        solve->context = &caller;
+    }
     csrec_history_begin(history, &normal->m, normal->unit);
     csrec_status status = csrec_whole_of(&normal->m, &whole, error);
     if (!status) status = run_whole_or_tiles(&j->layout, &recovery, error);

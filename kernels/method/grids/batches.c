@@ -115,14 +115,14 @@ static csrec_status add_range(void *context, int64_t first, int64_t count, csrec
  */
 static csrec_status add_part(part *p, csrec_cuda_batch *batch, bool first, bool last) {
     csrec_cuda_job *j = p->job;
-    csrec_chain *chain = &j->chain;
+    csrec_grids_chain *chain = &j->chain;
     adding a = {p, batch};
     const csrec_cuda_pass pass = {first, last, add_range, &a};
     csrec_status status = csrec_cuda_scale(batch, j->error);
-    if (!status && first) status = csrec_chain_take(chain, j->error);
+    if (!status && first) status = csrec_grids_chain_take(chain, j->error);
     if (status || chain->over) return status;
     chain->added += p->count;
-    if (last) status = csrec_chain_give(chain, chain->added, j->error);
+    if (last) status = csrec_grids_chain_give(chain, chain->added, j->error);
     if (!status && j->work.signal) status = csrec_cuda_sum_pass(j, &pass);
     return status ? status : csrec_cuda_wait(NULL, j->error);
 }
@@ -179,7 +179,7 @@ static csrec_status run_grids(part *p, int64_t first, int64_t count, csrec_atoms
         done += p->count;
         if (!j->stopped || done == count || status || j->chain.over) continue;
         const csrec_cuda_pass rest = {.send = true};
-        status = csrec_chain_give(&j->chain, j->chain.added, j->error);
+        status = csrec_grids_chain_give(&j->chain, j->chain.added, j->error);
         if (!status && j->work.signal) status = csrec_cuda_sum_pass(j, &rest);
         break;
     }
@@ -215,8 +215,8 @@ csrec_status csrec_cuda_run_batches(csrec_cuda_job *j, csrec_atoms *atoms) {
     p->job = j;
     p->most = CSREC_CUDA_PART;
     csrec_status status = start_channels(p);
-    if (!status) status = csrec_chain_open(&j->chain, CSREC_CUDA_PART, j->error);
-    while (!status && !j->stopped && csrec_chain_next(&j->chain, &first, &count)) {
+    if (!status) status = csrec_grids_chain_open(&j->chain, CSREC_CUDA_PART, j->error);
+    while (!status && !j->stopped && csrec_grids_chain_next(&j->chain, &first, &count)) {
         status = run_grids(p, first, count, atoms);
         j->chain.turn++;
     }

@@ -79,7 +79,7 @@ static csrec_status create_workspace(csrec_cuda_job *j, bool batches, csrec_cuda
 static csrec_status deliver(csrec_cuda_job *j, csrec_cuda_pipe *pipe, double *signal) {
     const int64_t values = j->entries * j->m->channels, added = j->chain.added;
     if (!signal) return CSREC_OK;
-    if (csrec_chain_shared(&j->chain)) {
+    if (csrec_grids_chain_shared(&j->chain)) {
 #pragma omp parallel for schedule(static) num_threads(csrec_threads(j->options->threads))
         for (int64_t k = 0; k < values; k++)
             if (added > 1) signal[k] /= (double)added;
@@ -106,18 +106,18 @@ static csrec_status run_all(csrec_cuda_job *j, csrec_cuda_grids_engine engine, d
     csrec_cuda_pipe pipe;
     csrec_cuda_pipe_create((size_t)values * sizeof *signal, &pipe);
     j->last = (csrec_progress){"pursuit", 0, 0, -1.0};
-    j->chain = (csrec_chain){.comm = j->options->comm,
-                             .shifts = j->options->shifts,
-                             .channels = j->m->channels,
-                             .length = values,
-                             .sum = signal,
-                             .waits = report_waiting,
-                             .context = j};
+    j->chain = (csrec_grids_chain){.comm = j->options->comm,
+                                   .shifts = j->options->shifts,
+                                   .channels = j->m->channels,
+                                   .length = values,
+                                   .sum = signal,
+                                   .waits = report_waiting,
+                                   .context = j};
     csrec_status status = create_workspace(j, batches, &pipe);
     if (!status)
         status = batches ? csrec_cuda_run_batches(j, atoms) : csrec_cuda_run_sequential(j, atoms);
     double start = csrec_seconds();
-    if (!status) status = csrec_chain_close(&j->chain, j->error);
+    if (!status) status = csrec_grids_chain_close(&j->chain, j->error);
     if (!status) status = deliver(j, &pipe, signal);
     j->report.seconds_synthesis += csrec_seconds() - start;
     if (j->stopped) j->report.outcome = CSREC_INTERRUPTED;

@@ -35,9 +35,9 @@ typedef struct csrec_cuda_job {
     int64_t entries; /* 0: only atoms are wanted */
     csrec_cuda_workspace work;
     csrec_recover_report report;
-    csrec_chain chain;   /* which grids are this rank's; its length is that of the signal */
-    csrec_progress last; /* the last report */
-    csrec_ticker pace;   /* of reports while it waits for others */
+    csrec_grids_chain chain; /* which grids are this rank's; its length is that of the signal */
+    csrec_progress last;     /* the last report */
+    csrec_ticker pace;       /* of reports while it waits for others */
     bool stopped;
     csrec_error *error;
 } csrec_cuda_job;

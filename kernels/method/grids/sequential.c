@@ -90,14 +90,14 @@ static csrec_status fill(run *r) {
 
 static csrec_status add_grid(run *r, bool first, bool last) {
     csrec_cuda_job *j = r->job;
-    csrec_chain *chain = &j->chain;
+    csrec_grids_chain *chain = &j->chain;
     const csrec_cuda_pass in = {.receive = true}, out = {.send = true};
-    csrec_status status = first ? csrec_chain_take(chain, j->error) : CSREC_OK;
+    csrec_status status = first ? csrec_grids_chain_take(chain, j->error) : CSREC_OK;
     if (status || chain->over) return status;
     chain->added++;
     if (j->work.signal && first) status = csrec_cuda_sum_pass(j, &in);
     if (j->work.signal && !status) status = fill(r);
-    if (!status && last) status = csrec_chain_give(chain, chain->added, j->error);
+    if (!status && last) status = csrec_grids_chain_give(chain, chain->added, j->error);
     return status || !last || !j->work.signal ? status : csrec_cuda_sum_pass(j, &out);
 }
 
@@ -129,9 +129,9 @@ csrec_status csrec_cuda_run_sequential(csrec_cuda_job *j, csrec_atoms *atoms) {
              .y = malloc(n * sizeof *r.y)};
     csrec_status status =
         r.found && r.order && r.y
-            ? csrec_chain_open(&j->chain, 1, j->error)
+            ? csrec_grids_chain_open(&j->chain, 1, j->error)
             : csrec_fail(j->error, CSREC_MEMORY, "out of memory for %zu samples", n);
-    while (!status && !j->stopped && csrec_chain_next(&j->chain, &first, &count)) {
+    while (!status && !j->stopped && csrec_grids_chain_next(&j->chain, &first, &count)) {
         for (int64_t g = 0; g < count && !status && !j->chain.over && (g == 0 || !j->stopped); g++)
             status = run_grid(&r, first + g, atoms, g == 0, g + 1 == count);
         j->chain.turn++;

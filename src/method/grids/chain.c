@@ -19,31 +19,31 @@ typedef struct head {
     int64_t added, length;
 } head;
 
-bool csrec_chain_shared(const csrec_chain *c) {
+bool csrec_grids_chain_shared(const csrec_grids_chain *c) {
     return csrec_comm_size(c->comm) > 1;
 }
 
-static int64_t batches(const csrec_chain *c) {
+static int64_t batches(const csrec_grids_chain *c) {
     return (c->shifts + c->batch - 1) / c->batch;
 }
 
 /* The number of this rank's next batch, and the ranks of those before and after it. */
-static int64_t number(const csrec_chain *c) {
+static int64_t number(const csrec_grids_chain *c) {
     return c->turn * csrec_comm_size(c->comm) + csrec_comm_rank(c->comm);
 }
 
-static int before(const csrec_chain *c) {
+static int before(const csrec_grids_chain *c) {
     int size = csrec_comm_size(c->comm);
     return (csrec_comm_rank(c->comm) + size - 1) % size;
 }
 
-static int after(const csrec_chain *c) {
+static int after(const csrec_grids_chain *c) {
     return number(c) + 1 < batches(c) ? (csrec_comm_rank(c->comm) + 1) % csrec_comm_size(c->comm)
                                       : 0;
 }
 
 /* Waits for one of two kinds of messages. */
-static csrec_status await(const csrec_chain *c, int first, int second, int *which,
+static csrec_status await(const csrec_grids_chain *c, int first, int second, int *which,
                           csrec_error *error) {
     static const struct timespec nap = {.tv_nsec = 100000};
     for (;;) {
@@ -57,8 +57,8 @@ static csrec_status await(const csrec_chain *c, int first, int second, int *whic
 }
 
 /* A message of `bytes` bytes; whatever is longer or shorter is of another program. */
-static csrec_status receive(const csrec_chain *c, int *from, int tag, size_t bytes, void **data,
-                            csrec_error *error) {
+static csrec_status receive(const csrec_grids_chain *c, int *from, int tag, size_t bytes,
+                            void **data, csrec_error *error) {
     int which;
     size_t arrived;
     csrec_status status = await(c, tag, tag, &which, error);
@@ -68,7 +68,7 @@ static csrec_status receive(const csrec_chain *c, int *from, int tag, size_t byt
     return csrec_fail(error, CSREC_DATA, "ranks differ in measurement or options");
 }
 
-static csrec_status take_head(csrec_chain *c, int *from, int tag, csrec_error *error) {
+static csrec_status take_head(csrec_grids_chain *c, int *from, int tag, csrec_error *error) {
     void *data;
     csrec_status status = receive(c, from, tag, sizeof(head), &data, error);
     if (status) return status;
@@ -81,7 +81,7 @@ static csrec_status take_head(csrec_chain *c, int *from, int tag, csrec_error *e
 
 /* ------------------------------------------------------------------ batches ------------------- */
 
-csrec_status csrec_chain_open(csrec_chain *c, int64_t most, csrec_error *error) {
+csrec_status csrec_grids_chain_open(csrec_grids_chain *c, int64_t most, csrec_error *error) {
     int size = csrec_comm_size(c->comm), from = 0;
     int64_t share = (c->shifts + size - 1) / size;
     c->batch = most < share ? most : share;
@@ -99,16 +99,16 @@ csrec_status csrec_chain_open(csrec_chain *c, int64_t most, csrec_error *error) 
     return CSREC_OK;
 }
 
-bool csrec_chain_next(csrec_chain *c, int64_t *first, int64_t *count) {
+bool csrec_grids_chain_next(csrec_grids_chain *c, int64_t *first, int64_t *count) {
     if (c->over || number(c) >= batches(c)) return false;
     *first = number(c) * c->batch;
     *count = c->shifts - *first < c->batch ? c->shifts - *first : c->batch;
     return true;
 }
 
-csrec_status csrec_chain_take(csrec_chain *c, csrec_error *error) {
+csrec_status csrec_grids_chain_take(csrec_grids_chain *c, csrec_error *error) {
     int which = HEAD, from = before(c);
-    if (!csrec_chain_shared(c) || number(c) == 0) return CSREC_OK;
+    if (!csrec_grids_chain_shared(c) || number(c) == 0) return CSREC_OK;
     csrec_status status =
         await(c, HEAD, csrec_comm_rank(c->comm) == 0 ? FINAL : DONE, &which, error);
     if (status) return status;
@@ -118,74 +118,76 @@ csrec_status csrec_chain_take(csrec_chain *c, csrec_error *error) {
 
 /* ------------------------------------------------------------------ sums ---------------------- */
 
-static csrec_status announce(csrec_chain *c, int to, int tag, csrec_error *error) {
+static csrec_status announce(csrec_grids_chain *c, int to, int tag, csrec_error *error) {
     const head h = {c->added, c->length};
     c->ended = to == csrec_comm_rank(c->comm); /* rank 0, of its last batch */
     return c->ended ? CSREC_OK : csrec_comm_send(c->comm, to, tag, &h, sizeof h, error);
 }
 
-csrec_status csrec_chain_give(csrec_chain *c, int64_t added, csrec_error *error) {
+csrec_status csrec_grids_chain_give(csrec_grids_chain *c, int64_t added, csrec_error *error) {
     c->added = added;
-    if (!csrec_chain_shared(c)) return CSREC_OK;
+    if (!csrec_grids_chain_shared(c)) return CSREC_OK;
     return announce(c, after(c), number(c) + 1 < batches(c) ? HEAD : FINAL, error);
 }
 
-int64_t csrec_chain_chunk(const csrec_chain *c, int64_t at) {
+int64_t csrec_grids_chain_chunk(const csrec_grids_chain *c, int64_t at) {
     int64_t entries = VALUES / c->channels, rest = c->length - at;
     int64_t most = c->channels * (entries < 1 ? 1 : entries);
     return rest < most ? rest : most;
 }
 
-static csrec_status receive_from(const csrec_chain *c, int from, int64_t count, double **values,
-                                 csrec_error *error) {
+static csrec_status receive_from(const csrec_grids_chain *c, int from, int64_t count,
+                                 double **values, csrec_error *error) {
     void *data = NULL;
     csrec_status status = receive(c, &from, CHUNK, (size_t)count * sizeof **values, &data, error);
     *values = data;
     return status;
 }
 
-csrec_status csrec_chain_receive(const csrec_chain *c, int64_t at, double **values,
-                                 csrec_error *error) {
-    int64_t count = csrec_chain_chunk(c, at);
+csrec_status csrec_grids_chain_receive(const csrec_grids_chain *c, int64_t at, double **values,
+                                       csrec_error *error) {
+    int64_t count = csrec_grids_chain_chunk(c, at);
     if (number(c) > 0) return receive_from(c, before(c), count, values, error);
     *values = calloc((size_t)count, sizeof **values); /* the sums over no grids */
     return *values ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
 }
 
-static csrec_status send_to(const csrec_chain *c, int to, int64_t at, const double *values,
+static csrec_status send_to(const csrec_grids_chain *c, int to, int64_t at, const double *values,
                             csrec_error *error) {
-    size_t bytes = (size_t)csrec_chain_chunk(c, at) * sizeof *values;
+    size_t bytes = (size_t)csrec_grids_chain_chunk(c, at) * sizeof *values;
     if (to != csrec_comm_rank(c->comm))
         return csrec_comm_send(c->comm, to, CHUNK, values, bytes, error);
     memcpy(c->sum + at, values, bytes);
     return CSREC_OK;
 }
 
-csrec_status csrec_chain_send(const csrec_chain *c, int64_t at, const double *values,
-                              csrec_error *error) {
+csrec_status csrec_grids_chain_send(const csrec_grids_chain *c, int64_t at, const double *values,
+                                    csrec_error *error) {
     return send_to(c, after(c), at, values, error);
 }
 
 /* ------------------------------------------------------------------ the end ------------------- */
 
 /* Stopped before its batch: the sums go to rank 0 as they are. */
-static csrec_status hand_in(csrec_chain *c, csrec_error *error) {
-    csrec_status status = csrec_chain_take(c, error);
+static csrec_status hand_in(csrec_grids_chain *c, csrec_error *error) {
+    csrec_status status = csrec_grids_chain_take(c, error);
     if (status || c->over) return status;
     status = announce(c, 0, FINAL, error);
-    for (int64_t at = 0, count; !status && (count = csrec_chain_chunk(c, at)) > 0; at += count) {
+    for (int64_t at = 0, count; !status && (count = csrec_grids_chain_chunk(c, at)) > 0;
+         at += count) {
         double *values = NULL;
-        status = csrec_chain_receive(c, at, &values, error);
+        status = csrec_grids_chain_receive(c, at, &values, error);
         if (!status) status = send_to(c, 0, at, values, error);
         free(values);
     }
     return status;
 }
 
-static csrec_status collect(csrec_chain *c, csrec_error *error) {
+static csrec_status collect(csrec_grids_chain *c, csrec_error *error) {
     int from = -1;
     csrec_status status = take_head(c, &from, FINAL, error);
-    for (int64_t at = 0, count; !status && (count = csrec_chain_chunk(c, at)) > 0; at += count) {
+    for (int64_t at = 0, count; !status && (count = csrec_grids_chain_chunk(c, at)) > 0;
+         at += count) {
         double *values = NULL;
         status = receive_from(c, from, count, &values, error);
         if (!status) memcpy(c->sum + at, values, (size_t)count * sizeof *values);
@@ -194,13 +196,13 @@ static csrec_status collect(csrec_chain *c, csrec_error *error) {
     return status;
 }
 
-csrec_status csrec_chain_close(csrec_chain *c, csrec_error *error) {
+csrec_status csrec_grids_chain_close(csrec_grids_chain *c, csrec_error *error) {
     int64_t first, count;
     void *data;
     int zero = 0;
     csrec_status status = CSREC_OK;
-    if (!csrec_chain_shared(c)) return CSREC_OK;
-    if (csrec_chain_next(c, &first, &count)) status = hand_in(c, error);
+    if (!csrec_grids_chain_shared(c)) return CSREC_OK;
+    if (csrec_grids_chain_next(c, &first, &count)) status = hand_in(c, error);
     if (csrec_comm_rank(c->comm) > 0) {
         if (!status) status = receive(c, &zero, DONE, 0, &data, error);
         if (!status) free(data);

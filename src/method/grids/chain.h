@@ -7,23 +7,23 @@
  *
  * Without a communicator the one rank has all batches, and no sums travel.
  *
- *     status = csrec_chain_open(&chain, batch, error);
- *     while (!status && !stopped && csrec_chain_next(&chain, &first, &count)) {
+ *     status = csrec_grids_chain_open(&chain, batch, error);
+ *     while (!status && !stopped && csrec_grids_chain_next(&chain, &first, &count)) {
  *         ...                                       // pursuits
- *         status = csrec_chain_take(&chain, error); // chain.added grids are in the sums
+ *         status = csrec_grids_chain_take(&chain, error); // chain.added grids are in the sums
  *         if (chain.over) break;                    // another rank was stopped
- *         status = csrec_chain_give(&chain, chain.added + count, error);
- *         for each chunk: csrec_chain_receive, add, csrec_chain_send
+ *         status = csrec_grids_chain_give(&chain, chain.added + count, error);
+ *         for each chunk: csrec_grids_chain_receive, add, csrec_grids_chain_send
  *         chain.turn++;
  *     }
- *     if (!status) status = csrec_chain_close(&chain, error);
+ *     if (!status) status = csrec_grids_chain_close(&chain, error);
  */
 #ifndef CSREC_METHOD_GRIDS_CHAIN_H
 #define CSREC_METHOD_GRIDS_CHAIN_H
 
 #include "base/error.h"
 
-typedef struct csrec_chain {
+typedef struct csrec_grids_chain {
     csrec_comm *comm;
     int64_t shifts, channels;
     int64_t
@@ -38,34 +38,34 @@ typedef struct csrec_chain {
     /* of chain.c */
     int64_t batch; /* grids of a batch */
     bool ended;    /* rank 0: the sums are here */
-} csrec_chain;
+} csrec_grids_chain;
 
 /* Whether sums travel. */
-bool csrec_chain_shared(const csrec_chain *chain);
+bool csrec_grids_chain_shared(const csrec_grids_chain *chain);
 
 /* All ranks take rank 0's number of grids in a batch: `most`, or fewer so that each rank has one.
  */
-csrec_status csrec_chain_open(csrec_chain *chain, int64_t most, csrec_error *error);
+csrec_status csrec_grids_chain_open(csrec_grids_chain *chain, int64_t most, csrec_error *error);
 
 /* This rank's batch of grids; false: there is none, or the sums have ended. */
-bool csrec_chain_next(csrec_chain *chain, int64_t *first, int64_t *count);
+bool csrec_grids_chain_next(csrec_grids_chain *chain, int64_t *first, int64_t *count);
 
 /* Waits for the sums of all grids before this batch, to be received; sets added, or over. */
-csrec_status csrec_chain_take(csrec_chain *chain, csrec_error *error);
+csrec_status csrec_grids_chain_take(csrec_grids_chain *chain, csrec_error *error);
 
 /* Announces the sums that are sent next, of `added` grids. */
-csrec_status csrec_chain_give(csrec_chain *chain, int64_t added, csrec_error *error);
+csrec_status csrec_grids_chain_give(csrec_grids_chain *chain, int64_t added, csrec_error *error);
 
 /* Values of the chunk from `at` on, of whole entries; 0: no more. */
-int64_t csrec_chain_chunk(const csrec_chain *chain, int64_t at);
+int64_t csrec_grids_chain_chunk(const csrec_grids_chain *chain, int64_t at);
 
 /* A chunk, in its turn: *values is to be freed. */
-csrec_status csrec_chain_receive(const csrec_chain *chain, int64_t at, double **values,
-                                 csrec_error *error);
-csrec_status csrec_chain_send(const csrec_chain *chain, int64_t at, const double *values,
-                              csrec_error *error);
+csrec_status csrec_grids_chain_receive(const csrec_grids_chain *chain, int64_t at, double **values,
+                                       csrec_error *error);
+csrec_status csrec_grids_chain_send(const csrec_grids_chain *chain, int64_t at,
+                                    const double *values, csrec_error *error);
 
 /* On all ranks, after their batches or a stop: rank 0 has the sums then, and added. */
-csrec_status csrec_chain_close(csrec_chain *chain, csrec_error *error);
+csrec_status csrec_grids_chain_close(csrec_grids_chain *chain, csrec_error *error);
 
 #endif

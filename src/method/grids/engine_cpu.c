@@ -49,8 +49,8 @@ typedef struct job {
     int threads;
     bool shared; /* all ranks and threads work on one pursuit after another */
     csrec_team team;
-    csrec_chain chain; /* chain.added: grids in the signal */
-    double *fits;      /* [batch][values] of ranks */
+    csrec_grids_chain chain; /* chain.added: grids in the signal */
+    double *fits;            /* [batch][values] of ranks */
     int64_t pursuits_done;
     csrec_record *mean; /* of the grids so far */
 } job;
@@ -265,7 +265,7 @@ static csrec_status add_here(job *j, const grid_run *runs, int64_t count, csrec_
         if (!used[g]) continue;
         add_report(j, &runs[g]);
         if (j->signal) status = add_grid(j, &runs[g], j->signal, j->squares);
-        status = status ? status : csrec_chain_give(&j->chain, j->chain.added + 1, error);
+        status = status ? status : csrec_grids_chain_give(&j->chain, j->chain.added + 1, error);
         if (!status) status = take_down(j, j->chain.added);
     }
     return status ? csrec_fail(error, status, "out of memory during synthesis") : CSREC_OK;
@@ -298,21 +298,22 @@ static void add_fits(const job *j, const bool *used, int64_t grids, int64_t at, 
 static csrec_status add_to_chain(job *j, const grid_run *runs, int64_t count, csrec_error *error) {
     bool used[BATCH];
     int64_t n = 0;
-    csrec_chain *chain = &j->chain;
+    csrec_grids_chain *chain = &j->chain;
     csrec_status status = keep_fits(j, runs, count, error);
-    if (!status) status = csrec_chain_take(chain, error);
+    if (!status) status = csrec_grids_chain_take(chain, error);
     if (status || chain->over) return status;
     choose_grids(j, runs, count, used);
     for (int64_t g = 0; g < count; g++) {
         if (used[g]) add_report(j, &runs[g]);
         n += used[g];
     }
-    status = csrec_chain_give(chain, chain->added + n, error);
-    for (int64_t at = 0, size; !status && (size = csrec_chain_chunk(chain, at)) > 0; at += size) {
+    status = csrec_grids_chain_give(chain, chain->added + n, error);
+    for (int64_t at = 0, size; !status && (size = csrec_grids_chain_chunk(chain, at)) > 0;
+         at += size) {
         double *sums = NULL;
-        status = csrec_chain_receive(chain, at, &sums, error);
+        status = csrec_grids_chain_receive(chain, at, &sums, error);
         if (!status) add_fits(j, used, count, at, size, sums);
-        if (!status) status = csrec_chain_send(chain, at, sums, error);
+        if (!status) status = csrec_grids_chain_send(chain, at, sums, error);
         free(sums);
     }
     return status;
@@ -325,14 +326,15 @@ static void poll_team(void *team) {
 /* Squares travel after the values; rank 0 takes them apart. */
 static csrec_status open_chain(job *j, csrec_error *error) {
     const bool shared = !j->shared && csrec_comm_size(j->options->comm) > 1;
-    csrec_chain *chain = &j->chain;
-    *chain = (csrec_chain){.comm = j->shared ? NULL : j->options->comm,
-                           .shifts = j->options->shifts,
-                           .channels = j->measurement->channels,
-                           .length = j->squares ? 2 * j->values : j->values,
-                           .waits = poll_team,
-                           .context = &j->team};
-    csrec_status status = csrec_chain_open(chain, csrec_grids_batch(j->threads, j->options), error);
+    csrec_grids_chain *chain = &j->chain;
+    *chain = (csrec_grids_chain){.comm = j->shared ? NULL : j->options->comm,
+                                 .shifts = j->options->shifts,
+                                 .channels = j->measurement->channels,
+                                 .length = j->squares ? 2 * j->values : j->values,
+                                 .waits = poll_team,
+                                 .context = &j->team};
+    csrec_status status =
+        csrec_grids_chain_open(chain, csrec_grids_batch(j->threads, j->options), error);
     if (status || !shared) return status;
     j->fits = malloc((size_t)(chain->batch * j->values) * sizeof *j->fits);
     if (csrec_comm_rank(chain->comm) == 0)
@@ -342,8 +344,8 @@ static csrec_status open_chain(job *j, csrec_error *error) {
 }
 
 static csrec_status close_chain(job *j, csrec_error *error) {
-    csrec_chain *chain = &j->chain;
-    csrec_status status = csrec_chain_close(chain, error);
+    csrec_grids_chain *chain = &j->chain;
+    csrec_status status = csrec_grids_chain_close(chain, error);
     if (status || !chain->sum || !j->signal) return status;
     memcpy(j->signal, chain->sum, (size_t)j->values * sizeof *j->signal);
     if (j->squares)
@@ -375,7 +377,8 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *ru
     if (j->team.status) status = csrec_fail(error, j->team.status, "%s", j->team.error.text);
     double pursued = csrec_seconds();
     if (!status)
-        status = (csrec_chain_shared(&j->chain) ? add_to_chain : add_here)(j, runs, count, error);
+        status =
+            (csrec_grids_chain_shared(&j->chain) ? add_to_chain : add_here)(j, runs, count, error);
     j->report.seconds_tree += built - start;
     j->report.seconds_pursuit += pursued - built;
     j->report.seconds_synthesis += csrec_seconds() - pursued;
@@ -388,7 +391,7 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     csrec_status status =
         runs ? open_chain(j, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
     while (!status && !csrec_team_stopped(&j->team) &&
-           csrec_chain_next(&j->chain, &first, &count)) {
+           csrec_grids_chain_next(&j->chain, &first, &count)) {
         csrec_team_poll(&j->team);
         status = run_batch(j, first, count, runs, error);
         for (int64_t c = 0; atoms && !status && c < channels; c++) {
