@@ -40,7 +40,8 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
     if (!shared && (ranks || layout->tiling.tiles > 1))
         return csrec_recover_tiles(layout->method, recovery, &layout->tiling, error);
     status = layout->method->run(recovery, error);
-    return status || !shared ? status : csrec_spread_report(options->comm, recovery->report, error);
+    const csrec_spread all = {.comm = options->comm};
+    return status || !shared ? status : csrec_spread_report(&all, recovery->report, error);
 }
 
 /* The arguments of csrec_recover, and its plan. */
