@@ -82,8 +82,8 @@ static void *run_member(void *context) {
     one_round *r = m->r;
     csrec_comm *comm = NULL;
     csrec_error error = {""};
-    csrec_status status = r->size > 1 ? csrec_comm_hub_join(r->hub, m->rank, &comm, &error)
-                                      : CSREC_OK;
+    csrec_status status =
+        r->size > 1 ? csrec_comm_hub_join(r->hub, m->rank, &comm, &error) : CSREC_OK;
     if (!status) status = recover_by(r, m->rank, comm, &error);
     if (!status && (m->rank > 0 || r->report.outcome != CSREC_INTERRUPTED))
         atomic_fetch_add(&r->whole, 1);

@@ -13,7 +13,7 @@ from launch import bytes_of, draw, lines_of_ours, processes, run, run_tests, sta
 LIMIT = 30
 TILED = ["big.npy", "--tile", "90000", "--quality", "fast"]
 SLOW = [*TILED, "--set", "steps=250"]
-ENDLESS = [*TILED, "--set", "steps=9000"]  # ends by a kill
+ENDLESS = [*TILED, "--set", "steps=9000", "--quiet"]  # ends by a kill
 
 
 def hidden():
