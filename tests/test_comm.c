@@ -68,7 +68,9 @@ static csrec_status script_receive(void *context, int *from, void **data, size_t
     return CSREC_OK;
 }
 
-static void script_close(void *context) { ((script *)context)->closed++; }
+static void script_close(void *context) {
+    ((script *)context)->closed++;
+}
 
 static csrec_comm_calls calls_of(script *s, int rank, int size) {
     return (csrec_comm_calls){.context = s,

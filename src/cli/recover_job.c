@@ -163,7 +163,14 @@ static int load(cli_job *job) {
         return cli_job_fail(job, "%s", error.text);
     code = cli_job_model(job);
     if (code == CLI_CONTINUE) code = cli_job_options(job);
-    return code == CLI_CONTINUE && job->large ? cli_job_begin_large(job) : code;
+    if (code != CLI_CONTINUE || !job->large) return code;
+    code = cli_job_begin_large(job);
+    if (code != CLI_CONTINUE || job->large) return code;
+    job->measurement = (csrec_measurement){.n = 0};
+    code = read_samples(job);
+    if (code == CLI_CONTINUE) set_tones(job);
+    if (code == CLI_CONTINUE) code = cli_job_noise(job);
+    return code == CLI_CONTINUE ? cli_job_options(job) : code;
 }
 
 /* The fingerprint is that of the bytes that were read, so the files must not have changed in

@@ -62,6 +62,7 @@ int cli_job_find_large(cli_job *job) {
     form.sigma = job->request->sigma;
     job->measurement = form;
     job->large = true;
+    job->must = pays;
     return CLI_CONTINUE;
 }
 
@@ -88,6 +89,11 @@ int cli_job_begin_large(cli_job *job) {
     csrec_status status =
         csrec_slabs_create(&job->measurement, read_slab, job, &job->options, &job->slabs, &error);
     cli_progress_finish(job->progress);
+    /* Ranks may share it in another way, or the whole has the better message. */
+    if ((status == CSREC_UNSUPPORTED || status == CSREC_ARGUMENT) && !job->must) {
+        job->large = false;
+        return CLI_CONTINUE;
+    }
     if (status) name_input(job, &error);
     if (status) cli_job_fail(job, "%s", error.text);
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;

@@ -132,7 +132,7 @@ csrec_status csrec_spread_add(const csrec_spread *s, int64_t tile, const csrec_p
 
 static csrec_status wait_for(const csrec_spread *s, int tag, csrec_error *error) {
     static const struct timespec nap = {.tv_nsec = 500000};
-    while (!csrec_comm_arrived(s->comm, tag)) {
+    while (s->stops && !csrec_comm_arrived(s->comm, tag)) {
         if (s->stops(s->context))
             return csrec_fail(error, CSREC_STOPPED, "stopped before the whole was recovered");
         nanosleep(&nap, NULL);

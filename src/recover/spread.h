@@ -14,7 +14,7 @@ typedef struct csrec_spread {
     const csrec_tiling *tiling;
     int64_t channels;
     int64_t first, end; /* this process's tiles */
-    /* Whether to stop waiting for others. */
+    /* Whether to stop waiting for others; NULL: never. */
     bool (*stops)(void *context);
     void *context;
 } csrec_spread;

@@ -144,7 +144,7 @@ def of_host(name):
 def a_rank_killed_on_the_other_host_ends_all():
     write_agent("")
     first, second = HOSTS.values()
-    slow = [*OPTIONS, "--set", "steps=1000"]
+    slow = [*OPTIONS, "--set", "steps=9000"]
     with open("said", "w", encoding="utf-8") as said:
         process = subprocess.Popen(
             command(4, "csrecover", *slow, "-o", "killed.npy"),

@@ -13,6 +13,7 @@ from launch import bytes_of, draw, lines_of_ours, processes, run, run_tests, sta
 LIMIT = 30
 TILED = ["big.npy", "--tile", "90000", "--quality", "fast"]
 SLOW = [*TILED, "--set", "steps=250"]
+ENDLESS = [*TILED, "--set", "steps=9000", "--quiet"]  # ends by a kill
 
 
 def hidden():
@@ -35,7 +36,7 @@ def a_killed_rank_ends_all():
     took = []
     for victim in (0, draw.choice((1, 2))):
         with open("said", "w", encoding="utf-8") as said:
-            process = start(3, "csrecover", *SLOW, "-o", "killed.npy", stderr=said)
+            process = start(3, "csrecover", *ENDLESS, "-o", "killed.npy", stderr=said)
             wait_until(lambda: len(processes(".")) == 3)
             time.sleep(draw.uniform(0.0, 1.5))
             took.append(kill_and_wait(process, [processes(".")[victim]]))
@@ -104,7 +105,7 @@ def files_go_on():
     names = [f"f{k}.npy" for k in range(12)]
     for name in names:
         write_npy(name, (120, draw.randrange(120, 160)))
-    options = ["--quality", "fast", "--set", "steps=250"]
+    options = ["--quality", "fast", "--set", "steps=500"]
     run(0, "csrecover", *names, "-o", "whole/", *options)
     process = start(3, "csrecover", *names, "-o", "some/", *options)
     wait_until(lambda: os.path.isdir("some") and any(n in names for n in os.listdir("some")))
@@ -122,7 +123,7 @@ def files_go_on():
 def runs_refuse_each_other():
     os.mkdir("folder")
     os.symlink("folder/big.npy", "link.npy")
-    process = start(2, "csrecover", *SLOW, "-o", "folder/")
+    process = start(2, "csrecover", *ENDLESS, "-o", "folder/")
     wait_until(lambda: any(name.endswith(".lock") for name in os.listdir("folder")))
     for ranks, name in ((0, "folder/big.npy"), (0, "link.npy"), (2, "folder/")):
         done = run(ranks, "csrecover", *TILED, "-o", name, code=1)
