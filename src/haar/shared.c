@@ -65,12 +65,14 @@ static int64_t or_else(int64_t given, int64_t otherwise) {
     return given > 0 ? given : otherwise;
 }
 
-/* Several pieces a thread, so that busy parts of the signal are everyone's; each large enough for
- * few picks to be above all. */
+/* Several pieces a thread, so that busy parts of the signal are everyone's; but each top takes some
+ * rounds, so that many threads have fewer. */
 static int64_t samples_of_piece(const csrec_shared_job *job) {
-    enum { PIECES = 8, LEAST = 1 << 12 };
+    enum { PIECES = 8, MANY = 64, OF_MANY = 2, LEAST = 1 << 12 };
     int64_t threads = (int64_t)csrec_comm_size(job->comm) * job->threads;
-    int64_t most = job->n / (PIECES * threads);
+    int64_t pieces = PIECES * threads;
+    if (pieces > MANY) pieces = OF_MANY * threads > MANY ? OF_MANY * threads : MANY;
+    int64_t most = job->n / pieces;
     return or_else(job->most, most > LEAST ? most : LEAST);
 }
 
