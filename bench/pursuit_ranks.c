@@ -305,7 +305,8 @@ static void read_list(const char *text, int *list) {
 }
 
 int main(int argc, char **argv) {
-    options o = {.sizes = {20, 22, 24, -1},
+    options o = {.json = "pursuit_ranks.json",
+                 .sizes = {20, 22, 24, -1},
                  .ranks = {1, 2, 4, -1},
                  .delays = {0, -1},
                  .threads = 1,
@@ -327,7 +328,7 @@ int main(int argc, char **argv) {
         if (!strcmp(name, "--columns")) o.columns = (csrec_columns)atoi(value);
     }
     bench_machine_print();
-    bench_json json = bench_json_open(o.json ? o.json : "/dev/null");
+    bench_json json = bench_json_open(o.json);
     bench_json_begin(&json, "runs", '[');
     print_head();
     for (int k = 0; o.sizes[k] >= 0; k++) one_size(&json, &o, o.sizes[k]);

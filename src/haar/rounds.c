@@ -15,6 +15,9 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* Above every key: that of infinity. */
+static const int64_t BEYOND = INT64_C(0x7FF0000000000000);
+
 /* ------------------------------------------------------------------ rules --------------------- */
 
 void csrec_rounds_end(csrec_rounds *r, csrec_outcome outcome) {
@@ -327,7 +330,7 @@ static int64_t floor_of(double small) {
 csrec_status csrec_rounds_run(csrec_rounds *r, csrec_error *error) {
     csrec_status status = CSREC_OK;
     r->floor = floor_of(r->job->small * r->units);
-    r->theta = INT64_MAX;
+    r->theta = BEYOND;
     r->step = INT64_C(1) << 48;
     r->next = -1;
     while (!status && !csrec_rounds_over(r) && !r->ended) status = one_round(r, error);

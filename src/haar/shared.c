@@ -65,13 +65,15 @@ static int64_t or_else(int64_t given, int64_t otherwise) {
     return given > 0 ? given : otherwise;
 }
 
-/* Several pieces a thread, so that busy parts of the signal are everyone's; each large enough for
- * few picks to be above all. */
+/* Several pieces a thread, so that busy parts of the signal are everyone's; but each top takes some
+ * rounds, so that many threads have fewer. */
 static int64_t samples_of_piece(const csrec_rounds *r) {
-    enum { PIECES = 8, LEAST = 1 << 12 };
+    enum { PIECES = 8, MANY = 64, OF_MANY = 2, LEAST = 1 << 12 };
     const csrec_shared_job *job = r->job;
     int64_t threads = (int64_t)csrec_comm_size(job->comm) * r->pieces.threads;
-    int64_t most = job->n / (PIECES * threads);
+    int64_t pieces = PIECES * threads;
+    if (pieces > MANY) pieces = OF_MANY * threads > MANY ? OF_MANY * threads : MANY;
+    int64_t most = job->n / pieces;
     return or_else(job->most, most > LEAST ? most : LEAST);
 }
 
