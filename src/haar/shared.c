@@ -67,22 +67,36 @@ static int64_t or_else(int64_t given, int64_t otherwise) {
 
 /* Several pieces a thread, so that busy parts of the signal are everyone's; but each top takes some
  * rounds, so that many threads have fewer. */
-static int64_t samples_of_piece(const csrec_rounds *r) {
+static int64_t samples_of_piece(const csrec_shared_job *job, int64_t threads) {
     enum { PIECES = 8, MANY = 64, OF_MANY = 2, LEAST = 1 << 12 };
-    const csrec_shared_job *job = r->job;
-    int64_t threads = (int64_t)csrec_comm_size(job->comm) * r->pieces.threads;
     int64_t pieces = PIECES * threads;
     if (pieces > MANY) pieces = OF_MANY * threads > MANY ? OF_MANY * threads : MANY;
     int64_t most = job->n / pieces;
-    return or_else(job->most, most > LEAST ? most : LEAST);
+    if (most < LEAST) most = LEAST;
+    if (most >= job->n && job->n > 1) most = job->n - 1; /* devices need a top */
+    return or_else(job->most, most);
+}
+
+/* Machines may have different numbers of them. */
+static csrec_status add_threads(csrec_rounds *r, int64_t *threads, csrec_error *error) {
+    int64_t own = r->pieces.threads;
+    size_t bytes;
+    csrec_status status = csrec_gather_all(&r->gather, &own, sizeof own, error);
+    *threads = 0;
+    for (int rank = 0; rank < csrec_comm_size(r->job->comm) && !status; rank++)
+        *threads += *(const int64_t *)csrec_gather_of(&r->gather, rank, &bytes);
+    return status;
 }
 
 static csrec_status create(csrec_rounds *r, csrec_error *error) {
     const csrec_shared_job *job = r->job;
-    bool device = job->where.kind != CSREC_DEVICE_CPU;
+    bool device = r->type != &csrec_pieces_cpu;
     r->pieces.threads = device ? 1 : job->threads;
-    csrec_status status = csrec_cut_create(job->levels, job->n, job->rows, job->columns,
-                                           samples_of_piece(r), &r->cut);
+    int64_t threads = 0;
+    csrec_status status = add_threads(r, &threads, error);
+    if (!status)
+        status = csrec_cut_create(job->levels, job->n, job->rows, job->columns,
+                                  samples_of_piece(job, threads), &r->cut);
     if (!status) status = share_out(r);
     if (status) return status;
     r->pieces.context = &job->where;
@@ -263,16 +277,22 @@ static csrec_status collect(const csrec_rounds *r, csrec_atoms *atoms, double *r
 
 /* ------------------------------------------------------------------ the whole ----------------- */
 
-csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atoms, double *r,
-                                  csrec_shared_report *report, csrec_error *error) {
+/* A signal of one sample is one piece, which is the CPU's. */
+static const csrec_pieces_type *type_of(const csrec_shared_job *job) {
     static const csrec_pieces_type *const engines[CSREC_DEVICE_KINDS] =
         CSREC_ENGINES(&csrec_pieces_cpu, &csrec_pieces_cuda);
+    if (job->type) return job->type;
+    return job->n == 1 ? &csrec_pieces_cpu : engines[job->where.kind];
+}
+
+csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atoms, double *r,
+                                  csrec_shared_report *report, csrec_error *error) {
     csrec_shared_report own;
     if (!report) report = &own;
     *report = (csrec_shared_report){0};
     csrec_rounds rounds = {.job = job,
                            .report = report,
-                           .type = job->type ? job->type : engines[job->where.kind],
+                           .type = type_of(job),
                            .gather.comm = job->comm,
                            .units = csrec_pursuit_units(job->n, job->y)};
     csrec_error why = {{0}};

@@ -53,7 +53,7 @@ typedef struct csrec_method_type {
     /* Of how many ranks of options->comm it shares its own work at most, without tiles; NULL or 1:
      * it does not. Then every rank runs it, with signal and atoms NULL on all but the first, and
      * reports what it did itself. */
-    int64_t (*shares)(const csrec_recover_options *options, csrec_device_kind kind);
+    int64_t (*shares)(const csrec_recover_options *options, int64_t n, csrec_device_kind kind);
     /* Whether a CUDA device has an engine for it, and whether it is faster, including its first
      * use; NULL: never. */
     bool (*on_device)(const csrec_task *task);

@@ -22,10 +22,11 @@ void csrec_recover_defaults(csrec_recover_options *options) {
 }
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
-static int64_t sharers(const csrec_layout *layout, csrec_device_kind kind) {
+static int64_t sharers(const csrec_layout *layout, int64_t n, csrec_device_kind kind) {
     const csrec_method_type *method = layout->method;
-    return layout->tiling.tiles == 1 && method->shares ? method->shares(&layout->plan.options, kind)
-                                                       : 1;
+    return layout->tiling.tiles == 1 && method->shares
+               ? method->shares(&layout->plan.options, n, kind)
+               : 1;
 }
 
 /* Ranks end together, so this wait is short. */
@@ -43,7 +44,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
                                        csrec_error *error) {
     const csrec_recover_options *options = recovery->options;
     bool ranks = csrec_comm_size(options->comm) > 1;
-    bool shared = ranks && sharers(layout, recovery->context->kind) > 1;
+    bool shared = ranks && sharers(layout, recovery->measurement->n, recovery->context->kind) > 1;
     csrec_status status = CSREC_OK;
     if (options->model)
         status = csrec_model_check_scales(recovery->measurement, options->model, error);
@@ -125,7 +126,7 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
 /* Ranks share tiles, or what the method shares by itself. On a device a history has the result
  * alone, which the first rank has. */
 static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, csrec_error *error) {
-    const bool by_method = sharers(&j->layout, kind) > 1;
+    const bool by_method = sharers(&j->layout, j->measurement->n, kind) > 1;
     const bool steps = kind == CSREC_DEVICE_CPU && j->layout.plan.options.history;
     if (!j->signal && !j->atoms && csrec_comm_rank(j->layout.plan.options.comm) == 0)
         return csrec_fail(error, CSREC_ARGUMENT, "the first of several processes needs a signal");
@@ -162,7 +163,7 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
 
 /* The number of the list's devices that can share the job, once it is planned. */
 static int devices_for(const recover_job *j, const csrec_device_list *list) {
-    int64_t most = sharers(&j->layout, list->kind);
+    int64_t most = sharers(&j->layout, j->measurement->n, list->kind);
     if (most <= 1) most = j->layout.tiling.tiles;
     if (check_shared(j, list->kind, NULL) || most < 1) return 1;
     return most < list->n ? (int)most : list->n;

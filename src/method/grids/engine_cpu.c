@@ -131,6 +131,7 @@ static csrec_status solve_alone(job *j, grid_run *run, int64_t channel, const do
 static csrec_status solve_shared(job *j, grid_run *run, int64_t channel, const double *y,
                                  const csrec_solve_options *solve, csrec_error *error) {
     csrec_mp_job all = {.comm = j->options->comm,
+                        .where = *j->context,
                         .threads = j->threads,
                         .levels = run->grid.levels,
                         .n = j->measurement->n,

@@ -57,11 +57,13 @@ static bool by_channels(const csrec_recover_options *options) {
     return true;
 }
 
-/* Any number of ranks works on several grids, of which some may have none, or on one pursuit, which
- * a device does alone. */
-static int64_t shares(const csrec_recover_options *options, csrec_device_kind kind) {
+/* Any number of ranks works on several grids, of which some may have none, or on one pursuit. The
+ * devices of one process do so only where one is slow, or too small. */
+static int64_t shares(const csrec_recover_options *options, int64_t n, csrec_device_kind kind) {
+    enum { LARGE = 1 << 27 };
     if (options->shifts > 1) return options->shifts;
-    return csrec_mp_shares(&options->solve) && kind == CSREC_DEVICE_CPU ? INT64_MAX : 1;
+    bool alone = kind != CSREC_DEVICE_CPU && csrec_comm_size(options->comm) == 1 && n < LARGE;
+    return csrec_mp_shares(&options->solve) && !alone ? INT64_MAX : 1;
 }
 
 static bool on_device(const csrec_task *task) {
@@ -92,9 +94,11 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
                           "coefficients belong to a single grid: give --shifts 1");
     static const csrec_grids_engine *const engines[CSREC_DEVICE_KINDS] =
         CSREC_ENGINES(&csrec_grids_cpu, &csrec_grids_cuda);
-    /* The CPU engine runs it on every device: the operator computes its steps on the device. */
+    /* The CPU engine runs these on every device: the operator, or the pieces of a shared pursuit,
+     * are there. */
+    bool shared = r->options->shifts == 1 && csrec_comm_size(r->options->comm) > 1;
     const csrec_grids_engine *engine =
-        r->options->solve.reference ? &csrec_grids_cpu : engines[r->context->kind];
+        r->options->solve.reference || shared ? &csrec_grids_cpu : engines[r->context->kind];
     if (!engine) return csrec_device_lacks(r->context, "method grids", NULL, error);
     csrec_status status = engine->run(r, error);
     r->report->backend = csrec_device_name(r->context->kind);
