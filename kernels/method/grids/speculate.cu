@@ -197,7 +197,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         bool is_top =
             beats(above.column.key, above.column.code, below.column.key, below.column.code);
         winner top = is_top ? above : below;
-        bool all = all_key >= top.column.key;
+        bool all = job.rules.all_scale > 0.0 && all_key >= top.column.key; /* not of a piece */
         if (all) {
             top.column = {0, -1, now.total, 0, (int32_t)job.tree.n};
             top.step = csrec_pursuit_step(now.total, (double)job.tree.n);
