@@ -166,7 +166,7 @@ def test_data_may_be_a_memory_map(rng, tmp_path):
 def test_the_backend_is_named(rng):
     model = cs.learn_pca(rows(rng), components=2, backend="cpu")
     assert model.text("backend") == "cpu"
-    with pytest.raises(cs.ArgumentError, match="auto, cpu or cuda"):
+    with pytest.raises(cs.ArgumentError, match="use auto, cpu, cuda"):
         cs.learn_pca(rows(rng), backend="gpu")
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import struct
@@ -19,6 +20,8 @@ KINDS = ("alloc", "openmp", "blas", "map", "open", "read", "write", "seek", "syn
          "remove", "times", "folder")
 OLD = b"an earlier result\n"
 SKIP = 77
+# A lock ends with its process, and its empty file says nothing: it may stay until the next run.
+LOCK = re.compile(r"(.*/)?\.csrec-[0-9a-f]{16}\.lock")
 HANG_SECONDS = 120
 
 

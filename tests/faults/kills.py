@@ -92,6 +92,8 @@ class Test:
             add(f"ended with {harness.signal_name(outcome.code)}: {outcome.err[:200]!r}")
         after = harness.snapshot(self.folder)
         for name, value in after.items():
+            if harness.LOCK.fullmatch(name):
+                continue
             if TEMPORARY.fullmatch(name):
                 if outcome.code in (130, 143):
                     add(f"exit code {outcome.code} and left a temporary")

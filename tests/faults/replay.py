@@ -214,7 +214,8 @@ class Replay(kills.Test):
         harness.restore(self.folder, {n: v and (v[0], 0o100644) for n, v in found.items()})
         for name, value in found.items():
             path = self.folder / name
-            if value is None or kills.TEMPORARY.fullmatch(name) or name in command.keeps:
+            if value is None or kills.TEMPORARY.fullmatch(name) or harness.LOCK.fullmatch(
+                    name) or name in command.keeps:
                 continue
             if name not in before or value[0] != before[name][0]:
                 self.check_new(command, name, value, whole, left, add)
