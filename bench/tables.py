@@ -388,7 +388,68 @@ def many(results):
         f"{data['mpi']}; {named(data['machine'])}; bench/many.py.")
 
 
-TABLES = {"colours": colours, "many": many, "large": large, "prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
+def methods(results):
+    """Methods on the CPU and a GPU."""
+    data = results("cuda_methods")
+    rows = [(f"`{r['method']}`", r["what"], r["cpu_ms"], r["cuda_ms"]) for r in data["methods"]]
+    both = {}
+    for r in data["gaussian"]:
+        size = (f"{r['side']}^3" if r["depth"] > 1 else f"{r['side']} x {r['side']}") + (
+            ", colours" if r["channels"] == 3 else "") + (", noise" if r["sigma"] else "")
+        both.setdefault((size, r["effort"]), {})[r["backend"]] = r["ms"]
+    rows += [("`gaussian`", f"{size}, effort {effort}", ms["cpu"], ms["cuda"])
+             for (size, effort), ms in both.items() if len(ms) == 2]
+    return table(("method", "work", "ms, 32 threads", "ms, GPU", "times"),
+                 [(name, what, f"{cpu:.0f}", f"{gpu:.0f}" if gpu else "-",
+                   f"{cpu / gpu:.1f}" if gpu else "-") for name, what, cpu, gpu in rows]) + (
+        f"\n\n{data['gpu']}; {named(data['machine'])}; bench/cuda_methods.c, bench/cuda_gaussian.c.")
+
+
+def devices(results):
+    """One GPU against all of a machine."""
+    data = results("devices")
+    one = data["one_recovery"]
+    what = {"signals_192": "192 signals of 2^18 samples: 64 grids of a colour picture",
+            "signals_768": "768 signals: 256 grids",
+            "picture_8192_balanced": "one picture of 8192 x 8192, `balanced`, 4 tiles"}
+    rows = [(what[key], r["devices"], f"{r['seconds']:.2f}", f"{r['times_one']:.2f}")
+            for key in what for r in one[key]]
+    files = data["files_best_512"]
+    rows += [("64 files of 512 x 512, `best`, with reading and writing", r["devices"],
+              f"{r['seconds']:.2f}", f"{files[0]['seconds'] / r['seconds']:.2f}") for r in files]
+    gpu = one["backends"][1].split(",")[0]
+    return table(("work", "GPUs", "seconds", "times one"), rows) + (
+        f"\n\nAll results have the bits of one device. {gpu}; {named(one['machine'])}; "
+        "bench/devices.sh.")
+
+
+def pieces(results):
+    """One pursuit on several GPUs."""
+    data = results("cuda_pieces")
+    rows = [(f"2^{r['log2_n']}", f"2^{r['levels']}", f"{r['atoms']:,}", f"{r['seconds']:.2f}",
+             f"{r['seconds_one']:.2f}" if "seconds_one" in r else "does not fit", r["rounds"],
+             r["tops"]) for r in data["pieces"]]
+    return table(("samples N", "rows M", "atoms", "seconds on 2 GPUs", "on one", "exchanges",
+                  "picks above pieces"), rows) + (
+        f"\n\nFrom rows and samples in memory to atoms, with upload and trees. {data['gpu']}; "
+        f"{named(data['machine'])}; bench/cuda_pieces.c.")
+
+
+def ranks(results):
+    """One pursuit by several ranks, wall time."""
+    data = results("pursuit_ranks")
+    rows = [(f"2^{r['log2_n']}", r["ranks"], f"{r['seconds']:.2f}",
+             f"{r['seconds_one'] / r['seconds']:.2f}", r["rounds"],
+             f"{r['messages'] / r['atoms']:.4f}", f"{r['bytes'] / r['atoms']:.1f}")
+            for r in data["runs"]]
+    one = data["runs"][0]["seconds_one"]
+    return table(("N", "ranks", "seconds", "times one process", "exchanges", "messages an atom",
+                  "bytes an atom"), rows) + (
+        f"\n\nOne process without pieces: {one:.2f} s. Ranks are threads with messages. "
+        f"{named(data['machine'])}; bench/run.sh ranks.")
+
+
+TABLES = {"colours": colours, "many": many, "devices": devices, "methods": methods, "pieces": pieces, "ranks": ranks, "large": large, "prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
           "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers,
           "rounds": rounds, "places": places,
           "quality": quality, "pictures": quality, "first": first,

@@ -181,17 +181,6 @@ static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *erro
     return status;
 }
 
-/* Volumes start on the CPU, and pictures smaller than a device's blocks. */
-static csrec_status run_start(const job *j, csrec_recovery *start, csrec_recover_options *options,
-                              csrec_error *error) {
-    csrec_status status = CSREC_UNSUPPORTED;
-    start->context = j->context;
-    if (!is_volume(j)) status = csrec_recover_within(start, options, error);
-    if (status != CSREC_UNSUPPORTED) return status;
-    start->context = &csrec_context_cpu;
-    return csrec_recover_within(start, options, error);
-}
-
 /* The estimate from a whole signal in units of `unit` from `middle`; samples without noise stay. */
 static void take_start(job *j, const double *signal, double unit, const double *middle) {
     int64_t channels = j->m->channels;
@@ -226,10 +215,14 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
         options.solve.n_settings = 1;
     }
     csrec_whole whole;
-    csrec_recovery own = {
-        .measurement = &scaled, .whole = &whole, .signal = signal, .report = report, .unit = 1.0};
+    csrec_recovery own = {.measurement = &scaled,
+                          .whole = &whole,
+                          .context = j->context,
+                          .signal = signal,
+                          .report = report,
+                          .unit = 1.0};
     csrec_status status = scale_whole(j, &whole, error);
-    if (!status) status = run_start(j, &own, &options, error);
+    if (!status) status = csrec_recover_start(&own, &options, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
     if (status) return status;
@@ -376,7 +369,7 @@ const csrec_method_type csrec_method_gaussian = {
               .brief = "a Gaussian for each group of similar patches, fitted to the samples",
               .source = "Yu, Sapiro and Mallat 2012, section III; docs/gaussian.md",
               .solver = "gaussian",
-              .device = "start and rounds; the start of volumes on the CPU"},
+              .device = "start and rounds"},
     .params = params,
     .suits = suits,
     .wants = "a picture or a volume, two or three axes and at most 2^30 entries",
