@@ -391,17 +391,19 @@ def many(results):
 def methods(results):
     """Methods on the CPU and a GPU."""
     data = results("cuda_methods")
-    rows = [(f"`{r['method']}`", r["what"], r["cpu_ms"], r["cuda_ms"]) for r in data["methods"]]
+    rows = [(f"`{r['method']}`", r["what"], r["cpu_threads"], r["cpu_ms"], r["cuda_ms"])
+            for r in data["methods"]]
     both = {}
     for r in data["gaussian"]:
         size = (f"{r['side']}^3" if r["depth"] > 1 else f"{r['side']} x {r['side']}") + (
             ", colours" if r["channels"] == 3 else "") + (", noise" if r["sigma"] else "")
-        both.setdefault((size, r["effort"]), {})[r["backend"]] = r["ms"]
-    rows += [("`gaussian`", f"{size}, effort {effort}", ms["cpu"], ms["cuda"])
-             for (size, effort), ms in both.items() if len(ms) == 2]
-    return table(("method", "work", "ms, 32 threads", "ms, GPU", "times"),
-                 [(name, what, f"{cpu:.0f}", f"{gpu:.0f}" if gpu else "-",
-                   f"{cpu / gpu:.1f}" if gpu else "-") for name, what, cpu, gpu in rows]) + (
+        both.setdefault((size, r["effort"], r["cpu_threads"]), {})[r["backend"]] = r["ms"]
+    rows += [("`gaussian`", f"{size}, effort {effort}", threads, ms["cpu"], ms["cuda"])
+             for (size, effort, threads), ms in both.items() if len(ms) == 2]
+    return table(("method", "work", "CPU threads", "ms", "ms, GPU", "times"),
+                 [(name, what, threads, f"{cpu:.0f}", f"{gpu:.0f}" if gpu else "-",
+                   f"{cpu / gpu:.1f}" if gpu else "-")
+                  for name, what, threads, cpu, gpu in rows]) + (
         f"\n\n{data['gpu']}; {named(data['machine'])}; bench/cuda_methods.c, bench/cuda_gaussian.c.")
 
 
