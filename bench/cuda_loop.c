@@ -228,7 +228,8 @@ static void measure_volume(bench_json *json, const options *o) {
     int64_t atoms = (int64_t)(o->share * (double)p.n);
     csrec_speculate_options speculate = {.subtree = o->subtree,
                                          .stop = {.atoms = atoms, .epsilon = 1e-9}};
-    csrec_speculate_problem q = {p.levels, p.n, p.rows, p.y, CSREC_COLUMNS_TWO_SIDED};
+    csrec_speculate_problem q = {
+        .levels = p.levels, .n = p.n, .rows = p.rows, .y = p.y, .columns = CSREC_COLUMNS_TWO_SIDED};
     csrec_speculate_report r;
     csrec_error error;
     csrec_atoms found;
