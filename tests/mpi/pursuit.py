@@ -4,64 +4,19 @@ of MPI gives the bytes of one process, atoms and signal; what cannot be shared i
 Exit code 77 without that MPI."""
 import math
 import os
-import random
 import struct
-import subprocess
-import sys
-import tempfile
-import time
 
-build, mpi = os.path.abspath(sys.argv[1]), sys.argv[2]
-seed = int(os.environ.get("CSREC_TEST_SEED", time.time_ns() // 1000))
-print(f"CSREC_TEST_SEED={seed}", flush=True)
-draw = random.Random(seed)
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
-
-
-def launcher():
-    """mpirun of that MPI, under its own name or as the system's default."""
-    own = f"mpirun.{mpi}"
-    if subprocess.run(["which", own], capture_output=True).returncode == 0:
-        return own
-    said = subprocess.run(["sh", "-c", "mpirun --version"], capture_output=True, text=True).stdout
-    if not said or ("Open MPI" in said) != (mpi == "openmpi"):
-        skip(f"no {mpi}")
-    return "mpirun"
-
-
-mpirun = launcher()
-if not any(os.path.exists(f"{build}/libcsrec_mpi{end}.so") for end in (f"_{mpi}", "")):
-    skip("built without MPI")
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-environment.update(
-    OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe"
-)
-# As launch.py: MPI's own leaks.
-environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+from launch import bytes_of, draw, lines_of_ours, run, run_tests
 
 
 def recover(ranks, *words, code=0):
-    command = [f"{build}/csrecover", *words]
-    if ranks:
-        command = [mpirun, "-n", str(ranks), *command]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    assert (done.returncode == 0) == (code == 0), (words, done.returncode, done.stderr)
-    return [line for line in done.stderr.splitlines() if line.startswith("csrecover")]
+    return lines_of_ours(run(ranks, "csrecover", *words, code=code).stderr)
 
 
 def summary(lines):
     """Outcome, pursuits, iterations and residual, of one line with --verbose."""
     (line,) = [line for line in lines if "iterations, residual" in line]
     return line[line.index(" samples, ") :]
-
-
-def bytes_of(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def value(x, y, c, kind):
@@ -132,14 +87,4 @@ def what_one_process_does_is_refused():
         assert not os.path.exists("x.npy")
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    for test in (
-        ranks_give_the_bytes_of_one,
-        atoms_or_signal_alone,
-        what_one_process_does_is_refused,
-    ):
-        start = time.time()
-        test()
-        print(f"{test.__name__}: {time.time() - start:.1f} s", flush=True)
-    os.chdir("/")
+run_tests(ranks_give_the_bytes_of_one, atoms_or_signal_alone, what_one_process_does_is_refused)
