@@ -183,7 +183,7 @@ static bool is_text(const uint8_t *head, size_t count) {
     return true;
 }
 
-const csrec_format_row *csrec_input_format(csrec_input *input) {
+static const csrec_format_row *row_of_content(csrec_input *input) {
     uint8_t head[256];
     size_t count = csrec_input_head(input, head, sizeof head);
     for (int i = 0; count && i < ROWS; i++)
@@ -192,6 +192,11 @@ const csrec_format_row *csrec_input_format(csrec_input *input) {
     for (int i = 0; count && i < ROWS; i++)
         if (!rows[i]->magic[0].bytes && is_text(head, count)) return rows[i];
     return NULL;
+}
+
+const csrec_format_row *csrec_input_format(csrec_input *input) {
+    if (!input->row) input->row = row_of_content(input);
+    return input->row;
 }
 
 bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input) {

@@ -31,12 +31,13 @@ make_packages() {
     library=$(find "$work/out" -maxdepth 1 -name 'libcsrec[0-9]*.deb' ! -name '*-mpi_*')
     development=$(echo "$work"/out/libcsrec-dev_*.deb)
     tools=$(echo "$work"/out/csrecover_*.deb)
-    if dpkg-deb -f "$library" Depends | grep -q mpi; then
+    if [[ $(dpkg-deb -f "$library" Depends) == *mpi* ]]; then
         echo "$library needs MPI"
         exit 1
     fi
     if [ -e "$build/csrec_mpi_openmpi.pc" ]; then
-        dpkg-deb -c "$work"/out/libcsrec*-mpi_*.deb | grep -q 'libcsrec_mpi_openmpi.so$' ||
+        dpkg-deb -c "$work"/out/libcsrec*-mpi_*.deb >"$work/listing" # grep -q would break a pipe
+        grep -q 'libcsrec_mpi_openmpi.so$' "$work/listing" ||
             { echo "no plug-in for Open MPI in the packages"; exit 1; }
     fi
     for package in "$library" "$development" "$tools"; do
@@ -53,9 +54,9 @@ closure() { # NAME...
         left=("${left[@]:1}")
         case $seen in *" $name "*) continue ;; esac
         seen="$seen$name "
-        if ! dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q ' installed$'; then
+        if [[ $(dpkg-query -W -f '${Status}' "$name" 2>/dev/null) != *' installed' ]]; then
             provider=$(dpkg-query -W -f '${Package}:${Provides}\n' |
-                sed -n "s/^\([^:]*\):.*\<$name\>.*/\1/p" | head -n 1)
+                sed -n "s/^\([^:]*\):.*\<$name\>.*/\1/p" | sed -n 1p)
             [ -z "$provider" ] || left+=("$provider")
             continue
         fi
