@@ -451,13 +451,14 @@ def ranks(results):
         f"{named(data['machine'])}; bench/run.sh ranks.")
 
 
-TABLES = {"colours": colours, "many": many, "devices": devices, "methods": methods, "pieces": pieces, "ranks": ranks, "large": large, "prior": prior, "speed": speed, "targets": targets, "memory": memory, "scale": scale,
-          "presets": presets, "uncertainty": uncertainty, "noise": noise, "outliers": outliers,
-          "rounds": rounds, "places": places,
-          "quality": quality, "pictures": quality, "first": first,
-          "cuda": cuda, "solvers": solvers,
-          "sidebyside": sidebyside, "learn": learn, "family": family,
-          "estimate": estimates, "silences": silences}
+TABLES = {
+    "colours": colours, "many": many, "devices": devices, "methods": methods, "pieces": pieces,
+    "ranks": ranks, "large": large, "prior": prior, "speed": speed, "targets": targets,
+    "memory": memory, "scale": scale, "presets": presets, "uncertainty": uncertainty,
+    "noise": noise, "outliers": outliers, "rounds": rounds, "places": places, "quality": quality,
+    "pictures": quality, "first": first, "cuda": cuda, "solvers": solvers, "sidebyside": sidebyside,
+    "learn": learn, "family": family, "estimate": estimates, "silences": silences,
+}
 # The closing comment may be missing, or lie beyond the next opening one: then it is put in.
 MARKER = re.compile(r"<!-- bench:(\w+) -->\n?(?:(?:(?!<!-- bench:).)*?<!-- /bench -->)?", re.S)
 

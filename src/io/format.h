@@ -61,8 +61,8 @@ extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_form
 /* Whether the file of that name has members, by its ending. */
 bool csrec_format_has_members(const char *file);
 
-/* Found by the first bytes, never by the name; NULL: empty, or no format of the table. What was found
- * stays, so that a later failure to read cannot make of it another format. */
+/* Found by the first bytes, never by the name; NULL: empty, or no format of the table. What was
+ * found stays, so that a later failure to read cannot make of it another format. */
 const csrec_format_row *csrec_input_format(csrec_input *input);
 
 /* Fails for an input whose slabs cannot be read. */

@@ -16,7 +16,7 @@ typedef struct csrec_input {
     uint8_t *owned;       /* memory to free, or NULL */
     uint64_t size;
     const struct csrec_format_row *row; /* what csrec_input_format found, or NULL */
-    csrec_progress_fn progress; /* of what takes long, or NULL */
+    csrec_progress_fn progress;         /* of what takes long, or NULL */
     void *context;
     csrec_slab slab; /* to read, by formats with CSREC_USE_SLABS; count 0: all */
 } csrec_input;

@@ -11,32 +11,17 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/sort.h"
 #include "base/team.h"
 #include "base/threads.h"
-#include "haar/atoms.h"
-#include "operator/engine.h"
 #include "operator/haar.h"
 #include "method/grids/chain.h"
 #include "method/grids/engine.h"
-#include "method/grid.h"
+#include "method/grids/run.h"
 #include "method/history.h"
 #include "method/method.h"
 #include "solver/mp.h"
 
-enum { BATCH = 32, BLOCK = 1 << 14, FITS = 8 };
-
-/* One grid with its operator and the results of the pursuits, one for each channel. */
-typedef struct grid_run {
-    csrec_grid grid;
-    csrec_operator *A;
-    uint64_t *rows;     /* [n] ascending; NULL unless the pursuit is shared */
-    int64_t *order;     /* [n] sample of each row */
-    csrec_atoms *atoms; /* [channels] */
-    csrec_solve_report *reports;
-    csrec_status status; /* status of building it */
-    csrec_error error;
-} grid_run;
+enum { BATCH = 32, FITS = 8 };
 
 typedef struct job {
     const csrec_measurement *measurement;
@@ -55,49 +40,6 @@ typedef struct job {
     csrec_record *mean; /* of the grids so far */
 } job;
 
-static void clear_run(grid_run *run, int64_t channels) {
-    csrec_operator_destroy(run->A);
-    free(run->rows);
-    free(run->order);
-    for (int64_t c = 0; run->atoms && c < channels; c++) csrec_atoms_clear(&run->atoms[c]);
-    free(run->atoms);
-    free(run->reports);
-    *run = (grid_run){0};
-}
-
-static csrec_status build_grid(const job *j, int64_t number, grid_run *run) {
-    const csrec_measurement *m = j->measurement;
-    csrec_status status = csrec_grid_create(&m->shape, j->options->order, number,
-                                            j->options->shifts, j->options->seed, &run->grid);
-    if (status)
-        return csrec_fail(&run->error, status,
-                          "the shape needs more than 62 levels; sample a "
-                          "smaller shape or use --order raster");
-    uint64_t *rows = malloc((size_t)m->n * sizeof *rows);
-    run->order = malloc((size_t)m->n * sizeof *run->order);
-    run->atoms = calloc((size_t)m->channels, sizeof *run->atoms);
-    run->reports = calloc((size_t)m->channels, sizeof *run->reports);
-    status = rows && run->order && run->atoms && run->reports ? CSREC_OK : CSREC_MEMORY;
-    if (!status) status = csrec_grid_rows(&run->grid, m->n, m->index, rows);
-    for (int64_t k = 0; !status && k < m->n; k++) run->order[k] = k;
-    if (!status) status = csrec_sort_rows(m->n, rows, run->order);
-    if (status) {
-        csrec_fail(&run->error, status, "out of memory for %lld samples", (long long)m->n);
-    } else if (j->shared) {
-        run->rows = rows;
-        rows = NULL;
-    } else {
-        csrec_operator_spec spec = {.name = "haar",
-                                    .levels = run->grid.levels,
-                                    .m = m->n,
-                                    .rows = rows,
-                                    .columns = j->options->columns};
-        status = csrec_operator_create_on(j->context, &spec, &run->A, &run->error);
-    }
-    free(rows);
-    return status;
-}
-
 /* Progress of every pursuit; a request to stop reaches all of them. */
 static bool pass_progress(const csrec_progress *progress, void *context) {
     job *j = context;
@@ -112,7 +54,7 @@ static bool pass_progress(const csrec_progress *progress, void *context) {
     return csrec_team_report(&j->team, &seen);
 }
 
-static csrec_status solve_alone(job *j, grid_run *run, int64_t channel, const double *y,
+static csrec_status solve_alone(job *j, csrec_grid_run *run, int64_t channel, const double *y,
                                 const csrec_solve_options *solve, csrec_error *error) {
     csrec_grid_record to = {NULL, &run->grid};
     if (j->options->shifts == 1)
@@ -128,7 +70,7 @@ static csrec_status solve_alone(job *j, grid_run *run, int64_t channel, const do
     return status;
 }
 
-static csrec_status solve_shared(job *j, grid_run *run, int64_t channel, const double *y,
+static csrec_status solve_shared(job *j, csrec_grid_run *run, int64_t channel, const double *y,
                                  const csrec_solve_options *solve, csrec_error *error) {
     csrec_mp_job all = {.comm = j->options->comm,
                         .where = *j->context,
@@ -142,7 +84,7 @@ static csrec_status solve_shared(job *j, grid_run *run, int64_t channel, const d
     return csrec_mp_shared(&all, &run->atoms[channel], &run->reports[channel], error);
 }
 
-static csrec_status pursue(job *j, grid_run *run, int64_t channel, csrec_error *error) {
+static csrec_status pursue(job *j, csrec_grid_run *run, int64_t channel, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     double *y = malloc((size_t)m->n * sizeof *y);
     if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
@@ -158,49 +100,7 @@ static csrec_status pursue(job *j, grid_run *run, int64_t channel, csrec_error *
     return status;
 }
 
-/* Adds the fit of one block of rows, all channels, to sums; squares may be NULL. */
-static csrec_status add_block(const job *j, const grid_run *run, uint64_t first, int64_t rows,
-                              uint64_t *row, int64_t *entry, double *value, double *sums,
-                              double *squares) {
-    csrec_status status = csrec_grid_entries(&run->grid, first, rows, row, entry);
-    int64_t channels = j->measurement->channels;
-    for (int64_t c = 0; c < channels && !status; c++) {
-        csrec_atoms_fill(run->grid.levels, &run->atoms[c], first, rows, value);
-        for (int64_t k = 0; k < rows; k++)
-            if (entry[k] >= 0) sums[entry[k] * channels + c] += value[k];
-        for (int64_t k = 0; squares && k < rows; k++)
-            if (entry[k] >= 0) squares[entry[k] * channels + c] += value[k] * value[k];
-    }
-    return status;
-}
-
-static csrec_status add_grid(const job *j, const grid_run *run, double *sums, double *squares) {
-    int64_t rows = INT64_C(1) << run->grid.levels, blocks = (rows + BLOCK - 1) / BLOCK;
-    csrec_status status = CSREC_OK;
-#pragma omp parallel num_threads(j->threads)
-    {
-        uint64_t *row = malloc(BLOCK * sizeof *row);
-        int64_t *entry = malloc(BLOCK * sizeof *entry);
-        double *value = malloc(BLOCK * sizeof *value);
-        csrec_status own = row && entry && value ? CSREC_OK : CSREC_MEMORY;
-#pragma omp for schedule(dynamic, 4)
-        for (int64_t b = 0; b < blocks; b++) {
-            int64_t first = b * BLOCK, count = rows - first < BLOCK ? rows - first : BLOCK;
-            if (!own)
-                own = add_block(j, run, (uint64_t)first, count, row, entry, value, sums, squares);
-        }
-        if (own) {
-#pragma omp atomic write
-            status = own;
-        }
-        free(row);
-        free(entry);
-        free(value);
-    }
-    return status;
-}
-
-static void add_report(job *j, const grid_run *run) {
+static void add_report(job *j, const csrec_grid_run *run) {
     csrec_recover_report *total = &j->report;
     total->levels = run->grid.levels;
     for (int64_t c = 0; c < j->measurement->channels; c++) {
@@ -223,7 +123,7 @@ static csrec_status take_down(const job *j, int64_t grids) {
     return mean || !j->mean ? CSREC_OK : CSREC_MEMORY;
 }
 
-static csrec_status first_failure(const grid_run *runs, int64_t count, csrec_error *error) {
+static csrec_status first_failure(const csrec_grid_run *runs, int64_t count, csrec_error *error) {
     for (int64_t g = 0; g < count; g++)
         if (runs[g].status)
             return csrec_fail(error, runs[g].status, "%s",
@@ -231,8 +131,7 @@ static csrec_status first_failure(const grid_run *runs, int64_t count, csrec_err
     return CSREC_OK;
 }
 
-/* A pursuit stopped just after its start would make the mean worse. */
-static bool is_complete(const grid_run *run, int64_t channels) {
+static bool is_complete(const csrec_grid_run *run, int64_t channels) {
     for (int64_t c = 0; c < channels; c++)
         if (run->reports[c].outcome == CSREC_INTERRUPTED) return false;
     return true;
@@ -249,7 +148,7 @@ int64_t csrec_grids_batch(int threads, const csrec_recover_options *options) {
 
 /* Grids that are left out after a stop: a pursuit stopped just after its start would make the mean
  * worse. If none is complete, there is nothing better. */
-static void choose_grids(const job *j, const grid_run *runs, int64_t count, bool *used) {
+static void choose_grids(const job *j, const csrec_grid_run *runs, int64_t count, bool *used) {
     bool some = j->chain.added > 0;
     for (int64_t g = 0; g < count; g++) {
         used[g] = is_complete(&runs[g], j->measurement->channels);
@@ -258,14 +157,17 @@ static void choose_grids(const job *j, const grid_run *runs, int64_t count, bool
     for (int64_t g = 0; g < count; g++) used[g] = used[g] || !some;
 }
 
-static csrec_status add_here(job *j, const grid_run *runs, int64_t count, csrec_error *error) {
+static csrec_status add_here(job *j, const csrec_grid_run *runs, int64_t count,
+                             csrec_error *error) {
     bool used[BATCH];
     csrec_status status = CSREC_OK;
     choose_grids(j, runs, count, used);
     for (int64_t g = 0; g < count && !status; g++) {
         if (!used[g]) continue;
         add_report(j, &runs[g]);
-        if (j->signal) status = add_grid(j, &runs[g], j->signal, j->squares);
+        if (j->signal)
+            status = csrec_grid_run_add(&runs[g], j->measurement->channels, j->threads, j->signal,
+                                        j->squares);
         status = status ? status : csrec_grids_chain_give(&j->chain, j->chain.added + 1, error);
         if (!status) status = take_down(j, j->chain.added);
     }
@@ -274,11 +176,13 @@ static csrec_status add_here(job *j, const grid_run *runs, int64_t count, csrec_
 
 /* ------------------------------------------------------------------ ranks */
 
-static csrec_status keep_fits(job *j, const grid_run *runs, int64_t count, csrec_error *error) {
+static csrec_status keep_fits(job *j, const csrec_grid_run *runs, int64_t count,
+                              csrec_error *error) {
     csrec_status status = CSREC_OK;
     memset(j->fits, 0, (size_t)(count * j->values) * sizeof *j->fits);
     for (int64_t g = 0; g < count && !status; g++)
-        status = add_grid(j, &runs[g], j->fits + g * j->values, NULL);
+        status = csrec_grid_run_add(&runs[g], j->measurement->channels, j->threads,
+                                    j->fits + g * j->values, NULL);
     return status ? csrec_fail(error, status, "out of memory during synthesis") : CSREC_OK;
 }
 
@@ -296,7 +200,8 @@ static void add_fits(const job *j, const bool *used, int64_t grids, int64_t at, 
     }
 }
 
-static csrec_status add_to_chain(job *j, const grid_run *runs, int64_t count, csrec_error *error) {
+static csrec_status add_to_chain(job *j, const csrec_grid_run *runs, int64_t count,
+                                 csrec_error *error) {
     bool used[BATCH];
     int64_t n = 0;
     csrec_grids_chain *chain = &j->chain;
@@ -356,11 +261,13 @@ static csrec_status close_chain(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ batches */
 
-static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *runs,
+static csrec_status run_batch(job *j, int64_t first, int64_t count, csrec_grid_run *runs,
                               csrec_error *error) {
     double start = csrec_seconds();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(j->threads)
-    for (int64_t g = 0; g < count; g++) runs[g].status = build_grid(j, first + g, &runs[g]);
+    for (int64_t g = 0; g < count; g++)
+        runs[g].status = csrec_grid_run_create(j->measurement, j->options,
+                                               j->shared ? NULL : j->context, first + g, &runs[g]);
     csrec_status status = first_failure(runs, count, error);
     if (status) return status;
     double built = csrec_seconds();
@@ -388,7 +295,7 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, grid_run *ru
 
 static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     int64_t channels = j->measurement->channels, first, count;
-    grid_run *runs = calloc(BATCH, sizeof *runs);
+    csrec_grid_run *runs = calloc(BATCH, sizeof *runs);
     csrec_status status =
         runs ? open_chain(j, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
     while (!status && !csrec_team_stopped(&j->team) &&
@@ -399,7 +306,7 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
             atoms[c] = runs[0].atoms[c];
             runs[0].atoms[c] = (csrec_atoms){0};
         }
-        for (int g = 0; g < BATCH; g++) clear_run(&runs[g], channels);
+        for (int g = 0; g < BATCH; g++) csrec_grid_run_clear(&runs[g], channels);
         j->chain.turn++;
     }
     if (!status) status = close_chain(j, error);

@@ -1,0 +1,218 @@
+/* Recovery with models of kind net: any unit and offset, constants, single samples, tiny pictures.
+ */
+#include "prior_model.h"
+#include "recover/recover.h"
+
+typedef struct sampled {
+    csrec_measurement m;
+    int64_t values;
+} sampled;
+
+static sampled sample(int64_t height, int64_t width, int64_t channels, int64_t n) {
+    sampled s = {.m = {.shape = {2, {height, width}}, .n = n, .channels = channels},
+                 .values = height * width * channels};
+    s.m.index = malloc((size_t)n * sizeof(int64_t));
+    s.m.y = malloc((size_t)(n * channels) * sizeof(double));
+    uint8_t *taken = calloc((size_t)(height * width), 1);
+    for (int64_t i = 0; i < n; i++) {
+        do s.m.index[i] = check_below(&seed, height * width);
+        while (taken[s.m.index[i]]);
+        taken[s.m.index[i]] = 1;
+    }
+    free(taken);
+    for (int64_t i = 0; i < n * channels; i++) s.m.y[i] = 255.0 * check_uniform(&seed);
+    return s;
+}
+
+static double *recover(const sampled *s, const csrec_model *model, const char *name, double value) {
+    csrec_recover_options o;
+    csrec_recover_report report;
+    csrec_error error = {""};
+    const csrec_setting settings[] = {{name, value}};
+    csrec_recover_defaults(&o);
+    o.model = model;
+    o.backend = "cpu";
+    if (name) o.solve.settings = settings, o.solve.n_settings = 1;
+    double *signal = calloc((size_t)s->values, sizeof *signal);
+    if (csrec_recover(&s->m, &o, signal, NULL, &report, &error)) fail_msg("%s", error.text);
+    assert_string_equal(report.method, "net");
+    for (int64_t i = 0; i < s->m.n && s->m.sigma == 0.0; i++)
+        for (int64_t c = 0; c < s->m.channels; c++)
+            assert_true(signal[s->m.index[i] * s->m.channels + c] == s->m.y[i * s->m.channels + c]);
+    for (int64_t i = 0; i < s->values; i++) assert_true(isfinite(signal[i]));
+    return signal;
+}
+
+static void clear(sampled *s) {
+    free(s->m.index);
+    free(s->m.y);
+}
+
+/* Values of 1e-9 or 1e9, with offsets, give the same picture to rounding; a power of two exactly.
+ */
+static void units_and_offsets_do_not_matter(void **state) {
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        int channels = round % 2 ? 3 : 1;
+        csrec_model *model = draw_model(channels);
+        sampled s = sample(20 + check_below(&seed, 20), 20 + check_below(&seed, 20), channels, 200);
+        if (round > 1) s.m.sigma = 5.0;
+        double *plain = recover(&s, model, NULL, 0.0);
+        const double gains[] = {1e-9, 1e9, 64.0, -3.0}, offsets[] = {1e-7, -1e10, 0.0, 1e4};
+        for (int k = 0; k < 4; k++) {
+            sampled t = s;
+            t.m.y = malloc((size_t)(s.m.n * channels) * sizeof(double));
+            t.m.sigma = s.m.sigma * fabs(gains[k]);
+            for (int64_t i = 0; i < s.m.n * channels; i++)
+                t.m.y[i] = gains[k] * s.m.y[i] + offsets[k];
+            double *other = recover(&t, model, NULL, 0.0);
+            for (int64_t i = 0; i < s.values && gains[k] > 0.0; i++) {
+                double expected = gains[k] * plain[i] + offsets[k];
+                if (fabs(other[i] - expected) > 2e-2 * gains[k])
+                    fail_msg("gain %g: %g, expected %g", gains[k], other[i], expected);
+                if (gains[k] == 64.0) assert_true(other[i] == expected);
+            }
+            free(other);
+            free(t.m.y);
+        }
+        free(plain);
+        clear(&s);
+        csrec_model_destroy(model);
+    }
+}
+
+static void constants_and_small_pictures_work(void **state) {
+    (void)state;
+    csrec_model *gray = draw_model(1), *colour = draw_model(3);
+    const int64_t sizes[][2] = {{1, 1}, {1, 9}, {5, 1}, {3, 4}, {7, 8}, {17, 9}};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int channels = 1; channels <= 3; channels += 2) {
+            int64_t n = sizes[k][0] * sizes[k][1];
+            sampled s = sample(sizes[k][0], sizes[k][1], channels, 1 + check_below(&seed, n));
+            free(recover(&s, channels == 3 ? colour : gray, "turns", 8));
+            free(recover(&s, gray, "steps", 2));
+            for (int64_t i = 0; i < s.m.n * channels; i++) s.m.y[i] = 1e6 + (double)(i % channels);
+            double *flat = recover(&s, channels == 3 ? colour : gray, NULL, 0.0);
+            for (int64_t i = 0; i < s.values; i++)
+                assert_true(flat[i] == 1e6 + (double)(i % channels));
+            free(flat);
+            clear(&s);
+        }
+    csrec_model_destroy(gray);
+    csrec_model_destroy(colour);
+}
+
+/* The mean over turns does not change if the picture is turned. */
+static void eight_turns_are_symmetric(void **state) {
+    (void)state;
+    csrec_model *model = draw_model(1);
+    sampled s = sample(24, 40, 1, 300), t = s;
+    t.m.shape = (csrec_shape){2, {40, 24}};
+    t.m.index = malloc((size_t)s.m.n * sizeof(int64_t));
+    for (int64_t i = 0; i < s.m.n; i++)
+        t.m.index[i] = s.m.index[i] % 40 * 24 + (23 - s.m.index[i] / 40);
+    double *a = recover(&s, model, "turns", 8), *b = recover(&t, model, "turns", 8);
+    for (int64_t y = 0; y < 24; y++)
+        for (int64_t x = 0; x < 40; x++)
+            assert_true(fabs(a[y * 40 + x] - b[x * 24 + 23 - y]) < 2e-2);
+    free(a);
+    free(b);
+    free(t.m.index);
+    clear(&s);
+    csrec_model_destroy(model);
+}
+
+/* Of a picture of stripes, fitting lowers the error at pixels that it has not seen. */
+/* The installed priors: `together` takes the one of three channels, else each has the gray one. */
+static void colours_go_together_or_apart(void **state) {
+    (void)state;
+    sampled s = sample(24, 16, 3, 100);
+    for (int together = 0; together < 2; together++) {
+        char path[4096];
+        csrec_model *model = NULL;
+        if (!csrec_prior_installed(together ? 3 : 1, sizeof path, path)) skip();
+        assert_ok(csrec_model_read(path, &model, NULL));
+        assert_int_equal(csrec_prior_channels(model), together ? 3 : 1);
+        double *named = recover(&s, model, NULL, 0.0);
+        double *found = recover(&s, NULL, "together", together);
+        assert_memory_equal(named, found, (size_t)s.values * sizeof *named);
+        free(named);
+        free(found);
+        csrec_model_destroy(model);
+    }
+    clear(&s);
+}
+
+static void fitting_learns_what_repeats(void **state) {
+    (void)state;
+    enum { SIDE = 32, STEPS = 400 };
+    csrec_net_layer layers[CSREC_NET_LAYERS];
+    csrec_model *model = NULL;
+    parts p = make(1, 0.0); /* begins as the identity */
+    float *first = malloc((size_t)p.weights.count * sizeof *first);
+    int n = csrec_net_design(1, 8, (const int64_t[4]){1, 1, 1, 1}, layers);
+    csrec_net_first_weights(1, n, layers, check_next(&seed), first);
+    for (int64_t i = 0; i < p.weights.count; i++) ((double *)p.weights.data)[i] = (double)first[i];
+    assert_ok(assemble(&p, &model, NULL));
+    parts_drop(&p);
+    free(first);
+    sampled s = sample(SIDE, SIDE, 1, SIDE * SIDE / 3);
+    for (int64_t i = 0; i < s.m.n; i++) s.m.y[i] = s.m.index[i] % SIDE / 3 % 2 ? 200.0 : 50.0;
+    double *none = recover(&s, model, NULL, 0.0), *fitted = recover(&s, model, "steps", STEPS);
+    double before = 0.0, after = 0.0;
+    for (int64_t i = 0; i < SIDE * SIDE; i++) {
+        double truth = i % SIDE / 3 % 2 ? 200.0 : 50.0;
+        before += (none[i] - truth) * (none[i] - truth);
+        after += (fitted[i] - truth) * (fitted[i] - truth);
+    }
+    if (!(after < 0.8 * before)) fail_msg("squared error %g, before %g", after, before);
+    double *again = recover(&s, model, "steps", STEPS);
+    assert_memory_equal(fitted, again, SIDE * SIDE * sizeof *again);
+    free(none);
+    free(fitted);
+    free(again);
+    clear(&s);
+    csrec_model_destroy(model);
+}
+
+/* A network that nobody trained says anything: what it says of its errors stays within e^+-20 times
+ * the samples' variance and a squared tone. */
+static void strange_networks_expect_finite_errors(void **state) {
+    (void)state;
+    csrec_recover_options o;
+    csrec_error error;
+    csrec_model *model = NULL;
+    parts p = make(1, 0.5);
+    assert_ok(assemble(&p, &model, NULL));
+    sampled s = sample(24, 24, 1, 100);
+    double *signal = malloc((size_t)s.values * sizeof *signal), mean = 0.0, square = 1.0;
+    double *v = malloc((size_t)s.values * sizeof *v), farthest = 0.0;
+    for (int64_t i = 0; i < s.m.n; i++) mean += s.m.y[i] / (double)s.m.n;
+    for (int64_t i = 0; i < s.m.n; i++)
+        square += (s.m.y[i] - mean) * (s.m.y[i] - mean) / (double)s.m.n;
+    s.m.scale[1] = 255.0;
+    csrec_recover_defaults(&o);
+    o.model = model;
+    o.backend = "cpu";
+    if (csrec_recover_variance(&s.m, &o, signal, v, NULL, &error)) fail_msg("%s", error.text);
+    for (int64_t i = 0; i < s.values; i++) farthest = fmax(farthest, fabs(log(v[i] / square)));
+    assert_true(fabs(farthest - 20.0) <= 1e-4); /* beyond it without a limit */
+    csrec_model_destroy(model);
+    parts_drop(&p);
+    clear(&s);
+    free(signal);
+    free(v);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_and_offsets_do_not_matter),
+        cmocka_unit_test(constants_and_small_pictures_work),
+        cmocka_unit_test(eight_turns_are_symmetric),
+        cmocka_unit_test(colours_go_together_or_apart),
+        cmocka_unit_test(fitting_learns_what_repeats),
+        cmocka_unit_test(strange_networks_expect_finite_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
