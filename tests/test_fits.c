@@ -349,6 +349,22 @@ static void refuses_by_name(void **state) {
     io_free(&b);
 }
 
+/* Parameters of a group precede its image: whole blocks of values end beyond the file by as many.
+ */
+static void parameters_count_as_values(void **state) {
+    (void)state;
+    static int64_t raw[8 * BLOCK / 8];
+    const int64_t count = sizeof raw / sizeof *raw;
+    drawn d = {
+        .bitpix = 64, .naxis = 1, .naxes = {count}, .count = count, .scale = 1.0, .raw = raw};
+    io_bytes b = {0};
+    put_file(&b, &d, true);
+    for (size_t at = 0; at < b.size; at += CARD)
+        if (memcmp(b.data + at, "PCOUNT", 6) == 0) b.data[at + 29] = '9';
+    expect_refusal(&b, CSREC_FORMAT, "more values");
+    io_free(&b);
+}
+
 static void compressed_images_are_refused(void **state) {
     (void)state;
     fitsfile *file = NULL;
@@ -378,6 +394,7 @@ int main(void) {
                                        cmocka_unit_test(channels_stay_where_they_were),
                                        cmocka_unit_test(damage_is_one_line),
                                        cmocka_unit_test(refuses_by_name),
+                                       cmocka_unit_test(parameters_count_as_values),
                                        cmocka_unit_test(compressed_images_are_refused)};
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

@@ -58,15 +58,21 @@ static csrec_status find_shape(const csrec_fits *fits, csrec_fits_image *image,
     return CSREC_OK;
 }
 
+/* A group's parameters, PCOUNT values, precede its image. cfitsio reads large images without a look
+ * at where memory ends. */
 static csrec_status check_length(csrec_fits *fits, const csrec_fits_image *image,
                                  csrec_error *error) {
     LONGLONG data = 0;
+    long before = 0;
     int64_t count = 0;
     fits_get_hduaddrll(fits->file, NULL, &data, NULL, &fits->status);
+    fits_read_imghdrll(fits->file, 0, NULL, NULL, NULL, NULL, &before, NULL, NULL, &fits->status);
     if (fits->status) return csrec_fits_damaged(fits, error);
     uint64_t bytes = (uint64_t)abs(image->bitpix) / 8, left = 0;
     if (data > 0 && (uint64_t)data < fits->there) left = fits->there - (uint64_t)data;
-    if (!csrec_shape_count(&image->shape, &count) && (uint64_t)count <= left / bytes)
+    uint64_t most = left / bytes;
+    if (!csrec_shape_count(&image->shape, &count) && before >= 0 && (uint64_t)before <= most &&
+        (uint64_t)count <= most - (uint64_t)before)
         return CSREC_OK;
     return csrec_fail(error, CSREC_FORMAT,
                       "%s: declares more values than its bytes can hold; the file is truncated or "
