@@ -110,11 +110,14 @@ def files_go_on():
     process = start(3, "csrecover", *names, "-o", "some/", *options)
     wait_until(lambda: os.path.isdir("some") and any(n in names for n in os.listdir("some")))
     kill_and_wait(process, [draw.choice(processes("."))])
-    kept = [name for name in os.listdir("some") if name in names]
-    for name in kept:
-        assert bytes_of("some/" + name) == bytes_of("whole/" + name), name
+    # A launcher ends the other ranks by SIGTERM, at which they may write the best so far: it says so,
+    # and is recovered again.
+    kept = {name: bytes_of("some/" + name) for name in os.listdir("some") if name in names}
+    whole = [name for name in kept if b"csrec-fingerprint: whole=0;" not in kept[name]]
+    for name in whole:
+        assert kept[name] == bytes_of("whole/" + name), name
     done = run(2, "csrecover", *names, "-o", "some/", "--resume", "--json", *options)
-    assert json.loads(done.stdout)["skipped"] == len(kept) > 0
+    assert json.loads(done.stdout)["skipped"] == len(whole) > 0
     assert sorted(os.listdir("some")) == sorted(names)
     for name in names:
         assert bytes_of("some/" + name) == bytes_of("whole/" + name), name
