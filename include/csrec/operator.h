@@ -17,23 +17,28 @@ typedef csrec_status (*csrec_product_fn)(const double *in, double *out, void *co
 /* The data of an operator; fields that its type does not use are ignored. Arrays are copied;
  * operators in `first` and `second` must outlive the operator. */
 typedef struct csrec_operator_spec {
-    const char *name;         /* a name of csrec_operator_info */
-    int64_t m;                /* samples (rows of A); dct, wavelet, conv, mask: entries of index */
-    int levels;               /* haar: L; wavelet: levels of the decomposition, 0: as many as fit */
-    const uint64_t *rows;     /* haar: [m] ascending distinct rows */
-    csrec_columns columns;    /* haar */
-    int64_t n;                /* dense, callback: columns */
-    const double *matrix;     /* dense: [m * n] row-major, finite, columns of any length */
-    const csrec_shape *shape; /* dct, wavelet, conv, mask: the signal's shape */
-    const int64_t *index; /* dct, wavelet, conv, mask: [m] sampled positions, distinct; NULL: all */
+    const char *name;      /* a name of csrec_operator_info */
+    int64_t m;             /* samples (rows of A); with `index`: its entries; matrix: rows of it */
+    int levels;            /* haar: L; wavelet: levels of the decomposition, 0: as many as fit */
+    const uint64_t *rows;  /* haar: [m] ascending distinct rows */
+    csrec_columns columns; /* haar */
+    int64_t n;             /* dense, callback: columns */
+    const double *matrix;  /* dense: [m * n] row-major, finite, columns of any length; matrix: [m]
+                              [entries of a block], for each block in turn */
+    const csrec_shape *shape; /* dct, wavelet, conv, mask, and measurements: the signal's shape */
+    const int64_t *index; /* dct, wavelet, conv, mask, blur: [m] sampled positions, distinct; NULL:
+                             all. hadamard: rows, fourier: frequencies, flat as of numpy.fft.fftn */
     int block, step;      /* dct: edge of a block, 4 to 32, and distance between blocks */
     const char *kind;     /* wavelet: "haar", "cdf53" or "cdf97" */
-    const csrec_operator *first, *second; /* chain: A = second first, first.m == second.n */
+    const csrec_operator *first, *second; /* chain: A = second first, first.m == second.n; pairs:
+                                             first, on real and imaginary parts */
     const double
         *filters; /* conv: [n_filters][kernel], finite; atoms are the filters at every place that
-                     overlaps the signal; x is [n_filters][shape + kernel - 1] */
+                     overlaps the signal; x is [n_filters][shape + kernel - 1]. blur: one filter,
+                     its middle (extent / 2) at the position, zeros outside of the signal */
     int64_t n_filters;
-    const int64_t *kernel; /* conv: [shape->dims] extents of a filter */
+    const int64_t *kernel; /* conv, blur: [shape->dims] extents of a filter; matrix: of a block,
+                              which divide the shape; NULL: the whole signal */
     int threads;           /* conv: threads of a product; 0: one */
     /* Where forward, adjoint, norms and correlations are computed: NULL, "auto" (both cpu), "cpu",
      * "cuda". With cuda the operator's data are kept on the device, and each call copies its
@@ -42,6 +47,16 @@ typedef struct csrec_operator_spec {
     csrec_product_fn forward, adjoint; /* callback: for solvers that need products alone (iht, htp,
                                           cosamp, fista); others ask for every column */
     void *context;                     /* callback: of both */
+    /* Measurements of a whole signal of `shape` (csrec_measurement.through). Complex vectors are
+     * pairs: real part, imaginary part, [n][2]. */
+    const char *ordering; /* hadamard: of the rows: NULL or "natural", "sequency", "cake-cutting",
+                             "zig-zag" */
+    bool scrambled;       /* hadamard: entries are permuted first, by `seed` */
+    uint64_t seed;
+    bool complex_signal; /* fourier: x is complex, n = 2 entries; else real */
+    const double *coils; /* fourier: [n_coils][shape][2] sensitivities; NULL: one of ones */
+    int64_t n_coils;
+    const int64_t *factor; /* downsample: [shape->dims] extents of the boxes that are averaged */
 } csrec_operator_spec;
 
 /* A is m x n. For `haar`, n is the number of distinct columns, ascending by column number. */

@@ -103,8 +103,9 @@ struct csrec_operator {
     bool owned;                      /* the context is the operator's own */
     csrec_operator_state *state;     /* NULL: the CPU's */
     int64_t m, n;
-    void *data;             /* of the type */
-    const csrec_mask *mask; /* where there is synthesize, else NULL */
+    bool complex_x, complex_y; /* x, or y, is pairs of real and imaginary parts: n, or m, is even */
+    void *data;                /* of the type */
+    const csrec_mask *mask;    /* where there is synthesize, else NULL */
 };
 
 /* NULL if no operator, or no basis, has the name. */
