@@ -63,9 +63,10 @@ CSREC_API const char *csrec_format_refusal(const csrec_format *format, const csr
 
 /* ------------------------------------------------------------------ arrays (.npy, .npz) ------- */
 
-/* Reads and writes NumPy .npy (versions 1 to 3). path "-" is stdin / stdout. Fortran order is
- * transposed while reading, big-endian data are swapped. Here and below, files are written under a
- * temporary name, then renamed (csrec_files). */
+/* Reads and writes NumPy .npy (versions 1 to 3). path "-" is stdin / stdout. Complex numbers are
+ * read as a last axis of real and imaginary parts. Fortran order is transposed while reading,
+ * big-endian data are swapped. Here and below, files are written under a temporary name, then
+ * renamed (csrec_files). */
 CSREC_API csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error *error);
 CSREC_API csrec_status csrec_array_write(const char *path, const csrec_array *array,
                                          csrec_error *error);
@@ -87,6 +88,7 @@ typedef struct csrec_image {
                            palette is expanded to RGB with bits = 8. FITS: with BSCALE and BZERO
                            applied, the last axis of FITS first, no channels. OpenEXR: F32 or U32, C
                            = 1 or 3. HDF5: with scale_factor and add_offset applied */
+    bool is_complex;    /* the last axis of the pixels, of extent 2, has real and imaginary parts */
     bool has_channels;  /* the last axis has channels; as it always has with bits > 0 */
     uint8_t *alpha;  /* NULL, or an entry each: 1 where it counts as a sample (alpha > 0), 0 where
                         it is fully transparent, or has the file's value for unknown */
@@ -95,8 +97,9 @@ typedef struct csrec_image {
     int64_t partial; /* pixels with partial alpha; their colour is unchanged */
 } csrec_image;
 
-/* Splits off the axis of the channels: of a picture, or with channels_last. name: of the file, for
- * messages. CSREC_DATA: no axis is left. */
+/* Splits off the axis of the channels: of a picture, or with channels_last; and that of the parts
+ * of complex numbers, which count as channels here. name: of the file, for messages. CSREC_DATA: no
+ * axis is left. */
 CSREC_API csrec_status csrec_image_split(const csrec_image *image, bool channels_last,
                                          const char *name, csrec_shape *shape, int64_t *channels,
                                          csrec_error *error);

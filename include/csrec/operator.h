@@ -74,6 +74,20 @@ CSREC_API csrec_status csrec_operator_correlate(const csrec_operator *A, const d
                                                 double *c);
 CSREC_API csrec_status csrec_operator_column(const csrec_operator *A, int64_t j, double *a);
 
+/* The operator that a measurement was made through, for one channel: of points, mask. It copies
+ * what it needs. backend: as in the specification. Errors as csrec_measurement_check and
+ * csrec_operator_create. */
+struct csrec_measurement;
+CSREC_API csrec_status csrec_measurement_operator(const struct csrec_measurement *measurement,
+                                                  const char *backend, csrec_operator **A,
+                                                  csrec_error *error);
+
+/* Sets y [csrec_measurement_values] to what the measurement's operator gives of a signal
+ * [csrec_measurement_signal_values], without noise. */
+CSREC_API csrec_status csrec_measurement_simulate(const struct csrec_measurement *measurement,
+                                                  const double *signal, double *y,
+                                                  csrec_error *error);
+
 /* Rows of the table of operators, for help texts: name and brief of entry i, false past the end. */
 CSREC_API bool csrec_operator_info(int i, const char **name, const char **brief);
 

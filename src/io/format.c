@@ -117,6 +117,9 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                     const csrec_format *format, const csrec_image *signal,
                                     const char *like, csrec_error *error) {
     const csrec_format_row *row = csrec_format_row_of(format);
+    if (row && signal->is_complex && row != &csrec_npy_format)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: complex values are written as .npy alone",
+                          path);
     if (row && row->write) return row->write(files, path, signal, like, error);
     return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
 }

@@ -20,6 +20,10 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
 csrec_status csrec_measurement_allocate(csrec_measurement *measurement, const char *name,
                                         csrec_error *error);
 
+/* csrec_measurement_check, and real samples of entries. CSREC_UNSUPPORTED: others. */
+csrec_status csrec_measurement_check_points(const csrec_measurement *measurement, const char *name,
+                                            csrec_error *error);
+
 /* Checks that need neither index nor y: shape, n and channels, n against the signal's entries,
  * sigma and scale. */
 csrec_status csrec_measurement_check_frame(const csrec_measurement *measurement, const char *name,

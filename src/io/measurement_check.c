@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/through.h"
 #include "base/sort.h"
 #include "io/measurement.h"
 
@@ -71,6 +72,28 @@ static csrec_status check_tones(const csrec_measurement *m, const char *name, cs
     return CSREC_OK;
 }
 
+/* What a measurement through an operator needs beside a specification that fits its shape. */
+static csrec_status check_through(const csrec_measurement *m, const char *name, int64_t rows,
+                                  csrec_error *error) {
+    const csrec_through_type *type = csrec_through_find(m->through->name);
+    if (type->complex_y && !m->is_complex)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'y': is real, but what operator %s gives is complex; save it "
+                          "with .astype(numpy.complex64)",
+                          name, type->name);
+    if (m->through->coils && m->channels != 1)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'y': %lld channels with coils; save y as [N, coils]", name,
+                          (long long)m->channels);
+    if (m->n > rows || (!type->chosen && m->n != rows))
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'y': %lld rows, but operator %s has %lld for this shape; save "
+                          "%s",
+                          name, (long long)m->n, type->name, (long long)rows,
+                          type->chosen ? "each once" : "all of them");
+    return CSREC_OK;
+}
+
 csrec_status csrec_measurement_check_frame(const csrec_measurement *m, const char *name,
                                            int64_t *entries, csrec_error *error) {
     if (m->shape.dims < 1 || m->shape.dims > CSREC_DIMS_MAX ||
@@ -79,16 +102,19 @@ csrec_status csrec_measurement_check_frame(const csrec_measurement *m, const cha
                           "%s: array 'shape': needs 1 to 8 extents >= 1 of at most 2^62 entries in "
                           "all; save the shape of the signal",
                           name);
+    csrec_status status = csrec_through_rows(m, name, entries, error);
+    if (status) return status;
     if (m->n < 1 || m->channels < 1)
         return csrec_fail(error, CSREC_DATA, "%s: array 'y': holds no samples; save at least one",
                           name);
+    if (m->through && (status = check_through(m, name, *entries, error))) return status;
     if (m->n > *entries)
         return csrec_fail(
             error, CSREC_DATA,
             "%s: array 'y': %lld samples of a signal with %lld entries; each entry can "
             "be sampled once",
             name, (long long)m->n, (long long)*entries);
-    if (m->n > INT64_MAX / 8 / m->channels)
+    if (m->n > INT64_MAX / 16 / m->channels / csrec_through_coils(m->through))
         return csrec_fail(error, CSREC_DATA, "%s: array 'y': too many values; save fewer", name);
     return check_tones(m, name, error);
 }
@@ -98,9 +124,10 @@ static csrec_status fail_position(const csrec_measurement *m, int64_t k, int64_t
                                   const char *name, csrec_error *error) {
     if (m->index[k] < 0 || m->index[k] >= entries)
         return csrec_fail(error, CSREC_DATA,
-                          "%s: array 'index': element %lld is %lld, outside 0 to %lld; save flat "
-                          "C-order positions (numpy.ravel_multi_index)",
-                          name, (long long)k, (long long)m->index[k], (long long)entries - 1);
+                          "%s: array 'index': element %lld is %lld, outside 0 to %lld; save %s",
+                          name, (long long)k, (long long)m->index[k], (long long)entries - 1,
+                          m->through ? "numbers of the operator's rows"
+                                     : "flat C-order positions (numpy.ravel_multi_index)");
     return csrec_fail(error, CSREC_DATA,
                       "%s: array 'index': element %lld repeats position %lld; keep one sample of "
                       "each position (numpy.unique)",
@@ -110,7 +137,7 @@ static csrec_status fail_position(const csrec_measurement *m, int64_t k, int64_t
 csrec_status csrec_measurement_check_next(const csrec_measurement *m, int64_t from, int64_t count,
                                           const char *name, csrec_error *error) {
     int64_t entries = 0;
-    csrec_status status = csrec_shape_count(&m->shape, &entries);
+    csrec_status status = csrec_through_rows(m, name, &entries, error);
     for (int64_t k = from; k < from + count && status == CSREC_OK; k++)
         if (m->index[k] < 0 || m->index[k] >= entries || (k && m->index[k] == m->index[k - 1]))
             status = fail_position(m, k, entries, name, error);
@@ -121,17 +148,26 @@ static csrec_status check_positions(const csrec_measurement *m, const char *name
                                     csrec_error *error) {
     int64_t k;
     csrec_status status = csrec_positions_check(m->n, m->index, entries, &k);
+    if (status == CSREC_OK && m->through && !csrec_through_find(m->through->name)->chosen)
+        for (k = 0; k < m->n; k++)
+            if (m->index[k] != k)
+                return csrec_fail(
+                    error, CSREC_DATA,
+                    "%s: array 'index': operator %s measures all rows in their order; "
+                    "leave it out",
+                    name, m->through->name);
     if (status == CSREC_MEMORY) return csrec_fail(error, status, "%s: out of memory", name);
     return status == CSREC_OK ? status : fail_position(m, k, entries, name, error);
 }
 
 static csrec_status check_values(const csrec_measurement *m, const char *name, csrec_error *error) {
-    for (int64_t i = 0; i < m->n * m->channels; i++)
+    const int64_t values = csrec_measurement_values(m);
+    for (int64_t i = 0; i < values; i++)
         if (!isfinite(m->y[i]))
             return csrec_fail(error, CSREC_DATA,
                               "%s: array 'y': sample %lld is %s; leave out samples that are not "
                               "finite (numpy.isfinite)",
-                              name, (long long)(i / m->channels),
+                              name, (long long)(i / (values / m->n)),
                               isnan(m->y[i]) ? "nan"
                               : m->y[i] > 0  ? "infinite"
                                              : "-infinite");
@@ -147,4 +183,17 @@ csrec_status csrec_measurement_check(const csrec_measurement *measurement, const
     if (status == CSREC_OK) status = check_values(measurement, name, error);
     if (status == CSREC_OK) status = check_positions(measurement, name, entries, error);
     return status;
+}
+
+csrec_status csrec_measurement_check_points(const csrec_measurement *m, const char *name,
+                                            csrec_error *error) {
+    if (m->through)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: is measured through an operator (%s); this works with entries of a "
+                          "signal",
+                          name, m->through->name ? m->through->name : "");
+    if (m->is_complex)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: has complex values; give their parts as channels", name);
+    return csrec_measurement_check(m, name, error);
 }

@@ -41,7 +41,7 @@ static csrec_status check_part(const csrec_measurement *const parts[], int64_t k
     const csrec_measurement *m = parts[k], *first = parts[0];
     char name[40];
     snprintf(name, sizeof name, "part %lld", (long long)k + 1);
-    csrec_status status = csrec_measurement_check(m, name, error);
+    csrec_status status = csrec_measurement_check_points(m, name, error);
     if (status) return status;
     if (!csrec_shape_equal(&m->shape, &first->shape))
         return fail_part(k, CSREC_DATA, "has another shape", "merge scans of the same signal",

@@ -1,4 +1,5 @@
 /* measurement_npz.c - a measurement from the arrays of a .npz, every variant of the positions. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,11 @@
 #include "base/memory.h"
 #include "io/format.h"
 #include "io/measurement.h"
-#include "io/npz.h"
+#include "io/measurement_through.h"
+
+#define MISSING                                                                                    \
+    "%s: array 'mask': missing, as are 'index' and 'pattern'; save positions, as in "              \
+    "numpy.savez(..., y=x[mask], mask=mask)"
 
 /* Poisson-disc sampling delivers fewer positions than asked; a file that asks for more than this
  * many times its samples cannot come from it, and would only cost time. */
@@ -55,16 +60,14 @@ static csrec_status begin_y(const csrec_npz *npz, csrec_measurement *m, csrec_np
     csrec_status status = csrec_npz_begin(npz, "y", member, error);
     if (status != CSREC_OK) return status;
     const csrec_shape *shape = &member->header.shape;
-    m->n = member->header.count;
-    m->channels = 1;
+    m->is_complex = member->header.is_complex;
+    const int dims = shape->dims - m->is_complex;
+    m->n = dims >= 1 ? shape->dim[0] : 1;
+    m->channels = dims == 2 ? shape->dim[1] : 1;
     m->dtype = member->header.dtype;
-    if (shape->dims == 2) {
-        m->n = shape->dim[0];
-        m->channels = shape->dim[1];
-    }
-    if (shape->dims >= 1 && shape->dims <= 2) return CSREC_OK;
+    if (dims >= 1 && dims <= 2) return CSREC_OK;
     status = csrec_fail(error, CSREC_DATA, "%s: has %d axes; save samples as [N] or [N, channels]",
-                        member->name, shape->dims);
+                        member->name, dims);
     return csrec_npz_end(member, status, error);
 }
 
@@ -75,17 +78,35 @@ static csrec_status measure_y(const csrec_npz *npz, csrec_measurement *m, csrec_
     return status;
 }
 
+/* y of a pattern less that of its complement: what a row of +1 and -1 measures, with twice the
+ * variance. */
+static void subtract_pairs(csrec_measurement *m) {
+    const int64_t each = csrec_measurement_values(m) / m->n;
+    for (int64_t k = 0; k < m->n; k++)
+        for (int64_t c = 0; c < each; c++)
+            m->y[k * each + c] = m->y[2 * k * each + c] - m->y[(2 * k + 1) * each + c];
+    m->sigma *= sqrt(2.0);
+}
+
 static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
     csrec_measurement again = {0};
     csrec_status status = begin_y(npz, &again, &member, error);
     if (status != CSREC_OK) return status;
+    const int64_t values = csrec_measurement_values(m);
+    const bool split = m->through && member.header.count == 2 * values;
+    double *room = split ? realloc(m->y, 2 * (size_t)values * sizeof *room) : m->y;
+    if (room) m->y = room;
     /* m->y was allocated for the size read first. */
-    if (again.n != m->n || again.channels != m->channels)
+    if (!room)
+        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+    else if (!split && member.header.count != values)
         status = csrec_npz_changed(&member, error);
     else
         status = csrec_npy_values_f64(&member.reader, &member.header, member.name, m->y, error);
-    return csrec_npz_end(&member, status, error);
+    status = csrec_npz_end(&member, status, error);
+    if (!status && split) subtract_pairs(m);
+    return status;
 }
 
 /* Room for the samples, which can be no more than the signal has entries. */
@@ -131,6 +152,7 @@ static csrec_status read_places(const csrec_npz *npz, csrec_npz_member *member,
 static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
     csrec_status status = read_shape(npz, m, error);
+    if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
     if (status == CSREC_OK) status = csrec_npz_begin(npz, "index", &member, error);
     if (status != CSREC_OK) return status;
     if (member.header.shape.dims > 1)
@@ -197,6 +219,7 @@ static csrec_status check_mask(const csrec_npz *npz, const csrec_npz_member *mem
         return csrec_fail(error, CSREC_DATA, "%s: is a single value; save it in the signal's shape",
                           member->name);
     csrec_status status = agree_shape(npz, m, error);
+    if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
     return status == CSREC_OK ? make_room(npz, m, error) : status;
 }
 
@@ -293,6 +316,17 @@ static csrec_status read_procedural(const csrec_npz *npz, csrec_measurement *m,
     return status == CSREC_OK ? regenerate(npz, m, error) : status;
 }
 
+/* All rows of an operator, in their order. */
+static csrec_status read_all_rows(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    csrec_status status = read_shape(npz, m, error);
+    if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
+    if (status == CSREC_OK && !m->through)
+        return csrec_fail(error, CSREC_FORMAT, MISSING, npz->name);
+    if (status == CSREC_OK) status = make_room(npz, m, error);
+    for (int64_t k = 0; status == CSREC_OK && k < m->n; k++) m->index[k] = k;
+    return status;
+}
+
 static csrec_status read_positions(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     bool index = csrec_npz_has(npz, "index"), mask = csrec_npz_has(npz, "mask");
     if (index && mask)
@@ -300,12 +334,9 @@ static csrec_status read_positions(const csrec_npz *npz, csrec_measurement *m, c
                           "%s: array 'mask': stands beside 'index'; save one of them", npz->name);
     if (index) return read_index(npz, m, error);
     if (mask) return read_mask(npz, m, error);
+    if (csrec_npz_has(npz, "operator")) return read_all_rows(npz, m, error);
     if (csrec_npz_has(npz, "pattern")) return read_procedural(npz, m, error);
-    return csrec_fail(
-        error, CSREC_FORMAT,
-        "%s: array 'mask': missing, as are 'index' and 'pattern'; save positions, as in "
-        "numpy.savez(..., y=x[mask], mask=mask)",
-        npz->name);
+    return csrec_fail(error, CSREC_FORMAT, MISSING, npz->name);
 }
 
 static csrec_status read_optional(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {

@@ -202,6 +202,8 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
         status = mark_unknown(&image, options, input->name, entries, known, &m, error);
     if (status == CSREC_OK) status = take_samples(&image, known, input->name, entries, &m, error);
     free(known);
+    m.is_complex = image.is_complex;
+    if (m.is_complex) m.channels /= 2;
     csrec_image_clear(&image);
     if (status == CSREC_OK) *measurement = m;
     return status;

@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "io/measurement.h"
 #include "base/memory.h"
-#include "io/npz.h"
+#include "io/measurement_through.h"
+#include "base/through.h"
 
 /* Returns the first value that the type cannot hold, or -1. Integers must be held exactly: rounding
  * silently would change samples. F32 rounds, as the type promises, but must stay finite. */
@@ -48,9 +49,9 @@ static int64_t convert(csrec_dtype dtype, const double *from, int64_t count, voi
 
 static csrec_status convert_y(const csrec_measurement *m, const char *path, void **y,
                               csrec_error *error) {
-    int64_t count = m->n * m->channels;
+    int64_t count = csrec_measurement_values(m);
     size_t bytes = csrec_dtype_size(m->dtype);
-    if (bytes == 0)
+    if (bytes == 0 || (m->is_complex && m->dtype != CSREC_F32 && m->dtype != CSREC_F64))
         return csrec_fail(error, CSREC_ARGUMENT, "%s: array 'y': dtype is not valid", path);
     *y = malloc((size_t)count * bytes);
     if (!*y) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
@@ -58,7 +59,7 @@ static csrec_status convert_y(const csrec_measurement *m, const char *path, void
     if (fault < 0) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: array 'y': sample %lld is %.9g, which %s cannot hold; write it as %s",
-                      path, (long long)(fault / m->channels), m->y[fault],
+                      path, (long long)(fault / (count / m->n)), m->y[fault],
                       csrec_dtype_code(m->dtype), m->dtype == CSREC_F32 ? "f8" : "f4");
 }
 
@@ -82,7 +83,7 @@ static csrec_status verify_pattern(const csrec_measurement *m, int64_t count, co
 }
 
 typedef struct {
-    csrec_npz_field field[8];
+    csrec_npz_field field[8 + CSREC_THROUGH_FIELDS];
     int count;
 } field_list;
 
@@ -97,23 +98,24 @@ static csrec_status write_fields(csrec_files *files, const char *path, const csr
     csrec_shape scalar = {0}, pair = {1, {2}};
     char text_type[16];
     uint32_t letters[16] = {0};
+    csrec_through_texts texts = {0};
     int64_t asked = m->count ? m->count : m->n;
-    csrec_shape y_shape = {m->channels > 1 ? 2 : 1, {m->n, m->channels}};
-    add(&list, "y", csrec_dtype_code(m->dtype), y_shape, y,
-        (uint64_t)(m->n * m->channels) * csrec_dtype_size(m->dtype));
+    const bool coils = m->through && m->through->coils;
+    csrec_shape y_shape = {coils || m->channels > 1 ? 2 : 1,
+                           {m->n, m->channels * csrec_through_coils(m->through)}};
+    add(&list, "y", m->is_complex ? csrec_complex_code(m->dtype) : csrec_dtype_code(m->dtype),
+        y_shape, y, (uint64_t)csrec_measurement_values(m) * csrec_dtype_size(m->dtype));
     add(&list, "shape", "i8", (csrec_shape){1, {m->shape.dims}}, m->shape.dim,
         (uint64_t)m->shape.dims * 8);
     if (procedural) {
         const char *name = csrec_pattern_name(m->pattern);
-        size_t length = strlen(name);
-        for (size_t i = 0; i < length && i < 16; i++) letters[i] = (uint8_t)name[i];
-        snprintf(text_type, sizeof text_type, "U%d", (int)length);
-        add(&list, "pattern", text_type, scalar, letters, length * 4);
+        list.field[list.count++] = csrec_npz_text("pattern", name, letters, text_type);
         add(&list, "seed", "u8", scalar, &m->seed, 8);
         add(&list, "count", "i8", scalar, &asked, 8);
-    } else {
+    } else if (!m->through || csrec_through_find(m->through->name)->chosen) {
         add(&list, "index", "i8", (csrec_shape){1, {m->n}}, m->index, (uint64_t)m->n * 8);
     }
+    if (m->through) csrec_through_add(m, &texts, list.field, &list.count);
     if (m->sigma > 0) add(&list, "sigma", "f8", scalar, &m->sigma, 8);
     if (m->scale[0] != m->scale[1]) add(&list, "scale", "f8", pair, m->scale, 16);
     return csrec_npz_add(files, path, list.count, list.field, false, error);
@@ -124,7 +126,7 @@ csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
                                          csrec_error *error) {
     const csrec_measurement *m = measurement;
     void *y = NULL;
-    procedural = procedural && m->pattern != CSREC_PATTERN_NONE;
+    procedural = procedural && m->pattern != CSREC_PATTERN_NONE && !m->through;
     csrec_status status = csrec_measurement_check(m, path, error);
     if (status == CSREC_OK && procedural)
         status = verify_pattern(m, m->count ? m->count : m->n, path, error);

@@ -90,6 +90,7 @@ enum { SLAB = 1 << 22 };
 /* The data, or without any those that `take` delivers. */
 typedef struct values {
     const csrec_array *array;
+    bool is_complex;
     csrec_slab_fn take;
     void *context;
 } values;
@@ -118,17 +119,24 @@ static csrec_status write_values(csrec_output *output, const values *v, csrec_er
                    : csrec_output_write(output, array->data, bytes, error);
 }
 
+static bool is_pairs(const csrec_array *array) {
+    const int last = array->shape.dims - 1;
+    return (array->dtype == CSREC_F32 || array->dtype == CSREC_F64) && last >= 0 &&
+           array->shape.dim[last] == 2;
+}
+
 static csrec_status add(csrec_files *files, const char *path, const values *v, csrec_error *error) {
     char header[CSREC_NPY_HEADER_MAX];
     csrec_output output;
     const csrec_array *array = v->array;
     bool whole = v->take ? array->shape.dims > 0 && array->count > 0 : array->data != NULL;
     if (csrec_dtype_size(array->dtype) == 0 || array->shape.dims < 0 ||
-        array->shape.dims > CSREC_DIMS_MAX || !whole)
+        array->shape.dims > CSREC_DIMS_MAX || !whole || (v->is_complex && !is_pairs(array)))
         return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
     csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (status != CSREC_OK) return status;
-    size_t head = csrec_npy_header_write(csrec_dtype_code(array->dtype), &array->shape, header);
+    size_t head =
+        csrec_npy_header_of(&(csrec_image){.pixels = *array, .is_complex = v->is_complex}, header);
     status = csrec_output_write(&output, header, head, error);
     if (status == CSREC_OK) status = write_values(&output, v, error);
     if (status == CSREC_OK) status = write_fingerprint(&output, error);
@@ -170,7 +178,9 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     csrec_status status = read_header(&reader, input->name, &header, error);
     if (status == CSREC_OK && input->slab.count > 0)
         status = narrow(input, &reader, &header, error);
-    return status ? status : read_array(&reader, &header, input->name, &signal->pixels, error);
+    if (!status) status = read_array(&reader, &header, input->name, &signal->pixels, error);
+    signal->is_complex = !status && header.is_complex;
+    return status;
 }
 
 static csrec_status peek(csrec_input *input, csrec_image *signal, bool *transparent,
@@ -183,7 +193,8 @@ static csrec_status peek(csrec_input *input, csrec_image *signal, bool *transpar
     if (status == CSREC_OK && input->slab.count > 0 && is_scattered(&header))
         status = csrec_format_no_slabs(input, error);
     *signal = (csrec_image){
-        .pixels = {.dtype = header.dtype, .shape = header.shape, .count = header.count}};
+        .pixels = {.dtype = header.dtype, .shape = header.shape, .count = header.count},
+        .is_complex = header.is_complex};
     return status;
 }
 
@@ -197,19 +208,18 @@ static const char *refusal(const csrec_shape *shape, int64_t channels) {
 static csrec_status write_signal(csrec_files *files, const char *path, const csrec_image *signal,
                                  const char *like, csrec_error *error) {
     (void)like;
-    return csrec_files_add_array(files, path, &signal->pixels, error);
+    return add(files, path, &(values){&signal->pixels, signal->is_complex, NULL, NULL}, error);
 }
 
 static csrec_status write_signal_slabs(csrec_files *files, const char *path,
                                        const csrec_image *signal, csrec_slab_fn take, void *context,
                                        const char *like, csrec_error *error) {
     (void)like;
-    return add(files, path, &(values){&signal->pixels, take, context}, error);
+    return add(files, path, &(values){&signal->pixels, signal->is_complex, take, context}, error);
 }
 
 static size_t head(const csrec_image *signal, char bytes[CSREC_HEAD_MOST]) {
-    const csrec_array *pixels = &signal->pixels;
-    return csrec_npy_header_write(csrec_dtype_code(pixels->dtype), &pixels->shape, bytes);
+    return csrec_npy_header_of(signal, bytes);
 }
 
 const csrec_format_row csrec_npy_format = {

@@ -11,6 +11,7 @@ typedef struct csrec_npy_header {
     uint64_t bytes;    /* of one element */
     csrec_dtype dtype; /* numbers only */
     bool half;         /* stored as 16 bits; dtype is CSREC_F32 */
+    bool is_complex;   /* shape ends in an axis of 2: real and imaginary parts; kind is 'f' */
     bool swap;         /* byte order is not the host's */
     bool fortran;      /* first axis fastest */
     csrec_shape shape; /* dims = 0: a scalar */
@@ -54,6 +55,10 @@ csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name,
 enum { CSREC_NPY_HEADER_MAX = 512 };
 size_t csrec_npy_header_write(const char *descr, const csrec_shape *shape,
                               char text[CSREC_NPY_HEADER_MAX]);
+/* The header of a signal, complex or not. */
+size_t csrec_npy_header_of(const csrec_image *signal, char text[CSREC_NPY_HEADER_MAX]);
 const char *csrec_dtype_code(csrec_dtype dtype);
+/* The code of complex numbers whose parts have this type, F32 or F64. */
+const char *csrec_complex_code(csrec_dtype parts);
 
 #endif

@@ -21,6 +21,10 @@ const char *csrec_dtype_code(csrec_dtype dtype) {
     return "?";
 }
 
+const char *csrec_complex_code(csrec_dtype parts) {
+    return parts == CSREC_F32 ? "c8" : "c16";
+}
+
 static bool find_dtype(const char *code, csrec_npy_header *header) {
 #define CSREC_DTYPE_FIND(name, type, text, size)                                                   \
     if (strcmp(code, text) == 0) {                                                                 \
@@ -42,6 +46,14 @@ static bool find_half(const char *code, csrec_npy_header *header) {
     return true;
 }
 
+/* Complex numbers become pairs. */
+static bool find_complex(const char *code, csrec_npy_header *header) {
+    header->is_complex = strcmp(code, "c8") == 0 || strcmp(code, "c16") == 0;
+    if (!header->is_complex) return false;
+    header->kind = 'f';
+    return find_dtype(code[1] == '8' ? "f4" : "f8", header);
+}
+
 /* U: 4 bytes a character, S: 1. The length is bounded, as it comes from the file. */
 static bool find_text(const char *code, csrec_npy_header *header) {
     char *end;
@@ -55,7 +67,7 @@ static bool find_text(const char *code, csrec_npy_header *header) {
 static const char *remedy(char kind) {
     switch (kind) {
     case 'c':
-        return "save the real part with .real.astype(np.float32)";
+        return "save with .astype(np.complex64)";
     case 'f':
         return "save with .astype(np.float32)";
     case 'O':
@@ -80,7 +92,8 @@ csrec_status csrec_npy_descr(const char *descr, const char *name, csrec_npy_head
     if (*code && strchr("<>|=", *code)) order = *code++;
     header->kind = strcmp(code, "?") == 0 ? 'b' : *code;
     if (header->kind == 'b' && code[1] == 0) code = "b1";
-    if (!find_half(code, header) && !find_dtype(code, header) && !find_text(code, header)) {
+    if (!find_half(code, header) && !find_complex(code, header) && !find_dtype(code, header) &&
+        !find_text(code, header)) {
         char shown[24] = ""; /* bytes from the file: unprintable ones must not enter the message */
         for (size_t i = 0; descr[i] && i < sizeof shown - 1; i++)
             shown[i] = descr[i] >= ' ' && descr[i] <= '~' ? descr[i] : '?';
@@ -110,4 +123,12 @@ size_t csrec_npy_header_write(const char *descr, const csrec_shape *shape,
     text[8] = (char)((at - 10) & 255);
     text[9] = (char)((at - 10) >> 8);
     return (size_t)at;
+}
+
+size_t csrec_npy_header_of(const csrec_image *signal, char text[CSREC_NPY_HEADER_MAX]) {
+    csrec_shape shape = signal->pixels.shape;
+    const csrec_dtype dtype = signal->pixels.dtype;
+    if (!signal->is_complex) return csrec_npy_header_write(csrec_dtype_code(dtype), &shape, text);
+    shape.dims--;
+    return csrec_npy_header_write(csrec_complex_code(dtype), &shape, text);
 }

@@ -135,9 +135,11 @@ static csrec_status read_length(csrec_reader *reader, const char *name, uint32_t
 static csrec_status check_size(const csrec_reader *reader, const char *name,
                                csrec_npy_header *header, csrec_error *error) {
     const csrec_shape *shape = &header->shape;
-    if (shape->dims > CSREC_DIMS_MAX)
+    const int most = header->is_complex ? CSREC_DIMS_MAX - 1 : CSREC_DIMS_MAX;
+    if (shape->dims > most)
         return csrec_fail(error, CSREC_UNSUPPORTED, "%s: has %d axes; save it with at most %d",
-                          name, shape->dims, CSREC_DIMS_MAX);
+                          name, shape->dims, most);
+    if (header->is_complex) header->shape.dim[header->shape.dims++] = 2;
     uint64_t room = reader->left / header->bytes, count = 1;
     for (int d = 0; d < shape->dims; d++)
         if (shape->dim[d] == 0)

@@ -143,7 +143,12 @@ static csrec_status read_values(csrec_reader *reader, const csrec_npy_header *he
     if (status == CSREC_OK && !flat)
         status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     if (status == CSREC_OK) status = read_flat(reader, header, name, target, flat, error);
-    if (status == CSREC_OK) transpose(&header->shape, header->count, bytes, flat, data);
+    /* The parts of a complex number stay together. */
+    csrec_shape shape = header->shape;
+    shape.dims -= header->is_complex;
+    int64_t each = header->is_complex ? 2 : 1;
+    if (status == CSREC_OK)
+        transpose(&shape, header->count / each, bytes * (size_t)each, flat, data);
     free(flat);
     return status;
 }

@@ -41,6 +41,10 @@ csrec_status csrec_npz_changed(const csrec_npz_member *member, csrec_error *erro
 /* Closes the member; with status CSREC_OK checks its end and its checksum first. */
 csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error);
 
+/* The whole array; not text. */
+csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_array *array,
+                             csrec_error *error);
+
 /* A member to write: `bytes` bytes of data behind a .npy header for `descr` and shape. */
 typedef struct csrec_npz_field {
     const char *name;  /* without ".npy" */

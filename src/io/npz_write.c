@@ -96,7 +96,7 @@ static zip_uint32_t level_for(const csrec_npz_field *field, bool stored) {
     if (stored || *field->descr == 'S') return STORED;  /* fingerprints stay readable as text */
     if (strcmp(field->descr, "f2") == 0) return STORED; /* weights: all digits are random */
     if (field->bytes < UINT64_C(1) << 24) return USUAL;
-    return *field->descr == 'f' ? STORED : FASTEST;
+    return *field->descr == 'f' || *field->descr == 'c' ? STORED : FASTEST;
 }
 
 static bool add_field(zip_t *zip, const csrec_npz_field *field, char *header, bool stored) {

@@ -38,6 +38,7 @@ csrec_status csrec_image_split(const csrec_image *image, bool channels_last, con
     bool last = image->bits > 0 || image->has_channels || channels_last;
     *shape = image->pixels.shape;
     *channels = 1;
+    if (image->is_complex) shape->dims--;
     if (shape->dims == 0 || image->pixels.count == 0)
         return csrec_fail(error, CSREC_DATA,
                           "%s: a scalar or empty array is no signal; save 1 to 4 axes", name);
@@ -46,5 +47,6 @@ csrec_status csrec_image_split(const csrec_image *image, bool channels_last, con
                           "%s: a 1-D array has no axis for channels; leave out --channels-last",
                           name);
     if (last) *channels = shape->dim[--shape->dims];
+    if (image->is_complex) *channels *= 2;
     return CSREC_OK;
 }

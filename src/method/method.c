@@ -9,9 +9,9 @@
 
 /* The first row that options choose and that supports the task is used; specific rows first. */
 static const csrec_method_type *const types[] = {
-    &csrec_method_frames,  &csrec_method_sparse,   &csrec_method_gaussian,
-    &csrec_method_mixture, &csrec_method_adaptive, &csrec_method_grids,
-    &csrec_method_pca,     &csrec_method_conv,     &csrec_method_net};
+    &csrec_method_frames,   &csrec_method_sparse, &csrec_method_gaussian, &csrec_method_mixture,
+    &csrec_method_adaptive, &csrec_method_grids,  &csrec_method_pca,      &csrec_method_conv,
+    &csrec_method_net,      &csrec_method_tv,     &csrec_method_pnp};
 
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -71,20 +71,27 @@ const csrec_method_type *csrec_method_of(const csrec_recover_options *options) {
     return find_name(options->method);
 }
 
-static const csrec_method_type *find_model(const char *kind) {
-    for (int i = 0; i < TYPES; i++)
-        if (same(types[i]->shown.model, kind)) return types[i];
-    return NULL;
+static bool fits(const csrec_method_type *method, const csrec_measurement *measurement) {
+    if (!measurement) return true;
+    return (method->through || !measurement->through) &&
+           (!method->suits || method->suits(measurement));
+}
+
+/* The first with models of the kind that suits the measurement, or else the first. */
+static const csrec_method_type *find_model(const char *kind, const csrec_measurement *measurement) {
+    const csrec_method_type *first = NULL;
+    for (int i = 0; i < TYPES; i++) {
+        if (!same(types[i]->shown.model, kind)) continue;
+        if (fits(types[i], measurement)) return types[i];
+        if (!first) first = types[i];
+    }
+    return first;
 }
 
 static const csrec_method_type *find_solver(const char *solver) {
     for (int i = 0; i < TYPES; i++)
         if (same(types[i]->shown.solver, solver)) return types[i];
     return NULL;
-}
-
-static bool fits(const csrec_method_type *method, const csrec_measurement *measurement) {
-    return !measurement || !method->suits || method->suits(measurement);
 }
 
 static const csrec_method_type *find_chosen(const csrec_measurement *measurement,
@@ -118,7 +125,7 @@ static csrec_status find(const csrec_measurement *measurement, const csrec_recov
     }
     if (options->model) {
         const char *kind = csrec_model_kind(options->model);
-        *method = find_model(kind);
+        *method = find_model(kind, measurement);
         return *method ? CSREC_OK
                        : csrec_fail(error, CSREC_UNSUPPORTED,
                                     "no method recovers with models of kind %s", kind);
@@ -219,6 +226,11 @@ static csrec_status check_names(const csrec_method_type *method, const csrec_rec
 static csrec_status check_suits(const csrec_method_type *method,
                                 const csrec_measurement *measurement, csrec_error *error) {
     if (fits(method, measurement)) return CSREC_OK;
+    if (measurement->through && !method->through)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "method %s recovers from entries of a signal, but this is measured "
+                          "through an operator (%s); use another method",
+                          method->shown.name, measurement->through->name);
     return csrec_fail(error, CSREC_ARGUMENT, "method %s needs %s; use another method",
                       method->shown.name, method->wants);
 }

@@ -34,6 +34,7 @@ typedef struct csrec_method_type {
     /* Whether it can recover a measurement, and that condition in words; NULL: all. */
     bool (*suits)(const csrec_measurement *measurement);
     const char *wants;
+    bool through;     /* it also recovers what is measured through an operator */
     bool needs_model; /* shown.model is not optional */
     /* Expected errors (csrec_uncertainty): settings that make it cheap, ended by one without a
      * name, or NULL if none do; and its mean squared error less that of the cheap
@@ -66,7 +67,7 @@ typedef struct csrec_method_type {
 
 extern const csrec_method_type csrec_method_grids, csrec_method_adaptive, csrec_method_frames,
     csrec_method_sparse, csrec_method_gaussian, csrec_method_mixture, csrec_method_pca,
-    csrec_method_conv, csrec_method_net;
+    csrec_method_conv, csrec_method_net, csrec_method_tv, csrec_method_pnp;
 
 /* Row i; NULL past the end. */
 const csrec_method_type *csrec_method_at(int i);

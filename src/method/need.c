@@ -2,6 +2,7 @@
 #include "method/need.h"
 
 #include "base/threads.h"
+#include "base/through.h"
 #include "solver/solver.h"
 
 double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes) {
@@ -29,7 +30,8 @@ csrec_task csrec_task_of(const csrec_measurement *measurement,
     csrec_task task = {.shape = measurement->shape,
                        .entries = 0,
                        .n = measurement->n,
-                       .channels = measurement->channels,
+                       .channels = measurement->channels *
+                                   (csrec_measurement_signal_complex(measurement) ? 2 : 1),
                        .threads = csrec_threads(options->threads),
                        .noisy = measurement->sigma > 0.0,
                        .options = options};

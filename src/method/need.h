@@ -31,8 +31,7 @@ typedef struct csrec_stages {
 } csrec_stages;
 
 static inline void csrec_stages_add(csrec_stages *stages, const char *name, double seconds) {
-    if (stages->n < CSREC_STAGES_MOST)
-        stages->stage[stages->n++] = (csrec_stage){name, seconds};
+    if (stages->n < CSREC_STAGES_MOST) stages->stage[stages->n++] = (csrec_stage){name, seconds};
 }
 
 /* The same task with other options. */

@@ -14,7 +14,7 @@ csrec_status csrec_normal_create(const csrec_measurement *measurement,
     m->sigma = csrec_in_unit(m->sigma, unit);
     for (int i = 0; i < 2; i++) m->scale[i] = csrec_in_unit(m->scale[i], unit);
     if (unit == 1.0) return CSREC_OK;
-    size_t values = (size_t)(m->n * m->channels);
+    size_t values = (size_t)csrec_measurement_values(m);
     normal->y = malloc(values * sizeof *normal->y);
     if (!normal->y) return csrec_fail(error, CSREC_MEMORY, "out of memory for %zu samples", values);
     for (size_t i = 0; i < values; i++) normal->y[i] = measurement->y[i] / unit;
@@ -37,9 +37,8 @@ static csrec_status fail(const char *what, int64_t at, csrec_error *error) {
 csrec_status csrec_normal_deliver(const csrec_normal *normal, double *signal, csrec_atoms *atoms,
                                   csrec_error *error) {
     const csrec_measurement *m = &normal->m;
-    int64_t entries = 0, fault = -1;
-    csrec_shape_count(&m->shape, &entries);
-    if (signal) fault = csrec_scale_back(entries * m->channels, normal->unit, signal);
+    int64_t fault = -1;
+    if (signal) fault = csrec_scale_back(csrec_measurement_signal_values(m), normal->unit, signal);
     if (fault >= 0) return fail("value", fault, error);
     for (int64_t c = 0; atoms && c < m->channels && fault < 0; c++)
         fault = csrec_scale_back(atoms[c].n, normal->unit, atoms[c].coefficient);

@@ -17,6 +17,10 @@ csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole, csre
     csrec_shape_count(&m->shape, &whole->entries);
     csrec_status status = allocate(m->channels, whole, error);
     if (status) return status;
+    if (m->through) { /* y has other values than the signal */
+        memset(whole->least, 0, 2 * (size_t)m->channels * sizeof *whole->least);
+        return CSREC_OK;
+    }
     memcpy(whole->least, m->y, (size_t)m->channels * sizeof *m->y);
     memcpy(whole->most, m->y, (size_t)m->channels * sizeof *m->y);
     for (int64_t i = 0; i < m->n; i++)

@@ -10,8 +10,8 @@ struct csrec_gaussian_axes; /* of gaussian_colour.h */
 /* Properties of the whole signal, of which the measurement may be a part, so that parts are
  * recovered like the whole. Values have the units of the measurement. */
 typedef struct csrec_whole {
-    double *least, *most;                   /* [channels] of the samples */
-    int64_t n, entries;                     /* samples, and positions for them */
+    double *least, *most; /* [channels] of the samples; 0 of what is measured through an operator */
+    int64_t n, entries;   /* samples, and positions for them */
     const struct csrec_gaussian_axes *axes; /* principal colours; NULL: those of the measurement */
 } csrec_whole;
 

@@ -1,4 +1,5 @@
 /* adaptive.c - csrec_adaptive: rounds of measuring where a recovery expects errors. */
+#include "io/measurement.h"
 #include "csrec/adaptive.h"
 
 #include <math.h>
@@ -50,7 +51,7 @@ static csrec_status check(measuring *j, csrec_error *error) {
                           "first = %lld, rounds = %d, goal = %g; must be 0 to the budget, at least "
                           "0, at least 0",
                           (long long)o->first, o->rounds, o->goal);
-    return j->m->n ? csrec_measurement_check(j->m, "measurement", error) : CSREC_OK;
+    return j->m->n ? csrec_measurement_check_points(j->m, "measurement", error) : CSREC_OK;
 }
 
 static csrec_status prepare(measuring *j, csrec_error *error) {

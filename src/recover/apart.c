@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/measurement.h"
 #include "csrec/tiles.h"
 #include "method/model.h"
 #include "method/normal.h"
@@ -84,7 +85,7 @@ static csrec_status check_options(const csrec_recover_options *o, csrec_error *e
 
 csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_options *options,
                                 csrec_tiles **tiles, csrec_error *error) {
-    csrec_status status = csrec_measurement_check(m, "measurement", error);
+    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
     if (!status) status = check_options(options, error);
     if (status) return status;
     csrec_tiles *t = calloc(1, sizeof *t);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/measurement.h"
 #include "base/distance.h"
 #include "base/place.h"
 #include "recover/recover.h"
@@ -185,7 +186,7 @@ static csrec_status find_holes(const csrec_measurement *m, csrec_doubts *doubts,
 csrec_status csrec_doubts_find(const csrec_measurement *measurement, int threads,
                                csrec_doubts *doubts, csrec_error *error) {
     csrec_doubts found = {.samples = measurement->n};
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;
     found.constant = is_constant(measurement);
     found.grid = find_grid(measurement);

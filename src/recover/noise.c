@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/measurement.h"
 #include "base/unit.h"
 #include "recover/nearby.h"
 
@@ -229,7 +230,7 @@ static double unit_of(const csrec_measurement *m) {
 csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
                                   csrec_error *error) {
     noise_found found = {0};
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;
     double unit = unit_of(measurement);
     status = find_noise(measurement, unit, &found, error);
@@ -248,7 +249,7 @@ static bool is_likely(const noise_found *found, double range) {
 csrec_status csrec_noise_likely(const csrec_measurement *measurement, double *sigma,
                                 csrec_error *error) {
     noise_found found = {0};
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;
     *sigma = 0.0;
     double unit = unit_of(measurement), range = 0.0;

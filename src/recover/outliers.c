@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "io/measurement.h"
 #include "base/threads.h"
 #include "base/unit.h"
 #include "recover/nearby.h"
@@ -72,7 +73,7 @@ csrec_status csrec_outliers_find(const csrec_measurement *measurement, int threa
                                  uint8_t *outlier, int64_t *found, csrec_error *error) {
     outlier_job j = {.m = measurement};
     int64_t n = measurement->n;
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;
     *found = 0;
     memset(outlier, 0, (size_t)n);

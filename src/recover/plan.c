@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/through.h"
 #include "recover/recover.h"
 #include "solver/solver.h"
 
@@ -278,9 +279,10 @@ csrec_status csrec_recover_plan(const csrec_measurement *measurement,
                                 const csrec_recover_options *options, bool atoms, csrec_plan *plan,
                                 csrec_error *error) {
     static const csrec_device_work work = {.pays = plan_pays, .run = plan_on};
-    plan_job j = {.measurement = measurement, .wanted = {.signal = true, .atoms = atoms}};
+    const csrec_measurement real = csrec_measurement_real(measurement);
+    plan_job j = {.measurement = &real, .wanted = {.signal = true, .atoms = atoms}};
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);
-    if (!status) status = csrec_layout_resolve(measurement, options, j.wanted, &j.layout, error);
+    if (!status) status = csrec_layout_resolve(&real, options, j.wanted, &j.layout, error);
     if (!status) status = csrec_device_run(options->backend, &work, &j, NULL, error);
     if (status) return status;
     *plan = j.layout.plan;

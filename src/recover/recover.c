@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/through.h"
 #include "method/history.h"
 #include "method/model.h"
 #include "method/normal.h"
@@ -112,11 +113,8 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
     status = csrec_history_end(history, j->signal, report, error);
     if (!status) status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
     if (!status && j->variance) {
-        const csrec_measurement *m = &normal->m;
-        int64_t entries = 0;
-        csrec_shape_count(&m->shape, &entries);
-        for (int64_t i = 0; i < entries * m->channels; i++)
-            j->variance[i] *= normal->unit * normal->unit;
+        const int64_t values = csrec_measurement_signal_values(&normal->m);
+        for (int64_t i = 0; i < values; i++) j->variance[i] *= normal->unit * normal->unit;
     }
     for (int64_t c = 0; status && j->atoms && c < normal->m.channels; c++)
         csrec_atoms_clear(&j->atoms[c]);
@@ -151,7 +149,7 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     if (!status && csrec_comm_size(j->layout.plan.options.comm) > 1)
         status = check_shared(j, context->kind, error);
     if (status) return status;
-    double unit = csrec_unit_of(csrec_largest(m->n * m->channels, m->y));
+    double unit = csrec_unit_of(csrec_largest(csrec_measurement_values(m), m->y));
     csrec_normal normal;
     status = csrec_normal_create(m, &j->layout.plan.options, unit, &normal, error);
     if (!status) status = recover_normal(&normal, context, j, error);
@@ -224,9 +222,11 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     static const csrec_device_work work = {
         .pays = recover_pays, .run = recover_on, .run_many = recover_on_many};
     csrec_device_ran ran;
+    const csrec_measurement real = csrec_measurement_real(j->measurement);
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
     j->wanted = (csrec_wanted){.signal = j->signal || others, .atoms = j->atoms != NULL};
     csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
+    j->measurement = &real;
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
     if (!status) status = csrec_device_run(options->backend, &work, j, &ran, error);

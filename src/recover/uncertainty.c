@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/measurement.h"
 #include "base/random.h"
 #include "recover/recover.h"
 
@@ -368,7 +369,7 @@ csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                double *uncertainty, double *expected, csrec_error *error) {
     estimator e = {.m = measurement, .signal = signal};
     int64_t entries = 0;
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (!status) status = prepare(&e, options, error);
     for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
     if (status) return status;
@@ -384,7 +385,7 @@ csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
                                        csrec_error *error) {
     estimator e = {.m = measurement};
     glance g = {0};
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (!status) status = prepare(&e, options, error);
     if (!status) status = glance_whole(&e, &g, error);
     for (int64_t i = 0; i < g.values / measurement->channels && !status; i++) {

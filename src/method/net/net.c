@@ -5,12 +5,11 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "learn/prior_files.h"
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
 #include "method/model.h"
 #include "method/net/fit.h"
-#include "learn/turn.h"
+#include "method/net/pass.h"
 #include "method/tones.h"
 #include "solver/solver.h"
 
@@ -32,9 +31,6 @@ static const double START_SHARE = 0.3;
 
 enum { COPIES = 6, SIDE = 256 };
 
-/* Log variances that training tells apart are below. */
-static const double LOG_MOST = 20.0;
-
 static int setting(const csrec_recovery *r, const char *name) {
     const csrec_param *param = csrec_param_find(params, name);
     return (int)csrec_setting_value(&r->options->solve, name, param->value);
@@ -43,82 +39,45 @@ static int setting(const csrec_recovery *r, const char *name) {
 typedef struct job {
     const csrec_recovery *r;
     const csrec_measurement *m;
-    csrec_model *found; /* the installed prior, or NULL */
-    csrec_net *net;
-    int together; /* channels of the network */
-    int64_t height, width, multiple;
+    csrec_net_pass pass;
+    int64_t height, width;
     double unit, *middle;   /* value = middle[c] + unit * tones */
     float *values, *result; /* [channels][height][width] in tones */
     float *squares;         /* as result: expected squared errors, or NULL */
     uint8_t *known;
-    /* of one pass */
-    float *turned, *work, *planes, *out;
-    uint8_t *turned_known;
     csrec_team team;
 } job;
 
-/* ------------------------------------------------------------------ the network */
-
 static csrec_status open_network(job *j, csrec_error *error) {
-    const csrec_model *model = j->r->options->model;
     const csrec_net_options options = {.threads = j->r->options->threads,
                                        .fast = setting(j->r, "steps") > 0};
-    int channels = (int)j->m->channels;
-    csrec_status status = CSREC_OK;
-    if (!model) {
-        status = csrec_prior_find(setting(j->r, "together") ? channels : 1, &j->found, error);
-        model = j->found;
-    }
-    if (status) return status;
-    j->together = csrec_prior_channels(model);
-    if (j->together != 1 && j->together != channels)
-        return csrec_fail(
-            error, CSREC_DATA,
-            "model: array 'channels': is for pictures of %d channels, but the samples "
-            "have %d; use a model for %d or for 1",
-            j->together, channels, channels);
-    status = csrec_prior_create(model, j->r->context, &options, &j->net, error);
-    if (!status) csrec_net_info(j->net, NULL, &j->multiple, NULL);
-    return status;
+    return csrec_net_pass_create(j->r->options->model, j->m->channels,
+                                 setting(j->r, "together") != 0, j->r->context, &options, j->height,
+                                 j->width, &j->pass, error);
 }
 
 /* ------------------------------------------------------------------ memory */
 
 static csrec_status allocate(job *j, csrec_error *error) {
     size_t n = (size_t)(j->height * j->width), channels = (size_t)j->m->channels;
-    size_t side[2] = {(size_t)csrec_prior_padded(j->height, j->multiple),
-                      (size_t)csrec_prior_padded(j->width, j->multiple)};
-    size_t plane = side[0] * side[1], own = (size_t)j->together;
     j->middle = calloc(channels, sizeof *j->middle);
     j->values = calloc(channels * n, sizeof *j->values);
     j->result = calloc(channels * n, sizeof *j->result);
     if (j->r->variance) j->squares = calloc(channels * n, sizeof *j->squares);
     j->known = calloc(n, 1);
-    j->turned = malloc(own * n * sizeof *j->turned);
-    j->turned_known = malloc(n);
-    j->work = malloc((size_t)csrec_prior_work(j->height, j->width) * sizeof *j->work);
-    j->planes = malloc((2 * own + 2) * plane * sizeof *j->planes);
-    j->out = malloc(2 * own * plane * sizeof *j->out);
-    if (j->middle && j->values && j->result && j->known && j->turned && j->turned_known &&
-        j->work && j->planes && j->out && (j->squares || !j->r->variance))
+    if (j->middle && j->values && j->result && j->known && (j->squares || !j->r->variance))
         return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
                       (long long)j->height, (long long)j->width);
 }
 
 static void job_clear(job *j) {
-    csrec_net_destroy(j->net);
-    csrec_model_destroy(j->found);
+    csrec_net_pass_clear(&j->pass);
     free(j->middle);
     free(j->values);
     free(j->result);
     free(j->squares);
     free(j->known);
-    free(j->turned);
-    free(j->turned_known);
-    free(j->work);
-    free(j->planes);
-    free(j->out);
 }
 
 static void gather(job *j) {
@@ -143,54 +102,13 @@ static bool constant(const job *j) {
 /* ------------------------------------------------------------------ passes */
 
 static csrec_prior_samples samples_of(const job *j, int64_t first) {
-    return (csrec_prior_samples){.channels = j->together,
+    return (csrec_prior_samples){.channels = j->pass.channels,
                                  .height = j->height,
                                  .width = j->width,
                                  .values = j->values + first * j->height * j->width,
                                  .known = j->known,
                                  .sigma = csrec_tones_sigma(j->m, j->unit),
                                  .tone = 1.0f};
-}
-
-/* Adds the result of one pass to the channels from `first` on. Stopped, it adds the spread samples.
- */
-static csrec_status pass(job *j, int64_t first, int turn, csrec_team *team, csrec_error *error) {
-    csrec_turn t = {turn, j->width, 0, 0, j->height, j->width};
-    csrec_prior_samples s = samples_of(j, first);
-    csrec_prior_frame frame;
-    const float *values = s.values;
-    int64_t n = j->height * j->width;
-    s.height = csrec_turned_rows(&t);
-    s.width = csrec_turned_columns(&t);
-    for (int64_t r = 0, at = 0; r < s.height; r++)
-        for (int64_t c = 0; c < s.width; c++, at++) {
-            int64_t from = csrec_turn_source(&t, r, c);
-            j->turned_known[at] = j->known[from];
-            for (int k = 0; k < j->together; k++) j->turned[k * n + at] = values[k * n + from];
-        }
-    s.values = j->turned;
-    s.known = j->turned_known;
-    csrec_prior_planes(&s, j->multiple, j->work, j->planes, &frame);
-    csrec_status status =
-        csrec_net_run(j->net, frame.height, frame.width, j->planes, j->out, 0, team, error);
-    if (status) return status;
-    bool stopped = csrec_team_stopped(team);
-    for (int k = 0; k < j->together; k++) {
-        const float *F = j->planes + k * frame.height * frame.width;
-        const float *D = j->out + k * frame.height * frame.width;
-        const float *logs = D + j->together * frame.height * frame.width;
-        for (int64_t r = 0; r < s.height; r++)
-            for (int64_t c = 0; c < s.width; c++) {
-                int64_t at = r * frame.width + c;
-                float z = stopped ? F[at] : F[at] + D[at];
-                int64_t to = (first + k) * n + csrec_turn_source(&t, r, c);
-                j->result[to] += (float)(frame.mean[k] + frame.unit * (double)z);
-                if (!j->squares) continue;
-                double log = fmin(fmax((double)logs[at], -LOG_MOST), LOG_MOST);
-                j->squares[to] += (float)(frame.unit * frame.unit * exp(log));
-            }
-    }
-    return CSREC_OK;
 }
 
 /* The channels from `first` on. A later group's fit continues from that of the one before. */
@@ -202,23 +120,25 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
                              .copies = setting(j->r, "copies"),
                              .side = SIDE,
                              .seconds =
-                                 j->r->options->seconds * j->together / (double)j->m->channels,
+                                 j->r->options->seconds * j->pass.channels / (double)j->m->channels,
                              .seed = j->r->options->seed,
                              .threads = csrec_threads(j->r->options->threads)};
     if (fit.copies == 0) fit.copies = device ? COPIES : 1;
     fit.rate = fit.copies > 1 ? RATE_MANY : RATE_ONE;
     int64_t done = 0, n = j->height * j->width;
     csrec_status status = CSREC_OK;
-    if (fit.steps > 0) status = csrec_net_fit(j->net, &s, &fit, &j->team, &done, error);
+    if (fit.steps > 0) status = csrec_net_fit(j->pass.net, &s, &fit, &j->team, &done, error);
     int passes = 0;
     for (; passes < turns && !status; passes++) {
         csrec_progress now = {"network", passes, turns, -1.0};
         bool stop = csrec_team_report(&j->team, &now);
         if (stop && passes > 0) break;
         /* what was fitted before the stop deserves a pass */
-        status = pass(j, first, passes, stop && done > 0 ? NULL : &j->team, error);
+        status = csrec_net_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->team,
+                                    j->result + first * n,
+                                    j->squares ? j->squares + first * n : NULL, error);
     }
-    for (int64_t i = first * n; i < (first + j->together) * n && !status; i++) {
+    for (int64_t i = first * n; i < (first + j->pass.channels) * n && !status; i++) {
         j->result[i] /= (float)passes;
         if (j->squares) j->squares[i] /= (float)passes;
     }
@@ -249,7 +169,7 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
     csrec_status status = open_network(&j, error);
     if (!status) status = allocate(&j, error);
     if (!status) gather(&j);
-    for (int64_t c = 0; c < j.m->channels && !status && !constant(&j); c += j.together)
+    for (int64_t c = 0; c < j.m->channels && !status && !constant(&j); c += j.pass.channels)
         status = recover_channels(&j, c, error);
     if (!status) deliver(&j);
     r->report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;

@@ -1,0 +1,106 @@
+/* pass.c - passes of a learned prior's network over a picture. */
+#include "method/net/pass.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "learn/prior_files.h"
+#include "learn/turn.h"
+
+/* Log variances that training tells apart are below. */
+static const double LOG_MOST = 20.0;
+
+static csrec_status open_network(csrec_net_pass *p, const csrec_model *model, int64_t channels,
+                                 bool together, const csrec_context *context,
+                                 const csrec_net_options *options, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (!model) {
+        status = csrec_prior_find(together ? channels : 1, &p->found, error);
+        model = p->found;
+    }
+    if (status) return status;
+    p->channels = csrec_prior_channels(model);
+    if (p->channels != 1 && p->channels != channels)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "model: array 'channels': is for pictures of %d channels, but the samples "
+            "have %lld; use a model for %lld or for 1",
+            p->channels, (long long)channels, (long long)channels);
+    status = csrec_prior_create(model, context, options, &p->net, error);
+    if (!status) csrec_net_info(p->net, NULL, &p->multiple, NULL);
+    return status;
+}
+
+csrec_status csrec_net_pass_create(const csrec_model *model, int64_t channels, bool together,
+                                   const csrec_context *context, const csrec_net_options *options,
+                                   int64_t height, int64_t width, csrec_net_pass *p,
+                                   csrec_error *error) {
+    *p = (csrec_net_pass){.height = height, .width = width};
+    csrec_status status = open_network(p, model, channels, together, context, options, error);
+    if (status) return status;
+    size_t n = (size_t)(height * width), own = (size_t)p->channels;
+    size_t plane =
+        (size_t)(csrec_prior_padded(height, p->multiple) * csrec_prior_padded(width, p->multiple));
+    p->turned = malloc(own * n * sizeof *p->turned);
+    p->known = malloc(n);
+    p->work = malloc((size_t)csrec_prior_work(height, width) * sizeof *p->work);
+    p->planes = malloc((2 * own + 2) * plane * sizeof *p->planes);
+    p->out = malloc(2 * own * plane * sizeof *p->out);
+    if (p->turned && p->known && p->work && p->planes && p->out) return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
+                      (long long)height, (long long)width);
+}
+
+void csrec_net_pass_clear(csrec_net_pass *p) {
+    csrec_net_destroy(p->net);
+    csrec_model_destroy(p->found);
+    free(p->turned);
+    free(p->known);
+    free(p->work);
+    free(p->planes);
+    free(p->out);
+}
+
+static void turn_samples(csrec_net_pass *p, const csrec_turn *t, csrec_prior_samples *s) {
+    const int64_t n = p->height * p->width;
+    s->height = csrec_turned_rows(t);
+    s->width = csrec_turned_columns(t);
+    for (int64_t r = 0, at = 0; r < s->height; r++)
+        for (int64_t c = 0; c < s->width; c++, at++) {
+            int64_t from = csrec_turn_source(t, r, c);
+            p->known[at] = s->known[from];
+            for (int k = 0; k < p->channels; k++) p->turned[k * n + at] = s->values[k * n + from];
+        }
+    s->values = p->turned;
+    s->known = p->known;
+}
+
+csrec_status csrec_net_pass_add(csrec_net_pass *p, const csrec_prior_samples *samples, int turn,
+                                csrec_team *team, float *result, float *squares,
+                                csrec_error *error) {
+    const csrec_turn t = {turn, p->width, 0, 0, p->height, p->width};
+    csrec_prior_samples s = *samples;
+    csrec_prior_frame frame;
+    turn_samples(p, &t, &s);
+    csrec_prior_planes(&s, p->multiple, p->work, p->planes, &frame);
+    csrec_status status =
+        csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, team, error);
+    if (status) return status;
+    const bool stopped = csrec_team_stopped(team);
+    const int64_t plane = frame.height * frame.width;
+    for (int k = 0; k < p->channels; k++) {
+        const float *F = p->planes + k * plane, *D = p->out + k * plane;
+        const float *logs = D + p->channels * plane;
+        for (int64_t r = 0; r < s.height; r++)
+            for (int64_t c = 0; c < s.width; c++) {
+                int64_t at = r * frame.width + c;
+                int64_t to = k * p->height * p->width + csrec_turn_source(&t, r, c);
+                float z = stopped ? F[at] : F[at] + D[at];
+                result[to] += (float)(frame.mean[k] + frame.unit * (double)z);
+                if (!squares) continue;
+                double log = fmin(fmax((double)logs[at], -LOG_MOST), LOG_MOST);
+                squares[to] += (float)(frame.unit * frame.unit * exp(log));
+            }
+    }
+    return CSREC_OK;
+}

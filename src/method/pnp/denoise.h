@@ -1,0 +1,32 @@
+/* denoise.h - the denoiser of plug-and-play recovery: the learned prior's network, or a method of
+ * recovery that is told all entries and their noise. */
+#ifndef CSREC_METHOD_PNP_DENOISE_H
+#define CSREC_METHOD_PNP_DENOISE_H
+
+#include "method/net/pass.h"
+#include "method/sensed.h"
+#include "method/tones.h"
+
+typedef struct csrec_denoiser {
+    const csrec_sensed *data;
+    double tone;            /* 1/255 of white less black, in units of the signal */
+    bool groups;            /* Gaussian groups; else the network */
+    csrec_net_pass pass;    /* of the network */
+    int64_t channels;       /* of the signal; two for complex values */
+    float *values, *result; /* [channels][entries] in tones */
+    uint8_t *known;
+    csrec_measurement all; /* every entry, for groups */
+    int64_t calls;         /* turns go round */
+} csrec_denoiser;
+
+/* model: a learned prior, or NULL. May be cleared after a failure, too. */
+csrec_status csrec_denoiser_create(const csrec_sensed *data, double tone, bool groups,
+                                   csrec_denoiser *denoiser, csrec_error *error);
+void csrec_denoiser_clear(csrec_denoiser *denoiser);
+
+/* z [data->values] = the signal that x is with noise of this standard deviation, in units of the
+ * signal; the mean over `turns` flips and turns of the picture. */
+csrec_status csrec_denoise(csrec_denoiser *denoiser, const double *x, double sigma, int turns,
+                           csrec_team *team, double *z, csrec_error *error);
+
+#endif

@@ -1,0 +1,94 @@
+/* tv.c - the method of total variation: its parameters and its row. */
+#include "method/tv/tv.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/threads.h"
+#include "solver/solver.h"
+
+static const csrec_param params[] = {
+    {"iterations", 500, 1, 1000000, "steps at most"},
+    {"digits", 4, 1, 14, "ends when a step changes the signal in no more than these digits"},
+    {"together", 1, 0, 1, "1: edges of colours are in the same places; 0: each colour by itself"},
+    {"first-axis", 100, 0, 10000,
+     "percent that differences along the first axis of a volume count, of those along the others"},
+    {0}};
+
+static double setting(const csrec_recovery *r, int k) {
+    return csrec_setting_value(&r->options->solve, params[k].name, params[k].value);
+}
+
+static csrec_tv_problem problem_of(csrec_sensed *data) {
+    const csrec_recovery *r = data->r;
+    csrec_tv_problem t = {.data = data,
+                          .weight = {1.0, 1.0, 1.0},
+                          .together = setting(r, 2) != 0.0,
+                          .threads = csrec_threads(r->options->threads),
+                          .iterations = (int64_t)setting(r, 0),
+                          .tolerance = pow(10.0, -setting(r, 1))};
+    if (data->m->shape.dims == 3) t.weight[0] = setting(r, 3) / 100.0;
+    return t;
+}
+
+static csrec_status solve(csrec_sensed *data, csrec_error *error) {
+    const csrec_recovery *r = data->r;
+    const csrec_tv_problem t = problem_of(data);
+    csrec_team team;
+    int64_t done = 0;
+    csrec_team_begin(&team, r->options->solve.progress, r->options->solve.context,
+                     (csrec_progress){"total variation", 0, t.iterations, -1.0});
+    csrec_status status = csrec_sensed_start(data, r->signal);
+    if (!status) status = csrec_tv_solve(&t, &team, r->signal, &done);
+    if (!status) status = csrec_sensed_report(data, r->signal, done, csrec_team_stopped(&team));
+    csrec_team_end(&team);
+    return status ? csrec_fail(error, status, "total variation: %s", csrec_status_text(status))
+                  : CSREC_OK;
+}
+
+static csrec_status run(const csrec_recovery *r, csrec_error *error) {
+    csrec_sensed data;
+    double start = csrec_seconds();
+    csrec_status status = csrec_method_check_settings(&csrec_method_tv, r->options, error);
+    if (status) return status;
+    status = csrec_sensed_create(r, &data, error);
+    if (!status) status = solve(&data, error);
+    r->report->seconds_pursuit = csrec_seconds() - start;
+    csrec_sensed_clear(&data);
+    return status;
+}
+
+static void complete(const csrec_measurement *measurement, bool atoms,
+                     csrec_recover_options *options) {
+    (void)measurement;
+    (void)atoms;
+    if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET) options->solve.stop.epsilon = 0.0;
+}
+
+/* Seconds of a step, for each value; two products beside. */
+static const double PER_VALUE = 1.5e-8;
+
+static csrec_need need_of(const csrec_task *task) {
+    csrec_need product = csrec_sensed_need(task);
+    double values = (double)task->entries * (double)task->channels;
+    double steps = csrec_task_param(task, &params[0]);
+    double own = csrec_task_share(task, PER_VALUE * values, task->entries);
+    return (csrec_need){csrec_signal_bytes(task) * 6.0 + product.bytes,
+                        steps * (own + 2.0 * (double)task->channels * product.seconds)};
+}
+
+const csrec_method_type csrec_method_tv = {
+    .shown = {.name = "tv",
+              .brief = "the least total variation among all signals that fit the measurements",
+              .source = "Rudin, Osher and Fatemi 1992; Chambolle and Pock 2011, algorithm 1",
+              .takes = CSREC_TAKES(EPSILON) | CSREC_TAKES(SIGMA),
+              .iterates = true,
+              .device = "products with the operator"},
+    .params = params,
+    .suits = csrec_sensed_suits,
+    .wants = "one to three axes",
+    .through = true,
+    .complete = complete,
+    .need = need_of,
+    .on_device = csrec_task_always,
+    .run = run};

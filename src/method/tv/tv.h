@@ -1,0 +1,34 @@
+/* tv.h - the signal of least total variation among those that fit the measurements:
+ *
+ *     min_x sum_i sqrt(sum_a (w_a D_a x)_i^2)    such that ||A x - y||_2 <= eps
+ *
+ * D_a is the difference to the next entry along axis a, 0 at the last one; colours, and real and
+ * imaginary parts, are under one root (Rudin, Osher and Fatemi 1992; Blomgren and Chan 1998).
+ *
+ * Primal-dual steps (Chambolle and Pock 2011, algorithm 1, over-relaxed as Condat 2013, algorithm
+ * 3.1). Where A A^T = c I the constraint is kept in every step by projection; else it is a second
+ * dual variable. */
+#ifndef CSREC_METHOD_TV_TV_H
+#define CSREC_METHOD_TV_TV_H
+
+#include "base/team.h"
+#include "method/sensed.h"
+
+typedef struct csrec_tv_problem {
+    csrec_sensed *data;
+    double weight[3]; /* w_a of the axes of csrec_sensed_extents; 0 leaves one out */
+    bool together;    /* channels under one root; else each by itself */
+    int threads;
+    int64_t iterations; /* at most */
+    double tolerance;   /* ends when a step moves x by less than this share of its length */
+} csrec_tv_problem;
+
+/* x [data->values]: the start, then the result. *done receives the iterations;
+ * stopped by the team, x is the best so far. CSREC_MEMORY, and faults of A. */
+csrec_status csrec_tv_solve(const csrec_tv_problem *problem, csrec_team *team, double *x,
+                            int64_t *done);
+
+/* sum_i sqrt(...) of x: what is minimised. */
+double csrec_tv_value(const csrec_tv_problem *problem, const double *x);
+
+#endif

@@ -1,0 +1,119 @@
+/* measured.c - the operator of a measurement, and its norm. */
+#include "operator/measured.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+csrec_status csrec_measured_operator(const csrec_context *context, const csrec_measurement *m,
+                                     csrec_operator **A, csrec_error *error) {
+    csrec_operator_spec spec = {.name = "mask"};
+    if (m->through) spec = *m->through;
+    spec.shape = &m->shape;
+    spec.index = m->index;
+    if (!spec.matrix) spec.m = m->n;
+    return csrec_operator_create_on(context, &spec, A, error);
+}
+
+csrec_status csrec_measurement_operator(const csrec_measurement *m, const char *backend,
+                                        csrec_operator **A, csrec_error *error) {
+    const csrec_measurement real = csrec_measurement_real(m);
+    csrec_status status = csrec_measurement_check(m, "measurement", error);
+    if (status) return status;
+    csrec_operator_spec spec = {.name = "mask"};
+    if (m->through) spec = *m->through;
+    spec.shape = &real.shape;
+    spec.index = real.index;
+    spec.backend = backend;
+    if (!spec.matrix) spec.m = real.n;
+    return csrec_operator_create(&spec, A, error);
+}
+
+void csrec_channel_take(int64_t n, int64_t channels, int64_t c, int width, const double *from,
+                        double *to) {
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * width, from + (i * channels + c) * width, (size_t)width * sizeof *to);
+}
+
+void csrec_channel_put(int64_t n, int64_t channels, int64_t c, int width, const double *from,
+                       double *to) {
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + (i * channels + c) * width, from + i * width, (size_t)width * sizeof *to);
+}
+
+static csrec_status simulate(const csrec_measurement *m, const csrec_operator *A, double *x,
+                             const double *signal, double *out, double *y) {
+    int64_t entries;
+    csrec_status status = csrec_shape_count(&m->shape, &entries);
+    for (int64_t c = 0; c < m->channels && !status; c++) {
+        csrec_channel_take(entries, m->channels, c, (int)(A->n / entries), signal, x);
+        status = A->type->forward(A, x, out);
+        csrec_channel_put(m->n, m->channels, c, (int)(A->m / m->n), out, y);
+    }
+    return status;
+}
+
+csrec_status csrec_measurement_simulate(const csrec_measurement *measurement, const double *signal,
+                                        double *y, csrec_error *error) {
+    const csrec_measurement m = csrec_measurement_real(measurement);
+    csrec_operator *A = NULL;
+    csrec_status status = csrec_measured_operator(&csrec_context_cpu, &m, &A, error);
+    if (status) return status;
+    double *x = malloc((size_t)A->n * sizeof *x), *out = malloc((size_t)A->m * sizeof *out);
+    status = x && out ? simulate(&m, A, x, signal, out, y) : CSREC_MEMORY;
+    if (status) csrec_fail(error, status, "measurement: %s", csrec_status_text(status));
+    free(x);
+    free(out);
+    csrec_operator_destroy(A);
+    return status;
+}
+
+/* ------------------------------------------------------------------ norm ---------------------- */
+
+enum { POWERS = 16, TRIALS = 2 };
+
+static double length(int64_t n, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
+    return sqrt(sum);
+}
+
+static void draw(int64_t n, uint64_t stream, double *v) {
+    for (int64_t i = 0; i < n; i++) v[i] = csrec_random_normal(1, stream, (uint64_t)i);
+}
+
+/* Whether A A^T v = c v for random v, with c = v^T A A^T v / v^T v in *square. */
+static csrec_status try_tight(const csrec_operator *A, double *x, double *v, double *w, bool *tight,
+                              double *square) {
+    csrec_status status = CSREC_OK;
+    *tight = true;
+    for (int t = 0; t < TRIALS && *tight && !status; t++) {
+        draw(A->m, (uint64_t)t, v);
+        status = A->type->adjoint(A, v, x);
+        if (!status) status = A->type->forward(A, x, w);
+        double along = length(A->n, x), own = length(A->m, v);
+        *square = along * along / (own * own);
+        for (int64_t i = 0; i < A->m; i++) w[i] -= *square * v[i];
+        *tight = length(A->m, w) <= 1e-9 * *square * own;
+    }
+    return status;
+}
+
+csrec_status csrec_measured_norm(const csrec_operator *A, double *norm, bool *tight) {
+    double *x = malloc((size_t)A->n * sizeof *x), *v = malloc(2 * (size_t)A->m * sizeof *v);
+    double square = 0.0;
+    csrec_status status = x && v ? try_tight(A, x, v, v + A->m, tight, &square) : CSREC_MEMORY;
+    if (!status && !*tight) draw(A->n, TRIALS, x);
+    for (int i = 0; i < POWERS && !status && !*tight; i++) {
+        double size = length(A->n, x);
+        for (int64_t j = 0; j < A->n && size > 0.0; j++) x[j] /= size;
+        status = A->type->forward(A, x, v);
+        square = length(A->m, v);
+        square *= square;
+        if (!status) status = A->type->adjoint(A, v, x);
+    }
+    free(x);
+    free(v);
+    *norm = sqrt(square) * (!status && *tight ? 1.0 : 1.0 + 0x1p-10);
+    return status;
+}

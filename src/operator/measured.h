@@ -1,0 +1,24 @@
+/* measured.h - the operator A of a measurement y = A x, with what methods need to know of it. */
+#ifndef CSREC_OPERATOR_MEASURED_H
+#define CSREC_OPERATOR_MEASURED_H
+
+#include "base/through.h"
+#include "operator/engine.h"
+
+/* The measurement is checked, and real (csrec_measurement_real). */
+csrec_status csrec_measured_operator(const csrec_context *context, const csrec_measurement *m,
+                                     csrec_operator **A, csrec_error *error);
+
+/* Channel c of y [n][channels][width], or of a signal [entries][channels][width]: to and from a
+ * vector [n][width]. */
+void csrec_channel_take(int64_t n, int64_t channels, int64_t c, int width, const double *from,
+                        double *to);
+void csrec_channel_put(int64_t n, int64_t channels, int64_t c, int width, const double *from,
+                       double *to);
+
+/* ||A||_2, by power iteration from below, times 1 + 2^-10; and whether A A^T = ||A||^2 I to
+ * rounding, as of distinct rows of an orthogonal matrix. Random vectors decide that: it is wrong
+ * with probability 0. Some 16 products. */
+csrec_status csrec_measured_norm(const csrec_operator *A, double *norm, bool *tight);
+
+#endif
