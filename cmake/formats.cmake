@@ -38,6 +38,36 @@ csrec_file_format(EXR exr OpenEXR 3.1 libopenexr-dev)
 csrec_file_format(HDF5 hdf5 hdf5 1.10.7 libhdf5-dev) # which opens files without locks
 csrec_stop_if_missing()
 
+# Fourier transforms. PocketFFT (BSD) is a header of C++; FFTW is under the GNU GPL, which then also
+# holds for the binaries of csrec that are passed on.
+set(CSREC_FFT AUTO CACHE STRING "Fourier transforms: AUTO, pocketfft, fftw, OFF")
+set_property(CACHE CSREC_FFT PROPERTY STRINGS AUTO pocketfft fftw OFF)
+set(CSREC_FFT_SOURCE src/base/fft/none.c)
+if(CSREC_FFT MATCHES "^(AUTO|pocketfft)$")
+  find_path(POCKETFFT_INCLUDE pocketfft_hdronly.h)
+endif()
+if(CSREC_FFT MATCHES "^(AUTO|fftw)$" AND NOT POCKETFFT_INCLUDE)
+  pkg_check_modules(FFTW QUIET IMPORTED_TARGET fftw3>=3.3.8)
+endif()
+if(POCKETFFT_INCLUDE)
+  enable_language(CXX)
+  set(CSREC_FFT_SOURCE shim/fft.cc)
+elseif(FFTW_FOUND)
+  set(CSREC_FFT_SOURCE src/base/fft/fftw.c)
+  list(APPEND CSREC_FORMAT_TARGETS PkgConfig::FFTW)
+  string(APPEND CSREC_FORMAT_PC ", fftw3 >= 3.3.8")
+  list(APPEND CSREC_FORMAT_MODULES "FFTW fftw3>=3.3.8")
+  string(APPEND CSREC_FORMAT_DEBS ", libfftw3-dev")
+  message(STATUS "Fourier transforms by FFTW: binaries that you pass on are under the GNU GPL "
+                 "(CSREC_FFT=OFF leaves them out)")
+elseif(CSREC_FFT MATCHES "^(pocketfft|fftw)$")
+  csrec_need(FFTW_FOUND "${CSREC_FFT} (or use CSREC_FFT=OFF)" libfftw3-dev)
+elseif(CSREC_FFT STREQUAL "AUTO")
+  csrec_how_to_install(how libfftw3-dev)
+  message(STATUS "Fourier transforms are left out: no pocketfft_hdronly.h, no fftw3 >= 3.3.8 (${how})")
+endif()
+csrec_stop_if_missing()
+
 # OpenEXR.pc names the C++ libraries, too; the C library is enough.
 if(EXR_FOUND)
   get_target_property(libraries PkgConfig::EXR INTERFACE_LINK_LIBRARIES)

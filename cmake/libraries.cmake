@@ -12,6 +12,7 @@ set(CSREC_PACKAGES
     "libcfitsio-dev cfitsio-devel cfitsio"
     "libopenexr-dev openexr-devel openexr"
     "libhdf5-dev hdf5-devel hdf5"
+    "libfftw3-dev fftw-devel fftw"
     "libopenmpi-dev openmpi-devel open-mpi"
     "libcmocka-dev libcmocka-devel cmocka")
 

@@ -103,6 +103,25 @@ CSREC_API int64_t csrec_measurement_signal_values(const csrec_measurement *measu
 CSREC_API csrec_status csrec_measurement_rows(const csrec_measurement *measurement, int64_t *rows,
                                               csrec_error *error);
 
+/* Ways to choose rows to measure. */
+typedef enum csrec_row_choice {
+    CSREC_ROWS_UNIFORM,  /* at random, all with equal probability; row 0 always */
+    CSREC_ROWS_FIRST,    /* the first of the ordering; fourier: the lowest frequencies */
+    CSREC_ROWS_VARIABLE, /* fourier: a third of them the lowest frequencies, the others at random,
+                            weighted by (1 - r)^2, r being the root of the mean over the axes of
+                            (frequency / highest)^2 */
+    CSREC_ROWS_LINES     /* fourier: the same of whole lines along the last axis */
+} csrec_row_choice;
+CSREC_API const char *csrec_row_choice_name(csrec_row_choice rows);
+
+/* Numbers of `count` rows of the measurement's operator, ascending, of which shape and through
+ * count; of lines as many whole ones as fit, at least one. The same on every platform but for
+ * libm's rounding. CSREC_ARGUMENT: more than there are, or a way that the operator lacks;
+ * CSREC_DATA: its parameters; CSREC_MEMORY. On failure *sampling is unchanged. */
+CSREC_API csrec_status csrec_sampling_rows(const csrec_measurement *measurement,
+                                           csrec_row_choice rows, int64_t count, uint64_t seed,
+                                           csrec_sampling *sampling, csrec_error *error);
+
 /* Operators that a measurement may be made through: name i, NULL past the end. */
 CSREC_API const char *csrec_through_info(int i);
 /* Orderings of Hadamard's rows. */

@@ -29,6 +29,31 @@ static const cli_option options[] = {
      "Add Gaussian noise of this standard deviation, in units of the data, and store it as "
      "sigma. The samples become float32 (float64 stays float64).",
      AT(noise), .low = 0.0, .high = 1e300, .given = offsetof(arguments, noise_given)},
+    {"operator", 'O', CLI_CHOICE, "NAME",
+     "Measure the whole signal through this operator instead of sampling entries: y = A x. --rate "
+     "and --count then are of its rows.",
+     AT(through), .choice = cli_through_name},
+    {"ordering", 0, CLI_CHOICE, "NAME", "Order of Hadamard's rows (default natural).", AT(ordering),
+     .choice = cli_ordering_name},
+    {"scramble", 0, CLI_FLAG, NULL,
+     "Permute the entries at random, by --seed, before Hadamard's transform.", AT(scramble)},
+    {"rows", 0, CLI_CHOICE, "NAME",
+     "How rows are chosen: uniform at random; the first of the ordering (of frequencies the "
+     "lowest); "
+     "frequencies of variable density, or whole lines of them. Default: lines for fourier, first "
+     "for "
+     "an ordering, else uniform.",
+     AT(rows), .choice = cli_rows_name},
+    {"coils", 0, CLI_READ, "FILE",
+     "Sensitivities of receivers for fourier, .npy [coils, shape], complex or real.", AT(coils)},
+    {"matrix", 0, CLI_READ, "FILE",
+     "The matrix, .npy [rows, entries of the signal or block] (default: random Gaussian numbers).",
+     AT(matrix)},
+    {"block", 0, CLI_TEXT, "H,W", "Apply the matrix to each block of this size.", AT(block)},
+    {"kernel", 0, CLI_READ, "FILE", "Weights of the blur, .npy, with the axes of the signal.",
+     AT(kernel)},
+    {"factor", 0, CLI_TEXT, "F[,F]", "Entries along each axis that downsample averages.",
+     AT(factor)},
     {"next", 'N', CLI_INTEGER, "K",
      "INPUT is a measurement: find the K positions to measure next, of those that it lacks, and "
      "write them to -o NEXT.csv (a line for each: row,col) or .npz (index, shape).",
@@ -77,6 +102,11 @@ static const cli_tool tool = {
         "whole picture and samples on such pixels are left out, so there may be fewer samples "
         "than requested (then --procedural is refused). Partial opacity is ignored. Notes on "
         "stderr report both.\n"
+        "--operator: hadamard has rows of 1 and -1, fourier is the sum of numpy.fft.fftn, matrix "
+        "any "
+        "matrix, blur a convolution, downsample means of boxes. Noise is that of each value of y, "
+        "of "
+        "real and imaginary parts each. A complex .npy is measured as it is.\n"
         "--next spreads positions so that their density follows the expected errors, and none is "
         "too near "
         "another or one that is measured. Columns of the .csv are i; row,col; or z,y,x. With "
@@ -89,6 +119,8 @@ static const cli_tool tool = {
                 "--mask-out mask.png\n"
                 "cssample volume.npy -o scan.npz --count 100000 --noise 0.01 --procedural\n"
                 "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png\n"
+                "cssample photo.png -o camera.npz --operator hadamard --scramble --rate 0.25\n"
+                "cssample slice.npy -o scan.npz --operator fourier --rate 0.25 --coils coils.npy\n"
                 "cssample scan.npz --next 500 -o next.csv --path",
     .options = options,
     .n_options = sizeof options / sizeof *options,
@@ -100,13 +132,15 @@ static const uint64_t NOISE_STREAM = UINT64_C(0x6e6f697365);
 static int check_arguments(const arguments *a) {
     char list[64];
     if (a->next) return cli_next_check(&tool, a);
+    int through = cli_through_check(&tool, a);
+    if (through != CLI_CONTINUE) return through;
     if (a->density || a->path || a->even)
         return cli_usage(&tool, "%s goes with --next",
                          a->density ? "--density"
                          : a->path  ? "--path"
                                     : "--even");
     if (!a->output && !a->mask_out) return cli_usage(&tool, "nothing to write: give -o SCAN.npz");
-    if ((a->rate > 0.0) == (a->count > 0))
+    if (a->through < 0 && (a->rate > 0.0) == (a->count > 0))
         return cli_usage(&tool, "give one of --rate and --count");
     if (a->json && a->output && strcmp(a->output, "-") == 0)
         return cli_usage(&tool, "--json and -o - both write to stdout; write to a file");
@@ -233,6 +267,8 @@ static int measure(const arguments *a, const cli_signal *signal, csrec_measureme
     /* If positions were left out, pattern, seed and count no longer give them. */
     if (measurement->n != count) measurement->pattern = CSREC_PATTERN_NONE;
     if (code == CLI_CONTINUE) code = take_values(a, signal, measurement);
+    measurement->is_complex = signal->is_complex;
+    if (signal->is_complex) measurement->channels /= 2;
     if (code == CLI_CONTINUE && csrec_measurement_check(measurement, a->input, &error))
         code = cli_failure(&tool, "%s", error.text);
     return code;
@@ -285,7 +321,10 @@ static int report_json(const arguments *a, const cli_signal *signal,
     cli_json_integer(&json, "samples", measurement->n);
     cli_json_integer(&json, "asked", measurement->count);
     cli_json_real(&json, "rate", (double)measurement->n / (double)signal->entries);
-    cli_json_text(&json, "pattern", csrec_pattern_name(pattern_of(a, signal)));
+    if (a->through < 0)
+        cli_json_text(&json, "pattern", csrec_pattern_name(pattern_of(a, signal)));
+    else
+        cli_json_text(&json, "operator", csrec_through_info(a->through));
     cli_json_unsigned(&json, "seed", a->seed);
     cli_json_real(&json, "min_distance", min_distance);
     cli_json_real(&json, "sigma", measurement->sigma);
@@ -300,12 +339,15 @@ static int report(const arguments *a, const cli_signal *signal,
     if (min_distance > 0.0)
         snprintf(distance, sizeof distance, ", at least %.4g apart", min_distance);
     if (a->verbose)
-        cli_note(
-            &tool, "%s: %s%s, %lld channels, %lld of %lld positions (%.4g %%), %s, seed %llu%s",
-            a->input, cli_shape_text(&signal->shape, shape), signal->palette ? ", palette" : "",
-            (long long)signal->channels, (long long)measurement->n, (long long)signal->entries,
-            100.0 * (double)measurement->n / (double)signal->entries,
-            csrec_pattern_name(pattern_of(a, signal)), (unsigned long long)a->seed, distance);
+        cli_note(&tool, "%s: %s%s, %lld channels, %lld of %lld %s (%.4g %%), %s, seed %llu%s",
+                 a->input, cli_shape_text(&signal->shape, shape),
+                 signal->palette ? ", palette" : "", (long long)signal->channels,
+                 (long long)measurement->n, (long long)signal->entries,
+                 a->through >= 0 ? "rows" : "positions",
+                 100.0 * (double)measurement->n / (double)signal->entries,
+                 a->through >= 0 ? csrec_through_info(a->through)
+                                 : csrec_pattern_name(pattern_of(a, signal)),
+                 (unsigned long long)a->seed, distance);
     return a->json ? report_json(a, signal, measurement, min_distance) : CLI_DONE;
 }
 
@@ -317,13 +359,14 @@ static int sample_run(const arguments *a, cli_signal *signal, csrec_measurement 
     const char *refusal =
         a->mask_out ? csrec_format_refusal(csrec_format_of(a->mask_out), &signal->shape, 1) : NULL;
     if (refusal) return cli_failure(&tool, "%s: %s", a->mask_out, refusal);
-    int code = measure(a, signal, measurement, &min_distance);
+    int code = a->through >= 0 ? cli_through_measure(&tool, a, signal, measurement)
+                               : measure(a, signal, measurement, &min_distance);
     if (code == CLI_CONTINUE) code = write_all(a, measurement);
     return code == CLI_CONTINUE ? report(a, signal, measurement, min_distance) : code;
 }
 
 int main(int argc, char **argv) {
-    arguments a = {.pattern = -1, .seed = 1};
+    arguments a = {.pattern = -1, .through = -1, .ordering = -1, .rows = -1, .seed = 1};
     int code = cli_parse(&tool, argc, argv, &a);
     if (code == CLI_CONTINUE) code = check_arguments(&a);
     if (code != CLI_CONTINUE) return code;

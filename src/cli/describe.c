@@ -13,7 +13,7 @@ typedef struct {
 
 static summary summarize(const csrec_measurement *measurement) {
     summary s = {0, measurement->y[0], measurement->y[0], 0.0};
-    int64_t count = measurement->n * measurement->channels;
+    int64_t count = csrec_measurement_values(measurement);
     csrec_shape_count(&measurement->shape, &s.entries); /* checked when it was read */
     for (int64_t i = 0; i < count; i++) {
         s.least = fmin(s.least, measurement->y[i]);
@@ -27,6 +27,11 @@ const char *cli_dtype_name(int i) {
     static const char *const names[] = {"bool",  "uint8",  "int8",  "uint16",  "int16",  "uint32",
                                         "int32", "uint64", "int64", "float32", "float64"};
     return i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
+}
+
+static const char *dtype_name(const csrec_measurement *m) {
+    if (m->is_complex) return m->dtype == CSREC_F32 ? "complex64" : "complex128";
+    return cli_dtype_name((int)m->dtype);
 }
 
 /* Name and estimate of preset i; NULL past the end. */
@@ -48,7 +53,8 @@ void cli_describe_json(const csrec_measurement *m, cli_json *json) {
     cli_json_integer(json, "samples", m->n);
     cli_json_real(json, "rate", (double)m->n / (double)s.entries);
     cli_json_integer(json, "channels", m->channels);
-    cli_json_text(json, "dtype", cli_dtype_name((int)m->dtype));
+    cli_json_text(json, "dtype", dtype_name(m));
+    if (m->through) cli_json_text(json, "operator", m->through->name);
     cli_json_text(json, "pattern", drawn ? csrec_pattern_name(m->pattern) : NULL);
     if (drawn) cli_json_unsigned(json, "seed", m->seed);
     cli_json_real(json, "min", s.least);
@@ -74,10 +80,15 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
     char shape[192];
     printf("file      %s\n", path);
     printf("shape     %s (%lld entries)\n", cli_shape_text(&m->shape, shape), (long long)s.entries);
-    printf("samples   %lld (%.4g %%)\n", (long long)m->n, 100.0 * (double)m->n / (double)s.entries);
+    printf("%s   %lld (%.4g %%)\n", m->through ? "rows   " : "samples", (long long)m->n,
+           100.0 * (double)m->n / (double)s.entries);
     printf("channels  %lld\n", (long long)m->channels);
-    printf("dtype     %s\n", cli_dtype_name((int)m->dtype));
-    if (m->pattern == CSREC_PATTERN_NONE)
+    printf("dtype     %s\n", dtype_name(m));
+    if (m->through)
+        printf("operator  %s%s%s%s\n", m->through->name, m->through->ordering ? ", " : "",
+               m->through->ordering ? m->through->ordering : "",
+               m->through->scrambled ? ", scrambled" : "");
+    else if (m->pattern == CSREC_PATTERN_NONE)
         printf("pattern   explicit positions\n");
     else
         printf("pattern   %s, seed %llu\n", csrec_pattern_name(m->pattern),

@@ -20,6 +20,7 @@ csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *s
                        .alpha = image.alpha,
                        .bits = image.bits,
                        .palette = image.palette,
+                       .is_complex = image.is_complex,
                        .partial = image.partial};
     status = csrec_image_split(&image, channels_last, path, &read.shape, &read.channels, error);
     if (!status) read.entries = read.values.count / read.channels;

@@ -12,6 +12,7 @@ typedef struct cli_signal {
     int64_t partial; /* pixels of partial opacity */
     int bits;        /* of a PNG: 1 .. 16; 0: an array */
     bool palette;
+    bool is_complex; /* values are pairs of real and imaginary parts, counted as channels */
 } cli_signal;
 
 /* Reads a PNG or .npy, recognised by its first bytes. path "-" is stdin. channels_last: the last

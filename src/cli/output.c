@@ -151,9 +151,12 @@ static csrec_status write_array(csrec_files *files, const char *path, const csre
     csrec_shape shape = measurement->shape;
     int64_t entries = 0;
     csrec_shape_count(&shape, &entries);
-    csrec_dtype type =
-        cli_array_type(format, form, measurement->dtype, entries * measurement->channels, signal);
+    const int64_t parts = form->is_complex ? 2 : 1;
+    csrec_dtype type = cli_array_type(format, form, measurement->dtype,
+                                      entries * measurement->channels * parts, signal);
+    image.is_complex = form->is_complex;
     if (image.has_channels) shape.dim[shape.dims++] = measurement->channels;
+    if (image.is_complex) shape.dim[shape.dims++] = parts;
     if (csrec_array_create(type, &shape, &image.pixels)) return fail_memory(path, error);
     for (int64_t i = 0; i < image.pixels.count; i++) csrec_array_set(&image.pixels, i, signal[i]);
     csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);

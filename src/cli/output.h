@@ -58,6 +58,7 @@ typedef struct cli_form {
     cli_tones tones;            /* of a picture */
     int dtype;                  /* csrec_dtype of an array, or -1: see below */
     const cli_colormap *colors; /* of a picture of one channel, in 8 bits; or NULL */
+    bool is_complex;  /* the signal is pairs of real and imaginary parts, written as .npy */
     const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
 } cli_form;
 

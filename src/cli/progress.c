@@ -230,7 +230,8 @@ static void meet(cli_progress *progress, double second) {
     bool again = second - progress->sent < 0.1;
     if (again && csrec_comm_rank(progress->comm) > 0) return;
     if (!again) progress->sent = second;
-    if (csrec_comm_poll(progress->comm, share, &all, &error)) cli_progress_lose(progress, error.text);
+    if (csrec_comm_poll(progress->comm, share, &all, &error))
+        cli_progress_lose(progress, error.text);
     progress->all = all;
 }
 

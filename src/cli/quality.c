@@ -22,10 +22,21 @@ static csrec_status check_shape(const char *path, const csrec_measurement *measu
     return CSREC_DATA;
 }
 
+/* Of complex values magnitudes are compared, as csrecover shows them. */
+static void take_magnitudes(cli_signal *truth) {
+    truth->channels /= 2;
+    truth->values.count /= 2;
+    for (int64_t i = 0; i < truth->values.count; i++)
+        csrec_array_set(&truth->values, i,
+                        hypot(csrec_array_value(&truth->values, 2 * i),
+                              csrec_array_value(&truth->values, 2 * i + 1)));
+}
+
 csrec_status cli_truth_read(const char *path, const csrec_measurement *measurement,
                             const cli_tones *tones, double **values, csrec_error *error) {
     cli_signal truth = {0};
     csrec_status status = cli_signal_read(path, measurement->channels > 1, &truth, error);
+    if (!status && truth.is_complex) take_magnitudes(&truth);
     if (!status) status = check_shape(path, measurement, &truth, error);
     double *read = NULL;
     if (!status && !(read = malloc((size_t)truth.values.count * sizeof *read))) {

@@ -70,7 +70,8 @@ typedef struct cli_job {
     csrec_plan plan;                                              /* the resolved options */
     cli_progress *progress;
     double *signal, *truth, *uncertainty; /* uncertainty: with a map or page */
-    double expected;                      /* root mean square error; NAN: not known */
+    double *pairs;   /* NULL, or the complex signal, of which `signal` has the magnitudes */
+    double expected; /* root mean square error; NAN: not known */
     csrec_atoms *atoms;
     csrec_model *model; /* of --model */
     csrec_recover_report report;
@@ -85,6 +86,11 @@ typedef struct cli_job {
     cli_quality quality;
     char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;
+
+/* Whether the measurement has real entries of the signal, about which samples tell something. */
+static inline bool cli_job_has_points(const cli_job *job) {
+    return !job->measurement.through && !job->measurement.is_complex;
+}
 
 /* Names of the choices, NULL past the end. */
 const char *cli_format_name(int i);

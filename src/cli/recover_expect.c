@@ -41,8 +41,14 @@ int cli_job_expect(cli_job *job) {
     csrec_recover_options options = job->options;
     bool asked = job->map != NULL, shown = asked || job->page;
     job->expected = NAN;
-    if (!job->signal || job->report.outcome == CSREC_INTERRUPTED || cli_interrupted() ||
-        (!shown && !is_worth_it(job)))
+    if (!cli_job_has_points(job)) { /* no sample can be left out to be compared with */
+        shown = false;
+        if (asked)
+            return cli_job_fail(job, "%s: --uncertainty is for samples of entries; leave it out",
+                                job->input);
+    }
+    if (!cli_job_has_points(job) || !job->signal || job->report.outcome == CSREC_INTERRUPTED ||
+        cli_interrupted() || (!shown && !is_worth_it(job)))
         return CLI_CONTINUE;
     if (shown) job->uncertainty = malloc((size_t)values_of(job) * sizeof *job->uncertainty);
     if (shown && !job->uncertainty) return cli_job_fail(job, "%s: out of memory", job->input);

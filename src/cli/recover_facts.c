@@ -71,9 +71,12 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     csrec_shape_count(&m->shape, &entries);
     add(&f, "shape", "%.150s", cli_shape_text(&m->shape, shape));
     add(&f, "channels", "%lld", (long long)m->channels);
-    add(&f, "samples", "%lld of %lld positions (%.4g %%)", (long long)m->n, (long long)entries,
+    add(&f, m->through ? "rows" : "samples", "%lld of %lld %s (%.4g %%)", (long long)m->n,
+        (long long)entries, m->through ? "entries" : "positions",
         100.0 * (double)m->n / (double)entries);
-    if (m->pattern == CSREC_PATTERN_NONE)
+    if (m->through)
+        add(&f, "operator", "%s", m->through->name);
+    else if (m->pattern == CSREC_PATTERN_NONE)
         add(&f, "pattern", "explicit positions");
     else
         add(&f, "pattern", "%s, seed %llu", csrec_pattern_name(m->pattern),

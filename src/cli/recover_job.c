@@ -55,10 +55,12 @@ static int begin_history(cli_job *job) {
     int64_t entries = 0;
     if (!wants_history(job)) return CLI_CONTINUE;
     csrec_shape_count(&job->measurement.shape, &entries);
-    double peak = job->truth
-                      ? cli_peak_of(&job->tones, entries * job->measurement.channels, job->truth)
-                      : 1.0;
-    if (csrec_history_create(job->truth, peak, &job->history))
+    const int64_t n = entries * job->measurement.channels;
+    /* The truth is that of magnitudes. */
+    const double *truth =
+        csrec_measurement_signal_values(&job->measurement) == n ? job->truth : NULL;
+    double peak = truth ? cli_peak_of(&job->tones, n, truth) : 1.0;
+    if (csrec_history_create(truth, peak, &job->history))
         return cli_job_fail(job, "%s: out of memory", job->input);
     job->options.history = job->history;
     return CLI_CONTINUE;
@@ -74,9 +76,10 @@ static int allocate(cli_job *job) {
     }
     int64_t entries = 0;
     csrec_shape_count(&job->measurement.shape, &entries);
-    double bytes = (double)entries * (double)job->measurement.channels * sizeof *job->signal;
+    double bytes = (double)entries * (double)job->measurement.channels * 2.0 * sizeof *job->signal;
     if (bytes < (double)(SIZE_MAX / 2))
-        job->signal = malloc((size_t)(entries * job->measurement.channels) * sizeof *job->signal);
+        job->signal = malloc((size_t)csrec_measurement_signal_values(&job->measurement) *
+                             sizeof *job->signal);
     if (!job->signal)
         return cli_job_fail(job,
                             "%s: out of memory for the recovered signal, %.3g GiB; "
@@ -90,10 +93,17 @@ static cli_tones picture_tones(const cli_job *job) {
     const csrec_measurement *m = &job->measurement;
     cli_tones tones = job->tones;
     if (tones.scale[0] != tones.scale[1]) return tones;
-    tones.scale[0] = tones.scale[1] = m->y[0];
-    for (int64_t i = 1; i < m->n * m->channels; i++) {
-        tones.scale[0] = fmin(tones.scale[0], m->y[i]);
-        tones.scale[1] = fmax(tones.scale[1], m->y[i]);
+    int64_t n = m->n * m->channels;
+    const double *values = m->y;
+    if (!cli_job_has_points(job)) {
+        values = job->signal;
+        csrec_shape_count(&m->shape, &n);
+        n *= m->channels;
+    }
+    tones.scale[0] = tones.scale[1] = values[0];
+    for (int64_t i = 1; i < n; i++) {
+        tones.scale[0] = fmin(tones.scale[0], values[i]);
+        tones.scale[1] = fmax(tones.scale[1], values[i]);
     }
     if (tones.scale[0] == tones.scale[1]) tones.scale[1] = nextafter(tones.scale[1], INFINITY);
     return tones;
@@ -101,7 +111,7 @@ static cli_tones picture_tones(const cli_job *job) {
 
 static void tell_tones(const cli_job *job) {
     const double *scale = job->tones.scale;
-    if (scale[0] != scale[1] || job->a->quiet || !job->output ||
+    if (scale[0] != scale[1] || job->a->quiet || !job->output || !cli_job_has_points(job) ||
         !cli_format_has(job->format, CSREC_USE_PICTURE))
         return;
     cli_tones tones = picture_tones(job);
@@ -255,8 +265,10 @@ static csrec_status add_files(cli_job *job, csrec_files *files, csrec_error *err
         .dtype = a->dtype, .colors = cli_colormap_info((int)a->colormap), .like = job->input};
     if (job->large) return cli_job_write_large(job, &form, files, error);
     form.tones = picture_tones(job);
-    return cli_signal_write(files, job->output, job->format, &form, &job->measurement, job->signal,
-                            error);
+    const bool pairs = job->pairs && !cli_format_has(job->format, CSREC_USE_PICTURE);
+    form.is_complex = pairs;
+    return cli_signal_write(files, job->output, job->format, &form, &job->measurement,
+                            pairs ? job->pairs : job->signal, error);
 }
 
 /* An interrupted output has a date before that of its input, so that make repeats it.
@@ -301,6 +313,7 @@ void cli_job_clear(cli_job *job) {
     csrec_history_destroy(job->history);
     csrec_slabs_destroy(job->slabs);
     free(job->signal);
+    free(job->pairs);
     free(job->truth);
     free(job->uncertainty);
     csrec_model_destroy(job->model);

@@ -49,6 +49,7 @@ int cli_job_find_large(cli_job *job) {
     if (csrec_image_split(&look, job->a->channels_last, job->input, &form.shape, &form.channels,
                           &error))
         return CLI_CONTINUE; /* reading says the same */
+    if (look.is_complex) return CLI_CONTINUE;
     form.dtype = look.pixels.dtype;
     if (look.bits) form.scale[1] = (double)((1 << look.bits) - 1);
     bool pays = csrec_slabs_pay(&form, &options);

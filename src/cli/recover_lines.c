@@ -75,7 +75,8 @@ static csrec_status put(const cli_page *p, bool made, cli_chart *chart) {
 static csrec_status put_values(const cli_page *p) {
     const cli_job *job = p->job;
     cli_chart chart = {.title = "Signal", .x_label = "position", .y_label = "value"};
-    bool made = add_samples(job, &chart) && add_values(job, "reference", job->truth, &chart) &&
+    bool made = (!cli_job_has_points(job) || add_samples(job, &chart)) &&
+                add_values(job, "reference", job->truth, &chart) &&
                 add_values(job, "recovery", job->signal, &chart);
     return put(p, made, &chart);
 }

@@ -187,8 +187,11 @@ static const panel panels[] = {
 
 static csrec_status put_all(const cli_page *p, const cli_view *view) {
     const cli_job *job = p->job;
-    csrec_status status = put_samples(p, view);
-    if (!status) status = put_blend(p, view);
+    csrec_status status = CSREC_OK;
+    if (cli_job_has_points(job)) {
+        status = put_samples(p, view);
+        if (!status) status = put_blend(p, view);
+    }
     if (!status) status = put_signal(p, &panels[RECOVERY], view, job->signal);
     if (!status && job->truth) status = put_signal(p, &panels[REFERENCE], view, job->truth);
     if (!status && job->truth)
@@ -202,8 +205,8 @@ csrec_status cli_page_panels(const cli_page *p) {
     const cli_job *job = p->job;
     cli_view view;
     cli_view_of(job, &view);
-    int count =
-        2 + (job->measurement.shape.dims == 2) + (job->truth ? 2 : 0) + (job->uncertainty != NULL);
+    const int samples = cli_job_has_points(job) ? 1 + (job->measurement.shape.dims == 2) : 0;
+    int count = 1 + samples + (job->truth ? 2 : 0) + (job->uncertainty != NULL);
     put_notes(p, &view);
     put_tools(p);
     fprintf(p->file, "<div class=\"panels of-%d\">\n", count);

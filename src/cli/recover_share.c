@@ -19,9 +19,9 @@ static bool same_places(const csrec_measurement *a, const csrec_measurement *b) 
 }
 
 bool cli_jobs_share(const cli_job *a, const cli_job *b) {
-    return !a->model && !a->options.memory && !a->atoms && !a->history && a->signal && b->signal &&
-           a->plan.by_channels && same_plan(&a->plan, &b->plan) &&
-           same_places(&a->measurement, &b->measurement);
+    return cli_job_has_points(a) && cli_job_has_points(b) && !a->model && !a->options.memory &&
+           !a->atoms && !a->history && a->signal && b->signal && a->plan.by_channels &&
+           same_plan(&a->plan, &b->plan) && same_places(&a->measurement, &b->measurement);
 }
 
 /* Copies channels first .. first + channels - 1 of `all` to `one`, or back. */
@@ -56,6 +56,21 @@ static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_
     free(all.y);
     free(signal);
     return status;
+}
+
+/* Magnitudes are what is shown and compared. */
+static int take_magnitudes(cli_job *job) {
+    int64_t entries = 0;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    const int64_t n = entries * job->measurement.channels;
+    if (!job->signal || csrec_measurement_signal_values(&job->measurement) == n)
+        return CLI_CONTINUE;
+    job->pairs = job->signal;
+    job->signal = malloc((size_t)n * sizeof *job->signal);
+    if (!job->signal) return cli_job_fail(job, "%s: out of memory", job->input);
+    for (int64_t i = 0; i < n; i++)
+        job->signal[i] = hypot(job->pairs[2 * i], job->pairs[2 * i + 1]);
+    return CLI_CONTINUE;
 }
 
 static int take_quality(cli_job *job) {
@@ -96,6 +111,7 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
         jobs[k]->report = report;
         jobs[k]->shared = n;
         if (csrec_comm_rank(one->options.comm) > 0) continue; /* rank 0 has the signal */
+        if (own == CLI_CONTINUE) own = take_magnitudes(jobs[k]);
         if (own == CLI_CONTINUE) own = take_quality(jobs[k]);
         if (own == CLI_CONTINUE) own = cli_job_expect(jobs[k]);
         if (own != CLI_CONTINUE) code = own;

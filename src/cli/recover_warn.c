@@ -32,6 +32,7 @@ static cli_sentences of_samples(const cli_job *job) {
 
 int cli_job_doubt(cli_job *job) {
     csrec_error error;
+    if (!cli_job_has_points(job)) return CLI_CONTINUE;
     if (csrec_doubts_find(&job->measurement, (int)job->a->threads, &job->doubts, &error))
         return cli_job_fail(job, "%s: %s", job->input, error.text);
     if (job->a->robust) job->doubts.outliers = 0.0; /* what is left is the signal's own */
@@ -44,7 +45,7 @@ int cli_job_doubt(cli_job *job) {
 
 cli_sentences cli_job_warnings(const cli_job *job) {
     cli_sentences s = of_samples(job);
-    if (csrec_doubt_result(&job->report, s.text[s.n])) s.n++;
+    if (cli_job_has_points(job) && csrec_doubt_result(&job->report, s.text[s.n])) s.n++;
     return s;
 }
 
@@ -82,7 +83,7 @@ cli_sentences cli_job_remarks(const cli_job *job) {
     if (r->outcome == CSREC_ATOM_LIMIT && job->a->atoms)
         add(&s, "A pursuit stopped at --atoms %lld, above its tolerance.",
             (long long)job->a->atoms);
-    if (rate < 0.02)
+    if (rate < 0.02 && cli_job_has_points(job))
         add(&s, "Only %.2g %% of the positions were sampled; details are uncertain.", 100.0 * rate);
     if (clamped > 0.0)
         add(&s,
@@ -90,8 +91,10 @@ cli_sentences cli_job_remarks(const cli_job *job) {
             "them.",
             100.0 * clamped);
     if (job->tones.scale[0] == job->tones.scale[1] && m->shape.dims > 1)
-        add(&s, "The file has no scale: black and white are the smallest and largest sample; give "
-                "--scale LOW,HIGH.");
+        add(&s,
+            "The file has no scale: black and white are the smallest and largest %s; give --scale "
+            "LOW,HIGH.",
+            cli_job_has_points(job) ? "sample" : "value");
     if (strcmp(r->backend, "cpu") != 0)
         add(&s, "On a device only the result is recorded; --backend cpu records every step.");
     return s;

@@ -343,10 +343,11 @@ csrec_status csrec_history_end(csrec_history *h, const double *signal,
     if (!h) return CSREC_OK;
     csrec_record *last = csrec_history_record(h, TRACKS_RESULT, "result", "iteration", -1);
     int64_t iterations = report->iterations > 0 ? report->iterations : 1;
-    if (signal)
+    if (signal && !h->measurement->through)
         csrec_record_signal(last, iterations, signal);
     else
-        csrec_record_add(last, iterations, report->residual * report->residual, 1.0, NAN);
+        csrec_record_add(last, iterations, report->residual * report->residual, 1.0,
+                         signal ? csrec_record_error(last, signal) : NAN);
     csrec_status status = h->short_of_memory ? CSREC_MEMORY : make_tracks(h);
     h->measurement = NULL;
     return status ? csrec_fail(error, status, "out of memory for the history; omit it") : status;

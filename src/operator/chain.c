@@ -15,8 +15,18 @@ static csrec_status chain_create(csrec_operator *A, const csrec_operator_spec *s
     chain *c = malloc(sizeof *c);
     if (!c) return csrec_fail(error, CSREC_MEMORY, "operator chain: out of memory");
     *c = (chain){first, second};
+    if (first->complex_y != second->complex_x) {
+        free(c);
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "operator chain: first returns %s values, second takes %s ones; use "
+                          "operator pairs",
+                          first->complex_y ? "complex" : "real",
+                          second->complex_x ? "complex" : "real");
+    }
     A->m = second->m;
     A->n = first->n;
+    A->complex_x = first->complex_x;
+    A->complex_y = second->complex_y;
     A->data = c;
     return CSREC_OK;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* One bit an entry finds repeats. */
-static csrec_status check_index(const csrec_operator_spec *spec, const char *name, int64_t entries,
-                                csrec_error *error) {
+csrec_status csrec_index_check(const csrec_operator_spec *spec, const char *name, int64_t entries,
+                               csrec_error *error) {
     unsigned char *seen = calloc((size_t)entries / 8 + 1, 1);
     if (!seen) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", name);
     csrec_status status = CSREC_OK;
@@ -34,7 +34,7 @@ csrec_status csrec_mask_create(const csrec_operator_spec *spec, const char *name
     if (m < 1 || m > entries)
         return csrec_fail(error, CSREC_ARGUMENT, "operator %s: %lld samples of %lld entries", name,
                           (long long)m, (long long)entries);
-    csrec_status status = spec->index ? check_index(spec, name, entries, error) : CSREC_OK;
+    csrec_status status = spec->index ? csrec_index_check(spec, name, entries, error) : CSREC_OK;
     if (status) return status;
     int64_t *index = malloc((size_t)m * sizeof *index);
     if (!index) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", name);

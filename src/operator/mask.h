@@ -10,6 +10,11 @@ struct csrec_mask {
     int64_t *index; /* [m] */
 };
 
+/* Whether spec->index [m] has distinct numbers below `entries`. CSREC_DATA names the first that is
+ * not. */
+csrec_status csrec_index_check(const csrec_operator_spec *spec, const char *name, int64_t entries,
+                               csrec_error *error);
+
 /* From spec->shape, spec->index and spec->m; `name` is the operator's, for the error. */
 csrec_status csrec_mask_create(const csrec_operator_spec *spec, const char *name, csrec_mask *mask,
                                csrec_error *error);

@@ -103,8 +103,9 @@ csrec_status csrec_measured_norm(const csrec_operator *A, double *norm, bool *ti
     double *x = malloc((size_t)A->n * sizeof *x), *v = malloc(2 * (size_t)A->m * sizeof *v);
     double square = 0.0;
     csrec_status status = x && v ? try_tight(A, x, v, v + A->m, tight, &square) : CSREC_MEMORY;
-    if (!status && !*tight) draw(A->n, TRIALS, x);
-    for (int i = 0; i < POWERS && !status && !*tight; i++) {
+    const bool powers = !status && !*tight && A->norm == 0.0;
+    if (powers) draw(A->n, TRIALS, x);
+    for (int i = 0; i < POWERS && powers && !status; i++) {
         double size = length(A->n, x);
         for (int64_t j = 0; j < A->n && size > 0.0; j++) x[j] /= size;
         status = A->type->forward(A, x, v);
@@ -114,6 +115,6 @@ csrec_status csrec_measured_norm(const csrec_operator *A, double *norm, bool *ti
     }
     free(x);
     free(v);
-    *norm = sqrt(square) * (!status && *tight ? 1.0 : 1.0 + 0x1p-10);
+    *norm = powers ? 1.02 * sqrt(square) : !status && *tight ? sqrt(square) : A->norm;
     return status;
 }

@@ -16,9 +16,9 @@ void csrec_channel_take(int64_t n, int64_t channels, int64_t c, int width, const
 void csrec_channel_put(int64_t n, int64_t channels, int64_t c, int width, const double *from,
                        double *to);
 
-/* ||A||_2, by power iteration from below, times 1 + 2^-10; and whether A A^T = ||A||^2 I to
- * rounding, as of distinct rows of an orthogonal matrix. Random vectors decide that: it is wrong
- * with probability 0. Some 16 products. */
+/* ||A||_2, or a bound that the operator knows, or 2 % more than a power iteration finds; and whether
+ * A A^T = ||A||^2 I to rounding, as of distinct rows of an orthogonal matrix. Random vectors decide
+ * that: it is wrong with probability 0. */
 csrec_status csrec_measured_norm(const csrec_operator *A, double *norm, bool *tight);
 
 #endif

@@ -103,6 +103,7 @@ struct csrec_operator {
     bool owned;                      /* the context is the operator's own */
     csrec_operator_state *state;     /* NULL: the CPU's */
     int64_t m, n;
+    double norm;               /* an upper bound of ||A||_2; 0: not known */
     bool complex_x, complex_y; /* x, or y, is pairs of real and imaginary parts: n, or m, is even */
     void *data;                /* of the type */
     const csrec_mask *mask;    /* where there is synthesize, else NULL */
@@ -114,6 +115,7 @@ const csrec_operator_type *csrec_operator_find_basis(const char *name);
 
 extern const csrec_operator_type csrec_operator_haar, csrec_operator_dense, csrec_operator_dct,
     csrec_operator_wavelet, csrec_operator_conv, csrec_operator_mask, csrec_operator_chain,
-    csrec_operator_callback;
+    csrec_operator_callback, csrec_operator_hadamard, csrec_operator_fourier, csrec_operator_matrix,
+    csrec_operator_blur, csrec_operator_downsample, csrec_operator_pairs;
 
 #endif

@@ -6,6 +6,8 @@
 
 static const csrec_setting one_block[] = {{"block", 8}};
 static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
+static const csrec_setting more_steps[] = {{"iterations", 32}, {"turns", 2}};
+static const csrec_setting most_steps[] = {{"iterations", 64}, {"turns", 8}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
 
 /* Of several rows with one name, the first whose method suits the measurement is used; rows with
@@ -16,6 +18,7 @@ static const struct preset {
     const csrec_setting *settings;
     int n_settings;
     bool prior, mean, standard; /* standard: the default of pictures and volumes */
+    bool through;               /* of what is measured through an operator */
 } presets[] = {
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
@@ -25,20 +28,28 @@ static const struct preset {
     {.name = "best", .method = &csrec_method_frames, .mean = true},
     {"max", &csrec_method_net, fitted, 3, .prior = true},
     {.name = "max", .method = &csrec_method_gaussian},
-    {.name = "max", .method = &csrec_method_frames, .mean = true}};
+    {.name = "max", .method = &csrec_method_frames, .mean = true},
+    {.name = "fast", .method = &csrec_method_tv, .through = true},
+    {.name = "balanced", .method = &csrec_method_pnp, .prior = true, .through = true},
+    {.name = "balanced", .method = &csrec_method_tv, .through = true},
+    {"best", &csrec_method_pnp, more_steps, 2, .prior = true, .through = true},
+    {.name = "best", .method = &csrec_method_tv, .through = true},
+    {"max", &csrec_method_pnp, most_steps, 2, .prior = true, .through = true},
+    {.name = "max", .method = &csrec_method_tv, .through = true}};
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 
 static const char *name_of(int i) {
     for (int k = 0; k < PRESETS; k++) {
         bool repeats = k > 0 && strcmp(presets[k].name, presets[k - 1].name) == 0;
-        if (!repeats && i-- == 0) return presets[k].name;
+        if (!repeats && !presets[k].through && i-- == 0) return presets[k].name;
     }
     return NULL;
 }
 
 static bool suits(const struct preset *row, const csrec_measurement *measurement) {
     if (row->prior && !csrec_prior_installed(1, 0, NULL)) return false;
+    if (row->through != (measurement && measurement->through)) return false;
     return !measurement || !row->method->suits || row->method->suits(measurement);
 }
 
@@ -65,8 +76,11 @@ const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
 
 void csrec_preset_default(const csrec_measurement *measurement, csrec_recover_options *options) {
     int dims = measurement->shape.dims;
-    for (int k = 0; k < PRESETS && (dims == 2 || dims == 3); k++) {
-        if (!presets[k].standard || !suits(&presets[k], measurement)) continue;
+    const bool through = measurement->through != NULL;
+    for (int k = 0; k < PRESETS && (dims == 2 || dims == 3 || through); k++) {
+        const bool standard =
+            through ? strcmp(presets[k].name, "balanced") == 0 : presets[k].standard;
+        if (!standard || !suits(&presets[k], measurement)) continue;
         apply(&presets[k], options);
         return;
     }

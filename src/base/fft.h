@@ -1,0 +1,29 @@
+/* fft.h - discrete Fourier transforms by a library: PocketFFT or FFTW, chosen when csrec is built
+ * (CSREC_FFT). */
+#ifndef CSREC_BASE_FFT_H
+#define CSREC_BASE_FFT_H
+
+#include "csrec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct csrec_fft csrec_fft;
+
+/* The library, "FFTW" or "PocketFFT"; NULL: csrec is built without one. */
+const char *csrec_fft_library(void);
+
+/* For arrays of 1 to 3 axes of complex numbers, pairs of doubles. CSREC_MEMORY; CSREC_UNSUPPORTED:
+ * no library. */
+csrec_status csrec_fft_create(const csrec_shape *shape, csrec_fft **fft);
+void csrec_fft_destroy(csrec_fft *fft);
+
+/* x_k <- sum_j x_j exp(sign 2 pi i j k / n) along each axis, sign -1 or 1, unscaled, in place.
+ * Threads may share an object. */
+csrec_status csrec_fft_execute(const csrec_fft *fft, int sign, double *x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

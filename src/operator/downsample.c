@@ -1,0 +1,78 @@
+/* downsample.c - the operator of means of boxes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/through.h"
+#include "operator/blur.h"
+
+static void downsample_destroy(csrec_operator *A) {
+    free(A->data);
+}
+
+static csrec_status downsample_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                      csrec_error *error) {
+    int64_t rows, entries;
+    if (!spec->shape || csrec_shape_count(spec->shape, &entries))
+        return csrec_fail(error, CSREC_ARGUMENT, "operator downsample: needs a shape");
+    csrec_status status = csrec_through_find("downsample")
+                              ->rows(spec, spec->shape, "operator downsample", &rows, error);
+    if (status) return status;
+    csrec_downsample *d = calloc(1, sizeof *d);
+    if (!d) return csrec_fail(error, CSREC_MEMORY, "operator downsample: out of memory");
+    csrec_mask_extents(spec->shape, d->extent);
+    A->norm = 1.0;
+    for (int a = 0; a < 3; a++) {
+        int own = a - (3 - spec->shape->dims);
+        d->factor[a] = own >= 0 ? spec->factor[own] : 1;
+        d->boxes[a] = (d->extent[a] + d->factor[a] - 1) / d->factor[a];
+        int64_t rest = d->extent[a] - (d->boxes[a] - 1) * d->factor[a]; /* in the smallest box */
+        A->norm /= sqrt((double)rest);
+    }
+    A->data = d;
+    A->m = rows;
+    A->n = entries;
+    return CSREC_OK;
+}
+
+/* Entries of the box that entry i along axis a is in. */
+static double edge(const csrec_downsample *d, int a, int64_t i) {
+    int64_t first = i / d->factor[a] * d->factor[a], rest = d->extent[a] - first;
+    return (double)(rest < d->factor[a] ? rest : d->factor[a]);
+}
+
+/* Calls for each entry i of the signal with its box and share in it. */
+static void average(const csrec_downsample *d, const double *x, double *y, double *back) {
+    int64_t i = 0;
+    for (int64_t z = 0; z < d->extent[0]; z++)
+        for (int64_t r = 0; r < d->extent[1]; r++) {
+            const double lines = edge(d, 0, z) * edge(d, 1, r);
+            const int64_t row = (z / d->factor[0] * d->boxes[1] + r / d->factor[1]) * d->boxes[2];
+            for (int64_t c = 0; c < d->extent[2]; c++, i++) {
+                const int64_t box = row + c / d->factor[2];
+                const double share = 1.0 / (lines * edge(d, 2, c));
+                if (back)
+                    back[i] = share * y[box];
+                else
+                    y[box] += share * x[i];
+            }
+        }
+}
+
+static csrec_status downsample_forward(const csrec_operator *A, const double *x, double *y) {
+    memset(y, 0, (size_t)A->m * sizeof *y);
+    average(A->data, x, y, NULL);
+    return CSREC_OK;
+}
+
+static csrec_status downsample_adjoint(const csrec_operator *A, const double *y, double *x) {
+    average(A->data, NULL, (double *)(uintptr_t)y, x);
+    return CSREC_OK;
+}
+
+const csrec_operator_type csrec_operator_downsample = {.name = "downsample",
+                                                       .brief = "means of boxes",
+                                                       .create = downsample_create,
+                                                       .destroy = downsample_destroy,
+                                                       .forward = downsample_forward,
+                                                       .adjoint = downsample_adjoint};
