@@ -175,7 +175,7 @@ static void refuse(int version, const char *dictionary, size_t data, const char 
 static void refuses_other_types_with_a_remedy(void **state) {
     (void)state;
     refuse(1, DICT("'<f16'", "(1,)"), 16, "astype(np.float32)");
-    refuse(1, DICT("'<c16'", "(1,)"), 16, ".real");
+    refuse(1, DICT("'<c32'", "(1,)"), 32, "complex64");
     refuse(1, DICT("'|O'", "(1,)"), 40, "astype(np.float32)");
     refuse(1, DICT("'<M8[ns]'", "(1,)"), 8, "np.int64");
     refuse(1, DICT("'|V8'", "(1,)"), 8, "array of its own");

@@ -66,6 +66,11 @@ static csrec_status read_samples(const char *path, const char *mask, cli_learn_i
 static csrec_status read_picture(const char *path, cli_learn_input *in, csrec_error *error) {
     csrec_status status = cli_signal_read(path, false, &in->picture, error);
     if (status) return status;
+    if (in->picture.is_complex) {
+        snprintf(error->text, sizeof error->text,
+                 "%s: has complex numbers; save real ones, as with .real.astype(np.float32)", path);
+        return CSREC_DATA;
+    }
     for (int64_t i = 0; i < in->picture.values.count; i++) {
         if (isfinite(csrec_array_value(&in->picture.values, i))) continue;
         snprintf(error->text, sizeof error->text,

@@ -11,8 +11,9 @@
 static const struct {
     const char *name, *type, *meaning;
 } arrays[] = {
-    {"y", "float32/64 or integer, [N] or [N, C]",
-     "the samples; C channels share the sampled positions"},
+    {"y", "float32/64, complex64/128 or integer, [N] or [N, C]",
+     "the samples; C channels share the sampled positions. Complex samples of a complex signal; with "
+     "coils [N, coils]"},
     {"shape", "int64 [D]", "the signal's shape, e.g. height, width (C order)"},
     {"index", "int64/uint64 [N]", "flat C-order position of each sample, any order, no repeats"},
     {"mask", "bool/uint8, the signal's shape",
@@ -21,6 +22,19 @@ static const struct {
     {"sigma", "float", "optional: standard deviation of the noise, in units of y"},
     {"scale", "float [2]",
      "optional: the values of black and white for picture output, e.g. 0, 255"},
+    {"operator", "text",
+     "optional: y = A x, A being hadamard, fourier, matrix, blur or downsample; points (default): y "
+     "has entries of the signal. index then numbers the measured rows, and shape is required"},
+    {"ordering, scramble, split", "text, integer, bool",
+     "of hadamard: the order of the rows (natural, sequency, cake-cutting, zig-zag); the seed of a "
+     "permutation of the entries; y has two values a row, of the pattern's ones and of its other "
+     "pixels"},
+    {"complex, coils", "bool, complex [K, shape]",
+     "of fourier: the signal is complex; sensitivities of K receivers"},
+    {"matrix, block", "float [M, entries], integer [D]",
+     "of matrix: its rows; the size of the blocks that it is applied to"},
+    {"kernel", "float, as many axes as the signal", "of blur: its weights, the middle at extent / 2"},
+    {"factor", "integer or [D]", "of downsample: entries along each axis that are averaged"},
 };
 
 static void print_upper(const char *text) {

@@ -84,6 +84,11 @@ static csrec_status begin(csrec_rows *rows, csrec_error *error) {
     rows->reader = csrec_input_reader(&rows->input);
     csrec_status status =
         csrec_npy_header_read(&rows->reader, rows->input.name, &rows->header, error);
+    if (!status && rows->header.is_complex)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: has complex numbers; save real ones, as with "
+                          ".real.astype(np.float32)",
+                          rows->input.name);
     if (!status) status = rows_check(rows, error);
     if (status) return status;
     rows->start = rows->input.size - rows->reader.left;

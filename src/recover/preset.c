@@ -6,8 +6,8 @@
 
 static const csrec_setting one_block[] = {{"block", 8}};
 static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
-static const csrec_setting more_steps[] = {{"iterations", 32}, {"turns", 2}};
-static const csrec_setting most_steps[] = {{"iterations", 64}, {"turns", 8}};
+static const csrec_setting more_steps[] = {{"iterations", 40}, {"turns", 1}};
+static const csrec_setting most_steps[] = {{"iterations", 80}, {"turns", 2}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
 
 /* Of several rows with one name, the first whose method suits the measurement is used; rows with

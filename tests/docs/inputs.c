@@ -165,6 +165,7 @@ int main(void) {
     write_points("points.csv");
     write_volume("volume.npy", DEPTH);
     write_volume("faces.npy", FACES);
+    write_volume("coils.npy", 2);
     write_scan("scan.npz", &known);
     write_folders(&known);
     csrec_sampling_clear(&known);

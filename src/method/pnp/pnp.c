@@ -15,9 +15,9 @@
 #include "solver/solver.h"
 
 static const csrec_param params[] = {
-    {"iterations", 16, 1, 1000, "denoisings"},
-    {"first", 40, 1, 255, "noise that the first denoising removes, in 1/255 of white less black"},
-    {"last", 2, 1, 255, "and the last, unless the measurements have more"},
+    {"iterations", 20, 1, 1000, "denoisings"},
+    {"first", 12, 1, 255, "noise that the first denoising removes, in 1/255 of white less black"},
+    {"last", 1, 1, 255, "and the last, unless the measurements have more"},
     {"turns", 1, 1, 8, "flips and turns of the picture that each denoising averages"},
     {"groups", 0, 0, 1, "1: Gaussian groups denoise; 0: the learned prior's network"},
     {0}};
