@@ -3,69 +3,7 @@
 #ifndef CSREC_TESTS_OPERATORS_H
 #define CSREC_TESTS_OPERATORS_H
 
-#include <math.h>
-#include <string.h>
-
-#include "check.h"
-#include "dense.h"
-
-typedef struct drawn {
-    csrec_operator_spec spec;
-    csrec_shape shape;
-    int64_t entries, m, n; /* size that the operator must have */
-    int64_t *index;
-    uint64_t *rows;
-    double *matrix; /* [m][n], or NULL: see analysis */
-    /* wavelet: x = analysis signal, [n][n]; A analysis = the sampled rows of 1 */
-    double *analysis;
-    csrec_operator *part[2];
-    double *filters; /* conv */
-    int64_t *kernel;
-    struct drawn_matrix *given; /* callback */
-    char text[160];
-} drawn;
-
-static inline void drop_drawn(drawn *d) {
-    free(d->index);
-    free(d->rows);
-    free(d->matrix);
-    free(d->analysis);
-    free(d->filters);
-    free(d->kernel);
-    free(d->given);
-    csrec_operator_destroy(d->part[0]);
-    csrec_operator_destroy(d->part[1]);
-}
-
-/* A shape of one to three axes and some of its entries in random order. */
-static inline void draw_signal(uint64_t *seed, const int64_t *most, drawn *d) {
-    d->shape.dims = (int)(1 + check_below(seed, 3));
-    d->entries = 1;
-    for (int a = 0; a < d->shape.dims; a++) {
-        d->shape.dim[a] = 1 + check_below(seed, most[d->shape.dims - 1]);
-        d->entries *= d->shape.dim[a];
-    }
-    d->index = malloc((size_t)d->entries * sizeof *d->index);
-    for (int64_t k = 0; k < d->entries; k++) d->index[k] = k;
-    for (int64_t k = d->entries - 1; k > 0; k--) {
-        int64_t other = check_below(seed, k + 1), held = d->index[k];
-        d->index[k] = d->index[other];
-        d->index[other] = held;
-    }
-    bool all = check_below(seed, 4) == 0;
-    d->m = all ? d->entries : 1 + check_below(seed, d->entries);
-    for (int64_t k = 0; all && k < d->entries; k++) d->index[k] = k;
-    d->spec.m = d->m;
-    d->spec.index = all ? NULL : d->index;
-}
-
-/* Coordinates of a flat position. */
-static inline void coordinates(const csrec_shape *shape, int64_t at, int64_t *c) {
-    for (int a = shape->dims - 1; a >= 0; a--) {
-        c[a] = at % shape->dim[a];
-        at /= shape->dim[a];
-    }
-}
+#include "measuring.h"
 
 static inline void draw_mask(uint64_t *seed, drawn *d) {
     draw_signal(seed, (const int64_t[]){60, 9, 5}, d);
@@ -257,15 +195,6 @@ static inline void draw_conv(uint64_t *seed, drawn *d) {
 
 /* ---- stored and procedural matrices */
 
-static inline void draw_dense_matrix(uint64_t *seed, drawn *d) {
-    d->m = 1 + check_below(seed, 20);
-    d->n = 1 + check_below(seed, 20);
-    d->matrix = malloc((size_t)(d->m * d->n) * sizeof *d->matrix);
-    for (int64_t k = 0; k < d->m * d->n; k++) d->matrix[k] = 2.0 * check_uniform(seed) - 1.0;
-    d->spec.m = d->m;
-    d->spec.n = d->n;
-    d->spec.matrix = d->matrix;
-}
 
 struct drawn_matrix {
     int64_t m, n;
@@ -367,7 +296,9 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
         void (*draw)(uint64_t *seed, drawn *d);
     } makers[] = {{"haar", draw_haar},       {"dense", draw_dense_matrix}, {"dct", draw_dct},
                   {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask},          {"chain", draw_chain},
-                  {"callback", draw_callback}};
+                  {"callback", draw_callback}, {"hadamard", draw_hadamard}, {"fourier", draw_fourier},
+                  {"matrix", draw_blocks}, {"blur", draw_blur}, {"downsample", draw_downsample},
+                  {"pairs", draw_pairs}};
     drawn d = {.spec.backend = backend};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         if (strcmp(makers[i].name, name) != 0) continue;

@@ -1,0 +1,86 @@
+/* operators_drawn.h - a random operator with its matrix, and what drawing one needs. */
+#ifndef CSREC_TESTS_OPERATORS_DRAWN_H
+#define CSREC_TESTS_OPERATORS_DRAWN_H
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "dense.h"
+
+typedef struct drawn {
+    csrec_operator_spec spec;
+    csrec_shape shape;
+    int64_t entries, m, n; /* size that the operator must have */
+    int64_t *index;
+    uint64_t *rows;
+    double *matrix; /* [m][n], or NULL: see analysis */
+    /* wavelet: x = analysis signal, [n][n]; A analysis = the sampled rows of 1 */
+    double *analysis;
+    csrec_operator *part[2];
+    double *filters; /* conv */
+    int64_t *kernel;
+    struct drawn_matrix *given; /* callback */
+    char text[160];
+} drawn;
+
+static inline void drop_drawn(drawn *d) {
+    free(d->index);
+    free(d->rows);
+    free(d->matrix);
+    free(d->analysis);
+    free(d->filters);
+    free(d->kernel);
+    free(d->given);
+    csrec_operator_destroy(d->part[0]);
+    csrec_operator_destroy(d->part[1]);
+}
+
+/* Some of the numbers below n in random order. */
+static inline int64_t *draw_some(uint64_t *seed, int64_t n, int64_t *count) {
+    int64_t *index = malloc((size_t)n * sizeof *index);
+    for (int64_t k = 0; k < n; k++) index[k] = k;
+    for (int64_t k = n - 1; k > 0; k--) {
+        int64_t other = check_below(seed, k + 1), held = index[k];
+        index[k] = index[other];
+        index[other] = held;
+    }
+    *count = 1 + check_below(seed, n);
+    return index;
+}
+
+/* A shape of one to three axes and some of its entries in random order. */
+static inline void draw_signal(uint64_t *seed, const int64_t *most, drawn *d) {
+    d->shape.dims = (int)(1 + check_below(seed, 3));
+    d->entries = 1;
+    for (int a = 0; a < d->shape.dims; a++) {
+        d->shape.dim[a] = 1 + check_below(seed, most[d->shape.dims - 1]);
+        d->entries *= d->shape.dim[a];
+    }
+    d->index = draw_some(seed, d->entries, &d->m);
+    bool all = check_below(seed, 4) == 0;
+    if (all) d->m = d->entries;
+    for (int64_t k = 0; all && k < d->entries; k++) d->index[k] = k;
+    d->spec.m = d->m;
+    d->spec.index = all ? NULL : d->index;
+}
+
+/* Coordinates of a flat position. */
+static inline void coordinates(const csrec_shape *shape, int64_t at, int64_t *c) {
+    for (int a = shape->dims - 1; a >= 0; a--) {
+        c[a] = at % shape->dim[a];
+        at /= shape->dim[a];
+    }
+}
+
+static inline void draw_dense_matrix(uint64_t *seed, drawn *d) {
+    d->m = 1 + check_below(seed, 20);
+    d->n = 1 + check_below(seed, 20);
+    d->matrix = malloc((size_t)(d->m * d->n) * sizeof *d->matrix);
+    for (int64_t k = 0; k < d->m * d->n; k++) d->matrix[k] = 2.0 * check_uniform(seed) - 1.0;
+    d->spec.m = d->m;
+    d->spec.n = d->n;
+    d->spec.matrix = d->matrix;
+}
+
+#endif
