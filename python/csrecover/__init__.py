@@ -36,6 +36,7 @@ from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Wavelet
 from ._recover import recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
+from ._through import Through, measure
 from ._tiles import Tiles, tiles
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
     "DeviceError", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
-    "Stopped", "Tiles", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
+    "Stopped", "Through", "Tiles", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
-    "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "merge",
-    "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "plot_uncertainty",
+    "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
+    "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim",
     "synthesize", "tiles", "where_next", "write",
 ]

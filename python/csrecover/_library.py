@@ -72,6 +72,12 @@ def real(array: Any, name: str) -> np.ndarray:
     return found
 
 
+def numbers(array: Any, name: str) -> np.ndarray:
+    """Any array of real or complex numbers."""
+    found = np.asarray(array)
+    return found if found.dtype.kind == "c" else real(array, name)
+
+
 def doubles(array: np.ndarray) -> np.ndarray:
     """As the library takes it: float64, C order. The array itself where it is that already."""
     return np.ascontiguousarray(array, dtype=np.float64)

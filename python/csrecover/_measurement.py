@@ -11,8 +11,9 @@ from ._arguments import SEED, as_tuple, pair, scalar, seed_of, shown, whole
 from ._errors import ArgumentError
 from ._html import picture, table
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
-                       path_bytes, pointer, real, text)
+                       numbers, path_bytes, pointer, real, text)
 from ._progress import Callback, Watch
+from ._through import Through, pairs, through_from_c, through_to_c
 
 PATTERNS = ("uniform", "poisson", "jitter")
 _CODES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "U16": "u2", "I16": "i2", "U32": "u4",
@@ -58,6 +59,9 @@ class Measurement:
     """pattern 'poisson': guaranteed distance of any two samples, in pixels"""
     placement: Optional[Placement] = None
     """of a .csv, the coordinates of which were no whole numbers: how they became cells"""
+    through: Optional[Through] = None
+    """the operator that was measured through: index then numbers its rows, and with coils y is
+    [N, coils]; None: y has entries of the signal"""
 
     @property
     def mask(self) -> np.ndarray:
@@ -74,7 +78,8 @@ class Measurement:
     def _repr_html_(self) -> str:
         y, below = np.asarray(self.y), ""
         channels = y.shape[1:]
-        if len(self.shape) == 2 and channels in ((), (3,)) and len(y):
+        entries = self.through is None and y.dtype.kind != "c"
+        if entries and len(self.shape) == 2 and channels in ((), (3,)) and len(y):
             values = np.zeros((*self.shape, *channels))
             values.reshape(-1, *channels)[self.index] = y
             below = picture(values, self.scale, self.mask)
@@ -86,17 +91,24 @@ class Measurement:
 
 def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     """csrec_measurement * that points into m's arrays, and what must be kept alive with it."""
-    y, index = real(m.y, "y"), np.ascontiguousarray(m.index, dtype=np.int64)
+    y, index = numbers(m.y, "y"), np.ascontiguousarray(m.index, dtype=np.int64)
     if y.ndim not in (1, 2) or index.ndim != 1 or len(y) != len(index):
         raise ArgumentError(f"y has shape {y.shape} and index {index.shape}; give one value or one "
                             "row of channels for each sampled position")
-    values = doubles(y)
+    values = pairs(y) if y.dtype.kind == "c" else doubles(y)
     made = ffi.new("csrec_measurement *")
+    made.is_complex = y.dtype.kind == "c"
     made.shape = new_shape(m.shape)[0]
     made.n, made.channels = len(y), 1 if y.ndim == 1 else y.shape[1]
     keep = [values, index, pointer(values), pointer(index, "int64_t")]
     made.y, made.index = keep[2], keep[3]
-    made.dtype = _NUMBERS.get(y.dtype.newbyteorder("="), lib.CSREC_F64)
+    if m.through is not None:
+        spec, own = through_to_c(m.through, tuple(m.shape))
+        keep += [spec, *own]
+        made.through = spec
+        if m.through.coils is not None:
+            made.channels = 1
+    made.dtype = _NUMBERS.get(y.real.dtype.newbyteorder("="), lib.CSREC_F64)
     made.sigma = scalar(m.sigma, "sigma")
     if m.scale is not None:
         made.scale = pair(m.scale, "scale")
@@ -108,16 +120,23 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
 
 def from_c(made: Any) -> Measurement:
     """A copy of a csrec_measurement."""
-    y = copied(made.y, made.n * made.channels, "double", np.float64)
-    if made.channels > 1:
-        y = y.reshape(made.n, made.channels)
+    y = copied(made.y, int(lib.csrec_measurement_values(made)), "double", np.float64)
+    shape = tuple(made.shape.dim[i] for i in range(made.shape.dims))
+    through = None if made.through == NULL else through_from_c(made.through, shape)
+    if made.is_complex:
+        y = y.view(np.complex128)
+    if made.channels > 1 or (through is not None and through.coils is not None):
+        y = y.reshape(made.n, -1)
+    dtype = _DTYPES[made.dtype]
+    if made.is_complex:
+        dtype = np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
     scale = (float(made.scale[0]), float(made.scale[1]))
     pattern = text(lib.csrec_pattern_name(made.pattern))
-    return Measurement(y.astype(_DTYPES[made.dtype], copy=False),
-                       copied(made.index, made.n, "int64_t", np.int64),
-                       tuple(made.shape.dim[i] for i in range(made.shape.dims)), made.sigma,
+    return Measurement(y.astype(dtype, copy=False),
+                       copied(made.index, made.n, "int64_t", np.int64), shape, made.sigma,
                        scale if scale[0] != scale[1] else None,
-                       pattern if pattern in PATTERNS else None, made.seed, made.count)
+                       pattern if pattern in PATTERNS else None, made.seed, made.count,
+                       through=through)
 
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,

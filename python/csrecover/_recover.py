@@ -45,11 +45,24 @@ def _truth(measurement: Measurement, made: Any, reference: Any,
 
 
 def _signal(measurement: Measurement, made: Any) -> np.ndarray:
-    channels = (int(made.channels),) if np.ndim(measurement.y) == 2 else ()
     try:
-        return np.empty((*measurement.shape, *channels), np.float64)
+        values = np.empty(int(lib.csrec_measurement_signal_values(made)))
+        return values.reshape(*measurement.shape, *_trailing(measurement, made))
     except (MemoryError, ValueError):
         raise ArgumentError(f"shape {measurement.shape}: no memory for the whole signal") from None
+
+
+def _parts(measurement: Measurement, made: Any) -> int:
+    """Doubles of a value of the signal."""
+    entries = int(np.prod(measurement.shape, dtype=np.int64))
+    return int(lib.csrec_measurement_signal_values(made)) // (entries * int(made.channels))
+
+
+def _trailing(measurement: Measurement, made: Any) -> tuple[int, ...]:
+    """Axes behind those of the signal: channels, and the parts of complex values."""
+    coils = measurement.through is not None and measurement.through.coils is not None
+    channels = (int(made.channels),) if np.ndim(measurement.y) == 2 and not coils else ()
+    return (*channels, 2) if _parts(measurement, made) == 2 else channels
 
 
 def _given(sigma: Any) -> float:
@@ -274,7 +287,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)
-    for sentence in doubts_about(made, options.threads, robust) if ranks.root else ():
+    plain = m.through is None and not made.is_complex
+    for sentence in doubts_about(made, options.threads, robust) if ranks.root and plain else ():
         warnings.warn(sentence, RecoveryWarning, stacklevel=2)
     signal = _signal(m, made) if ranks.root else np.empty(0)
     error_map = _signal(m, made) if return_uncertainty else None
@@ -303,15 +317,21 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if not ranks.root:
         return (None, None) if return_info else None
     sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
-    if lib.csrec_doubt_result(report, sentence):
+    if plain and lib.csrec_doubt_result(report, sentence):
         warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
-    wanted = kept(real(m.y, "y"))
+    wanted = kept(np.asarray(m.y).real)
+    if _parts(m, made) == 2:
+        signal = signal.view(np.complex128)[..., 0]
+        wanted = np.dtype(np.complex64 if wanted == np.float32 else np.complex128)
     if axis != -1:
         signal = np.moveaxis(signal, -1, axis)
         error_map = None if error_map is None else np.moveaxis(error_map, -1, axis)
     if error_map is not None:
         error_map = error_map.astype(wanted, copy=False)
-    signal = of_dtype(signal, wanted if dtype is None else dtype)
+    if signal.dtype.kind == "c":
+        signal = signal.astype(wanted if dtype is None else dtype, copy=False)
+    else:
+        signal = of_dtype(signal, wanted if dtype is None else dtype)
     taken = [take_atoms(found[c]) for c in range(int(made.channels))] if coefficients else None
     del keep
     results = tuple(restore(each) for each in (signal, error_map) if each is not None)

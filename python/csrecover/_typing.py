@@ -85,15 +85,18 @@ class CommonOptions(TypedDict, total=False):
     components: float
     copies: float
     debias: float
+    digits: float
     effort: float
     first: float
     groups: float
+    iterations: float
     k: float
     kind: float
     lambda_: float
     last: float
     levels: float
     patch: float
+    planes: float
     range: float
     relax: float
     rounds: float

@@ -60,7 +60,23 @@ csrec_status csrec_sensed_adjoint(csrec_sensed *s, const double *v, double *x) {
     return status;
 }
 
+/* Entries that are not sampled begin with the mean of the samples. */
+static void start_points(const csrec_sensed *s, double *x) {
+    const int64_t channels = s->m->channels;
+    for (int64_t c = 0; c < channels; c++) {
+        double mean = 0.0;
+        for (int64_t k = 0; k < s->m->n; k++) mean += s->m->y[k * channels + c] / (double)s->m->n;
+        for (int64_t i = 0; i < s->entries; i++) x[i * channels + c] = mean;
+        for (int64_t k = 0; k < s->m->n; k++)
+            x[s->m->index[k] * channels + c] = s->m->y[k * channels + c];
+    }
+}
+
 csrec_status csrec_sensed_start(csrec_sensed *s, double *x) {
+    if (!s->m->through) {
+        start_points(s, x);
+        return CSREC_OK;
+    }
     csrec_status status = csrec_sensed_adjoint(s, s->m->y, x);
     for (int64_t i = 0; i < s->values; i++) x[i] /= s->norm * s->norm;
     return status;

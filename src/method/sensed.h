@@ -27,7 +27,7 @@ void csrec_sensed_clear(csrec_sensed *sensed);
 csrec_status csrec_sensed_residual(csrec_sensed *sensed, const double *x, double *out);
 csrec_status csrec_sensed_adjoint(csrec_sensed *sensed, const double *v, double *x);
 
-/* x = A^T y / ||A||^2. */
+/* x = A^T y / ||A||^2; of samples of entries these, and their mean elsewhere. */
 csrec_status csrec_sensed_start(csrec_sensed *sensed, double *x);
 
 /* Extents along three axes, 1 for those that the signal lacks. */

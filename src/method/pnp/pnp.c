@@ -95,13 +95,13 @@ static csrec_status fit(job *j, double sigma) {
 
 /* The start: total variation. */
 static csrec_status start(job *j, csrec_error *error) {
-    static const csrec_setting few[] = {{"iterations", 300}, {"digits", 3}};
+    static const csrec_setting few[] = {{"iterations", 300}};
     const csrec_recovery *r = j->data.r;
     csrec_recover_options options = csrec_options_within(r->options);
     csrec_recovery own = *r;
     options.method = csrec_method_tv.shown.name;
     options.solve.settings = few;
-    options.solve.n_settings = 2;
+    options.solve.n_settings = 1;
     own.signal = j->z;
     return csrec_recover_within(&own, &options, error);
 }

@@ -19,6 +19,7 @@ typedef struct state {
     double tau, sigma;            /* steps */
     double beta;                  /* A / norm times this is what the dual variable sees */
     double *x, *ahead;            /* [entries * width]; the step's result */
+    double *moved;                /* [rows] what p moved in each, squared */
     double *p;                    /* [3][entries * width] dual of the differences */
     double *q, *r;                /* [values of y] dual of the data, NULL if tight; A x - y */
     double *back;                 /* [entries * width] A^T of something */
@@ -99,9 +100,10 @@ static double lifted(const state *s, int a, int64_t i) {
     return s->p[a * s->entries * s->width + i] + s->sigma * s->t->weight[a] * slope;
 }
 
-/* p moves over-relaxed to the projection of its lifted values on vectors of length 1. */
-static void step_group(state *s, const place *at, int64_t first, int64_t count) {
-    double square = 0.0;
+/* p moves over-relaxed to the projection of its lifted values on vectors of length 1; returns how
+ * far the projection was, squared. */
+static double step_group(state *s, const place *at, int64_t first, int64_t count) {
+    double square = 0.0, moved = 0.0;
     for (int a = 0; a < 3; a++)
         for (int64_t i = first; i < first + count && has_next(s, at, a); i++) {
             double v = lifted(s, a, i);
@@ -110,20 +112,31 @@ static void step_group(state *s, const place *at, int64_t first, int64_t count) 
     const double scale = square > 1.0 ? 1.0 / sqrt(square) : 1.0;
     for (int a = 0; a < 3; a++) {
         double *p = s->p + a * s->entries * s->width;
-        for (int64_t i = first; i < first + count && has_next(s, at, a); i++)
-            p[i] += RELAX * (scale * lifted(s, a, i) - p[i]);
+        for (int64_t i = first; i < first + count && has_next(s, at, a); i++) {
+            double d = scale * lifted(s, a, i) - p[i];
+            moved += d * d;
+            p[i] += RELAX * d;
+        }
     }
+    return moved;
 }
 
-static void step_dual(state *s) {
+/* Returns the root of the mean, over the entries, of the squares that p moves. */
+static double step_dual(state *s) {
     const int64_t line = s->extent[2], width = s->width, n = rows(s), group = shared(s);
 #pragma omp parallel for num_threads(s->t->threads) schedule(static)
     for (int64_t row = 0; row < n; row++) {
         place at = place_of(s, row);
         int64_t i = row * line * width;
+        double sum = 0.0;
         for (at.at[2] = 0; at.at[2] < line; at.at[2]++)
-            for (int64_t k = 0; k < width; k += group, i += group) step_group(s, &at, i, group);
+            for (int64_t k = 0; k < width; k += group, i += group)
+                sum += step_group(s, &at, i, group);
+        s->moved[row] = sum;
     }
+    double moved = 0.0;
+    for (int64_t row = 0; row < n; row++) moved += s->moved[row];
+    return sqrt(moved / (double)s->entries);
 }
 
 static state state_of(const csrec_tv_problem *t) {
@@ -191,9 +204,9 @@ static csrec_status iterate(state *s, double *moved) {
     if (!status) step_primal(s, s->q != NULL);
     if (!status && !s->q) status = project(s, s->ahead);
     if (status) return status;
-    step_dual(s);
+    double dual = step_dual(s);
     if (s->q) status = step_data(s, s->back);
-    *moved = advance(s);
+    *moved = fmax(advance(s), dual);
     return status;
 }
 
@@ -220,12 +233,15 @@ static csrec_status allocate(state *s) {
     s->q = tight ? NULL : calloc(values, sizeof *s->q);
     s->r = malloc(values * sizeof *s->r);
     s->back = malloc(size * sizeof *s->back);
-    return s->ahead && s->p && s->r && s->back && (tight || s->q) ? CSREC_OK : CSREC_MEMORY;
+    s->moved = malloc((size_t)rows(s) * sizeof *s->moved);
+    return s->moved && s->ahead && s->p && s->r && s->back && (tight || s->q) ? CSREC_OK
+                                                                              : CSREC_MEMORY;
 }
 
 static void clear(state *s) {
     free(s->ahead);
     free(s->p);
+    free(s->moved);
     free(s->q);
     free(s->r);
     free(s->back);
@@ -237,9 +253,7 @@ csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_team *team, double 
     s.x = x;
     csrec_status status = allocate(&s);
     if (!status) choose_steps(&s);
-    /* The first step, whose dual variables are 0, moves nothing. */
-    for (*done = 0; !status && *done < t->iterations && (*done < 2 || moved > t->tolerance);
-         ++*done) {
+    for (*done = 0; !status && *done < t->iterations && moved > t->tolerance; ++*done) {
         csrec_progress now = {"total variation", *done, t->iterations, -1.0};
         if (csrec_team_report(team, &now)) break;
         status = iterate(&s, &moved);

@@ -9,22 +9,25 @@
 
 static const csrec_param params[] = {
     {"iterations", 500, 1, 1000000, "steps at most"},
-    {"digits", 4, 1, 14, "ends when a step changes the signal in no more than these digits"},
+    {"digits", 3, 1, 14, "ends when a step changes the signal in no more than these digits"},
     {"together", 1, 0, 1, "1: edges of colours are in the same places; 0: each colour by itself"},
-    {"first-axis", 100, 0, 10000,
-     "percent that differences along the first axis of a volume count, of those along the others"},
+    {"planes", 100, 0, 10000,
+     "percent that differences between planes of a volume count, of those within them"},
     {0}};
 
 static double setting(const csrec_recovery *r, int k) {
     return csrec_setting_value(&r->options->solve, params[k].name, params[k].value);
 }
 
+/* Below so many values a thread its start takes longer than its work. */
+enum { SMALL = 1 << 13 };
+
 static csrec_tv_problem problem_of(csrec_sensed *data) {
     const csrec_recovery *r = data->r;
     csrec_tv_problem t = {.data = data,
                           .weight = {1.0, 1.0, 1.0},
                           .together = setting(r, 2) != 0.0,
-                          .threads = csrec_threads(r->options->threads),
+                          .threads = data->values < SMALL ? 1 : csrec_threads(r->options->threads),
                           .iterations = (int64_t)setting(r, 0),
                           .tolerance = pow(10.0, -setting(r, 1))};
     if (data->m->shape.dims == 3) t.weight[0] = setting(r, 3) / 100.0;

@@ -20,7 +20,8 @@ typedef struct csrec_tv_problem {
     bool together;    /* channels under one root; else each by itself */
     int threads;
     int64_t iterations; /* at most */
-    double tolerance;   /* ends when a step moves x by less than this share of its length */
+    double tolerance;   /* ends when a step moves x by less than this share of its length, and the
+                           dual variables, of length 1 at most, by less than this in the mean */
 } csrec_tv_problem;
 
 /* x [data->values]: the start, then the result. *done receives the iterations;

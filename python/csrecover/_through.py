@@ -1,0 +1,214 @@
+"""Signals that are measured through an operator: y = A x."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+
+from ._arguments import SEED, as_tuple, scalar, seed_of, whole, word
+from ._errors import ArgumentError
+from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number, numbers,
+                       pointer, real, text)
+
+ROWS = ("uniform", "first", "variable", "lines")
+
+
+@dataclass(eq=False)
+class Through:
+    """The operator A of a measurement y = A x, as :func:`measure` and measurement files have it.
+
+    Examples
+    --------
+    >>> csrecover.Through("hadamard", ordering="sequency").name
+    'hadamard'
+    """
+
+    name: str
+    """'hadamard', 'fourier', 'matrix', 'blur' or 'downsample'"""
+    ordering: Optional[str] = None
+    """of Hadamard's rows: 'natural' (default), 'sequency', 'cake-cutting', 'zig-zag'"""
+    scramble: Optional[int] = None
+    """hadamard: seed of a permutation of the entries; None: they stay"""
+    complex: bool = False
+    """fourier: the signal is complex"""
+    coils: Optional[np.ndarray] = None
+    """fourier: [coils, *shape] sensitivities"""
+    matrix: Optional[np.ndarray] = None
+    """matrix: [rows, entries of the signal, or of a block]"""
+    block: Optional[tuple[int, ...]] = None
+    """matrix: extents of the blocks that it is applied to; None: the whole signal"""
+    kernel: Optional[np.ndarray] = None
+    """blur: weights, with the axes of the signal; their middle is at extent // 2"""
+    factor: Optional[tuple[int, ...]] = None
+    """downsample: entries along each axis that are averaged"""
+
+
+def pairs(array: np.ndarray) -> np.ndarray:
+    """Complex values as doubles [..., 2]."""
+    return np.ascontiguousarray(array, np.complex128).view(np.float64)
+
+
+def _extents(given: Any, dims: int, name: str) -> tuple[Any, tuple[int, ...]]:
+    values = as_tuple(given, name) * (dims if np.ndim(given) == 0 else 1)
+    if len(values) != dims:
+        raise ArgumentError(f"{name} = {given}; give one number, or one for each of {dims} axes")
+    return ffi.new("int64_t[]", values), values
+
+
+def through_to_c(t: Through, shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
+    """csrec_operator_spec * that points into t's arrays, and what must be kept alive with it."""
+    name = ffi.new("char[]", word(t.name, "name"))
+    made = ffi.new("csrec_operator_spec *", {"name": name})
+    keep: list[Any] = [name]
+
+    def hold(array: np.ndarray) -> Any:
+        keep.extend((array, pointer(array)))
+        return keep[-1]
+    if t.ordering is not None:
+        keep.append(ffi.new("char[]", word(t.ordering, "ordering")))
+        made.ordering = keep[-1]
+    made.scrambled = t.scramble is not None
+    made.seed = seed_of(t.scramble or 0, None)
+    made.complex_signal = bool(t.complex)
+    if t.coils is not None:
+        coils = numbers(t.coils, "coils")
+        if coils.shape[1:] != shape:
+            raise ArgumentError(f"coils has shape {coils.shape}; give [coils, *{shape}]")
+        made.coils, made.n_coils = hold(pairs(coils)), len(coils)
+    extents = None if t.block is None else _extents(t.block, len(shape), "block")
+    if t.matrix is not None:
+        matrix = real(t.matrix, "matrix")
+        each = int(np.prod(extents[1] if extents else shape))
+        if matrix.ndim != 2 or matrix.shape[1] != each:
+            raise ArgumentError(f"matrix has shape {matrix.shape}; give [rows, {each}]")
+        made.matrix, made.m = hold(doubles(matrix)), len(matrix)
+    if t.kernel is not None:
+        kernel = real(t.kernel, "kernel")
+        if kernel.ndim != len(shape):
+            raise ArgumentError(f"kernel has {kernel.ndim} axes; the signal has {len(shape)}")
+        made.filters, made.n_filters = hold(doubles(kernel)), 1
+        extents = _extents(kernel.shape, len(shape), "kernel")
+    if extents:
+        keep.append(extents[0])
+        made.kernel = extents[0]
+    if t.factor is not None:
+        keep.append(_extents(t.factor, len(shape), "factor")[0])
+        made.factor = keep[-1]
+    return made, keep
+
+
+def through_from_c(made: Any, shape: tuple[int, ...]) -> Through:
+    """A copy of a csrec_operator_spec."""
+    dims, entries = len(shape), int(np.prod(shape, dtype=np.int64))
+
+    def extents(address: Any) -> Optional[tuple[int, ...]]:
+        return None if address == NULL else tuple(address[d] for d in range(dims))
+
+    def values(address: Any, size: tuple[int, ...]) -> Optional[np.ndarray]:
+        if address == NULL:
+            return None
+        return copied(address, int(np.prod(size)), "double", np.float64).reshape(size)
+    kernel = extents(made.kernel)
+    coils = values(made.coils, (made.n_coils, *shape, 2))
+    blurs = made.filters != NULL
+    each = entries if kernel is None or blurs else int(np.prod(kernel))
+    return Through(text(made.name), text(made.ordering) or None,
+                   int(made.seed) if made.scrambled else None, bool(made.complex_signal),
+                   None if coils is None else coils.view(np.complex128)[..., 0],
+                   values(made.matrix, (made.m, each)), None if blurs else kernel,
+                   values(made.filters, kernel) if blurs and kernel else None,
+                   extents(made.factor))
+
+
+def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *,
+            count: Optional[int] = None, rows: Optional[str] = None, sigma: float = 0.0,
+            seed: int = SEED, channel_axis: Optional[int] = None, rng: Any = None,
+            **parameters: Any) -> Any:
+    """Measures a whole signal through an operator, as the tool cssample does with --operator.
+
+    Parameters
+    ----------
+    image : array_like
+        the signal, real or complex, of 1 to 3 axes
+    operator : str or Through
+        'hadamard', 'fourier', 'matrix', 'blur', 'downsample', with the fields of :class:`Through` as
+        further parameters; or a :class:`Through`
+    rate, count
+        rows to measure, as a share of the signal's entries or their number. Default: all
+    rows : str, optional
+        how they are chosen: 'uniform', 'first', 'variable' or 'lines' of frequencies. Default: 'lines'
+        for fourier with several axes, 'first' for an ordering, else 'uniform'
+    sigma : float, optional
+        standard deviation of Gaussian noise on each value, of real and imaginary parts each
+    seed, rng : int, Generator or RandomState, optional
+        draws rows and noise; rng: in its place a Generator, a RandomState or a number
+    channel_axis : int, optional
+        axis of the image that holds channels
+
+    Returns
+    -------
+    scan : Measurement
+        which :func:`recover` and :func:`write` take
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scan = csrecover.measure(image, "hadamard", rate=0.3, scramble=1)
+    >>> csrecover.psnr(csrecover.recover(scan, method="tv"), image) > 25
+    True
+    """
+    from ._measurement import Measurement, to_c
+    through = operator if isinstance(operator, Through) else Through(operator, **parameters)
+    values = numbers(image, "image")
+    if channel_axis is not None:
+        values = np.moveaxis(values, channel_axis, -1)
+    shape = values.shape if channel_axis is None else values.shape[:-1]
+    channels = 1 if channel_axis is None else values.shape[-1]
+    through.complex = through.name == "fourier" and values.dtype.kind == "c"
+    is_complex = values.dtype.kind == "c" or through.name == "fourier"
+    coils = 1 if through.coils is None else len(through.coils)
+    seed = seed_of(seed, rng)
+    error, room = new_error(), ffi.new("int64_t *")
+    spec, keep = through_to_c(through, shape)
+    made = ffi.new("csrec_measurement *", {"shape": new_shape(shape)[0], "through": spec,
+                                           "channels": channels, "is_complex": is_complex})
+    check(lib.csrec_measurement_rows(made, room, error), error)
+    index = _rows(made, through, int(room[0]), int(np.prod(shape)), rate, count, rows, seed)
+    made.n, made.index = len(index), pointer(index, "int64_t")
+    y = np.empty(int(lib.csrec_measurement_values(made)))
+    x = pairs(values) if values.dtype.kind == "c" else doubles(values)
+    check(lib.csrec_measurement_simulate(made, pointer(x), pointer(y), error), error)
+    if scalar(sigma, "sigma") > 0.0:
+        y += sigma * np.random.default_rng(seed).standard_normal(y.shape)
+    if is_complex:
+        y = y.view(np.complex128)
+    if channel_axis is not None or coils > 1 or through.coils is not None:
+        y = y.reshape(len(index), channels * coils)
+    single = values.dtype in (np.float32, np.complex64) or values.dtype.kind in "iub"
+    kind = (np.complex64 if single else np.complex128) if is_complex else (
+        np.float32 if single else np.float64)
+    scales = {np.dtype(np.uint8): (0.0, 255.0), np.dtype(np.uint16): (0.0, 65535.0)}
+    del keep
+    return Measurement(y.astype(kind, copy=False), index, shape, float(sigma),
+                       scales.get(values.dtype), through=through)
+
+
+def _rows(made: Any, through: Through, all_rows: int, entries: int, rate: Optional[float],
+          count: Optional[int], rows: Optional[str], seed: int) -> np.ndarray:
+    if rate is not None and count is not None:
+        raise ArgumentError("give rate, the share of rows to measure, or count, their number")
+    if rate is not None:
+        if not 0.0 < scalar(rate, "rate") <= 1.0:
+            raise ArgumentError(f"rate = {rate}; must be above 0 and at most 1")
+        count = max(1, int(np.floor(rate * entries + 0.5)))
+    if count is None:
+        return np.arange(all_rows)
+    if rows is None:
+        ordered = through.ordering not in (None, "natural") and through.scramble is None
+        several = through.name == "fourier" and made.shape.dims > 1
+        rows = "lines" if several else "first" if ordered else "uniform"
+    way = number("rows", "csrec_row_choice", rows, ROWS)
+    found, error = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear), new_error()
+    check(lib.csrec_sampling_rows(made, way, whole(count, "count"), seed, found, error), error)
+    return copied(found.index, found.n, "int64_t", np.int64)

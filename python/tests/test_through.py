@@ -1,0 +1,130 @@
+"""Measurements through an operator, beside NumPy and SciPy."""
+import numpy as np
+import pytest
+
+import csrecover as cs
+
+def picture(side=32):
+    v, u = np.mgrid[:side, :side] / side
+    return 60 + 100 * (np.hypot(u - .4, v - .5) < .3) + 40 * (u > .7)
+
+
+def walsh(n):
+    """Rows of Hadamard's matrix by their sign changes."""
+    linalg = pytest.importorskip("scipy.linalg")
+    rows = linalg.hadamard(n)
+    return rows[np.argsort((np.diff(rows, axis=1) != 0).sum(1))]
+
+
+def test_hadamard_is_scipys(rng):
+    linalg = pytest.importorskip("scipy.linalg")
+    x = rng.standard_normal((8, 16))
+    scan = cs.measure(x, "hadamard")
+    np.testing.assert_allclose(scan.y, linalg.hadamard(128) @ x.ravel(), atol=1e-12)
+    scan = cs.measure(x, "hadamard", ordering="sequency", count=20)
+    np.testing.assert_array_equal(scan.index, np.arange(20))
+    np.testing.assert_allclose(scan.y, walsh(128)[:20] @ x.ravel(), atol=1e-12)
+
+
+@pytest.mark.parametrize("complex_signal", (False, True))
+@pytest.mark.parametrize("coils", (0, 3))
+def test_fourier_is_numpys(rng, complex_signal, coils):
+    x = rng.standard_normal((6, 5, 7))
+    if complex_signal:
+        x = x + 1j * rng.standard_normal(x.shape)
+    s = rng.standard_normal((coils, *x.shape)) * np.exp(1j * rng.random((coils, *x.shape)))
+    try:
+        scan = cs.measure(x, "fourier", rate=0.4, coils=s if coils else None, seed=int(rng.integers(99)))
+    except cs.UnsupportedError as error:
+        pytest.skip(str(error))
+    known = np.array([np.fft.fftn(each * x).ravel()[scan.index] for each in (s if coils else [1])])
+    np.testing.assert_allclose(scan.y, known.T if coils else known[0], atol=1e-11)
+
+
+def test_convolution_is_scipys(rng):
+    ndimage = pytest.importorskip("scipy.ndimage")
+    x, h = rng.standard_normal((9, 11)), rng.standard_normal((3, 5))
+    np.testing.assert_allclose(cs.measure(x, "blur", kernel=h).y.reshape(x.shape),
+                               ndimage.convolve(x, h, mode="constant"), atol=1e-12)
+    means = cs.measure(x[:8, :10], "downsample", factor=(4, 5)).y
+    np.testing.assert_allclose(means, x[:8, :10].reshape(2, 4, 2, 5).mean((1, 3)).ravel(), atol=1e-12)
+
+
+def scans(rng):
+    x = picture(16)
+    yield cs.measure(x, "hadamard", rate=0.5, scramble=3, sigma=0.1)
+    yield cs.measure(np.stack([x, 2 * x], -1), "hadamard", rate=0.5, ordering="zig-zag",
+                     channel_axis=-1)
+    yield cs.measure(x, "matrix", matrix=rng.standard_normal((5, 16)), block=4)
+    yield cs.measure(x, "blur", kernel=np.full((3, 3), 1 / 9))
+    yield cs.measure(x.astype(np.uint8), "downsample", factor=2)
+    try:
+        yield cs.measure(x, "fourier", rate=0.5)
+        yield cs.measure(x * np.exp(1j * x / 99), "fourier", rate=0.5, coils=np.ones((2, 16, 16)))
+    except cs.UnsupportedError:
+        return
+
+
+def test_files_and_numpy(rng, tmp_path):
+    for scan in scans(rng):
+        path = tmp_path / "scan.npz"
+        cs.write(path, scan)
+        found = cs.read(path)
+        np.testing.assert_array_equal(found.y, scan.y)
+        np.testing.assert_array_equal(found.index, scan.index)
+        assert found.y.dtype == scan.y.dtype and found.shape == scan.shape
+        assert found.sigma == scan.sigma and found.scale == scan.scale
+        for field in ("name", "scramble", "complex"):
+            assert getattr(found.through, field) == getattr(scan.through, field)
+        for field in ("coils", "matrix", "kernel"):
+            a, b = getattr(found.through, field), getattr(scan.through, field)
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_array_equal(a, b)
+        assert str(np.load(path)["operator"]) == scan.through.name
+
+
+def test_recoveries_have_the_signals_shape(rng):
+    for scan in scans(rng):
+        signal = cs.recover(scan, method="tv")
+        channels = (2,) if scan.y.ndim == 2 and scan.through.coils is None else ()
+        assert signal.shape == (16, 16, *channels)
+        assert (signal.dtype.kind == "c") == scan.through.complex
+        assert np.isfinite(signal).all()
+
+
+def test_complex_samples_of_entries(rng):
+    x = picture() * np.exp(1j * picture() / 99)
+    mask = rng.random(x.shape) < 0.5
+    scan = cs.Measurement(x[mask], np.flatnonzero(mask), x.shape)
+    signal = cs.recover(scan, method="frames")
+    assert signal.dtype == np.complex128
+    parts = cs.recover(np.stack([x.real, x.imag], -1)[mask], mask, method="frames")
+    np.testing.assert_array_equal(signal, parts[..., 0] + 1j * parts[..., 1])
+    np.testing.assert_allclose(signal[mask], x[mask])
+
+
+def test_the_minimum_is_scikit_images(rng):
+    """min TV with ||x - y|| <= eps is min ||x - y||^2 / 2 + w TV for the w that gives that eps."""
+    restoration = pytest.importorskip("skimage.restoration")
+    y = picture() + 10 * rng.standard_normal((32, 32))
+    peer = restoration.denoise_tv_chambolle(y, weight=12.0, eps=1e-12, max_num_iter=30000)
+    eps = np.linalg.norm(peer - y)
+    scan = cs.Measurement(y.ravel(), np.arange(y.size), y.shape, sigma=eps / np.sqrt(y.size))
+    ours = cs.recover(scan, method="tv", iterations=30000, digits=9)
+    np.testing.assert_allclose(np.linalg.norm(ours - y), eps, rtol=1e-6)
+    np.testing.assert_allclose(ours, peer, rtol=0, atol=1e-2)
+
+
+@pytest.mark.parametrize("words, parameters", (
+    ("unknown|measures no signals", dict(operator="wavelet")),
+    ("ordering", dict(operator="hadamard", ordering="walsh")),
+    ("coils", dict(operator="fourier", coils=np.ones((2, 3, 3)))),
+    ("matrix", dict(operator="matrix", matrix=np.ones((2, 7)))),
+    ("kernel", dict(operator="blur", kernel=np.ones(3))),
+    ("factor", dict(operator="downsample", factor=0)),
+    ("lines", dict(operator="hadamard", rate=0.5, rows="lines")),
+    ("rate", dict(operator="hadamard", rate=1.5))))
+def test_wrong_input(words, parameters):
+    with pytest.raises(cs.CsrecError, match=words):
+        cs.measure(picture(16), **parameters)

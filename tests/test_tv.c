@@ -1,0 +1,309 @@
+/* Total variation and plug-and-play recovery: minima against closed forms and other feasible
+ * signals, constraints, units, both forms of the constraint. */
+#include <string.h>
+
+#include "operators_drawn.h"
+
+static uint64_t seed;
+
+typedef struct problem {
+    csrec_measurement m;
+    csrec_operator_spec spec;
+    int64_t values;
+} problem;
+
+static csrec_recover_options options_of(const char *method, const csrec_setting *settings, int n) {
+    csrec_recover_options o;
+    csrec_recover_defaults(&o);
+    o.method = method;
+    o.backend = "cpu";
+    o.solve.settings = settings;
+    o.solve.n_settings = n;
+    return o;
+}
+
+static void recover(const problem *p, const char *method, const csrec_setting *settings, int n,
+                    double *signal, csrec_recover_report *report) {
+    csrec_error error = {""};
+    csrec_recover_options o = options_of(method, settings, n);
+    if (csrec_recover(&p->m, &o, signal, NULL, report, &error)) fail_msg("%s", error.text);
+}
+
+static const csrec_setting exact[] = {{"iterations", 20000}, {"digits", 8}};
+
+/* The definition: forward differences of all axes and channels under one root. */
+static double variation(const csrec_shape *shape, int64_t width, const double *x) {
+    int64_t entries = 1;
+    double sum = 0.0;
+    for (int a = 0; a < shape->dims; a++) entries *= shape->dim[a];
+    for (int64_t i = 0; i < entries; i++) {
+        int64_t c[8], stride = 1;
+        double square = 0.0;
+        coordinates(shape, i, c);
+        for (int a = shape->dims - 1; a >= 0; stride *= shape->dim[a--])
+            for (int64_t k = 0; k < width && c[a] + 1 < shape->dim[a]; k++) {
+                double step = x[(i + stride) * width + k] - x[i * width + k];
+                square += step * step;
+            }
+        sum += sqrt(square);
+    }
+    return sum;
+}
+
+/* Of samples along a line no signal varies less than their steps do. */
+static void a_line_has_the_variation_of_its_samples(void **state) {
+    (void)state;
+    enum { LENGTH = 60 };
+    for (int round = 0; round < 10; round++) {
+        int64_t n;
+        double y[LENGTH], x[LENGTH], least = 0.0, last = 0.0;
+        int64_t *index = draw_some(&seed, LENGTH, &n);
+        char known[LENGTH] = {0};
+        problem p = {.m = {.shape = {1, {LENGTH}}, .n = n, .channels = 1, .index = index, .y = y}};
+        for (int64_t k = 0; k < n; k++) y[k] = 100.0 * check_uniform(&seed), known[index[k]] = 1;
+        recover(&p, "tv", exact, 2, x, NULL);
+        for (int64_t k = 0; k < n; k++) assert_true(fabs(x[index[k]] - y[k]) < 1e-6);
+        for (int64_t i = 0, any = 0; i < LENGTH; i++) {
+            if (!known[i]) continue;
+            if (any) least += fabs(x[i] - last);
+            last = x[i];
+            any = 1;
+        }
+        const double found = variation(&p.m.shape, 1, x);
+        if (fabs(found - least) > 1e-4 * (1.0 + least)) fail_msg("%g, not %g", found, least);
+        free(index);
+    }
+}
+
+/* A dense matrix: y = A x of a picture; no step within the constraint lowers the variation, neither
+ * in random directions nor towards the truth. */
+static void no_feasible_step_is_better(void **state) {
+    (void)state;
+    enum { H = 7, W = 6, N = H * W, M = 15 };
+    for (int round = 0; round < 6; round++) {
+        const int C = 1 + round % 2;
+        double A[M * N], truth[2 * N], y[2 * M], x[2 * N];
+        int64_t index[M];
+        problem p = {.spec = {.name = "matrix", .m = M, .matrix = A}};
+        p.m = (csrec_measurement){.shape = {2, {H, W}},
+                                  .n = M,
+                                  .channels = C,
+                                  .index = index,
+                                  .y = y,
+                                  .through = &p.spec};
+        for (int k = 0; k < M; k++) index[k] = k;
+        for (int i = 0; i < M * N; i++) A[i] = check_normal(&seed);
+        for (int i = 0; i < C * N; i++) truth[i] = i / C % W < 3 ? 10.0 : 40.0 * (i % C);
+        assert_ok(csrec_measurement_simulate(&p.m, truth, y, NULL));
+        recover(&p, "tv", exact, 2, x, NULL);
+        double found = variation(&p.m.shape, C, x), off[2 * M];
+        assert_ok(csrec_measurement_simulate(&p.m, x, off, NULL));
+        for (int i = 0; i < C * M; i++) assert_true(fabs(off[i] - y[i]) < 1e-3);
+        assert_true(found <= variation(&p.m.shape, C, truth) * (1.0 + 1e-5));
+        /* directions of the null space: what Gram and Schmidt leave of random ones */
+        double Q[M * N];
+        memcpy(Q, A, sizeof Q);
+        for (int i = 0; i < M; i++) {
+            double size = 0.0;
+            for (int k = 0; k < i; k++) {
+                double dot = 0.0;
+                for (int j = 0; j < N; j++) dot += Q[i * N + j] * Q[k * N + j];
+                for (int j = 0; j < N; j++) Q[i * N + j] -= dot * Q[k * N + j];
+            }
+            for (int j = 0; j < N; j++) size += Q[i * N + j] * Q[i * N + j];
+            for (int j = 0; j < N; j++) Q[i * N + j] /= sqrt(size);
+        }
+        for (int trial = 0; trial < 200; trial++) {
+            double moved[2 * N];
+            memcpy(moved, x, sizeof(double) * (size_t)(C * N));
+            for (int c = 0; c < C; c++) {
+                double d[N];
+                for (int j = 0; j < N; j++) d[j] = check_normal(&seed);
+                for (int i = 0; i < M; i++) {
+                    double dot = 0.0;
+                    for (int j = 0; j < N; j++) dot += Q[i * N + j] * d[j];
+                    for (int j = 0; j < N; j++) d[j] -= dot * Q[i * N + j];
+                }
+                for (int j = 0; j < N; j++) moved[j * C + c] += 0.1 * d[j];
+            }
+            assert_true(variation(&p.m.shape, C, moved) >= found * (1.0 - 1e-4));
+        }
+    }
+}
+
+/* Samples of entries, kept by projection, and the same rows as a matrix that is not orthogonal,
+ * kept by a dual variable, have the same minimum; with noise, the constraint is met. */
+static void both_forms_agree(void **state) {
+    (void)state;
+    enum { H = 8, W = 9, N = H * W };
+    for (int round = 0; round < 6; round++) {
+        int64_t m, *index = draw_some(&seed, N, &m), all[N];
+        double A[N * N] = {0}, y[N], scaled[N], a[N], b[N], off = 0.0;
+        problem p = {.m = {.shape = {2, {H, W}}, .n = m, .channels = 1, .index = index, .y = y}};
+        problem q = {.spec = {.name = "matrix", .m = m, .matrix = A}, .m = p.m};
+        q.m.index = all;
+        q.m.y = scaled;
+        q.m.through = &q.spec;
+        for (int64_t k = 0; k < m; k++) {
+            double factor = round % 2 ? 1.0 : 0.5 + check_uniform(&seed);
+            all[k] = k;
+            y[k] = 50.0 * check_uniform(&seed);
+            A[k * N + index[k]] = factor;
+            scaled[k] = factor * y[k];
+        }
+        if (round % 2) p.m.sigma = q.m.sigma = 3.0; /* the same ball: A is orthogonal */
+        recover(&p, "tv", exact, 2, a, NULL);
+        recover(&q, "tv", exact, 2, b, NULL);
+        double u = variation(&p.m.shape, 1, a), v = variation(&p.m.shape, 1, b);
+        if (fabs(u - v) > 1e-5 * (u + 50.0 * N))
+            fail_msg("%g by projection, %g by a dual variable", u, v);
+        for (int64_t k = 0; k < m; k++) off += pow(a[index[k]] - y[k], 2.0);
+        assert_true(sqrt(off) <= p.m.sigma * sqrt((double)m) * (1.0 + 1e-6) + 1e-9);
+        if (p.m.sigma > 0.0 && u > 1e-6)
+            assert_true(sqrt(off) >= 0.999 * p.m.sigma * sqrt((double)m));
+        free(index);
+    }
+}
+
+/* A picture of discs, in tones, and Hadamard's rows of it. */
+enum { SIDE = 32, ENTRIES = SIDE * SIDE };
+
+static void draw_picture(double *x) {
+    const double cx = SIDE * check_uniform(&seed), cy = SIDE * check_uniform(&seed);
+    for (int i = 0; i < ENTRIES; i++) {
+        const double u = i % SIDE - cx, v = i / SIDE - cy;
+        x[i] = 60.0 + 120.0 * (u * u + v * v < 90.0) + 2.0 * (i % SIDE) + 10.0 * sin(0.5 * v);
+    }
+}
+
+static double rms(int n, const double *a, const double *b) {
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum / n);
+}
+
+static void measure(problem *p, const double *truth, int64_t *index, double *y, int n) {
+    csrec_sampling rows;
+    *p = (problem){.spec = {.name = "hadamard", .scrambled = true, .seed = 5}};
+    p->m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
+                               .channels = 1,
+                               .index = index,
+                               .y = y,
+                               .scale = {0.0, 255.0},
+                               .through = &p->spec};
+    assert_ok(csrec_sampling_rows(&p->m, CSREC_ROWS_UNIFORM, n, check_next(&seed), &rows, NULL));
+    memcpy(index, rows.index, (size_t)n * sizeof *index);
+    p->m.n = n;
+    csrec_sampling_clear(&rows);
+    assert_ok(csrec_measurement_simulate(&p->m, truth, y, NULL));
+}
+
+/* A^T y / n, of Hadamard's rows. */
+static void least_squares(const problem *p, double *x) {
+    csrec_operator *A;
+    assert_ok(csrec_measurement_operator(&p->m, NULL, &A, NULL));
+    assert_ok(csrec_operator_adjoint(A, p->m.y, x));
+    for (int i = 0; i < ENTRIES; i++) x[i] /= ENTRIES;
+    csrec_operator_destroy(A);
+}
+
+/* With either denoiser, as with total variation, the measurements are met. */
+static void plug_and_play_meets_the_measurements(void **state) {
+    (void)state;
+    double truth[ENTRIES], x[ENTRIES], least[ENTRIES], again[ENTRIES / 2], y[ENTRIES / 2];
+    int64_t index[ENTRIES / 2];
+    problem p;
+    csrec_recover_report report;
+    const csrec_setting groups[] = {{"groups", 1}, {"iterations", 3}};
+    const bool prior = csrec_prior_installed(1, 0, NULL);
+    draw_picture(truth);
+    measure(&p, truth, index, y, ENTRIES / 2);
+    least_squares(&p, least);
+    recover(&p, "tv", NULL, 0, x, &report);
+    assert_true(report.residual < 1e-6);
+    assert_true(rms(ENTRIES, x, truth) < 0.5 * rms(ENTRIES, least, truth));
+    for (int network = 0; network < 2; network++) {
+        if (network && !prior) {
+            print_message("SKIPPED: no learned prior is installed\n");
+            continue;
+        }
+        recover(&p, "pnp", groups, network ? 0 : 2, x, &report);
+        assert_string_equal(report.method, "pnp");
+        assert_true(report.residual < 1e-6);
+        assert_ok(csrec_measurement_simulate(&p.m, x, again, NULL));
+        assert_true(rms(ENTRIES / 2, again, y) < 1e-6 * 255.0 * SIDE);
+        /* far nearer to the truth than the least squares solution */
+        assert_true(rms(ENTRIES, x, truth) < 0.5 * rms(ENTRIES, least, truth));
+    }
+}
+
+/* The signal in other units is the same in those units: total variation to rounding. */
+static void units_do_not_matter(void **state) {
+    (void)state;
+    double truth[ENTRIES], a[ENTRIES], b[ENTRIES], y[ENTRIES / 4], z[ENTRIES / 4];
+    int64_t index[ENTRIES / 4];
+    problem p, q;
+    draw_picture(truth);
+    measure(&p, truth, index, y, ENTRIES / 4);
+    q = p;
+    q.m.through = p.m.through = &p.spec;
+    q.m.y = z;
+    for (int i = 0; i < ENTRIES / 4; i++) z[i] = 1e-3 * y[i];
+    q.m.scale[1] = 0.255;
+    recover(&p, "tv", NULL, 0, a, NULL);
+    recover(&q, "tv", NULL, 0, b, NULL);
+    for (int i = 0; i < ENTRIES; i++) assert_true(fabs(1e3 * b[i] - a[i]) < 1e-6);
+}
+
+/* A real signal from half of its frequencies, and a complex one, by both methods' defaults. */
+static void real_and_complex_signals(void **state) {
+    (void)state;
+    if (!csrec_through_info(1)) skip();
+    for (int parts = 1; parts <= 2; parts++) {
+        double truth[2 * ENTRIES], x[2 * ENTRIES], y[2 * ENTRIES], picture[ENTRIES];
+        int64_t index[ENTRIES];
+        csrec_sampling rows;
+        csrec_operator *A = NULL;
+        csrec_recover_report report;
+        problem p = {.spec = {.name = "fourier", .complex_signal = parts == 2}};
+        p.m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
+                                  .channels = 1,
+                                  .index = index,
+                                  .y = y,
+                                  .is_complex = true,
+                                  .through = &p.spec};
+        draw_picture(picture);
+        for (int i = 0; i < ENTRIES; i++) {
+            truth[parts * i] = picture[i] * (parts == 2 ? cos(0.05 * (i % SIDE)) : 1.0);
+            if (parts == 2) truth[2 * i + 1] = picture[i] * sin(0.05 * (i % SIDE));
+        }
+        assert_ok(csrec_sampling_rows(&p.m, CSREC_ROWS_LINES, ENTRIES / 2, 3, &rows, NULL));
+        memcpy(index, rows.index, (size_t)rows.n * sizeof *index);
+        p.m.n = rows.n;
+        csrec_sampling_clear(&rows);
+        csrec_error error = {""};
+        csrec_status status = csrec_measurement_operator(&p.m, NULL, &A, &error);
+        csrec_operator_destroy(A);
+        if (status == CSREC_UNSUPPORTED) {
+            print_message("SKIPPED: %s\n", error.text);
+            return;
+        }
+        assert_ok(status);
+        assert_ok(csrec_measurement_simulate(&p.m, truth, y, NULL));
+        assert_int_equal(csrec_measurement_signal_values(&p.m), parts * ENTRIES);
+        recover(&p, "tv", NULL, 0, x, &report);
+        assert_true(report.residual < 1e-3);
+        assert_true(rms(parts * ENTRIES, x, truth) < 10.0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_line_has_the_variation_of_its_samples),
+                                       cmocka_unit_test(no_feasible_step_is_better),
+                                       cmocka_unit_test(both_forms_agree),
+                                       cmocka_unit_test(plug_and_play_meets_the_measurements),
+                                       cmocka_unit_test(units_do_not_matter),
+                                       cmocka_unit_test(real_and_complex_signals)};
+    seed = check_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
