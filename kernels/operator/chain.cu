@@ -33,3 +33,59 @@ csrec_status csrec_cuda_operator_chain(csrec_cuda_operator *first, csrec_cuda_op
     own.second = second;
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator chain", made, error);
 }
+
+/* ---- pairs */
+
+typedef struct pairs_operator {
+    csrec_cuda_operator op;
+    csrec_cuda_operator *first;
+    double *from, *to; /* one part of the longer of both vectors */
+} pairs_operator;
+
+static __global__ void take_part(int64_t n, int part, const double *pairs, double *out) {
+    int64_t i = csrec_cuda_thread();
+    if (i < n) out[i] = pairs[2 * i + part];
+}
+
+static __global__ void put_part(int64_t n, int part, const double *in, double *pairs) {
+    int64_t i = csrec_cuda_thread();
+    if (i < n) pairs[2 * i + part] = in[i];
+}
+
+static csrec_status pairs_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                                double *out, csrec_error *error) {
+    enum { THREADS = CSREC_CUDA_THREADS };
+    pairs_operator *own = (pairs_operator *)op;
+    if (product != CSREC_CUDA_FORWARD && product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
+    const bool forward = product == CSREC_CUDA_FORWARD;
+    const int64_t n = forward ? own->first->n : own->first->m;
+    const int64_t m = forward ? own->first->m : own->first->n;
+    csrec_status status = CSREC_OK;
+    for (int part = 0; part < 2 && !status; part++) {
+        take_part<<<csrec_cuda_blocks(n, THREADS), THREADS>>>(n, part, in, own->from);
+        status = csrec_cuda_launched("take_part", error);
+        if (!status) status = own->first->queue(own->first, product, own->from, own->to, error);
+        if (status) break;
+        put_part<<<csrec_cuda_blocks(m, THREADS), THREADS>>>(m, part, own->to, out);
+        status = csrec_cuda_launched("put_part", error);
+    }
+    return status;
+}
+
+static void pairs_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
+    pairs_operator *own = (pairs_operator *)op;
+    const int64_t most = own->first->n > own->first->m ? own->first->n : own->first->m;
+    own->from = (double *)csrec_cuda_block_take(block, most, sizeof *own->from);
+    own->to = (double *)csrec_cuda_block_take(block, most, sizeof *own->to);
+}
+
+csrec_status csrec_cuda_operator_pairs(csrec_cuda_operator *first, csrec_cuda_operator **made,
+                                       csrec_error *error) {
+    pairs_operator own = {};
+    own.op.m = 2 * first->m;
+    own.op.n = 2 * first->n;
+    own.op.lay_out = pairs_lay_out;
+    own.op.queue = pairs_queue;
+    own.first = first;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator pairs", made, error);
+}

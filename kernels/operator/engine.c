@@ -2,8 +2,8 @@
  * to the device once, and a type that calls the kernels. The other functions of the operator's type
  * (columns, searches and least squares on the tree) run on the CPU.
  *
- * A chain works in the buffers of its factors, so a call takes the locks of all of them: always in
- * the order of their addresses, so that no two calls wait for each other. */
+ * Chains and pairs work in the buffers of their factors, so a call takes the locks of all of them:
+ * always in the order of their addresses, so that no two calls wait for each other. */
 #include "kernels/operator/engine.h"
 
 #include <stdlib.h>
@@ -26,16 +26,17 @@ static int compare(const void *a, const void *b) {
 
 /* The state's own lock and those of the factors, each once. */
 static bool gather_locks(const csrec_operator *A, csrec_operator_state *state) {
-    const csrec_chain *c = A->row == &csrec_operator_chain ? A->data : NULL;
+    const bool works_in_others = A->row == &csrec_operator_chain || A->row == &csrec_operator_pairs;
+    const csrec_chain *c = works_in_others ? A->data : NULL;
     const csrec_operator *factors[2] = {c ? c->first : NULL, c ? c->second : NULL};
     int n = 1, kept = 0;
-    for (int f = 0; c && f < 2; f++) n += factors[f]->state->n_locks;
+    for (int f = 0; f < 2; f++) n += factors[f] ? factors[f]->state->n_locks : 0;
     state->locks = malloc((size_t)n * sizeof *state->locks);
     if (!state->locks) return false;
     state->locks[0] = &state->own;
     n = 1;
-    for (int f = 0; c && f < 2; f++)
-        for (int k = 0; k < factors[f]->state->n_locks; k++)
+    for (int f = 0; f < 2; f++)
+        for (int k = 0; factors[f] && k < factors[f]->state->n_locks; k++)
             state->locks[n++] = factors[f]->state->locks[k];
     qsort(state->locks, (size_t)n, sizeof *state->locks, compare);
     for (int k = 0; k < n; k++)
@@ -110,6 +111,17 @@ static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op
     return csrec_cuda_operator_chain(c->first->state->op, c->second->state->op, op, error);
 }
 
+static csrec_status make_pairs(const csrec_operator *A, csrec_cuda_operator **op,
+                               csrec_error *error) {
+    const csrec_operator *first = ((const csrec_chain *)A->data)->first;
+    if (!first->state || first->context.ordinal != A->context.ordinal)
+        return csrec_fail(
+            error, CSREC_ARGUMENT,
+            "operator pairs: backend cuda needs its factor made with backend cuda, on "
+            "the same device");
+    return csrec_cuda_operator_pairs(first->state->op, op, error);
+}
+
 static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csrec_error *error) {
     const csrec_dense *dense = csrec_dense_of(A);
     if (dense)
@@ -121,6 +133,13 @@ static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csre
     if (csrec_conv_dictionary_of(A))
         return csrec_cuda_operator_conv(csrec_conv_dictionary_of(A), op, error);
     if (A->row == &csrec_operator_chain) return make_chain(A, op, error);
+    if (A->row == &csrec_operator_pairs) return make_pairs(A, op, error);
+    if (A->row == &csrec_operator_hadamard) return csrec_cuda_operator_hadamard(A->data, op, error);
+    if (A->row == &csrec_operator_fourier) return csrec_cuda_operator_fourier(A->data, op, error);
+    if (A->row == &csrec_operator_matrix) return csrec_cuda_operator_matrix(A->data, op, error);
+    if (A->row == &csrec_operator_blur) return csrec_cuda_operator_blur(A->data, op, error);
+    if (A->row == &csrec_operator_downsample)
+        return csrec_cuda_operator_downsample(A->data, op, error);
     return csrec_fail(error, CSREC_UNSUPPORTED, "operator %s: not on backend cuda; use backend cpu",
                       A->row->name);
 }

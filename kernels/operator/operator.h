@@ -3,8 +3,8 @@
  * An operator's data stay in device memory; each call uploads its vector through pinned buffers
  * that the operator owns, runs the kernels and downloads the result. Every entry of a result is
  * gathered by one thread, or added up from parts in a fixed order, so results are reproducible.
- * haar, dct, wavelet and mask do the CPU's additions in the CPU's order and equal it to the bit;
- * dense and conv add up in another order.
+ * haar, dct, wavelet, mask and hadamard do the CPU's additions in the CPU's order and equal it to
+ * the bit; others add up in another order.
  *
  * All calls queue on one stream and the buffers are the operator's: one call at a time. */
 #ifndef CSREC_KERNELS_OPERATOR_OPERATOR_H
@@ -15,8 +15,12 @@ extern "C" {
 #endif
 
 #include "base/error.h"
+#include "operator/blur.h"
 #include "operator/conv.h"
 #include "operator/dct.h"
+#include "operator/fourier.h"
+#include "operator/hadamard.h"
+#include "operator/matrix.h"
 #include "operator/wavelet.h"
 
 typedef struct csrec_cuda_operator csrec_cuda_operator;
@@ -33,6 +37,20 @@ csrec_status csrec_cuda_operator_wavelet(const csrec_wavelet *wavelet, csrec_cud
                                          csrec_error *error);
 csrec_status csrec_cuda_operator_conv(const csrec_conv_dictionary *conv, csrec_cuda_operator **made,
                                       csrec_error *error);
+csrec_status csrec_cuda_operator_hadamard(const csrec_hadamard *hadamard,
+                                          csrec_cuda_operator **made, csrec_error *error);
+/* CSREC_UNSUPPORTED: cuFFT is not installed. */
+csrec_status csrec_cuda_operator_fourier(const csrec_fourier *fourier, csrec_cuda_operator **made,
+                                         csrec_error *error);
+csrec_status csrec_cuda_operator_matrix(const csrec_matrix *matrix, csrec_cuda_operator **made,
+                                        csrec_error *error);
+csrec_status csrec_cuda_operator_blur(const csrec_blur *blur, csrec_cuda_operator **made,
+                                      csrec_error *error);
+csrec_status csrec_cuda_operator_downsample(const csrec_downsample *downsample,
+                                            csrec_cuda_operator **made, csrec_error *error);
+/* `first` must outlive it. */
+csrec_status csrec_cuda_operator_pairs(csrec_cuda_operator *first, csrec_cuda_operator **made,
+                                       csrec_error *error);
 /* Both must outlive the product. */
 csrec_status csrec_cuda_operator_chain(csrec_cuda_operator *first, csrec_cuda_operator *second,
                                        csrec_cuda_operator **made, csrec_error *error);

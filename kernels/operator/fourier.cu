@@ -1,0 +1,223 @@
+/* fourier.cu - a signal's frequencies (operator/fourier.h) on the device, by cuFFT, which is loaded
+ * when the first such operator is made: csrec needs it for nothing else. */
+#include <cufft.h>
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "kernels/operator/operator.cuh"
+
+enum { THREADS = CSREC_CUDA_THREADS };
+
+/* The calls of cuFFT that are used. */
+typedef struct cufft_calls {
+    void *library;
+    cufftResult (*plan)(cufftHandle *plan, int rank, int *n, int *inembed, int istride, int idist,
+                        int *onembed, int ostride, int odist, cufftType type, int batch);
+    cufftResult (*execute)(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleComplex *out,
+                           int direction);
+    cufftResult (*destroy)(cufftHandle plan);
+} cufft_calls;
+
+typedef struct fourier_operator {
+    csrec_cuda_operator op;
+    int64_t entries, m, n_coils; /* m: frequencies */
+    bool complex_x;
+    bool planned;
+    cufftHandle plan;
+    cufft_calls calls;
+    int64_t *index;
+    double2 *coils; /* [n_coils][entries], or NULL */
+    double2 *grid;  /* [entries] */
+    bool has_coils;
+} fourier_operator;
+
+/* ---- kernels */
+
+/* grid = s x */
+static __global__ void weigh(int64_t n, const double2 *s, bool pairs, const double *x,
+                             double2 *grid) {
+    int64_t j = csrec_cuda_thread();
+    if (j >= n) return;
+    double re = pairs ? x[2 * j] : x[j], im = pairs ? x[2 * j + 1] : 0.0;
+    grid[j] = s ? make_double2(s[j].x * re - s[j].y * im, s[j].x * im + s[j].y * re)
+                : make_double2(re, im);
+}
+
+/* x (+)= conj(s) grid, or its real part. */
+static __global__ void add_weighed(int64_t n, const double2 *s, bool pairs, bool first,
+                                   const double2 *grid, double *x) {
+    int64_t j = csrec_cuda_thread();
+    if (j >= n) return;
+    double u = grid[j].x, v = grid[j].y;
+    double re = s ? s[j].x * u + s[j].y * v : u, im = s ? s[j].x * v - s[j].y * u : v;
+    if (pairs) {
+        x[2 * j] = first ? re : x[2 * j] + re;
+        x[2 * j + 1] = first ? im : x[2 * j + 1] + im;
+    } else {
+        x[j] = first ? re : x[j] + re;
+    }
+}
+
+static __global__ void get(int64_t m, int64_t coils, int64_t c, const int64_t *index,
+                           const double2 *grid, double2 *y) {
+    int64_t k = csrec_cuda_thread();
+    if (k < m) y[k * coils + c] = grid[index[k]];
+}
+
+static __global__ void put(int64_t m, int64_t coils, int64_t c, const int64_t *index,
+                           const double2 *y, double2 *grid) {
+    int64_t k = csrec_cuda_thread();
+    if (k < m) grid[index[k]] = y[k * coils + c];
+}
+
+static __global__ void measure(int64_t n, int64_t m, int64_t coils, const double2 *s, bool pairs,
+                               double *norms) {
+    int64_t j = csrec_cuda_thread();
+    if (j >= n) return;
+    double sum = s ? 0.0 : 1.0;
+    for (int64_t c = 0; c < coils && s; c++) {
+        const double2 v = s[c * n + j];
+        sum += v.x * v.x + v.y * v.y;
+    }
+    double norm = sqrt((double)m * sum);
+    if (pairs)
+        norms[2 * j] = norms[2 * j + 1] = norm;
+    else
+        norms[j] = norm;
+}
+
+/* ---- products */
+
+static csrec_status transform(fourier_operator *own, int direction, csrec_error *error) {
+    cufftDoubleComplex *grid = (cufftDoubleComplex *)own->grid;
+    cufftResult result = own->calls.execute(own->plan, grid, grid, direction);
+    return result == CUFFT_SUCCESS
+               ? CSREC_OK
+               : csrec_fail(error, CSREC_DEVICE, "cuFFT: error %d", (int)result);
+}
+
+static csrec_status forward(fourier_operator *own, const double *x, double *y, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    for (int64_t c = 0; c < own->n_coils && !status; c++) {
+        const double2 *s = own->has_coils ? own->coils + c * own->entries : NULL;
+        weigh<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(own->entries, s,
+                                                                     own->complex_x, x, own->grid);
+        status = csrec_cuda_launched("weigh", error);
+        if (!status) status = transform(own, CUFFT_FORWARD, error);
+        if (status) break;
+        get<<<csrec_cuda_blocks(own->m, THREADS), THREADS>>>(own->m, own->n_coils, c, own->index,
+                                                             own->grid, (double2 *)y);
+        status = csrec_cuda_launched("get", error);
+    }
+    return status;
+}
+
+static csrec_status adjoint(fourier_operator *own, const double *y, double *x, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    for (int64_t c = 0; c < own->n_coils && !status; c++) {
+        const double2 *s = own->has_coils ? own->coils + c * own->entries : NULL;
+        status = csrec_cuda_check(
+            cudaMemsetAsync(own->grid, 0, (size_t)own->entries * sizeof *own->grid), "memset",
+            error);
+        if (status) break;
+        put<<<csrec_cuda_blocks(own->m, THREADS), THREADS>>>(own->m, own->n_coils, c, own->index,
+                                                             (const double2 *)y, own->grid);
+        status = csrec_cuda_launched("put", error);
+        if (!status) status = transform(own, CUFFT_INVERSE, error);
+        if (status) break;
+        add_weighed<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(
+            own->entries, s, own->complex_x, c == 0, own->grid, x);
+        status = csrec_cuda_launched("add_weighed", error);
+    }
+    return status;
+}
+
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                          double *out, csrec_error *error) {
+    fourier_operator *own = (fourier_operator *)op;
+    if (product == CSREC_CUDA_FORWARD) return forward(own, in, out, error);
+    if (product == CSREC_CUDA_ADJOINT) return adjoint(own, in, out, error);
+    if (product != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
+    measure<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(
+        own->entries, own->m, own->n_coils, own->has_coils ? own->coils : NULL, own->complex_x,
+        out);
+    return csrec_cuda_launched("measure", error);
+}
+
+/* ---- creation */
+
+static csrec_status load(cufft_calls *calls, csrec_error *error) {
+    char name[32];
+    snprintf(name, sizeof name, "libcufft.so.%d", CUFFT_VERSION / 1000);
+    calls->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (calls->library) {
+        *(void **)&calls->plan = dlsym(calls->library, "cufftPlanMany");
+        *(void **)&calls->execute = dlsym(calls->library, "cufftExecZ2Z");
+        *(void **)&calls->destroy = dlsym(calls->library, "cufftDestroy");
+    }
+    if (calls->library && calls->plan && calls->execute && calls->destroy) return CSREC_OK;
+    return csrec_fail(error, CSREC_UNSUPPORTED,
+                      "operator fourier: %s of the CUDA toolkit is not found; install it or use "
+                      "backend cpu",
+                      name);
+}
+
+static csrec_status plan(fourier_operator *own, const csrec_shape *shape, csrec_error *error) {
+    int n[CSREC_DIMS_MAX];
+    csrec_status status = load(&own->calls, error);
+    if (status) return status;
+    for (int a = 0; a < shape->dims; a++) n[a] = (int)shape->dim[a];
+    cufftResult result =
+        own->calls.plan(&own->plan, shape->dims, n, NULL, 1, 0, NULL, 1, 0, CUFFT_Z2Z, 1);
+    own->planned = result == CUFFT_SUCCESS;
+    return own->planned
+               ? CSREC_OK
+               : csrec_fail(error, result == CUFFT_ALLOC_FAILED ? CSREC_MEMORY : CSREC_DEVICE,
+                            "operator fourier: cuFFT makes no plan (error %d)", (int)result);
+}
+
+static void destroy(csrec_cuda_operator *op) {
+    fourier_operator *own = (fourier_operator *)op;
+    if (own->planned) own->calls.destroy(own->plan);
+    if (own->calls.library) dlclose(own->calls.library);
+}
+
+static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
+    fourier_operator *own = (fourier_operator *)op;
+    own->index = (int64_t *)csrec_cuda_block_take(block, own->m, sizeof *own->index);
+    own->grid = (double2 *)csrec_cuda_block_take(block, own->entries, sizeof *own->grid);
+    if (own->has_coils)
+        own->coils = (double2 *)csrec_cuda_block_take(block, own->n_coils * own->entries,
+                                                      sizeof *own->coils);
+}
+
+csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_operator **made,
+                                         csrec_error *error) {
+    fourier_operator own = {};
+    own.entries = f->entries;
+    own.m = f->m;
+    own.n_coils = f->n_coils;
+    own.complex_x = f->complex_x;
+    own.has_coils = f->coils != NULL;
+    own.op.m = 2 * f->m * f->n_coils;
+    own.op.n = f->complex_x ? 2 * f->entries : f->entries;
+    own.op.lay_out = lay_out;
+    own.op.queue = queue;
+    own.op.destroy = destroy;
+    csrec_cuda_operator *op;
+    csrec_status status =
+        csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", &op, error);
+    if (status) return status;
+    fourier_operator *to = (fourier_operator *)op;
+    status = plan(to, &f->shape, error);
+    if (!status)
+        status = csrec_cuda_operator_fill(op, to->index, f->index, f->m, sizeof *f->index, error);
+    if (!status && f->coils)
+        status = csrec_cuda_operator_fill(op, to->coils, f->coils, f->n_coils * f->entries,
+                                          sizeof *to->coils, error);
+    if (status)
+        csrec_cuda_operator_destroy(op);
+    else
+        *made = op;
+    return status;
+}

@@ -1,0 +1,142 @@
+/* hadamard.cu - Hadamard's rows (operator/hadamard.h) on the device. The transform reads and writes
+ * the grid once for the first 11 levels and once for each 6 more: a block of 2048 entries, or 64
+ * rows of 32 columns, stays in shared memory. Additions are the CPU's, level by level, so results
+ * are its bits. */
+#include "kernels/operator/operator.cuh"
+
+enum { THREADS = CSREC_CUDA_THREADS, BLOCK = 2048, ROWS = 64, COLUMNS = 32 };
+
+typedef struct hadamard_operator {
+    csrec_cuda_operator op;
+    const csrec_hadamard *h; /* while it is made */
+    int64_t padded;
+    int32_t *row, *place; /* [m], [n] */
+    double *grid;         /* [padded] */
+} hadamard_operator;
+
+/* ---- transform */
+
+/* One butterfly of a level: pair t of entries `width` apart. */
+static __device__ void butterfly(double *x, int t, int width, int stride, int column) {
+    int low = (t / width * 2 * width + t % width) * stride + column, high = low + width * stride;
+    double u = x[low], v = x[high];
+    x[low] = u + v;
+    x[high] = u - v;
+}
+
+/* All levels of blocks of n <= BLOCK entries. */
+static __global__ void transform_blocks(int n, double *x) {
+    __shared__ double part[BLOCK];
+    double *own = x + (int64_t)blockIdx.x * n;
+    for (int i = threadIdx.x; i < n; i += THREADS) part[i] = own[i];
+    for (int width = 1; width < n; width *= 2) {
+        __syncthreads();
+        for (int t = threadIdx.x; t < n / 2; t += THREADS) butterfly(part, t, width, 1, 0);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += THREADS) own[i] = part[i];
+}
+
+/* The levels of `rows` rows, `stride` entries apart, for COLUMNS columns. */
+static __global__ void transform_rows(int rows, int64_t stride, double *x) {
+    __shared__ double part[ROWS * COLUMNS];
+    const int64_t strips = stride / COLUMNS;
+    double *own = x + blockIdx.x / strips * rows * stride + blockIdx.x % strips * COLUMNS;
+    const int column = threadIdx.x % COLUMNS, first = threadIdx.x / COLUMNS;
+    for (int r = first; r < rows; r += THREADS / COLUMNS)
+        part[r * COLUMNS + column] = own[r * stride + column];
+    for (int width = 1; width < rows; width *= 2) {
+        __syncthreads();
+        for (int t = first; t < rows / 2; t += THREADS / COLUMNS)
+            butterfly(part, t, width, COLUMNS, column);
+    }
+    __syncthreads();
+    for (int r = first; r < rows; r += THREADS / COLUMNS)
+        own[r * stride + column] = part[r * COLUMNS + column];
+}
+
+static csrec_status transform(int64_t n, double *x, csrec_error *error) {
+    const int block = n < BLOCK ? (int)n : (int)BLOCK;
+    transform_blocks<<<(unsigned)(n / block), THREADS>>>(block, x);
+    csrec_status status = csrec_cuda_launched("transform_blocks", error);
+    for (int64_t stride = block, rows; stride < n && !status; stride *= rows) {
+        rows = n / stride < (int64_t)ROWS ? n / stride : (int64_t)ROWS;
+        transform_rows<<<(unsigned)(n / rows / COLUMNS), THREADS>>>((int)rows, stride, x);
+        status = csrec_cuda_launched("transform_rows", error);
+    }
+    return status;
+}
+
+/* ---- products */
+
+static __global__ void put(int64_t n, const int32_t *place, const double *x, double *grid) {
+    int64_t i = csrec_cuda_thread();
+    if (i < n) grid[place[i]] = x[i];
+}
+
+static __global__ void get(int64_t n, const int32_t *place, const double *grid, double *x) {
+    int64_t i = csrec_cuda_thread();
+    if (i < n) x[i] = grid[place[i]];
+}
+
+static __global__ void fill(int64_t n, double value, double *x) {
+    int64_t i = csrec_cuda_thread();
+    if (i < n) x[i] = value;
+}
+
+/* to = (H P from), or its transpose: from and to have these numbers of entries at these places. */
+static csrec_status product(hadamard_operator *own, int64_t n, const int32_t *at, const double *in,
+                            int64_t m, const int32_t *to, double *out, csrec_error *error) {
+    csrec_status status = csrec_cuda_check(
+        cudaMemsetAsync(own->grid, 0, (size_t)own->padded * sizeof *own->grid), "memset", error);
+    if (status) return status;
+    put<<<csrec_cuda_blocks(n, THREADS), THREADS>>>(n, at, in, own->grid);
+    status = csrec_cuda_launched("put", error);
+    if (!status) status = transform(own->padded, own->grid, error);
+    if (status) return status;
+    get<<<csrec_cuda_blocks(m, THREADS), THREADS>>>(m, to, own->grid, out);
+    return csrec_cuda_launched("get", error);
+}
+
+static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product wanted, double *in,
+                          double *out, csrec_error *error) {
+    hadamard_operator *own = (hadamard_operator *)op;
+    if (wanted == CSREC_CUDA_FORWARD)
+        return product(own, op->n, own->place, in, op->m, own->row, out, error);
+    if (wanted == CSREC_CUDA_ADJOINT)
+        return product(own, op->m, own->row, in, op->n, own->place, out, error);
+    if (wanted != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
+    fill<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, sqrt((double)op->m), out);
+    return csrec_cuda_launched("fill", error);
+}
+
+static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
+    hadamard_operator *own = (hadamard_operator *)op;
+    own->row = (int32_t *)csrec_cuda_block_take(block, op->m, sizeof *own->row);
+    own->place = (int32_t *)csrec_cuda_block_take(block, op->n, sizeof *own->place);
+    own->grid = (double *)csrec_cuda_block_take(block, own->padded, sizeof *own->grid);
+}
+
+csrec_status csrec_cuda_operator_hadamard(const csrec_hadamard *h, csrec_cuda_operator **made,
+                                          csrec_error *error) {
+    hadamard_operator own = {};
+    own.op.m = h->m;
+    own.op.n = h->entries;
+    own.padded = h->padded;
+    own.op.lay_out = lay_out;
+    own.op.queue = queue;
+    csrec_cuda_operator *op;
+    csrec_status status =
+        csrec_cuda_operator_open(&own.op, sizeof own, "operator hadamard", &op, error);
+    if (status) return status;
+    const hadamard_operator *to = (const hadamard_operator *)op;
+    status = csrec_cuda_operator_fill(op, to->row, h->row, h->m, sizeof *h->row, error);
+    if (!status)
+        status =
+            csrec_cuda_operator_fill(op, to->place, h->place, h->entries, sizeof *h->place, error);
+    if (status)
+        csrec_cuda_operator_destroy(op);
+    else
+        *made = op;
+    return status;
+}

@@ -1,0 +1,264 @@
+/* local.cu - matrices of blocks, blurs and means of boxes on the device: a thread, or a warp, an
+ * entry of the result. */
+#include "kernels/operator/operator.cuh"
+
+enum { THREADS = CSREC_CUDA_THREADS, WARPS = THREADS / 32 };
+
+/* ---- matrix */
+
+typedef struct matrix_operator {
+    csrec_cuda_operator op;
+    int64_t rows, each, blocks;
+    double *values; /* [rows][each] */
+    int64_t *place; /* [blocks * each] */
+} matrix_operator;
+
+/* y of row r and block b; a warp each. */
+static __global__ void multiply(int64_t rows, int64_t each, int64_t blocks, const double *values,
+                                const int64_t *place, const double *x, double *y) {
+    int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+    if (i >= rows * blocks) return;
+    const double *row = values + i % rows * each;
+    const int64_t *at = place + i / rows * each;
+    double sum = 0.0;
+    for (int64_t k = threadIdx.x % 32; k < each; k += 32) sum = fma(row[k], x[at[k]], sum);
+    for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half);
+    if (threadIdx.x % 32 == 0) y[i] = sum;
+}
+
+/* x of entry i of the blocks, in their order. */
+static __global__ void multiply_transposed(int64_t rows, int64_t each, int64_t blocks,
+                                           const double *values, const int64_t *place,
+                                           const double *y, double *x) {
+    int64_t i = csrec_cuda_thread();
+    if (i >= each * blocks) return;
+    const double *own = y + i / each * rows, *column = values + i % each;
+    double sum = 0.0;
+    for (int64_t r = 0; r < rows; r++) sum = fma(column[r * each], own[r], sum);
+    x[place[i]] = sum;
+}
+
+static csrec_status matrix_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                                 double *out, csrec_error *error) {
+    matrix_operator *own = (matrix_operator *)op;
+    if (product == CSREC_CUDA_FORWARD) {
+        multiply<<<csrec_cuda_blocks(op->m, WARPS), THREADS>>>(own->rows, own->each, own->blocks,
+                                                               own->values, own->place, in, out);
+        return csrec_cuda_launched("multiply", error);
+    }
+    if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
+    multiply_transposed<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(
+        own->rows, own->each, own->blocks, own->values, own->place, in, out);
+    return csrec_cuda_launched("multiply_transposed", error);
+}
+
+static void matrix_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
+    matrix_operator *own = (matrix_operator *)op;
+    own->values =
+        (double *)csrec_cuda_block_take(block, own->rows * own->each, sizeof *own->values);
+    own->place = (int64_t *)csrec_cuda_block_take(block, op->n, sizeof *own->place);
+}
+
+static csrec_status matrix_fill(csrec_cuda_operator *op, const csrec_matrix *t,
+                                csrec_error *error) {
+    const matrix_operator *to = (const matrix_operator *)op;
+    csrec_status status = csrec_cuda_operator_fill(op, to->values, t->values, t->rows * t->each,
+                                                   sizeof *t->values, error);
+    if (status) return status;
+    if (t->place)
+        return csrec_cuda_operator_fill(op, to->place, t->place, op->n, sizeof *t->place, error);
+    int64_t *all = (int64_t *)malloc((size_t)op->n * sizeof *all);
+    if (!all) return csrec_fail(error, CSREC_MEMORY, "operator matrix: out of memory");
+    for (int64_t i = 0; i < op->n; i++) all[i] = i;
+    status = csrec_cuda_operator_fill(op, to->place, all, op->n, sizeof *all, error);
+    free(all);
+    return status;
+}
+
+csrec_status csrec_cuda_operator_matrix(const csrec_matrix *t, csrec_cuda_operator **made,
+                                        csrec_error *error) {
+    matrix_operator own = {};
+    own.rows = t->rows;
+    own.each = t->each;
+    own.blocks = t->blocks;
+    own.op.m = t->rows * t->blocks;
+    own.op.n = t->each * t->blocks;
+    own.op.lay_out = matrix_lay_out;
+    own.op.queue = matrix_queue;
+    csrec_cuda_operator *op;
+    csrec_status status =
+        csrec_cuda_operator_open(&own.op, sizeof own, "operator matrix", &op, error);
+    if (status) return status;
+    status = matrix_fill(op, t, error);
+    if (status)
+        csrec_cuda_operator_destroy(op);
+    else
+        *made = op;
+    return status;
+}
+
+/* ---- blur */
+
+struct blur_sizes {
+    int64_t extent[3], kernel[3];
+};
+
+typedef struct blur_operator {
+    csrec_cuda_operator op;
+    const csrec_blur *b; /* while it is made */
+    blur_sizes sizes;
+    int64_t weights;
+    double *h;
+    csrec_cuda_samples samples;
+    double *grid; /* [n] */
+} blur_operator;
+
+/* sum_k h_k x_(p + side (c - k)) over what lies in the signal: side 1 is the convolution, in the
+ * CPU's order, -1 its transpose. */
+static __device__ double convolve(const blur_sizes &s, const double *h, int64_t at, int side,
+                                  const double *x) {
+    const int64_t p[3] = {at / (s.extent[1] * s.extent[2]), at / s.extent[2] % s.extent[1],
+                          at % s.extent[2]};
+    double sum = 0.0;
+    for (int64_t i = 0; i < s.kernel[0]; i++) {
+        const int64_t z = p[0] + side * (s.kernel[0] / 2 - i);
+        if (z < 0 || z >= s.extent[0]) continue;
+        for (int64_t j = 0; j < s.kernel[1]; j++) {
+            const int64_t r = p[1] + side * (s.kernel[1] / 2 - j);
+            if (r < 0 || r >= s.extent[1]) continue;
+            for (int64_t k = 0; k < s.kernel[2]; k++) {
+                const int64_t c = p[2] + side * (s.kernel[2] / 2 - k);
+                if (c >= 0 && c < s.extent[2])
+                    sum += h[(i * s.kernel[1] + j) * s.kernel[2] + k] *
+                           x[(z * s.extent[1] + r) * s.extent[2] + c];
+            }
+        }
+    }
+    return sum;
+}
+
+static __global__ void blur_at(int64_t m, const int64_t *index, blur_sizes s, const double *h,
+                               const double *x, double *y) {
+    int64_t k = csrec_cuda_thread();
+    if (k < m) y[k] = convolve(s, h, index[k], 1, x);
+}
+
+static __global__ void blur_back(int64_t n, blur_sizes s, const double *h, const double *grid,
+                                 double *x) {
+    int64_t i = csrec_cuda_thread();
+    if (i < n) x[i] = convolve(s, h, i, -1, grid);
+}
+
+static csrec_status blur_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
+                               double *out, csrec_error *error) {
+    blur_operator *own = (blur_operator *)op;
+    if (product == CSREC_CUDA_FORWARD) {
+        blur_at<<<csrec_cuda_blocks(op->m, THREADS), THREADS>>>(op->m, own->samples.index,
+                                                                own->sizes, own->h, in, out);
+        return csrec_cuda_launched("blur_at", error);
+    }
+    if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
+    csrec_status status = csrec_cuda_samples_scatter(&own->samples, in, own->grid, error);
+    if (status) return status;
+    blur_back<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, own->sizes, own->h, own->grid,
+                                                              out);
+    return csrec_cuda_launched("blur_back", error);
+}
+
+static void blur_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
+    blur_operator *own = (blur_operator *)op;
+    csrec_cuda_samples_take(&own->samples, &own->b->mask, block);
+    own->h = (double *)csrec_cuda_block_take(block, own->weights, sizeof *own->h);
+    own->grid = (double *)csrec_cuda_block_take(block, op->n, sizeof *own->grid);
+}
+
+csrec_status csrec_cuda_operator_blur(const csrec_blur *b, csrec_cuda_operator **made,
+                                      csrec_error *error) {
+    blur_operator own = {};
+    own.b = b;
+    own.weights = 1;
+    for (int a = 0; a < 3; a++) {
+        own.sizes.extent[a] = b->extent[a];
+        own.sizes.kernel[a] = b->kernel[a];
+        own.weights *= b->kernel[a];
+    }
+    own.op.m = b->mask.m;
+    own.op.n = b->mask.entries;
+    own.op.lay_out = blur_lay_out;
+    own.op.queue = blur_queue;
+    csrec_cuda_operator *op;
+    csrec_status status =
+        csrec_cuda_operator_open(&own.op, sizeof own, "operator blur", &op, error);
+    if (status) return status;
+    blur_operator *to = (blur_operator *)op;
+    status = csrec_cuda_operator_fill(op, to->samples.index, b->mask.index, b->mask.m,
+                                      sizeof *b->mask.index, error);
+    if (!status)
+        status = csrec_cuda_operator_fill(op, to->h, b->h, own.weights, sizeof *b->h, error);
+    if (status)
+        csrec_cuda_operator_destroy(op);
+    else
+        *made = op;
+    return status;
+}
+
+/* ---- downsample */
+
+typedef struct downsample_operator {
+    csrec_cuda_operator op;
+    csrec_downsample d;
+} downsample_operator;
+
+/* Entries of the box that entry i along axis a is in. */
+static __device__ int64_t edge(const csrec_downsample &d, int a, int64_t i) {
+    int64_t first = i / d.factor[a] * d.factor[a], rest = d.extent[a] - first;
+    return rest < d.factor[a] ? rest : d.factor[a];
+}
+
+static __global__ void average(csrec_downsample d, const double *x, double *y) {
+    int64_t at = csrec_cuda_thread();
+    if (at >= d.boxes[0] * d.boxes[1] * d.boxes[2]) return;
+    const int64_t first[3] = {at / (d.boxes[1] * d.boxes[2]) * d.factor[0],
+                              at / d.boxes[2] % d.boxes[1] * d.factor[1],
+                              at % d.boxes[2] * d.factor[2]};
+    const int64_t n[3] = {edge(d, 0, first[0]), edge(d, 1, first[1]), edge(d, 2, first[2])};
+    const double share = 1.0 / ((double)(n[0] * n[1]) * (double)n[2]);
+    double sum = 0.0;
+    for (int64_t i = first[0]; i < first[0] + n[0]; i++)
+        for (int64_t j = first[1]; j < first[1] + n[1]; j++)
+            for (int64_t k = first[2]; k < first[2] + n[2]; k++)
+                sum += share * x[(i * d.extent[1] + j) * d.extent[2] + k];
+    y[at] = sum;
+}
+
+static __global__ void spread(csrec_downsample d, const double *y, double *x) {
+    int64_t at = csrec_cuda_thread();
+    if (at >= d.extent[0] * d.extent[1] * d.extent[2]) return;
+    const int64_t i = at / (d.extent[1] * d.extent[2]), j = at / d.extent[2] % d.extent[1],
+                  k = at % d.extent[2];
+    const double share = 1.0 / ((double)(edge(d, 0, i) * edge(d, 1, j)) * (double)edge(d, 2, k));
+    x[at] =
+        share * y[(i / d.factor[0] * d.boxes[1] + j / d.factor[1]) * d.boxes[2] + k / d.factor[2]];
+}
+
+static csrec_status downsample_queue(csrec_cuda_operator *op, csrec_cuda_product product,
+                                     double *in, double *out, csrec_error *error) {
+    downsample_operator *own = (downsample_operator *)op;
+    if (product == CSREC_CUDA_FORWARD) {
+        average<<<csrec_cuda_blocks(op->m, THREADS), THREADS>>>(own->d, in, out);
+        return csrec_cuda_launched("average", error);
+    }
+    if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
+    spread<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(own->d, in, out);
+    return csrec_cuda_launched("spread", error);
+}
+
+csrec_status csrec_cuda_operator_downsample(const csrec_downsample *d, csrec_cuda_operator **made,
+                                            csrec_error *error) {
+    downsample_operator own = {};
+    own.d = *d;
+    own.op.m = d->boxes[0] * d->boxes[1] * d->boxes[2];
+    own.op.n = d->extent[0] * d->extent[1] * d->extent[2];
+    own.op.queue = downsample_queue;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator downsample", made, error);
+}
