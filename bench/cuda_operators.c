@@ -161,6 +161,43 @@ static void measure_haar(int levels) {
     bench_problem_destroy(&p);
 }
 
+/* Of a picture: half of Hadamard's rows, of the frequencies for four coils, a blur by 9 x 9, a
+ * matrix of 64 rows for each block of 16 x 16. */
+static void measure_measuring(int64_t side) {
+    enum { COILS = 4, EDGE = 9, BLOCK = 16, ROWS = 64 };
+    static const int64_t kernel[] = {EDGE, EDGE}, block[] = {BLOCK, BLOCK};
+    const csrec_shape shape = {2, {side, side}};
+    const int64_t n = side * side;
+    uint64_t counter = 0;
+    int64_t *index = bench_allocate(n / 2, sizeof *index);
+    double *coils = draw(2 * COILS * n, &counter), *h = draw(EDGE * EDGE, &counter);
+    double *matrix = draw(ROWS * BLOCK * BLOCK, &counter);
+    for (int64_t k = 0; k < n / 2; k++) index[k] = 2 * k;
+    measure_all((csrec_operator_spec){
+        .name = "hadamard", .shape = &shape, .m = n / 2, .index = index, .scrambled = true});
+    measure_all((csrec_operator_spec){.name = "fourier",
+                                      .shape = &shape,
+                                      .m = n / 2,
+                                      .index = index,
+                                      .complex_signal = true,
+                                      .coils = coils,
+                                      .n_coils = COILS});
+    measure_all((csrec_operator_spec){
+        .name = "matrix", .shape = &shape, .m = ROWS, .matrix = matrix, .kernel = block});
+    /* norms of a blur take a product a column */
+    const csrec_operator_spec blur = {
+        .name = "blur", .shape = &shape, .filters = h, .kernel = kernel, .m = n};
+    csrec_operator *A[2] = {create(blur, "cpu"), create(blur, "cuda")};
+    const csrec_operator *both[2] = {A[0], A[1]};
+    measure(&blur, "forward", both, csrec_operator_forward, true);
+    measure(&blur, "adjoint", both, csrec_operator_adjoint, false);
+    for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
+    free(index);
+    free(coils);
+    free(h);
+    free(matrix);
+}
+
 int main(int argc, char **argv) {
     bool small = argc > 1 && strcmp(argv[1], "--small") == 0;
     if (bench_no_device()) return 0;
@@ -168,6 +205,8 @@ int main(int argc, char **argv) {
     if (!small) measure_dense(4096, 16384);
     measure_frames(small ? 64 : 512);
     if (!small) measure_frames(1024);
+    measure_measuring(small ? 64 : 512);
+    if (!small) measure_measuring(1024);
     measure_conv(small ? 64 : 512);
     measure_haar(small ? 12 : 20);
     if (!small) measure_haar(23);

@@ -62,7 +62,7 @@ static void compare_with_cpu(const drawn *d, const csrec_operator *A) {
     csrec_operator *cpu;
     bool haar = A->row == &csrec_operator_haar;
     bool same = haar || A->row == &csrec_operator_mask || A->row == &csrec_operator_dct ||
-                A->row == &csrec_operator_wavelet;
+                A->row == &csrec_operator_wavelet || A->row == &csrec_operator_hadamard;
     if (!same) return;
     spec.backend = "cpu";
     spec.shape = &d->shape;
@@ -72,6 +72,8 @@ static void compare_with_cpu(const drawn *d, const csrec_operator *A) {
     compare_call(d, "correlation", csrec_operator_correlate, cpu, A, d->m, d->n);
     if (!haar) {
         compare_call(d, "entry of A x", csrec_operator_forward, cpu, A, d->n, d->m);
+    }
+    if (A->row->synthesize) {
         compare_call(d, "entry of the synthesis", synthesis_of, cpu, A, d->n, d->entries);
         compare_call(d, "coefficient", analysis_of, cpu, A, d->entries, d->n);
     }
@@ -125,11 +127,35 @@ static void long_filters(void **state) {
     }
 }
 
+/* Hadamard's transform beyond a block and a strip of the kernels: every power of two. */
+static void long_transforms(void **state) {
+    const char *backend = check_backend(state);
+    for (int bits = 10; bits <= 20; bits++) {
+        csrec_shape shape = {1, {INT64_C(1) << bits}};
+        drawn d = {.spec.name = "hadamard", .spec.shape = &shape, .n = shape.dim[0]};
+        d.index = draw_some(&seed, d.n, &d.m);
+        d.spec.index = d.index;
+        d.spec.m = d.m;
+        d.spec.scrambled = check_below(&seed, 2);
+        snprintf(d.text, sizeof d.text, "hadamard of 2^%d", bits);
+        csrec_operator *A[2];
+        for (int k = 0; k < 2; k++) {
+            d.spec.backend = k ? backend : "cpu";
+            assert_ok(csrec_operator_create(&d.spec, &A[k], NULL));
+        }
+        compare_call(&d, "entry of A x", csrec_operator_forward, A[0], A[1], d.n, d.m);
+        compare_call(&d, "entry of A^T y", csrec_operator_adjoint, A[0], A[1], d.m, d.n);
+        for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
+        free(d.index);
+    }
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         CHECK_ON("cuda", device_equals_cpu_to_the_bit),
         CHECK_ON("cuda", long_filters),
+        CHECK_ON("cuda", long_transforms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

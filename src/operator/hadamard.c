@@ -11,12 +11,12 @@
 
 /* ------------------------------------------------------------------ transform ----------------- */
 
-/* Doubles of a block that stays in the first-level cache, and of a strip of columns in the second.
- */
-enum { BLOCK = 1 << 11, STRIP = 32 };
+/* Doubles of a block that stays in the first-level cache; rows and columns of a strip that stays in
+ * the second. */
+enum { BLOCK = 1 << 11, ROWS = 1 << 9, COLUMNS = 16 };
 
-/* One level on [2][half] pairs. */
-static void level(int64_t half, double *a, double *b) {
+/* One level on [2][half]. */
+static void one_level(int64_t half, double *a, double *b) {
     for (int64_t i = 0; i < half; i++) {
         double u = a[i], v = b[i];
         a[i] = u + v;
@@ -36,27 +36,35 @@ static void two_levels(int64_t quarter, double *x) {
     }
 }
 
-/* A block in cache: two levels at a time, then one if their number is odd. */
-static void transform_block(int64_t n, double *x) {
+/* The levels of [rows][columns] along its first axis: two at a time, then one if their number is
+ * odd. */
+static void transform_rows(int64_t rows, int64_t columns, double *x) {
     int64_t width = 1;
-    for (; 4 * width <= n; width *= 4)
-        for (int64_t at = 0; at < n; at += 4 * width) two_levels(width, x + at);
-    if (2 * width <= n) level(width, x, x + width);
+    for (; 4 * width <= rows; width *= 4)
+        for (int64_t at = 0; at < rows; at += 4 * width)
+            two_levels(width * columns, x + at * columns);
+    if (2 * width <= rows) one_level(width * columns, x, x + width * columns);
 }
 
-/* The first axis of [rows][stride], for `count` columns from x on. */
-static void transform_strip(int64_t rows, int64_t stride, int64_t count, double *x) {
-    for (int64_t width = 1; width < rows; width *= 2)
-        for (int64_t top = 0; top < rows; top += 2 * width)
-            for (int64_t r = top; r < top + width; r++)
-                level(count, x + r * stride, x + (r + width) * stride);
+/* Rows that are a power of two apart share places of a cache, so a strip is copied. */
+static void transform_strip(int64_t rows, int64_t stride, double *x) {
+    double part[ROWS * COLUMNS];
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(part + r * COLUMNS, x + r * stride, COLUMNS * sizeof *part);
+    transform_rows(rows, COLUMNS, part);
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(x + r * stride, part + r * COLUMNS, COLUMNS * sizeof *part);
 }
 
 void csrec_hadamard_transform(int64_t n, double *x) {
     const int64_t block = n < BLOCK ? n : BLOCK;
-    for (int64_t at = 0; at < n; at += block) transform_block(block, x + at);
-    for (int64_t at = 0; at < block && n > block; at += STRIP)
-        transform_strip(n / block, block, STRIP, x + at);
+    for (int64_t at = 0; at < n; at += block) transform_rows(block, 1, x + at);
+    for (int64_t stride = block, rows; stride < n; stride *= rows) {
+        rows = n / stride < ROWS ? n / stride : ROWS;
+        for (int64_t top = 0; top < n; top += rows * stride)
+            for (int64_t at = 0; at < stride; at += COLUMNS)
+                transform_strip(rows, stride, x + top + at);
+    }
 }
 
 /* ------------------------------------------------------------------ orderings ----------------- */
