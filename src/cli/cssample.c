@@ -120,7 +120,7 @@ static const cli_tool tool = {
                 "cssample volume.npy -o scan.npz --count 100000 --noise 0.01 --procedural\n"
                 "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png\n"
                 "cssample photo.png -o camera.npz --operator hadamard --scramble --rate 0.25\n"
-                "cssample truth.png -o scan.npz --operator fourier --rate 0.25 --coils coils.npy\n"
+                "cssample truth.png -o slice.npz --operator fourier --rate 0.25 --coils coils.npy\n"
                 "cssample scan.npz --next 500 -o next.csv --path",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -9,7 +9,7 @@
 #include "method/method.h"
 #include "method/model.h"
 #include "method/net/fit.h"
-#include "method/net/pass.h"
+#include "method/prior_pass.h"
 #include "method/tones.h"
 #include "solver/solver.h"
 
@@ -39,7 +39,7 @@ static int setting(const csrec_recovery *r, const char *name) {
 typedef struct job {
     const csrec_recovery *r;
     const csrec_measurement *m;
-    csrec_net_pass pass;
+    csrec_prior_pass pass;
     int64_t height, width;
     double unit, *middle;   /* value = middle[c] + unit * tones */
     float *values, *result; /* [channels][height][width] in tones */
@@ -51,9 +51,9 @@ typedef struct job {
 static csrec_status open_network(job *j, csrec_error *error) {
     const csrec_net_options options = {.threads = j->r->options->threads,
                                        .fast = setting(j->r, "steps") > 0};
-    return csrec_net_pass_create(j->r->options->model, j->m->channels,
-                                 setting(j->r, "together") != 0, j->r->context, &options, j->height,
-                                 j->width, &j->pass, error);
+    return csrec_prior_pass_create(j->r->options->model, j->m->channels,
+                                   setting(j->r, "together") != 0, j->r->context, &options,
+                                   j->height, j->width, &j->pass, error);
 }
 
 /* ------------------------------------------------------------------ memory */
@@ -72,7 +72,7 @@ static csrec_status allocate(job *j, csrec_error *error) {
 }
 
 static void job_clear(job *j) {
-    csrec_net_pass_clear(&j->pass);
+    csrec_prior_pass_clear(&j->pass);
     free(j->middle);
     free(j->values);
     free(j->result);
@@ -134,9 +134,9 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
         bool stop = csrec_team_report(&j->team, &now);
         if (stop && passes > 0) break;
         /* what was fitted before the stop deserves a pass */
-        status = csrec_net_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->team,
-                                    j->result + first * n,
-                                    j->squares ? j->squares + first * n : NULL, error);
+        status = csrec_prior_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->team,
+                                      j->result + first * n,
+                                      j->squares ? j->squares + first * n : NULL, error);
     }
     for (int64_t i = first * n; i < (first + j->pass.channels) * n && !status; i++) {
         j->result[i] /= (float)passes;

@@ -10,8 +10,8 @@ static csrec_status create_network(csrec_denoiser *d, csrec_error *error) {
     const csrec_shape *shape = &d->data->m->shape;
     const size_t values = (size_t)d->data->values, n = (size_t)d->data->entries;
     csrec_status status =
-        csrec_net_pass_create(r->options->model, d->channels, false, r->context, &options,
-                              shape->dim[0], shape->dim[1], &d->pass, error);
+        csrec_prior_pass_create(r->options->model, d->channels, false, r->context, &options,
+                                shape->dim[0], shape->dim[1], &d->pass, error);
     if (status) return status;
     d->values = malloc(values * sizeof *d->values);
     d->result = malloc(values * sizeof *d->result);
@@ -44,7 +44,7 @@ csrec_status csrec_denoiser_create(const csrec_sensed *data, double tone, bool g
 }
 
 void csrec_denoiser_clear(csrec_denoiser *d) {
-    csrec_net_pass_clear(&d->pass);
+    csrec_prior_pass_clear(&d->pass);
     free(d->values);
     free(d->result);
     free(d->known);
@@ -69,8 +69,8 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
                                        .sigma = (float)(sigma / d->tone),
                                        .tone = 1.0f};
         for (int t = 0; t < turns && !status; t++)
-            status = csrec_net_pass_add(&d->pass, &s, (int)((d->calls + t) % 8), team,
-                                        d->result + c * n, NULL, error);
+            status = csrec_prior_pass_add(&d->pass, &s, (int)((d->calls + t) % 8), team,
+                                          d->result + c * n, NULL, error);
     }
     for (int64_t i = 0; i < n && !status; i++)
         for (int64_t c = 0; c < channels; c++)

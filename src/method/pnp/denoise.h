@@ -3,7 +3,7 @@
 #ifndef CSREC_METHOD_PNP_DENOISE_H
 #define CSREC_METHOD_PNP_DENOISE_H
 
-#include "method/net/pass.h"
+#include "method/prior_pass.h"
 #include "method/sensed.h"
 #include "method/tones.h"
 
@@ -11,7 +11,7 @@ typedef struct csrec_denoiser {
     const csrec_sensed *data;
     double tone;            /* 1/255 of white less black, in units of the signal */
     bool groups;            /* Gaussian groups; else the network */
-    csrec_net_pass pass;    /* of the network */
+    csrec_prior_pass pass;  /* of the network */
     int64_t channels;       /* of the signal; two for complex values */
     float *values, *result; /* [channels][entries] in tones */
     uint8_t *known;

@@ -1,5 +1,5 @@
-/* pass.c - passes of a learned prior's network over a picture. */
-#include "method/net/pass.h"
+/* prior_pass.c - passes of a learned prior's network over a picture. */
+#include "method/prior_pass.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 /* Log variances that training tells apart are below. */
 static const double LOG_MOST = 20.0;
 
-static csrec_status open_network(csrec_net_pass *p, const csrec_model *model, int64_t channels,
+static csrec_status open_network(csrec_prior_pass *p, const csrec_model *model, int64_t channels,
                                  bool together, const csrec_context *context,
                                  const csrec_net_options *options, csrec_error *error) {
     csrec_status status = CSREC_OK;
@@ -31,11 +31,11 @@ static csrec_status open_network(csrec_net_pass *p, const csrec_model *model, in
     return status;
 }
 
-csrec_status csrec_net_pass_create(const csrec_model *model, int64_t channels, bool together,
-                                   const csrec_context *context, const csrec_net_options *options,
-                                   int64_t height, int64_t width, csrec_net_pass *p,
-                                   csrec_error *error) {
-    *p = (csrec_net_pass){.height = height, .width = width};
+csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels, bool together,
+                                     const csrec_context *context, const csrec_net_options *options,
+                                     int64_t height, int64_t width, csrec_prior_pass *p,
+                                     csrec_error *error) {
+    *p = (csrec_prior_pass){.height = height, .width = width};
     csrec_status status = open_network(p, model, channels, together, context, options, error);
     if (status) return status;
     size_t n = (size_t)(height * width), own = (size_t)p->channels;
@@ -51,7 +51,7 @@ csrec_status csrec_net_pass_create(const csrec_model *model, int64_t channels, b
                       (long long)height, (long long)width);
 }
 
-void csrec_net_pass_clear(csrec_net_pass *p) {
+void csrec_prior_pass_clear(csrec_prior_pass *p) {
     csrec_net_destroy(p->net);
     csrec_model_destroy(p->found);
     free(p->turned);
@@ -61,7 +61,7 @@ void csrec_net_pass_clear(csrec_net_pass *p) {
     free(p->out);
 }
 
-static void turn_samples(csrec_net_pass *p, const csrec_turn *t, csrec_prior_samples *s) {
+static void turn_samples(csrec_prior_pass *p, const csrec_turn *t, csrec_prior_samples *s) {
     const int64_t n = p->height * p->width;
     s->height = csrec_turned_rows(t);
     s->width = csrec_turned_columns(t);
@@ -75,9 +75,9 @@ static void turn_samples(csrec_net_pass *p, const csrec_turn *t, csrec_prior_sam
     s->known = p->known;
 }
 
-csrec_status csrec_net_pass_add(csrec_net_pass *p, const csrec_prior_samples *samples, int turn,
-                                csrec_team *team, float *result, float *squares,
-                                csrec_error *error) {
+csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples *samples, int turn,
+                                  csrec_team *team, float *result, float *squares,
+                                  csrec_error *error) {
     const csrec_turn t = {turn, p->width, 0, 0, p->height, p->width};
     csrec_prior_samples s = *samples;
     csrec_prior_frame frame;
