@@ -29,7 +29,8 @@ typedef struct selection {
 
 bool csrec_samples_ascend(const csrec_measurement *m, int threads) {
     int64_t descents = 0;
-#pragma omp parallel for schedule(static) num_threads(csrec_threads(threads)) reduction(+ : descents)
+    const int all = csrec_threads_for(m->n, threads);
+#pragma omp parallel for schedule(static) num_threads(all) reduction(+ : descents)
     for (int64_t k = 1; k < m->n; k++) descents += m->index[k] <= m->index[k - 1];
     return descents == 0;
 }
@@ -130,7 +131,7 @@ static csrec_status copy_spans(selection *s) {
 csrec_status csrec_samples_select(const csrec_measurement *m, const csrec_tiling *tiling,
                                   const csrec_tile *tile, bool ascend, int threads,
                                   csrec_measurement *part) {
-    selection s = {m, tiling, tile, part, .threads = csrec_threads(threads)};
+    selection s = {m, tiling, tile, part, .threads = csrec_threads_for(m->n, threads)};
     *part = *m;
     part->pattern = CSREC_PATTERN_NONE;
     part->count = part->n = 0;

@@ -5,7 +5,7 @@
 #include "recover/tiles.h"
 
 /* Whether positions ascend, as those of most files do: then a search finds the samples of a range.
- * Threads: those of csrec_threads(threads). */
+ * threads: as csrec_threads takes them. */
 bool csrec_samples_ascend(const csrec_measurement *measurement, int threads);
 
 /* Of positions that ascend: the number of samples before `position`. */

@@ -120,7 +120,8 @@ static csrec_status survey_bands(const csrec_measurement *m, int64_t size, int64
                                  char *packed) {
     const size_t bytes = csrec_survey_packed(m->channels);
     int64_t failures = 0;
-#pragma omp parallel for schedule(static, 1) num_threads(csrec_threads(0)) reduction(+ : failures)
+    const int threads = csrec_threads_for(m->n, 0);
+#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(+ : failures)
     for (int64_t b = 0; b < n; b++) {
         csrec_survey band;
         const int64_t first = csrec_samples_before(m, b * size);

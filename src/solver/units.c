@@ -9,9 +9,6 @@
 #include "haar/atoms.h"
 #include "solver/solver.h"
 
-/* Values that one thread scales back as fast as several. */
-enum { ALONE = 1 << 16 };
-
 double csrec_in_unit(double length, double unit) {
     return fmax(-0x1p300, fmin(0x1p300, length / unit));
 }
@@ -49,9 +46,8 @@ void csrec_scaled_clear(csrec_scaled *scaled) {
 
 int64_t csrec_scale_back(int64_t n, double unit, double *v) {
     int64_t fault = n;
-#pragma omp parallel for schedule(static) num_threads(n > ALONE ? csrec_threads(0) : 1)            \
-    reduction(min                                                                                  \
-              : fault)
+    const int threads = csrec_threads_for(n, 0);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : fault)
     for (int64_t i = 0; i < n; i++) {
         v[i] *= unit;
         if (i < fault && !isfinite(v[i])) fault = i;
