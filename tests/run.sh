@@ -1,13 +1,14 @@
 #!/bin/sh
-# run.sh [--long] [PRESET] - from a fresh clone to all tests run: installs what is missing (apt),
-# configures, builds and tests one preset of CMakePresets.json (default, cpu, sanitize). --long: runs
-# the long forms instead, every tests/long/*.sh, hours in all, from one seed.
+# run.sh [--long] [--label NAME] [PRESET] - from a fresh clone to all tests run: installs what is
+# missing (apt), configures, builds and tests one preset of CMakePresets.json (default, cpu, sanitize).
+# --label: only tests with that label of ctest (tests/CMakeLists.txt). --long: runs the long forms
+# instead, every tests/long/*.sh, hours in all, from one seed.
 set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '2,4s/^# //p' tests/run.sh
+    sed -n '2,5s/^# //p' tests/run.sh
     say "The seed is CSREC_TEST_SEED, else drawn and printed; CSREC_LONG multiplies the effort" \
         "(default 1)."
     exit "$1"
@@ -32,12 +33,17 @@ run_long() {
     [ -z "$failed" ]
 }
 
-long=
-case ${1:-} in
---long) long=1 && shift ;;
---help | -h) usage 0 ;;
--*) usage 2 >&2 ;;
-esac
+long='' label=''
+while [ $# -gt 0 ]; do
+    case $1 in
+    --long) long=1 ;;
+    --label) label=${2-} && shift ;;
+    --help | -h) usage 0 ;;
+    -*) usage 2 >&2 ;;
+    *) break ;;
+    esac
+    shift
+done
 preset=${1:-default}
 bootstrap_packages ${long:+long}
 bootstrap_build "$preset"
@@ -48,5 +54,5 @@ if [ -n "$long" ]; then
     export CSREC_LONG="${CSREC_LONG:-1}"
     run_long "$folder"
 else
-    ctest --preset "$preset"
+    ctest --preset "$preset" ${label:+-L "^$label\$"}
 fi

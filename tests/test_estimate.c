@@ -93,7 +93,7 @@ static void set(const one_case *c, const csrec_measurement *m, csrec_recover_opt
 
 static const one_case cases[] = {
     {"adaptive 1024 1 %", SQUARE(1024), 1, 0.01, .method = "adaptive", .threads = 1},
-    {"adaptive 1024 20 %, 2 threads", SQUARE(1024), 1, 0.2, .method = "adaptive", .threads = 2},
+    {"adaptive 768 20 %, 2 threads", SQUARE(768), 1, 0.2, .method = "adaptive", .threads = 2},
     {"adaptive 768 10 % colour", {2, {512, 768}}, 3, 0.1, .method = "adaptive", .threads = 1},
     {"fast 2048 5 %", SQUARE(2048), 1, 0.05, .preset = 1, .threads = 1},
     {"frames 1024 10 %, 1 thread", SQUARE(1024), 1, 0.1, .method = "frames", .threads = 1},
@@ -106,7 +106,7 @@ static const one_case cases[] = {
      .setting = {"effort", 0}, .threads = 2},
     {"gaussian quick 768 colour", SQUARE(768), 3, 0.02, .solver = "gaussian",
      .setting = {"effort", 0}, .threads = 1},
-    {"gaussian 96^3 quick", CUBE(96), 1, 0.02, .solver = "gaussian", .setting = {"effort", 0},
+    {"gaussian 90^3 quick", CUBE(90), 1, 0.02, .solver = "gaussian", .setting = {"effort", 0},
      .threads = 2},
     {"gmm 512 10 %", SQUARE(512), 1, 0.1, .solver = "gmm", .setting = {"rounds", 1}, .threads = 2},
     {"wavelet threshold 1024", SQUARE(1024), 1, 0.1, .solver = "threshold", .basis = "wavelet",
@@ -115,7 +115,7 @@ static const one_case cases[] = {
      .setting = {"steps", 2}, .threads = 1},
     {"grids 1024, 8 of 20 %", SQUARE(1024), 1, 0.2, .shifts = 8, .threads = 2},
     {"grid 2048 of 20 %", SQUARE(2048), 1, 0.2, .shifts = 1, .threads = 1},
-    {"best 480 colour, 2 threads", SQUARE(480), 3, 0.02, .preset = 3, .threads = 2},
+    {"best 320 colour, 2 threads", SQUARE(320), 3, 0.02, .preset = 3, .threads = 2},
     {"max 200 in two steps", SQUARE(200), 1, 0.1, .method = "net", .setting = {"steps", 2},
      .threads = 2},
     {"fista on dct 1024", SQUARE(1024), 1, 0.1, .solver = "fista", .basis = "dct", .atoms = 3,

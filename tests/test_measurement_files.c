@@ -320,18 +320,37 @@ static void stdin_takes_every_format(void **state) {
     io_empty_folder();
 }
 
+/* The memory of a process can be opened, but nothing is at its first address. */
+static void tells_what_cannot_be_read_from_what_is_empty(void **state) {
+    static const char unreadable[] = "/proc/self/mem";
+    char empty[80];
+    csrec_measurement m;
+    csrec_error error;
+    (void)state;
+    snprintf(empty, sizeof empty, "%s/empty", io_folder);
+    fclose(fopen(empty, "wb"));
+    assert_int_equal(csrec_measurement_read(empty, NULL, &m, &error), CSREC_FORMAT);
+    assert_non_null(strstr(error.text, "is empty"));
+    io_empty_folder();
+    if (access(unreadable, R_OK)) skip();
+    assert_int_equal(csrec_measurement_read(unreadable, NULL, &m, &error), CSREC_FILE);
+    assert_non_null(strstr(error.text, "/proc/self/mem: cannot be read (Input/output error)"));
+}
+
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_transparent_pictures),
-                                       cmocka_unit_test(reads_known_entries_of_arrays),
-                                       cmocka_unit_test(refuses_arrays_without_samples),
-                                       cmocka_unit_test(reads_pictures_with_masks),
-                                       cmocka_unit_test(finds_the_format_from_the_content),
-                                       cmocka_unit_test(finds_the_first_repetition),
-                                       cmocka_unit_test(written_measurements_come_back),
-                                       cmocka_unit_test(procedural_files_hold_no_positions),
-                                       cmocka_unit_test(refuses_values_that_do_not_fit),
-                                       cmocka_unit_test(full_disk_leaves_nothing),
-                                       cmocka_unit_test(stdin_takes_every_format)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_transparent_pictures),
+        cmocka_unit_test(reads_known_entries_of_arrays),
+        cmocka_unit_test(refuses_arrays_without_samples),
+        cmocka_unit_test(reads_pictures_with_masks),
+        cmocka_unit_test(finds_the_format_from_the_content),
+        cmocka_unit_test(finds_the_first_repetition),
+        cmocka_unit_test(tells_what_cannot_be_read_from_what_is_empty),
+        cmocka_unit_test(written_measurements_come_back),
+        cmocka_unit_test(procedural_files_hold_no_positions),
+        cmocka_unit_test(refuses_values_that_do_not_fit),
+        cmocka_unit_test(full_disk_leaves_nothing),
+        cmocka_unit_test(stdin_takes_every_format)};
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

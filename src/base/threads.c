@@ -10,6 +10,9 @@
 
 enum { PER_PROCESSOR = 4, ALWAYS = 64 };
 
+/* Items that one thread goes through as fast as several. */
+enum { FEW = 1 << 16 };
+
 /* Address space that must be free besides the stacks: in total; per thread, since the C library
  * reserves this much for a thread's arena at its first allocation. */
 static const size_t RESERVE = (size_t)64 << 20, RESERVE_EACH = (size_t)64 << 20;
@@ -82,4 +85,8 @@ int csrec_threads(int asked) {
     started++;
     team = started;
     return team;
+}
+
+int csrec_threads_for(int64_t items, int asked) {
+    return items > FEW ? csrec_threads(asked) : 1;
 }

@@ -6,6 +6,8 @@
 #ifndef CSREC_BASE_THREADS_H
 #define CSREC_BASE_THREADS_H
 
+#include <stdint.h>
+
 /* `asked` or, if that is 0 or less, as many as OpenMP would use; at most 4 a processor or 64,
  * whichever is more. For estimates. */
 int csrec_threads_wanted(int asked);
@@ -13,5 +15,9 @@ int csrec_threads_wanted(int asked);
 /* The same, but never more than can be started: the calling thread's team then exists. 1 inside a
  * parallel region and in a forked process. Results do not depend on it. */
 int csrec_threads(int asked);
+
+/* The same for a loop over `items` that takes a few operations each: 1 where one thread is as fast.
+ */
+int csrec_threads_for(int64_t items, int asked);
 
 #endif

@@ -1,13 +1,19 @@
 /* recover_devices.c - the GPUs of one process: --devices, and several inputs over them. One input
- * is shared by the library. Of several inputs each device's thread is a rank, as a process under
- * MPI is: it reads, recovers and writes the next input that no other has taken. */
+ * is shared by the library. Of several inputs each thread is a rank, as a process under MPI is: it
+ * reads, recovers and writes the next input that no other has taken. A device has two threads where
+ * inputs are small, so that it works for one while the other reads or writes. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "output.h"
 #include "recover.h"
+
+/* Threads of a device, and bytes of the largest input of which memory has room for two. */
+enum { THREADS = 2, SMALL = 16 << 20 };
 
 static const char LISTED[] = "--list-devices lists them";
 
@@ -106,18 +112,19 @@ static int64_t threads_of(const cli_request *request) {
     return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
 }
 
+/* Threads of one device have its share of the processors each: they take turns with the device. */
 static void make_member(const cli_request *request, int rank, int n, cli_progress *progress,
                         member *m) {
-    int64_t threads = threads_of(request) / n;
+    const int devices = request->n_devices < n ? request->n_devices : n;
+    int64_t threads = threads_of(request) / devices;
     m->request = *request;
     m->rank = rank;
     m->progress = rank ? &m->own : progress;
-    snprintf(m->request.backend, sizeof m->request.backend, "cuda:%d", request->device[rank]);
-    m->request.n_devices = 1;
+    cli_devices_of_rank(&m->request, rank);
     m->request.a.threads = threads < 1 ? 1 : threads;
 }
 
-/* If threads cannot be started, fewer devices are used. */
+/* If threads cannot be started, fewer are used. */
 static int run_on_devices(const cli_request *request, int n, cli_progress *progress,
                           member *members) {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -141,20 +148,29 @@ static int run_on_devices(const cli_request *request, int n, cli_progress *progr
     return ranks ? members[0].code : cli_failure(request->tool, "out of memory");
 }
 
-/* Devices for the inputs; 1: the library is left to choose. */
-static int count_devices(cli_request *request) {
+static bool are_small(const cli_operands *inputs) {
+    struct stat info;
+    bool small = true;
+    for (int i = 0; i < inputs->n && small; i++)
+        small = cli_stat(inputs->text[i], &info) && info.st_size <= SMALL;
+    return small;
+}
+
+/* Threads for the inputs; 1: the library is left to choose. */
+static int count_threads(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     int inputs = cli_recoveries(a);
     if (request->comm || request->tiles || inputs == 1 || a->info) return 1;
     if (a->backend != backend_number("cuda")) return 1;
     if (!a->devices && csrec_backend_devices("cuda", request->device, &request->n_devices, NULL))
         return 1; /* each input tells why */
-    return request->n_devices < inputs ? request->n_devices : inputs;
+    int threads = request->n_devices * (are_small(&a->inputs) ? THREADS : 1);
+    return threads < inputs ? threads : inputs;
 }
 
 int cli_devices_run(cli_request *request, cli_progress *progress) {
     cli_folders made = {.n = 0};
-    int n = count_devices(request);
+    int n = count_threads(request);
     if (n <= 1) return cli_request_run(request, progress);
     int code = cli_folders_make(request, &made);
     member *members = code == CLI_CONTINUE ? calloc((size_t)n, sizeof *members) : NULL;

@@ -17,6 +17,16 @@ static csrec_status read_failed(const char *name, csrec_error *error) {
                       name, strerror(errno));
 }
 
+/* What cannot be read has no format, but is not empty either. On failure the input is closed. */
+static csrec_status check_readable(csrec_input *input, csrec_error *error) {
+    csrec_input_format(input);
+    if (!input->failure) return CSREC_OK;
+    errno = input->failure;
+    csrec_status status = read_failed(input->name, error);
+    csrec_input_close(input);
+    return status;
+}
+
 static csrec_status ends_early(const char *name, csrec_error *error) {
     return csrec_fail(error, CSREC_FORMAT,
                       "%s: ends early; the file is truncated, write or copy it again", name);
@@ -89,6 +99,7 @@ static csrec_status check_member(csrec_input *input, csrec_error *error) {
 
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
     csrec_status status = csrec_input_open_whole(path, input, error);
+    if (status == CSREC_OK) status = check_readable(input, error);
     if (status == CSREC_OK) status = check_member(input, error);
     if (status == CSREC_OK) input->size -= csrec_fingerprint_record(input);
     return status;
@@ -114,6 +125,7 @@ size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t
         return count;
     }
     ssize_t got = pread(fileno(input->file), to, count, (off_t)offset); /* the position stays */
+    if (got < 0) input->failure = errno;
     return got > 0 ? (size_t)got : 0;
 }
 

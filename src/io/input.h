@@ -15,6 +15,7 @@ typedef struct csrec_input {
     const uint8_t *bytes; /* the whole contents, or NULL while they are in `file` */
     uint8_t *owned;       /* memory to free, or NULL */
     uint64_t size;
+    int failure;                        /* errno of a peek that failed, or 0 */
     const struct csrec_format_row *row; /* what csrec_input_format found, or NULL */
     csrec_progress_fn progress;         /* of what takes long, or NULL */
     void *context;
@@ -22,15 +23,15 @@ typedef struct csrec_input {
 } csrec_input;
 
 /* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with
- * it.
- */
+ * it, and nothing is read yet. CSREC_FILE: it cannot be opened or its beginning cannot be read. */
 csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error);
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error);
 /* Bytes that the caller keeps alive. */
 csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);
 void csrec_input_close(csrec_input *input);
 
-/* The bytes from `offset` on, up to `count`, without consuming them; returns how many there are. */
+/* The bytes from `offset` on, up to `count`, without consuming them; returns how many there are: 0
+ * also on failure, which input->failure then tells. */
 size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);
 /* The same of the first bytes. */
 size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count);

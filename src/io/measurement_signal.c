@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "io/format.h"
 #include "io/measurement.h"
 
@@ -95,17 +96,23 @@ static bool is_unknown(const csrec_array *pixels, const csrec_read_options *opti
     return all;
 }
 
+/* Entries of which one thread takes the samples. */
+enum { BLOCK = 1 << 16 };
+
 /* known [entries]: on return 0 also where the values themselves say so. */
 static csrec_status mark_unknown(const csrec_image *image, const csrec_read_options *options,
                                  const char *name, int64_t entries, uint8_t *known,
                                  csrec_measurement *m, csrec_error *error) {
     csrec_dtype dtype = image->pixels.dtype;
     bool tells = options->has_unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
-    m->n = 0;
+    int64_t n = 0;
+    const int threads = csrec_threads_for(entries, 0);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n)
     for (int64_t i = 0; i < entries; i++) {
         if (tells && known[i] && is_unknown(&image->pixels, options, m->channels, i)) known[i] = 0;
-        m->n += known[i];
+        n += known[i];
     }
+    m->n = n;
     if (options->slab.count > 0) return CSREC_OK; /* the whole need not be as this part */
     if (m->n == 0)
         return csrec_fail(error, CSREC_DATA,
@@ -119,21 +126,50 @@ static csrec_status mark_unknown(const csrec_image *image, const csrec_read_opti
                       name);
 }
 
-static csrec_status take_samples(const csrec_image *image, const uint8_t *known, const char *name,
-                                 int64_t entries, csrec_measurement *m, csrec_error *error) {
-    int64_t channels = m->channels, k = 0;
-    m->dtype = image->pixels.dtype;
-    if (image->bits) m->scale[1] = (double)((1 << image->bits) - 1);
-    csrec_status status = csrec_measurement_allocate(m, name, error);
-    if (status != CSREC_OK) return status;
-    for (int64_t i = 0; i < entries; i++) {
+/* The entries from `from` to `end`, as samples from k on. */
+static void take_block(const csrec_array *pixels, const uint8_t *known, int64_t from, int64_t end,
+                       int64_t k, csrec_measurement *m) {
+    int64_t channels = m->channels;
+    for (int64_t i = from; i < end; i++) {
         if (!known[i]) continue;
         m->index[k] = i;
         for (int64_t c = 0; c < channels; c++)
-            m->y[k * channels + c] = csrec_array_value(&image->pixels, i * channels + c);
+            m->y[k * channels + c] = csrec_array_value(pixels, i * channels + c);
         k++;
     }
-    return CSREC_OK;
+}
+
+/* first [blocks]: becomes the number of samples before each block. */
+static void number_blocks(const uint8_t *known, int64_t entries, int64_t blocks, int64_t *first) {
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(entries, 0))
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t end = b + 1 < blocks ? (b + 1) * BLOCK : entries;
+        first[b] = 0;
+        for (int64_t i = b * BLOCK; i < end; i++) first[b] += known[i];
+    }
+    for (int64_t b = 0, before = 0, n; b < blocks; b++, before += n) {
+        n = first[b];
+        first[b] = before;
+    }
+}
+
+static csrec_status take_samples(const csrec_image *image, const uint8_t *known, const char *name,
+                                 int64_t entries, csrec_measurement *m, csrec_error *error) {
+    const int64_t blocks = (entries + BLOCK - 1) / BLOCK;
+    m->dtype = image->pixels.dtype;
+    if (image->bits) m->scale[1] = (double)((1 << image->bits) - 1);
+    int64_t *first = malloc((size_t)blocks * sizeof *first);
+    if (!first) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    csrec_status status = csrec_measurement_allocate(m, name, error);
+    if (!status) {
+        number_blocks(known, entries, blocks, first);
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(entries, 0))
+        for (int64_t b = 0; b < blocks; b++)
+            take_block(&image->pixels, known, b * BLOCK, b + 1 < blocks ? (b + 1) * BLOCK : entries,
+                       first[b], m);
+    }
+    free(first);
+    return status;
 }
 
 /* What precedes the pixels, if the format tells: then the sizes of the picture and its mask are

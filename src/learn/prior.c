@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
+
 /* ------------------------------------------------------------------ the model */
 
 static int64_t integer_of(const csrec_model *model, const char *array, int64_t i) {
@@ -119,13 +121,16 @@ int64_t csrec_prior_work(int64_t height, int64_t width) {
 }
 
 /* Sums of 2 x 2. */
-static void pull(int64_t height, int64_t width, const float *from, float *to) {
+static void pull(int64_t height, int64_t width, int threads, const float *from, float *to) {
+    const int64_t across = half(width);
+    threads = csrec_threads_for(height * width, threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t y = 0; y < half(height); y++)
-        for (int64_t x = 0; x < half(width); x++) {
+        for (int64_t x = 0; x < across; x++) {
             const float *at = from + 2 * y * width + 2 * x;
             bool right = 2 * x + 1 < width, below = 2 * y + 1 < height;
-            *to++ = at[0] + (right ? at[1] : 0.0f) +
-                    (below ? at[width] + (right ? at[width + 1] : 0.0f) : 0.0f);
+            to[y * across + x] = at[0] + (right ? at[1] : 0.0f) +
+                                 (below ? at[width] + (right ? at[width + 1] : 0.0f) : 0.0f);
         }
 }
 
@@ -139,54 +144,76 @@ static void place(int64_t i, int64_t extent, int64_t at[2], float *share) {
     *share = i % 2 ? 0.25f : 0.75f;
 }
 
-/* values = sum / weight where there is weight, else the coarser level between its entries. */
-static void push(int64_t height, int64_t width, const float *sum, const float *weight,
-                 const float *coarse, float *values) {
-    int64_t across = half(width);
-    for (int64_t y = 0; y < height; y++) {
-        int64_t row[2];
-        float down;
-        place(y, height, row, &down);
-        const float *above = coarse + row[0] * across, *below = coarse + row[1] * across;
-        for (int64_t x = 0; x < width; x++, sum++, weight++) {
-            int64_t at[2];
-            float right;
-            if (*weight > 0.0f) {
-                *values++ = *sum / *weight;
-                continue;
-            }
-            place(x, width, at, &right);
-            float first = above[at[0]] + right * (above[at[1]] - above[at[0]]);
-            float second = below[at[0]] + right * (below[at[1]] - below[at[0]]);
-            *values++ = first + down * (second - first);
+/* Line y of push. */
+static void push_line(int64_t height, int64_t width, int64_t y, const float *sum,
+                      const float *weight, const float *coarse, float *values) {
+    int64_t row[2], across = half(width);
+    float down;
+    place(y, height, row, &down);
+    const float *above = coarse + row[0] * across, *below = coarse + row[1] * across;
+    for (int64_t x = 0; x < width; x++) {
+        int64_t at[2];
+        float right;
+        if (weight[x] > 0.0f) {
+            values[x] = sum[x] / weight[x];
+            continue;
         }
+        place(x, width, at, &right);
+        float first = above[at[0]] + right * (above[at[1]] - above[at[0]]);
+        float second = below[at[0]] + right * (below[at[1]] - below[at[0]]);
+        values[x] = first + down * (second - first);
     }
 }
 
+/* values = sum / weight where there is weight, else the coarser level between its entries. */
+static void push(int64_t height, int64_t width, int threads, const float *sum, const float *weight,
+                 const float *coarse, float *values) {
+    threads = csrec_threads_for(height * width, threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t y = 0; y < height; y++)
+        push_line(height, width, y, sum + y * width, weight + y * width, coarse,
+                  values + y * width);
+}
+
 /* filled [height][width] from z, 0 where unknown, and weight, 1 or 0. work: after both of them. */
-static void fill(int64_t height, int64_t width, const float *z, const float *weight, float *work,
-                 float *filled) {
+static void fill(int64_t height, int64_t width, int threads, const float *z, const float *weight,
+                 float *work, float *filled) {
     if (height <= 1 && width <= 1) {
         filled[0] = weight[0] > 0.0f ? z[0] / weight[0] : 0.0f;
         return;
     }
     int64_t count = half(height) * half(width);
     float *sum = work, *sums = work + count, *coarse = work + 2 * count;
-    pull(height, width, z, sum);
-    pull(height, width, weight, sums);
-    fill(half(height), half(width), sum, sums, work + 3 * count, coarse);
-    push(height, width, z, weight, coarse, filled);
+    pull(height, width, threads, z, sum);
+    pull(height, width, threads, weight, sums);
+    fill(half(height), half(width), threads, sum, sums, work + 3 * count, coarse);
+    push(height, width, threads, z, weight, coarse, filled);
 }
 
 /* ------------------------------------------------------------------ planes */
 
-static void pad(int64_t height, int64_t width, const float *from, const csrec_prior_frame *frame,
+static void pad(const csrec_prior_samples *s, const float *from, const csrec_prior_frame *frame,
                 float *to) {
+    const int64_t width = s->width;
+    const int threads = csrec_threads_for(s->height * width, s->threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t y = 0; y < frame->height; y++) {
-        const float *line = from + csrec_prior_reflect(y, height) * width;
-        memcpy(to, line, (size_t)width * sizeof *to);
-        for (int64_t x = width; x < frame->width; x++) to[x] = line[csrec_prior_reflect(x, width)];
-        to += frame->width;
+        const float *line = from + csrec_prior_reflect(y, s->height) * width;
+        float *own = to + y * frame->width;
+        memcpy(own, line, (size_t)width * sizeof *own);
+        for (int64_t x = width; x < frame->width; x++) own[x] = line[csrec_prior_reflect(x, width)];
+    }
+}
+
+/* A channel's normal values z, 0 where unknown, and their weight, 1 or 0. */
+static void spread(const csrec_prior_samples *s, int c, const csrec_prior_frame *frame,
+                   float *weight, float *z) {
+    const int64_t count = s->height * s->width;
+    const float *v = s->values + c * count;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(count, s->threads))
+    for (int64_t i = 0; i < count; i++) {
+        weight[i] = s->known[i] ? 1.0f : 0.0f;
+        z[i] = s->known[i] ? (float)(((double)v[i] - frame->mean[c]) / frame->unit) : 0.0f;
     }
 }
 
@@ -198,18 +225,15 @@ void csrec_prior_planes(const csrec_prior_samples *s, int64_t multiple, float *w
     int64_t plane = frame->height * frame->width;
     normalise(s, frame);
     float *weight = work, *z = work + count, *rest = work + 2 * count;
-    for (int64_t i = 0; i < count; i++) weight[i] = s->known[i] ? 1.0f : 0.0f;
-    pad(s->height, s->width, weight, frame, planes + 2 * s->channels * plane);
     for (int c = 0; c < s->channels; c++) {
-        const float *v = s->values + c * count;
         float *filled = planes + c * plane; /* padded below: it has room for the picture */
-        for (int64_t i = 0; i < count; i++)
-            z[i] = s->known[i] ? (float)(((double)v[i] - frame->mean[c]) / frame->unit) : 0.0f;
-        pad(s->height, s->width, z, frame, planes + (s->channels + c) * plane);
-        fill(s->height, s->width, z, weight, rest, filled);
+        spread(s, c, frame, weight, z);
+        pad(s, z, frame, planes + (s->channels + c) * plane);
+        fill(s->height, s->width, s->threads, z, weight, rest, filled);
         memcpy(z, filled, (size_t)count * sizeof *z);
-        pad(s->height, s->width, z, frame, filled);
+        pad(s, z, frame, filled);
     }
+    pad(s, weight, frame, planes + 2 * s->channels * plane);
     float sigma = (float)((double)s->sigma / frame->unit),
           *last = planes + (2 * s->channels + 1) * plane;
     for (int64_t i = 0; i < plane; i++) last[i] = sigma;

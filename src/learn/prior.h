@@ -35,6 +35,7 @@ typedef struct csrec_prior_samples {
     const float *values;  /* [channels][height][width], anything where unknown */
     const uint8_t *known; /* [height][width], not 0: known; at least one */
     float sigma, tone;    /* tone > 0: 1/255 of white less black, in the values' unit */
+    int threads;          /* of csrec_threads, for planes that are large */
 } csrec_prior_samples;
 
 /* Normal values of a picture, and its extents with padding: by reflection to multiples that the

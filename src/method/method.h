@@ -17,9 +17,11 @@ typedef struct csrec_recovery {
     const csrec_context *context; /* the device whose engine runs */
     double unit;                  /* unit of y, in the units of models without a scale */
     double *signal;               /* [entries * channels], or NULL if only atoms are requested */
-    double *variance;   /* NULL, or as signal, negative: a method that can sets the squared errors
-                           that it expects, in units of y */
-    csrec_atoms *atoms; /* [channels], or NULL */
+    double *variance; /* NULL, or as signal, negative: a method that can sets the squared errors
+                         that it expects, in units of y */
+    double *common;   /* the first rank's signal where ranks are threads of one process, else NULL:
+                         each writes the cells of its tiles there */
+    csrec_atoms *atoms;           /* [channels], or NULL */
     csrec_recover_report *report; /* zeroed */
 } csrec_recovery;
 

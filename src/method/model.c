@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "learn/model.h"
 
 csrec_model_units csrec_model_units_of(const csrec_model *model,
@@ -18,7 +19,9 @@ csrec_model_units csrec_model_units_of(const csrec_model *model,
 
 void csrec_samples_restore(const csrec_measurement *measurement, double *signal) {
     size_t bytes = (size_t)measurement->channels * sizeof *signal;
-    for (int64_t i = 0; i < measurement->n && !(measurement->sigma > 0.0); i++)
+    if (measurement->sigma > 0.0) return;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(measurement->n, 0))
+    for (int64_t i = 0; i < measurement->n; i++)
         memcpy(signal + measurement->index[i] * measurement->channels,
                measurement->y + i * measurement->channels, bytes);
 }
@@ -33,6 +36,8 @@ static double off_sample(const csrec_measurement *m, const double *signal, int64
 double csrec_samples_residual(const csrec_measurement *measurement, const double *signal) {
     int64_t count = measurement->n * measurement->channels;
     double most = 0.0, farthest = 0.0, r = 0.0, y = 0.0;
+    const int threads = csrec_threads_for(measurement->n, 0);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(max : most, farthest)
     for (int64_t i = 0; i < count; i++) {
         most = fmax(most, fabs(measurement->y[i]));
         farthest = fmax(farthest, fabs(off_sample(measurement, signal, i)));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/threads.h"
 #include "learn/prior_files.h"
 #include "learn/turn.h"
 
@@ -65,14 +66,33 @@ static void turn_samples(csrec_prior_pass *p, const csrec_turn *t, csrec_prior_s
     const int64_t n = p->height * p->width;
     s->height = csrec_turned_rows(t);
     s->width = csrec_turned_columns(t);
-    for (int64_t r = 0, at = 0; r < s->height; r++)
-        for (int64_t c = 0; c < s->width; c++, at++) {
-            int64_t from = csrec_turn_source(t, r, c);
+    const int threads = csrec_threads_for(n, s->threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t r = 0; r < s->height; r++)
+        for (int64_t c = 0; c < s->width; c++) {
+            int64_t from = csrec_turn_source(t, r, c), at = r * s->width + c;
             p->known[at] = s->known[from];
             for (int k = 0; k < p->channels; k++) p->turned[k * n + at] = s->values[k * n + from];
         }
     s->values = p->turned;
     s->known = p->known;
+}
+
+/* Line r of channel k. A pass that was stopped has the planes that it was given. */
+static void add_line(const csrec_prior_pass *p, const csrec_turn *t, const csrec_prior_samples *s,
+                     const csrec_prior_frame *frame, int64_t r, int k, bool stopped, float *result,
+                     float *squares) {
+    const int64_t plane = frame->height * frame->width, line = r * frame->width;
+    const float *F = p->planes + k * plane + line, *D = p->out + k * plane + line;
+    const float *logs = D + p->channels * plane;
+    for (int64_t c = 0; c < s->width; c++) {
+        int64_t to = k * p->height * p->width + csrec_turn_source(t, r, c);
+        float z = stopped ? F[c] : F[c] + D[c];
+        result[to] += (float)(frame->mean[k] + frame->unit * (double)z);
+        if (!squares) continue;
+        double log = fmin(fmax((double)logs[c], -LOG_MOST), LOG_MOST);
+        squares[to] += (float)(frame->unit * frame->unit * exp(log));
+    }
 }
 
 csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples *samples, int turn,
@@ -87,20 +107,10 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
         csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, team, error);
     if (status) return status;
     const bool stopped = csrec_team_stopped(team);
-    const int64_t plane = frame.height * frame.width;
-    for (int k = 0; k < p->channels; k++) {
-        const float *F = p->planes + k * plane, *D = p->out + k * plane;
-        const float *logs = D + p->channels * plane;
-        for (int64_t r = 0; r < s.height; r++)
-            for (int64_t c = 0; c < s.width; c++) {
-                int64_t at = r * frame.width + c;
-                int64_t to = k * p->height * p->width + csrec_turn_source(&t, r, c);
-                float z = stopped ? F[at] : F[at] + D[at];
-                result[to] += (float)(frame.mean[k] + frame.unit * (double)z);
-                if (!squares) continue;
-                double log = fmin(fmax((double)logs[at], -LOG_MOST), LOG_MOST);
-                squares[to] += (float)(frame.unit * frame.unit * exp(log));
-            }
-    }
+    const int threads = csrec_threads_for(s.height * s.width, s.threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t r = 0; r < s.height; r++)
+        for (int k = 0; k < p->channels; k++)
+            add_line(p, &t, &s, &frame, r, k, stopped, result, squares);
     return CSREC_OK;
 }

@@ -48,14 +48,19 @@ double *csrec_part_at(const csrec_part *p, int64_t channels, const int64_t at[CS
     return p->values + i * channels;
 }
 
-/* Values of a box that both have; by threads, as the first touch of fresh memory takes longest. */
+/* Several for a large box, as the first touch of fresh memory takes longest. */
+static int threads_for(int64_t channels, const csrec_box *box) {
+    return (size_t)(csrec_box_entries(box) * channels) * sizeof(double) > LARGE ? csrec_threads(0)
+                                                                                : 1;
+}
+
+/* Values of a box that both have. */
 static void copy_box(const csrec_part *from, int64_t channels, const csrec_box *box,
                      const csrec_part *to) {
     const int64_t first = box->at[0][0], across = box->at[1][1] - box->at[1][0];
     const int64_t lines = (box->at[0][1] - first) * across;
     const size_t line = (size_t)((box->at[2][1] - box->at[2][0]) * channels) * sizeof(double);
-    const bool large = (size_t)lines * line > LARGE;
-#pragma omp parallel for schedule(static) num_threads(large ? csrec_threads(0) : 1)
+#pragma omp parallel for schedule(static) num_threads(threads_for(channels, box))
     for (int64_t k = 0; k < lines; k++) {
         int64_t at[CSREC_TILE_AXES] = {first + k / across, box->at[1][0] + k % across,
                                        box->at[2][0]};
@@ -157,20 +162,25 @@ static void blend_run(const csrec_mosaic *m, const csrec_tile *tile, const int64
     }
 }
 
+/* Line k of a box; lines do not meet, so threads may blend them. */
+static void blend_line(const csrec_mosaic *m, const csrec_tile *tile, const csrec_box *where,
+                       int64_t k, const csrec_part *from, const csrec_part *to) {
+    const int64_t across = where->at[1][1] - where->at[1][0];
+    int64_t at[CSREC_TILE_AXES] = {where->at[0][0] + k / across, where->at[1][0] + k % across,
+                                   where->at[2][0]};
+    double share0, before0, share1, before1;
+    ramp(m->tiling, tile, 0, at[0], &share0, &before0);
+    ramp(m->tiling, tile, 1, at[1], &share1, &before1);
+    blend_run(m, tile, at, where->at[2][1], before0 + share0 * before1, share0 * share1,
+              csrec_part_at(from, m->channels, at), csrec_part_at(to, m->channels, at));
+}
+
 static void blend(const csrec_mosaic *m, int64_t number, const csrec_box *where,
                   const csrec_part *from, const csrec_part *to) {
-    csrec_tile tile = csrec_tiling_tile(m->tiling, number);
-    int64_t at[CSREC_TILE_AXES] = {where->at[0][0], where->at[1][0], where->at[2][0]};
-    for (; at[0] < where->at[0][1]; at[0]++) {
-        double share0, before0;
-        ramp(m->tiling, &tile, 0, at[0], &share0, &before0);
-        for (at[1] = where->at[1][0]; at[1] < where->at[1][1]; at[1]++) {
-            double share1, before1;
-            ramp(m->tiling, &tile, 1, at[1], &share1, &before1);
-            blend_run(m, &tile, at, where->at[2][1], before0 + share0 * before1, share0 * share1,
-                      csrec_part_at(from, m->channels, at), csrec_part_at(to, m->channels, at));
-        }
-    }
+    const csrec_tile tile = csrec_tiling_tile(m->tiling, number);
+    const int64_t lines = (where->at[0][1] - where->at[0][0]) * (where->at[1][1] - where->at[1][0]);
+#pragma omp parallel for schedule(static) num_threads(threads_for(m->channels, where))
+    for (int64_t k = 0; k < lines; k++) blend_line(m, &tile, where, k, from, to);
 }
 
 /* ------------------------------------------------------------------ turns --------------------- */

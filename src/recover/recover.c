@@ -61,6 +61,7 @@ typedef struct recover_job {
     const csrec_measurement *measurement;
     double *signal;
     double *variance;
+    double *common; /* the first rank's signal, of several devices; else NULL */
     csrec_atoms *atoms;
     csrec_wanted wanted;
     csrec_layout layout;
@@ -96,6 +97,7 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
                                .unit = normal->unit,
                                .signal = j->signal,
                                .variance = j->variance,
+                               .common = j->common,
                                .atoms = j->atoms,
                                .report = report};
     if (solve->progress && context->kind != CSREC_DEVICE_CPU) {
@@ -173,6 +175,7 @@ static csrec_status recover_rank(const csrec_context *context, const csrec_recov
     recover_job *all = job, own = *all;
     const bool first = csrec_comm_rank(options->comm) == 0;
     own.layout.plan.options = *options;
+    own.common = all->signal;
     if (!first) {
         own.signal = own.variance = NULL;
         own.atoms = NULL;

@@ -152,7 +152,8 @@ static csrec_status complete(const csrec_spread *s, int64_t cell, csrec_error *e
 static csrec_status give_cell(const csrec_spread *s, int64_t cell, csrec_error *error) {
     const csrec_part *part = csrec_mosaic_cell(s->mosaic, cell);
     label l = {.cell = cell, .where = part->box};
-    csrec_status status = send_values(s, 0, CELL, &l, part, error);
+    csrec_status status = s->common ? csrec_comm_send(s->comm, 0, CELL, &l, sizeof l, error)
+                                    : send_values(s, 0, CELL, &l, part, error);
     csrec_mosaic_drop(s->mosaic, cell);
     return status;
 }
@@ -164,7 +165,7 @@ static csrec_status take_cell(const csrec_spread *s, csrec_error *error) {
     csrec_status status = wait_for(s, CELL, error);
     if (!status) status = receive_values(s, CELL, &l, &values, &data, error);
     if (status) return status;
-    status = csrec_mosaic_set(s->mosaic, l.cell, &values, error);
+    if (!s->common) status = csrec_mosaic_set(s->mosaic, l.cell, &values, error);
     free(data);
     return status;
 }

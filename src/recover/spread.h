@@ -1,6 +1,7 @@
 /* spread.h - the tiles of a recovery over the processes of a communicator. Each process recovers
  * consecutive tiles and owns their cells; it sends the parts that reach into cells of others to
- * their owners, and in the end its cells to the first process. Which process a tile is recovered by
+ * their owners, and in the end its cells to the first process, or only that they are whole where
+ * the processes are threads that blend into one signal. Which process a tile is recovered by
  * changes no bit, as cells are blended in the tiles' order. */
 #ifndef CSREC_RECOVER_SPREAD_H
 #define CSREC_RECOVER_SPREAD_H
@@ -14,6 +15,7 @@ typedef struct csrec_spread {
     const csrec_tiling *tiling;
     int64_t channels;
     int64_t first, end; /* this process's tiles */
+    bool common;        /* all mosaics are of one signal in memory: cells need not travel */
     /* Whether to stop waiting for others; NULL: never. */
     bool (*stops)(void *context);
     void *context;

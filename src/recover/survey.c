@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "base/unit.h"
+#include "recover/select.h"
 
 csrec_status csrec_survey_create(int64_t channels, csrec_survey *s, csrec_error *error) {
     *s = (csrec_survey){
@@ -25,10 +27,14 @@ void csrec_survey_clear(csrec_survey *s) {
 
 static void widen(csrec_survey *s, int64_t n, const double *y) {
     int64_t C = s->channels;
-    for (int64_t i = 0; i < n * C; i++) {
-        bool first = s->n == 0 && i < C;
-        s->least[i % C] = first ? y[i] : fmin(s->least[i % C], y[i]);
-        s->most[i % C] = first ? y[i] : fmax(s->most[i % C], y[i]);
+    for (int64_t c = 0; c < C; c++) {
+        double least = s->n == 0 ? y[c] : s->least[c], most = s->n == 0 ? y[c] : s->most[c];
+        for (int64_t i = 0; i < n; i++) {
+            least = fmin(least, y[i * C + c]);
+            most = fmax(most, y[i * C + c]);
+        }
+        s->least[c] = least;
+        s->most[c] = most;
     }
 }
 
@@ -109,6 +115,43 @@ static int64_t run_of(const csrec_measurement *m, int64_t from, int64_t band_ent
     return k - from;
 }
 
+/* Bands by threads: band b of them goes into packed[b]. */
+static csrec_status survey_bands(const csrec_measurement *m, int64_t size, int64_t n,
+                                 char *packed) {
+    const size_t bytes = csrec_survey_packed(m->channels);
+    int64_t failures = 0;
+    const int threads = csrec_threads_for(m->n, 0);
+#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(+ : failures)
+    for (int64_t b = 0; b < n; b++) {
+        csrec_survey band;
+        const int64_t first = csrec_samples_before(m, b * size);
+        const int64_t end = csrec_samples_before(m, (b + 1) * size);
+        if (!csrec_survey_create(m->channels, &band, NULL)) {
+            csrec_survey_add(&band, end - first, m->y + first * m->channels);
+            csrec_survey_pack(&band, packed + (size_t)b * bytes);
+        } else {
+            failures++;
+        }
+        csrec_survey_clear(&band);
+    }
+    return failures ? CSREC_MEMORY : CSREC_OK;
+}
+
+/* Positions ascend. band: empty, and left so. */
+static csrec_status survey_sorted(const csrec_measurement *m, int64_t size, int64_t entries,
+                                  csrec_survey *band, csrec_survey *survey, csrec_error *error) {
+    const int64_t n = (entries + size - 1) / size;
+    const size_t bytes = csrec_survey_packed(m->channels);
+    char *packed = malloc((size_t)n * bytes);
+    csrec_status status = packed ? survey_bands(m, size, n, packed) : CSREC_MEMORY;
+    for (int64_t b = 0; b < n && !status; b++) {
+        csrec_survey_unpack(packed + (size_t)b * bytes, band);
+        csrec_survey_join(survey, band);
+    }
+    free(packed);
+    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
+}
+
 csrec_status csrec_survey_of(const csrec_measurement *m, csrec_survey *survey, csrec_error *error) {
     csrec_survey band;
     int64_t entries = 0;
@@ -117,13 +160,17 @@ csrec_status csrec_survey_of(const csrec_measurement *m, csrec_survey *survey, c
     csrec_status status = csrec_survey_create(m->channels, survey, error);
     if (!status) status = csrec_survey_create(m->channels, &band, error);
     if (status) return status;
-    for (int64_t k = 0, n; k < m->n; k += n) {
-        n = run_of(m, k, size);
-        csrec_survey_add(&band, n, m->y + k * m->channels);
-        csrec_survey_join(survey, &band);
+    if (csrec_samples_ascend(m, 0)) {
+        status = survey_sorted(m, size, entries, &band, survey, error);
+    } else {
+        for (int64_t k = 0, n; k < m->n; k += n) {
+            n = run_of(m, k, size);
+            csrec_survey_add(&band, n, m->y + k * m->channels);
+            csrec_survey_join(survey, &band);
+        }
     }
     csrec_survey_clear(&band);
-    return CSREC_OK;
+    return status;
 }
 
 const double *csrec_survey_mean(csrec_survey *s, double unit) {

@@ -7,51 +7,10 @@
 
 #include "operator/mask.h"
 #include "recover/journal.h"
+#include "recover/select.h"
 #include "recover/spread.h"
 #include "recover/survey.h"
 #include "solver/threshold.h"
-
-/* ------------------------------------------------------------------ one tile */
-
-static int64_t extent_of(const csrec_tile *tile, int axis) {
-    return tile->box[axis][1] - tile->box[axis][0];
-}
-
-/* Index of entry `at` of the signal in the tile's box; -1: outside. */
-static int64_t place(const csrec_tiling *t, const csrec_tile *tile, int64_t at) {
-    int64_t to = 0, scale = 1;
-    for (int a = CSREC_TILE_AXES - 1; a >= 0; at /= t->extent[a], a--) {
-        int64_t x = at % t->extent[a];
-        if (x < tile->box[a][0] || x >= tile->box[a][1]) return -1;
-        to += (x - tile->box[a][0]) * scale;
-        scale *= extent_of(tile, a);
-    }
-    return to;
-}
-
-/* The samples in the box, in their order. part->index and part->y are to be freed. */
-static csrec_status cut(const csrec_tiler *j, const csrec_tile *tile, csrec_measurement *part) {
-    const csrec_measurement *m = j->m;
-    *part = *m;
-    part->pattern = CSREC_PATTERN_NONE;
-    part->count = part->n = 0;
-    for (int a = 0; a < m->shape.dims; a++)
-        part->shape.dim[a] = extent_of(tile, CSREC_TILE_AXES - m->shape.dims + a);
-    for (int64_t k = 0; k < m->n; k++) part->n += place(j->tiling, tile, m->index[k]) >= 0;
-    part->index = malloc((size_t)(part->n + 1) * sizeof *part->index);
-    part->y = malloc((size_t)(part->n * m->channels + 1) * sizeof *part->y);
-    if (!part->index || !part->y) return CSREC_MEMORY;
-    int64_t n = 0;
-    for (int64_t k = 0; k < m->n; k++) {
-        int64_t at = place(j->tiling, tile, m->index[k]);
-        if (at < 0) continue;
-        part->index[n] = at;
-        memcpy(part->y + n * m->channels, m->y + k * m->channels,
-               (size_t)m->channels * sizeof *m->y);
-        n++;
-    }
-    return CSREC_OK;
-}
 
 /* ------------------------------------------------------------------ tiles that are not recovered
  */
@@ -128,12 +87,13 @@ static csrec_status recover_tile(csrec_tiler *j, const csrec_measurement *part, 
     return status;
 }
 
-/* Cuts and recovers a tile, and keeps it if it is whole. */
+/* Selects the samples of a tile and recovers it, and keeps it if it is whole. */
 static csrec_status make_tile(csrec_tiler *j, int64_t number, const csrec_tile *tile,
                               csrec_part *whole, csrec_recover_report *one, csrec_error *error) {
     csrec_measurement part;
     int64_t entries = csrec_box_entries(&whole->box);
-    csrec_status status = cut(j, tile, &part);
+    csrec_status status =
+        csrec_samples_select(j->m, j->tiling, tile, j->ascend, j->given->threads, &part);
     if (status)
         csrec_fail(error, status, "out of memory for a tile");
     else
@@ -170,6 +130,7 @@ csrec_status csrec_tiler_run(csrec_tiler *j, const csrec_recovery *recovery, int
     j->m = recovery->measurement;
     j->tile = *recovery;
     j->given = recovery->options;
+    j->ascend = csrec_samples_ascend(j->m, j->given->threads);
     j->options = *recovery->options;
     j->options.history = NULL; /* which has the whole signal alone */
     j->options.solve.progress = pass_progress;
@@ -195,11 +156,12 @@ static bool tiler_stops(void *tiler) {
 /* This process's tiles, and with them the whole on the first process. */
 static csrec_status run_share(csrec_tiler *j, const csrec_recovery *recovery, csrec_error *error) {
     csrec_comm *comm = recovery->options->comm;
-    double *signal = csrec_comm_rank(comm) == 0 ? recovery->signal : NULL;
+    double *signal = csrec_comm_rank(comm) == 0 ? recovery->signal : recovery->common;
     csrec_tiling tiling = *j->tiling;
     csrec_spread spread = {.comm = comm,
                            .tiling = &tiling,
                            .channels = recovery->measurement->channels,
+                           .common = recovery->common != NULL,
                            .stops = tiler_stops,
                            .context = j};
     csrec_status status = csrec_spread_agree(comm, &tiling, &spread.first, &spread.end, error);

@@ -56,6 +56,7 @@ typedef struct csrec_tiler {
     struct csrec_journal *journal;
     /* of one run */
     const csrec_measurement *m;
+    bool ascend;         /* its positions */
     csrec_recovery tile; /* of each tile all but the measurement, the signal and the report */
     const csrec_recover_options *given;
     csrec_recover_options options; /* of a tile */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "haar/atoms.h"
 #include "solver/solver.h"
 
@@ -44,10 +45,12 @@ void csrec_scaled_clear(csrec_scaled *scaled) {
 }
 
 int64_t csrec_scale_back(int64_t n, double unit, double *v) {
-    int64_t fault = -1;
+    int64_t fault = n;
+    const int threads = csrec_threads_for(n, 0);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : fault)
     for (int64_t i = 0; i < n; i++) {
         v[i] *= unit;
-        if (fault < 0 && !isfinite(v[i])) fault = i;
+        if (i < fault && !isfinite(v[i])) fault = i;
     }
-    return fault;
+    return fault < n ? fault : -1;
 }

@@ -80,10 +80,15 @@ static void job_clear(job *j) {
     free(j->known);
 }
 
+static int threads_for(const job *j) {
+    return csrec_threads_for(j->height * j->width, j->r->options->threads);
+}
+
 static void gather(job *j) {
     const csrec_measurement *m = j->m;
     int64_t n = j->height * j->width;
     j->unit = csrec_tones_unit(m, j->r->whole, j->middle);
+#pragma omp parallel for schedule(static) num_threads(threads_for(j))
     for (int64_t i = 0; i < m->n; i++) {
         j->known[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
@@ -108,7 +113,16 @@ static csrec_prior_samples samples_of(const job *j, int64_t first) {
                                  .values = j->values + first * j->height * j->width,
                                  .known = j->known,
                                  .sigma = csrec_tones_sigma(j->m, j->unit),
-                                 .tone = 1.0f};
+                                 .tone = 1.0f,
+                                 .threads = j->r->options->threads};
+}
+
+static void divide(job *j, int64_t first, int64_t end, float passes) {
+#pragma omp parallel for schedule(static) num_threads(threads_for(j))
+    for (int64_t i = first; i < end; i++) {
+        j->result[i] /= passes;
+        if (j->squares) j->squares[i] /= passes;
+    }
 }
 
 /* The channels from `first` on. A later group's fit continues from that of the one before. */
@@ -138,10 +152,7 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
                                       j->result + first * n,
                                       j->squares ? j->squares + first * n : NULL, error);
     }
-    for (int64_t i = first * n; i < (first + j->pass.channels) * n && !status; i++) {
-        j->result[i] /= (float)passes;
-        if (j->squares) j->squares[i] /= (float)passes;
-    }
+    if (!status) divide(j, first * n, (first + j->pass.channels) * n, (float)passes);
     j->r->report->iterations += done;
     return status;
 }
@@ -149,13 +160,13 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
 static void deliver(const job *j) {
     const csrec_measurement *m = j->m;
     int64_t n = j->height * j->width;
+#pragma omp parallel for schedule(static) num_threads(threads_for(j))
     for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < m->channels; c++)
-            j->r->signal[i * m->channels + c] =
-                j->middle[c] + j->unit * (double)j->result[c * n + i];
-    for (int64_t i = 0; i < n && j->squares; i++)
-        for (int64_t c = 0; c < m->channels; c++)
-            j->r->variance[i * m->channels + c] = j->unit * j->unit * (double)j->squares[c * n + i];
+        for (int64_t c = 0; c < m->channels; c++) {
+            const int64_t to = i * m->channels + c, from = c * n + i;
+            j->r->signal[to] = j->middle[c] + j->unit * (double)j->result[from];
+            if (j->squares) j->r->variance[to] = j->unit * j->unit * (double)j->squares[from];
+        }
     csrec_samples_restore(m, j->r->signal);
 }
 

@@ -67,7 +67,8 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
                                        .values = d->values + c * n,
                                        .known = d->known,
                                        .sigma = (float)(sigma / d->tone),
-                                       .tone = 1.0f};
+                                       .tone = 1.0f,
+                                       .threads = d->data->r->options->threads};
         for (int t = 0; t < turns && !status; t++)
             status = csrec_prior_pass_add(&d->pass, &s, (int)((d->calls + t) % 8), team,
                                           d->result + c * n, NULL, error);

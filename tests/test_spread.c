@@ -1,0 +1,165 @@
+/* The tiles of one recovery by threads, each with a device of its own: all blend into one signal,
+ * which has the bits of one thread; samples in any order. */
+#include <pthread.h>
+#include <string.h>
+
+#include "method/tones.h"
+#include "recover/select.h"
+#include "recover/tiles.h"
+#include "tiles.h"
+
+static uint64_t seed;
+
+enum { RANKS = 4 };
+
+/* A method whose values depend on the tile and its samples: their running sum. */
+static csrec_status sum_samples(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    int64_t entries = 0;
+    double sum = (double)m->n;
+    (void)error;
+    csrec_shape_count(&m->shape, &entries);
+    memset(r->signal, 0, (size_t)(entries * m->channels) * sizeof *r->signal);
+    for (int64_t k = 0; k < m->n * m->channels; k++)
+        r->signal[m->index[k / m->channels] * m->channels + k % m->channels] = m->y[k];
+    for (int64_t i = 0; i < entries * m->channels; i++) r->signal[i] = sum += r->signal[i];
+    r->report->backend = "cpu";
+    return CSREC_OK;
+}
+
+static const csrec_method_type method = {.shown = {.name = "sum"}, .run = sum_samples};
+
+typedef struct one_rank {
+    csrec_comm_hub *hub;
+    int rank;
+    pthread_t thread;
+    const csrec_measurement *m;
+    double *signal;
+    int64_t tile;
+    csrec_status status;
+} one_rank;
+
+static csrec_status recover_tiles(const one_rank *r, csrec_comm *comm) {
+    csrec_recover_options o;
+    csrec_recover_report report = {0};
+    csrec_whole whole;
+    csrec_context context = {.kind = CSREC_DEVICE_CPU};
+    csrec_recover_defaults(&o);
+    o.tile = r->tile;
+    o.comm = comm;
+    csrec_task task = csrec_task_of(r->m, &o);
+    csrec_tiling tiling = csrec_tiling_usual(&task);
+    csrec_recovery recovery = {.measurement = r->m,
+                               .whole = &whole,
+                               .options = &o,
+                               .context = &context,
+                               .unit = 1.0,
+                               .signal = r->rank == 0 ? r->signal : NULL,
+                               .common = r->hub ? r->signal : NULL,
+                               .report = &report};
+    csrec_status status = csrec_whole_of(r->m, &whole, NULL);
+    if (!status) status = csrec_recover_tiles(&method, &recovery, &tiling, NULL);
+    csrec_whole_clear(&whole);
+    return status;
+}
+
+static void *run_rank(void *data) {
+    one_rank *r = data;
+    csrec_comm *comm = NULL;
+    r->status = csrec_comm_hub_join(r->hub, r->rank, &comm, NULL);
+    if (!r->status) r->status = recover_tiles(r, comm);
+    if (r->status && comm) csrec_comm_fail(comm, "a rank failed");
+    csrec_comm_destroy(comm);
+    return NULL;
+}
+
+static void run_ranks(int n, const csrec_measurement *m, int64_t tile, double *signal) {
+    one_rank ranks[RANKS];
+    csrec_comm_hub *hub;
+    assert_ok(csrec_comm_hub_create(n, &hub));
+    for (int k = 0; k < n; k++) {
+        ranks[k] = (one_rank){.hub = hub, .rank = k, .m = m, .signal = signal, .tile = tile};
+        assert_int_equal(pthread_create(&ranks[k].thread, NULL, run_rank, &ranks[k]), 0);
+    }
+    for (int k = 0; k < n; k++) pthread_join(ranks[k].thread, NULL);
+    for (int k = 0; k < n; k++) assert_ok(ranks[k].status);
+    csrec_comm_hub_destroy(hub);
+}
+
+static void threads_share_one_signal(void **state) {
+    static const csrec_shape shapes[] = {{2, {700, 560}}, {1, {5000}}, {3, {70, 150, 130}}};
+    (void)state;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.2, 0.0, &seed);
+        const size_t bytes = (size_t)(p.entries * p.m.channels) * sizeof(double);
+        one_rank alone = {.m = &p.m, .signal = p.truth, .tile = p.entries * p.m.channels / 5};
+        assert_ok(recover_tiles(&alone, NULL));
+        for (int n = 2; n <= RANKS; n++) {
+            memset(p.signal, 0xff, bytes);
+            run_ranks(n, &p.m, alone.tile, p.signal);
+            assert_memory_equal(p.signal, p.truth, bytes);
+        }
+        clear(&p);
+    }
+}
+
+/* By coordinates, one sample after another. */
+static void check_selection(const csrec_measurement *m, const csrec_tiling *t, int64_t number) {
+    const csrec_tile tile = csrec_tiling_tile(t, number);
+    const bool ascend = csrec_samples_ascend(m, 2);
+    csrec_measurement part;
+    int64_t n = 0;
+    assert_ok(csrec_samples_select(m, t, &tile, ascend, 2, &part));
+    for (int64_t k = 0; k < m->n; k++) {
+        int64_t at = m->index[k], x[3], to = 0;
+        for (int a = 2; a >= 0; at /= t->extent[a], a--) x[a] = at % t->extent[a];
+        bool inside = true;
+        for (int a = 0; a < 3; a++) {
+            inside = inside && x[a] >= tile.box[a][0] && x[a] < tile.box[a][1];
+            to = to * (tile.box[a][1] - tile.box[a][0]) + x[a] - tile.box[a][0];
+        }
+        if (!inside) continue;
+        assert_true(n < part.n && part.index[n] == to);
+        assert_memory_equal(part.y + n * m->channels, m->y + k * m->channels,
+                            (size_t)m->channels * sizeof *m->y);
+        n++;
+    }
+    assert_int_equal(part.n, n);
+    free(part.index);
+    free(part.y);
+}
+
+static void the_samples_of_a_tile_are_those_in_its_box(void **state) {
+    static const csrec_shape shapes[] = {{2, {600, 610}}, {1, {90000}}, {3, {40, 150, 140}}};
+    (void)state;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (int sorted = 0; sorted < 2; sorted++) {
+            picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.25, 0.0, &seed);
+            csrec_recover_options o;
+            csrec_recover_defaults(&o);
+            if (sorted)
+                sort_samples(&p, 1.0, &seed);
+            else /* whatever their order was */
+                for (int64_t i = 0, last = p.m.n - 1; i < 100; i++, last--) {
+                    int64_t index = p.m.index[i];
+                    p.m.index[i] = p.m.index[last];
+                    p.m.index[last] = index;
+                }
+            assert_int_equal(csrec_samples_ascend(&p.m, 2), sorted);
+            o.tile = p.entries * p.m.channels / 5;
+            csrec_task task = csrec_task_of(&p.m, &o);
+            csrec_tiling t = csrec_tiling_usual(&task);
+            assert_true(t.tiles > 1);
+            for (int64_t tile = 0; tile < t.tiles; tile++) check_selection(&p.m, &t, tile);
+            clear(&p);
+        }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_share_one_signal),
+        cmocka_unit_test(the_samples_of_a_tile_are_those_in_its_box),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
