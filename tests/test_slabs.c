@@ -3,7 +3,7 @@
  * written at once. */
 #include "backends.h"
 #include "io_file.h"
-#include "tiles.h"
+#include "tile_cases.h"
 
 #include <string.h>
 
@@ -25,47 +25,13 @@ static void take_all(csrec_slabs *slabs, const csrec_measurement *m, double *sig
     }
 }
 
-typedef struct one_case {
-    const char *name;
-    csrec_shape shape;
-    int64_t channels;
-    double rate, sigma, factor; /* factor: of all values */
-    const char *method;
-    csrec_setting setting;
-    int64_t tile;
-} one_case;
-
-static const one_case cases[] = {
-    {"frames", {2, {620, 540}}, 1, 0.1, 0.0, 1.0, "frames", .tile = 100000},
-    {"frames, huge values", {2, {560, 520}}, 2, 0.2, 3.0, 0x1p700, "frames", .tile = 200000},
-    {"frames, one line", {2, {200, 1100}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 70000},
-    {"adaptive", {2, {540, 520}}, 1, 0.15, 0.0, 0x1p-600, "adaptive", .tile = 90000},
-    {"gaussian, colours",
-     {2, {530, 130}},
-     3,
-     0.2,
-     6.0,
-     0x1p80,
-     "gaussian",
-     .setting = {"effort", 0},
-     .tile = 110000},
-    {"volume", {3, {140, 40, 36}}, 1, 0.1, 0.0, 1.0, "gaussian", .setting = {"effort", 0}, 110000},
-    {"net", {2, {520, 100}}, 1, 0.2, 2.0, 1.0, "net", .tile = 40000},
-};
-
-static void check_case(const one_case *c, const char *backend) {
+static void check_case(const tile_case *c, const char *backend) {
     picture p = make(&c->shape, c->channels, 0.2, c->rate, c->sigma, &seed);
-    csrec_recover_options o;
+    const csrec_recover_options o = tile_case_options(c, backend);
     csrec_recover_report report;
     csrec_error error = {""};
     csrec_slabs *slabs = NULL;
     sort_samples(&p, c->factor, &seed);
-    csrec_recover_defaults(&o);
-    o.method = c->method;
-    o.tile = c->tile;
-    o.backend = backend;
-    o.solve.settings = &c->setting;
-    o.solve.n_settings = c->setting.name != NULL;
     csrec_status status = csrec_recover(&p.m, &o, p.signal, NULL, &report, &error);
     if (status) print_error("%s: %s\n", c->name, error.text);
     assert_ok(status);
@@ -105,10 +71,9 @@ static void check_case(const one_case *c, const char *backend) {
 
 static void slabs_have_the_bits_of_one_piece(void **state) {
     const char *backend = check_backend(state);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bool device = strcmp(backend, "cpu") != 0, volume = cases[i].shape.dims == 3;
-        if (!device || !volume) check_case(&cases[i], backend); /* volumes have no engine there */
-    }
+    for (int i = 0; i < TILE_CASES; i++)
+        if (tile_case_runs(i, backend, 1) && !tile_cases[i].single)
+            check_case(&tile_cases[i], backend);
 }
 
 static bool stop_at(const csrec_progress *progress, void *context) {

@@ -1,51 +1,11 @@
 /* The tiles of a recovery one by one, in any order and after a way through bytes, have the bits of
  * csrec_recover; wrong calls are refused with one line. */
-#include "sanitized.h"
 #include "backends.h"
-#include "tiles.h"
+#include "tile_cases.h"
 
 #include <string.h>
 
 static uint64_t seed;
-
-typedef struct one_case {
-    const char *name;
-    csrec_shape shape;
-    int64_t channels;
-    double rate, sigma, factor; /* factor: of all values */
-    const char *method;
-    csrec_setting setting;
-    int64_t tile;
-    bool single; /* one tile is expected */
-} one_case;
-
-static const one_case cases[] = {
-    {"frames", {2, {620, 540}}, 1, 0.1, 0.0, 1.0, "frames", .tile = 100000},
-    {"frames, huge values", {2, {560, 520}}, 2, 0.2, 3.0, 0x1p700, "frames", .tile = 200000},
-    {"frames, one axis", {1, {5000}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 1200},
-    {"frames, one tile", {2, {90, 110}}, 3, 0.2, 0.0, 1.0, "frames", .single = true},
-    {"adaptive", {2, {540, 520}}, 1, 0.15, 0.0, 0x1p-600, "adaptive", .tile = 90000},
-    {"gaussian, colours",
-     {2, {530, 130}},
-     3,
-     0.2,
-     6.0,
-     0x1p80,
-     "gaussian",
-     .setting = {"effort", 0},
-     .tile = 110000},
-    {"gaussian, one tile",
-     {2, {90, 80}},
-     3,
-     0.2,
-     6.0,
-     1.0,
-     "gaussian",
-     .setting = {"effort", 0},
-     .single = true},
-    {"volume", {3, {140, 40, 36}}, 1, 0.1, 0.0, 1.0, "gaussian", .setting = {"effort", 0}, 110000},
-    {"net", {2, {520, 100}}, 1, 0.2, 2.0, 1.0, "net", .tile = 40000},
-};
 
 static csrec_shape shape_of(const csrec_slab *slabs, int dims) {
     csrec_shape shape = {.dims = dims};
@@ -173,20 +133,14 @@ static void recover_apart(csrec_tiles *tiles, const csrec_measurement *m,
     free(values);
 }
 
-static void check_case(const one_case *c, const char *backend) {
+static void check_case(const tile_case *c, const char *backend) {
     picture p = make(&c->shape, c->channels, 0.2, c->rate, c->sigma, &seed);
-    csrec_recover_options o;
+    const csrec_recover_options o = tile_case_options(c, backend);
     csrec_recover_report report, sum = {0};
     csrec_error error = {""};
     csrec_tiles *tiles = NULL;
     for (int64_t k = 0; k < p.m.n * c->channels; k++) p.m.y[k] *= c->factor;
     p.m.sigma *= c->factor;
-    csrec_recover_defaults(&o);
-    o.method = c->method;
-    o.tile = c->tile;
-    o.backend = backend;
-    o.solve.settings = &c->setting;
-    o.solve.n_settings = c->setting.name != NULL;
     csrec_status status = csrec_recover(&p.m, &o, p.signal, NULL, &report, &error);
     if (status) print_error("%s: %s\n", c->name, error.text);
     assert_ok(status);
@@ -210,11 +164,8 @@ static void check_case(const one_case *c, const char *backend) {
 
 static void tiles_apart_have_the_bits_of_the_whole(void **state) {
     const char *backend = check_backend(state);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bool device = strcmp(backend, "cpu") != 0, flat = cases[i].shape.dims == 2;
-        if (SANITIZED && i % 2) continue;                    /* half the time */
-        if (!device || flat) check_case(&cases[i], backend); /* others have no engine there */
-    }
+    for (int i = 0; i < TILE_CASES; i++)
+        if (tile_case_runs(i, backend, 0)) check_case(&tile_cases[i], backend);
 }
 
 /* A tile whose box has no sample is the mean of all, as in the whole. */

@@ -1,0 +1,72 @@
+/* tile_cases.h - small recoveries in parts, by each method that has them. */
+#ifndef CSREC_TESTS_TILE_CASES_H
+#define CSREC_TESTS_TILE_CASES_H
+
+#include <string.h>
+
+#include "sanitized.h"
+#include "tiles.h"
+
+typedef struct tile_case {
+    const char *name;
+    csrec_shape shape;
+    int64_t channels;
+    double rate, sigma, factor; /* factor: of all values */
+    const char *method;
+    csrec_setting setting;
+    int64_t tile;
+    bool single; /* one tile is expected */
+} tile_case;
+
+static const tile_case tile_cases[] = {
+    {"frames", {2, {620, 540}}, 1, 0.1, 0.0, 1.0, "frames", .tile = 100000},
+    {"frames, huge values", {2, {560, 520}}, 2, 0.2, 3.0, 0x1p700, "frames", .tile = 200000},
+    {"frames, one line", {2, {100, 1100}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 35000},
+    {"frames, one axis", {1, {5000}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 1200},
+    {"frames, one tile", {2, {90, 110}}, 3, 0.2, 0.0, 1.0, "frames", .single = true},
+    {"adaptive", {2, {540, 520}}, 1, 0.15, 0.0, 0x1p-600, "adaptive", .tile = 90000},
+    {"gaussian, colours",
+     {2, {530, 80}},
+     3,
+     0.2,
+     6.0,
+     0x1p80,
+     "gaussian",
+     {"effort", 0},
+     .tile = 70000},
+    {"gaussian, one tile",
+     {2, {90, 80}},
+     3,
+     0.2,
+     6.0,
+     1.0,
+     "gaussian",
+     {"effort", 0},
+     .single = true},
+    {"volume", {3, {132, 32, 28}}, 1, 0.1, 0.0, 1.0, "gaussian", {"effort", 0}, .tile = 70000},
+    {"net", {2, {520, 100}}, 1, 0.2, 2.0, 1.0, "net", .tile = 40000},
+};
+
+enum { TILE_CASES = sizeof tile_cases / sizeof *tile_cases };
+
+static inline csrec_recover_options tile_case_options(const tile_case *c, const char *backend) {
+    csrec_recover_options o;
+    csrec_recover_defaults(&o);
+    o.method = c->method;
+    o.tile = c->tile;
+    o.backend = backend;
+    o.solve.settings = &c->setting;
+    o.solve.n_settings = c->setting.name != NULL;
+    return o;
+}
+
+/* Whether a test runs case i on a backend: lines and volumes have no engine on a device. Under the
+ * sanitizers, to save time, the test of one `parity` runs the even cases, that of the other the
+ * odd.
+ */
+static inline bool tile_case_runs(int i, const char *backend, int parity) {
+    if (SANITIZED && i % 2 != parity) return false;
+    return strcmp(backend, "cpu") == 0 || tile_cases[i].shape.dims == 2;
+}
+
+#endif
