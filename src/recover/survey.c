@@ -30,8 +30,9 @@ static void widen(csrec_survey *s, int64_t n, const double *y) {
     for (int64_t c = 0; c < C; c++) {
         double least = s->n == 0 ? y[c] : s->least[c], most = s->n == 0 ? y[c] : s->most[c];
         for (int64_t i = 0; i < n; i++) {
-            least = fmin(least, y[i * C + c]);
-            most = fmax(most, y[i * C + c]);
+            double v = y[i * C + c];
+            least = v < least ? v : least;
+            most = v > most ? v : most;
         }
         s->least[c] = least;
         s->most[c] = most;
