@@ -37,7 +37,8 @@ static void make_mistakes(void) {
     const char text[] = "these are words\n";
     const char *const named[] = {"text.png", "text.npy", "text.npz", "text.csv"};
     for (int i = 0; i < 4; i++) write_bytes(named[i], text, sizeof text - 1);
-    run_well("$S gray.png -o scan.npz -r 0.3 && $S line.npy -o line.npz -r 0.5");
+    run_well("$S gray.png -o scan.npz -r 0.3 && $S line.npy -o line.npz -r 0.5 && "
+             "$S gray.png -o camera.npz -O hadamard -r 0.3");
     cut("gray.png", "cut.png");
     cut("volume.npy", "cut.npy");
     cut("scan.npz", "cut.npz");
@@ -113,6 +114,11 @@ static void of_cssample(void **state) {
 static void of_csrecover(void **state) {
     (void)state;
     static const misuse wrong[] = {
+        {"$R camera.npz -o w.npy -S omp", "camera.npz", "through an operator", 1},
+        {"$R camera.npz -o w.npy -B wavelet", "camera.npz", "through an operator", 1},
+        {"$R camera.npz -o w.npy --robust", "camera.npz", "through an operator", 1},
+        {"$R camera.npz -o w.npy -u u.npy", "camera.npz", "leave it out", 1},
+        {"$S camera.npz --next 5 -o w.csv --even", "camera.npz", "through an operator", 1},
         {"$R none.npz -o w.png", "none.npz", "check the name", 1},
         {"$R text.png -o w.png", "text.png: is not a PNG picture but text", "write", 1},
         {"$R text.npy -o w.png", "text.npy: is not a NumPy array but text", "write", 1},
@@ -171,6 +177,7 @@ static void of_cslearn(void **state) {
         {"$L pca cut.npy -o w.npz", "cut.npy", "truncated", 1},
         {"$L pca complex.npy -o w.npz", "complex.npy", ".real", 1},
         {"$L gmm complex.npy -o w.npz", "complex.npy", ".real", 1},
+        {"$L conv camera.npz -o w.npz", "camera.npz", "recover it first", 1},
         {"$L pca quad.npy -o w.npz", "quad.npy", "float32", 1},
         {"$L pca nan.npy -o w.npz", "nan.npy: entry", "isfinite", 1},
         {"$L pca gray.png -o none/w.npz", "none/w.npz", "choose another", 1},

@@ -171,6 +171,10 @@ static csrec_status place_rest(search *s, int64_t n, int64_t n_zero) {
 /* ------------------------------------------------------------------ the whole --------------- */
 
 static csrec_status check_frame(search *s, const csrec_measurement *m, csrec_error *error) {
+    if (m->through)
+        return csrec_fail(
+            error, CSREC_UNSUPPORTED,
+            "is measured through an operator; places are found for entries of a signal");
     if (csrec_shape_count(&m->shape, &s->darts.entries))
         return csrec_fail(error, CSREC_DATA,
                           "shape: an extent is below 1 or the product overflows; "

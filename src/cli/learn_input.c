@@ -56,6 +56,11 @@ void cli_learn_input_clear(cli_learn_input *in) {
 static csrec_status read_samples(const char *path, const char *mask, cli_learn_input *in,
                                  csrec_error *error) {
     csrec_status status = csrec_measurement_read(path, mask, &in->samples, error);
+    if (!status && (in->samples.through || in->samples.is_complex)) {
+        snprintf(error->text, sizeof error->text,
+                 "%s: has no real samples of entries to learn from; recover it first", path);
+        return CSREC_DATA;
+    }
     if (status) return status;
     in->shape = in->samples.shape;
     in->channels = in->samples.channels;

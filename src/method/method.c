@@ -132,6 +132,8 @@ static csrec_status find(const csrec_measurement *measurement, const csrec_recov
     }
     *method = find_solver(options->solve.solver);
     if (!*method) *method = find_chosen(measurement, options);
+    /* Options that choose a method for entries are not ignored: check_suits refuses it. */
+    if (!*method && measurement && measurement->through) *method = find_chosen(NULL, options);
     if (!*method && atoms) *method = &csrec_method_grids;
     return CSREC_OK;
 }

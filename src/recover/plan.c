@@ -142,6 +142,9 @@ static csrec_status fit_cpu(const csrec_measurement *measurement, const csrec_ta
 /* Fewer threads have been tried, and tiles, if the method has parts. */
 static const char *remedy(const csrec_layout *plan) {
     bool more = plan->plan.estimate.memory < plan->available;
+    if (plan->method->through)
+        return more ? "give it more memory, or measure a smaller signal"
+                    : "measure a smaller signal";
     if (!plan->parts && plan->plan.estimate.tile.dims <= CSREC_TILE_AXES)
         return more ? "give it more memory, or use a preset that works in tiles: fast, balanced, "
                       "best"

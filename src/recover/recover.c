@@ -135,10 +135,11 @@ static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, c
                           "several processes give the signal, not atoms, a history or "
                           "uncertainties; omit them or use one process");
     if (!by_method && !j->layout.parts)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "method %s needs the whole signal in one process; use a preset that "
-                          "works in tiles: fast, balanced, best",
-                          j->layout.method->shown.name);
+        return csrec_fail(
+            error, CSREC_ARGUMENT, "method %s needs the whole signal in one process; use %s",
+            j->layout.method->shown.name,
+            j->layout.method->through ? "one process, or a file for each"
+                                      : "a preset that works in tiles: fast, balanced, best");
     return CSREC_OK;
 }
 
