@@ -29,7 +29,8 @@
 /* Shares: of max |<a_j, y>|, the first lambda and the last; of lambda, by how much a minimum found
  * by steps may miss its conditions at first and at the end; of the goal, or of y, the error of
  * ||r||; of ||x||_1, the gap to its bound where A x = y; and of lambda, the change below which
- * Newton's step is taken. The least factor from one lambda to the next. */
+ * Newton's step is taken, and that two minima of a line are apart. The least factor from one lambda
+ * to the next. */
 #define BPDN_FIRST  0.25
 #define BPDN_LAST   1e-12
 #define BPDN_ROUGH  0.1
@@ -38,6 +39,7 @@
 #define BPDN_GAP    1e-8
 #define BPDN_NEAR   0.25
 #define BPDN_FACTOR 0.1
+#define BPDN_SPAN   1e-4
 
 enum { STEPS_FIRST = 10 /* between two steps of Newton's; twice as many each time */ };
 
@@ -49,6 +51,7 @@ typedef struct bpdn {
     bool begun;
     double goal, whole, largest; /* bound of ||r||, ||y||, max |<a_j, y>| */
     double lambda, miss;         /* of the minimum looked for */
+    double rough;                /* miss for a lambda that is far from the last */
     double above, below;         /* lambdas with ||r|| above and below the goal */
     double lambda_before;        /* of the minimum before */
     double *x_before, *r_before; /* [n], [m] */
@@ -74,7 +77,7 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
     csrec_rules rules = csrec_rules_of(&run->options->stop, -1, run->A->m, run->y);
     o->goal = sqrt(rules.goal);
     o->whole = sqrt(rules.whole);
-    o->miss = BPDN_ROUGH;
+    o->miss = o->rough = BPDN_ROUGH;
     o->x_before = calloc((size_t)run->A->n, sizeof *o->x_before);
     o->r_before = malloc((size_t)run->A->m * sizeof *o->r_before);
     status = o->x_before && o->r_before ? csrec_l1_steps_create(&o->s, &o->steps) : CSREC_MEMORY;
@@ -152,9 +155,11 @@ static void go_on(bpdn *o, double lambda) {
     csrec_support *s = &o->s;
     int64_t n = s->A->n, m = s->A->m;
     double t = lambda - o->lambda;
-    memcpy(o->x_before, s->x, (size_t)n * sizeof *s->x);
-    memcpy(o->r_before, s->r, (size_t)m * sizeof *s->r);
-    o->lambda_before = o->lambda;
+    if (fabs(t) > BPDN_SPAN * o->lambda) { /* else the line is that of two minima further apart */
+        memcpy(o->x_before, s->x, (size_t)n * sizeof *s->x);
+        memcpy(o->r_before, s->r, (size_t)m * sizeof *s->r);
+        o->lambda_before = o->lambda;
+    }
     if (!o->active) {
         combine(n, o->newton.x, t, o->newton.slope_x, s->x);
         combine(m, o->newton.r, t, o->newton.slope_r, s->r);
@@ -199,13 +204,17 @@ static bool line_ends(bpdn *o) {
     return true;
 }
 
-/* Newton's step and the tangent in place of the line, from a minimum that is roughly known. */
-static void take_tangent(bpdn *o) {
-    csrec_support *s = &o->s;
+/* Newton's step and the tangent in place of the line, from a minimum that is roughly known. False:
+ * there are none; the line is as it was. */
+static bool take_tangent(bpdn *o) {
+    bool found = false;
+    o->s.run->fault = csrec_l1_newton_find(&o->newton, o->lambda, &found);
+    if (!found) draw_line(o);
+    if (o->s.run->fault || !found) return false;
     o->most = o->most ? 2 * o->most : STEPS_FIRST;
     o->left = o->most;
     o->miss = BPDN_FINE;
-    s->run->fault = csrec_l1_newton_find(&o->newton, o->lambda);
+    return true;
 }
 
 /* A x = y: smaller and smaller lambda until the line through the minima ends. fine: x is one to
@@ -213,8 +222,7 @@ static void take_tangent(bpdn *o) {
 static bool approach(bpdn *o, bool fine) {
     draw_line(o);
     double stays = share_that_stays(o);
-    bool near = !o->active && stays < BPDN_NEAR;
-    if (near) take_tangent(o);
+    bool near = !o->active && stays < BPDN_NEAR && take_tangent(o);
     if (o->s.run->fault || ((fine || o->active) && line_ends(o))) return false;
     if (o->lambda < BPDN_LAST * o->largest) return false;
     if (near && !fine && share_that_stays(o) < BPDN_NEAR) {
@@ -222,23 +230,35 @@ static bool approach(bpdn *o, bool fine) {
         return true;
     }
     o->most = 0;
-    o->miss = BPDN_ROUGH * fmin(1.0, stays);
+    o->miss = fmax(BPDN_FINE, BPDN_ROUGH * fmin(1.0, stays));
     go_on(o, BPDN_FACTOR * o->lambda);
     return true;
 }
 
-/* The next lambda by the line, between those known; false: there is none. */
+/* The next lambda by the line, between those known; false: there is none. Minima that are roughly
+ * known may lie on the wrong side of the goal: then the last is looked for again, closer. */
 static bool next_by_line(bpdn *o, double next) {
-    if (o->s.energy > o->goal * o->goal)
+    bool longer = o->s.energy > o->goal * o->goal;
+    if (longer)
         o->above = o->lambda;
     else
         o->below = o->lambda;
-    if (o->lambda < BPDN_LAST * o->largest || o->above - o->below <= 1e-15 * o->above) return false;
+    bool between = next > o->below && next < o->above;
+    o->most = 0;
+    if (o->lambda < BPDN_LAST * o->largest) return false;
+    if (!between && o->below > 0.0 && !o->active && o->miss > BPDN_FINE) {
+        o->above = longer ? o->lambda : o->largest;
+        o->below = longer ? 0.0 : o->lambda;
+        o->rough = fmax(BPDN_FINE, 0.1 * o->rough);
+        o->miss = fmax(BPDN_FINE, 0.1 * o->miss);
+        return true;
+    }
+    if (o->above - o->below <= 1e-15 * o->above) return false;
     if (o->below == 0.0)
         next = fmax(next, BPDN_FACTOR * o->lambda);
-    else if (!(next > o->below && next < o->above))
+    else if (!between)
         next = sqrt(o->below * o->above);
-    o->miss = BPDN_ROUGH * fmin(1.0, fmax(fabs(next / o->lambda - 1.0), 0.1));
+    o->miss = fmax(BPDN_FINE, o->rough * fmin(1.0, fabs(next / o->lambda - 1.0)));
     go_on(o, next);
     return true;
 }
@@ -251,15 +271,13 @@ static bool advance(bpdn *o, bool fine) {
     if (o->s.run->solved) return false;
     draw_line(o);
     double next = lambda_on_line(o);
-    if (o->active || fabs(next / o->lambda - 1.0) > BPDN_NEAR) {
-        o->most = 0;
-        return next_by_line(o, next);
+    bool near = !o->active && fabs(next / o->lambda - 1.0) < BPDN_NEAR;
+    if (near && take_tangent(o)) {
+        next = lambda_on_line(o);
+        go_on(o, fmin(fmax(next, 0.5 * o->lambda), 2.0 * o->lambda));
+        return true;
     }
-    take_tangent(o);
-    if (o->s.run->fault) return false;
-    next = lambda_on_line(o);
-    go_on(o, fmin(fmax(next, 0.5 * o->lambda), 2.0 * o->lambda));
-    return true;
+    return !o->s.run->fault && next_by_line(o, next);
 }
 
 /* A round or a step. Returns whether x is the minimum for lambda, roughly or `fine`, or whether it

@@ -12,9 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Products of a call at most, and the residual at its end as a share of that at its begin. */
+/* Products of a solution at most; its residual at the end as a share of that at the begin, that it
+ * may end with, and that it must not rise to. */
 enum { PRODUCTS_MOST = 300 };
-#define NEWTON_EXACT 1e-12
+#define NEWTON_EXACT  1e-12
+#define NEWTON_ENOUGH 1e-4
+#define NEWTON_WRONG  1e3
 
 csrec_status csrec_l1_newton_create(csrec_support *s, csrec_l1_newton *o) {
     *o = (csrec_l1_newton){.s = s};
@@ -86,13 +89,14 @@ static csrec_status multiply(csrec_l1_newton *o, const double *p, double *v) {
     return CSREC_OK;
 }
 
-/* x += H^-1 g and r -= A H^-1 g by conjugate gradients; g = s->g is used up, v is scratch [n]. */
-static csrec_status solve(csrec_l1_newton *o, double *x, double *r, double *v) {
+/* x += H^-1 g and r -= A H^-1 g by conjugate gradients; g = s->g is used up, v is scratch [n].
+ * *found becomes false if they do not converge. */
+static csrec_status solve(csrec_l1_newton *o, double *x, double *r, double *v, bool *found) {
     csrec_support *s = o->s;
     int64_t n = s->A->n, m = s->A->m;
-    double *g = s->g, *p = s->p, gamma = precondition(s, g, p), enough = gamma * NEWTON_EXACT;
-    enough *= NEWTON_EXACT;
-    for (int i = 0; i < PRODUCTS_MOST && gamma > enough; i++) {
+    double *g = s->g, *p = s->p, gamma = precondition(s, g, p), begin = gamma;
+    double least = NEWTON_EXACT * NEWTON_EXACT * begin, most = NEWTON_WRONG * NEWTON_WRONG * begin;
+    for (int i = 0; i < PRODUCTS_MOST && gamma > least && gamma <= most; i++) {
         csrec_status status = multiply(o, p, v);
         if (status) return status;
         double curved = 0.0;
@@ -106,33 +110,38 @@ static csrec_status solve(csrec_l1_newton *o, double *x, double *r, double *v) {
         for (int64_t j = 0; j < n; j++) p[j] = v[j] + beta * p[j];
         gamma = next;
     }
+    *found = *found && gamma <= NEWTON_ENOUGH * NEWTON_ENOUGH * begin;
     return CSREC_OK;
 }
 
-static void choose_used(csrec_support *s) {
-    int64_t parts = s->A->complex_x ? 2 : 1;
+/* F, and the number of its columns. */
+static int64_t choose_used(csrec_support *s) {
+    int64_t parts = s->A->complex_x ? 2 : 1, count = 0;
     for (int64_t j = 0; j < s->A->n; j += parts) {
         bool used = s->norms[j] > 0.0 && (s->x[j] != 0.0 || (parts == 2 && s->x[j + 1] != 0.0));
         s->chosen[j] = used;
         if (parts == 2) s->chosen[j + 1] = used;
+        if (used) count += parts;
     }
+    return count;
 }
 
-csrec_status csrec_l1_newton_find(csrec_l1_newton *o, double lambda) {
+csrec_status csrec_l1_newton_find(csrec_l1_newton *o, double lambda, bool *found) {
     csrec_support *s = o->s;
     size_t columns = (size_t)s->A->n, rows = (size_t)s->A->m;
     o->lambda = lambda;
-    choose_used(s);
+    *found = choose_used(s) <= s->A->m;
+    if (!*found) return CSREC_OK;
     csrec_status status = csrec_support_adjoint(s, s->r, s->g);
     if (status) return status;
     add_signs(s, -lambda, s->g);
     memcpy(o->x, s->x, columns * sizeof *o->x);
     memcpy(o->r, s->r, rows * sizeof *o->r);
-    status = solve(o, o->x, o->r, s->c);
-    if (status) return status;
+    status = solve(o, o->x, o->r, s->c, found);
+    if (status || !*found) return status;
     memset(s->g, 0, columns * sizeof *s->g);
     add_signs(s, -1.0, s->g);
     memset(o->slope_x, 0, columns * sizeof *o->slope_x);
     memset(o->slope_r, 0, rows * sizeof *o->slope_r);
-    return solve(o, o->slope_x, o->slope_r, s->c);
+    return solve(o, o->slope_x, o->slope_r, s->c, found);
 }

@@ -17,7 +17,8 @@ csrec_status csrec_l1_newton_create(csrec_support *s, csrec_l1_newton *newton);
 void csrec_l1_newton_clear(csrec_l1_newton *newton);
 
 /* Fills all from s->x, s->r for lambda > 0. Signs, of complex entries directions, are those of
- * s->x: if those of the minimum differ, the point is not the minimum. */
-csrec_status csrec_l1_newton_find(csrec_l1_newton *newton, double lambda);
+ * s->x: if those of the minimum differ, the point is not the minimum. *found: false if columns that
+ * x uses depend on each other, nearly, so that there is no such point. */
+csrec_status csrec_l1_newton_find(csrec_l1_newton *newton, double lambda, bool *found);
 
 #endif
