@@ -435,7 +435,7 @@ class _Given(Operator):
         self.failure = self.failure or error
 
 
-_PRODUCTS_ALONE = ("fista", "iht", "htp", "cosamp")
+_PRODUCTS_ALONE = ("fista", "bpdn", "iht", "htp", "cosamp")
 
 
 def as_operator(A: Any, solver: str) -> Operator:

@@ -120,7 +120,7 @@ static csrec_status active_start(csrec_active *a, double share) {
 
 csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active **active) {
     *active = NULL;
-    if (!s->A->type->access) return CSREC_OK;
+    if (!s->A->type->access || s->A->complex_x) return CSREC_OK;
     csrec_active *a = calloc(1, sizeof *a);
     if (!a) return CSREC_MEMORY;
     a->s = s;
@@ -139,6 +139,17 @@ csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active *
     else
         csrec_active_destroy(a);
     return status;
+}
+
+double csrec_active_lambda(const csrec_active *a) {
+    return a->lambda;
+}
+
+/* Continuation leads to a smaller lambda. */
+void csrec_active_aim(csrec_active *a, double lambda) {
+    a->lambda = lambda;
+    if (a->on.lambda < lambda) a->on.lambda = lambda;
+    a->bounded = false;
 }
 
 /* Finds at most `most` columns outside W that violate |c_j| <= lambda, in s->largest. Checks those

@@ -8,13 +8,19 @@
 typedef struct csrec_active csrec_active;
 
 /* For the share `lambda` > 0 of max_j |<a_j, y>|, from s->x and s->r. *active is NULL if A has no
- * column access or x has too many non-zero entries. CSREC_MEMORY. */
+ * column access, x is complex or has too many non-zero entries. CSREC_MEMORY. */
 csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active **active);
 void csrec_active_destroy(csrec_active *active);
 
 /* Result of a round: x and r have improved; they are the minimum, or the run is stopped; or more
  * columns are needed than a Gram matrix pays for (x is unchanged). */
 typedef enum csrec_round { CSREC_ROUND_BETTER, CSREC_ROUND_DONE, CSREC_ROUND_FULL } csrec_round;
+
+/* The lambda that rounds lead to. */
+double csrec_active_lambda(const csrec_active *active);
+
+/* The next rounds are for this lambda > 0, in the units of <a_j, y>. */
+void csrec_active_aim(csrec_active *active, double lambda);
 
 csrec_round csrec_active_round(csrec_active *active);
 

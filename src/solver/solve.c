@@ -11,8 +11,9 @@
 #include "solver/units.h"
 
 static const csrec_solver_type *const types[] = {
-    &csrec_solver_mp,  &csrec_solver_omp, &csrec_solver_romp,  &csrec_solver_cosamp,
-    &csrec_solver_iht, &csrec_solver_htp, &csrec_solver_fista, &csrec_solver_threshold};
+    &csrec_solver_mp,     &csrec_solver_omp,  &csrec_solver_romp,
+    &csrec_solver_cosamp, &csrec_solver_iht,  &csrec_solver_htp,
+    &csrec_solver_fista,  &csrec_solver_bpdn, &csrec_solver_threshold};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -163,7 +164,7 @@ static bool ended(csrec_run *run, double energy, double goal, int64_t limit,
     else if (run->type->select && run->type->select(run) < stop->min_coefficient)
         report->outcome = CSREC_SMALL;
     else if (!run->type->update(run))
-        report->outcome = CSREC_STALLED;
+        report->outcome = run->solved ? CSREC_CONVERGED : CSREC_STALLED;
     else
         return false;
     return true;
@@ -194,6 +195,8 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     const csrec_stop *stop = &options->stop;
     int64_t planned = run->type->planned ? run->type->planned(run) : -1;
     csrec_rules rules = csrec_rules_of(stop, planned, run->A->m, run->y);
+    if (run->type->steps && !stop->atoms) rules.limit = run->type->steps;
+    if (run->type->constrained) rules.goal = -1.0;
     int64_t limit = rules.limit;
     double energy = run->type->energy(run), whole = rules.whole, goal = rules.goal;
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);

@@ -31,6 +31,7 @@ struct csrec_run {
     csrec_progress now;       /* state of the loop */
     csrec_ticker pace;        /* of the reports */
     bool stopped;             /* by a report */
+    bool solved; /* set by a `constrained` solver's step that returns false: x is the solution */
 };
 
 /* Many right-hand sides, checked. Results may be NULL; atoms come cleared. */
@@ -63,7 +64,9 @@ struct csrec_solver_type {
     const csrec_param *params;         /* ends with a row without a name; NULL: none */
     const char *const *lengths;        /* parameters in the units of y, then NULL; NULL: none */
     bool tones; /* its constants are for tones (method/tones.h), and it has a parameter `range` */
-    bool reference;      /* solve.reference has a meaning */
+    bool reference;   /* solve.reference has a meaning */
+    bool constrained; /* stop.epsilon and stop.sigma bound ||r|| in its problem and do not end it */
+    int64_t steps;    /* most iterations if stop.atoms is 0; 0: 4 m */
     bool products_alone; /* it does little but products, which a device may do sooner */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
     void (*destroy)(csrec_run *run); /* also after a failed create */
@@ -169,7 +172,7 @@ csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
 csrec_status csrec_run_signal(const csrec_run *run, double *signal);
 
 extern const csrec_solver_type csrec_solver_mp, csrec_solver_omp, csrec_solver_romp,
-    csrec_solver_cosamp, csrec_solver_iht, csrec_solver_htp, csrec_solver_fista,
+    csrec_solver_cosamp, csrec_solver_iht, csrec_solver_htp, csrec_solver_fista, csrec_solver_bpdn,
     csrec_solver_threshold;
 
 #endif

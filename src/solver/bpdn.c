@@ -1,0 +1,335 @@
+/* bpdn.c - min ||x||_1 subject to ||A x - y|| <= goal, and basis pursuit, A x = y, for goal 0.
+ *
+ * The minimum is that of the l1 problem 1/2 ||A x - y||^2 + lambda ||x||_1 for the one lambda at
+ * which ||r|| = goal, r = y - A x: its optimality conditions are the same. ||r|| rises with lambda,
+ * so a root is to be found, as on the Pareto curve of van den Berg and Friedlander 2008. Along the
+ * path of minima x and r are affine in lambda as long as no entry of x becomes or ceases to be 0
+ * (Osborne, Presnell and Turlach 2000). So the line through the last two minima gives the next
+ * lambda, where its r has the length `goal`, and the x to start from. A complex x follows a smooth
+ * curve instead, and this is a secant.
+ *
+ * A minimum is found by rounds on few columns (fista_active.c) where the operator has its columns
+ * in memory. Else steps on all columns (l1_steps.c) find it roughly, and when lambda changes
+ * little, Newton's step and the tangent of the path (l1_newton.c) lead to the solution; a step of
+ * l1_steps.c that moves x nowhere proves that it is one.
+ *
+ * For goal 0, lambda = 0 is no l1 problem. There the line itself gives x if it leads to r = 0 and
+ * r / lambda of the last minimum, whose products with the columns are at most 1, proves that
+ * ||x||_1 is least: then <y, r> / lambda, which no feasible ||x||_1 is below, is equal to it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/fista_active.h"
+#include "solver/l1_newton.h"
+#include "solver/l1_steps.h"
+#include "solver/sparse.h"
+
+/* Shares: of max |<a_j, y>|, the first lambda and the last; of lambda, by how much a minimum found
+ * by steps may miss its conditions at first and at the end; of the goal, or of y, the error of
+ * ||r||; of ||x||_1, the gap to its bound where A x = y; and of lambda, the change below which
+ * Newton's step is taken, and that two minima of a line are apart. The least factor from one lambda
+ * to the next. */
+#define BPDN_FIRST  0.25
+#define BPDN_LAST   1e-12
+#define BPDN_ROUGH  0.1
+#define BPDN_FINE   1e-10
+#define BPDN_EXACT  1e-9
+#define BPDN_GAP    1e-8
+#define BPDN_NEAR   0.25
+#define BPDN_FACTOR 0.1
+#define BPDN_SPAN   1e-4
+
+enum { STEPS_FIRST = 10 /* between two steps of Newton's; twice as many each time */ };
+
+typedef struct bpdn {
+    csrec_support s;      /* first */
+    csrec_active *active; /* or NULL */
+    csrec_l1_steps steps; /* where active is NULL, and for all below, too */
+    csrec_l1_newton newton;
+    bool begun;
+    double goal, whole, largest; /* bound of ||r||, ||y||, max |<a_j, y>| */
+    double lambda, miss;         /* of the minimum looked for */
+    double rough;                /* miss for a lambda that is far from the last */
+    double above, below;         /* lambdas with ||r|| above and below the goal */
+    double lambda_before;        /* of the minimum before */
+    double *x_before, *r_before; /* [n], [m] */
+    int64_t left, most;          /* steps until Newton's, and after it; most 0: far from the end */
+} bpdn;
+
+static void bpdn_destroy(csrec_run *run) {
+    bpdn *o = run->state;
+    if (o) {
+        csrec_active_destroy(o->active);
+        csrec_l1_steps_clear(&o->steps);
+        csrec_l1_newton_clear(&o->newton);
+        free(o->x_before);
+        free(o->r_before);
+    }
+    csrec_sparse_destroy(run);
+}
+
+static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
+    csrec_status status = csrec_sparse_create(run, sizeof(bpdn), error);
+    bpdn *o = run->state;
+    if (status) return status;
+    csrec_rules rules = csrec_rules_of(&run->options->stop, -1, run->A->m, run->y);
+    o->goal = sqrt(rules.goal);
+    o->whole = sqrt(rules.whole);
+    o->miss = o->rough = BPDN_ROUGH;
+    o->x_before = calloc((size_t)run->A->n, sizeof *o->x_before);
+    o->r_before = malloc((size_t)run->A->m * sizeof *o->r_before);
+    status = o->x_before && o->r_before ? csrec_l1_steps_create(&o->s, &o->steps) : CSREC_MEMORY;
+    if (!status) status = csrec_l1_newton_create(&o->s, &o->newton);
+    if (!status && !csrec_run_stops(run))
+        status = csrec_active_create(&o->s, BPDN_FIRST, &o->active);
+    return status ? csrec_fail(error, status, "solver bpdn: out of memory for %lld columns",
+                               (long long)run->A->n)
+                  : CSREC_OK;
+}
+
+static void set_lambda(bpdn *o, double lambda) {
+    o->lambda = o->steps.lambda = lambda;
+    if (o->active) csrec_active_aim(o->active, lambda);
+    csrec_l1_steps_restart(&o->steps);
+}
+
+/* The path begins at x = 0, r = y, the minimum for the largest lambda. */
+static csrec_status begin(bpdn *o) {
+    csrec_support *s = &o->s;
+    o->begun = true;
+    csrec_status status = CSREC_OK;
+    if (o->active)
+        o->largest = csrec_active_lambda(o->active) / BPDN_FIRST;
+    else
+        status = csrec_l1_steps_start(&o->steps, &o->largest);
+    memcpy(o->r_before, s->y, (size_t)s->A->m * sizeof *o->r_before);
+    o->lambda_before = o->above = o->largest;
+    set_lambda(o, BPDN_FIRST * o->largest);
+    return status;
+}
+
+/* x = 0 meets the constraint. */
+static bool is_nothing(bpdn *o) {
+    csrec_support *s = &o->s;
+    if (o->whole > o->goal) return false;
+    memset(s->x, 0, (size_t)s->A->n * sizeof *s->x);
+    memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
+    s->energy = o->whole * o->whole;
+    s->run->solved = true;
+    return true;
+}
+
+/* v = from + t slope */
+static void combine(int64_t n, const double *from, double t, const double *slope, double *v) {
+    for (int64_t j = 0; j < n; j++) v[j] = from[j] + t * slope[j];
+}
+
+/* The line through the last two minima, as Newton's step has it: from the last, by slope. */
+static void draw_line(bpdn *o) {
+    const csrec_support *s = &o->s;
+    int64_t n = s->A->n, m = s->A->m;
+    double span = o->lambda - o->lambda_before;
+    memcpy(o->newton.x, s->x, (size_t)n * sizeof *s->x);
+    memcpy(o->newton.r, s->r, (size_t)m * sizeof *s->r);
+    for (int64_t j = 0; j < n; j++) o->newton.slope_x[j] = (s->x[j] - o->x_before[j]) / span;
+    for (int64_t i = 0; i < m; i++) o->newton.slope_r[i] = (s->r[i] - o->r_before[i]) / span;
+}
+
+/* The lambda at which r on the line has the length of the goal, or where it is shortest. */
+static double lambda_on_line(const bpdn *o) {
+    const double *r = o->newton.r, *d = o->newton.slope_r;
+    int64_t m = o->s.A->m;
+    double square = csrec_squares(m, d), left = csrec_squares(m, r) - o->goal * o->goal;
+    double slope = 0.0;
+    for (int64_t i = 0; i < m; i++) slope += d[i] * r[i];
+    if (!(square > 0.0)) return 0.0;
+    double root = slope * slope - square * left;
+    /* The larger root: ||r|| rises there. */
+    return o->lambda + (root > 0.0 ? sqrt(root) - slope : -slope) / square;
+}
+
+/* Goes on to another lambda, from the point of the line there; rounds keep their x. */
+static void go_on(bpdn *o, double lambda) {
+    csrec_support *s = &o->s;
+    int64_t n = s->A->n, m = s->A->m;
+    double t = lambda - o->lambda;
+    if (fabs(t) > BPDN_SPAN * o->lambda) { /* else the line is that of two minima further apart */
+        memcpy(o->x_before, s->x, (size_t)n * sizeof *s->x);
+        memcpy(o->r_before, s->r, (size_t)m * sizeof *s->r);
+        o->lambda_before = o->lambda;
+    }
+    if (!o->active) {
+        combine(n, o->newton.x, t, o->newton.slope_x, s->x);
+        combine(m, o->newton.r, t, o->newton.slope_r, s->r);
+        s->energy = csrec_squares(m, s->r);
+    }
+    set_lambda(o, lambda);
+}
+
+/* The sum of |x_j|. */
+static double l1_norm(const csrec_operator *A, const double *x) {
+    double sum = 0.0;
+    if (A->complex_x)
+        for (int64_t j = 0; j < A->n; j += 2) sum += hypot(x[j], x[j + 1]);
+    else
+        for (int64_t j = 0; j < A->n; j++) sum += fabs(x[j]);
+    return sum;
+}
+
+/* The length of r on the line at lambda = 0, as a share of its length at lambda. */
+static double share_that_stays(bpdn *o) {
+    int64_t m = o->s.A->m;
+    combine(m, o->newton.r, -o->lambda, o->newton.slope_r, o->s.q);
+    return sqrt(csrec_squares(m, o->s.q) / csrec_squares(m, o->newton.r));
+}
+
+/* Whether the line at lambda = 0 is the solution of A x = y; then x is. */
+static bool line_ends(bpdn *o) {
+    csrec_support *s = &o->s;
+    int64_t n = s->A->n, m = s->A->m;
+    double product = 0.0, *x = o->steps.next;
+    for (int64_t i = 0; i < m; i++) product += s->y[i] * o->newton.r[i];
+    if (share_that_stays(o) * sqrt(csrec_squares(m, o->newton.r)) > BPDN_EXACT * o->whole)
+        return false;
+    combine(n, o->newton.x, -o->lambda, o->newton.slope_x, x);
+    double norm = l1_norm(s->A, x);
+    if (fabs(norm - product / o->lambda) > BPDN_GAP * norm) return false;
+    /* Entries that end at 0 end there but for rounding. */
+    for (int64_t j = 0; j < n; j++)
+        s->x[j] = fabs(x[j]) * s->norms[j] > 1e-13 * o->whole ? x[j] : 0;
+    s->run->fault = csrec_support_residual(s);
+    s->run->solved = !s->run->fault;
+    return true;
+}
+
+/* Newton's step and the tangent in place of the line, from a minimum that is roughly known. False:
+ * there are none; the line is as it was. */
+static bool take_tangent(bpdn *o) {
+    bool found = false;
+    o->s.run->fault = csrec_l1_newton_find(&o->newton, o->lambda, &found);
+    if (!found) draw_line(o);
+    if (o->s.run->fault || !found) return false;
+    o->most = o->most ? 2 * o->most : STEPS_FIRST;
+    o->left = o->most;
+    o->miss = BPDN_FINE;
+    return true;
+}
+
+/* A x = y: smaller and smaller lambda until the line through the minima ends. fine: x is one to
+ * high accuracy. */
+static bool approach(bpdn *o, bool fine) {
+    draw_line(o);
+    double stays = share_that_stays(o);
+    bool near = !o->active && stays < BPDN_NEAR && take_tangent(o);
+    if (o->s.run->fault || ((fine || o->active) && line_ends(o))) return false;
+    if (o->lambda < BPDN_LAST * o->largest) return false;
+    if (near && !fine && share_that_stays(o) < BPDN_NEAR) {
+        go_on(o, o->lambda); /* to where Newton's step leads */
+        return true;
+    }
+    o->most = 0;
+    o->miss = fmax(BPDN_FINE, BPDN_ROUGH * fmin(1.0, stays));
+    go_on(o, BPDN_FACTOR * o->lambda);
+    return true;
+}
+
+/* The next lambda by the line, between those known; false: there is none. Minima that are roughly
+ * known may lie on the wrong side of the goal: then the last is looked for again, closer. */
+static bool next_by_line(bpdn *o, double next) {
+    bool longer = o->s.energy > o->goal * o->goal;
+    if (longer)
+        o->above = o->lambda;
+    else
+        o->below = o->lambda;
+    bool between = next > o->below && next < o->above;
+    o->most = 0;
+    if (o->lambda < BPDN_LAST * o->largest) return false;
+    if (!between && o->below > 0.0 && !o->active && o->miss > BPDN_FINE) {
+        o->above = longer ? o->lambda : o->largest;
+        o->below = longer ? 0.0 : o->lambda;
+        o->rough = fmax(BPDN_FINE, 0.1 * o->rough);
+        o->miss = fmax(BPDN_FINE, 0.1 * o->miss);
+        return true;
+    }
+    if (o->above - o->below <= 1e-15 * o->above) return false;
+    if (o->below == 0.0)
+        next = fmax(next, BPDN_FACTOR * o->lambda);
+    else if (!between)
+        next = sqrt(o->below * o->above);
+    o->miss = fmax(BPDN_FINE, o->rough * fmin(1.0, fabs(next / o->lambda - 1.0)));
+    go_on(o, next);
+    return true;
+}
+
+/* The next lambda after a minimum; false: it is the solution, or there is none. */
+static bool advance(bpdn *o, bool fine) {
+    if (o->goal == 0.0) return approach(o, fine);
+    double error = fabs(sqrt(o->s.energy) - o->goal);
+    o->s.run->solved = fine && error <= BPDN_EXACT * o->goal + 1e-13 * o->whole;
+    if (o->s.run->solved) return false;
+    draw_line(o);
+    double next = lambda_on_line(o);
+    bool near = !o->active && fabs(next / o->lambda - 1.0) < BPDN_NEAR;
+    if (near && take_tangent(o)) {
+        next = lambda_on_line(o);
+        go_on(o, fmin(fmax(next, 0.5 * o->lambda), 2.0 * o->lambda));
+        return true;
+    }
+    return !o->s.run->fault && next_by_line(o, next);
+}
+
+/* A round or a step. Returns whether x is the minimum for lambda, roughly or `fine`, or whether it
+ * is time for Newton's step. */
+static bool improve(bpdn *o, bool *fine) {
+    csrec_l1_steps *steps = &o->steps;
+    if (o->active) {
+        csrec_round came = csrec_active_round(o->active);
+        *fine = came == CSREC_ROUND_DONE;
+        if (came != CSREC_ROUND_FULL) return *fine;
+        csrec_active_destroy(o->active);
+        o->active = NULL;
+        o->s.run->fault = csrec_l1_steps_start(steps, &o->largest);
+        csrec_l1_steps_restart(steps);
+    }
+    bool still = !csrec_l1_steps_step(steps);
+    double miss = steps->L * steps->moved / o->lambda;
+    *fine = still || miss <= BPDN_FINE;
+    return *fine || miss <= o->miss || (o->most && --o->left == 0);
+}
+
+static bool bpdn_update(csrec_run *run) {
+    bpdn *o = run->state;
+    bool fine;
+    if (!o->begun) {
+        if (is_nothing(o)) return false;
+        run->fault = begin(o);
+        if (o->largest == 0.0) return false; /* no column meets y */
+    }
+    if (run->fault) return false;
+    bool found = improve(o, &fine);
+    if (run->fault || run->stopped) return false;
+    return !found || advance(o, fine);
+}
+
+/* About thirty steps for each of ten lambdas. */
+static csrec_solver_need bpdn_need(const csrec_solver_size *size) {
+    double steps = size->atoms > 0.0 ? size->atoms : 300.0;
+    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (5.0 * size->n + 4.0 * size->m),
+                               3.0 * steps, 0.0};
+}
+
+const csrec_solver_type csrec_solver_bpdn = {
+    .name = "bpdn",
+    .brief = "least l1 norm within the noise: ||A x - y|| <= sigma sqrt(m), or epsilon ||y||",
+    .source = "Chen, Donoho and Saunders 1998; van den Berg and Friedlander 2008, root finding",
+    .products_alone = true,
+    .constrained = true,
+    .steps = 100000,
+    .create = bpdn_create,
+    .need = bpdn_need,
+    .destroy = bpdn_destroy,
+    .update = bpdn_update,
+    .energy = csrec_support_energy,
+    .result = csrec_support_result};

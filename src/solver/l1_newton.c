@@ -1,0 +1,147 @@
+/* l1_newton.c - with the signs u = x / |x| of the entries F that x uses, the conditions of the
+ * minimum, A_F^T (y - A_F x) = lambda u, are solved by Newton's step d, and differentiated by
+ * lambda:
+ *
+ *     H d = A_F^T r - lambda u,     H dx/dlambda = -u,     H = A_F^T A_F + lambda U.
+ *
+ * U is the derivative of u: 0 for real entries; for complex ones (1 - u u^T) / |x| on the pair, so
+ * that only their directions turn. For real x one step ends at the minimum if the signs are its. */
+#include "solver/l1_newton.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Products of a solution at most; its residual at the end as a share of that at the begin, that it
+ * may end with, and that it must not rise to. */
+enum { PRODUCTS_MOST = 300 };
+#define NEWTON_EXACT  1e-12
+#define NEWTON_ENOUGH 1e-4
+#define NEWTON_WRONG  1e3
+
+csrec_status csrec_l1_newton_create(csrec_support *s, csrec_l1_newton *o) {
+    *o = (csrec_l1_newton){.s = s};
+    o->x = malloc((size_t)s->A->n * sizeof *o->x);
+    o->r = malloc((size_t)s->A->m * sizeof *o->r);
+    o->slope_x = malloc((size_t)s->A->n * sizeof *o->slope_x);
+    o->slope_r = malloc((size_t)s->A->m * sizeof *o->slope_r);
+    return o->x && o->r && o->slope_x && o->slope_r ? CSREC_OK : CSREC_MEMORY;
+}
+
+void csrec_l1_newton_clear(csrec_l1_newton *o) {
+    free(o->x);
+    free(o->r);
+    free(o->slope_x);
+    free(o->slope_r);
+    *o = (csrec_l1_newton){0};
+}
+
+/* v += scale u on F, 0 elsewhere. */
+static void add_signs(const csrec_support *s, double scale, double *v) {
+    const double *x = s->x;
+    int64_t n = s->A->n;
+    for (int64_t j = 0; j < n; j++)
+        if (!s->chosen[j]) v[j] = 0.0;
+    if (s->A->complex_x)
+        for (int64_t j = 0; j < n; j += 2) {
+            if (!s->chosen[j]) continue;
+            double size = hypot(x[j], x[j + 1]);
+            v[j] += scale * (x[j] / size);
+            v[j + 1] += scale * (x[j + 1] / size);
+        }
+    else
+        for (int64_t j = 0; j < n; j++)
+            if (s->chosen[j]) v[j] += copysign(scale, scale * x[j]);
+}
+
+/* v += lambda U p on F, for pairs. */
+static void add_turning(const csrec_l1_newton *o, const double *p, double *v) {
+    const csrec_support *s = o->s;
+    const double *x = s->x;
+    for (int64_t j = 0; j < s->A->n && s->A->complex_x; j += 2) {
+        if (!s->chosen[j]) continue;
+        double size = hypot(x[j], x[j + 1]), re = x[j] / size, im = x[j + 1] / size;
+        double across = re * p[j + 1] - im * p[j]; /* (1 - u u^T) p = across (-im, re) */
+        v[j] -= o->lambda / size * across * im;
+        v[j + 1] += o->lambda / size * across * re;
+    }
+}
+
+/* p = D v and its square length in the metric of D, the inverse squares of the norms. */
+static double precondition(const csrec_support *s, const double *v, double *p) {
+    double sum = 0.0;
+    for (int64_t j = 0; j < s->A->n; j++) {
+        p[j] = s->chosen[j] ? v[j] / (s->norms[j] * s->norms[j]) : 0.0;
+        sum += p[j] * v[j];
+    }
+    return sum;
+}
+
+/* v = H p; s->q = A p. */
+static csrec_status multiply(csrec_l1_newton *o, const double *p, double *v) {
+    csrec_support *s = o->s;
+    csrec_status status = csrec_support_forward(s, p, s->q);
+    if (!status) status = csrec_support_adjoint(s, s->q, v);
+    if (status) return status;
+    for (int64_t j = 0; j < s->A->n; j++)
+        if (!s->chosen[j]) v[j] = 0.0;
+    add_turning(o, p, v);
+    return CSREC_OK;
+}
+
+/* x += H^-1 g and r -= A H^-1 g by conjugate gradients; g = s->g is used up, v is scratch [n].
+ * *found becomes false if they do not converge. */
+static csrec_status solve(csrec_l1_newton *o, double *x, double *r, double *v, bool *found) {
+    csrec_support *s = o->s;
+    int64_t n = s->A->n, m = s->A->m;
+    double *g = s->g, *p = s->p, gamma = precondition(s, g, p), begin = gamma;
+    double least = NEWTON_EXACT * NEWTON_EXACT * begin, most = NEWTON_WRONG * NEWTON_WRONG * begin;
+    for (int i = 0; i < PRODUCTS_MOST && gamma > least && gamma <= most; i++) {
+        csrec_status status = multiply(o, p, v);
+        if (status) return status;
+        double curved = 0.0;
+        for (int64_t j = 0; j < n; j++) curved += p[j] * v[j];
+        double alpha = gamma / curved;
+        if (!isfinite(alpha)) break;
+        for (int64_t j = 0; j < n; j++) x[j] += alpha * p[j];
+        for (int64_t k = 0; k < m; k++) r[k] -= alpha * s->q[k];
+        for (int64_t j = 0; j < n; j++) g[j] -= alpha * v[j];
+        double next = precondition(s, g, v), beta = next / gamma;
+        for (int64_t j = 0; j < n; j++) p[j] = v[j] + beta * p[j];
+        gamma = next;
+    }
+    *found = *found && gamma <= NEWTON_ENOUGH * NEWTON_ENOUGH * begin;
+    return CSREC_OK;
+}
+
+/* F, and the number of its columns. */
+static int64_t choose_used(csrec_support *s) {
+    int64_t parts = s->A->complex_x ? 2 : 1, count = 0;
+    for (int64_t j = 0; j < s->A->n; j += parts) {
+        bool used = s->norms[j] > 0.0 && (s->x[j] != 0.0 || (parts == 2 && s->x[j + 1] != 0.0));
+        s->chosen[j] = used;
+        if (parts == 2) s->chosen[j + 1] = used;
+        if (used) count += parts;
+    }
+    return count;
+}
+
+csrec_status csrec_l1_newton_find(csrec_l1_newton *o, double lambda, bool *found) {
+    csrec_support *s = o->s;
+    size_t columns = (size_t)s->A->n, rows = (size_t)s->A->m;
+    o->lambda = lambda;
+    *found = choose_used(s) <= s->A->m;
+    if (!*found) return CSREC_OK;
+    csrec_status status = csrec_support_adjoint(s, s->r, s->g);
+    if (status) return status;
+    add_signs(s, -lambda, s->g);
+    memcpy(o->x, s->x, columns * sizeof *o->x);
+    memcpy(o->r, s->r, rows * sizeof *o->r);
+    status = solve(o, o->x, o->r, s->c, found);
+    if (status || !*found) return status;
+    memset(s->g, 0, columns * sizeof *s->g);
+    add_signs(s, -1.0, s->g);
+    memset(o->slope_x, 0, columns * sizeof *o->slope_x);
+    memset(o->slope_r, 0, rows * sizeof *o->slope_r);
+    return solve(o, o->slope_x, o->slope_r, s->c, found);
+}

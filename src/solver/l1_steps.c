@@ -1,0 +1,159 @@
+/* l1_steps.c - accelerated proximal gradient steps on all columns (Beck and Teboulle 2009,
+ * equations 4.1 to 4.3), with backtracking and restart. */
+#include "solver/l1_steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Power iteration is within a small factor of ||A||^2. If 1.5^100 times more is not enough, the
+ * numbers have left the range of a double, and no step length works. */
+enum { RAISES = 100, DRAWN = 1 << 16 /* numbers processed between two reports */ };
+
+csrec_status csrec_l1_steps_create(csrec_support *s, csrec_l1_steps *o) {
+    *o = (csrec_l1_steps){.s = s};
+    o->z = malloc((size_t)s->A->n * sizeof *o->z);
+    o->next = malloc((size_t)s->A->n * sizeof *o->next);
+    o->at_z = malloc((size_t)s->A->m * sizeof *o->at_z);
+    return o->z && o->next && o->at_z ? CSREC_OK : CSREC_MEMORY;
+}
+
+void csrec_l1_steps_clear(csrec_l1_steps *o) {
+    free(o->z);
+    free(o->next);
+    free(o->at_z);
+    *o = (csrec_l1_steps){0};
+}
+
+/* v has all frequencies and is the same in every run. */
+static csrec_status draw(csrec_run *run, int64_t n, double *v) {
+    for (int64_t j = 0; j < n; j++) {
+        if (j % DRAWN == 0 && csrec_run_stops(run)) return CSREC_STOPPED;
+        v[j] = csrec_random_normal(1, 0, (uint64_t)j);
+    }
+    return CSREC_OK;
+}
+
+/* ||A||^2 from below; g, q are scratch. */
+static csrec_status estimate_norm(csrec_l1_steps *o) {
+    csrec_support *s = o->s;
+    csrec_status status = draw(s->run, s->A->n, s->g);
+    for (int i = 0; i < 12 && !status; i++) {
+        double length = sqrt(csrec_squares(s->A->n, s->g));
+        if (length == 0.0) break;
+        for (int64_t j = 0; j < s->A->n; j++) s->g[j] /= length;
+        status = csrec_support_forward(s, s->g, s->q);
+        o->L = csrec_squares(s->A->m, s->q);
+        if (!status) status = csrec_support_adjoint(s, s->q, s->g);
+    }
+    if (!(o->L > 0.0)) o->L = 1.0;
+    return status;
+}
+
+static double largest_entry(const csrec_support *s, const double *v) {
+    double largest = 0.0;
+    if (s->A->complex_x)
+        for (int64_t j = 0; j < s->A->n; j += 2) largest = fmax(largest, hypot(v[j], v[j + 1]));
+    else
+        for (int64_t j = 0; j < s->A->n; j++) largest = fmax(largest, fabs(v[j]));
+    return largest;
+}
+
+csrec_status csrec_l1_steps_start(csrec_l1_steps *o, double *largest) {
+    csrec_status status = csrec_support_adjoint(o->s, o->s->y, o->s->g);
+    if (status) return status;
+    *largest = largest_entry(o->s, o->s->g);
+    return estimate_norm(o);
+}
+
+void csrec_l1_steps_restart(csrec_l1_steps *o) {
+    o->t = 1.0;
+    memcpy(o->z, o->s->x, (size_t)o->s->A->n * sizeof *o->z);
+    memcpy(o->at_z, o->s->r, (size_t)o->s->A->m * sizeof *o->at_z);
+}
+
+/* next = soft(z - A^T (A z - y) / L, lambda / L); p keeps the gradient at z. */
+static void shrink_real(csrec_l1_steps *o, int64_t n) {
+    double limit = o->lambda / o->L;
+    for (int64_t j = 0; j < n; j++) {
+        double v = o->z[j] + o->s->p[j] / o->L;
+        o->next[j] = v > limit ? v - limit : v < -limit ? v + limit : 0.0;
+    }
+}
+
+/* The same for pairs, whose magnitude is shortened. */
+static void shrink_pairs(csrec_l1_steps *o, int64_t n) {
+    double limit = o->lambda / o->L;
+    for (int64_t j = 0; j < n; j += 2) {
+        double re = o->z[j] + o->s->p[j] / o->L, im = o->z[j + 1] + o->s->p[j + 1] / o->L;
+        double size = sqrt(re * re + im * im), kept = size > limit ? 1.0 - limit / size : 0.0;
+        o->next[j] = kept * re;
+        o->next[j + 1] = kept * im;
+    }
+}
+
+static void shrink(csrec_l1_steps *o) {
+    (o->s->A->complex_x ? shrink_pairs : shrink_real)(o, o->s->A->n);
+}
+
+/* Is 1/2 ||A next - y||^2 below its quadratic model at z, as 1 / L demands? Leaves y - A next in
+ * q. at_z: ||A z - y||^2. */
+static bool step_holds(csrec_l1_steps *o, double at_z, csrec_status *status) {
+    csrec_support *s = o->s;
+    *status = csrec_support_forward(s, o->next, s->q);
+    for (int64_t i = 0; i < s->A->m; i++) s->q[i] = s->y[i] - s->q[i];
+    double slope = 0.0, moved = 0.0;
+    for (int64_t j = 0; j < s->A->n; j++) {
+        double d = o->next[j] - o->z[j];
+        slope -= s->p[j] * d;
+        moved += d * d;
+    }
+    o->moved = sqrt(moved);
+    double model = at_z + 2.0 * slope + o->L * moved;
+    return csrec_squares(s->A->m, s->q) <= model + 0x1p-40 * at_z;
+}
+
+/* r is affine in x: y - A z follows from those of x and next, without a product. */
+static void extrapolate(csrec_l1_steps *o) {
+    csrec_support *s = o->s;
+    double t = 0.5 * (1.0 + sqrt(1.0 + 4.0 * o->t * o->t)), inertia = (o->t - 1.0) / t;
+    double against = 0.0;
+    for (int64_t j = 0; j < s->A->n; j++)
+        against += (o->z[j] - o->next[j]) * (o->next[j] - s->x[j]);
+    /* Momentum that points uphill is reset (O'Donoghue and Candes 2015). */
+    if (against > 0.0) {
+        t = 1.0;
+        inertia = 0.0;
+    }
+    for (int64_t j = 0; j < s->A->n; j++) o->z[j] = o->next[j] + inertia * (o->next[j] - s->x[j]);
+    for (int64_t i = 0; i < s->A->m; i++) o->at_z[i] = s->q[i] + inertia * (s->q[i] - s->r[i]);
+    o->t = t;
+}
+
+bool csrec_l1_steps_step(csrec_l1_steps *o) {
+    csrec_support *s = o->s;
+    csrec_status *fault = &s->run->fault;
+    int64_t n = s->A->n, m = s->A->m;
+    double at_z = csrec_squares(m, o->at_z);
+    if (!*fault) *fault = csrec_support_adjoint(s, o->at_z, s->p);
+    if (*fault) return false;
+    shrink(o);
+    for (int tries = 0; !step_holds(o, at_z, fault); tries++) {
+        if (*fault || tries == RAISES) return false;
+        o->L *= 1.5;
+        shrink(o);
+    }
+    if (*fault) return false;
+    double moved = 0.0, size = 0.0;
+    for (int64_t j = 0; j < n; j++) {
+        double d = o->next[j] - s->x[j];
+        moved += d * d;
+        size += o->next[j] * o->next[j];
+    }
+    extrapolate(o);
+    memcpy(s->x, o->next, (size_t)n * sizeof *s->x);
+    memcpy(s->r, s->q, (size_t)m * sizeof *s->r);
+    s->energy = csrec_squares(m, s->r);
+    o->change = moved > 0.0 ? moved / size : 0.0;
+    return moved > 0.0;
+}

@@ -1,0 +1,38 @@
+/* l1_steps.h - accelerated proximal gradient steps on all columns for
+ *
+ *     min 1/2 ||A x - y||^2 + lambda ||x||_1,
+ *
+ * by products with A alone. Of a complex x the norm is the sum of the magnitudes. The step is 1 / L
+ * with L = ||A||^2 found by power iteration and raised where a step proves it too small (Beck and
+ * Teboulle's backtracking). */
+#ifndef CSREC_SOLVER_L1_STEPS_H
+#define CSREC_SOLVER_L1_STEPS_H
+
+#include "solver/support.h"
+
+typedef struct csrec_l1_steps {
+    csrec_support *s; /* x, r and y are there; s->g, s->p, s->q are scratch */
+    double lambda, L, t;
+    double *z, *next; /* [n] extrapolated x, next x */
+    double *at_z;     /* [m] y - A z */
+    double moved;     /* ||next - z|| of the last step */
+    double change;    /* of x by the last step, as a share of ||x||^2 */
+} csrec_l1_steps;
+
+/* Memory only. CSREC_MEMORY. */
+csrec_status csrec_l1_steps_create(csrec_support *s, csrec_l1_steps *steps);
+void csrec_l1_steps_clear(csrec_l1_steps *steps);
+
+/* *largest = max |<a_j, y>|, of a complex column the magnitude. Finds L, too. Call it before the
+ * first step. */
+csrec_status csrec_l1_steps_start(csrec_l1_steps *steps, double *largest);
+
+/* The next step has no momentum and begins at s->x, whose residual is s->r: after a start and
+ * whenever x, r or lambda were changed. */
+void csrec_l1_steps_restart(csrec_l1_steps *steps);
+
+/* One step: x, r and the energy of s. False: there is none, because x does not change, numbers
+ * leave the range of a double, or s->run->fault is set. */
+bool csrec_l1_steps_step(csrec_l1_steps *steps);
+
+#endif
