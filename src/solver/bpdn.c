@@ -37,11 +37,14 @@
 #define BPDN_FINE   1e-10
 #define BPDN_EXACT  1e-9
 #define BPDN_GAP    1e-8
+#define BPDN_CLOSE  1e-7
 #define BPDN_NEAR   0.25
 #define BPDN_FACTOR 0.1
 #define BPDN_SPAN   1e-4
 
-enum { STEPS_FIRST = 10 /* between two steps of Newton's; twice as many each time */ };
+/* Steps between two of Newton's, twice as many each time; and of Newton's, before it goes without.
+ */
+enum { STEPS_FIRST = 10, TANGENTS_MOST = 60 };
 
 typedef struct bpdn {
     csrec_support s;      /* first */
@@ -55,6 +58,8 @@ typedef struct bpdn {
     double above, below;         /* lambdas with ||r|| above and below the goal */
     double lambda_before;        /* of the minimum before */
     double *x_before, *r_before; /* [n], [m] */
+    bool anew;                   /* it has begun anew, without Newton's steps, */
+    int tangents;                /* of which there were so many */
     int64_t left, most;          /* steps until Newton's, and after it; most 0: far from the end */
 } bpdn;
 
@@ -235,6 +240,20 @@ static bool approach(bpdn *o, bool fine) {
     return true;
 }
 
+/* Minima that were not, or an end of Newton's steps that is none, left no lambda between those
+ * known: once more, closer and without these steps; false: that was so before. */
+static bool begin_anew(bpdn *o) {
+    if (o->anew) {
+        o->s.run->solved = fabs(sqrt(o->s.energy) - o->goal) <= BPDN_CLOSE * o->goal;
+        return false;
+    }
+    o->anew = true;
+    o->above = o->largest;
+    o->below = 0.0;
+    o->rough = o->miss = BPDN_FINE;
+    return true;
+}
+
 /* The next lambda by the line, between those known; false: there is none. Minima that are roughly
  * known may lie on the wrong side of the goal: then the last is looked for again, closer. */
 static bool next_by_line(bpdn *o, double next) {
@@ -253,7 +272,7 @@ static bool next_by_line(bpdn *o, double next) {
         o->miss = fmax(BPDN_FINE, 0.1 * o->miss);
         return true;
     }
-    if (o->above - o->below <= 1e-15 * o->above) return false;
+    if (o->above - o->below <= 1e-15 * o->above) return begin_anew(o);
     if (o->below == 0.0)
         next = fmax(next, BPDN_FACTOR * o->lambda);
     else if (!between)
@@ -271,7 +290,8 @@ static bool advance(bpdn *o, bool fine) {
     if (o->s.run->solved) return false;
     draw_line(o);
     double next = lambda_on_line(o);
-    bool near = !o->active && fabs(next / o->lambda - 1.0) < BPDN_NEAR;
+    bool near = !o->active && !o->anew && fabs(next / o->lambda - 1.0) < BPDN_NEAR;
+    if (near && o->tangents++ == TANGENTS_MOST) return begin_anew(o);
     if (near && take_tangent(o)) {
         next = lambda_on_line(o);
         go_on(o, fmin(fmax(next, 0.5 * o->lambda), 2.0 * o->lambda));
