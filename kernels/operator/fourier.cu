@@ -26,36 +26,25 @@ typedef struct fourier_operator {
     cufftHandle plan;
     cufft_calls calls;
     int64_t *index;
-    double2 *coils; /* [n_coils][entries], or NULL */
-    double2 *grid;  /* [entries] */
+    double *coils; /* [n_coils][entries] pairs, or NULL */
+    double *grid;  /* [entries] pairs */
     bool has_coils;
 } fourier_operator;
 
 /* ---- kernels */
 
 /* grid = s x */
-static __global__ void weigh(int64_t n, const double2 *s, bool pairs, const double *x,
-                             double2 *grid) {
+static __global__ void weigh(int64_t n, const double *s, bool pairs, const double *x,
+                             double *grid) {
     int64_t j = csrec_cuda_thread();
-    if (j >= n) return;
-    double re = pairs ? x[2 * j] : x[j], im = pairs ? x[2 * j + 1] : 0.0;
-    grid[j] = s ? make_double2(s[j].x * re - s[j].y * im, s[j].x * im + s[j].y * re)
-                : make_double2(re, im);
+    if (j < n) csrec_fourier_weigh(s, pairs, j, x, grid);
 }
 
-/* x (+)= conj(s) grid, or its real part. */
-static __global__ void add_weighed(int64_t n, const double2 *s, bool pairs, bool first,
-                                   const double2 *grid, double *x) {
+/* x += conj(s) grid, or its real part. */
+static __global__ void add_weighed(int64_t n, const double *s, bool pairs, const double *grid,
+                                   double *x) {
     int64_t j = csrec_cuda_thread();
-    if (j >= n) return;
-    double u = grid[j].x, v = grid[j].y;
-    double re = s ? s[j].x * u + s[j].y * v : u, im = s ? s[j].x * v - s[j].y * u : v;
-    if (pairs) {
-        x[2 * j] = first ? re : x[2 * j] + re;
-        x[2 * j + 1] = first ? im : x[2 * j + 1] + im;
-    } else {
-        x[j] = first ? re : x[j] + re;
-    }
+    if (j < n) csrec_fourier_collect(s, pairs, j, grid, x);
 }
 
 static __global__ void get(int64_t m, int64_t coils, int64_t c, const int64_t *index,
@@ -70,16 +59,11 @@ static __global__ void put(int64_t m, int64_t coils, int64_t c, const int64_t *i
     if (k < m) grid[index[k]] = y[k * coils + c];
 }
 
-static __global__ void measure(int64_t n, int64_t m, int64_t coils, const double2 *s, bool pairs,
-                               double *norms) {
+static __global__ void measure(int64_t n, int64_t m, int64_t n_coils, const double *coils,
+                               bool pairs, double *norms) {
     int64_t j = csrec_cuda_thread();
     if (j >= n) return;
-    double sum = s ? 0.0 : 1.0;
-    for (int64_t c = 0; c < coils && s; c++) {
-        const double2 v = s[c * n + j];
-        sum += v.x * v.x + v.y * v.y;
-    }
-    double norm = sqrt((double)m * sum);
+    double norm = sqrt((double)m * csrec_fourier_square(coils, n, n_coils, j));
     if (pairs)
         norms[2 * j] = norms[2 * j + 1] = norm;
     else
@@ -87,6 +71,10 @@ static __global__ void measure(int64_t n, int64_t m, int64_t coils, const double
 }
 
 /* ---- products */
+
+static const double *coil(const fourier_operator *own, int64_t c) {
+    return own->has_coils ? own->coils + 2 * c * own->entries : NULL;
+}
 
 static csrec_status transform(fourier_operator *own, int direction, csrec_error *error) {
     cufftDoubleComplex *grid = (cufftDoubleComplex *)own->grid;
@@ -99,34 +87,35 @@ static csrec_status transform(fourier_operator *own, int direction, csrec_error 
 static csrec_status forward(fourier_operator *own, const double *x, double *y, csrec_error *error) {
     csrec_status status = CSREC_OK;
     for (int64_t c = 0; c < own->n_coils && !status; c++) {
-        const double2 *s = own->has_coils ? own->coils + c * own->entries : NULL;
+        const double *s = coil(own, c);
         weigh<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(own->entries, s,
                                                                      own->complex_x, x, own->grid);
         status = csrec_cuda_launched("weigh", error);
         if (!status) status = transform(own, CUFFT_FORWARD, error);
         if (status) break;
-        get<<<csrec_cuda_blocks(own->m, THREADS), THREADS>>>(own->m, own->n_coils, c, own->index,
-                                                             own->grid, (double2 *)y);
+        get<<<csrec_cuda_blocks(own->m, THREADS), THREADS>>>(
+            own->m, own->n_coils, c, own->index, (const double2 *)own->grid, (double2 *)y);
         status = csrec_cuda_launched("get", error);
     }
     return status;
 }
 
 static csrec_status adjoint(fourier_operator *own, const double *y, double *x, csrec_error *error) {
-    csrec_status status = CSREC_OK;
+    csrec_status status =
+        csrec_cuda_check(cudaMemsetAsync(x, 0, (size_t)own->op.n * sizeof *x), "memset", error);
     for (int64_t c = 0; c < own->n_coils && !status; c++) {
-        const double2 *s = own->has_coils ? own->coils + c * own->entries : NULL;
+        const double *s = coil(own, c);
         status = csrec_cuda_check(
-            cudaMemsetAsync(own->grid, 0, (size_t)own->entries * sizeof *own->grid), "memset",
+            cudaMemsetAsync(own->grid, 0, 2 * (size_t)own->entries * sizeof *own->grid), "memset",
             error);
         if (status) break;
-        put<<<csrec_cuda_blocks(own->m, THREADS), THREADS>>>(own->m, own->n_coils, c, own->index,
-                                                             (const double2 *)y, own->grid);
+        put<<<csrec_cuda_blocks(own->m, THREADS), THREADS>>>(
+            own->m, own->n_coils, c, own->index, (const double2 *)y, (double2 *)own->grid);
         status = csrec_cuda_launched("put", error);
         if (!status) status = transform(own, CUFFT_INVERSE, error);
         if (status) break;
         add_weighed<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(
-            own->entries, s, own->complex_x, c == 0, own->grid, x);
+            own->entries, s, own->complex_x, own->grid, x);
         status = csrec_cuda_launched("add_weighed", error);
     }
     return status;
@@ -139,8 +128,7 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
     if (product == CSREC_CUDA_ADJOINT) return adjoint(own, in, out, error);
     if (product != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
     measure<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(
-        own->entries, own->m, own->n_coils, own->has_coils ? own->coils : NULL, own->complex_x,
-        out);
+        own->entries, own->m, own->n_coils, coil(own, 0), own->complex_x, out);
     return csrec_cuda_launched("measure", error);
 }
 
@@ -185,10 +173,10 @@ static void destroy(csrec_cuda_operator *op) {
 static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     fourier_operator *own = (fourier_operator *)op;
     own->index = (int64_t *)csrec_cuda_block_take(block, own->m, sizeof *own->index);
-    own->grid = (double2 *)csrec_cuda_block_take(block, own->entries, sizeof *own->grid);
+    own->grid = (double *)csrec_cuda_block_take(block, 2 * own->entries, sizeof *own->grid);
     if (own->has_coils)
-        own->coils = (double2 *)csrec_cuda_block_take(block, own->n_coils * own->entries,
-                                                      sizeof *own->coils);
+        own->coils = (double *)csrec_cuda_block_take(block, 2 * own->n_coils * own->entries,
+                                                     sizeof *own->coils);
 }
 
 csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_operator **made,
@@ -213,7 +201,7 @@ csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_oper
     if (!status)
         status = csrec_cuda_operator_fill(op, to->index, f->index, f->m, sizeof *f->index, error);
     if (!status && f->coils)
-        status = csrec_cuda_operator_fill(op, to->coils, f->coils, f->n_coils * f->entries,
+        status = csrec_cuda_operator_fill(op, to->coils, f->coils, 2 * f->n_coils * f->entries,
                                           sizeof *to->coils, error);
     if (status)
         csrec_cuda_operator_destroy(op);

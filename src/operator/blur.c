@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/through.h"
-
 static void blur_destroy(csrec_operator *A) {
     csrec_blur *b = A->data;
     if (!b) return;
@@ -18,10 +16,7 @@ static void blur_destroy(csrec_operator *A) {
 static csrec_status blur_create(csrec_operator *A, const csrec_operator_spec *spec,
                                 csrec_error *error) {
     int64_t rows, weights = 1;
-    if (!spec->shape || csrec_shape_count(spec->shape, &rows))
-        return csrec_fail(error, CSREC_ARGUMENT, "operator blur: needs a shape");
-    csrec_status status =
-        csrec_through_find("blur")->rows(spec, spec->shape, "operator blur", &rows, error);
+    csrec_status status = csrec_rows_of(spec, "blur", &rows, error);
     if (status) return status;
     csrec_blur *b = calloc(1, sizeof *b);
     if (!b) return csrec_fail(error, CSREC_MEMORY, "operator blur: out of memory");

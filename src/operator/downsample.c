@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/through.h"
 #include "operator/blur.h"
 
 static void downsample_destroy(csrec_operator *A) {
@@ -13,11 +12,9 @@ static void downsample_destroy(csrec_operator *A) {
 static csrec_status downsample_create(csrec_operator *A, const csrec_operator_spec *spec,
                                       csrec_error *error) {
     int64_t rows, entries;
-    if (!spec->shape || csrec_shape_count(spec->shape, &entries))
-        return csrec_fail(error, CSREC_ARGUMENT, "operator downsample: needs a shape");
-    csrec_status status = csrec_through_find("downsample")
-                              ->rows(spec, spec->shape, "operator downsample", &rows, error);
+    csrec_status status = csrec_rows_of(spec, "downsample", &rows, error);
     if (status) return status;
+    csrec_shape_count(spec->shape, &entries);
     csrec_downsample *d = calloc(1, sizeof *d);
     if (!d) return csrec_fail(error, CSREC_MEMORY, "operator downsample: out of memory");
     csrec_mask_extents(spec->shape, d->extent);

@@ -21,18 +21,10 @@ static void fourier_destroy(csrec_operator *A) {
     free(f);
 }
 
-static csrec_status fourier_check(const csrec_operator_spec *spec, int64_t *rows,
+static csrec_status fourier_check(const csrec_operator_spec *spec, int64_t *rows, int64_t *m,
                                   csrec_error *error) {
-    if (!spec->shape || csrec_shape_count(spec->shape, rows))
-        return csrec_fail(error, CSREC_ARGUMENT, "operator fourier: needs a shape");
-    csrec_status status =
-        csrec_through_find("fourier")->rows(spec, spec->shape, "operator fourier", rows, error);
-    if (status) return status;
-    int64_t m = spec->index ? spec->m : *rows;
-    if (m < 1 || m > *rows)
-        return csrec_fail(error, CSREC_ARGUMENT, "operator fourier: %lld frequencies of %lld",
-                          (long long)m, (long long)*rows);
-    status = spec->index ? csrec_index_check(spec, "fourier", *rows, error) : CSREC_OK;
+    csrec_status status = csrec_rows_of(spec, "fourier", rows, error);
+    if (!status) status = csrec_rows_chosen(spec, "fourier", *rows, m, error);
     if (status || csrec_fft_library()) return status;
     return csrec_fail(error, CSREC_UNSUPPORTED,
                       "operator fourier: csrec was built without FFTW or PocketFFT; build it with "
@@ -41,15 +33,9 @@ static csrec_status fourier_check(const csrec_operator_spec *spec, int64_t *rows
 
 /* sqrt(entries max_j sum_c |s_c(j)|^2): what the transform and the coils make at most. */
 static double largest_gain(const fourier *f) {
-    double most = f->coils ? 0.0 : 1.0;
-    for (int64_t j = 0; j < f->entries && f->coils; j++) {
-        double sum = 0.0;
-        for (int64_t c = 0; c < f->n_coils; c++) {
-            const double *s = f->coils + 2 * (c * f->entries + j);
-            sum += s[0] * s[0] + s[1] * s[1];
-        }
-        most = fmax(most, sum);
-    }
+    double most = 0.0;
+    for (int64_t j = 0; j < (f->coils ? f->entries : 1); j++)
+        most = fmax(most, csrec_fourier_square(f->coils, f->entries, f->n_coils, j));
     return sqrt((double)f->entries * most);
 }
 
@@ -67,15 +53,15 @@ static csrec_status fill(const csrec_operator_spec *spec, fourier *f) {
 
 static csrec_status fourier_create(csrec_operator *A, const csrec_operator_spec *spec,
                                    csrec_error *error) {
-    int64_t rows;
-    csrec_status status = fourier_check(spec, &rows, error);
+    int64_t rows, m;
+    csrec_status status = fourier_check(spec, &rows, &m, error);
     if (status) return status;
     fourier *f = calloc(1, sizeof *f);
     if (!f) return csrec_fail(error, CSREC_MEMORY, "operator fourier: out of memory");
     A->data = f;
     *f = (fourier){.shape = *spec->shape,
                    .entries = rows,
-                   .m = spec->index ? spec->m : rows,
+                   .m = m,
                    .n_coils = csrec_through_coils(spec),
                    .complex_x = spec->complex_signal};
     status = fill(spec, f);
@@ -93,30 +79,20 @@ static csrec_status fourier_create(csrec_operator *A, const csrec_operator_spec 
 
 /* ------------------------------------------------------------------ products ------------------ */
 
+static const double *coil(const fourier *f, int64_t c) {
+    return f->coils ? f->coils + 2 * c * f->entries : NULL;
+}
+
 /* grid = s_c x */
 static void weigh(const fourier *f, int64_t c, const double *x, double *grid) {
-    const double *s = f->coils ? f->coils + 2 * c * f->entries : NULL;
-    for (int64_t j = 0; j < f->entries; j++) {
-        double re = f->complex_x ? x[2 * j] : x[j], im = f->complex_x ? x[2 * j + 1] : 0.0;
-        grid[2 * j] = s ? s[2 * j] * re - s[2 * j + 1] * im : re;
-        grid[2 * j + 1] = s ? s[2 * j] * im + s[2 * j + 1] * re : im;
-    }
+    const double *s = coil(f, c);
+    for (int64_t j = 0; j < f->entries; j++) csrec_fourier_weigh(s, f->complex_x, j, x, grid);
 }
 
 /* x += conj(s_c) grid, or its real part. */
 static void add_weighed(const fourier *f, int64_t c, const double *grid, double *x) {
-    const double *s = f->coils ? f->coils + 2 * c * f->entries : NULL;
-    for (int64_t j = 0; j < f->entries; j++) {
-        double u = grid[2 * j], v = grid[2 * j + 1];
-        double re = s ? s[2 * j] * u + s[2 * j + 1] * v : u;
-        double im = s ? s[2 * j] * v - s[2 * j + 1] * u : v;
-        if (f->complex_x) {
-            x[2 * j] += re;
-            x[2 * j + 1] += im;
-        } else {
-            x[j] += re;
-        }
-    }
+    const double *s = coil(f, c);
+    for (int64_t j = 0; j < f->entries; j++) csrec_fourier_collect(s, f->complex_x, j, grid, x);
 }
 
 static csrec_status fourier_forward(const csrec_operator *A, const double *x, double *y) {
@@ -153,12 +129,8 @@ static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, do
 static csrec_status fourier_column_norms(const csrec_operator *A, double *norms) {
     const fourier *f = A->data;
     for (int64_t j = 0; j < f->entries; j++) {
-        double sum = f->coils ? 0.0 : 1.0;
-        for (int64_t c = 0; c < f->n_coils && f->coils; c++) {
-            const double *s = f->coils + 2 * (c * f->entries + j);
-            sum += s[0] * s[0] + s[1] * s[1];
-        }
-        double norm = sqrt((double)f->m * sum);
+        double norm =
+            sqrt((double)f->m * csrec_fourier_square(f->coils, f->entries, f->n_coils, j));
         if (f->complex_x)
             norms[2 * j] = norms[2 * j + 1] = norm;
         else

@@ -178,35 +178,27 @@ static void hadamard_destroy(csrec_operator *A) {
     free(h);
 }
 
-static csrec_status hadamard_check(const csrec_operator_spec *spec, int64_t *rows,
+static csrec_status hadamard_check(const csrec_operator_spec *spec, int64_t *rows, int64_t *m,
                                    csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    if (!spec->shape || csrec_shape_count(spec->shape, rows))
-        return csrec_fail(error, CSREC_ARGUMENT, "operator hadamard: needs a shape");
-    status =
-        csrec_through_find("hadamard")->rows(spec, spec->shape, "operator hadamard", rows, error);
+    csrec_status status = csrec_rows_of(spec, "hadamard", rows, error);
     if (status) return status;
     if (*rows > INT32_MAX)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "operator hadamard: %lld padded entries; at most 2^31 - 1 are possible",
                           (long long)*rows);
-    int64_t m = spec->index ? spec->m : *rows;
-    if (m < 1 || m > *rows)
-        return csrec_fail(error, CSREC_ARGUMENT, "operator hadamard: %lld rows of %lld",
-                          (long long)m, (long long)*rows);
-    return spec->index ? csrec_index_check(spec, "hadamard", *rows, error) : CSREC_OK;
+    return csrec_rows_chosen(spec, "hadamard", *rows, m, error);
 }
 
 static csrec_status hadamard_create(csrec_operator *A, const csrec_operator_spec *spec,
                                     csrec_error *error) {
-    int64_t rows;
-    csrec_status status = hadamard_check(spec, &rows, error);
+    int64_t rows, m;
+    csrec_status status = hadamard_check(spec, &rows, &m, error);
     if (status) return status;
     csrec_hadamard *h = calloc(1, sizeof *h);
     if (!h) return csrec_fail(error, CSREC_MEMORY, "operator hadamard: out of memory");
     A->data = h;
     h->padded = rows;
-    h->m = spec->index ? spec->m : rows;
+    h->m = m;
     csrec_shape_count(spec->shape, &h->entries);
     h->row = malloc((size_t)h->m * sizeof *h->row);
     h->place = malloc((size_t)h->entries * sizeof *h->place);

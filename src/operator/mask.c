@@ -1,12 +1,16 @@
-/* mask.c - the operator that samples a signal: m of its n entries. */
+/* mask.c - the operator that samples a signal: m of its n entries; and what operators that measure
+ * signals check alike. */
 #include "operator/mask.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/through.h"
+
 /* One bit an entry finds repeats. */
-csrec_status csrec_index_check(const csrec_operator_spec *spec, const char *name, int64_t entries,
-                               csrec_error *error) {
+static csrec_status check_index(const csrec_operator_spec *spec, const char *name, int64_t entries,
+                                csrec_error *error) {
     unsigned char *seen = calloc((size_t)entries / 8 + 1, 1);
     if (!seen) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", name);
     csrec_status status = CSREC_OK;
@@ -24,17 +28,31 @@ csrec_status csrec_index_check(const csrec_operator_spec *spec, const char *name
     return status;
 }
 
+csrec_status csrec_rows_chosen(const csrec_operator_spec *spec, const char *name, int64_t rows,
+                               int64_t *m, csrec_error *error) {
+    *m = spec->index ? spec->m : rows;
+    if (*m < 1 || *m > rows)
+        return csrec_fail(error, CSREC_ARGUMENT, "operator %s: %lld samples of %lld entries", name,
+                          (long long)*m, (long long)rows);
+    return spec->index ? check_index(spec, name, rows, error) : CSREC_OK;
+}
+
+csrec_status csrec_rows_of(const csrec_operator_spec *spec, const char *name, int64_t *rows,
+                           csrec_error *error) {
+    char what[64];
+    snprintf(what, sizeof what, "operator %s", name);
+    if (!spec->shape || csrec_shape_count(spec->shape, rows))
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: needs a shape", what);
+    return csrec_through_find(name)->rows(spec, spec->shape, what, rows, error);
+}
+
 csrec_status csrec_mask_create(const csrec_operator_spec *spec, const char *name, csrec_mask *mask,
                                csrec_error *error) {
-    int64_t entries;
+    int64_t entries, m;
     if (!spec->shape || csrec_shape_count(spec->shape, &entries) || entries > INT32_MAX)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator %s: needs a shape of 1 to 2147483647 entries", name);
-    int64_t m = spec->index ? spec->m : entries;
-    if (m < 1 || m > entries)
-        return csrec_fail(error, CSREC_ARGUMENT, "operator %s: %lld samples of %lld entries", name,
-                          (long long)m, (long long)entries);
-    csrec_status status = spec->index ? csrec_index_check(spec, name, entries, error) : CSREC_OK;
+    csrec_status status = csrec_rows_chosen(spec, name, entries, &m, error);
     if (status) return status;
     int64_t *index = malloc((size_t)m * sizeof *index);
     if (!index) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", name);

@@ -10,10 +10,15 @@ struct csrec_mask {
     int64_t *index; /* [m] */
 };
 
-/* Whether spec->index [m] has distinct numbers below `entries`. CSREC_DATA names the first that is
- * not. */
-csrec_status csrec_index_check(const csrec_operator_spec *spec, const char *name, int64_t entries,
-                               csrec_error *error);
+/* Of an operator that measures whole signals (base/through.h): its rows, after its parameters are
+ * checked. CSREC_ARGUMENT: no shape; errors as of csrec_measurement_rows. */
+csrec_status csrec_rows_of(const csrec_operator_spec *spec, const char *name, int64_t *rows,
+                           csrec_error *error);
+
+/* How many of the rows spec->index chooses, all where it is NULL. CSREC_ARGUMENT: none, or more
+ * than there are; CSREC_DATA: names the first that is out of range or comes twice. */
+csrec_status csrec_rows_chosen(const csrec_operator_spec *spec, const char *name, int64_t rows,
+                               int64_t *m, csrec_error *error);
 
 /* From spec->shape, spec->index and spec->m; `name` is the operator's, for the error. */
 csrec_status csrec_mask_create(const csrec_operator_spec *spec, const char *name, csrec_mask *mask,

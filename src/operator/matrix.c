@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/through.h"
+#include "operator/mask.h"
 
 static void matrix_destroy(csrec_operator *A) {
     csrec_matrix *t = A->data;
@@ -47,11 +47,9 @@ static bool place_blocks(const csrec_operator_spec *spec, csrec_matrix *t) {
 static csrec_status matrix_create(csrec_operator *A, const csrec_operator_spec *spec,
                                   csrec_error *error) {
     int64_t all, entries;
-    if (!spec->shape || csrec_shape_count(spec->shape, &entries))
-        return csrec_fail(error, CSREC_ARGUMENT, "operator matrix: needs a shape");
-    csrec_status status =
-        csrec_through_find("matrix")->rows(spec, spec->shape, "operator matrix", &all, error);
+    csrec_status status = csrec_rows_of(spec, "matrix", &all, error);
     if (status) return status;
+    csrec_shape_count(spec->shape, &entries);
     const int64_t blocks = all / spec->m, each = entries / blocks;
     if (spec->m > INT_MAX || each > INT_MAX || blocks > INT_MAX)
         return csrec_fail(error, CSREC_UNSUPPORTED,
