@@ -263,14 +263,14 @@ static bool look_again(bpdn *o) {
 }
 
 /* ||r|| rises with lambda, and ||r|| / lambda falls (r / lambda is the point of a convex set that
- * is next to y / lambda): a minimum with ||r|| < goal has lambda goal / ||r|| below that of the
- * goal. */
+ * is next to y / lambda): the lambda sought is beyond lambda goal / ||r|| of a minimum, as far as
+ * this one is known. */
 static void bound(bpdn *o) {
     double length = sqrt(o->s.energy), at = o->lambda * (o->goal / length);
     if (length > o->goal)
-        o->above = fmin(o->above, at);
+        o->above = fmin(o->above, (1.0 + o->miss) * at);
     else
-        o->below = fmax(o->below, at);
+        o->below = fmax(o->below, (1.0 - o->miss) * at);
 }
 
 /* The next lambda by the line, between those known; false: there is none. */
@@ -278,7 +278,7 @@ static bool next_by_line(bpdn *o, double next) {
     bound(o);
     o->most = 0;
     if (o->lambda < BPDN_LAST * o->largest) return false;
-    if (o->above - o->below <= 1e-15 * o->above) return look_again(o);
+    if (o->above <= o->below) return look_again(o);
     if (o->below == 0.0)
         next = fmax(next, BPDN_FACTOR * o->lambda);
     else if (!(next > o->below && next < o->above))
