@@ -157,6 +157,36 @@ static void dead_processes_are_left(void **state) {
     assert_int_equal(s.closed, 0);
 }
 
+static bool is_told(void) {
+    return true;
+}
+
+/* Nor does one that was told to end, whether it waits for a message or for the others' goodbyes. */
+static void silence_ends_a_hurry(void **state) {
+    (void)state;
+    for (int waits = 0; waits < 2; waits++) {
+        script s = {0};
+        csrec_comm *comm = NULL;
+        csrec_error error = {""};
+        int from = 1;
+        void *data = NULL;
+        size_t bytes;
+        expect_hello(&s, 1, csrec_version());
+        csrec_comm_calls calls = calls_of(&s, 0, 2);
+        calls.patience = 0.1;
+        assert_ok(csrec_comm_create(&calls, &comm, &error));
+        csrec_comm_hurry_if(comm, is_told);
+        if (waits) {
+            assert_int_equal(csrec_comm_receive(comm, &from, 0, &data, &bytes, &error),
+                             CSREC_STOPPED);
+            assert_non_null(strstr(error.text, "have not answered for 0.1 s"));
+            assert_true(csrec_comm_arrived(comm, 0));
+        }
+        csrec_comm_destroy(comm);
+        assert_int_equal(s.closed, 0);
+    }
+}
+
 /* ------------------------------------------------------------------ threads ------------------- */
 
 enum { MOST = 6, TOTAL = 300 };
@@ -329,6 +359,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(claims_are_answered_in_order),
                                        cmocka_unit_test(unequal_versions_are_refused),
                                        cmocka_unit_test(dead_processes_are_left),
+                                       cmocka_unit_test(silence_ends_a_hurry),
                                        cmocka_unit_test(a_slow_item_does_not_hold_the_rest),
                                        cmocka_unit_test(messages_keep_their_order),
                                        cmocka_unit_test(a_failure_reaches_all),

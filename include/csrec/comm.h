@@ -23,7 +23,7 @@ typedef struct csrec_comm_calls {
     csrec_status (*receive)(void *context, int *from, void **data, size_t *bytes,
                             csrec_error *error);
     /* After the last call, when all have said goodbye; not called if a process has failed and some
-     * do not answer for `patience` seconds (0: 20): they are dead or hang. */
+     * do not answer for `patience` seconds (0: 10): they are dead or hang. */
     void (*close)(void *context);
     double patience;
 } csrec_comm_calls;
@@ -88,6 +88,10 @@ CSREC_API bool csrec_comm_arrived(csrec_comm *comm, int tag);
 
 /* Tells all others that this process has failed, with one line, which names its machine. */
 CSREC_API void csrec_comm_fail(csrec_comm *comm, const char *line);
+
+/* Once told() is true, this process was told to end, and others may be dead: if no message comes
+ * for `patience` seconds, they have failed. Called in every wait. */
+CSREC_API void csrec_comm_hurry_if(csrec_comm *comm, bool (*told)(void));
 
 /* Waits for all. */
 CSREC_API csrec_status csrec_comm_wait(csrec_comm *comm, csrec_error *error);

@@ -26,6 +26,10 @@ bool cli_interrupted(void) {
     return interrupted != 0;
 }
 
+bool cli_terminated(void) {
+    return interrupted == SIGTERM;
+}
+
 int cli_exit_code(int code) {
     return code == CLI_INTERRUPTED && interrupted ? 128 + interrupted : code;
 }

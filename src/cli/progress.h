@@ -65,6 +65,9 @@ void cli_progress_lose(cli_progress *progress, const char *why);
 /* Whether one of the signals arrived, or another rank has failed. */
 bool cli_interrupted(void);
 
+/* Whether it was by SIGTERM, which launchers send to all ranks when one is killed. */
+bool cli_terminated(void);
+
 /* The exit code: for CLI_INTERRUPTED, 128 plus the number of the signal. */
 int cli_exit_code(int code);
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "progress.h"
+
 /* ------------------------------------------------------------------ devices and cores --------- */
 
 /* The GPUs of this machine, which CUDA numbers in the same order; 0: not known. */
@@ -98,6 +100,7 @@ int cli_ranks_join(const cli_tool *tool, cli_ranks *r) {
     if (csrec_comm_join(&r->comm, &error)) return cli_failure(tool, "%s", error.text);
     name_rank(r, tool);
     if (!r->comm) return CLI_CONTINUE;
+    csrec_comm_hurry_if(r->comm, cli_terminated);
     if (csrec_comm_rank(r->comm) > 0) hush(r);
     return CLI_CONTINUE;
 }

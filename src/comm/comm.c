@@ -13,7 +13,7 @@
 /* Kinds of messages; those of csrec_comm_send have their tag, at least 0. */
 enum { HELLO = -1, CLAIM = -2, ITEMS = -3, DONE = -4, FAIL = -5, READY = -6, GO = -7, BYE = -8 };
 
-enum { VERSION = 32, MOST = 1 << 30, PATIENCE = 20 };
+enum { VERSION = 32, MOST = 1 << 30, PATIENCE = 10 };
 
 /* Two numbers go with most kinds. */
 typedef struct head {
@@ -33,7 +33,10 @@ struct csrec_comm {
     int64_t next;          /* item, on process 0 */
     double done, *part;    /* part: [size] on process 0 */
     int byes;
-    bool gave_up; /* this process has failed */
+    bool gave_up;          /* this process has failed */
+    bool (*told)(void);    /* csrec_comm_hurry_if */
+    bool hurried;          /* it was */
+    struct timespec heard; /* since then: when a message came last */
     csrec_status failed;
     csrec_error failure;
 };
@@ -110,6 +113,27 @@ static csrec_status answer(csrec_comm *t, message *m, csrec_error *error) {
     return status;
 }
 
+static bool is_later(const struct timespec *start, double seconds) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec) >
+           seconds;
+}
+
+static double patience(const csrec_comm *t) {
+    return t->calls.patience > 0.0 ? t->calls.patience : PATIENCE;
+}
+
+/* After this process was told to end, others that do not answer for long have failed. */
+static void note_silence(csrec_comm *t, bool any) {
+    if (!t->hurried || any) clock_gettime(CLOCK_MONOTONIC, &t->heard);
+    t->hurried = true;
+    if (t->failed || !is_later(&t->heard, patience(t))) return;
+    t->failed = CSREC_STOPPED;
+    snprintf(t->failure.text, sizeof t->failure.text, "other processes have not answered for %g s",
+             patience(t));
+}
+
 /* Takes in what has arrived; *any: whether something had. */
 static csrec_status take_in(csrec_comm *t, bool *any, csrec_error *error) {
     csrec_status status = CSREC_OK;
@@ -129,6 +153,7 @@ static csrec_status take_in(csrec_comm *t, bool *any, csrec_error *error) {
         *any = true;
         status = answer(t, m, error);
     }
+    if (t->told && t->told()) note_silence(t, *any);
     return status;
 }
 
@@ -214,25 +239,17 @@ csrec_status csrec_comm_create(const csrec_comm_calls *calls, csrec_comm **comm,
     return status;
 }
 
-static bool is_later(const struct timespec *start, double seconds) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec) >
-           seconds;
-}
-
 /* Until all have said goodbye: then every message has been received. After a failure others may be
  * dead or hang: false then, after a while. */
 static bool part_from_all(csrec_comm *t) {
     bool any;
     struct timespec start;
-    double patience = t->calls.patience > 0.0 ? t->calls.patience : PATIENCE;
     clock_gettime(CLOCK_MONOTONIC, &start);
     csrec_status status = post_all(t, (head){.kind = BYE}, NULL, 0, NULL);
     for (int64_t rounds = 0; !status && t->byes < t->calls.size - 1; rounds++) {
         status = take_in(t, &any, NULL);
         if (!any) pause_after(rounds);
-        if ((t->failed || t->gave_up) && is_later(&start, patience)) return false;
+        if ((t->failed || t->gave_up) && is_later(&start, patience(t))) return false;
     }
     return true;
 }
@@ -347,6 +364,10 @@ void csrec_comm_fail(csrec_comm *t, const char *line) {
     snprintf(text, sizeof text, "%.100s, process %d: %.380s", host, t->calls.rank, line);
     t->gave_up = true;
     post_all(t, (head){.kind = FAIL}, text, strlen(text), NULL);
+}
+
+void csrec_comm_hurry_if(csrec_comm *t, bool (*told)(void)) {
+    if (t) t->told = told;
 }
 
 csrec_status csrec_comm_wait(csrec_comm *t, csrec_error *error) {

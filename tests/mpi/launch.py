@@ -1,5 +1,6 @@
 """launch.py - what the tests of ranks share: arguments BUILD openmpi|mpich, a printed seed, the
-launcher of that MPI, and inputs. Exit code 77 without that MPI."""
+launcher of that MPI, and inputs. Exit code 77 without that MPI. With CSREC_TEST_SLURM set, Slurm's
+srun is the launcher (tests/long/slurm.sh)."""
 import array
 import math
 import os
@@ -15,6 +16,7 @@ seed = int(os.environ.get("CSREC_TEST_SEED", time.time_ns() // 1000))
 print(f"CSREC_TEST_SEED={seed}", flush=True)
 draw = random.Random(seed)
 OPEN = mpi == "openmpi"
+SLURM = bool(os.environ.get("CSREC_TEST_SLURM"))
 launcher = f"mpirun.{mpi}"
 
 
@@ -23,7 +25,7 @@ def skip(why):
     sys.exit(77)
 
 
-if subprocess.run(["which", launcher], capture_output=True).returncode:
+if not SLURM and subprocess.run(["which", launcher], capture_output=True).returncode:
     launcher = "mpirun"
     said = subprocess.run(["sh", "-c", "mpirun --version"], capture_output=True, text=True).stdout
     if ("Open MPI" in said) != OPEN or not said:
@@ -50,10 +52,16 @@ environment.update(
 environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
 
 
+start_ranks = [launcher]
+if SLURM:
+    start_ranks = ["srun", "--quiet", f"--mpi={'pmix' if OPEN else 'pmi2'}", "--overcommit"]
+    start_ranks += ["--kill-on-bad-exit=1"]
+
+
 def command(ranks, *words):
     """ranks 0: without a launcher."""
     tool = [f"{build}/{words[0]}", *words[1:]]
-    return [launcher, "-n", str(ranks), *tool] if ranks else tool
+    return [*start_ranks, "-n", str(ranks), *tool] if ranks else tool
 
 
 def run(ranks, *words, code=0):
