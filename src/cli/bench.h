@@ -11,7 +11,15 @@ typedef struct bench_command {
     int (*run)(int argc, char **argv);
 } bench_command;
 
-extern const bench_command bench_phase, bench_sparsity;
+extern const bench_command bench_coherence, bench_dense, bench_example, bench_paper, bench_phase,
+    bench_problems, bench_sparsity;
+
+/* Whether a plot, or NULL, can be written: CLI_CONTINUE, or the exit code after a message. */
+int bench_plot_check(const cli_tool *tool, const char *plot);
+
+/* paper, two-sided: for CLI_CHOICE, and its value. */
+const char *bench_columns_name(int i);
+csrec_columns bench_columns(int i);
 
 /* Of a command without operands; CLI_USAGE. */
 static inline int bench_operand_refuse(const cli_tool *tool, const char *operand) {

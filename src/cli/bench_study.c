@@ -57,17 +57,13 @@ void bench_study_clear(bench_study *study) {
 
 static int check_files(const bench_study *study) {
     const bench_study_options *o = study->options;
-    const char *dot = o->plot ? strrchr(o->plot, '.') : NULL;
     char list[64];
     if (!o->output) return cli_usage(study->tool, "nothing to write: give -o FILE.npz");
     if (cli_is_dash(o->output) || !cli_format_has(csrec_format_of(o->output), CSREC_USE_ARRAYS))
         return cli_usage(study->tool, "--output %s: results are a file, %s", o->output,
                          csrec_format_list(CSREC_USE_ARRAYS, false, "or", list, sizeof list));
-    bool drawn = dot && strcmp(dot, ".svg") == 0;
-    if (o->plot && !drawn && !cli_format_has(csrec_format_of(o->plot), CSREC_USE_PICTURE))
-        return cli_usage(study->tool, "--plot %s: name a .svg or .png", o->plot);
     int code = cli_output_check(study->tool, o->output);
-    return code == CLI_CONTINUE && o->plot ? cli_output_check(study->tool, o->plot) : code;
+    return code == CLI_CONTINUE ? bench_plot_check(study->tool, o->plot) : code;
 }
 
 static void set_trials(bench_study *study) {

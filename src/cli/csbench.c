@@ -2,7 +2,9 @@
 #include "bench.h"
 #include "progress.h"
 
-static const bench_command *const commands[] = {&bench_phase, &bench_sparsity};
+static const bench_command *const commands[] = {&bench_phase,    &bench_sparsity, &bench_coherence,
+                                                &bench_problems, &bench_dense,    &bench_paper,
+                                                &bench_example};
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
