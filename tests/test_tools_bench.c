@@ -258,22 +258,21 @@ static csrec_array array_of(const char *path, const char *name) {
     return array;
 }
 
-/* Every count of a phase diagram; omp by a plain one, which the counts do not depend on. */
+/* Every count of a phase diagram; omp's by a plain one. Columns of the other ensembles are equal up
+ * to sign if there are few rows, so that rounding decides between them. */
 static void test_phase(void **state) {
-    static const char *const solvers[] = {"omp", "iht", "bpdn"}, *const names[] = {"gaussian",
-                                                                                   "dct"};
+    static const char *const solvers[] = {"omp", "iht", "bpdn"};
     (void)state;
     char command[512];
-    const int e = (int)check_below(&seed, 2);
-    size s = {.ensemble = number_of(bench_ensemble_name, names[e]),
+    size s = {.ensemble = number_of(bench_ensemble_name, "gaussian"),
               .n = 24 + check_below(&seed, 12),
               .trials = 5,
               .matrices = 2,
               .seed = check_next(&seed)};
     snprintf(command, sizeof command,
-             "$B phase -o phase.npz -s omp -s iht -s bpdn -n %lld -g 4 -T 5 -Q 2 -e %s --seed %llu "
+             "$B phase -o phase.npz -s omp -s iht -s bpdn -n %lld -g 4 -T 5 -Q 2 --seed %llu "
              "-q --fresh",
-             (long long)s.n, names[e], (unsigned long long)s.seed);
+             (long long)s.n, (unsigned long long)s.seed);
     run_well(command);
     csrec_array counts = array_of("phase.npz", "successes"), m = array_of("phase.npz", "m"),
                 k = array_of("phase.npz", "k");
