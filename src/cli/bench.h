@@ -74,6 +74,9 @@ typedef struct bench_trials {
  * error names the solver. */
 csrec_status bench_solvers_take(const cli_texts *names, bench_trials *trials, csrec_error *error);
 
+/* Whether the solver has a parameter of that name. */
+bool bench_solver_has(const char *solver, const char *name);
+
 /* The options with which a solver runs: k known if it has a parameter k, else stopped by the
  * residual. They point to `set`. */
 enum { BENCH_SETTINGS = 3 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_operator.h"
+#include "bench_pair.h"
 #include "report.h"
 
 typedef struct {
@@ -18,8 +18,8 @@ typedef struct {
 
 #define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
-    {"solver", 's', CLI_TEXTS, "NAME", "Solver; may be repeated (default: all that take a matrix).",
-     AT(solvers)},
+    {"solver", 's', CLI_TEXTS, "NAME",
+     "Solver; may be repeated (default: all that take a matrix and need no k).", AT(solvers)},
     {"rows", 'n', CLI_INTEGER, "M", "Rows of Haar's matrix, a power of two (default 64).", AT(n),
      .low = 2, .high = 1 << 14},
     {"samples", 'm', CLI_INTEGER, "N", "Of which are sampled (default M / 4).", AT(m), .low = 1,
@@ -45,8 +45,11 @@ static const cli_tool tool = {
         "vectors; - is stdin. At most 8192 columns.\n"
         "Compared are products with random vectors, lengths of columns, correlations, and from the "
         "samples of a random signal of K entries the columns and coefficients that each solver "
-        "finds on the operator and on the matrix. Where few columns depend on each other, as "
-        "Haar's of the paper do, what solvers fit or minimise is not unique, and may differ.\n"
+        "finds on the operator and on the matrix. Where two columns are correlated equally with "
+        "the "
+        "residual mp and omp may pick either, and where the l1 norm has several minima fista and "
+        "bpdn may find either: this is checked, and counts as agreeing. Solvers with a parameter k "
+        "have such choices, too, and are left out unless --solver names them.\n"
         "Exit code: 0 they agree, 1 they differ, or failure, 2 wrong usage.",
     .examples = "csbench dense -n 64 -m 16\n"
                 "csbench dense scan.npz -s mp -s omp -k 20 --haar paper",
@@ -57,36 +60,21 @@ static const cli_tool tool = {
 
 enum { PRODUCTS = 4, CHECKS = PRODUCTS + BENCH_SOLVERS_MOST };
 
-typedef struct check {
-    const char *name;
-    double difference;    /* largest, as a share of the largest value */
-    int64_t picks, other; /* columns that were found, and of these different ones; -1: products */
-} check;
-
 typedef struct checks {
-    check list[CHECKS];
+    bench_agreement list[CHECKS];
     int n;
     csrec_operator *dense;
-    double *x, *y, *one, *two; /* [n], [m], [the larger] */
-    double *norms;             /* [n] of the matrix, by its entries */
+    double *x, *y, *one, *two, *before, *r; /* [n], [m], [the larger] four times */
+    double *norms;                          /* [n] of the matrix, by its entries */
 } checks;
 
 static double *values(int64_t n) {
     return calloc((size_t)n, sizeof(double));
 }
 
-/* max |a - b| / max |b|, of equal vectors 0. */
-static double difference(int64_t n, const double *a, const double *b) {
-    double most = 0.0, whole = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, fabs(a[i] - b[i]));
-        whole = fmax(whole, fabs(b[i]));
-    }
-    return most > 0.0 ? most / fmax(whole, 1e-300) : 0.0;
-}
-
-static void add(checks *c, const char *name, double difference_, int64_t picks, int64_t other) {
-    c->list[c->n++] = (check){name, difference_, picks, other};
+static void add(checks *c, const char *name, const double *got, const double *expected, int64_t n) {
+    c->list[c->n++] = (bench_agreement){
+        .name = name, .difference = bench_difference(n, got, expected), .columns = -1};
 }
 
 static void multiply(const bench_operator *o, const double *x, double *y) {
@@ -114,54 +102,25 @@ static csrec_status compare_products(const bench_operator *o, uint64_t seed, che
     for (int64_t i = 0; i < o->m; i++) c->y[i] = csrec_random_normal(seed, 2, (uint64_t)i);
     csrec_status status = csrec_operator_forward(o->A, c->x, c->one);
     multiply(o, c->x, c->two);
-    add(c, "A x", difference(o->m, c->one, c->two), -1, -1);
+    add(c, "A x", c->one, c->two, o->m);
     if (!status) status = csrec_operator_adjoint(o->A, c->y, c->one);
     multiply_transposed(o, c->y, c->two);
-    add(c, "A^T y", difference(o->n, c->one, c->two), -1, -1);
+    add(c, "A^T y", c->one, c->two, o->n);
     if (!status) status = csrec_operator_column_norms(o->A, c->one);
-    add(c, "norms", difference(o->n, c->one, c->norms), -1, -1);
+    add(c, "norms", c->one, c->norms, o->n);
     if (!status) status = csrec_operator_correlate(o->A, c->y, c->one);
     for (int64_t j = 0; j < o->n; j++)
         c->two[j] = c->norms[j] > 0.0 ? c->two[j] / c->norms[j] : 0.0;
-    add(c, "correlate", difference(o->n, c->one, c->two), -1, -1);
+    add(c, "correlate", c->one, c->two, o->n);
     return status;
 }
 
-/* x of the atoms; mp on haar names columns by their numbers in Haar's matrix. */
-static bool spread(const bench_operator *o, const csrec_atoms *atoms, bool numbered, double *x) {
-    memset(x, 0, (size_t)o->n * sizeof *x);
-    for (int64_t a = 0; a < atoms->n; a++) {
-        int64_t j = (int64_t)atoms->column[a];
-        for (j = numbered ? 0 : j; numbered && j < o->n; j++)
-            if (o->number[j] == atoms->column[a]) break;
-        if (j >= o->n) return false;
-        x[j] = atoms->coefficient[a];
-    }
-    return true;
-}
-
-static csrec_status compare_solver(const bench_operator *o, const char *solver, int64_t k,
-                                   checks *c, csrec_error *error) {
-    csrec_setting set[BENCH_SETTINGS];
-    csrec_solve_options how = bench_solver_options(solver, o->m, k, set);
-    csrec_atoms found[2] = {{0}, {0}};
-    int64_t other = 0, picks = 0;
-    double most = 0.0;
-    if (strcmp(solver, "mp") == 0) how.stop.atoms = 4 * k;
-    csrec_status status = csrec_solve(o->A, c->y, &how, &found[0], NULL, NULL, error);
-    if (!status) status = csrec_solve(c->dense, c->y, &how, &found[1], NULL, NULL, error);
-    bool numbered = o->number && found[0].n > 0 && found[0].count[0] > 0;
-    bool fits =
-        !status && spread(o, &found[0], numbered, c->one) && spread(o, &found[1], false, c->two);
-    for (int64_t j = 0; j < o->n && fits; j++) most = fmax(most, fabs(c->two[j]));
-    for (int64_t j = 0; j < o->n && fits; j++) { /* less is rounding */
-        bool one = fabs(c->one[j]) > 1e-9 * most, two = fabs(c->two[j]) > 1e-9 * most;
-        picks += two;
-        other += one != two;
-    }
-    if (!status) add(c, solver, fits ? difference(o->n, c->one, c->two) : INFINITY, picks, other);
-    for (int i = 0; i < 2; i++) csrec_atoms_clear(&found[i]);
-    return status;
+/* Solvers that keep the k largest entries; of equal ones rounding decides. */
+static void drop_thresholds(bench_trials *trials) {
+    int kept = 0;
+    for (int s = 0; s < trials->n_solvers; s++)
+        if (!bench_solver_has(trials->solver[s], "k")) trials->solver[kept++] = trials->solver[s];
+    trials->n_solvers = kept;
 }
 
 static csrec_status compare(const arguments *a, const bench_operator *o, checks *c,
@@ -174,23 +133,30 @@ static csrec_status compare(const arguments *a, const bench_operator *o, checks 
     c->y = values(o->m);
     c->one = values(more);
     c->two = values(more);
+    c->before = values(more);
+    c->r = values(more);
     c->norms = values(o->n);
-    if (!c->x || !c->y || !c->one || !c->two || !c->norms) return CSREC_MEMORY;
+    if (!c->x || !c->y || !c->one || !c->two || !c->before || !c->r || !c->norms)
+        return CSREC_MEMORY;
     csrec_status status = bench_solvers_take(&a->solvers, &trials, error);
+    if (!status && a->solvers.n == 0) drop_thresholds(&trials);
     if (!status) status = csrec_operator_create(&spec, &c->dense, error);
     measure_norms(o, c->norms);
     if (!status) status = compare_products(o, a->seed, c);
     if (!status) status = bench_signal_draw(2, o->m, o->n, o->matrix, k, a->seed, c->x);
     multiply(o, c->x, c->y);
+    const bench_pair pair = {o,      c->dense, c->y,      c->norms, a->tolerance,
+                             c->one, c->two,   c->before, c->r};
     for (int s = 0; s < trials.n_solvers && !status; s++)
-        status = compare_solver(o, trials.solver[s], k, c, error);
+        status = bench_pair_compare(&pair, trials.solver[s], k, &c->list[c->n++], error);
     return status;
 }
 
 /* ------------------------------------------------------------------ report -------------------- */
 
-static bool agrees(const arguments *a, const check *one) {
-    return one->difference <= a->tolerance && one->other <= 0;
+/* Products have no columns. */
+static bool agrees(const arguments *a, const bench_agreement *one) {
+    return one->equal || (one->difference <= a->tolerance && one->others == 0);
 }
 
 static bool agree_all(const arguments *a, const checks *c) {
@@ -202,11 +168,16 @@ static bool agree_all(const arguments *a, const checks *c) {
 static bool print_text(const arguments *a, const bench_operator *o, const checks *c) {
     printf("%s: %lld x %lld, operator against matrix\n", o->what, (long long)o->m, (long long)o->n);
     for (int i = 0; i < c->n; i++) {
-        const check *one = &c->list[i];
+        const bench_agreement *one = &c->list[i];
         printf("  %-10s difference %.2g", one->name, one->difference);
-        if (one->picks >= 0)
-            printf(", %lld columns, %lld different", (long long)one->picks, (long long)one->other);
-        printf("%s\n", agrees(a, one) ? "" : "  DIFFERS");
+        if (one->columns >= 0)
+            printf(", %lld columns, %lld different", (long long)one->columns,
+                   (long long)one->others);
+        printf("%s%s\n",
+               one->equal       ? ": "
+               : agrees(a, one) ? ""
+                                : "  DIFFERS",
+               one->equal ? one->equal : "");
     }
     return fflush(stdout) == 0;
 }
@@ -220,11 +191,14 @@ static bool print_json(const arguments *a, const bench_operator *o, const checks
     cli_json_flag(&json, "agrees", agree_all(a, c));
     cli_json_begin_list(&json, "checks");
     for (int i = 0; i < c->n; i++) {
+        const bench_agreement *one = &c->list[i];
         cli_json_begin_item(&json);
-        cli_json_text(&json, "name", c->list[i].name);
-        cli_json_real(&json, "difference", c->list[i].difference);
-        if (c->list[i].picks >= 0) cli_json_integer(&json, "columns", c->list[i].picks);
-        if (c->list[i].picks >= 0) cli_json_integer(&json, "different", c->list[i].other);
+        cli_json_text(&json, "name", one->name);
+        cli_json_real(&json, "difference", one->difference);
+        cli_json_flag(&json, "agrees", agrees(a, one));
+        if (one->columns >= 0) cli_json_integer(&json, "columns", one->columns);
+        if (one->columns >= 0) cli_json_integer(&json, "different", one->others);
+        if (one->equal) cli_json_text(&json, "note", one->equal);
         cli_json_end(&json);
     }
     cli_json_end_list(&json);
@@ -286,8 +260,8 @@ static int dense_run(int argc, char **argv) {
         code = !written ? cli_stdout_failed(&tool) : agree_all(&a, &c) ? CLI_DONE : CLI_FAILURE;
     }
     csrec_operator_destroy(c.dense);
-    double *owned[] = {c.x, c.y, c.one, c.two, c.norms};
-    for (int i = 0; i < 5; i++) free(owned[i]);
+    double *owned[] = {c.x, c.y, c.one, c.two, c.before, c.r, c.norms};
+    for (int i = 0; i < 7; i++) free(owned[i]);
     bench_operator_clear(&o);
     return code;
 }

@@ -156,7 +156,9 @@ static bool draw_map(const bench_study *study, int solver, cli_chart *chart) {
     chart->map_rows = study->rows;
     for (int64_t i = 0; i < cells; i++)
         chart->map[i] = bench_study_share(study, solver, i / study->rows, i % study->rows);
-    return add_curve(study, solver, chart);
+    if (!add_curve(study, solver, chart)) return false;
+    chart->series[0].plain = true;
+    return true;
 }
 
 static bool draw(const bench_study *study, cli_chart charts[BENCH_CHARTS_MOST], int *n) {
