@@ -178,22 +178,25 @@ static bool print_json(const coherence *c) {
     return cli_json_close(&json);
 }
 
+/* Bins without pairs have no place on the logarithmic axis. */
 static bool fill_chart(const coherence *c, bool histogram, cli_chart *chart) {
-    cli_series *series = &chart->series[chart->n_series++];
+    *chart = (cli_chart){.n_series = 1, .from_zero = true, .log_y = histogram};
+    cli_series *series = &chart->series[0];
     int64_t n = histogram ? BINS : c->n_cumulative;
-    *chart = (cli_chart){.n_series = 1, .from_zero = true};
-    snprintf(chart->title, sizeof chart->title, "%.60s", c->what);
-    snprintf(chart->x_label, sizeof chart->x_label, histogram ? "|<a_i, a_j>|, percent" : "k");
+    snprintf(chart->title, sizeof chart->title, "%.40s, %lld x %lld", c->what, (long long)c->m,
+             (long long)c->n);
+    snprintf(chart->x_label, sizeof chart->x_label,
+             histogram ? "correlation of two columns, percent" : "k");
     snprintf(chart->y_label, sizeof chart->y_label,
-             histogram ? "percent of the pairs of columns" : "cumulative coherence mu(k)");
+             histogram ? "percent of the pairs of columns, log scale"
+                       : "cumulative coherence mu(k)");
     if (!cli_series_create(series, n)) return false;
-    for (series->n = 0; series->n < n; series->n++) {
-        double i = (double)series->n;
-        series->x[series->n] = histogram ? 100.0 * (i + 0.5) / BINS : i + 1.0;
-        series->y[series->n] =
-            histogram ? 100.0 * c->histogram[series->n] : c->cumulative[series->n];
+    for (int64_t i = 0; i < n; i++) {
+        if (histogram && c->histogram[i] == 0.0) continue;
+        series->x[series->n] = histogram ? 100.0 * ((double)i + 0.5) / BINS : (double)i + 1.0;
+        series->y[series->n++] = histogram ? 100.0 * c->histogram[i] : c->cumulative[i];
     }
-    series->plain = true;
+    series->plain = !histogram;
     return true;
 }
 

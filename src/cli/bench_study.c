@@ -208,12 +208,12 @@ static int run_and_save(bench_study *study) {
     csrec_status status = solve_all(&r, &error);
     study->seconds = cli_seconds() - began;
     cli_progress_finish(&r.progress);
-    csrec_status saved = bench_study_save(study, &lost);
+    csrec_status saved = r.done > 0 ? bench_study_save(study, &lost) : CSREC_OK;
     if (status && status != CSREC_STOPPED) return cli_failure(study->tool, "%s", error.text);
     if (saved) return cli_failure(study->tool, "%s", lost.text);
     if (!status) return CLI_CONTINUE;
-    cli_note(study->tool, "interrupted: %s has %lld of %lld sizes; the same command goes on",
-             study->options->output, (long long)r.done, (long long)r.total);
+    cli_note(study->tool, "interrupted: %lld of %lld sizes are known; the same command goes on",
+             (long long)r.done, (long long)r.total);
     return CLI_INTERRUPTED;
 }
 
