@@ -21,6 +21,10 @@ int bench_plot_check(const cli_tool *tool, const char *plot);
 const char *bench_columns_name(int i);
 csrec_columns bench_columns(int i);
 
+/* bench_solvers_take, as a check of the command line: CLI_CONTINUE, or the exit code. */
+struct bench_trials;
+int bench_solvers_check(const cli_tool *tool, const cli_texts *names, struct bench_trials *trials);
+
 /* Of a command without operands; CLI_USAGE. */
 static inline int bench_operand_refuse(const cli_tool *tool, const char *operand) {
     return cli_usage(tool, "takes options only, not '%s'; see %s --help", operand, tool->name);
@@ -71,7 +75,7 @@ typedef struct bench_trials {
 } bench_trials;
 
 /* Takes the names, or, if there are none, all solvers that take a matrix. CSREC_ARGUMENT: the
- * error names the solver. */
+ * error names the solver. CSREC_MEMORY. */
 csrec_status bench_solvers_take(const cli_texts *names, bench_trials *trials, csrec_error *error);
 
 /* Whether the solver has a parameter of that name. */

@@ -196,6 +196,7 @@ static bool fill_chart(const coherence *c, bool histogram, cli_chart *chart) {
         series->x[series->n] = histogram ? 100.0 * ((double)i + 0.5) / BINS : (double)i + 1.0;
         series->y[series->n++] = histogram ? 100.0 * c->histogram[i] : c->cumulative[i];
     }
+    series->dots = histogram;
     series->plain = !histogram;
     return true;
 }

@@ -22,3 +22,11 @@ const char *bench_columns_name(int i) {
 csrec_columns bench_columns(int i) {
     return columns[i];
 }
+
+int bench_solvers_check(const cli_tool *tool, const cli_texts *names, bench_trials *trials) {
+    csrec_error error;
+    csrec_status status = bench_solvers_take(names, trials, &error);
+    if (!status) return CLI_CONTINUE;
+    return status == CSREC_MEMORY ? cli_failure(tool, "%s", error.text)
+                                  : cli_usage(tool, "%s", error.text);
+}

@@ -231,8 +231,8 @@ static csrec_status open_operator(const arguments *a, bench_operator *o, csrec_e
 
 static int check_arguments(arguments *a) {
     bench_trials trials;
-    csrec_error error;
-    if (bench_solvers_take(&a->solvers, &trials, &error)) return cli_usage(&tool, "%s", error.text);
+    int code = bench_solvers_check(&tool, &a->solvers, &trials);
+    if (code != CLI_CONTINUE) return code;
     if (a->m == 0) a->m = (a->n + 3) / 4;
     if ((a->n & (a->n - 1)) != 0)
         return cli_usage(&tool, "--rows %lld: Haar's matrix needs a power of two, as 64",

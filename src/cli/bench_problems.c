@@ -361,8 +361,7 @@ static int problems_run(int argc, char **argv) {
     code = find(&a, &p);
     if (code == CLI_CONTINUE) code = set_sizes(&a, &p);
     if (code == CLI_CONTINUE) code = check_files(&a);
-    if (code == CLI_CONTINUE && bench_solvers_take(&a.solvers, &trials, &error))
-        code = cli_usage(&tool, "%s", error.text);
+    if (code == CLI_CONTINUE) code = bench_solvers_check(&tool, &a.solvers, &trials);
     if (code != CLI_CONTINUE) return code;
     if (draw(&a, &p, &error))
         code = cli_failure(&tool, "%s", error.text);

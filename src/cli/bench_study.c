@@ -82,7 +82,6 @@ static void set_trials(bench_study *study) {
 
 int bench_study_check(bench_study *study) {
     const bench_study_options *o = study->options;
-    csrec_error error;
     if (o->operand) return bench_operand_refuse(study->tool, o->operand);
     const char *refusal = bench_ensemble_refusal(o->ensemble, o->n);
     if (refusal)
@@ -92,9 +91,8 @@ int bench_study_check(bench_study *study) {
         return cli_usage(study->tool, "--matrices %lld: at most --trials, %lld",
                          (long long)o->matrices, (long long)o->count);
     set_trials(study);
-    if (bench_solvers_take(&o->solvers, &study->trials, &error))
-        return cli_usage(study->tool, "%s", error.text);
-    return check_files(study);
+    int code = bench_solvers_check(study->tool, &o->solvers, &study->trials);
+    return code == CLI_CONTINUE ? check_files(study) : code;
 }
 
 /* Everything that the counts depend on. */

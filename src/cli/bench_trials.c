@@ -68,10 +68,11 @@ static csrec_status take_named(const cli_texts *names, bench_trials *trials, csr
             return CSREC_ARGUMENT;
         }
         csrec_error why;
-        if (try_solver(name, &why)) {
+        csrec_status status = try_solver(name, &why);
+        if (status) {
             snprintf(error->text, sizeof error->text,
                      "--solver %s does not solve with a matrix: %.400s", name, why.text);
-            return CSREC_ARGUMENT;
+            return status == CSREC_MEMORY ? CSREC_MEMORY : CSREC_ARGUMENT;
         }
         trials->solver[trials->n_solvers++] = name;
     }
@@ -80,12 +81,14 @@ static csrec_status take_named(const cli_texts *names, bench_trials *trials, csr
 
 csrec_status bench_solvers_take(const cli_texts *names, bench_trials *trials, csrec_error *error) {
     const char *name, *brief, *source;
-    csrec_error ignored;
     trials->n_solvers = 0;
     if (names->n > 0) return take_named(names, trials, error);
-    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
-        if (trials->n_solvers < BENCH_SOLVERS_MOST && try_solver(name, &ignored) == CSREC_OK)
+    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
+        csrec_status status = try_solver(name, error);
+        if (status == CSREC_MEMORY) return status;
+        if (!status && trials->n_solvers < BENCH_SOLVERS_MOST)
             trials->solver[trials->n_solvers++] = name;
+    }
     return CSREC_OK;
 }
 
