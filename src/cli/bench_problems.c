@@ -37,7 +37,7 @@ static const cli_option options[] = {
     CLI_JSON(arguments),
     CLI_STANDARD};
 
-/* Problems of the tables by their names, because ensembles and amplitudes have no order to keep. */
+/* Ensemble and amplitudes by their names in the tables of bench_draw.c. */
 typedef struct problem_row {
     const char *name, *brief, *ensemble, *amplitudes; /* amplitudes NULL: the picture */
     int64_t n, m, k; /* k 0: none is 0, and solvers look for m / 4 */
