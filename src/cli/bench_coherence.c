@@ -115,8 +115,8 @@ static void compare_column(const double *columns, int64_t j, int64_t count, cohe
 }
 
 static void find_sure(coherence *c) {
-    double mutual = 0.5 * (1.0 + 1.0 / c->most);
-    c->sure_mutual = c->most > 0.0 ? (int64_t)ceil(mutual - 1e-9) - 1 : c->m; /* less rounding */
+    double mutual = 0.5 * (1.0 + 1.0 / c->most); /* infinite of orthogonal columns */
+    c->sure_mutual = (int64_t)fmin(ceil(mutual - 1e-9) - 1.0, (double)c->m); /* less rounding */
     while (c->sure_cumulative < c->n_cumulative) {
         int64_t k = c->sure_cumulative + 1; /* mu(k) is cumulative[k - 1] */
         double before = k > 1 ? c->cumulative[k - 2] : 0.0;
