@@ -4,7 +4,7 @@ coherences of random matrices, by csbench.
 
     python3 bench/phase.py BUILD --json bench/results/phase.json [--figures FOLDER] [--work FOLDER]
 
-About ten minutes on two cores. --work keeps the files of csbench phase, from which a stopped run goes
+Two to six minutes on two cores. --work keeps the files of csbench phase, from which a stopped run goes
 on; --figures draws the pictures of the pages."""
 import argparse
 import json

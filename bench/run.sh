@@ -8,7 +8,7 @@
 #   silences    EDGE SECONDS
 #   pictures    --images DIR, --quick
 #   solvers     --trials T
-#   phase       phase transitions, coherences and the paper's transform by csbench; ten minutes
+#   phase       phase transitions, coherences and the paper's transform by csbench; some minutes
 #   learn       statistics, components and mixtures; --quick
 #   conv        convolutions beside the plain way, learning, and pictures recovered with learned
 #               filters; --quick, --images DIR, --train FILE...

@@ -2,7 +2,7 @@
 # figures.sh BUILD [README|theory] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
 # and writes the tables beside them, from a scene that is traced, sampled and recovered here. Some
 # minutes. README: its pictures alone, the words below the first, and samples/example.*. theory: those of
-# docs/theory.md and docs/csbench.md, with bench/results/phase.json; ten minutes.
+# docs/theory.md and docs/csbench.md, with bench/results/phase.json; some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
