@@ -8,6 +8,7 @@
 #   silences    EDGE SECONDS
 #   pictures    --images DIR, --quick
 #   solvers     --trials T
+#   phase       phase transitions, coherences and the paper's transform by csbench; some minutes
 #   learn       statistics, components and mixtures; --quick
 #   conv        convolutions beside the plain way, learning, and pictures recovered with learned
 #               filters; --quick, --images DIR, --train FILE...
@@ -26,7 +27,7 @@ cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 names='speed ranks memory estimate silences pictures solvers learn conv net_conv net_peers net_drunet'
-names="$names peers sidebyside adaptive_peers"
+names="$names peers sidebyside adaptive_peers phase"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -60,6 +61,8 @@ solvers() {
     fi
 }
 
+phase() { python3 bench/phase.py build --json "$results/phase.json" "$@"; }
+
 conv() {
     quick=
     [ "${1:-}" != --quick ] || quick=--quick
@@ -69,7 +72,9 @@ conv() {
     fi
 }
 
-net_conv() {
+net_phase() { python3 bench/phase.py build --json "$results/phase.json" "$@"; }
+
+conv() {
     if [ -x build/bench/bench_net_conv ]; then
         build/bench/bench_net_conv --json "$results/net_conv.json" "$@"
     else

@@ -472,7 +472,44 @@ def operators(results):
         f"bench/pictures.py. bench/operators.py; {named(data['machine'])}.")
 
 
+def phase(results):
+    data = results("phase")
+    at = [min(range(16), key=lambda i: abs(data["phase"][0]["m_over_n"][i] - x))
+          for x in (0.1, 0.25, 0.5, 0.75, 0.9)]
+    rows, first = [("l1, n large", "", *(f"{data['phase'][0]['l1'][i]:.2f}" for i in at))], data["phase"][0]
+    for run in data["phase"]:
+        rows += [(f"`{run['ensemble']}`, {run['amplitudes']}", f"`{s['solver']}`",
+                  *(f"{s['half'][i]:.2f}" for i in at)) for s in run["solvers"]]
+    header = ("matrix, entries", "solver", *(f"m/n = {first['m_over_n'][i]:.2f}" for i in at))
+    return table(header, rows) + (
+        f"\n\nk/m at which half of the signals come back, n = {first['n']}, {first['trials']} signals of "
+        f"each of 16 x 16 sizes; the diagram of all solvers took {first['seconds']:.0f} s. "
+        f"bench/phase.py; {named(data['machine'])}.")
+
+
+def coherence(results):
+    data = results("phase")
+    rows = [(f"`{c['matrix']}`", c["zeros"], c["equal_pairs"], f"{c['coherence']:.2f}",
+             f"{c['welch']:.2f}" if c["welch"] else "-", f"{c['root_mean_square']:.2f}",
+             max(c["sure_mutual"], c["sure_cumulative"])) for c in data["coherence"]]
+    header = ("64 x 256", "columns of zeros", "equal pairs", "mu", "Welch's bound",
+              "root mean square", "certain k")
+    return table(header, rows) + f"\n\nbench/phase.py; {named(data['machine'])}."
+
+
+def paper(results):
+    data = results("phase")
+    rows = [(f"2^{t['levels']}", f"{t['n']:,}", number(t["matrix_bytes"] / 2**30, "{:,.0f}" if t["levels"] > 14 else "{:.1g}"),
+             f"{t['read_bytes'] / 1024:,.4g}", f"{1e3 * t['seconds_levels']:.3g}",
+             f"{1e3 * t['seconds_tree']:.3g}") for t in data["paper"]]
+    header = ("M", "N", "stored matrix, GiB", "rows and r, KiB", "level by level, ms", "row tree, ms")
+    return table(header, rows) + (
+        f"\n\nThe stored matrix in single precision. One transform with all its products in the order "
+        f"of columns, the fastest of three. bench/phase.py; {named(data['machine'])}.")
+
+
 TABLES = {
+    "phase": phase, "coherence": coherence, "paper": paper,
     "colours": colours, "operators": operators, "many": many, "devices": devices, "methods": methods, "pieces": pieces,
     "ranks": ranks, "large": large, "prior": prior, "speed": speed, "targets": targets,
     "memory": memory, "scale": scale, "presets": presets, "uncertainty": uncertainty,

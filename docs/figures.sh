@@ -1,7 +1,8 @@
 #!/bin/bash
-# figures.sh BUILD [README] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
+# figures.sh BUILD [README|theory] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
 # and writes the tables beside them, from a scene that is traced, sampled and recovered here. Some
-# minutes. README: its pictures alone, the words below the first, and samples/example.*.
+# minutes. README: its pictures alone, the words below the first, and samples/example.*. theory: those of
+# docs/theory.md and docs/csbench.md, with bench/results/phase.json; some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
@@ -96,6 +97,11 @@ example() {
     place half README.md <"$work/half"
 }
 
+if [ "${2:-}" = theory ]; then
+    python3 bench/phase.py "$build" --json bench/results/phase.json --figures docs/figures
+    python3 bench/tables.py docs/theory.md docs/csbench.md
+    exit
+fi
 example
 methods
 [ "${2:-}" != README ] || exit 0

@@ -14,12 +14,12 @@
 
 static char folder[] = "csrec-tools-XXXXXX";
 
-/* Runs a shell command in the test's folder; its output goes to the files out and err. $S, $R and
- * $L are the tools. */
+/* Runs a shell command in the test's folder; its output goes to the files out and err. $S, $R, $L
+ * and $B are the tools. */
 static inline int run(const char *command) {
     char line[2048];
-    snprintf(line, sizeof line, "S=%s; R=%s; L=%s; { %s ; } >out 2>err", TOOL("cssample"),
-             TOOL("csrecover"), TOOL("cslearn"), command);
+    snprintf(line, sizeof line, "S=%s; R=%s; L=%s; B=%s; { %s ; } >out 2>err", TOOL("cssample"),
+             TOOL("csrecover"), TOOL("cslearn"), TOOL("csbench"), command);
     int status = system(line);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

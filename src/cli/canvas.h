@@ -9,7 +9,7 @@
 
 typedef enum cli_ink { CLI_INK_TEXT, CLI_INK_GRID, CLI_INK_SERIES /* and the next ones */ } cli_ink;
 
-enum { CLI_SERIES_INKS = 6 };
+enum { CLI_SERIES_INKS = 9 };
 
 typedef enum cli_anchor { CLI_LEFT, CLI_MIDDLE, CLI_RIGHT } cli_anchor;
 
@@ -23,6 +23,8 @@ struct cli_canvas {
      * x and y. */
     void (*datum)(cli_canvas *canvas, const double at[2], const double *size, int ink, double x,
                   double y);
+    /* Darkens a rectangle: share 0 is paper, 1 nearly the colour of text. */
+    void (*shade)(cli_canvas *canvas, const double at[2], const double size[2], double share);
     /* Text at a point of its baseline, 13 units high. */
     void (*text)(cli_canvas *canvas, const double at[2], cli_anchor anchor, const char *text);
     /* Begins a named group, closed by end. Nested groups start at 0, 0. */

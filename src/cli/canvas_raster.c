@@ -8,8 +8,8 @@
 enum { SCALE = 2, DOT = 2 /* pixels of a dot of the font */ };
 
 static const uint8_t inks[CLI_INK_SERIES + CLI_SERIES_INKS][3] = {
-    {26, 26, 26},  {208, 208, 208}, {0, 96, 176},  {192, 64, 0},
-    {46, 125, 50}, {142, 36, 170},  {173, 20, 87}, {0, 121, 107}};
+    {26, 26, 26},  {208, 208, 208}, {0, 96, 176},  {192, 64, 0},   {46, 125, 50}, {142, 36, 170},
+    {173, 20, 87}, {0, 121, 107},   {121, 85, 72}, {154, 125, 10}, {92, 107, 192}};
 
 static void blend(cli_raster *r, int64_t x, int64_t y, int ink, double cover) {
     const csrec_shape *shape = &r->image.pixels.shape;
@@ -59,22 +59,30 @@ static void curve(cli_canvas *canvas, int64_t n, const double (*at)[2], int ink)
     for (int64_t i = 1; i < n; i++) stroke((cli_raster *)canvas, at[i - 1], at[i], 1.0, ink);
 }
 
-static void datum(cli_canvas *canvas, const double at[2], const double *size, int ink, double x,
-                  double y) {
-    cli_raster *r = (cli_raster *)canvas;
-    (void)x;
-    (void)y;
-    if (!size) {
-        stroke(r, at, at, 3.0, ink);
-        return;
-    }
+/* A rectangle of whole pixels. */
+static void fill(cli_raster *r, const double at[2], const double size[2], int ink, double cover) {
     int64_t first[2], last[2];
     for (int i = 0; i < 2; i++) {
         first[i] = lround(SCALE * (at[i] + r->origin[i]));
         last[i] = lround(SCALE * (at[i] + size[i] + r->origin[i]));
     }
-    for (int64_t py = first[1]; py < last[1]; py++)
-        for (int64_t px = first[0]; px < last[0]; px++) blend(r, px, py, ink, 1.0);
+    for (int64_t y = first[1]; y < last[1]; y++)
+        for (int64_t x = first[0]; x < last[0]; x++) blend(r, x, y, ink, cover);
+}
+
+static void shade(cli_canvas *canvas, const double at[2], const double size[2], double share) {
+    fill((cli_raster *)canvas, at, size, CLI_INK_TEXT, 0.85 * share);
+}
+
+static void datum(cli_canvas *canvas, const double at[2], const double *size, int ink, double x,
+                  double y) {
+    cli_raster *r = (cli_raster *)canvas;
+    (void)x;
+    (void)y;
+    if (size)
+        fill(r, at, size, ink, 1.0);
+    else
+        stroke(r, at, at, 3.0, ink);
 }
 
 static void put_dot(cli_raster *r, int64_t x, int64_t y) {
@@ -113,7 +121,8 @@ static void end(cli_canvas *canvas) {
 }
 
 csrec_status cli_raster_open(cli_raster *raster, double width, double height) {
-    *raster = (cli_raster){.canvas = {line, curve, datum, text, begin, end}, .image = {.bits = 8}};
+    *raster =
+        (cli_raster){.canvas = {line, curve, datum, shade, text, begin, end}, .image = {.bits = 8}};
     csrec_shape shape = {3, {lround(SCALE * height), lround(SCALE * width), 3}};
     csrec_status status = csrec_array_create(CSREC_U8, &shape, &raster->image.pixels);
     if (!status) memset(raster->image.pixels.data, 255, (size_t)raster->image.pixels.count);

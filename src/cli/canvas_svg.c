@@ -8,11 +8,15 @@ const char cli_svg_style[] =
     ".k1{stroke:#d0d0d0}.k2{stroke:#0060b0;fill:#0060b0}.k3{stroke:#c04000;fill:#c04000}"
     ".k4{stroke:#2e7d32;fill:#2e7d32}.k5{stroke:#8e24aa;fill:#8e24aa}"
     ".k6{stroke:#ad1457;fill:#ad1457}.k7{stroke:#00796b;fill:#00796b}"
+    ".k8{stroke:#795548;fill:#795548}.k9{stroke:#9a7d0a;fill:#9a7d0a}"
+    ".k10{stroke:#5c6bc0;fill:#5c6bc0}.shade{fill:#1a1a1a;stroke:none}"
     "svg .curve{fill:none;stroke-width:1.5}"
     "@media (prefers-color-scheme:dark){svg text{fill:#e8e8e8}.k0{stroke:#e8e8e8}"
     ".k1{stroke:#454545}.k2{stroke:#64b5f6;fill:#64b5f6}.k3{stroke:#ffab70;fill:#ffab70}"
     ".k4{stroke:#81c784;fill:#81c784}.k5{stroke:#ce93d8;fill:#ce93d8}"
-    ".k6{stroke:#f48fb1;fill:#f48fb1}.k7{stroke:#4db6ac;fill:#4db6ac}}";
+    ".k6{stroke:#f48fb1;fill:#f48fb1}.k7{stroke:#4db6ac;fill:#4db6ac}"
+    ".k8{stroke:#bcaaa4;fill:#bcaaa4}.k9{stroke:#e6c84c;fill:#e6c84c}"
+    ".k10{stroke:#9fa8da;fill:#9fa8da}.shade{fill:#e8e8e8}}";
 
 static FILE *file_of(cli_canvas *canvas) {
     return ((cli_svg *)canvas)->file;
@@ -44,6 +48,13 @@ static void datum(cli_canvas *canvas, const double at[2], const double *size, in
             size ? "rect" : "circle");
 }
 
+static void shade(cli_canvas *canvas, const double at[2], const double size[2], double share) {
+    fprintf(file_of(canvas),
+            "<rect class=\"shade\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+            "fill-opacity=\"%.2f\"/>\n",
+            at[0], at[1], size[0], size[1], 0.85 * share);
+}
+
 static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, const char *words) {
     static const char *const anchors[] = {"start", "middle", "end"};
     FILE *file = file_of(canvas);
@@ -67,7 +78,7 @@ static void end(cli_canvas *canvas) {
 }
 
 void cli_svg_open(cli_svg *svg, FILE *file) {
-    *svg = (cli_svg){{line, curve, datum, text, begin, end}, file};
+    *svg = (cli_svg){{line, curve, datum, shade, text, begin, end}, file};
 }
 
 void cli_svg_begin(cli_svg *svg, double width, double height, const char *title, bool alone) {

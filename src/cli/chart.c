@@ -72,6 +72,8 @@ static void widen(axis *a) {
 
 static void set_range(const cli_chart *chart, bool vertical, axis *a) {
     bool first = true;
+    a->high = 1.0;
+    if (chart->unit) return;
     a->logarithmic = vertical ? chart->log_y : chart->log_x;
     for (int s = 0; s < chart->n_series; s++) {
         const cli_series *series = &chart->series[s];
@@ -128,6 +130,20 @@ static void draw_axes(const cli_chart *chart, cli_canvas *canvas, const axis *x,
     canvas->text(canvas, (double[]){8, 36}, CLI_LEFT, chart->y_label);
     canvas->text(canvas, (double[]){(x->at_low + x->at_high) / 2, cli_chart_height - 8}, CLI_MIDDLE,
                  chart->x_label);
+}
+
+/* Cells of equal share above each other are one rectangle. */
+static void draw_map(const cli_chart *chart, cli_canvas *canvas, const axis *x, const axis *y) {
+    double columns = (double)chart->map_columns, rows = (double)chart->map_rows;
+    for (int64_t c = 0; c < chart->map_columns && chart->map; c++)
+        for (int64_t r = 0, end; r < chart->map_rows; r = end) {
+            const double *share = chart->map + c * chart->map_rows;
+            for (end = r + 1; end < chart->map_rows && share[end] == share[r];) end++;
+            double at[2] = {place(x, (double)c / columns), place(y, (double)end / rows)};
+            double size[2] = {place(x, (double)(c + 1) / columns) - at[0],
+                              place(y, (double)r / rows) - at[1]};
+            if (share[r] > 0.0) canvas->shade(canvas, at, size, share[r]);
+        }
 }
 
 static void draw_curve(const cli_series *series, int ink, cli_canvas *canvas, const axis *x,
@@ -216,10 +232,11 @@ void cli_chart_draw(const cli_chart *chart, cli_canvas *canvas, double left, dou
     if (chart->bars) {
         for (double k = 0; k <= x.high; k += x.high > 20 ? 2 : 1) add_tick(&x, k);
     } else {
-        x.logarithmic ? set_logarithmic(&x, 6) : set_linear(&x, 6, true);
+        x.logarithmic ? set_logarithmic(&x, 6) : set_linear(&x, 6, !chart->unit);
     }
     y.logarithmic ? set_logarithmic(&y, 6) : set_linear(&y, 6, chart->bars);
     canvas->begin(canvas, chart->title, left, top, cli_chart_width, cli_chart_height);
+    draw_map(chart, canvas, &x, &y);
     draw_axes(chart, canvas, &x, &y);
     for (int s = 0; s < chart->n_series; s++) draw_series(chart, s, canvas, &x, &y);
     if (rows > 0) draw_legend(chart, names, canvas);
@@ -243,5 +260,6 @@ void cli_series_clear(cli_series *series) {
 
 void cli_chart_clear(cli_chart *chart) {
     for (int s = 0; s < chart->n_series; s++) cli_series_clear(&chart->series[s]);
+    free(chart->map);
     *chart = (cli_chart){0};
 }

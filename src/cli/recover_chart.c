@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "html.h"
-#include "text.h"
-#include "fingerprint.h"
-
 typedef double (*value_of)(const csrec_history_step *step);
 
 static double residual_of(const csrec_history_step *step) {
@@ -129,37 +125,6 @@ int cli_job_charts(const cli_job *job, cli_chart charts[CLI_JOB_CHARTS]) {
 
 /* ------------------------------------------------------------------ --plot ------------------ */
 
-static csrec_status write_picture(csrec_files *files, const char *path, const csrec_format *format,
-                                  const cli_chart *charts, int n, csrec_error *error) {
-    cli_raster raster;
-    if (cli_raster_open(&raster, cli_chart_width, n * cli_chart_height)) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", path);
-        return CSREC_MEMORY;
-    }
-    for (int i = 0; i < n; i++)
-        cli_chart_draw(&charts[i], &raster.canvas, 0.0, i * cli_chart_height);
-    csrec_status status = csrec_files_add_signal(files, path, format, &raster.image, NULL, error);
-    csrec_image_clear(&raster.image);
-    return status;
-}
-
-static csrec_status write_svg(csrec_files *files, const char *path, const cli_job *job,
-                              const cli_chart *charts, int n, csrec_error *error) {
-    cli_text text;
-    cli_svg svg;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", path);
-    if (!cli_text_open(&text)) return CSREC_MEMORY;
-    cli_svg_open(&svg, text.file);
-    cli_svg_begin(&svg, cli_chart_width, n * cli_chart_height, job->input, true);
-    for (int i = 0; i < n; i++) cli_chart_draw(&charts[i], &svg.canvas, 0.0, i * cli_chart_height);
-    cli_svg_end(&svg);
-    cli_fingerprint_comment(text.file, job->fingerprint);
-    if (!cli_text_close(&text)) return CSREC_MEMORY;
-    csrec_status status = csrec_files_add_bytes(files, path, text.bytes, text.size, error);
-    free(text.bytes);
-    return status;
-}
-
 csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error) {
     const char *path = job->plot;
     cli_chart charts[CLI_JOB_CHARTS];
@@ -168,9 +133,8 @@ csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *e
         snprintf(error->text, sizeof error->text, "%s: out of memory", path);
         return CSREC_MEMORY;
     }
-    const csrec_format *format = csrec_format_of(path);
-    csrec_status status = format ? write_picture(files, path, format, charts, n, error)
-                                 : write_svg(files, path, job, charts, n, error);
+    csrec_status status =
+        cli_charts_add(files, path, charts, n, 1, job->input, job->fingerprint, error);
     while (n > 0) cli_chart_clear(&charts[--n]);
     return status;
 }

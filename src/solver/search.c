@@ -50,9 +50,18 @@ static csrec_status search_create(const csrec_operator *A, bool reference, const
     return CSREC_OK;
 }
 
+/* <a_j, r> / ||a_j||. The default of csrec_operator_correlate measures all columns again. */
+static csrec_status search_correlate(const search *s) {
+    if (s->A->type->correlate) return s->A->type->correlate(s->A, s->r, s->c);
+    csrec_status status = s->A->type->adjoint(s->A, s->r, s->c);
+    for (int64_t j = 0; j < s->A->n && !status; j++)
+        s->c[j] = s->norms[j] > 0.0 ? s->c[j] / s->norms[j] : 0.0;
+    return status;
+}
+
 static double select_column(void *state) {
     search *s = state;
-    csrec_status status = csrec_operator_correlate(s->A, s->r, s->c);
+    csrec_status status = search_correlate(s);
     if (status) return -(double)status;
     s->picked = 0;
     for (int64_t j = 1; j < s->A->n; j++)

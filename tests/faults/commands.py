@@ -63,6 +63,13 @@ COMMANDS = (
             "--tolerance 1e-9 -q", ("new.npz",), keeps=("new.npz.state",)),
     Command("conv", "cslearn conv photo1.png -o new.npz --filters 4 --size 4 --iterations 2 "
             "--plot new.png -q", ("new.npz", "new.png")),
+    Command("bench-phase", "csbench phase -o new.npz --plot new.svg -s omp -s iht -n 16 -g 2 -T 2 "
+            "--fresh -q", ("new.npz", "new.svg"), keeps=("new.npz",)),
+    Command("bench-problem", "csbench problems haar -n 16 -m 8 -k 2 -o new.npz --truth new.npy",
+            ("new.npz", "new.npy")),
+    Command("bench-coherence", "csbench coherence -n 16 --plot new.svg --json", ("new.svg",)),
+    Command("bench-dense", "csbench dense -n 16 -m 6"),
+    Command("bench-example", "csbench example"),
     Command("man", "csrecover --man"),
     Command("man-commands", "cslearn --man"),
     Command("help", "csrecover --help"),

@@ -78,7 +78,8 @@ mkdir folder && ln -s folder link
 echo data >data.npz && cp data.npz data && echo other >other && echo plain >plain.npz
 ln -s data.npz soft.npz && ln data.npz hard.npz && ln -s new.npz dangling.npz
 
-for command in cssample csrecover $("$tools/cslearn" --list | sed 's/^ *\([a-z]*\).*/cslearn_\1/'); do
+commands_of() { "$tools/$1" --list | sed "s/^ *\([a-z]*\).*/$1_\1/"; }
+for command in cssample csrecover $(commands_of cslearn) $(commands_of csbench); do
     command=$(echo "$command" | tr _ ' ')
     # shellcheck disable=SC2086
     options="input $("$tools"/$command --help | sed -n 's/^ .*--\([a-z-]*\) FILE\b.*/\1/p' | tr '\n' ' ')"

@@ -1,0 +1,51 @@
+/* csbench.h - what the tests of csbench share: numbers in its reports, arrays of its files, and the
+ * matrices that it draws. */
+#ifndef CSREC_TESTS_CSBENCH_H
+#define CSREC_TESTS_CSBENCH_H
+
+#include "cli/bench.h"
+#include "tools.h"
+
+/* The number after "key": in the JSON text. */
+static inline double number_in(const char *text, const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *at = strstr(text, quoted);
+    if (!at) fail_msg("no %s in: %s", key, text);
+    return strtod(at + strlen(quoted), NULL);
+}
+
+/* Number i of the list after "key":. */
+static inline double listed_in(const char *text, const char *key, int64_t i) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": [", key);
+    const char *at = strstr(text, quoted);
+    if (!at) fail_msg("no list %s in: %s", key, text);
+    at += strlen(quoted);
+    for (; i > 0; i--) at = strchr(at, ',') + 1;
+    return strtod(at, NULL);
+}
+
+static inline csrec_array array_of(const char *path, const char *name) {
+    csrec_array array;
+    csrec_error error;
+    if (csrec_npz_read(path, name, &array, &error)) fail_msg("%s", error.text);
+    return array;
+}
+
+static inline int number_of(const char *(*name)(int), const char *wanted) {
+    for (int i = 0; name(i); i++)
+        if (strcmp(name(i), wanted) == 0) return i;
+    fail_msg("no %s", wanted);
+    return -1;
+}
+
+static inline double *draw(const char *ensemble, int64_t m, int64_t n, uint64_t key) {
+    double *matrix = malloc((size_t)(m * n) * sizeof *matrix);
+    csrec_error error;
+    int number = number_of(bench_ensemble_name, ensemble);
+    if (bench_matrix_draw(number, m, n, key, matrix, &error)) fail_msg("%s", error.text);
+    return matrix;
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* test_tools_bench.c - csbench: coherence, problems, the worked example and the dense check against
+ * plain computations, and mistakes. */
+#include "csbench.h"
+
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ coherence ----------------- */
+
+static int falling(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+static double product_of(int64_t m, int64_t n, const double *A, int64_t a, int64_t b) {
+    double c = 0.0, u = 0.0, v = 0.0;
+    for (int64_t i = 0; i < m; i++) {
+        c += A[i * n + a] * A[i * n + b];
+        u += A[i * n + a] * A[i * n + a];
+        v += A[i * n + b] * A[i * n + b];
+    }
+    return u > 0.0 && v > 0.0 ? fabs(c) / sqrt(u) / sqrt(v) : -1.0;
+}
+
+/* The report in `out` against all pairs of columns. */
+static void check_coherence(int64_t m, int64_t n, const double *A) {
+    const char *text = read_text("out");
+    double *row = malloc((size_t)n * sizeof *row), cumulative[64] = {0.0};
+    double most = 0.0, sum = 0.0, squares = 0.0, pairs = 0.0;
+    int64_t zeros = 0, columns = 0;
+    for (int64_t a = 0; a < n; a++) {
+        int64_t others = 0;
+        if (product_of(m, n, A, a, a) < 0.0) {
+            zeros++;
+            continue;
+        }
+        for (int64_t b = 0; b < n; b++) {
+            double c = product_of(m, n, A, a, b);
+            if (b == a || c < 0.0) continue;
+            row[others++] = c;
+            most = fmax(most, c);
+            sum += c / 2.0;
+            squares += c * c / 2.0;
+            pairs += 0.5;
+        }
+        qsort(row, (size_t)others, sizeof *row, falling);
+        columns = others + 1;
+        for (int64_t k = 1; k < others && k < 64; k++) row[k] += row[k - 1];
+        for (int64_t k = 0; k < others && k < 64; k++) cumulative[k] = fmax(cumulative[k], row[k]);
+    }
+    assert_true(number_in(text, "zeros") == (double)zeros);
+    assert_true(fabs(number_in(text, "coherence") - most) < 1e-12);
+    assert_true(fabs(number_in(text, "mean") - sum / pairs) < 1e-12);
+    assert_true(fabs(number_in(text, "root_mean_square") - sqrt(squares / pairs)) < 1e-12);
+    for (int64_t k = 0; k + 1 < columns && k < 64; k++)
+        assert_true(fabs(listed_in(text, "cumulative", k) - cumulative[k]) < 1e-10);
+    double total = 0.0, welch = sqrt((double)(columns - m) / (double)m / (double)(columns - 1));
+    for (int64_t b = 0; b < 50; b++) total += listed_in(text, "histogram", b);
+    assert_true(fabs(total - 1.0) < 1e-12);
+    assert_true(fabs(number_in(text, "welch") - (columns > m ? welch : 0.0)) < 1e-12);
+    assert_true(most >= number_in(text, "welch") - 1e-12);
+    double sure = number_in(text, "sure_mutual");
+    double bound = fmin(0.5 * (1.0 + 1.0 / most), (double)m + 1.0);
+    assert_true(sure < bound + 1e-8 && sure + 1.0 >= bound - 1e-8);
+    free(row);
+}
+
+static void test_coherence(void **state) {
+    (void)state;
+    char command[256];
+    for (int e = 0; bench_ensemble_name(e); e++) {
+        int64_t n = INT64_C(1) << (4 + check_below(&seed, 3)), m = 3 + check_below(&seed, n - 4);
+        uint64_t drawn = check_next(&seed);
+        snprintf(command, sizeof command, "$B coherence -e %s -n %lld -m %lld --seed %llu --json",
+                 bench_ensemble_name(e), (long long)n, (long long)m, (unsigned long long)drawn);
+        run_well(command);
+        double *A = draw(bench_ensemble_name(e), m, n, bench_key(drawn, BENCH_MATRIX, m, 0, 0));
+        check_coherence(m, n, A);
+        free(A);
+    }
+}
+
+/* ------------------------------------------------------------------ problems ------------------ */
+
+/* The file's matrix times the truth is y, but for noise of the file's sigma. */
+static void check_problem(const char *name, double sigma) {
+    char command[256];
+    csrec_measurement scan;
+    snprintf(command, sizeof command,
+             "$B problems %s --sigma %g -o p.npz --truth x.npy --seed %llu", name, sigma,
+             (unsigned long long)check_next(&seed));
+    run_well(command);
+    assert_ok(csrec_measurement_read("p.npz", NULL, &scan, NULL));
+    csrec_array A = array_of("p.npz", "matrix"), x = read_values("x.npy");
+    int64_t m = scan.n, n = x.count;
+    double squares = 0.0, most = 0.0;
+    assert_int_equal(A.count, m * n);
+    assert_true(scan.sigma == sigma);
+    for (int64_t i = 0; i < m; i++) {
+        double r = scan.y[i];
+        for (int64_t j = 0; j < n; j++)
+            r -= csrec_array_value(&A, i * n + j) * csrec_array_value(&x, j);
+        squares += r * r;
+        most = fmax(most, fabs(r));
+    }
+    if (sigma > 0.0)
+        assert_true(fabs(squares / sigma / sigma - (double)m) < 6.5 * sqrt(2.0 * (double)m) + 25.0);
+    else
+        assert_true(most < 1e-10);
+    csrec_measurement_clear(&scan);
+    csrec_array_clear(&A);
+    csrec_array_clear(&x);
+}
+
+static void test_problems(void **state) {
+    static const char *const names[] = {"gaussian", "bernoulli",    "dct",    "haar",
+                                        "spikes",   "compressible", "picture"};
+    (void)state;
+    run_well("$B problems >listed && $B problems --list | cmp - listed");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_non_null(strstr(read_text("listed"), names[i]));
+        check_problem(names[i], i % 2 ? 0.0 : 0.25);
+    }
+    run_well("$B problems gaussian -n 40 -m 30 -k 2 -s omp -s bpdn --json");
+    const char *text = read_text("out");
+    assert_true(number_in(text, "error") < 1e-4);
+    assert_true(number_in(text, "columns") == 2.0);
+}
+
+/* ------------------------------------------------------------------ the paper ----------------- */
+
+/* The numbers of the paper, as they are printed there. */
+static void test_example(void **state) {
+    static const struct {
+        int64_t span;
+        double column, sub, add, count;
+    } golden[] = {{2, 16, -7, 7, 1}, {2, 19, 7, 7, 1},  {2, 21, 7, 7, 1},
+                  {2, 24, 4, 4, 1},  {2, 27, -4, 4, 1}, {2, 29, -6, 6, 1},
+                  {16, 2, 7, 21, 3}, {16, 3, 2, 14, 3}, {32, 1, 7, 35, 6}};
+    (void)state;
+    run_well("$B example --json");
+    const char *text = read_text("out");
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        char wanted[32];
+        snprintf(wanted, sizeof wanted, "\"span\": %lld,", (long long)golden[i].span);
+        const char *at = strstr(text, wanted);
+        assert_non_null(at);
+        snprintf(wanted, sizeof wanted, "\"column\": %g,", golden[i].column);
+        at = strstr(at, wanted);
+        assert_non_null(at);
+        assert_true(fabs(number_in(at, "product") - golden[i].sub / sqrt(golden[i].count)) < 1e-12);
+        while (strncmp(at, "\"sub\"", 5) != 0) at--;
+        assert_true(number_in(at, "sub") == golden[i].sub);
+        assert_true(number_in(at, "add") == golden[i].add);
+        assert_true(number_in(at, "count") == golden[i].count);
+    }
+    assert_true(fabs(number_in(text, "product_0") - 35.0 / sqrt(6.0)) < 1e-12);
+    assert_non_null(strstr(text, "\"agrees\": true"));
+    run_well("$B example");
+    assert_non_null(strstr(read_text("out"), "+++.+...+.......-..............."));
+    run_well("$B paper -L 10");
+    assert_null(strstr(read_text("out"), "DIFFERS"));
+    assert_non_null(strstr(read_text("out"), "16 19 21 24 27 29     same"));
+}
+
+static void test_dense(void **state) {
+    (void)state;
+    char command[256];
+    for (int i = 0; i < 6; i++) {
+        int64_t n = INT64_C(1) << (4 + check_below(&seed, 4)), m = 2 + check_below(&seed, n / 2);
+        snprintf(command, sizeof command, "$B dense -n %lld -m %lld --seed %llu --haar %s --json",
+                 (long long)n, (long long)m, (unsigned long long)check_next(&seed),
+                 i % 2 ? "paper" : "two-sided");
+        run_well(command);
+        assert_non_null(strstr(read_text("out"), "\"agrees\": true"));
+        if (i % 2 == 0) assert_true(number_in(read_text("out"), "n") == (double)m);
+    }
+    run_well("$S line.npy -n 50 -o line.npz && $B dense line.npz -s omp -k 5");
+}
+
+/* ------------------------------------------------------------------ mistakes ------------------ */
+
+static void test_mistakes(void **state) {
+    (void)state;
+    static const mistake wrong[] = {
+        {"", "no command given", 2},
+        {"phases", "no such command", 2},
+        {"phase", "give -o FILE.npz", 2},
+        {"phase input -o a.npz", "takes options only", 2},
+        {"phase -o a.png", "results are a file", 2},
+        {"phase -o -", "results are a file", 2},
+        {"phase -o a.npz --plot a.npy", "name a .svg or .png", 2},
+        {"phase -o a.npz -s nobody", "is not a solver", 2},
+        {"phase -o a.npz -s omp -s omp", "given twice", 2},
+        {"phase -o a.npz -s threshold", "does not solve with a matrix", 2},
+        {"phase -o a.npz -e haar -n 100", "power of two", 2},
+        {"phase -o a.npz -T 3 -Q 4", "at most --trials", 2},
+        {"phase -o nowhere/a.npz -s omp", "nowhere", 1},
+        {"phase -o gray.png.npz -e nothing", "is not one of", 2},
+        {"sparsity -o a.npz -n 10 -m 11", "at most --columns", 2},
+        {"sparsity -o a.npz -n 10 -m 5 -k 6", "at most --samples", 2},
+        {"coherence -n 10 -m 11", "at most --columns", 2},
+        {"coherence nothing.npz", "nothing.npz", 1},
+        {"coherence gray.png", "gray.png", 1},
+        {"problems nobody", "is not one of", 2},
+        {"problems gaussian -m 300", "at most 256", 2},
+        {"problems gaussian -o a.png", "measurements are", 2},
+        {"problems gaussian -o a.npz -s omp", "give one of them", 2},
+        {"problems picture -n 100", "is square", 2},
+        {"dense -n 100", "power of two", 2},
+        {"dense -m 100", "at most 64", 2},
+        {"example x", "takes options only", 2},
+        {"paper x", "takes options only", 2}};
+    expect_mistakes("$B", wrong, sizeof wrong / sizeof *wrong);
+    run_well("echo no >text.npz");
+    expect_mistake("$B phase -o text.npz -s omp -n 16 -g 2 -T 1", 1, "text.npz");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_coherence),
+                                       cmocka_unit_test(test_problems),
+                                       cmocka_unit_test(test_example), cmocka_unit_test(test_dense),
+                                       cmocka_unit_test(test_mistakes)};
+    seed = check_seed();
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}
