@@ -55,7 +55,7 @@ def test_sparse_signals_come_back(rng, solver, params):
     A, x, y = problem(rng)
     operators = [A, cs.Dense(A)] + [linalg.aslinearoperator(A)] * (solver in PRODUCTS)
     for given in operators:
-        found = cs.solve(given, y, solver, epsilon=1e-9 if solver != "bpdn" else 0.0, **params)
+        found = cs.solve(given, y, solver, epsilon=1e-9, **params)
         np.testing.assert_allclose(found.x, x, rtol=0, atol=1e-6)
         np.testing.assert_allclose(found.r, y - A @ found.x, rtol=0, atol=1e-9)
 
@@ -65,7 +65,7 @@ def test_real_operators_take_complex_samples(rng, solver, params):
     A, x, y = problem(rng, real=True)
     operators = [A, cs.Dense(A)] + [linalg.aslinearoperator(A)] * (solver in PRODUCTS)
     for given in operators:
-        found = cs.solve(given, y, solver, epsilon=1e-9 if solver != "bpdn" else 0.0, **params)
+        found = cs.solve(given, y, solver, epsilon=1e-9, **params)
         np.testing.assert_allclose(found.x, x, rtol=0, atol=1e-6)
 
 
@@ -80,7 +80,7 @@ def test_frequencies_as_a_linear_operator(rng):
         grid[kept] = y
         return n * np.fft.ifft(grid)
     A = linalg.LinearOperator((60, n), lambda v: np.fft.fft(v)[kept], back, dtype=complex)
-    for solver, params in (("cosamp", {"k": 3}), ("htp", {"k": 3}), ("bpdn", {})):
+    for solver, params in (("cosamp", {"k": 3}), ("htp", {"k": 3}), ("bpdn", {"epsilon": 1e-9})):
         found = cs.solve(A, np.fft.fft(x)[kept], solver, **params)
         np.testing.assert_allclose(found.x, x, rtol=0, atol=1e-6)
 

@@ -41,6 +41,7 @@ static csrec_status norms_by_columns(csrec_support *s) {
         double norm = sqrt(csrec_squares(s->A->m, s->q));
         for (int64_t p = 0; p < parts && !status; p++) s->norms[j + p] = norm;
     }
+    if (!status) csrec_norms_clean(s->A->n, s->norms);
     return status;
 }
 
