@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """l1.py - basis pursuit denoise, the lasso and total variation beside SPGL1, PyLops, SigPy and
 scikit-image: the same problem in the same run, on one core. Each peer iterates until its result is
-within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are the best of three. Needs NumPy, SciPy, and the peers that are installed; the rest are left out."""
+within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are the best of three. Needs
+NumPy, SciPy, and the peers that are installed; the rest are left out."""
 import argparse
 import importlib
 import importlib.metadata
@@ -72,7 +73,7 @@ class Bench:
         found, own = seconds(lambda: self.cs.solve(D, y, "bpdn", sigma=goal / np.sqrt(parts * m)))
         spgl1 = peer("spgl1")
         if spgl1:
-            self.add("basis pursuit denoise" + (", complex" if is_complex else ""), f"{m} x {n}",
+            self.add("basis pursuit denoise" + ", complex" * is_complex, f"{m} x {n}",
                      found.x, own, "SPGL1",
                      [lambda tol=tol: spgl1.spg_bpdn(A, y, goal, opt_tol=tol, bp_tol=tol,
                                                      ls_tol=tol, dec_tol=tol, iter_lim=20000)[0]
@@ -111,8 +112,9 @@ class Bench:
             return
         exact = restoration.denoise_tv_chambolle(y, weight=0.05, eps=0, max_num_iter=30000)
         sigma = np.linalg.norm(exact - y) / side
-        found, own = seconds(lambda: self.cs.recover(y.ravel(), mask=np.ones(y.shape, bool), method="tv",
-                                                     sigma=sigma, digits=5, iterations=20000))
+        found, own = seconds(lambda: self.cs.recover(y.ravel(), mask=np.ones(y.shape, bool),
+                                                     method="tv", sigma=sigma, digits=5,
+                                                     iterations=20000))
         self.add("total variation, denoising", f"{side} x {side}", found, own, "scikit-image",
                  [lambda n=n: restoration.denoise_tv_chambolle(y, weight=0.05, eps=0,
                                                                max_num_iter=n)

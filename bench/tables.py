@@ -482,8 +482,9 @@ def l1(results):
     header = ("problem", "size", "peer", "ms here", "ms of the peer", "ratio", "difference of x")
     return table(header, rows) + (
         "\n\nA peer iterates, in doublings or powers of 100 of its tolerance, until x is within 1e-5 "
-        "of ours; best of three, one thread, matrices prepared and step lengths given; others worked on the "
-        f"machine at the same time (load {data['machine']['load']}). bench/l1.py; SPGL1 {data['machine'].get('spgl1', '')}, SigPy {data['machine'].get('sigpy', '')}; "
+        "of ours; best of three, one thread, matrices prepared and step lengths given; others "
+        f"worked on the machine at the same time (load {data['machine']['load']}). bench/l1.py; "
+        f"SPGL1 {data['machine'].get('spgl1')}, SigPy {data['machine'].get('sigpy')}; "
         f"{named(data['machine'])}.")
 
 
