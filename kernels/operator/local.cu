@@ -209,19 +209,14 @@ typedef struct downsample_operator {
     csrec_downsample d;
 } downsample_operator;
 
-/* Entries of the box that entry i along axis a is in. */
-static __device__ int64_t edge(const csrec_downsample &d, int a, int64_t i) {
-    int64_t first = i / d.factor[a] * d.factor[a], rest = d.extent[a] - first;
-    return rest < d.factor[a] ? rest : d.factor[a];
-}
-
 static __global__ void average(csrec_downsample d, const double *x, double *y) {
     int64_t at = csrec_cuda_thread();
     if (at >= d.boxes[0] * d.boxes[1] * d.boxes[2]) return;
     const int64_t first[3] = {at / (d.boxes[1] * d.boxes[2]) * d.factor[0],
                               at / d.boxes[2] % d.boxes[1] * d.factor[1],
                               at % d.boxes[2] * d.factor[2]};
-    const int64_t n[3] = {edge(d, 0, first[0]), edge(d, 1, first[1]), edge(d, 2, first[2])};
+    const int64_t n[3] = {csrec_box_edge(&d, 0, first[0]), csrec_box_edge(&d, 1, first[1]),
+                          csrec_box_edge(&d, 2, first[2])};
     const double share = 1.0 / ((double)(n[0] * n[1]) * (double)n[2]);
     double sum = 0.0;
     for (int64_t i = first[0]; i < first[0] + n[0]; i++)
@@ -236,7 +231,8 @@ static __global__ void spread(csrec_downsample d, const double *y, double *x) {
     if (at >= d.extent[0] * d.extent[1] * d.extent[2]) return;
     const int64_t i = at / (d.extent[1] * d.extent[2]), j = at / d.extent[2] % d.extent[1],
                   k = at % d.extent[2];
-    const double share = 1.0 / ((double)(edge(d, 0, i) * edge(d, 1, j)) * (double)edge(d, 2, k));
+    const double share = 1.0 / ((double)(csrec_box_edge(&d, 0, i) * csrec_box_edge(&d, 1, j)) *
+                                (double)csrec_box_edge(&d, 2, k));
     x[at] =
         share * y[(i / d.factor[0] * d.boxes[1] + j / d.factor[1]) * d.boxes[2] + k / d.factor[2]];
 }

@@ -58,11 +58,6 @@ static csrec_status order_units(const csrec_shape *shape, int axes, int64_t n, i
     return status;
 }
 
-static int compare(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Units of `line` rows that follow each other. */
 static csrec_status draw_units(const csrec_shape *shape, int axes, int64_t line, int64_t count,
                                bool random, uint64_t seed, csrec_sampling *sampling) {
@@ -74,7 +69,7 @@ static csrec_status draw_units(const csrec_shape *shape, int axes, int64_t line,
     int64_t *index = malloc((size_t)(taken * line) * sizeof *index);
     csrec_status status =
         units && index ? order_units(shape, axes, n, low, seed, units) : CSREC_MEMORY;
-    if (!status) qsort(units, (size_t)taken, sizeof *units, compare);
+    if (!status) status = csrec_sort_rows(taken, (uint64_t *)units, NULL);
     for (int64_t k = 0; k < taken && !status; k++)
         for (int64_t i = 0; i < line; i++) index[k * line + i] = units[k] * line + i;
     free(units);

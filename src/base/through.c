@@ -37,18 +37,23 @@ const char *csrec_ordering_info(int i) {
     return i >= 0 && i < (int)(sizeof orderings / sizeof *orderings) ? orderings[i] : NULL;
 }
 
+csrec_status csrec_ordering_find(const char *text, const char *name, const char **ordering,
+                                 csrec_error *error) {
+    for (int i = 0; (*ordering = csrec_ordering_info(i)); i++)
+        if (strcmp(text, *ordering) == 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "%s: array 'ordering': '%s' is unknown; save natural, sequency, "
+                      "cake-cutting or zig-zag",
+                      name, text);
+}
+
 static csrec_status hadamard_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
                                   const char *name, int64_t *rows, csrec_error *error) {
     const int64_t most = INT64_C(1) << 62;
-    bool known = !spec->ordering;
-    for (int i = 0; csrec_ordering_info(i) && !known; i++)
-        known = strcmp(spec->ordering, csrec_ordering_info(i)) == 0;
-    if (!known)
-        return csrec_fail(error, CSREC_DATA,
-                          "%s: array 'ordering': '%s' is unknown; save natural, sequency, "
-                          "cake-cutting or zig-zag",
-                          name, spec->ordering);
-    csrec_status status = check_axes(name, spec->name, shape, error);
+    const char *ordering;
+    csrec_status status = CSREC_OK;
+    if (spec->ordering) status = csrec_ordering_find(spec->ordering, name, &ordering, error);
+    if (!status) status = check_axes(name, spec->name, shape, error);
     *rows = 1;
     for (int a = 0; a < shape->dims && !status; a++) {
         int64_t padded = csrec_through_padded(shape->dim[a]);

@@ -22,6 +22,10 @@ const csrec_through_type *csrec_through_find(const char *name);
 csrec_status csrec_through_rows(const csrec_measurement *m, const char *name, int64_t *rows,
                                 csrec_error *error);
 
+/* Hadamard's ordering of this name. CSREC_DATA if there is none; name: of the file. */
+csrec_status csrec_ordering_find(const char *text, const char *name, const char **ordering,
+                                 csrec_error *error);
+
 /* The power of two that Hadamard's matrix has along an axis of this extent. */
 int64_t csrec_through_padded(int64_t extent);
 

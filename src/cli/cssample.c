@@ -126,9 +126,6 @@ static const cli_tool tool = {
     .n_options = sizeof options / sizeof *options,
     .operand = offsetof(arguments, input)};
 
-/* The noise has its own random stream, named by the letters "noise". */
-static const uint64_t NOISE_STREAM = UINT64_C(0x6e6f697365);
-
 static int check_arguments(const arguments *a) {
     char list[64];
     if (a->next) return cli_next_check(&tool, a);
@@ -206,7 +203,7 @@ static int take_values(const arguments *a, const cli_signal *signal,
                 return cli_failure(&tool, "%s: entry %lld is beyond 2^53; convert to float64",
                                    a->input, (long long)place);
             if (a->noise > 0.0)
-                value += a->noise * csrec_random_normal(a->seed, NOISE_STREAM, place);
+                value += a->noise * csrec_random_normal(a->seed, CLI_NOISE_STREAM, place);
             measurement->y[i * channels + c] = value;
         }
     return CLI_CONTINUE;

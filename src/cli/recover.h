@@ -92,6 +92,9 @@ static inline bool cli_job_has_points(const cli_job *job) {
     return !job->measurement.through && !job->measurement.is_complex;
 }
 
+/* The smallest and largest of the samples; of the signal, of what is measured otherwise. */
+void cli_job_range(const cli_job *job, double *low, double *high);
+
 /* Names of the choices, NULL past the end. */
 const char *cli_format_name(int i);
 const char *cli_columns_name(int i);

@@ -88,23 +88,24 @@ static int allocate(cli_job *job) {
     return CLI_CONTINUE;
 }
 
+void cli_job_range(const cli_job *job, double *low, double *high) {
+    const csrec_measurement *m = &job->measurement;
+    const bool points = cli_job_has_points(job);
+    const double *values = points ? m->y : job->signal;
+    int64_t n = m->n;
+    if (!points) csrec_shape_count(&m->shape, &n);
+    *low = *high = values[0];
+    for (int64_t i = 1; i < n * m->channels; i++) {
+        *low = fmin(*low, values[i]);
+        *high = fmax(*high, values[i]);
+    }
+}
+
 /* A picture of samples without black and white has those of the smallest and largest of them. */
 static cli_tones picture_tones(const cli_job *job) {
-    const csrec_measurement *m = &job->measurement;
     cli_tones tones = job->tones;
     if (tones.scale[0] != tones.scale[1]) return tones;
-    int64_t n = m->n * m->channels;
-    const double *values = m->y;
-    if (!cli_job_has_points(job)) {
-        values = job->signal;
-        csrec_shape_count(&m->shape, &n);
-        n *= m->channels;
-    }
-    tones.scale[0] = tones.scale[1] = values[0];
-    for (int64_t i = 1; i < n; i++) {
-        tones.scale[0] = fmin(tones.scale[0], values[i]);
-        tones.scale[1] = fmax(tones.scale[1], values[i]);
-    }
+    cli_job_range(job, &tones.scale[0], &tones.scale[1]);
     if (tones.scale[0] == tones.scale[1]) tones.scale[1] = nextafter(tones.scale[1], INFINITY);
     return tones;
 }

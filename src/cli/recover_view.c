@@ -9,22 +9,10 @@
 enum { LARGEST = 1024 };
 
 static void set_tones(const cli_job *job, cli_view *view) {
-    const csrec_measurement *m = &job->measurement;
     view->black = job->tones.scale[0];
     view->white = job->tones.scale[1];
     if (view->black != view->white) return;
-    int64_t n = m->n * m->channels;
-    const double *values = m->y;
-    if (!cli_job_has_points(job)) {
-        values = job->signal;
-        csrec_shape_count(&m->shape, &n);
-        n *= m->channels;
-    }
-    view->black = view->white = values[0];
-    for (int64_t i = 0; i < n; i++) {
-        view->black = fmin(view->black, values[i]);
-        view->white = fmax(view->white, values[i]);
-    }
+    cli_job_range(job, &view->black, &view->white);
     if (view->black == view->white) view->white += 1.0;
 }
 

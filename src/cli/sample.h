@@ -20,6 +20,9 @@ typedef struct cli_sample_arguments {
         quiet;
 } cli_sample_arguments;
 
+/* The noise has its own random stream, named by the letters "noise". */
+#define CLI_NOISE_STREAM UINT64_C(0x6e6f697365)
+
 /* Names of operators, of orderings of Hadamard's rows, and of ways to choose rows; NULL past the
  * end. */
 const char *cli_through_name(int i);

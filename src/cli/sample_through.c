@@ -222,8 +222,6 @@ static csrec_status choose_rows(const arguments *a, const cli_signal *signal, cs
 
 static csrec_status take_values(const arguments *a, const cli_signal *signal, csrec_measurement *m,
                                 csrec_error *error) {
-    /* The noise has its own random stream, named by the letters "noise". */
-    static const uint64_t stream = UINT64_C(0x6e6f697365);
     const int64_t n = csrec_measurement_values(m), values = csrec_measurement_signal_values(m);
     double *x = malloc((size_t)values * sizeof *x);
     m->y = malloc((size_t)n * sizeof *m->y);
@@ -234,9 +232,15 @@ static csrec_status take_values(const arguments *a, const cli_signal *signal, cs
     else
         status = csrec_measurement_simulate(m, x, m->y, error);
     for (int64_t i = 0; i < n && !status && a->noise > 0.0; i++)
-        m->y[i] += a->noise * csrec_random_normal(a->seed, stream, (uint64_t)i);
+        m->y[i] += a->noise * csrec_random_normal(a->seed, CLI_NOISE_STREAM, (uint64_t)i);
     free(x);
     return status;
+}
+
+static bool is_transparent(const cli_signal *signal) {
+    int64_t i = 0;
+    while (signal->alpha && i < signal->entries && signal->alpha[i]) i++;
+    return signal->alpha && i < signal->entries;
 }
 
 int cli_through_measure(const cli_tool *tool, const arguments *a, const cli_signal *signal,
@@ -252,7 +256,7 @@ int cli_through_measure(const cli_tool *tool, const arguments *a, const cli_sign
     if (signal->bits) m->scale[1] = (double)((1 << signal->bits) - 1);
     m->through = calloc(1, sizeof *m->through);
     if (!m->through) return cli_failure(tool, "%s: out of memory", a->input);
-    if (signal->alpha) status = CSREC_DATA;
+    if (is_transparent(signal)) status = CSREC_DATA;
     if (status)
         snprintf(error.text, sizeof error.text,
                  "%s: has transparent pixels, but operator %s needs all", a->input,

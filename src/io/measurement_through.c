@@ -105,13 +105,7 @@ static csrec_status read_hadamard(const csrec_npz *npz, csrec_operator_spec *spe
     double seed;
     csrec_status status = CSREC_OK;
     if (csrec_npz_has(npz, "ordering")) status = read_name(npz, "ordering", text, error);
-    for (int i = 0; *text && csrec_ordering_info(i); i++)
-        if (strcmp(text, csrec_ordering_info(i)) == 0) spec->ordering = csrec_ordering_info(i);
-    if (!status && *text && !spec->ordering)
-        return csrec_fail(error, CSREC_DATA,
-                          "%s: array 'ordering': '%s' is unknown; save natural, sequency, "
-                          "cake-cutting or zig-zag",
-                          npz->name, text);
+    if (!status && *text) status = csrec_ordering_find(text, npz->name, &spec->ordering, error);
     spec->scrambled = csrec_npz_has(npz, "scramble");
     if (!status) status = read_flag(npz, "scramble", &seed, error);
     if (status || !spec->scrambled) return status;

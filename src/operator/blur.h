@@ -2,6 +2,7 @@
 #ifndef CSREC_OPERATOR_BLUR_H
 #define CSREC_OPERATOR_BLUR_H
 
+#include "base/inline.h"
 #include "operator/mask.h"
 
 /* y_p = sum_k h_k x_(p + c - k) at the positions of the mask, c = extent / 2, 0 outside. */
@@ -15,5 +16,11 @@ typedef struct csrec_blur {
 typedef struct csrec_downsample {
     int64_t extent[3], factor[3], boxes[3];
 } csrec_downsample;
+
+/* Entries of the box that entry i along axis a is in. */
+CSREC_BOTH int64_t csrec_box_edge(const csrec_downsample *d, int a, int64_t i) {
+    const int64_t first = i / d->factor[a] * d->factor[a], rest = d->extent[a] - first;
+    return rest < d->factor[a] ? rest : d->factor[a];
+}
 
 #endif

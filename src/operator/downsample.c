@@ -32,22 +32,16 @@ static csrec_status downsample_create(csrec_operator *A, const csrec_operator_sp
     return CSREC_OK;
 }
 
-/* Entries of the box that entry i along axis a is in. */
-static double edge(const csrec_downsample *d, int a, int64_t i) {
-    int64_t first = i / d->factor[a] * d->factor[a], rest = d->extent[a] - first;
-    return (double)(rest < d->factor[a] ? rest : d->factor[a]);
-}
-
 /* Calls for each entry i of the signal with its box and share in it. */
 static void average(const csrec_downsample *d, const double *x, double *y, double *back) {
     int64_t i = 0;
     for (int64_t z = 0; z < d->extent[0]; z++)
         for (int64_t r = 0; r < d->extent[1]; r++) {
-            const double lines = edge(d, 0, z) * edge(d, 1, r);
+            const double lines = (double)csrec_box_edge(d, 0, z) * (double)csrec_box_edge(d, 1, r);
             const int64_t row = (z / d->factor[0] * d->boxes[1] + r / d->factor[1]) * d->boxes[2];
             for (int64_t c = 0; c < d->extent[2]; c++, i++) {
                 const int64_t box = row + c / d->factor[2];
-                const double share = 1.0 / (lines * edge(d, 2, c));
+                const double share = 1.0 / (lines * (double)csrec_box_edge(d, 2, c));
                 if (back)
                     back[i] = share * y[box];
                 else

@@ -5,13 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-csrec_status csrec_measured_operator(const csrec_context *context, const csrec_measurement *m,
-                                     csrec_operator **A, csrec_error *error) {
+static csrec_operator_spec spec_of(const csrec_measurement *m) {
     csrec_operator_spec spec = {.name = "mask"};
     if (m->through) spec = *m->through;
     spec.shape = &m->shape;
     spec.index = m->index;
     if (!spec.matrix) spec.m = m->n;
+    return spec;
+}
+
+csrec_status csrec_measured_operator(const csrec_context *context, const csrec_measurement *m,
+                                     csrec_operator **A, csrec_error *error) {
+    const csrec_operator_spec spec = spec_of(m);
     return csrec_operator_create_on(context, &spec, A, error);
 }
 
@@ -20,12 +25,8 @@ csrec_status csrec_measurement_operator(const csrec_measurement *m, const char *
     const csrec_measurement real = csrec_measurement_real(m);
     csrec_status status = csrec_measurement_check(m, "measurement", error);
     if (status) return status;
-    csrec_operator_spec spec = {.name = "mask"};
-    if (m->through) spec = *m->through;
-    spec.shape = &real.shape;
-    spec.index = real.index;
+    csrec_operator_spec spec = spec_of(&real);
     spec.backend = backend;
-    if (!spec.matrix) spec.m = real.n;
     return csrec_operator_create(&spec, A, error);
 }
 

@@ -17,8 +17,8 @@ static const struct preset {
     const csrec_method_type *method;
     const csrec_setting *settings;
     int n_settings;
-    bool prior, mean, standard; /* standard: the default of pictures and volumes */
-    bool through;               /* of what is measured through an operator */
+    bool prior, mean, standard; /* standard: the default of pictures, volumes, */
+    bool through;               /* and of what is measured through an operator */
 } presets[] = {
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
@@ -30,8 +30,8 @@ static const struct preset {
     {.name = "max", .method = &csrec_method_gaussian},
     {.name = "max", .method = &csrec_method_frames, .mean = true},
     {.name = "fast", .method = &csrec_method_tv, .through = true},
-    {.name = "balanced", .method = &csrec_method_pnp, .prior = true, .through = true},
-    {.name = "balanced", .method = &csrec_method_tv, .through = true},
+    {"balanced", &csrec_method_pnp, .prior = true, .standard = true, .through = true},
+    {.name = "balanced", .method = &csrec_method_tv, .standard = true, .through = true},
     {"best", &csrec_method_pnp, more_steps, 2, .prior = true, .through = true},
     {.name = "best", .method = &csrec_method_tv, .through = true},
     {"max", &csrec_method_pnp, most_steps, 2, .prior = true, .through = true},
@@ -76,11 +76,8 @@ const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
 
 void csrec_preset_default(const csrec_measurement *measurement, csrec_recover_options *options) {
     int dims = measurement->shape.dims;
-    const bool through = measurement->through != NULL;
-    for (int k = 0; k < PRESETS && (dims == 2 || dims == 3 || through); k++) {
-        const bool standard =
-            through ? strcmp(presets[k].name, "balanced") == 0 : presets[k].standard;
-        if (!standard || !suits(&presets[k], measurement)) continue;
+    for (int k = 0; k < PRESETS && (dims == 2 || dims == 3 || measurement->through); k++) {
+        if (!presets[k].standard || !suits(&presets[k], measurement)) continue;
         apply(&presets[k], options);
         return;
     }

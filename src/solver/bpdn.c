@@ -101,16 +101,22 @@ static void set_lambda(bpdn *o, double lambda) {
 }
 
 /* The path begins at x = 0, r = y, the minimum for the largest lambda. */
+static void start_line(bpdn *o) {
+    const csrec_support *s = &o->s;
+    memset(o->x_before, 0, (size_t)s->A->n * sizeof *o->x_before);
+    memcpy(o->r_before, s->y, (size_t)s->A->m * sizeof *o->r_before);
+    o->lambda_before = o->largest;
+}
+
 static csrec_status begin(bpdn *o) {
-    csrec_support *s = &o->s;
     o->begun = true;
     csrec_status status = CSREC_OK;
     if (o->active)
         o->largest = csrec_active_lambda(o->active) / BPDN_FIRST;
     else
         status = csrec_l1_steps_start(&o->steps, &o->largest);
-    memcpy(o->r_before, s->y, (size_t)s->A->m * sizeof *o->r_before);
-    o->lambda_before = o->above = o->largest;
+    start_line(o);
+    o->above = o->largest;
     set_lambda(o, BPDN_FIRST * o->largest);
     return status;
 }
@@ -240,42 +246,42 @@ static bool approach(bpdn *o, bool fine) {
     return true;
 }
 
-/* Minima that were not, or an end of Newton's steps that is none, left no lambda between those
- * known: once more, closer and without these steps; false: that was so before. */
-static bool begin_anew(bpdn *o) {
-    if (o->anew) {
+/* Minima that were not left no lambda between those known: the last is looked for again, closer,
+ * and at last without Newton's steps, whose end may be none; false: that was so before. */
+static bool look_again(bpdn *o) {
+    if (o->anew && o->miss <= BPDN_FINE) {
         o->s.run->solved = fabs(sqrt(o->s.energy) - o->goal) <= BPDN_CLOSE * o->goal;
         return false;
     }
-    o->anew = true;
+    o->anew = o->miss <= BPDN_FINE;
     o->above = o->largest;
     o->below = 0.0;
-    o->rough = o->miss = BPDN_FINE;
+    o->rough = o->anew ? BPDN_FINE : fmax(BPDN_FINE, 0.1 * o->rough);
+    o->miss = fmax(BPDN_FINE, 0.1 * o->miss);
+    start_line(o);
     return true;
 }
 
-/* The next lambda by the line, between those known; false: there is none. Minima that are roughly
- * known may lie on the wrong side of the goal: then the last is looked for again, closer. */
-static bool next_by_line(bpdn *o, double next) {
-    bool longer = o->s.energy > o->goal * o->goal;
-    if (longer)
-        o->above = o->lambda;
+/* ||r|| rises with lambda, and ||r|| / lambda falls (r / lambda is the point of a convex set that
+ * is next to y / lambda): the lambda sought is beyond lambda goal / ||r|| of a minimum, as far as
+ * this one is known. */
+static void bound(bpdn *o) {
+    double length = sqrt(o->s.energy), at = o->lambda * (o->goal / length);
+    if (length > o->goal)
+        o->above = fmin(o->above, (1.0 + o->miss) * at);
     else
-        o->below = o->lambda;
-    bool between = next > o->below && next < o->above;
+        o->below = fmax(o->below, (1.0 - o->miss) * at);
+}
+
+/* The next lambda by the line, between those known; false: there is none. */
+static bool next_by_line(bpdn *o, double next) {
+    bound(o);
     o->most = 0;
     if (o->lambda < BPDN_LAST * o->largest) return false;
-    if (!between && o->below > 0.0 && !o->active && o->miss > BPDN_FINE) {
-        o->above = longer ? o->lambda : o->largest;
-        o->below = longer ? 0.0 : o->lambda;
-        o->rough = fmax(BPDN_FINE, 0.1 * o->rough);
-        o->miss = fmax(BPDN_FINE, 0.1 * o->miss);
-        return true;
-    }
-    if (o->above - o->below <= 1e-15 * o->above) return begin_anew(o);
+    if (o->above <= o->below) return look_again(o);
     if (o->below == 0.0)
         next = fmax(next, BPDN_FACTOR * o->lambda);
-    else if (!between)
+    else if (!(next > o->below && next < o->above))
         next = sqrt(o->below * o->above);
     o->miss = fmax(BPDN_FINE, o->rough * fmin(1.0, fabs(next / o->lambda - 1.0)));
     go_on(o, next);
@@ -291,7 +297,10 @@ static bool advance(bpdn *o, bool fine) {
     draw_line(o);
     double next = lambda_on_line(o);
     bool near = !o->active && !o->anew && fabs(next / o->lambda - 1.0) < BPDN_NEAR;
-    if (near && o->tangents++ == TANGENTS_MOST) return begin_anew(o);
+    if (near && o->tangents++ == TANGENTS_MOST) {
+        o->miss = BPDN_FINE;
+        return look_again(o);
+    }
     if (near && take_tangent(o)) {
         next = lambda_on_line(o);
         go_on(o, fmin(fmax(next, 0.5 * o->lambda), 2.0 * o->lambda));

@@ -63,6 +63,7 @@ csrec_status csrec_l1_steps_start(csrec_l1_steps *o, double *largest) {
     csrec_status status = csrec_support_adjoint(o->s, o->s->y, o->s->g);
     if (status) return status;
     *largest = largest_entry(o->s, o->s->g);
+    o->size_y = sqrt(csrec_squares(o->s->A->m, o->s->y));
     return estimate_norm(o);
 }
 
@@ -96,21 +97,25 @@ static void shrink(csrec_l1_steps *o) {
     (o->s->A->complex_x ? shrink_pairs : shrink_real)(o, o->s->A->n);
 }
 
-/* Is 1/2 ||A next - y||^2 below its quadratic model at z, as 1 / L demands? Leaves y - A next in
- * q. at_z: ||A z - y||^2. */
-static bool step_holds(csrec_l1_steps *o, double at_z, csrec_status *status) {
+/* Is 1/2 ||A next - y||^2 below its quadratic model at z, as 1 / L demands? That is ||A d||^2 <=
+ * L ||d||^2 for d = next - z, and A d, a difference of residuals, is known to the rounding of A x.
+ * Leaves y - A next in q. */
+static bool step_holds(csrec_l1_steps *o, csrec_status *status) {
     csrec_support *s = o->s;
     *status = csrec_support_forward(s, o->next, s->q);
-    for (int64_t i = 0; i < s->A->m; i++) s->q[i] = s->y[i] - s->q[i];
-    double slope = 0.0, moved = 0.0;
+    double raised = 0.0, moved = 0.0;
+    for (int64_t i = 0; i < s->A->m; i++) {
+        s->q[i] = s->y[i] - s->q[i];
+        double d = o->at_z[i] - s->q[i];
+        raised += d * d;
+    }
     for (int64_t j = 0; j < s->A->n; j++) {
         double d = o->next[j] - o->z[j];
-        slope -= s->p[j] * d;
         moved += d * d;
     }
     o->moved = sqrt(moved);
-    double model = at_z + 2.0 * slope + o->L * moved;
-    return csrec_squares(s->A->m, s->q) <= model + 0x1p-40 * at_z;
+    return isfinite(raised + moved) &&
+           sqrt(raised) <= (1.0 + 0x1p-20) * sqrt(o->L) * o->moved + 0x1p-40 * o->size_y;
 }
 
 /* r is affine in x: y - A z follows from those of x and next, without a product. */
@@ -134,11 +139,10 @@ bool csrec_l1_steps_step(csrec_l1_steps *o) {
     csrec_support *s = o->s;
     csrec_status *fault = &s->run->fault;
     int64_t n = s->A->n, m = s->A->m;
-    double at_z = csrec_squares(m, o->at_z);
     if (!*fault) *fault = csrec_support_adjoint(s, o->at_z, s->p);
     if (*fault) return false;
     shrink(o);
-    for (int tries = 0; !step_holds(o, at_z, fault); tries++) {
+    for (int tries = 0; !step_holds(o, fault); tries++) {
         if (*fault || tries == RAISES) return false;
         o->L *= 1.5;
         shrink(o);

@@ -15,6 +15,7 @@ typedef struct csrec_l1_steps {
     double lambda, L, t;
     double *z, *next; /* [n] extrapolated x, next x */
     double *at_z;     /* [m] y - A z */
+    double size_y;    /* ||y|| */
     double moved;     /* ||next - z|| of the last step */
     double change;    /* of x by the last step, as a share of ||x||^2 */
 } csrec_l1_steps;
