@@ -508,8 +508,24 @@ def paper(results):
         f"of columns, the fastest of three. bench/phase.py; {named(data['machine'])}.")
 
 
+def l1(results):
+    data = results("l1")
+    def short(value):
+        return f"{value:.2g}" if value < 99 else f"{value:.0f}"
+    rows = [(r["problem"], r["size"], r["peer"], short(1000 * r["ours_seconds"]),
+             short(1000 * r["peer_seconds"]), short(r["ratio"]), f"{r['difference']:.1e}")
+            for r in data["rows"]]
+    header = ("problem", "size", "peer", "ms here", "ms of the peer", "ratio", "difference of x")
+    return table(header, rows) + (
+        "\n\nA peer iterates, in doublings or powers of 100 of its tolerance, until x is within 1e-5 "
+        "of ours; best of three, one thread, matrices prepared and step lengths given; others "
+        f"worked on the machine at the same time (load {data['machine']['load']}). bench/l1.py; "
+        f"SPGL1 {data['machine'].get('spgl1')}, SigPy {data['machine'].get('sigpy')}; "
+        f"{named(data['machine'])}.")
+
+
 TABLES = {
-    "phase": phase, "coherence": coherence, "paper": paper,
+    "l1": l1, "phase": phase, "coherence": coherence, "paper": paper,
     "colours": colours, "operators": operators, "many": many, "devices": devices, "methods": methods, "pieces": pieces,
     "ranks": ranks, "large": large, "prior": prior, "speed": speed, "targets": targets,
     "memory": memory, "scale": scale, "presets": presets, "uncertainty": uncertainty,

@@ -50,6 +50,51 @@ static void omp_equals_plain_omp(void **state) {
     }
 }
 
+/* The k largest |v_j|. */
+static void choose_largest(int64_t n, const double *v, int64_t k, uint64_t *S) {
+    for (int64_t found = 0; found < k; found++) {
+        int64_t best = -1;
+        for (int64_t j = 0; j < n; j++) {
+            bool taken = false;
+            for (int64_t i = 0; i < found; i++) taken = taken || S[i] == (uint64_t)j;
+            if (!taken && (best < 0 || fabs(v[j]) > fabs(v[best]))) best = j;
+        }
+        S[found] = (uint64_t)best;
+    }
+}
+
+/* Where htp ends, its step with mu = 1 (Foucart 2011) leads to no fit with a shorter residual; its
+ * x is the least squares of its support. Tight problems, of which some end early. */
+static void htp_ends_where_its_step_ends(void **state) {
+    const char *backend = check_backend(state);
+    for (int t = 0; t < cases(backend, 400); t++) {
+        dense_problem p = draw_dense(&seed, backend, 30, 60, 3 + check_below(&seed, 5));
+        csrec_setting set = {"k", (double)p.k};
+        csrec_solve_options options = {
+            .solver = "htp", .stop = {.epsilon = 1e-12}, .settings = &set, .n_settings = 1};
+        csrec_atoms atoms;
+        double r[30], other[30], v[60] = {0};
+        uint64_t S[60];
+        assert_ok(csrec_solve(p.A, p.y, &options, &atoms, r, NULL, NULL));
+        const double size = length_of(p.m, 1, p.y), left = length_of(p.m, 1, r);
+        plain_residual(p.m, p.n, p.matrix, p.y, atoms.n, atoms.column, other);
+        assert_true(fabs(length_of(p.m, 1, other) - left) <= 1e-9 * size);
+        for (int64_t i = 0; i < atoms.n; i++) v[atoms.column[i]] = atoms.coefficient[i];
+        for (int64_t j = 0; j < p.n; j++) {
+            double norm = length_of(p.m, p.n, p.matrix + j), c = 0.0;
+            for (int64_t i = 0; i < p.m; i++) c += p.matrix[i * p.n + j] * r[i];
+            v[j] = v[j] * norm + c / norm;
+        }
+        choose_largest(p.n, v, p.k, S);
+        plain_residual(p.m, p.n, p.matrix, p.y, p.k, S, other);
+        if (length_of(p.m, 1, other) < left - 1e-9 * size)
+            fail_msg("htp, k = %d: ends at %g, and a step leads to %g", (int)p.k, left,
+                     length_of(p.m, 1, other));
+        csrec_atoms_clear(&atoms);
+        drop_dense(&p);
+    }
+}
+
 /* At the minimum: |<a_j, r>| <= lambda, and = lambda with the sign of x_j where x_j is not 0. */
 static void fista_meets_its_optimality_conditions(void **state) {
     const char *backend = check_backend(state);
@@ -240,6 +285,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CHECK_ON("cpu", sparse_signals_are_recovered_exactly),
         CHECK_ON("cpu", omp_equals_plain_omp),
+        CHECK_ON("cpu", htp_ends_where_its_step_ends),
         CHECK_ON("cpu", fista_meets_its_optimality_conditions),
         CHECK_ON("cpu", wrong_settings_are_refused),
         CHECK_ON("cpu", unusable_problems_are_refused),

@@ -23,8 +23,9 @@ typedef struct csrec_operator_spec {
     const uint64_t *rows;  /* haar: [m] ascending distinct rows */
     csrec_columns columns; /* haar */
     int64_t n;             /* dense, callback: columns */
-    const double *matrix;  /* dense: [m * n] row-major, finite, columns of any length; matrix: [m]
-                              [entries of a block], for each block in turn */
+    const double *matrix;  /* dense: [m * n] row-major, finite, columns of any length, pairs with
+                              complex_signal; matrix: [m][entries of a block], for each block in
+                              turn */
     const csrec_shape *shape; /* dct, wavelet, conv, mask, and measurements: the signal's shape */
     const int64_t *index; /* dct, wavelet, conv, mask, blur: [m] sampled positions, distinct; NULL:
                              all. hadamard: rows, fourier: frequencies, flat as of numpy.fft.fftn */
@@ -53,7 +54,9 @@ typedef struct csrec_operator_spec {
                              "zig-zag" */
     bool scrambled;       /* hadamard: entries are permuted first, by `seed` */
     uint64_t seed;
-    bool complex_signal; /* fourier: x is complex, n = 2 entries; else real */
+    bool complex_signal; /* fourier: x is complex, n = 2 entries; else real. dense, callback: A, x
+                            and y are complex, m and n count complex numbers; A is then the real
+                            map of pairs, 2 m x 2 n */
     const double *coils; /* fourier: [n_coils][shape][2] sensitivities; NULL: one of ones */
     int64_t n_coils;
     const int64_t *factor; /* downsample: [shape->dims] extents of the boxes that are averaged */
@@ -68,7 +71,8 @@ CSREC_API csrec_status csrec_operator_forward(const csrec_operator *A, const dou
 CSREC_API csrec_status csrec_operator_adjoint(const csrec_operator *A, const double *y, double *x);
 
 /* norms[j] = ||a_j||_2, [n]. c[j] = <a_j, r> / ||a_j||, 0 for a column of zeros. a = column j, [m].
- * For an operator without its own function, the norms cost n forward products. */
+ * For an operator without its own function, the norms cost n forward products, and those below
+ * 6e-14 of the largest are 0: rounding. */
 CSREC_API csrec_status csrec_operator_column_norms(const csrec_operator *A, double *norms);
 CSREC_API csrec_status csrec_operator_correlate(const csrec_operator *A, const double *r,
                                                 double *c);

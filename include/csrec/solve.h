@@ -56,13 +56,15 @@ typedef struct csrec_solve_report {
     double residual; /* ||r||_2 / ||y||_2; 0 for y = 0 */
 } csrec_solve_report;
 
-/* Solves A x ~= y for one y [m] (finite). Any of atoms, r ([m] residual y - A x) and report may be
- * NULL. Interruption is an outcome, not an error: the results so far are returned.
- * atoms: mp on `haar` gives the columns' numbers in the Haar matrix and their counts, as
- * csrec_atoms_synthesize takes them; all other combinations give columns 0 to n - 1 of A and count
- * 0. Coefficients belong to A's columns as given, whatever their length. y may have any size, as in
- * csrec_recover; a result that is not finite is CSREC_DATA. MP: Mallat and Zhang 1993; Andrecut
- * 2008, as method table 1 of Park 2015. */
+/* Solves A x ~= y for one y [m] (finite; m and n as of csrec_operator_size). Any of atoms, r ([m]
+ * residual y - A x) and report may be NULL. Interruption is an outcome, not an error: the results
+ * so far are returned. atoms: mp on `haar` gives the columns' numbers in the Haar matrix and their
+ * counts, as csrec_atoms_synthesize takes them; all other combinations give columns 0 to n - 1 of A
+ * and count 0. Coefficients belong to A's columns as given, whatever their length. Of complex x,
+ * which is pairs, columns 2 j and 2 j + 1 are the real and imaginary part of entry j: they are
+ * picked together by the magnitude |<a_j, r>| / ||a_j||, and `atoms`, the parameter k and
+ * iterations count entries. y may have any size, as in csrec_recover; a result that is not finite
+ * is CSREC_DATA. MP: Mallat and Zhang 1993; Andrecut 2008, as method table 1 of Park 2015. */
 CSREC_API csrec_status csrec_solve(const csrec_operator *A, const double *y,
                                    const csrec_solve_options *options, csrec_atoms *atoms,
                                    double *r, csrec_solve_report *report, csrec_error *error);

@@ -32,7 +32,7 @@ from ._noise import doubts, estimate_noise, find_outliers
 from ._omp import orthogonal_mp, orthogonal_mp_gram
 from ._plot import plot_uncertainty
 from ._progress import Progress
-from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Wavelet
+from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Pairs, Wavelet
 from ._recover import recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
@@ -47,7 +47,7 @@ __version__: str = text(lib.csrec_version())
 __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
     "DeviceError", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
-    "OutOfMemoryError", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
+    "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
     "Stopped", "Through", "Tiles", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",

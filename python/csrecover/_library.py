@@ -83,11 +83,21 @@ def doubles(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
+def pairs(array: np.ndarray) -> np.ndarray:
+    """Complex values as doubles [..., 2]."""
+    return np.ascontiguousarray(array, np.complex128).view(np.float64)
+
+
 def kept(*arrays: np.ndarray) -> np.dtype[Any]:
     """dtype of results: float32 where all inputs are, else float64."""
     if all(array.dtype.kind == "f" and array.dtype.itemsize <= 4 for array in arrays):
         return np.dtype(np.float32)
     return np.dtype(np.float64)
+
+
+def single(dtype: np.dtype[Any]) -> bool:
+    """float32 and shorter, or complex64."""
+    return dtype.kind in "fc" and dtype.itemsize <= (4 if dtype.kind == "f" else 8)
 
 
 def pointer(array: np.ndarray, ctype: str = "double") -> Any:
@@ -151,7 +161,7 @@ class Atoms:
     column: np.ndarray
     """[n] uint64"""
     coefficient: np.ndarray
-    """[n] float64"""
+    """[n] float64, or complex128"""
     count: np.ndarray
     """[n] int64: samples in the block of a Haar column, else 0"""
 

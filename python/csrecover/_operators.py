@@ -6,8 +6,9 @@ from typing import Any, Callable, Optional, Sequence
 import numpy as np
 
 from ._arguments import as_tuple, whole, word
-from ._errors import ArgumentError, DataError
-from ._library import check, doubles, ffi, lib, new_error, new_shape, pointer, positions, real
+from ._errors import ArgumentError
+from ._library import (check, doubles, ffi, lib, new_error, new_shape, numbers, pairs, pointer,
+                       positions, real, single)
 
 
 try:
@@ -36,7 +37,8 @@ class Operator(_Linear):
     It can be copied and pickled, by what it was made from.
 
     Arithmetic is in double; a result has the dtype of its argument if that is float32 or float64,
-    else :attr:`dtype`. Operators do not change once made: threads may share them. ``backend``:
+    else :attr:`dtype`. Of an operator of complex vectors it is complex64 or complex128, and the
+    adjoint is A^H. Operators do not change once made: threads may share them. ``backend``:
     'auto', 'cpu' or 'cuda', where products are computed; with 'cuda' the operator stays on the
     device, and a chain's factors must be there too.
     """
@@ -57,29 +59,55 @@ class Operator(_Linear):
 
     def __init__(self, name: str, dtype: Any = np.float64, keep: Sequence[Any] = (),
                  backend: str = "auto", **spec: Any) -> None:
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
+            raise ArgumentError(f"dtype {self.dtype}: must be float32, float64, complex64 or "
+                                "complex128")
         made, error = ffi.new("csrec_operator **"), new_error()
         names = [ffi.new("char[]", word(*each)) for each in ((name, "name"), (backend, "backend"))]
         whole_spec = ffi.new("csrec_operator_spec *",
                              {"name": names[0], "backend": names[1], **spec})
+        whole_spec.complex_signal = self._complex
         check(lib.csrec_operator_create(whole_spec, made, error), error)
         self._handle = ffi.gc(made[0], lib.csrec_operator_destroy)
         self._keep = tuple(keep)
         m, n = ffi.new("int64_t *"), ffi.new("int64_t *")
         lib.csrec_operator_size(self._handle, m, n)
-        self.name, self.shape, self.dtype = name, (int(m[0]), int(n[0])), np.dtype(dtype)
-        if self.dtype not in (np.float32, np.float64):
-            raise ArgumentError(f"dtype {self.dtype}: must be float32 or float64")
+        self.name, self.shape = name, (int(m[0]) // self._parts, int(n[0]) // self._parts)
+
+    @property
+    def _complex(self) -> bool:
+        return self.dtype.kind == "c"
+
+    @property
+    def _parts(self) -> int:
+        """Doubles of an entry."""
+        return 2 if self._complex else 1
+
+    def _given(self, x: Any, name: str) -> np.ndarray:
+        return numbers(x, name) if self._complex else real(x, name)
+
+    def _doubles(self, x: np.ndarray) -> np.ndarray:
+        return pairs(x) if self._complex else doubles(x)
+
+    def _back(self, values: np.ndarray) -> np.ndarray:
+        """Doubles of the library as numbers of the operator."""
+        return values.view(np.complex128) if self._complex else values
 
     def _apply(self, function: Any, x: Any, size: int, out_size: int, name: str) -> np.ndarray:
-        given = real(x, name)
+        given = self._given(x, name)
         if given.shape not in ((size,), (size, 1)):
             raise ArgumentError(f"{name} has shape {given.shape}; {self!r} needs ({size},)")
-        values, out = doubles(given), np.empty(out_size)
+        values, out = self._doubles(given), np.empty(self._parts * out_size)
         check(function(self._handle, pointer(values), pointer(out)))
-        return out.astype(self._dtype_for(given), copy=False).reshape(out_size,
-                                                                      *given.shape[1:])
+        return self._back(out).astype(self._dtype_for(given),
+                                      copy=False).reshape(out_size, *given.shape[1:])
 
     def _dtype_for(self, given: np.ndarray) -> np.dtype[Any]:
+        if given.dtype.kind not in "fc" or given.dtype.itemsize < 4:
+            return self.dtype
+        if self._complex:
+            return np.dtype(np.complex64 if single(given.dtype) else np.complex128)
         return given.dtype if given.dtype in (np.float32, np.float64) else self.dtype
 
     def matvec(self, x: Any) -> np.ndarray:
@@ -87,11 +115,11 @@ class Operator(_Linear):
         return self._apply(lib.csrec_operator_forward, x, self.shape[1], self.shape[0], "x")
 
     def rmatvec(self, y: Any) -> np.ndarray:
-        """x = A^T y. y: [m] or [m, 1]; x: [n] or [n, 1]."""
+        """x = A^T y, complex: A^H y. y: [m] or [m, 1]; x: [n] or [n, 1]."""
         return self._apply(lib.csrec_operator_adjoint, y, self.shape[0], self.shape[1], "y")
 
     def _columns(self, function: Any, X: Any, size: int, out_size: int) -> np.ndarray:
-        given = real(X, "X")
+        given = self._given(X, "X")
         if given.ndim != 2 or given.shape[0] != size:
             raise ArgumentError(f"X has shape {given.shape}; {self!r} needs ({size}, k)")
         out = np.empty((out_size, given.shape[1]), self._dtype_for(given))
@@ -104,7 +132,7 @@ class Operator(_Linear):
         return self._columns(self.matvec, X, self.shape[1], self.shape[0])
 
     def rmatmat(self, Y: Any) -> np.ndarray:
-        """X = A^T Y. Y: [m, k]; X: [n, k]."""
+        """X = A^T Y, complex: A^H Y. Y: [m, k]; X: [n, k]."""
         return self._columns(self.rmatvec, Y, self.shape[0], self.shape[1])
 
     # The names that SciPy and PyLops call.
@@ -122,9 +150,9 @@ class Operator(_Linear):
 
     def column_norms(self) -> np.ndarray:
         """[n] ||a_j||."""
-        norms = np.empty(self.shape[1])
+        norms = np.empty(self._parts * self.shape[1])
         check(lib.csrec_operator_column_norms(self._handle, pointer(norms)))
-        return norms.astype(self.dtype, copy=False)
+        return norms[::self._parts].astype(np.zeros(0, self.dtype).real.dtype, copy=False)
 
     def correlate(self, r: Any) -> np.ndarray:
         """[n] <a_j, r> / ||a_j||, 0 for a column of zeros. r: [m]."""
@@ -134,26 +162,25 @@ class Operator(_Linear):
         """[m] column j of A, 0 <= j < n."""
         if not 0 <= whole(j, "j") < self.shape[1]:
             raise ArgumentError(f"j = {j}; {self!r} has columns 0 to {self.shape[1] - 1}")
-        a = np.empty(self.shape[0])
-        check(lib.csrec_operator_column(self._handle, j, pointer(a)))
-        return a.astype(self.dtype, copy=False)
+        a = np.empty(self._parts * self.shape[0])
+        check(lib.csrec_operator_column(self._handle, self._parts * j, pointer(a)))
+        return self._back(a).astype(self.dtype, copy=False)
 
     def toarray(self) -> np.ndarray:
         """[m, n] the matrix, column by column: for small ones."""
         return self.matmat(np.eye(self.shape[1], dtype=self.dtype))
 
-    @property
-    def T(self) -> Transposed:
-        """A^T."""
-        return Transposed(self)
-
-    H = T
-
     def adjoint(self) -> Transposed:
-        """A^T."""
+        """A^T, complex: A^H."""
         return Transposed(self)
 
-    transpose = adjoint
+    H = property(adjoint)
+
+    def transpose(self) -> Any:
+        """A^T. Of a complex operator it needs SciPy."""
+        return self._transpose() if self._complex else Transposed(self)
+
+    T = property(transpose)
 
     def dot(self, x: Any) -> Any:
         """A x of an array; of an operator of csrecover :class:`Chain`, of others SciPy's product;
@@ -172,7 +199,7 @@ def _product(A: Any, others: Callable[[Any], Any], x: Any) -> Any:
 
 
 class Transposed(_Linear):
-    """A^T of an operator."""
+    """A^T of an operator, complex: A^H."""
 
     def __new__(cls, operator: Operator) -> Any:
         return super().__new__(cls)
@@ -192,16 +219,15 @@ class Transposed(_Linear):
     def _rmatvec(self, x: Any) -> np.ndarray:
         return self._of.matvec(x)
 
-    @property
-    def T(self) -> Operator:
-        return self._of
-
-    H = T
-
     def adjoint(self) -> Operator:
         return self._of
 
-    transpose = adjoint
+    H = property(adjoint)
+
+    def transpose(self) -> Any:
+        return self._transpose() if self._of._complex else self._of
+
+    T = property(transpose)
 
     def dot(self, x: Any) -> Any:
         return _product(self, super().dot, x)
@@ -211,7 +237,7 @@ class Transposed(_Linear):
 
 
 class Dense(Operator):
-    """A matrix with columns of any length.
+    """A real or complex matrix with columns of any length.
 
     It is copied, in double and in the forms that OMP searches fast, so make it once for many solves.
 
@@ -229,24 +255,24 @@ class Dense(Operator):
     """
 
     def __init__(self, matrix: Any, backend: str = "auto") -> None:
-        given = real(matrix, "matrix")
+        given = numbers(matrix, "matrix")
         if given.ndim != 2 or 0 in given.shape:
             raise ArgumentError(f"matrix has shape {given.shape}; give [m, n]")
-        values = doubles(given)
-        single = given.dtype == np.float32
-        self._matrix = values
-        super().__init__("dense", np.float32 if single else np.float64, m=given.shape[0],
-                         n=given.shape[1], matrix=pointer(values), backend=backend)
-
+        kinds = (np.complex64, np.complex128) if given.dtype.kind == "c" else (np.float32,
+                                                                               np.float64)
+        self._matrix = np.ascontiguousarray(given, kinds[1])
+        super().__init__("dense", kinds[0] if given.dtype == kinds[0] else kinds[1],
+                         m=given.shape[0], n=given.shape[1],
+                         matrix=pointer(self._matrix.view(np.float64)), backend=backend)
 
     def matmat(self, X: Any) -> np.ndarray:
         return self._columns_at_once(self._matrix, X)
 
     def rmatmat(self, Y: Any) -> np.ndarray:
-        return self._columns_at_once(self._matrix.T, Y)
+        return self._columns_at_once(self._matrix.conj().T if self._complex else self._matrix.T, Y)
 
     def _columns_at_once(self, matrix: np.ndarray, X: Any) -> np.ndarray:
-        given = real(X, "X")
+        given = self._given(X, "X")
         if given.ndim != 2 or given.shape[0] != matrix.shape[1]:
             raise ArgumentError(f"X has shape {given.shape}; {self!r} needs ({matrix.shape[1]}, k)")
         return (matrix @ given).astype(self._dtype_for(given), copy=False)
@@ -385,8 +411,40 @@ class Conv(_Sampled):
                          threads=whole(threads, "threads"))
 
 
+class Pairs(Operator):
+    """A real operator on complex vectors: on their real and imaginary parts.
+
+    Parameters
+    ----------
+    first
+        an operator of real vectors
+    backend : str, optional
+        as of :class:`Operator`
+
+    Examples
+    --------
+    >>> csrecover.Pairs(csrecover.Mask(shape=3, index=[1])) @ [1.0, 2.0 + 1.0j, 3.0]
+    array([2.+1.j])
+    """
+
+    def __init__(self, first: Operator, backend: str = "auto") -> None:
+        self._first = first
+        super().__init__("pairs", np.result_type(first.dtype, np.complex64), (first,),
+                         first=first._handle, backend=backend)
+
+    @property
+    def failure(self) -> Optional[BaseException]:
+        return getattr(self._first, "failure", None)
+
+
+def as_complex(A: Operator, backend: str = "auto") -> Operator:
+    """A itself if it takes complex vectors, else :class:`Pairs` of it."""
+    return A if A._complex else Pairs(A, backend)
+
+
 class Chain(Operator):
-    """``second @ first``: A x = second(first(x)).
+    """``second @ first``: A x = second(first(x)). Where one of them is complex, the other becomes
+    :class:`Pairs`.
 
     Parameters
     ----------
@@ -405,6 +463,8 @@ class Chain(Operator):
         if first.shape[0] != second.shape[1]:
             raise ArgumentError(f"{second!r} cannot follow {first!r}: {second.shape[1]} columns, "
                                 f"{first.shape[0]} rows")
+        if first._complex or second._complex:
+            first, second = as_complex(first, backend), as_complex(second, backend)
         super().__init__("chain", np.result_type(first.dtype, second.dtype), (first, second),
                          first=first._handle, second=second._handle, backend=backend)
 
@@ -413,22 +473,22 @@ class _Given(Operator):
     """The products of any ``LinearOperator``. An exception of theirs is kept in ``failure``."""
 
     def __init__(self, A: Any) -> None:
-        if np.issubdtype(np.dtype(A.dtype or np.float64), np.complexfloating):
-            raise DataError(f"A: {A!r} is complex; give one of real numbers")
+        given = np.dtype(A.dtype or np.float64)
+        kind = np.dtype(np.complex128 if given.kind == "c" else np.float64)
         m, n = (int(extent) for extent in A.shape)
         self.failure: Optional[BaseException] = None
 
         def product(function: Callable[[np.ndarray], Any], size: int, out_size: int) -> Any:
             def run(source: Any, target: Any, _context: Any) -> int:
-                x = np.frombuffer(ffi.buffer(source, 8 * size)).copy()
-                out = np.frombuffer(ffi.buffer(target, 8 * out_size))
-                out[:] = np.asarray(function(x), np.float64).reshape(out_size)
+                x = np.frombuffer(ffi.buffer(source, kind.itemsize * size), kind).copy()
+                out = np.frombuffer(ffi.buffer(target, kind.itemsize * out_size), kind)
+                out[:] = np.asarray(function(x), kind).reshape(out_size)
                 return int(lib.CSREC_OK)
             return ffi.callback("csrec_product_fn", run, error=int(lib.CSREC_STOPPED),
                                 onerror=self._failed)
 
         forward, adjoint = product(A.matvec, n, m), product(A.rmatvec, m, n)
-        super().__init__("callback", keep=(forward, adjoint, A), m=m, n=n, forward=forward,
+        super().__init__("callback", kind, (forward, adjoint, A), m=m, n=n, forward=forward,
                          adjoint=adjoint)
 
     def _failed(self, _kind: Any, error: BaseException, _traceback: Any) -> None:

@@ -10,9 +10,9 @@ from ._arguments import scalar, whole, word
 from ._errors import ArgumentError
 from ._haar import Haar
 from ._html import table
-from ._library import (Atoms, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
-                       settings, take_atoms, text)
-from ._operators import Operator, as_operator
+from ._library import (Atoms, check, doubles, ffi, lib, new_atoms, new_error, numbers, pointer,
+                       settings, single, take_atoms, text)
+from ._operators import Operator, as_complex, as_operator
 from ._plot import new_axes
 from ._progress import Callback, Watch
 
@@ -65,6 +65,11 @@ class Solution:
         return ax
 
 
+def _whole_atoms(x: np.ndarray) -> Atoms:
+    column = np.flatnonzero(x)
+    return Atoms(column.astype(np.uint64), x[column], np.zeros(column.size, np.int64))
+
+
 def _scatter(A: Operator, solver: str, atoms: Atoms, x: np.ndarray) -> None:
     at = atoms.column
     if isinstance(A, Haar) and solver == "mp":
@@ -72,10 +77,11 @@ def _scatter(A: Operator, solver: str, atoms: Atoms, x: np.ndarray) -> None:
     x[at.astype(np.intp)] = atoms.coefficient
 
 
-def _warm(x0: Any, n: int, keep: list[Any]) -> Any:
-    x = real(x0, "x0")
-    if x.shape != (n,):
-        raise ArgumentError(f"x0 has shape {x.shape}; give ({n},)")
+def _warm(A: Operator, x0: Any, keep: list[Any]) -> Any:
+    x = A._given(x0, "x0")
+    if x.shape != A.shape[1:]:
+        raise ArgumentError(f"x0 has shape {x.shape}; give {A.shape[1:]}")
+    x = A._doubles(x)
     column = np.flatnonzero(x).astype(np.uint64)
     arrays = [column, doubles(x[column.astype(np.intp)]), np.zeros(column.size, np.int64)]
     keep += [*arrays, pointer(arrays[0], "uint64_t"), pointer(arrays[1]),
@@ -97,16 +103,17 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     A : Operator, array_like or LinearOperator
         an :class:`Operator`, or a matrix [m, n] with columns of any length (for many calls make
         :class:`Dense` of it once); for 'fista', 'iht', 'htp' and 'cosamp' any ``LinearOperator`` of
-        SciPy or PyLops
+        SciPy or PyLops. Complex ones have complex x; so has a real one with complex y
     y : array_like
-        [m], or [m, K]: K right-hand sides, in parallel or all at once
+        [m] real or complex, or [m, K]: K right-hand sides, in parallel or all at once
     solver : str, optional
         'mp', 'omp', 'romp', 'cosamp', 'iht', 'htp', 'fista', ... see :func:`solvers`
     atoms : int, optional
         at most so many iterations: columns of 'mp' and 'omp'
     epsilon, sigma : float, optional
         stop at ||r|| <= epsilon ||y||, or <= sigma sqrt(m): the standard deviation of the noise of
-        one sample, in units of y (not the norm of the noise, nor its square)
+        one sample, in units of y (not the norm of the noise, nor its square); of complex y that of
+        real and of imaginary parts, and m counts both
     min_coefficient : float, optional
         stop when the best correlation <a_j, r> / ||a_j||, in units of y, is below
     stagnation : float, optional
@@ -134,7 +141,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
 
     Notes
     -----
-    x and r are float32 if y is float32, else float64.
+    x and r are float32 if y is float32, else float64; or complex64 or complex128 likewise. Entries
+    of complex x are picked by their magnitude.
 
     Examples
     --------
@@ -147,13 +155,15 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     (array([  7,  80, 333]), True)
     """
     A = as_operator(A, solver)
-    given = real(y, "y")
-    m, n = A.shape
+    given = numbers(y, "y")
+    if given.dtype.kind == "c":
+        A = as_complex(A)
+    m, parts = A.shape[0], A._parts
     if given.ndim not in (1, 2) or given.shape[0] != m:
         raise ArgumentError(f"y has shape {given.shape}; {A!r} needs ({m},) or ({m}, k)")
     many = given.ndim == 2
     count = given.shape[1] if many else 1
-    values = doubles(given.T)
+    values = A._doubles(given.T)
     table, keep = settings(params)
     keep += [values, ffi.new("char[]", word(solver, "solver"))]
     options = ffi.new("csrec_solve_options *")
@@ -165,13 +175,13 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     stop.stagnation = scalar(stagnation, "stagnation")
     stop.min_coefficient = scalar(min_coefficient, "min_coefficient")
     if x0 is not None:
-        options.start = _warm(x0, n, keep)
-    steps = max(0, min(stop.atoms or 4 * m, _HISTORY_MOST)) if history or not many else 0
+        options.start = _warm(A, x0, keep)
+    steps = max(0, min(stop.atoms or 4 * parts * m, _HISTORY_MOST)) if history or not many else 0
     followed = np.empty((count, steps))
     if followed.size:
         options.history, options.history_size = pointer(followed), steps
 
-    r, error = np.empty((count, m)), new_error()
+    r, error = np.empty((count, parts * m)), new_error()
     found = new_atoms(max(count, 1))
     reports = ffi.new("csrec_solve_report[]", max(count, 1))
     with Watch(callback, progress) as watch:
@@ -187,16 +197,22 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
         raise A.failure
     check(status, error)
     del keep
-    return _solution(A, solver, found, reports, r, followed, kept(given), many)
+    real, complex_ = ((np.float32, np.complex64) if single(given.dtype) else
+                      (np.float64, np.complex128))
+    return _solution(A, solver, found, reports, r, followed,
+                     np.dtype(complex_ if A._complex else real), many)
 
 
 def _solution(A: Operator, solver: str, found: Any, reports: Any, r: np.ndarray,
               followed: np.ndarray, dtype: np.dtype[Any], many: bool) -> Solution:
     atoms = [take_atoms(found[k]) for k in range(len(r))]
-    x = np.zeros((len(r), A.shape[1]), dtype)
+    x = np.zeros((len(r), A._parts * A.shape[1]))
     for row, one in zip(x, atoms):
         _scatter(A, solver, one, row)
-    r = r.astype(dtype, copy=False)
+    x, r = A._back(x), A._back(r)
+    if A._complex:
+        atoms = [_whole_atoms(row) for row in x]
+    x, r = x.astype(dtype, copy=False), r.astype(dtype, copy=False)
     residual = np.array([reports[k].residual for k in range(len(r))])
     iterations = np.array([reports[k].iterations for k in range(len(r))])
     outcome = [text(lib.csrec_outcome_text(reports[k].outcome)) for k in range(len(r))]

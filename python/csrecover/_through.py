@@ -9,7 +9,7 @@ import numpy as np
 from ._arguments import SEED, as_tuple, scalar, seed_of, whole, word
 from ._errors import ArgumentError
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number, numbers,
-                       pointer, real, text)
+                       pairs, pointer, real, text)
 
 ROWS = ("uniform", "first", "variable", "lines")
 
@@ -42,11 +42,6 @@ class Through:
     """blur: weights, with the axes of the signal; their middle is at extent // 2"""
     factor: Optional[tuple[int, ...]] = None
     """downsample: entries along each axis that are averaged"""
-
-
-def pairs(array: np.ndarray) -> np.ndarray:
-    """Complex values as doubles [..., 2]."""
-    return np.ascontiguousarray(array, np.complex128).view(np.float64)
 
 
 def _extents(given: Any, dims: int, name: str) -> tuple[Any, tuple[int, ...]]:

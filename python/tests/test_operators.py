@@ -197,7 +197,7 @@ def test_refusals(rng):
     with pytest.raises(cs.ArgumentError, match="needs"):
         cs.Dense(np.ones((2, 3))).matvec(np.ones(2))
     with pytest.raises(cs.DataError, match="dtype complex"):
-        cs.Dense(np.ones((2, 3), complex))
+        cs.Dense(np.ones((2, 3))) @ np.ones(3, complex)
     with pytest.raises(cs.CsrecError, match="finite"):
         cs.Dense(np.array([[1.0, np.nan]]))
     with pytest.raises(cs.DataError, match="sort the rows"):
@@ -286,5 +286,3 @@ def test_any_products_are_solved(rng):
         raise ZeroDivisionError("mine")
     with pytest.raises(ZeroDivisionError, match="mine"):
         cs.solve(linalg.LinearOperator((60, 100), broken, broken), y, "iht", k=4)
-    with pytest.raises(cs.DataError, match="complex"):
-        cs.solve(linalg.aslinearoperator(matrix + 1j), y, "iht", k=4)

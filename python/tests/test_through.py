@@ -1,4 +1,6 @@
 """Measurements through an operator, beside NumPy and SciPy."""
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -128,3 +130,36 @@ def test_the_minimum_is_scikit_images(rng):
 def test_wrong_input(words, parameters):
     with pytest.raises(cs.CsrecError, match=words):
         cs.measure(picture(16), **parameters)
+
+
+@pytest.mark.parametrize("operator", ("hadamard", "fourier", "blur"))
+def test_the_tool_solves_the_lasso_in_a_basis(rng, tool, tmp_path, operator):
+    """The conditions of min ||A W x - y||^2 / 2 + lambda ||x||_1, with matrices by their columns."""
+    image = rng.standard_normal((8, 8))
+    parameters = {"kernel": np.ones((1, 3)) / 3} if operator == "blur" else {}
+    try:
+        scan = cs.measure(image, operator, rate=0.5, rows="uniform", seed=int(rng.integers(99)),
+                          **parameters)
+    except cs.UnsupportedError as error:
+        pytest.skip(str(error))
+    cs.write(tmp_path / "scan.npz", scan)
+    subprocess.run([tool, tmp_path / "scan.npz", "-o", tmp_path / "found.npy", "--solver", "fista",
+                    "--basis", "wavelet", "--set", "lambda=0.1", "--atoms", "100000",
+                    "--epsilon", "0"], check=True)
+    found = np.load(tmp_path / "found.npy")
+    W = cs.Wavelet(shape=(8, 8)).toarray()
+    units = np.eye(64).reshape(64, 8, 8)
+    if operator == "fourier":
+        A = np.stack([np.fft.fftn(unit).ravel()[scan.index] for unit in units], axis=1)
+        A, y = np.concatenate((A.real, A.imag)), np.concatenate((scan.y.real, scan.y.imag))
+    else:
+        A = np.stack([cs.measure(unit, scan.through).y[scan.index] for unit in units], axis=1)
+        y = scan.y
+    x = np.linalg.solve(W, found.ravel())
+    c = (A @ W).T @ (y - A @ found.ravel())
+    weight = 0.1 * np.abs((A @ W).T @ y).max()
+    used = np.abs(x) > 1e-9
+    assert used.any() and not used.all()
+    # x moves in 13 digits no more.
+    np.testing.assert_allclose(c[used], weight * np.sign(x[used]), rtol=0, atol=1e-5 * weight)
+    assert np.abs(c).max() <= weight * (1 + 1e-5)

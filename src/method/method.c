@@ -102,6 +102,16 @@ static const csrec_method_type *find_chosen(const csrec_measurement *measurement
     return NULL;
 }
 
+/* The first method that can use the solver and the basis. */
+static const csrec_method_type *find_taker(const csrec_measurement *measurement,
+                                           const csrec_recover_options *options) {
+    for (int i = 0; i < TYPES; i++)
+        if (types[i]->shown.takes & CSREC_TAKES(SOLVER) && fits(types[i], measurement) &&
+            (!types[i]->works_with || types[i]->works_with(options->solve.solver, options->basis)))
+            return types[i];
+    return NULL;
+}
+
 /* Names of the methods that take all these options; of all methods if there are none. */
 static void list_takers(unsigned bits, size_t room, char *text) {
     *text = '\0';
@@ -132,6 +142,8 @@ static csrec_status find(const csrec_measurement *measurement, const csrec_recov
     }
     *method = find_solver(options->solve.solver);
     if (!*method) *method = find_chosen(measurement, options);
+    if (!*method && measurement && measurement->through && options->solve.solver)
+        *method = find_taker(measurement, options);
     /* Options that choose a method for entries are not ignored: check_suits refuses it. */
     if (!*method && measurement && measurement->through) *method = find_chosen(NULL, options);
     if (!*method && atoms) *method = &csrec_method_grids;

@@ -34,6 +34,7 @@ csrec_task csrec_task_of(const csrec_measurement *measurement,
                                    (csrec_measurement_signal_complex(measurement) ? 2 : 1),
                        .threads = csrec_threads(options->threads),
                        .noisy = measurement->sigma > 0.0,
+                       .through = measurement->through != NULL,
                        .options = options};
     csrec_shape_count(&measurement->shape, &task.entries);
     task.rate = (double)task.n / (double)task.entries;

@@ -11,14 +11,16 @@ typedef struct callback {
 
 static csrec_status callback_create(csrec_operator *A, const csrec_operator_spec *spec,
                                     csrec_error *error) {
-    if (!spec->forward || !spec->adjoint || spec->m < 1 || spec->n < 1)
+    if (!spec->forward || !spec->adjoint || spec->m < 1 || spec->n < 1 || spec->m > INT64_MAX / 2 ||
+        spec->n > INT64_MAX / 2)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "operator callback: needs forward, adjoint, and m and n of at least 1");
+                          "operator callback: needs forward, adjoint, and m and n from 1 to 2^62");
     callback *c = malloc(sizeof *c);
     if (!c) return csrec_fail(error, CSREC_MEMORY, "operator callback: out of memory");
     *c = (callback){spec->forward, spec->adjoint, spec->context};
-    A->m = spec->m;
-    A->n = spec->n;
+    A->complex_x = A->complex_y = spec->complex_signal;
+    A->m = A->complex_x ? 2 * spec->m : spec->m;
+    A->n = A->complex_x ? 2 * spec->n : spec->n;
     A->data = c;
     return CSREC_OK;
 }

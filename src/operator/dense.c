@@ -1,4 +1,5 @@
-/* dense.c - any real m x n matrix, stored by columns; columns may have any length. */
+/* dense.c - any m x n matrix, stored by columns; columns may have any length. A complex one is
+ * stored as the real matrix that it is for pairs: [re, -im; im, re] for each entry. */
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,17 +35,18 @@ static bool all_finite(int64_t count, const double *v) {
 }
 
 static csrec_status dense_check(const csrec_operator_spec *spec, csrec_error *error) {
-    if (spec->m < 1 || spec->n < 1 || spec->m > INT32_MAX || spec->n > INT32_MAX || !spec->matrix)
+    long long most = spec->complex_signal ? INT32_MAX / 2 : INT32_MAX;
+    if (spec->m < 1 || spec->n < 1 || spec->m > most || spec->n > most || !spec->matrix)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "operator dense: a matrix of %lld x %lld; both sides must be 1 to "
-                          "2147483647",
-                          (long long)spec->m, (long long)spec->n);
+                          "operator dense: a matrix of %lld x %lld; both sides must be 1 to %lld",
+                          (long long)spec->m, (long long)spec->n, most);
     return CSREC_OK;
 }
 
 static csrec_status dense_refuse(const csrec_operator_spec *spec, csrec_error *error) {
     int64_t at = 0;
     while (isfinite(spec->matrix[at])) at++;
+    if (spec->complex_signal) at /= 2;
     return csrec_fail(error, CSREC_DATA, "operator dense: entry (%lld, %lld) is not finite",
                       (long long)(at / spec->n), (long long)(at % spec->n));
 }
@@ -79,10 +81,8 @@ static bool fill(csrec_dense *d, const csrec_operator_spec *spec) {
     return finite;
 }
 
-static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *spec,
-                                 csrec_error *error) {
-    csrec_status status = dense_check(spec, error);
-    if (status) return status;
+static csrec_status create_real(csrec_operator *A, const csrec_operator_spec *spec,
+                                csrec_error *error) {
     csrec_dense *d = calloc(1, sizeof *d);
     if (!d) return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory");
     A->data = d;
@@ -101,6 +101,39 @@ static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *s
     if (fill(d, spec)) return CSREC_OK;
     dense_destroy(A);
     return dense_refuse(spec, error);
+}
+
+/* The real matrix of a complex one. */
+static csrec_status create_complex(csrec_operator *A, const csrec_operator_spec *spec,
+                                   csrec_error *error) {
+    csrec_operator_spec real = *spec;
+    int64_t m = spec->m, n = spec->n;
+    double *matrix = csrec_memory_allocate(4 * (size_t)m * (size_t)n * sizeof *matrix);
+    if (!matrix)
+        return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory for %lld x %lld",
+                          (long long)m, (long long)n);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const double re = spec->matrix[2 * (i * n + j)], im = spec->matrix[2 * (i * n + j) + 1];
+            double *at = matrix + 4 * i * n + 2 * j;
+            at[0] = at[2 * n + 1] = re;
+            at[1] = -im;
+            at[2 * n] = im;
+        }
+    real.matrix = matrix;
+    real.m = 2 * m;
+    real.n = 2 * n;
+    csrec_status status = create_real(A, &real, error);
+    free(matrix);
+    A->complex_x = A->complex_y = true;
+    return status == CSREC_DATA ? dense_refuse(spec, error) : status;
+}
+
+static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                 csrec_error *error) {
+    csrec_status status = dense_check(spec, error);
+    if (status) return status;
+    return (spec->complex_signal ? create_complex : create_real)(A, spec, error);
 }
 
 /* x is sparse in most solvers: columns with x_j = 0 are not read. Each block of rows sums its

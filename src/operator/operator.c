@@ -67,6 +67,7 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
         free(made);
         return status;
     }
+    made->parts = made->complex_x ? 2 : 1;
     status = take(made, error);
     if (status)
         csrec_operator_destroy(made);
@@ -126,6 +127,13 @@ csrec_status csrec_operator_column(const csrec_operator *A, int64_t j, double *a
     return status;
 }
 
+void csrec_norms_clean(int64_t n, double *norms) {
+    double most = 0.0;
+    for (int64_t j = 0; j < n; j++) most = fmax(most, norms[j]);
+    for (int64_t j = 0; j < n; j++)
+        if (norms[j] < 0x1p-44 * most) norms[j] = 0.0;
+}
+
 csrec_status csrec_operator_column_norms(const csrec_operator *A, double *norms) {
     if (A->type->column_norms) return A->type->column_norms(A, norms);
     double *a = malloc((size_t)A->m * sizeof *a);
@@ -136,6 +144,7 @@ csrec_status csrec_operator_column_norms(const csrec_operator *A, double *norms)
         for (int64_t i = 0; i < A->m && !status; i++) sum += a[i] * a[i];
         norms[j] = sqrt(sum);
     }
+    if (!status) csrec_norms_clean(A->n, norms);
     free(a);
     return status;
 }

@@ -105,9 +105,17 @@ struct csrec_operator {
     int64_t m, n;
     double norm;               /* an upper bound of ||A||_2; 0: not known */
     bool complex_x, complex_y; /* x, or y, is pairs of real and imaginary parts: n, or m, is even */
-    void *data;                /* of the type */
-    const csrec_mask *mask;    /* where there is synthesize, else NULL */
+    int64_t parts; /* columns of an entry of x, set after create: 1, or 2 where x is complex: a_j
+                      and i a_j, of real and imaginary part, which are orthogonal and equally long.
+                      (Not computed where it is used: a loop that GCC 12 knows to run once or twice
+                      it vectorises wrongly.) */
+    void *data;    /* of the type */
+    const csrec_mask *mask; /* where there is synthesize, else NULL */
 };
+
+/* Norms found by products: those that are rounding beside the largest, such as of details that a
+ * blur removes, become 0, so that nothing is divided by them. */
+void csrec_norms_clean(int64_t n, double *norms);
 
 /* NULL if no operator, or no basis, has the name. */
 const csrec_operator_type *csrec_operator_find(const char *name);

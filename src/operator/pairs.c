@@ -51,10 +51,18 @@ static csrec_status pairs_adjoint(const csrec_operator *A, const double *y, doub
     return apply(first, first->type->adjoint, first->m, first->n, y, x);
 }
 
+static csrec_status pairs_column_norms(const csrec_operator *A, double *norms) {
+    const csrec_operator *first = ((const csrec_chain *)A->data)->first;
+    csrec_status status = csrec_operator_column_norms(first, norms);
+    for (int64_t j = first->n; j-- > 0 && !status;) norms[2 * j] = norms[2 * j + 1] = norms[j];
+    return status;
+}
+
 const csrec_operator_type csrec_operator_pairs = {.name = "pairs",
                                                   .brief =
                                                       "an operator on real and imaginary parts",
                                                   .create = pairs_create,
                                                   .destroy = pairs_destroy,
                                                   .forward = pairs_forward,
-                                                  .adjoint = pairs_adjoint};
+                                                  .adjoint = pairs_adjoint,
+                                                  .column_norms = pairs_column_norms};

@@ -142,7 +142,7 @@ static csrec_status fit_cpu(const csrec_measurement *measurement, const csrec_ta
 /* Fewer threads have been tried, and tiles, if the method has parts. */
 static const char *remedy(const csrec_layout *plan) {
     bool more = plan->plan.estimate.memory < plan->available;
-    if (plan->method->through)
+    if (plan->through)
         return more ? "give it more memory, or measure a smaller signal"
                     : "measure a smaller signal";
     if (!plan->parts && plan->plan.estimate.tile.dims <= CSREC_TILE_AXES)
@@ -246,6 +246,7 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
     csrec_task task = csrec_task_of(measurement, &plan->plan.options);
     const csrec_method_type *method = plan->method;
     char what[64], names[160];
+    plan->through = task.through;
     plan->plan.backend = csrec_device_name(context->kind);
     plan->plan.estimate = (csrec_estimate){0};
     plan->tiling = (csrec_tiling){.tiles = 1};

@@ -12,6 +12,7 @@ typedef struct csrec_layout {
     csrec_tiling tiling;
     uint64_t available; /* to the process, whatever the options allow */
     bool parts;         /* can be recovered in tiles */
+    bool through;       /* measured through an operator */
 } csrec_layout;
 
 /* Requested results: coefficients, the signal, or both. */

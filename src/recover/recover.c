@@ -138,8 +138,8 @@ static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, c
         return csrec_fail(
             error, CSREC_ARGUMENT, "method %s needs the whole signal in one process; use %s",
             j->layout.method->shown.name,
-            j->layout.method->through ? "one process, or a file for each"
-                                      : "a preset that works in tiles: fast, balanced, best");
+            j->measurement->through ? "one process, or a file for each"
+                                    : "a preset that works in tiles: fast, balanced, best");
     return CSREC_OK;
 }
 

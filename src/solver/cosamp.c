@@ -55,7 +55,7 @@ static bool cosamp_update(csrec_run *run) {
     memcpy(o->best_r, s->r, r_bytes);
     run->fault = csrec_support_correlate(s);
     if (run->fault) return false;
-    int64_t room = run->A->m - s->size, most = 2 * o->k < room ? 2 * o->k : room;
+    int64_t room = (run->A->m - s->size) / run->A->parts, most = 2 * o->k < room ? 2 * o->k : room;
     int64_t joined = csrec_support_largest(s, s->c, most);
     choose(s, joined);
     s->size += joined;
@@ -80,6 +80,7 @@ const csrec_solver_type csrec_solver_cosamp = {
     .brief = "CoSaMP: adds candidates, fits all, keeps the k largest",
     .source = "Needell and Tropp 2009, algorithm 2.1",
     .params = params,
+    .norms = true,
     .create = cosamp_create,
     .need = cosamp_need,
     .destroy = cosamp_destroy,

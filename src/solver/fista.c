@@ -71,11 +71,7 @@ static csrec_status fista_result(const csrec_run *run, csrec_atoms *atoms, doubl
     fista *o = run->state;
     csrec_status status = CSREC_OK;
     if (o->debias && !run->stopped) {
-        o->s.size = 0;
-        for (int64_t j = 0; j < run->A->n; j++) {
-            o->s.chosen[j] = o->s.x[j] != 0.0;
-            o->s.size += o->s.chosen[j];
-        }
+        csrec_support_choose_used(&o->s);
         status = csrec_support_fit(&o->s);
     }
     if (status == CSREC_STOPPED) status = CSREC_OK; /* nothing is fitted */

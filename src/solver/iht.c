@@ -1,5 +1,6 @@
 /* iht.c - Normalised Iterative Hard Thresholding: a gradient step whose length depends on the
- * support, then the k largest entries are kept; and HTP, which fits on the support it finds. */
+ * support, then the k largest entries are kept; and HTP, which fits on the support it finds and
+ * needs no step length. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@ typedef struct iht {
     csrec_support s; /* first */
     int64_t k;
     double *z;    /* [n] the next x */
+    double *r;    /* [m] htp: y - A x before a fit */
     bool *before; /* [n] its predecessor's support */
 } iht;
 
@@ -17,6 +19,7 @@ static void iht_destroy(csrec_run *run) {
     iht *o = run->state;
     if (o) {
         free(o->z);
+        free(o->r);
         free(o->before);
     }
     csrec_sparse_destroy(run);
@@ -28,8 +31,9 @@ static csrec_status iht_create(csrec_run *run, csrec_error *error) {
     if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
     if (status) return status;
     o->z = malloc((size_t)run->A->n * sizeof *o->z);
+    o->r = malloc((size_t)run->A->m * sizeof *o->r);
     o->before = malloc((size_t)run->A->n * sizeof *o->before);
-    return o->z && o->before
+    return o->z && o->r && o->before
                ? CSREC_OK
                : csrec_fail(error, CSREC_MEMORY, "solver %s: out of memory", run->type->name);
 }
@@ -106,30 +110,66 @@ static void change_places(iht *o) {
     o->z = held;
 }
 
-/* Sets x = z and its r, by csrec_support_residual or csrec_support_fit; on a fault x and r are
- * unchanged. */
-static bool update(csrec_run *run, csrec_status (*follow)(csrec_support *s)) {
+static bool iht_update(csrec_run *run) {
     iht *o = run->state;
     double before = o->s.energy;
     if (!take_step(run, o)) return false;
     change_places(o);
-    run->fault = follow(&o->s);
+    run->fault = csrec_support_residual(&o->s);
     if (run->fault) change_places(o);
     return !run->fault && o->s.energy < before;
 }
 
-static bool iht_update(csrec_run *run) {
-    return update(run, csrec_support_residual);
+/* x and r as they were before a fit, which is scratch now, and the gradient. */
+static csrec_status take_back(iht *o, double energy) {
+    csrec_support *s = &o->s;
+    change_places(o);
+    memcpy(s->r, o->r, (size_t)s->A->m * sizeof *s->r);
+    memcpy(s->chosen, o->before, (size_t)s->A->n * sizeof *s->chosen);
+    s->energy = energy;
+    return csrec_support_correlate(s);
 }
 
+/* What came of a step of HTP: the support stays, r would not get shorter, or it is taken. */
+typedef enum attempt { SUPPORT_STAYS, NOT_SHORTER, TAKEN } attempt;
+
+/* x fitted on the support of x + mu g; else x, r and the gradient stay. */
+static attempt try_step(csrec_run *run, iht *o, double mu) {
+    csrec_support *s = &o->s;
+    double before = s->energy;
+    threshold(o, mu);
+    if (!support_changed(o)) return SUPPORT_STAYS;
+    change_places(o);
+    run->fault = csrec_support_fit(s);
+    if (!run->fault && s->energy < before) return TAKEN;
+    csrec_status status = take_back(o, before);
+    if (!run->fault) run->fault = status;
+    return NOT_SHORTER;
+}
+
+/* A fit leaves no gradient on the support, so the step length of iht is none here. <a_j, r> /
+ * ||a_j|| is what column j alone would gain: mu = 1 compares the columns outside with those inside
+ * by that. Where r would not get shorter mu is halved, and where the support stays it is doubled
+ * once, which leaves many of the supports at which mu = 1 ends. */
 static bool htp_update(csrec_run *run) {
-    return update(run, csrec_support_fit);
+    iht *o = run->state;
+    csrec_support *s = &o->s;
+    run->fault = csrec_support_correlate(s);
+    if (run->fault) return false;
+    memcpy(o->before, s->chosen, (size_t)run->A->n * sizeof *o->before);
+    memcpy(o->r, s->r, (size_t)run->A->m * sizeof *o->r);
+    attempt came = try_step(run, o, 1.0);
+    if (came == SUPPORT_STAYS) return try_step(run, o, 2.0) == TAKEN;
+    for (double mu = 0.5; came == NOT_SHORTER && !run->fault && mu > 0x1p-60; mu *= 0.5)
+        came = try_step(run, o, mu);
+    return came == TAKEN;
 }
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
 
 static csrec_solver_need iht_need(const csrec_solver_size *size) {
-    return (csrec_solver_need){csrec_support_bytes(size) + 16.0 * size->n, 300.0, 0.0};
+    return (csrec_solver_need){csrec_support_bytes(size) + 16.0 * size->n + 8.0 * size->m, 300.0,
+                               0.0};
 }
 
 const csrec_solver_type csrec_solver_iht = {
@@ -137,6 +177,7 @@ const csrec_solver_type csrec_solver_iht = {
     .brief = "Normalised Iterative Hard Thresholding: gradient step, keeps the k largest",
     .source = "Blumensath and Davies 2010, algorithm of section III",
     .params = params,
+    .norms = true,
     .products_alone = true,
     .create = iht_create,
     .need = iht_need,
@@ -148,8 +189,9 @@ const csrec_solver_type csrec_solver_iht = {
 const csrec_solver_type csrec_solver_htp = {
     .name = "htp",
     .brief = "Hard Thresholding Pursuit: iht with a least squares fit on its support",
-    .source = "Foucart 2011, algorithm HTP with the step of normalised IHT",
+    .source = "Foucart 2011, algorithm HTP; the step is halved where ||r|| would rise",
     .params = params,
+    .norms = true,
     .create = iht_create,
     .destroy = iht_destroy,
     .need = iht_need,

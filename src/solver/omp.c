@@ -22,7 +22,8 @@ typedef struct omp {
     csrec_omp_predictor *predictor; /* or NULL */
     int64_t pick;                   /* of select; -1: none */
     double c;                       /* its correlation */
-    int64_t *picks;                 /* [room] columns in the order of their picks */
+    int64_t *picks;                 /* [room] columns in the order of their picks, of complex x in
+                                       pairs */
     double *t;                      /* [room] Q^T y */
 } omp;
 
@@ -40,14 +41,14 @@ static void omp_destroy(csrec_run *run) {
 
 static csrec_status omp_check(const csrec_run *run, csrec_error *error) {
     int64_t atoms = run->options->stop.atoms;
-    int64_t most = run->A->m < run->A->n ? run->A->m : run->A->n;
+    int64_t parts = run->A->parts, m = run->A->m / parts, n = run->A->n / parts;
+    int64_t most = m < n ? m : n;
     if (run->options->start)
         return csrec_fail(error, CSREC_UNSUPPORTED, "solver omp: starts from 0 only");
     if (atoms > most)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "atoms = %lld, but %lld samples and %lld columns fit at most %lld",
-                          (long long)atoms, (long long)run->A->m, (long long)run->A->n,
-                          (long long)most);
+                          (long long)atoms, (long long)m, (long long)n, (long long)most);
     return CSREC_OK;
 }
 
@@ -69,7 +70,7 @@ static csrec_status omp_create(csrec_run *run, csrec_error *error) {
     status = csrec_support_create(run, &o->s, error);
     if (status) return status;
     int64_t room = run->A->m < run->A->n ? run->A->m : run->A->n;
-    if (run->options->stop.atoms) room = run->options->stop.atoms;
+    if (run->options->stop.atoms) room = run->options->stop.atoms * run->A->parts;
     o->picks = malloc((size_t)room * sizeof *o->picks);
     o->t = malloc((size_t)room * sizeof *o->t);
     status = csrec_qr_create(run->A, o->s.norms, room, &o->qr);
@@ -91,19 +92,33 @@ static double select_column(csrec_run *run) {
         return fabs(o->c);
     }
     run->fault = csrec_support_correlate(&o->s);
-    for (int64_t j = 0; j < run->A->n; j++)
-        if (!o->s.chosen[j] && (o->pick < 0 || fabs(o->s.c[j]) > fabs(o->c))) {
-            o->pick = j;
-            o->c = o->s.c[j];
-        }
-    return fabs(o->c);
+    int64_t parts = run->A->parts;
+    for (int64_t j = 0; j < run->A->n; j += parts) {
+        double size = csrec_entry_size(parts, o->s.c + j);
+        if (o->s.chosen[j] || (o->pick >= 0 && size <= o->c)) continue;
+        o->pick = j;
+        o->c = size;
+    }
+    return o->c;
 }
 
 /* The orthonormal vector of the pick: already computed by the prediction, or computed now. */
-static bool extend_basis(csrec_run *run, omp *o) {
+static bool extend_basis(csrec_run *run, omp *o, int64_t column) {
     if (!o->predictor || !csrec_omp_predictor_added(o->predictor))
-        return csrec_qr_add(&o->qr, o->pick, &run->fault);
+        return csrec_qr_add(&o->qr, column, &run->fault);
     o->qr.size++;
+    return true;
+}
+
+static bool add_column(csrec_run *run, omp *o, int64_t column) {
+    if (!extend_basis(run, o, column)) return false;
+    if (o->predictor) csrec_omp_predictor_advance(o->predictor);
+    int64_t k = o->qr.size - 1, m = run->A->m;
+    csrec_qr_reduce(&o->qr, k, o->s.r);
+    o->t[k] = csrec_dense_simd_choose()->dot(m, o->qr.Q + k * m, o->s.y);
+    o->picks[k] = column;
+    o->s.chosen[column] = true;
+    o->s.size++;
     return true;
 }
 
@@ -111,16 +126,9 @@ static bool omp_update(csrec_run *run) {
     omp *o = run->state;
     if (o->own) return o->own->update(o->search);
     if (run->fault || o->pick < 0 || o->c == 0.0 || csrec_run_stops(run)) return false;
-    if (!extend_basis(run, o)) return false;
-    if (o->predictor) csrec_omp_predictor_advance(o->predictor);
-    const csrec_dense_simd *simd = csrec_dense_simd_choose();
-    int64_t k = o->qr.size - 1, m = run->A->m;
-    csrec_qr_reduce(&o->qr, k, o->s.r);
-    o->t[k] = simd->dot(m, o->qr.Q + k * m, o->s.y);
-    o->picks[k] = o->pick;
-    o->s.chosen[o->pick] = true;
-    o->s.size++;
-    o->s.energy = simd->dot(m, o->s.r, o->s.r);
+    for (int64_t p = 0; p < run->A->parts; p++)
+        if (!add_column(run, o, o->pick + p)) return false;
+    o->s.energy = csrec_dense_simd_choose()->dot(run->A->m, o->s.r, o->s.r);
     return true;
 }
 
@@ -153,6 +161,7 @@ const csrec_solver_type csrec_solver_omp = {
     .name = "omp",
     .brief = "Orthogonal Matching Pursuit: fits all picked columns after each pick",
     .source = "Pati, Rezaiifar and Krishnaprasad 1993; Tropp and Gilbert 2007",
+    .norms = true,
     .create = omp_create,
     .need = omp_need,
     .destroy = omp_destroy,

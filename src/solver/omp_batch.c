@@ -402,7 +402,7 @@ csrec_status csrec_omp_batch(const csrec_many *job) {
         CSREC_ENGINES(&csrec_solver_cpu, &csrec_solver_cuda);
     const csrec_operator *A = job->A;
     int64_t room = job->options->stop.atoms, most = A->m < A->n ? A->m : A->n;
-    if (room == 0 || room > most || job->options->start || !pays(job, room))
+    if (room == 0 || room > most || job->options->start || A->complex_x || !pays(job, room))
         return CSREC_UNSUPPORTED;
     const csrec_solver_engine *engine = engines[A->context.kind];
     csrec_status status = engine ? engine->omp(job, room) : CSREC_UNSUPPORTED;

@@ -40,7 +40,7 @@ void csrec_omp_predictor_destroy(csrec_omp_predictor *a) {
 
 csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_omp_predictor **predictor) {
     *predictor = NULL;
-    if (!csrec_dense_of(A) || A->m * A->n < SCREEN_FROM) return CSREC_OK;
+    if (!csrec_dense_of(A) || A->complex_x || A->m * A->n < SCREEN_FROM) return CSREC_OK;
     csrec_omp_predictor *a = calloc(1, sizeof *a);
     if (!a) return CSREC_MEMORY;
     a->A = A;

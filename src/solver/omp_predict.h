@@ -8,7 +8,8 @@
 
 typedef struct csrec_omp_predictor csrec_omp_predictor;
 
-/* *predictor is NULL if the matrix is not dense or is too small to gain. CSREC_MEMORY. */
+/* *predictor is NULL if the matrix is not dense, is complex, or is too small to gain. CSREC_MEMORY.
+ */
 csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_omp_predictor **predictor);
 void csrec_omp_predictor_destroy(csrec_omp_predictor *predictor);
 

@@ -5,8 +5,8 @@
 #include "solver/sparse.h"
 
 typedef struct candidate {
-    double size; /* |<a_j, r>| / ||a_j|| */
-    int64_t column;
+    double size;    /* |<a_j, r>| / ||a_j|| */
+    int64_t column; /* the first of its entry */
 } candidate;
 
 typedef struct romp {
@@ -32,11 +32,12 @@ static csrec_status romp_create(csrec_run *run, csrec_error *error) {
 static double select_columns(csrec_run *run) {
     romp *o = run->state;
     run->fault = csrec_support_correlate(&o->s);
+    int64_t parts = run->A->parts;
     double best = 0.0;
-    for (int64_t j = 0; j < run->A->n; j++) {
+    for (int64_t j = 0; j < run->A->n; j++)
         if (o->s.chosen[j]) o->s.c[j] = 0.0;
-        best = fmax(best, fabs(o->s.c[j]));
-    }
+    for (int64_t j = 0; j < run->A->n; j += parts)
+        best = fmax(best, csrec_entry_size(parts, o->s.c + j));
     return best;
 }
 
@@ -66,15 +67,18 @@ static void regularise(const candidate *list, int64_t n, int64_t *first, int64_t
 static bool romp_update(csrec_run *run) {
     romp *o = run->state;
     if (run->fault) return false;
-    int64_t found = csrec_support_largest(&o->s, o->s.c, o->k), first = 0, end = 0;
+    int64_t parts = run->A->parts, first = 0, end = 0;
+    int64_t found = csrec_support_largest(&o->s, o->s.c, o->k) / parts;
     if (found == 0 || o->s.size >= run->A->m) return false;
-    for (int64_t i = 0; i < found; i++)
-        o->candidates[i] = (candidate){fabs(o->s.c[o->s.largest[i]]), o->s.largest[i]};
+    for (int64_t i = 0; i < found; i++) {
+        int64_t j = o->s.largest[parts * i];
+        o->candidates[i] = (candidate){csrec_entry_size(parts, o->s.c + j), j};
+    }
     qsort(o->candidates, (size_t)found, sizeof *o->candidates, larger_first);
     regularise(o->candidates, found, &first, &end);
     for (int64_t i = first; i < end && o->s.size < run->A->m; i++) {
-        o->s.chosen[o->candidates[i].column] = true;
-        o->s.size++;
+        for (int64_t p = 0; p < parts; p++) o->s.chosen[o->candidates[i].column + p] = true;
+        o->s.size += parts;
     }
     double before = o->s.energy;
     run->fault = csrec_support_fit(&o->s);
@@ -93,6 +97,7 @@ const csrec_solver_type csrec_solver_romp = {
     .brief = "Regularised OMP: picks many columns of comparable correlation at once",
     .source = "Needell and Vershynin 2010; decoder of Sen and Darabi 2011",
     .params = params,
+    .norms = true,
     .create = romp_create,
     .need = romp_need,
     .destroy = romp_destroy,

@@ -61,24 +61,35 @@ static csrec_status search_correlate(const search *s) {
 
 static double select_column(void *state) {
     search *s = state;
+    int64_t parts = s->A->parts;
     csrec_status status = search_correlate(s);
     if (status) return -(double)status;
+    double best = csrec_entry_size(parts, s->c);
     s->picked = 0;
-    for (int64_t j = 1; j < s->A->n; j++)
-        if (fabs(s->c[j]) > fabs(s->c[s->picked])) s->picked = j;
-    return fabs(s->c[s->picked]);
+    for (int64_t j = parts; j < s->A->n; j += parts) {
+        double size = csrec_entry_size(parts, s->c + j);
+        if (!(size > best)) continue;
+        best = size;
+        s->picked = j;
+    }
+    return best;
 }
 
+/* r -= A_j step for the columns of the entry, a_j as they are, not of unit length. */
 static bool search_update(void *state) {
     search *s = state;
-    double norm = s->norms[s->picked];
-    if (norm == 0.0 || csrec_operator_column(s->A, s->picked, s->a)) return false;
-    double step = s->c[s->picked] / norm; /* a_j as it is, not of unit length */
-    for (int64_t i = 0; i < s->A->m; i++) s->r[i] -= step * s->a[i];
+    int64_t parts = s->A->parts, j = s->picked;
+    double norm = s->norms[j];
+    if (norm == 0.0) return false;
+    for (int64_t p = 0; p < parts; p++) {
+        if (csrec_operator_column(s->A, j + p, s->a)) return false;
+        double step = s->c[j + p] / norm;
+        for (int64_t i = 0; i < s->A->m; i++) s->r[i] -= step * s->a[i];
+    }
     double energy = csrec_squares(s->A->m, s->r);
     if (!(energy < s->energy)) return false;
     s->energy = energy;
-    s->x[s->picked] += step;
+    for (int64_t p = 0; p < parts; p++) s->x[j + p] += s->c[j + p] / norm;
     return true;
 }
 

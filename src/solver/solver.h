@@ -3,6 +3,8 @@
 #ifndef CSREC_SOLVER_SOLVER_H
 #define CSREC_SOLVER_SOLVER_H
 
+#include <math.h>
+
 #include "base/error.h"
 #include "base/team.h"
 #include "operator/operator.h"
@@ -67,6 +69,7 @@ struct csrec_solver_type {
     bool reference;   /* solve.reference has a meaning */
     bool constrained; /* stop.epsilon and stop.sigma bound ||r|| in its problem and do not end it */
     int64_t steps;    /* most iterations if stop.atoms is 0; 0: 4 m */
+    bool norms; /* it compares columns of unit length: norms are exact, else perhaps estimated */
     bool products_alone; /* it does little but products, which a device may do sooner */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
     void (*destroy)(csrec_run *run); /* also after a failed create */
@@ -137,6 +140,11 @@ static inline double csrec_squares(int64_t n, const double *v) {
     double sum = 0.0;
     for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
     return sum;
+}
+
+/* The magnitude of an entry of so many parts. */
+static inline double csrec_entry_size(int64_t parts, const double *v) {
+    return parts == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : fabs(v[0]);
 }
 
 /* Whether a parameter of the solver (NULL: of any solver) has the units of y. */

@@ -5,7 +5,9 @@
 
 csrec_status csrec_sparse_target(const csrec_run *run, int64_t per_sample, int64_t *k,
                                  csrec_error *error) {
-    int64_t m = run->A->m, n = run->A->n, most = m / per_sample < n ? m / per_sample : n;
+    int64_t parts = run->A->parts;
+    int64_t m = run->A->m / parts, n = run->A->n / parts,
+            most = m / per_sample < n ? m / per_sample : n;
     int64_t wanted = (int64_t)csrec_run_param(run, "k");
     if (wanted == 0) wanted = m / 4 < most ? m / 4 : most;
     if (wanted == 0) wanted = 1;

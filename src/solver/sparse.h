@@ -5,7 +5,7 @@
 #include "solver/support.h"
 
 /* The table row of parameter "k", and its value: 0 stands for a quarter of the samples. Refuses
- * more than m or n. */
+ * more than m or n. Of complex x, m and n are those of complex numbers. */
 #define CSREC_SPARSE_PARAM                                                                         \
     { "k", 0, 0, 9e15, "columns to keep; 0: a quarter of the samples" }
 

@@ -15,6 +15,45 @@ static csrec_status set_out(csrec_run *run, csrec_support *s, csrec_error *error
     return status;
 }
 
+/* Of random v, (A^T v)_j has the variance ||a_j||^2. */
+static csrec_status estimate_norms(csrec_support *s) {
+    enum { TRIALS = 12 };
+    int64_t n = s->A->n, parts = s->A->parts;
+    csrec_status status = CSREC_OK;
+    for (uint64_t t = 0; t < TRIALS && !status; t++) {
+        for (int64_t i = 0; i < s->A->m; i++) s->q[i] = csrec_random_normal(1, t, (uint64_t)i);
+        status = csrec_support_adjoint(s, s->q, s->g);
+        for (int64_t j = 0; j < n && !status; j++) s->norms[j] += s->g[j] * s->g[j] / TRIALS;
+    }
+    for (int64_t j = 0; j < n; j += parts) {
+        double square = parts == 2 ? 0.5 * (s->norms[j] + s->norms[j + 1]) : s->norms[j];
+        for (int64_t p = 0; p < parts; p++) s->norms[j + p] = sqrt(square);
+    }
+    return status;
+}
+
+/* As csrec_operator_column_norms, but it can be stopped; both parts of an entry have one norm. */
+static csrec_status norms_by_columns(csrec_support *s) {
+    int64_t parts = s->A->parts;
+    csrec_status status = CSREC_OK;
+    for (int64_t j = 0; j < s->A->n && !status; j += parts) {
+        status = csrec_run_stops(s->run) ? CSREC_STOPPED : csrec_operator_column(s->A, j, s->q);
+        double norm = sqrt(csrec_squares(s->A->m, s->q));
+        for (int64_t p = 0; p < parts && !status; p++) s->norms[j + p] = norm;
+    }
+    if (!status) csrec_norms_clean(s->A->n, s->norms);
+    return status;
+}
+
+static csrec_status find_norms(csrec_support *s) {
+    csrec_status status;
+    if (s->A->type->column_norms)
+        status = csrec_run_stops(s->run) ? CSREC_OK : csrec_operator_column_norms(s->A, s->norms);
+    else
+        status = s->run->type->norms ? norms_by_columns(s) : estimate_norms(s);
+    return status == CSREC_STOPPED ? CSREC_OK : status;
+}
+
 csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error) {
     const csrec_operator *A = run->A;
     *s = (csrec_support){.run = run, .A = A, .y = run->y};
@@ -26,8 +65,10 @@ csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error 
         complete = (*rows[i] = calloc((size_t)A->m, sizeof(double))) && complete;
     s->chosen = calloc((size_t)A->n, sizeof *s->chosen);
     s->largest = malloc((size_t)A->n * sizeof *s->largest);
+    if (A->complex_x)
+        complete = (s->sizes = malloc((size_t)A->n / 2 * sizeof *s->sizes)) && complete;
     csrec_status status = complete && s->chosen && s->largest ? CSREC_OK : CSREC_MEMORY;
-    if (!status && !csrec_run_stops(run)) status = csrec_operator_column_norms(A, s->norms);
+    if (!status) status = find_norms(s);
     if (!status) status = set_out(run, s, error);
     if (status && status != CSREC_ARGUMENT)
         csrec_fail(error, status, "solver %s: %s for %lld columns", run->type->name,
@@ -45,6 +86,7 @@ void csrec_support_clear(csrec_support *s) {
     free(s->q);
     free(s->chosen);
     free(s->largest);
+    free(s->sizes);
     *s = (csrec_support){0};
 }
 
@@ -102,22 +144,45 @@ static void select_first(const double *v, int64_t *list, int64_t n, int64_t k) {
     }
 }
 
-int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
+/* The k largest of v [n], in list [n]. */
+static int64_t find_largest(int64_t n, const double *v, int64_t k, int64_t *list) {
     int64_t found = 0;
-    if (csrec_run_stops(s->run)) return 0;
-    for (int64_t j = 0; j < s->A->n; j++)
-        if (fabs(v[j]) > 0.0) s->largest[found++] = j; /* NaN counts as 0 */
+    for (int64_t j = 0; j < n; j++)
+        if (fabs(v[j]) > 0.0) list[found++] = j; /* NaN counts as 0 */
     if (found <= k) return found;
     if (k < 1) return 0;
-    select_first(v, s->largest, found, k);
-    int64_t last = s->largest[0];
+    select_first(v, list, found, k);
+    int64_t last = list[0];
     for (int64_t i = 1; i < k; i++)
-        if (before(v, last, s->largest[i])) last = s->largest[i];
+        if (before(v, last, list[i])) last = list[i];
     /* One pass over all is less work than sorting the k. */
     found = 0;
-    for (int64_t j = 0; j < s->A->n; j++)
-        if (fabs(v[j]) > 0.0 && !before(v, last, j)) s->largest[found++] = j;
+    for (int64_t j = 0; j < n; j++)
+        if (fabs(v[j]) > 0.0 && !before(v, last, j)) list[found++] = j;
     return found;
+}
+
+int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
+    int64_t n = s->A->n;
+    if (csrec_run_stops(s->run)) return 0;
+    if (!s->sizes) return find_largest(n, v, k, s->largest);
+    for (int64_t j = 0; j < n / 2; j++) s->sizes[j] = csrec_entry_size(2, v + 2 * j);
+    int64_t found = find_largest(n / 2, s->sizes, k, s->largest);
+    for (int64_t i = found; i-- > 0;) { /* from entries to columns, in place */
+        s->largest[2 * i + 1] = 2 * s->largest[i] + 1;
+        s->largest[2 * i] = 2 * s->largest[i];
+    }
+    return 2 * found;
+}
+
+void csrec_support_choose_used(csrec_support *s) {
+    int64_t parts = s->A->parts;
+    s->size = 0;
+    for (int64_t j = 0; j < s->A->n; j += parts) {
+        bool used = s->x[j] != 0.0 || s->x[j + parts - 1] != 0.0;
+        for (int64_t p = 0; p < parts; p++) s->chosen[j + p] = used;
+        if (used) s->size += parts;
+    }
 }
 
 /* The gradient A^T r on the chosen columns, each scaled to unit length: the normal equations are

@@ -9,7 +9,8 @@ typedef struct csrec_support {
     csrec_run *run;
     const csrec_operator *A;
     const double *y;
-    double *norms;     /* [n] column norms */
+    double *norms;     /* [n] column norms; estimates, if the solver's row has no `norms` and those
+                          cost n products: 0 where a column is, else within a small factor */
     double *x;         /* [n] */
     double *r;         /* [m] y - A x */
     double *c;         /* [n] correlations <a_j, r> / ||a_j|| of the last csrec_support_correlate */
@@ -18,6 +19,7 @@ typedef struct csrec_support {
     double energy;     /* ||r||^2 */
     double *g, *p, *q; /* [n], [n], [m] of the least squares */
     int64_t *largest;  /* [n] scratch of the selection */
+    double *sizes;     /* [n / 2] of complex x: magnitudes; else NULL */
 } csrec_support;
 
 /* Bytes of a support of n columns and m samples. */
@@ -42,9 +44,9 @@ csrec_status csrec_support_correlate(csrec_support *s);
 /* r = y - A x and its energy. */
 csrec_status csrec_support_residual(csrec_support *s);
 
-/* Finds the k entries of v [n] with the largest |v_j|, the smaller index first if equal; their
- * indices, ascending, are in s->largest. Returns their number: at most k, without zeros; 0 if
- * stopped. O(n). */
+/* Finds the k entries of v [n] with the largest |v_j|, the smaller index first if equal; the
+ * indices of their columns, ascending, are in s->largest. Returns the number of these: at most k,
+ * or 2 k where x is complex; without zeros; 0 if stopped. O(n). */
 int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
 
 /* min ||y - A x|| over x that are 0 outside the chosen columns, and r. By the operator's `fit`
@@ -52,6 +54,9 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
  * 1996, 7.4.1) to rounding or until the run is stopped. CSREC_STOPPED: stopped before it began; r
  * does not belong to x. */
 csrec_status csrec_support_fit(csrec_support *s);
+
+/* Chooses the columns of the entries of x that are not 0. */
+void csrec_support_choose_used(csrec_support *s);
 
 /* Shared table entries: csrec_support as the first member of run->state. */
 double csrec_support_energy(const csrec_run *run);

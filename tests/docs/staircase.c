@@ -61,7 +61,8 @@ int main(void) {
     srand(seed);
     for (int64_t m = 0; m <= MOST; m++) {
         csrec_operator_spec spec = {.m = m};
-        csrec_operator A = {.type = &csrec_operator_staircase, .row = &csrec_operator_staircase};
+        csrec_operator A = {
+            .type = &csrec_operator_staircase, .row = &csrec_operator_staircase, .parts = 1};
         csrec_status status = csrec_operator_staircase.create(&A, &spec, &error);
         bool right = m < 1 ? status == CSREC_ARGUMENT
                            : !status && products_are_right(&A) && jump_is_found(&A);

@@ -1,6 +1,7 @@
 /* need.c - memory and time of a recovery in a basis or frame. */
 #include <math.h>
 
+#include "method/sensed.h"
 #include "method/sparse/sparse.h"
 
 /* A threshold schedule: an initial guess, for which threshold_start.c keeps a pyramid, then the
@@ -22,6 +23,12 @@ static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f)
                               csrec_task_setting(task, "k", 0.0)};
     csrec_solver_need need = {0};
     if (type && type->need) need = type->need(&size);
+    if (task->through) { /* columns' lengths, which the chain does not know, cost a product each */
+        csrec_need measured = csrec_sensed_need(task);
+        need.products += type && type->norms ? f->n : 0.0;
+        need.seconds += need.products * measured.seconds;
+        need.bytes += measured.bytes;
+    }
     return (csrec_need){f->own + 16.0 * size.m + 8.0 * (double)task->entries + need.bytes,
                         need.products * f->product + need.seconds};
 }

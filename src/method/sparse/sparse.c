@@ -1,5 +1,6 @@
 /* sparse.c - recovery in a basis or frame: each channel on each frame, then the mean of the frames.
- * The result does not depend on the number of threads. */
+ * Of what is measured through an operator, A is its product with the basis. The result does not
+ * depend on the number of threads. */
 #include "method/sparse/sparse.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 #include "method/history.h"
 #include "method/model.h"
 #include "method/normal.h"
+#include "method/sensed.h"
 #include "operator/engine.h"
 
 typedef csrec_sparse_job job;
@@ -100,19 +102,39 @@ csrec_solve_options csrec_sparse_options(const job *j, int64_t channel,
     return solve;
 }
 
+/* A chain's x, and with it the signal; a history has the result alone. */
+static csrec_status solve_through(job *j, int64_t task, const csrec_solve_options *solve,
+                                  const double *y, csrec_error *error) {
+    const int f = (int)(task % j->frames);
+    const csrec_operator *first = j->pairs[f] ? j->pairs[f] : j->basis[f];
+    csrec_atoms atoms = {0};
+    csrec_status status =
+        csrec_solve_watched(j->A[f], y, solve, NULL, NULL, &atoms, &j->reports[task], error);
+    double *x = status ? NULL : calloc((size_t)first->n, sizeof *x);
+    if (!status && !x) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < atoms.n && !status; i++) x[atoms.column[i]] = atoms.coefficient[i];
+    if (!status && first->type->forward(first, x, j->result + task * j->entries * j->wide))
+        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_atoms_clear(&atoms);
+    free(x);
+    return status;
+}
+
 static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     csrec_setting settings[CSREC_SPARSE_SETTINGS + 1];
-    double *y = malloc((size_t)m->n * sizeof *y);
+    double *y = malloc((size_t)(m->n * j->each) * sizeof *y);
     if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    for (int64_t k = 0; k < m->n; k++) y[k] = m->y[k * m->channels + task / j->frames];
+    csrec_channel_take(m->n, m->channels, task / j->frames, j->each, m->y, y);
     csrec_solve_options solve = csrec_sparse_options(j, task / j->frames, settings);
     solve.progress = csrec_sparse_progress;
     solve.context = j;
-    const csrec_watch watch = {csrec_follow_signal, record_of(j, task)};
+    const csrec_watch watch = {csrec_follow_signal, m->through ? NULL : record_of(j, task)};
     csrec_status status =
-        csrec_solve_watched(j->A[task % j->frames], y, &solve, watch.context ? &watch : NULL,
-                            j->result + task * j->entries, NULL, &j->reports[task], error);
+        m->through
+            ? solve_through(j, task, &solve, y, error)
+            : csrec_solve_watched(j->A[task % j->frames], y, &solve, watch.context ? &watch : NULL,
+                                  j->result + task * j->entries, NULL, &j->reports[task], error);
     free(y);
 #pragma omp atomic
     j->done++;
@@ -151,16 +173,42 @@ static csrec_status make_adaptive(job *j, const csrec_recovery *r, csrec_error *
     return status;
 }
 
+static csrec_status create_chain(job *j, int f, const csrec_context *products, csrec_error *error) {
+    csrec_operator_spec pairs = {.name = csrec_operator_pairs.name};
+    csrec_operator_spec chain = {.name = csrec_operator_chain.name, .second = j->measured};
+    csrec_status status = csrec_operator_create_on(products, &j->spec[f], &j->basis[f], error);
+    chain.first = pairs.first = j->basis[f];
+    if (!status && j->measured->complex_x) {
+        status = csrec_operator_create_on(products, &pairs, &j->pairs[f], error);
+        chain.first = j->pairs[f];
+    }
+    return status ? status : csrec_operator_create_on(products, &chain, &j->A[f], error);
+}
+
+static csrec_status create_operators(job *j, const csrec_context *products, csrec_error *error) {
+    const csrec_measurement *m = j->measurement;
+    csrec_status status = CSREC_OK;
+    j->wide = j->each = 1;
+    if (m->through) status = csrec_measured_operator(products, m, &j->measured, error);
+    if (m->through && !status) {
+        j->wide = (int)(j->measured->n / j->entries);
+        j->each = (int)(j->measured->m / m->n);
+    }
+    for (int f = 0; f < j->frames && !status; f++)
+        status = m->through ? create_chain(j, f, products, error)
+                            : csrec_operator_create_on(products, &j->spec[f], &j->A[f], error);
+    return status;
+}
+
 /* products: the device that computes the operators' products. */
 static csrec_status set_up(job *j, const csrec_recovery *r, const csrec_context *products,
                            csrec_error *error) {
     csrec_status status = sort_settings(j, error);
-    for (int f = 0; f < j->frames && !status; f++)
-        status = csrec_operator_create_on(products, &j->spec[f], &j->A[f], error);
-    if (status) return status;
     csrec_shape_count(&j->measurement->shape, &j->entries);
+    if (!status) status = create_operators(j, products, error);
+    if (status) return status;
     j->tasks = j->measurement->channels * j->frames;
-    j->result = malloc((size_t)(j->tasks * j->entries) * sizeof *j->result);
+    j->result = malloc((size_t)(j->tasks * j->entries * j->wide) * sizeof *j->result);
     j->reports = calloc((size_t)j->tasks, sizeof *j->reports);
     if (!j->result || !j->reports) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     bool mean = j->options->mean && csrec_method_adaptive.suits(j->measurement);
@@ -168,15 +216,16 @@ static csrec_status set_up(job *j, const csrec_recovery *r, const csrec_context 
 }
 
 static void deliver(const job *j, double *signal, csrec_recover_report *report) {
-    int64_t channels = j->measurement->channels;
+    int64_t channels = j->measurement->channels, values = j->entries * j->wide;
     int frames = j->joined ? 1 : j->frames;
     for (int64_t c = 0; c < channels; c++)
-        for (int64_t i = 0; i < j->entries; i++) {
+        for (int64_t i = 0; i < values; i++) {
+            int64_t at = (i / j->wide * channels + c) * j->wide + i % j->wide;
             double sum = 0.0;
-            for (int f = 0; f < frames; f++) sum += j->result[(c * j->frames + f) * j->entries + i];
+            for (int f = 0; f < frames; f++) sum += j->result[(c * j->frames + f) * values + i];
             sum /= frames;
-            if (j->adaptive) sum = 0.5 * (sum + j->adaptive[i * channels + c]);
-            signal[i * channels + c] = sum;
+            if (j->adaptive) sum = 0.5 * (sum + j->adaptive[at]);
+            signal[at] = sum;
         }
     for (int64_t t = 0; t < j->tasks; t++) {
         report->pursuits++;
@@ -187,7 +236,12 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
 }
 
 static void clear(job *j) {
-    for (int f = 0; f < j->frames; f++) csrec_operator_destroy(j->A[f]);
+    for (int f = 0; f < j->frames; f++) {
+        csrec_operator_destroy(j->A[f]);
+        csrec_operator_destroy(j->pairs[f]);
+        csrec_operator_destroy(j->basis[f]);
+    }
+    csrec_operator_destroy(j->measured);
     free(j->adaptive);
     free(j->result);
     free(j->reports);
@@ -264,12 +318,14 @@ static bool is_chosen(const csrec_recover_options *options) {
     return options->basis && works_with(NULL, options->basis);
 }
 
+/* Thresholding puts samples of entries back. */
 static void complete(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options) {
-    (void)measurement;
+    const bool through = measurement && measurement->through;
     (void)atoms;
     if (!options->basis) options->basis = csrec_operator_wavelet.name;
-    if (!options->solve.solver) options->solve.solver = csrec_solver_threshold.name;
+    if (!options->solve.solver)
+        options->solve.solver = through ? csrec_solver_bpdn.name : csrec_solver_threshold.name;
     const csrec_solver_type *solver = csrec_solver_find(options->solve.solver);
     /* A schedule determines when to stop. */
     if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET)
@@ -289,9 +345,28 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
     csrec_sparse_stages(task, need_of(task).seconds, stages);
 }
 
+static csrec_status check_through(const csrec_recover_options *options, csrec_error *error) {
+    if (options->mean)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "--mean needs samples of entries, but this is measured through an "
+                          "operator; omit it");
+    if (csrec_solver_find(options->solve.solver)->planned)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "solver %s needs samples of entries, but this is measured through an "
+                          "operator; use bpdn or fista",
+                          options->solve.solver);
+    return CSREC_OK;
+}
+
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     csrec_operator_spec spec = csrec_sparse_spec(r->options, &m->shape, m->n, m->index);
+    csrec_status status = m->through ? check_through(r->options, error) : CSREC_OK;
+    if (status) return status;
+    if (m->through) {
+        spec.index = NULL;
+        csrec_shape_count(&m->shape, &spec.m);
+    }
     return csrec_sparse_run(r, 1, &spec, NULL, error);
 }
 
@@ -324,6 +399,7 @@ const csrec_method_type csrec_method_sparse = {
               .device = "products of the basis"},
     .chosen = is_chosen,
     .works_with = works_with,
+    .through = true,
     .complete = complete,
     .by_channels = by_channels,
     .need = need_of,

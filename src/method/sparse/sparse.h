@@ -21,10 +21,13 @@ typedef struct csrec_sparse_job {
     csrec_setting settings[CSREC_SPARSE_SETTINGS]; /* the solver's only */
     const csrec_operator_spec *spec;               /* [frames] */
     csrec_operator *A[CSREC_SPARSE_FRAMES];
+    /* Through an operator: A = measured basis, or measured pairs of a complex signal. */
+    csrec_operator *measured, *basis[CSREC_SPARSE_FRAMES], *pairs[CSREC_SPARSE_FRAMES];
+    int wide, each; /* doubles of an entry of a channel, and of a row */
     int frames;
     int64_t entries, tasks, done;
     double *adaptive;            /* [entries * channels], averaged with the frames' mean; or NULL */
-    double *result;              /* [tasks][entries], task = channel * frames + frame */
+    double *result;              /* [tasks][entries][wide], task = channel * frames + frame */
     csrec_solve_report *reports; /* [tasks] */
     csrec_team team;
     bool joined; /* the first frame's result is the mean of all */
@@ -34,8 +37,8 @@ typedef struct csrec_sparse_job {
 typedef csrec_status (*csrec_sparse_engine)(csrec_sparse_job *job, const csrec_context *context,
                                             csrec_error *error);
 
-/* The operator's spec from the options' settings, on the measurement's samples; parameters out of
- * range count as not given. */
+/* The operator's spec from the options' settings, on the measurement's samples, or on the whole
+ * signal with index NULL; parameters out of range count as not given. */
 csrec_operator_spec csrec_sparse_spec(const csrec_recover_options *options,
                                       const csrec_shape *shape, int64_t n, const int64_t *index);
 

@@ -1,0 +1,405 @@
+/* Solvers of complex x: mp and omp step by step against their definitions in complex arithmetic,
+ * sparse signals, the conditions of the l1 minimum, and what a factor of y does; on stored
+ * matrices, callbacks and frequencies. */
+#include <complex.h>
+#include <string.h>
+
+#include "check.h"
+
+static uint64_t seed;
+
+typedef double complex number;
+
+enum { K_MOST = 8, M_MOST = 64 };
+
+typedef struct problem {
+    int64_t m, n, k;   /* complex numbers */
+    number *a, *x, *y; /* [m][n]; [n], k of them not 0; [m] */
+    int64_t *index;    /* of frequencies */
+    csrec_operator *A;
+} problem;
+
+static double angle(void) {
+    return 6.283185307179586 * check_uniform(&seed);
+}
+
+static number draw_number(void) {
+    double re = check_normal(&seed);
+    return re + I * check_normal(&seed);
+}
+
+static double length(int64_t n, int64_t step, const number *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += creal(v[i * step] * conj(v[i * step]));
+    return sqrt(sum);
+}
+
+static void multiply(const problem *p, const number *x, number *y) {
+    for (int64_t i = 0; i < p->m; i++) {
+        y[i] = 0.0;
+        for (int64_t j = 0; j < p->n; j++) y[i] += p->a[i * p->n + j] * x[j];
+    }
+}
+
+/* <a_j, r>, linear in r. */
+static number product(const problem *p, int64_t j, const number *r) {
+    number sum = 0.0;
+    for (int64_t i = 0; i < p->m; i++) sum += conj(p->a[i * p->n + j]) * r[i];
+    return sum;
+}
+
+static csrec_status forward(const double *x, double *y, void *context) {
+    multiply(context, (const number *)x, (number *)y);
+    return CSREC_OK;
+}
+
+static csrec_status adjoint(const double *y, double *x, void *context) {
+    const problem *p = context;
+    for (int64_t j = 0; j < p->n; j++) ((number *)x)[j] = product(p, j, (const number *)y);
+    return CSREC_OK;
+}
+
+/* Parts of y of comparable length, 1 to 2, of any phase. */
+static void draw_sparse(problem *p) {
+    for (int64_t found = 0; found < p->k;) {
+        int64_t j = check_below(&seed, p->n);
+        if (p->x[j] != 0.0) continue;
+        p->x[j] = (1.0 + check_uniform(&seed)) * cexp(I * angle()) / length(p->m, p->n, p->a + j);
+        found++;
+    }
+    multiply(p, p->x, p->y);
+}
+
+/* Columns of lengths from 0.1 to 10. */
+static void draw_matrix(problem *p) {
+    for (int64_t j = 0; j < p->n; j++) {
+        double scale = pow(10.0, 2.0 * check_uniform(&seed) - 1.0) / sqrt(2.0 * (double)p->m);
+        for (int64_t i = 0; i < p->m; i++) p->a[i * p->n + j] = scale * draw_number();
+    }
+}
+
+/* Distinct frequencies of n entries. */
+static void draw_frequencies(problem *p) {
+    p->index = malloc((size_t)p->n * sizeof *p->index);
+    for (int64_t j = 0; j < p->n; j++) p->index[j] = j;
+    for (int64_t i = 0; i < p->m; i++) {
+        int64_t other = i + check_below(&seed, p->n - i), held = p->index[i];
+        p->index[i] = p->index[other];
+        p->index[other] = held;
+        for (int64_t j = 0; j < p->n; j++)
+            p->a[i * p->n + j] = cexp(-2.0 * I * 3.141592653589793 *
+                                      (double)(p->index[i] * j % p->n) / (double)p->n);
+    }
+}
+
+/* kind: dense, callback or fourier. False: the library is built without Fourier transforms. */
+static bool open_problem(problem *p, const char *kind, int64_t m, int64_t n, int64_t k) {
+    *p = (problem){.m = m, .n = n, .k = k};
+    p->a = malloc((size_t)(m * n) * sizeof *p->a);
+    p->x = calloc((size_t)n, sizeof *p->x);
+    p->y = malloc((size_t)m * sizeof *p->y);
+    if (strcmp(kind, "fourier") == 0)
+        draw_frequencies(p);
+    else
+        draw_matrix(p);
+    draw_sparse(p);
+    const csrec_shape shape = {1, {n}};
+    const csrec_operator_spec spec = {.name = kind,
+                                      .m = m,
+                                      .n = n,
+                                      .matrix = (const double *)p->a,
+                                      .complex_signal = true,
+                                      .shape = &shape,
+                                      .index = p->index,
+                                      .forward = forward,
+                                      .adjoint = adjoint,
+                                      .context = p};
+    csrec_error error = {""};
+    csrec_status status = csrec_operator_create(&spec, &p->A, &error);
+    if (status && status != CSREC_UNSUPPORTED) fail_msg("%s: %s", kind, error.text);
+    if (status) print_message("SKIPPED: %s\n", error.text);
+    return !status;
+}
+
+static void close_problem(problem *p) {
+    csrec_operator_destroy(p->A);
+    free(p->a);
+    free(p->x);
+    free(p->y);
+    free(p->index);
+}
+
+/* x [n] and r [m]. */
+static csrec_solve_report solve(const problem *p, const csrec_solve_options *options, number *x,
+                                number *r) {
+    csrec_atoms atoms;
+    csrec_solve_report report;
+    csrec_error error = {""};
+    if (csrec_solve(p->A, (const double *)p->y, options, &atoms, (double *)r, &report, &error))
+        fail_msg("%s: %s", options->solver, error.text);
+    memset(x, 0, (size_t)p->n * sizeof *x);
+    for (int64_t i = 0; i < atoms.n; i++) {
+        assert_true(atoms.column[i] < (uint64_t)(2 * p->n));
+        ((double *)x)[atoms.column[i]] = atoms.coefficient[i];
+    }
+    csrec_atoms_clear(&atoms);
+    return report;
+}
+
+/* The column outside `picked` with the largest |<a_j, r>| / ||a_j||. */
+static int64_t best_column(const problem *p, const number *r, int64_t k, const int64_t *picked) {
+    int64_t best = -1;
+    double most = -1.0;
+    for (int64_t j = 0; j < p->n; j++) {
+        double c = cabs(product(p, j, r)) / length(p->m, p->n, p->a + j);
+        for (int64_t i = 0; i < k; i++)
+            if (picked[i] == j) c = -2.0;
+        if (c > most) most = c, best = j;
+    }
+    return best;
+}
+
+/* G z = b by elimination with pivots. */
+static void eliminate(int64_t k, number G[K_MOST][K_MOST], number *b) {
+    for (int64_t c = 0; c < k; c++) {
+        int64_t pivot = c;
+        for (int64_t i = c; i < k; i++)
+            if (cabs(G[i][c]) > cabs(G[pivot][c])) pivot = i;
+        for (int64_t j = 0; j < k; j++) {
+            number held = G[c][j];
+            G[c][j] = G[pivot][j];
+            G[pivot][j] = held;
+        }
+        number held = b[c];
+        b[c] = b[pivot];
+        b[pivot] = held;
+        for (int64_t i = c + 1; i < k; i++) {
+            number f = G[i][c] / G[c][c];
+            for (int64_t j = c; j < k; j++) G[i][j] -= f * G[c][j];
+            b[i] -= f * b[c];
+        }
+    }
+    for (int64_t i = k - 1; i >= 0; i--) {
+        for (int64_t j = i + 1; j < k; j++) b[i] -= G[i][j] * b[j];
+        b[i] /= G[i][i];
+    }
+}
+
+/* x by the normal equations A_S^H A_S x_S = A_S^H y, and r. */
+static void fit(const problem *p, int64_t k, const int64_t *S, number *x, number *r) {
+    number G[K_MOST][K_MOST], z[K_MOST];
+    for (int64_t a = 0; a < k; a++) {
+        z[a] = product(p, S[a], p->y);
+        for (int64_t b = 0; b < k; b++) {
+            G[a][b] = 0.0;
+            for (int64_t i = 0; i < p->m; i++)
+                G[a][b] += conj(p->a[i * p->n + S[a]]) * p->a[i * p->n + S[b]];
+        }
+    }
+    eliminate(k, G, z);
+    memset(x, 0, (size_t)p->n * sizeof *x);
+    for (int64_t a = 0; a < k; a++) x[S[a]] = z[a];
+    multiply(p, x, r);
+    for (int64_t i = 0; i < p->m; i++) r[i] = p->y[i] - r[i];
+}
+
+/* Each entry to 1e-9 of y, as a part of A x: the normal equations of a few random columns. */
+static void expect_x(const problem *p, const char *what, const number *x, const number *expected) {
+    for (int64_t j = 0; j < p->n; j++) {
+        double size = length(p->m, p->n, p->a + j);
+        if (!(cabs(x[j] - expected[j]) * size <= 1e-9 * length(p->m, 1, p->y)))
+            fail_msg("%s: x[%d] = %g + %g i, not %g + %g i", what, (int)j, creal(x[j]), cimag(x[j]),
+                     creal(expected[j]), cimag(expected[j]));
+    }
+}
+
+static const char *const kinds[] = {"dense", "callback", "fourier"};
+
+/* Noise alone: every pick is decided by small differences. */
+static void pursuits_take_their_steps(void **state) {
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        problem p;
+        const int64_t n = 20 + check_below(&seed, 40), m = 16 + check_below(&seed, 5);
+        if (open_problem(&p, kinds[round % 3], m, n, 1)) {
+            number *x = malloc((size_t)n * sizeof *x), *expected = calloc((size_t)n, sizeof *x);
+            number r[M_MOST], plain[M_MOST];
+            int64_t S[K_MOST];
+            for (int64_t i = 0; i < m; i++) p.y[i] = draw_number();
+            memcpy(plain, p.y, (size_t)m * sizeof *plain);
+            for (int64_t k = 0; k < K_MOST; k++) { /* mp: columns may come again */
+                int64_t j = best_column(&p, plain, 0, S);
+                double square = length(m, n, p.a + j) * length(m, n, p.a + j);
+                number step = product(&p, j, plain) / square;
+                expected[j] += step;
+                for (int64_t i = 0; i < m; i++) plain[i] -= step * p.a[i * n + j];
+            }
+            solve(&p, &(csrec_solve_options){.solver = "mp", .stop = {.atoms = K_MOST}}, x, r);
+            expect_x(&p, "mp", x, expected);
+            memcpy(plain, p.y, (size_t)m * sizeof *plain);
+            for (int64_t k = 0; k < K_MOST; k++) {
+                S[k] = best_column(&p, plain, k, S);
+                fit(&p, k + 1, S, expected, plain);
+            }
+            solve(&p, &(csrec_solve_options){.solver = "omp", .stop = {.atoms = K_MOST}}, x, r);
+            expect_x(&p, "omp", x, expected);
+            for (int64_t i = 0; i < m; i++)
+                assert_true(cabs(r[i] - plain[i]) <= 1e-9 * length(m, 1, p.y));
+            free(x);
+            free(expected);
+        }
+        close_problem(&p);
+    }
+}
+
+static const char *const exact_solvers[] = {"omp", "romp", "cosamp", "iht", "htp"};
+
+/* 64 complex samples of at most 3 of 100 entries: deep inside the region where each succeeds. */
+static void sparse_signals_are_recovered(void **state) {
+    (void)state;
+    for (int s = 0; s < 5; s++)
+        for (int round = 0; round < 20; round++) {
+            problem p;
+            if (open_problem(&p, kinds[round % 2], 64, 100, 1 + check_below(&seed, 3))) {
+                csrec_setting set = {"k", (double)p.k};
+                number x[100], r[M_MOST];
+                solve(&p,
+                      &(csrec_solve_options){.solver = exact_solvers[s],
+                                             .stop = {.epsilon = 1e-12, .atoms = 60},
+                                             .settings = &set,
+                                             .n_settings = s > 0},
+                      x, r);
+                expect_x(&p, exact_solvers[s], x, p.x);
+            }
+            close_problem(&p);
+        }
+}
+
+/* Of exp(i t) y the solution is exp(i t) x, because only magnitudes are compared: three steps of
+ * each solver on noise. */
+static void phases_do_not_matter(void **state) {
+    static const char *const solvers[] = {"mp", "omp", "romp", "cosamp", "iht", "htp", "fista"};
+    (void)state;
+    for (int s = 0; s < 7; s++)
+        for (int round = 0; round < 20; round++) {
+            problem p;
+            if (open_problem(&p, kinds[round % 2], 30, 50, 1)) {
+                csrec_setting set = {"k", 5.0};
+                const csrec_solve_options options = {.solver = solvers[s],
+                                                     .stop = {.atoms = 3},
+                                                     .settings = &set,
+                                                     .n_settings = s >= 2 && s < 6};
+                number x[50], turned[50], r[M_MOST], by = cexp(I * angle());
+                for (int64_t i = 0; i < p.m; i++) p.y[i] = draw_number();
+                solve(&p, &options, x, r);
+                for (int64_t i = 0; i < p.m; i++) p.y[i] *= by;
+                solve(&p, &options, turned, r);
+                for (int64_t j = 0; j < p.n; j++) x[j] *= by;
+                expect_x(&p, solvers[s], turned, x);
+            }
+            close_problem(&p);
+        }
+}
+
+/* <a_j, r> = lambda x_j / |x_j| where x_j is not 0, |<a_j, r>| <= lambda elsewhere. The columns
+ * differ in length by 100, so x that is still to 13 digits leaves six. */
+static void lasso_meets_its_conditions(void **state) {
+    (void)state;
+    for (int round = 0; round < 12; round++) {
+        problem p;
+        if (open_problem(&p, kinds[round % 3], 24, 40, 4)) {
+            csrec_setting set = {"lambda", 0.05 + 0.3 * check_uniform(&seed)};
+            number x[40], r[M_MOST];
+            double largest = 0.0;
+            for (int64_t i = 0; i < p.m; i++) p.y[i] += 0.05 * draw_number();
+            solve(&p,
+                  &(csrec_solve_options){.solver = "fista",
+                                         .stop = {.atoms = 200000},
+                                         .settings = &set,
+                                         .n_settings = 1},
+                  x, r);
+            for (int64_t j = 0; j < p.n; j++) largest = fmax(largest, cabs(product(&p, j, p.y)));
+            const double lambda = set.value * largest;
+            for (int64_t j = 0; j < p.n; j++) {
+                number c = product(&p, j, r);
+                assert_true(cabs(c) <= lambda * (1.0 + 1e-6));
+                if (x[j] != 0.0) assert_true(cabs(c - lambda * x[j] / cabs(x[j])) <= 1e-6 * lambda);
+            }
+        }
+        close_problem(&p);
+    }
+}
+
+/* The fit of what the l1 problem finds is that of the normal equations. */
+static void debias_fits_whole_entries(void **state) {
+    (void)state;
+    for (int round = 0; round < 12; round++) {
+        problem p;
+        if (open_problem(&p, kinds[round % 3], 48, 64, 3)) {
+            csrec_setting set[2] = {{"lambda", 0.1}, {"debias", 0.0}};
+            csrec_solve_options options = {
+                .solver = "fista", .stop = {.atoms = 2000}, .settings = set, .n_settings = 2};
+            number x[64], expected[64], r[M_MOST], plain[M_MOST];
+            int64_t S[64], k = 0;
+            solve(&p, &options, x, r);
+            for (int64_t j = 0; j < p.n; j++)
+                if (x[j] != 0.0) S[k++] = j;
+            set[1].value = 1.0;
+            solve(&p, &options, x, r);
+            if (k <= K_MOST) {
+                fit(&p, k, S, expected, plain);
+                expect_x(&p, "debias", x, expected);
+            }
+        }
+        close_problem(&p);
+    }
+}
+
+/* Many right-hand sides, and the limits count complex numbers. */
+static void many_and_limits(void **state) {
+    (void)state;
+    enum { COUNT = 40, M = 20, N = 30, K = 4 };
+    problem p;
+    csrec_atoms many[COUNT], one;
+    csrec_error error = {""};
+    number y[COUNT][M];
+    csrec_solve_options options = {.solver = "omp", .stop = {.atoms = K}};
+    assert_true(open_problem(&p, "dense", M, N, 1));
+    for (int k = 0; k < COUNT; k++)
+        for (int i = 0; i < M; i++) y[k][i] = draw_number();
+    assert_ok(csrec_solve_many(p.A, COUNT, (double *)y, &options, 2, many, NULL, NULL, &error));
+    for (int k = 0; k < COUNT; k++) {
+        assert_ok(csrec_solve(p.A, (double *)y[k], &options, &one, NULL, NULL, NULL));
+        assert_int_equal(many[k].n, 2 * K);
+        for (int64_t i = 0; i < one.n; i++) {
+            assert_true(many[k].column[i] == one.column[i]);
+            assert_true(many[k].coefficient[i] == one.coefficient[i]);
+        }
+        csrec_atoms_clear(&one);
+        csrec_atoms_clear(&many[k]);
+    }
+    options.stop.atoms = M + 1;
+    assert_int_equal(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &error),
+                     CSREC_ARGUMENT);
+    csrec_setting set = {"k", M + 1};
+    options = (csrec_solve_options){.solver = "iht", .settings = &set, .n_settings = 1};
+    assert_int_equal(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &error),
+                     CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "20 samples of 30"));
+    p.a[2 * N + 5] = INFINITY * I;
+    csrec_operator *A = NULL;
+    const csrec_operator_spec spec = {
+        .name = "dense", .m = M, .n = N, .matrix = (double *)p.a, .complex_signal = true};
+    assert_int_equal(csrec_operator_create(&spec, &A, &error), CSREC_DATA);
+    assert_non_null(strstr(error.text, "(2, 5)"));
+    close_problem(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pursuits_take_their_steps), cmocka_unit_test(sparse_signals_are_recovered),
+        cmocka_unit_test(phases_do_not_matter),      cmocka_unit_test(lasso_meets_its_conditions),
+        cmocka_unit_test(debias_fits_whole_entries), cmocka_unit_test(many_and_limits)};
+    seed = check_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,247 @@
+/* Recovery in a basis of what is measured through an operator: what the signal measures is what the
+ * same solver leaves on the dense product of both matrices. */
+#include <string.h>
+
+#include "operators.h"
+
+static uint64_t seed;
+
+/* Of each operator by turns; A is its matrix times the basis, in doubles or in pairs. */
+typedef struct problem {
+    drawn d;
+    csrec_measurement m;
+    const char *basis;
+    int64_t wide, width; /* doubles of an entry; coefficients of a channel, of `wide` doubles */
+    double *synthesis;   /* [entries][width] */
+    double *product;     /* [d.m][width * wide] */
+    csrec_operator *A;   /* dense */
+} problem;
+
+/* The columns of the basis, for one part of the signal. */
+static void find_synthesis(problem *p) {
+    const csrec_operator_spec spec = {.name = p->basis,
+                                      .m = p->d.entries,
+                                      .shape = &p->d.shape,
+                                      .block = 4,
+                                      .step = 2,
+                                      .kind = "cdf97"};
+    csrec_operator *basis = NULL;
+    int64_t m;
+    assert_ok(csrec_operator_create(&spec, &basis, NULL));
+    csrec_operator_size(basis, &m, &p->width);
+    double *column = malloc((size_t)m * sizeof *column);
+    p->synthesis = malloc((size_t)(m * p->width) * sizeof *p->synthesis);
+    for (int64_t j = 0; j < p->width; j++) {
+        assert_ok(csrec_operator_column(basis, j, column));
+        for (int64_t i = 0; i < m; i++) p->synthesis[i * p->width + j] = column[i];
+    }
+    free(column);
+    csrec_operator_destroy(basis);
+}
+
+/* What the operator removes of the basis is 0 but for rounding; a stored matrix takes it as given.
+ */
+static void drop_rounding(problem *p) {
+    const int64_t n = p->width * p->wide;
+    double most = 0.0;
+    for (int64_t i = 0; i < p->d.m * n; i++) most = fmax(most, fabs(p->product[i]));
+    for (int64_t j = 0; j < n; j++) {
+        double own = 0.0;
+        for (int64_t i = 0; i < p->d.m; i++) own = fmax(own, fabs(p->product[i * n + j]));
+        for (int64_t i = 0; i < p->d.m && own < 1e-13 * most; i++) p->product[i * n + j] = 0.0;
+    }
+}
+
+/* Of a complex signal the even rows and columns of the product are the complex matrix. */
+static void multiply(problem *p) {
+    const int64_t wide = p->wide, n = p->width * wide, m = p->d.m, entries = p->d.entries;
+    p->product = calloc((size_t)(m * n), sizeof *p->product);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t e = 0; e < entries * wide; e++)
+            for (int64_t j = 0; j < p->width; j++)
+                p->product[i * n + j * wide + e % wide] +=
+                    p->d.matrix[i * entries * wide + e] * p->synthesis[e / wide * p->width + j];
+    drop_rounding(p);
+    double *pairs = wide == 2 ? malloc((size_t)(m / 2 * n) * sizeof *pairs) : NULL;
+    for (int64_t i = 0; i < m / 2 && pairs; i++)
+        for (int64_t j = 0; j < p->width; j++) {
+            pairs[i * n + 2 * j] = p->product[2 * i * n + 2 * j];
+            pairs[i * n + 2 * j + 1] = p->product[(2 * i + 1) * n + 2 * j];
+        }
+    const csrec_operator_spec spec = {.name = "dense",
+                                      .m = m / wide,
+                                      .n = p->width,
+                                      .matrix = pairs ? pairs : p->product,
+                                      .complex_signal = wide == 2};
+    assert_ok(csrec_operator_create(&spec, &p->A, NULL));
+    free(pairs);
+}
+
+static void open_problem(const char *name, const char *basis, problem *p) {
+    int64_t rows = 0;
+    *p = (problem){.d = draw_operator(&seed, name, NULL), .basis = basis};
+    p->m = (csrec_measurement){.shape = p->d.shape,
+                               .channels = 1 + check_below(&seed, 2),
+                               .index = p->d.index,
+                               .dtype = CSREC_F64,
+                               .is_complex = strcmp(name, "fourier") == 0,
+                               .through = &p->d.spec};
+    if (p->d.spec.coils) p->m.channels = 1;
+    assert_ok(csrec_measurement_rows(&p->m, &rows, NULL));
+    const bool all = strcmp(name, "matrix") == 0 || strcmp(name, "downsample") == 0;
+    p->m.n = all || !p->d.spec.index ? rows : p->d.spec.m;
+    if (!p->d.spec.index) {
+        free(p->d.index);
+        p->d.index = malloc((size_t)rows * sizeof *p->d.index);
+        for (int64_t k = 0; k < rows; k++) p->d.index[k] = k;
+        p->m.index = p->d.index;
+    }
+    p->wide = p->d.n / p->d.entries;
+    p->m.y = malloc((size_t)csrec_measurement_values(&p->m) * sizeof *p->m.y);
+    for (int64_t i = 0; i < csrec_measurement_values(&p->m); i++) p->m.y[i] = check_normal(&seed);
+    find_synthesis(p);
+    multiply(p);
+}
+
+static void close_problem(problem *p) {
+    csrec_operator_destroy(p->A);
+    free(p->synthesis);
+    free(p->product);
+    free(p->m.y);
+    drop_drawn(&p->d);
+}
+
+/* What the signal's channel c measures, and what A x measures: differences, as shares of y. Of
+ * columns that are multiples of each other either may be picked; both measure the same. */
+static double compare(const problem *p, const csrec_solve_options *solve, const double *signal,
+                      int64_t c) {
+    const int64_t C = p->m.channels, wide = p->wide, m = p->d.m, each = m / p->m.n;
+    double *y = calloc((size_t)m, sizeof *y), *r = calloc((size_t)m, sizeof *r);
+    double off = 0.0, whole = 0.0;
+    for (int64_t i = 0; i < m; i++) y[i] = p->m.y[(i / each * C + c) * each + i % each];
+    assert_ok(csrec_solve(p->A, y, solve, NULL, r, NULL, NULL));
+    for (int64_t i = 0; i < m; i++) {
+        double sum = 0.0;
+        for (int64_t e = 0; e < p->d.n; e++)
+            sum += p->d.matrix[i * p->d.n + e] * signal[(e / wide * C + c) * wide + e % wide];
+        off += (y[i] - r[i] - sum) * (y[i] - r[i] - sum);
+        whole += y[i] * y[i];
+    }
+    free(y);
+    free(r);
+    return sqrt(off / whole);
+}
+
+static void check(const problem *p, csrec_solve_options solve, double most) {
+    csrec_setting settings[6] = {{"block", 4}, {"step", 2}};
+    csrec_recover_options options;
+    csrec_recover_report report;
+    csrec_error error = {""};
+    const int skip = strcmp(p->basis, "dct") ? 2 : 0;
+    csrec_recover_defaults(&options);
+    options.basis = p->basis;
+    options.solve = solve;
+    for (int i = 0; i < solve.n_settings; i++) settings[2 + i] = solve.settings[i];
+    options.solve.settings = settings + skip;
+    options.solve.n_settings = 2 + solve.n_settings - skip;
+    options.threads = 1 + (int)check_below(&seed, 2);
+    double *signal = malloc((size_t)csrec_measurement_signal_values(&p->m) * sizeof *signal);
+    csrec_status status = csrec_recover(&p->m, &options, signal, NULL, &report, &error);
+    if (status == CSREC_UNSUPPORTED && strcmp(p->d.spec.name, "fourier") == 0) {
+        print_message("SKIPPED: %s\n", error.text);
+        free(signal);
+        return;
+    }
+    if (status) fail_msg("%s: %s", p->d.text, error.text);
+    assert_string_equal(report.method, "sparse");
+    for (int64_t c = 0; c < p->m.channels; c++) {
+        double off = compare(p, &solve, signal, c);
+        if (!(off <= most))
+            fail_msg("%s, %s of %s: channel %d is off by %g", solve.solver, p->basis, p->d.text,
+                     (int)c, off);
+    }
+    free(signal);
+}
+
+static const char *const names[] = {"hadamard", "fourier", "matrix", "blur", "downsample"};
+static const char *const bases[] = {"wavelet", "dct"};
+
+/* A few picks on noise. */
+static void pursuits(void **state) {
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        problem p;
+        open_problem(names[round % 5], bases[round / 5 % 2], &p);
+        const int64_t m = p.d.m / p.wide;
+        csrec_solve_options solve = {.solver = round % 3 ? "omp" : "mp",
+                                     .stop = {.atoms = 1 + check_below(&seed, m < 4 ? m : 4)}};
+        if (solve.stop.atoms > p.width) solve.stop.atoms = p.width;
+        check(&p, solve, 1e-8);
+        close_problem(&p);
+    }
+}
+
+/* y of a random signal, so that every bound can be met. */
+static void measure_a_signal(problem *p) {
+    const int64_t values = csrec_measurement_signal_values(&p->m);
+    double *x = malloc((size_t)values * sizeof *x);
+    for (int64_t i = 0; i < values; i++) x[i] = check_normal(&seed);
+    csrec_status status = csrec_measurement_simulate(&p->m, x, p->m.y, NULL);
+    assert_true(status == CSREC_OK || status == CSREC_UNSUPPORTED); /* built without transforms */
+    free(x);
+}
+
+/* A x of the l1 minimum is unique, whatever the columns. (bpdn of a matrix alone: where columns are
+ * equal, as few rows of Hadamard's are, it may take its last iteration first.) */
+static void l1_minima(void **state) {
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        problem p;
+        open_problem(names[round % 5], bases[round / 5 % 2], &p);
+        measure_a_signal(&p);
+        csrec_setting set = {"lambda", 0.1 + 0.4 * check_uniform(&seed)};
+        csrec_solve_options solve = {
+            .solver = "fista", .stop = {.atoms = 100000}, .settings = &set, .n_settings = 1};
+        check(&p, solve, 1e-5);
+        solve = (csrec_solve_options){.solver = "bpdn",
+                                      .stop.epsilon = 0.2 + 0.6 * check_uniform(&seed)};
+        if (strcmp(names[round % 5], "matrix") == 0) check(&p, solve, 1e-4);
+        close_problem(&p);
+    }
+}
+
+/* No options but the basis: least norm within the noise; what needs entries says so. */
+static void choices(void **state) {
+    (void)state;
+    problem p;
+    csrec_recover_options options;
+    csrec_plan plan;
+    csrec_error error = {""};
+    open_problem("matrix", "wavelet", &p);
+    csrec_recover_defaults(&options);
+    options.basis = "wavelet";
+    assert_ok(csrec_recover_plan(&p.m, &options, false, &plan, NULL));
+    assert_string_equal(plan.options.solve.solver, "bpdn");
+    options.basis = NULL;
+    options.solve.solver = "omp";
+    assert_ok(csrec_recover_plan(&p.m, &options, false, &plan, NULL));
+    assert_string_equal(plan.options.method, "sparse");
+    assert_string_equal(plan.options.basis, "wavelet");
+    double *signal = malloc((size_t)csrec_measurement_signal_values(&p.m) * sizeof *signal);
+    options.solve.solver = "threshold";
+    assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "bpdn or fista"));
+    options.solve.solver = "omp";
+    options.basis = "haar";
+    assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "through an operator"));
+    free(signal);
+    close_problem(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pursuits), cmocka_unit_test(l1_minima),
+                                       cmocka_unit_test(choices)};
+    seed = check_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
