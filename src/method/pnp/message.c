@@ -23,8 +23,13 @@
 #include "method/pnp/pnp.h"
 #include "solver/solver.h"
 
-/* It ends when t falls by less than this share. */
+/* It ends after so many steps in which t falls by less than this share of the least before. */
+enum { STALLS = 3 };
 static const double FALLS = 0.01;
+
+/* The result is a mean of z over the iterations, this share the last one's, half of it that of the
+ * one before, and so on: their errors differ, as each sees the picture turned in another way. */
+static const double LAST = 0.5;
 
 /* Means of back over the entries, of each of the values of an entry: `width`. */
 static double mean_of(const csrec_pnp *p, int64_t width, int64_t k) {
@@ -72,24 +77,30 @@ static csrec_status start(csrec_pnp *p) {
     double level = 0.0;
     memset(p->x, 0, bytes);
     memset(p->z, 0, bytes);
+    memset(p->mean, 0, bytes);
     csrec_status status = linear(p, &level);
     double spread = level * sqrt((double)p->data.y_values / (double)p->data.values);
     p->tone = given > 0.0 ? given / 255.0 : spread > 0.0 ? spread / 50.0 : 1.0;
     return status;
 }
 
-/* z of u, unless the denoiser was stopped. */
-static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *error) {
+/* z of u, and the mean, unless the denoiser was stopped. */
+static csrec_status denoise(csrec_pnp *p, double level, int turns, bool first, csrec_error *error) {
+    const double share = first ? 1.0 : LAST;
     csrec_status status = csrec_denoise(&p->denoiser, p->w, level, turns, &p->team, p->x, error);
-    if (!status && !csrec_team_stopped(&p->team))
-        memcpy(p->z, p->x, (size_t)p->data.values * sizeof *p->z);
+    if (status || csrec_team_stopped(&p->team)) return status;
+    for (int64_t i = 0; i < p->data.values; i++) {
+        p->z[i] = p->x[i];
+        p->mean[i] += share * (p->z[i] - p->mean[i]);
+    }
     return status;
 }
 
 csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error) {
     const int64_t K = (int64_t)csrec_pnp_setting(p, "iterations");
     const int turns = (int)csrec_pnp_setting(p, "turns");
-    double level = 0.0, before = INFINITY;
+    double level = 0.0, least = INFINITY;
+    int stalls = 0;
     csrec_status status = start(p);
     if (status) return csrec_fail(error, status, "plug-and-play: %s", csrec_status_text(status));
     status = csrec_pnp_open(p, error);
@@ -97,10 +108,10 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error)
         const csrec_progress now = {"plug-and-play", *done, K, -1.0};
         if (csrec_team_report(&p->team, &now)) break;
         status = linear(p, &level);
-        if (status || (*done > 0 && !(level < (1.0 - FALLS) * before))) break;
-        before = level;
-        status = denoise(p, level, turns, error);
+        if (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS) break;
+        least = fmin(least, level);
+        if (!status) status = denoise(p, level, turns, *done == 0, error);
         if (!status && *done + 1 < K) status = correct(p, level, turns, error);
     }
-    return status ? status : csrec_pnp_meet(p, p->z);
+    return status ? status : csrec_pnp_meet(p, p->mean);
 }

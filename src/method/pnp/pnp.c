@@ -38,12 +38,13 @@ static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
     p->x = malloc(values * sizeof *p->x);
     p->z = malloc(values * sizeof *p->z);
     p->w = malloc(values * sizeof *p->w);
+    p->mean = malloc(values * sizeof *p->mean);
     p->back = malloc(values * sizeof *p->back);
     p->r = malloc(rows * sizeof *p->r);
     p->u = malloc(rows * sizeof *p->u);
     p->p = malloc(rows * sizeof *p->p);
     p->q = malloc(rows * sizeof *p->q);
-    return p->x && p->z && p->w && p->back && p->r && p->u && p->p && p->q
+    return p->x && p->z && p->w && p->mean && p->back && p->r && p->u && p->p && p->q
                ? CSREC_OK
                : csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory");
 }
@@ -54,6 +55,7 @@ static void clear(csrec_pnp *p) {
     free(p->x);
     free(p->z);
     free(p->w);
+    free(p->mean);
     free(p->back);
     free(p->r);
     free(p->u);

@@ -18,6 +18,7 @@ typedef struct csrec_pnp {
     double sigma;          /* of the noise on y */
     double tone;           /* 1/255 of white less black, in units of the signal */
     double *x, *z, *w;     /* [values] the signal, what the denoiser makes of it, and a spare */
+    double *mean;          /* [values] of several z */
     double *back;          /* [values] A^T of something */
     double *r, *u, *p, *q; /* [y_values] of the data step */
 } csrec_pnp;
