@@ -27,10 +27,6 @@
 enum { STALLS = 3 };
 static const double FALLS = 0.01;
 
-/* The result is a mean of z over the iterations, this share the last one's, half of it that of the
- * one before, and so on: their errors differ, as each sees the picture turned in another way. */
-static const double LAST = 0.5;
-
 /* Means of back over the entries, of each of the values of an entry: `width`. */
 static double mean_of(const csrec_pnp *p, int64_t width, int64_t k) {
     double sum = 0.0;
@@ -84,15 +80,12 @@ static csrec_status start(csrec_pnp *p) {
     return status;
 }
 
-/* z of u, and the mean, unless the denoiser was stopped. */
-static csrec_status denoise(csrec_pnp *p, double level, int turns, bool first, csrec_error *error) {
-    const double share = first ? 1.0 : LAST;
+/* z of u, unless the denoiser was stopped. */
+static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *error) {
     csrec_status status = csrec_denoise(&p->denoiser, p->w, level, turns, &p->team, p->x, error);
     if (status || csrec_team_stopped(&p->team)) return status;
-    for (int64_t i = 0; i < p->data.values; i++) {
-        p->z[i] = p->x[i];
-        p->mean[i] += share * (p->z[i] - p->mean[i]);
-    }
+    memcpy(p->z, p->x, (size_t)p->data.values * sizeof *p->z);
+    csrec_pnp_keep(p);
     return status;
 }
 
@@ -110,7 +103,7 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error)
         status = linear(p, &level);
         if (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS) break;
         least = fmin(least, level);
-        if (!status) status = denoise(p, level, turns, *done == 0, error);
+        if (!status) status = denoise(p, level, turns, error);
         if (!status && *done + 1 < K) status = correct(p, level, turns, error);
     }
     return status ? status : csrec_pnp_meet(p, p->mean);

@@ -9,19 +9,22 @@
 #include "base/clock.h"
 #include "solver/solver.h"
 
-enum { ITERATIONS, FIRST, LAST, RELAX, TURNS, GROUPS, SPLITTING };
+enum { ITERATIONS, TURNS = 4, GROUPS };
 
 static const csrec_param params[] = {
-    {"iterations", 12, 1, 1000, "denoisings at most"},
-    {"first", 40, 1, 255, "noise that the first denoising removes, in 1/255 of white less black"},
-    {"last", 2, 1, 255, "and the last, unless the measurements have more"},
-    {"relax", 190, 100, 200, "percent of each step towards the measurements that is made"},
+    {"iterations", 20, 1, 1000, "denoisings at most"},
+    {"first", 60, 1, 255, "noise that the first denoising removes, in 1/255 of white less black"},
+    {"last", 3, 1, 255, "and the last, unless the measurements have more"},
+    {"relax", 150, 100, 200, "percent of each step towards the measurements that is made"},
     {"turns", 1, 1, 8, "flips and turns of the picture that each denoising averages"},
     {"groups", 0, 0, 1, "1: Gaussian groups denoise; 0: the learned prior's network"},
     {"splitting", 0, 0, 3,
      "1: message passing, for rows that mix all entries; 2: half-quadratic splitting; 3: "
-     "alternating directions (ADMM); 0: 1 where the rows are of that kind, else 2"},
+     "alternating directions (ADMM); 0: 1 where the rows are of that kind, else 3"},
     {0}};
+
+/* Of the last denoising in the mean. */
+static const double LAST = 0.5;
 
 double csrec_pnp_setting(const csrec_pnp *p, const char *name) {
     return csrec_setting_value(&p->data.r->options->solve, name,
@@ -31,6 +34,10 @@ double csrec_pnp_setting(const csrec_pnp *p, const char *name) {
 csrec_status csrec_pnp_open(csrec_pnp *p, csrec_error *error) {
     const bool groups = csrec_pnp_setting(p, "groups") != 0.0;
     return csrec_denoiser_create(&p->data, p->tone, groups, &p->denoiser, error);
+}
+
+void csrec_pnp_keep(csrec_pnp *p) {
+    for (int64_t i = 0; i < p->data.values; i++) p->mean[i] += LAST * (p->z[i] - p->mean[i]);
 }
 
 static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
@@ -74,7 +81,7 @@ static csrec_status choose(csrec_pnp *p, int *way, csrec_error *error) {
             error, CSREC_UNSUPPORTED,
             "splitting=1 is for orthogonal rows that mix all entries, such as those of "
             "scrambled hadamard; use 0, 2 or 3 for this operator");
-    *way = mixes ? CSREC_PNP_MESSAGES : CSREC_PNP_QUADRATIC;
+    *way = mixes ? CSREC_PNP_MESSAGES : CSREC_PNP_ADMM;
     return CSREC_OK;
 }
 

@@ -18,7 +18,7 @@ typedef struct csrec_pnp {
     double sigma;          /* of the noise on y */
     double tone;           /* 1/255 of white less black, in units of the signal */
     double *x, *z, *w;     /* [values] the signal, what the denoiser makes of it, and a spare */
-    double *mean;          /* [values] of several z */
+    double *mean;          /* [values] of the last z */
     double *back;          /* [values] A^T of something */
     double *r, *u, *p, *q; /* [y_values] of the data step */
 } csrec_pnp;
@@ -28,6 +28,10 @@ double csrec_pnp_setting(const csrec_pnp *p, const char *name);
 
 /* The denoiser, and its noise in tones. After p->tone is known. */
 csrec_status csrec_pnp_open(csrec_pnp *p, csrec_error *error);
+
+/* p->mean: z with half the weight, the one before with a quarter, and so on. Each denoising sees
+ * the picture turned in another way, so their errors differ, and the mean's are smaller. */
+void csrec_pnp_keep(csrec_pnp *p);
 
 /* p->x, nearer to the measurements than z: the least ||x - z|| + share-weighted misfit,
  *     x = z + A^T (A A^T + share I)^-1 (y - A z). */

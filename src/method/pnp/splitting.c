@@ -64,6 +64,7 @@ static csrec_status step(csrec_pnp *p, bool admm, double sigma, double next, csr
     if (!status)
         status = csrec_denoise(&p->denoiser, p->x, sigma, (int)csrec_pnp_setting(p, "turns"),
                                &p->team, p->z, error);
+    if (!status) csrec_pnp_keep(p);
     const double scale = next * next / (sigma * sigma);
     for (int64_t i = 0; i < p->data.values && admm && !status; i++)
         p->w[i] = scale * (p->x[i] - p->z[i]);
@@ -76,11 +77,12 @@ csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error
     if (status) return csrec_fail(error, status, "plug-and-play: %s", csrec_status_text(status));
     p->tone = tone_of(p);
     status = csrec_pnp_open(p, error);
+    memcpy(p->mean, p->z, (size_t)p->data.values * sizeof *p->mean);
     memset(p->w, 0, (size_t)p->data.values * sizeof *p->w);
     for (*done = 0; *done < K && !status; ++*done) {
         const csrec_progress now = {"plug-and-play", *done, K, -1.0};
         if (csrec_team_report(&p->team, &now)) break;
         status = step(p, admm, noise_at(p, *done, K), noise_at(p, *done + 1, K), error);
     }
-    return status ? status : csrec_pnp_meet(p, p->z);
+    return status ? status : csrec_pnp_meet(p, p->mean);
 }
