@@ -34,8 +34,7 @@ static double mean_of(const csrec_pnp *p, int64_t width, int64_t k) {
     return sum / (double)p->data.entries;
 }
 
-/* w = u of x; *level = t. */
-static csrec_status linear(csrec_pnp *p, double *level) {
+csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level) {
     const csrec_sensed *d = &p->data;
     const int64_t width = d->values / d->entries;
     const double c = d->norm * d->norm, own = p->sigma * p->sigma / c;
@@ -74,7 +73,7 @@ static csrec_status start(csrec_pnp *p) {
     memset(p->x, 0, bytes);
     memset(p->z, 0, bytes);
     memset(p->mean, 0, bytes);
-    csrec_status status = linear(p, &level);
+    csrec_status status = csrec_pnp_decorrelate(p, &level);
     double spread = level * sqrt((double)p->data.y_values / (double)p->data.values);
     p->tone = given > 0.0 ? given / 255.0 : spread > 0.0 ? spread / 50.0 : 1.0;
     return status;
@@ -100,7 +99,7 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error)
     for (*done = 0; *done < K && !status; ++*done) {
         const csrec_progress now = {"plug-and-play", *done, K, -1.0};
         if (csrec_team_report(&p->team, &now)) break;
-        status = linear(p, &level);
+        status = csrec_pnp_decorrelate(p, &level);
         if (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS) break;
         least = fmin(least, level);
         if (!status) status = denoise(p, level, turns, error);

@@ -40,6 +40,10 @@ csrec_status csrec_pnp_fit(csrec_pnp *p, const double *z, double share);
 /* p->x, the nearest signal to z with ||A x - y|| <= eps: the discrepancy principle. */
 csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z);
 
+/* p->w = x + n/m A^T (y - A x) / c, without the factor n/m for the mean; *level = the root of the
+ * mean square by which it is off, as the misfit says. For A A^T = c I. */
+csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level);
+
 /* Whether A A^T = c I, and the rows mix all entries: signals of low and high frequencies and single
  * entries have each about the share m/n of their energy in the rows' space. */
 csrec_status csrec_pnp_mixes(csrec_pnp *p, bool *mixes);
