@@ -141,13 +141,15 @@ static bool pays(const csrec_task *task) {
 }
 
 const csrec_method_type csrec_method_pnp = {
-    .shown = {.name = "pnp",
-              .brief = "plug-and-play: a denoiser as the prior, in turn with the measurements",
-              .source = "Zhang et al. 2021, algorithm 1; docs/operators.md",
-              .model = "net",
-              .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(EPSILON) | CSREC_TAKES(SIGMA),
-              .iterates = true,
-              .device = "the network, and products with the operator"},
+    .shown =
+        {.name = "pnp",
+         .brief = "plug-and-play: a denoiser as the prior, in turn with the measurements",
+         .source =
+             "Venkatakrishnan et al. 2013; Rangan, Schniter and Fletcher 2019; docs/operators.md",
+         .model = "net",
+         .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(EPSILON) | CSREC_TAKES(SIGMA),
+         .iterates = true,
+         .device = "the network, and products with the operator"},
     .params = params,
     .suits = suits,
     .wants = "a picture (two axes)",
