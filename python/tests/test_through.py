@@ -109,8 +109,9 @@ def test_complex_samples_of_entries(rng):
 def test_the_minimum_is_scikit_images(rng):
     """min TV with ||x - y|| <= eps is min ||x - y||^2 / 2 + w TV for the w that gives that eps."""
     restoration = pytest.importorskip("skimage.restoration")
-    y = picture() + 10 * rng.standard_normal((32, 32))
-    peer = restoration.denoise_tv_chambolle(y, weight=12.0, eps=1e-12, max_num_iter=30000)
+    y = picture(16) + 10 * rng.standard_normal((16, 16))
+    # it converges slowly: after 30,000 steps it is off by 3e-3
+    peer = restoration.denoise_tv_chambolle(y, weight=12.0, eps=0.0, max_num_iter=120000)
     eps = np.linalg.norm(peer - y)
     scan = cs.Measurement(y.ravel(), np.arange(y.size), y.shape, sigma=eps / np.sqrt(y.size))
     ours = cs.recover(scan, method="tv", iterations=30000, digits=9)

@@ -114,6 +114,13 @@ csrec_need csrec_sensed_need(const csrec_task *task) {
     return (csrec_need){8.0 * (3.0 * n + 2.0 * (double)task->n), PER_ENTRY * n * levels};
 }
 
+void csrec_sensed_complete(const csrec_measurement *measurement, bool atoms,
+                           csrec_recover_options *options) {
+    (void)measurement;
+    (void)atoms;
+    if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET) options->solve.stop.epsilon = 0.0;
+}
+
 bool csrec_sensed_suits(const csrec_measurement *measurement) {
     int64_t entries;
     return measurement->shape.dims <= 3 && !csrec_shape_count(&measurement->shape, &entries) &&

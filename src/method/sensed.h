@@ -40,6 +40,10 @@ csrec_status csrec_sensed_report(csrec_sensed *sensed, const double *x, int64_t 
 /* Bytes of the operator and of vectors, about, and seconds of a product, one thread. */
 csrec_need csrec_sensed_need(const csrec_task *task);
 
+/* csrec_method_type.complete: without epsilon the measurements are met as sigma says. */
+void csrec_sensed_complete(const csrec_measurement *measurement, bool atoms,
+                           csrec_recover_options *options);
+
 /* One to three axes. */
 bool csrec_sensed_suits(const csrec_measurement *measurement);
 

@@ -6,7 +6,7 @@
 
 static const csrec_setting one_block[] = {{"block", 8}};
 static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
-static const csrec_setting more_steps[] = {{"iterations", 40}, {"turns", 1}};
+static const csrec_setting more_steps[] = {{"iterations", 40}, {"last", 4}};
 static const csrec_setting most_steps[] = {{"iterations", 80}, {"turns", 2}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
 

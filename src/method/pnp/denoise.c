@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a probe in the noise: large enough for the network's floats. */
+static const double PROBE = 0.1;
+
 static csrec_status create_network(csrec_denoiser *d, csrec_error *error) {
     const csrec_recovery *r = d->data->r;
     const csrec_net_options options = {.threads = r->options->threads};
@@ -105,4 +108,20 @@ csrec_status csrec_denoise(csrec_denoiser *d, const double *x, double sigma, int
                            csrec_team *team, double *z, csrec_error *error) {
     return d->groups ? by_groups(d, x, sigma, z, error)
                      : by_network(d, x, sigma, turns, team, z, error);
+}
+
+csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const double *z, double sigma,
+                                  int turns, csrec_team *team, double *probe, double *moved,
+                                  double *slope, csrec_error *error) {
+    const int64_t n = d->data->values;
+    const uint64_t stream = (uint64_t)d->calls, seed = d->data->r->options->seed;
+    const double step = PROBE * sigma;
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++)
+        probe[i] = x[i] + step * csrec_random_normal(seed, stream, (uint64_t)i);
+    d->calls -= turns; /* as the picture was turned for z */
+    csrec_status status = csrec_denoise(d, probe, sigma, turns, team, moved, error);
+    for (int64_t i = 0; i < n; i++) sum += (probe[i] - x[i]) * (moved[i] - z[i]);
+    *slope = step > 0.0 ? sum / (step * step * (double)n) : 0.0;
+    return status;
 }

@@ -29,4 +29,11 @@ void csrec_denoiser_clear(csrec_denoiser *denoiser);
 csrec_status csrec_denoise(csrec_denoiser *denoiser, const double *x, double sigma, int turns,
                            csrec_team *team, double *z, csrec_error *error);
 
+/* slope: the mean over all values of d z_i / d x_i, for z of csrec_denoise(x, sigma, turns) just
+ * before, by one random probe (Ramani, Blu and Unser 2008, equation 14); exact in expectation, its
+ * error falls as 1 / sqrt(values). probe, moved: [data->values] to work in. */
+csrec_status csrec_denoiser_slope(csrec_denoiser *denoiser, const double *x, const double *z,
+                                  double sigma, int turns, csrec_team *team, double *probe,
+                                  double *moved, double *slope, csrec_error *error);
+
 #endif

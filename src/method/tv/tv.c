@@ -22,14 +22,22 @@ static double setting(const csrec_recovery *r, int k) {
 /* Below so many values a thread its start takes longer than its work. */
 enum { SMALL = 1 << 13 };
 
+csrec_tv_problem csrec_tv_defaults(csrec_sensed *data) {
+    const int threads = csrec_threads(data->r->options->threads);
+    return (csrec_tv_problem){.data = data,
+                              .weight = {1.0, 1.0, 1.0},
+                              .together = true,
+                              .threads = data->values < SMALL ? 1 : threads,
+                              .iterations = params[0].value,
+                              .tolerance = pow(10.0, -params[1].value)};
+}
+
 static csrec_tv_problem problem_of(csrec_sensed *data) {
     const csrec_recovery *r = data->r;
-    csrec_tv_problem t = {.data = data,
-                          .weight = {1.0, 1.0, 1.0},
-                          .together = setting(r, 2) != 0.0,
-                          .threads = data->values < SMALL ? 1 : csrec_threads(r->options->threads),
-                          .iterations = (int64_t)setting(r, 0),
-                          .tolerance = pow(10.0, -setting(r, 1))};
+    csrec_tv_problem t = csrec_tv_defaults(data);
+    t.iterations = (int64_t)setting(r, 0);
+    t.tolerance = pow(10.0, -setting(r, 1));
+    t.together = setting(r, 2) != 0.0;
     if (data->m->shape.dims == 3) t.weight[0] = setting(r, 3) / 100.0;
     return t;
 }
@@ -61,13 +69,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     return status;
 }
 
-static void complete(const csrec_measurement *measurement, bool atoms,
-                     csrec_recover_options *options) {
-    (void)measurement;
-    (void)atoms;
-    if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET) options->solve.stop.epsilon = 0.0;
-}
-
 /* Seconds of a step, for each value; two products beside. */
 static const double PER_VALUE = 1.5e-8;
 
@@ -91,7 +92,7 @@ const csrec_method_type csrec_method_tv = {
     .suits = csrec_sensed_suits,
     .wants = "one to three axes",
     .through = true,
-    .complete = complete,
+    .complete = csrec_sensed_complete,
     .need = need_of,
     .on_device = csrec_task_always,
     .run = run};

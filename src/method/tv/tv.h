@@ -24,6 +24,9 @@ typedef struct csrec_tv_problem {
                            dual variables, of length 1 at most, by less than this in the mean */
 } csrec_tv_problem;
 
+/* The method's defaults for these measurements. */
+csrec_tv_problem csrec_tv_defaults(csrec_sensed *data);
+
 /* x [data->values]: the start, then the result. *done receives the iterations;
  * stopped by the team, x is the best so far. CSREC_MEMORY, and faults of A. */
 csrec_status csrec_tv_solve(const csrec_tv_problem *problem, csrec_team *team, double *x,

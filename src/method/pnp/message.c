@@ -1,0 +1,109 @@
+/* message.c - plug-and-play recovery by orthogonal approximate message passing (Ma and Ping 2017;
+ * vector approximate message passing of Rangan, Schniter and Fletcher 2019, with a denoiser as
+ * Metzler, Maleki and Baraniuk 2016):
+ *
+ *     u = x + n/m A^T (y - A x) / c                        A A^T = c I, A is m x n
+ *     v = ||y - A x||^2 / (m c) - s^2 / c                  mean squared error of x; s: noise on y
+ *     t^2 = v (n/m - 1) + n/m s^2 / c                      and of u
+ *     z = denoise(u, t)
+ *     a = sum_i dz_i / du_i / n                            by a random probe
+ *     x = (z - a u) / (1 - a)
+ *
+ * Where the rows mix all entries, u is the signal with white Gaussian noise of level t, as the
+ * denoiser expects: u has the errors of x with their part in the rows' space turned, so that they
+ * do not correlate with those of x, and x has errors that do not correlate with those of u. Levels
+ * need no schedule. It ends when t falls no more.
+ *
+ * A denoiser keeps the mean; what is wrong with it would grow by n/m - 1 in every step. Its step
+ * has no factor n/m. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "method/pnp/pnp.h"
+#include "solver/solver.h"
+
+/* It ends after so many steps in which t falls by less than this share of the least before. */
+enum { STALLS = 3 };
+static const double FALLS = 0.01;
+
+/* Means of back over the entries, of each of the values of an entry: `width`. */
+static double mean_of(const csrec_pnp *p, int64_t width, int64_t k) {
+    double sum = 0.0;
+    for (int64_t i = k; i < p->data.values; i += width) sum += p->back[i];
+    return sum / (double)p->data.entries;
+}
+
+csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level) {
+    const csrec_sensed *d = &p->data;
+    const int64_t width = d->values / d->entries;
+    const double c = d->norm * d->norm, own = p->sigma * p->sigma / c;
+    const double gain = (double)d->values / (double)d->y_values;
+    csrec_status status = csrec_sensed_residual(&p->data, p->x, p->r);
+    if (!status) status = csrec_sensed_adjoint(&p->data, p->r, p->back);
+    double energy = csrec_squares(d->y_values, p->r) / c;
+    for (int64_t k = 0; k < width; k++) {
+        const double mean = mean_of(p, width, k) / c;
+        for (int64_t i = k; i < d->values; i += width)
+            p->w[i] = p->x[i] - mean - gain * (p->back[i] / c - mean);
+        energy -= mean * mean * (double)d->entries;
+    }
+    double error = fmax(energy / (double)d->y_values - own, 0.0);
+    *level = sqrt(error * fmax(gain - 1.0, 0.0) + gain * own);
+    return status;
+}
+
+/* x = (z - a u) / (1 - a) */
+static csrec_status correct(csrec_pnp *p, double level, int turns, csrec_error *error) {
+    double a = 0.0;
+    csrec_status status = csrec_denoiser_slope(&p->denoiser, p->w, p->z, level, turns, &p->team,
+                                               p->back, p->x, &a, error);
+    a = fmin(fmax(a, 0.0), 0.9);
+    for (int64_t i = 0; i < p->data.values; i++) p->x[i] = (p->z[i] - a * p->w[i]) / (1.0 - a);
+    return status;
+}
+
+/* tone: from the scale, or so that the signal's standard deviation, t / sqrt(n/m) of x = 0, is 50
+ * tones, as that of many pictures. */
+static csrec_status start(csrec_pnp *p) {
+    const csrec_measurement *m = p->data.m;
+    const double given = fabs(m->scale[1] - m->scale[0]);
+    const size_t bytes = (size_t)p->data.values * sizeof *p->x;
+    double level = 0.0;
+    memset(p->x, 0, bytes);
+    memset(p->z, 0, bytes);
+    memset(p->mean, 0, bytes);
+    csrec_status status = csrec_pnp_decorrelate(p, &level);
+    double spread = level * sqrt((double)p->data.y_values / (double)p->data.values);
+    p->tone = given > 0.0 ? given / 255.0 : spread > 0.0 ? spread / 50.0 : 1.0;
+    return status;
+}
+
+/* z of u, unless the denoiser was stopped. */
+static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *error) {
+    csrec_status status = csrec_denoise(&p->denoiser, p->w, level, turns, &p->team, p->x, error);
+    if (status || csrec_team_stopped(&p->team)) return status;
+    memcpy(p->z, p->x, (size_t)p->data.values * sizeof *p->z);
+    csrec_pnp_keep(p);
+    return status;
+}
+
+csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error) {
+    const int64_t K = (int64_t)csrec_pnp_setting(p, "iterations");
+    const int turns = (int)csrec_pnp_setting(p, "turns");
+    double level = 0.0, least = INFINITY;
+    int stalls = 0;
+    csrec_status status = start(p);
+    if (status) return csrec_fail(error, status, "plug-and-play: %s", csrec_status_text(status));
+    status = csrec_pnp_open(p, error);
+    for (*done = 0; *done < K && !status; ++*done) {
+        const csrec_progress now = {"plug-and-play", *done, K, -1.0};
+        if (csrec_team_report(&p->team, &now)) break;
+        status = csrec_pnp_decorrelate(p, &level);
+        if (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS) break;
+        least = fmin(least, level);
+        if (!status) status = denoise(p, level, turns, error);
+        if (!status && *done + 1 < K) status = correct(p, level, turns, error);
+    }
+    return status ? status : csrec_pnp_meet(p, p->mean);
+}

@@ -1,0 +1,55 @@
+/* pnp.h - plug-and-play recovery: what its ways share. Two ways:
+ *
+ * Splitting (splitting.c): steps towards the measurements in turn with a denoiser, for any A.
+ * Message passing (message.c): the same two steps, corrected so that what is denoised is the signal
+ * with white noise of known level; for A whose rows are orthogonal and mix all entries. */
+#ifndef CSREC_METHOD_PNP_PNP_H
+#define CSREC_METHOD_PNP_PNP_H
+
+#include "method/pnp/denoise.h"
+
+/* Values of the parameter `splitting`. */
+enum { CSREC_PNP_AUTO, CSREC_PNP_MESSAGES, CSREC_PNP_QUADRATIC, CSREC_PNP_ADMM };
+
+typedef struct csrec_pnp {
+    csrec_sensed data;
+    csrec_denoiser denoiser;
+    csrec_team team;
+    double sigma;          /* of the noise on y */
+    double tone;           /* 1/255 of white less black, in units of the signal */
+    double *x, *z, *w;     /* [values] the signal, what the denoiser makes of it, and a spare */
+    double *mean;          /* [values] of the last z */
+    double *back;          /* [values] A^T of something */
+    double *r, *u, *p, *q; /* [y_values] of the data step */
+} csrec_pnp;
+
+/* A parameter of the method, as set or by default. */
+double csrec_pnp_setting(const csrec_pnp *p, const char *name);
+
+/* The denoiser, and its noise in tones. After p->tone is known. */
+csrec_status csrec_pnp_open(csrec_pnp *p, csrec_error *error);
+
+/* p->mean: z with half the weight, the one before with a quarter, and so on. Each denoising sees
+ * the picture turned in another way, so their errors differ, and the mean's are smaller. */
+void csrec_pnp_keep(csrec_pnp *p);
+
+/* p->x, nearer to the measurements than z: the least ||x - z|| + share-weighted misfit,
+ *     x = z + A^T (A A^T + share I)^-1 (y - A z). */
+csrec_status csrec_pnp_fit(csrec_pnp *p, const double *z, double share);
+
+/* p->x, the nearest signal to z with ||A x - y|| <= eps: the discrepancy principle. */
+csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z);
+
+/* p->w = x + n/m A^T (y - A x) / c, without the factor n/m for the mean; *level = the root of the
+ * mean square by which it is off, as the misfit says. For A A^T = c I. */
+csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level);
+
+/* Whether A A^T = c I, and the rows mix all entries: signals of low and high frequencies and single
+ * entries have each about the share m/n of their energy in the rows' space. */
+csrec_status csrec_pnp_mixes(csrec_pnp *p, bool *mixes);
+
+/* p->x: the result. *done receives the denoisings. */
+csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error);
+csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error *error);
+
+#endif
