@@ -243,14 +243,14 @@ CSREC_API csrec_status csrec_files_add_slabs(csrec_files *files, const char *pat
 /* The same by the processes of a communicator that share a file system: all call it with the same
  * arguments, `files` NULL on all but the first, and each calls csrec_parts_put in its `fill`, until
  * each value is put once by one of them. The bytes are those of one process. CSREC_UNSUPPORTED,
- * before any call of `fill`, on all: the format is written by one process (all but .npy are), the
- * path is no regular file, or not all processes see it. */
+ * before any call of `fill`, on all: the format is written by one process (all but .npy are, and
+ * HDF5 without chunks), the path is no regular file, or not all processes see it. */
 typedef struct csrec_parts csrec_parts;
 typedef csrec_status (*csrec_fill_fn)(void *context, csrec_parts *parts, csrec_error *error);
 CSREC_API csrec_status csrec_files_add_parts(csrec_files *files, const char *path,
                                              const csrec_format *format, const csrec_image *signal,
                                              csrec_comm *comm, csrec_fill_fn fill, void *context,
-                                             csrec_error *error);
+                                             const char *like, csrec_error *error);
 /* Values of the signal's type, from value `first` on, in C order. */
 CSREC_API csrec_status csrec_parts_put(csrec_parts *parts, int64_t first, int64_t count,
                                        const void *values, csrec_error *error);

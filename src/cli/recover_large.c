@@ -193,8 +193,8 @@ csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files
     csrec_status status = CSREC_UNSUPPORTED;
     describe_output(job, form, &image, &w);
     if (comm) {
-        status =
-            csrec_files_add_parts(files, job->output, job->format, &image, comm, fill, &w, error);
+        status = csrec_files_add_parts(files, job->output, job->format, &image, comm, fill, &w,
+                                       form->like, error);
         if (status == CSREC_UNSUPPORTED && job->a->verbose)
             cli_note(job->tool, "%s; rank 0 writes the values of all", error->text);
     }
@@ -215,7 +215,7 @@ int cli_job_serve_large(cli_job *job) {
     cli_form form = {.dtype = job->a->dtype, .like = job->input};
     describe_output(job, &form, &image, &w);
     csrec_status status = csrec_files_add_parts(NULL, job->output, job->format, &image,
-                                                job->request->tiles, fill, &w, &error);
+                                                job->request->tiles, fill, &w, NULL, &error);
     if (status == CSREC_UNSUPPORTED) {
         status = csrec_slabs_serve(job->slabs, &error);
         if (status) name_input(job, &error);

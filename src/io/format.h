@@ -2,11 +2,10 @@
 #ifndef CSREC_IO_FORMAT_H
 #define CSREC_IO_FORMAT_H
 
+#include "io/frame.h"
 #include "io/input.h"
 
-enum { CSREC_MAGICS = 4, CSREC_HEAD_MOST = 512 };
-
-struct csrec_output;
+enum { CSREC_MAGICS = 4 };
 
 /* A row: defined last in the source file of its format. Functions that a format does not support
  * are NULL, or fail with the remedy. */
@@ -33,10 +32,7 @@ typedef struct csrec_format_row {
     csrec_status (*write_slabs)(csrec_files *files, const char *path, const csrec_image *signal,
                                 csrec_slab_fn take, void *context, const char *like,
                                 csrec_error *error);
-    /* Of files that are a head, the values in C order, and a tail: the head's bytes and their
-     * number; the tail, written behind the last value. */
-    size_t (*head)(const csrec_image *signal, char bytes[CSREC_HEAD_MOST]);
-    csrec_status (*tail)(struct csrec_output *output, csrec_error *error);
+    csrec_framing framing; /* if files are a head, the values in C order, and a tail */
 } csrec_format_row;
 
 const csrec_format_row *csrec_format_row_of(const csrec_format *format);

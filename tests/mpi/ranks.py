@@ -16,6 +16,7 @@ from launch import (
     lines_of_ours,
     run,
     run_tests,
+    write_mask,
     write_npy,
 )
 
@@ -80,6 +81,24 @@ def slabs_are_shared():
     done = run(3, "csrecover", "slabs.npy", "-o", "all.tif", "--verbose", *options)
     assert bytes_of("all.tif") == bytes_of("one.tif")
     assert any("rank 0 writes the values of all" in line for line in lines_of_ours(done.stderr))
+    if has_hdf5():
+        slabs_of_hdf5_are_shared(options)
+
+
+def has_hdf5():
+    return "HDF5" in run(0, "csrecover", "--version").stdout
+
+
+def slabs_of_hdf5_are_shared(options):
+    run(0, "csrecover", "slabs.npy", "-o", "one.h5", *options)
+    done = run(3, "csrecover", "slabs.npy", "-o", "all.h5", "--verbose", *options)
+    assert bytes_of("all.h5") == bytes_of("one.h5")
+    assert not any("rank 0 writes" in line for line in lines_of_ours(done.stderr)), done.stderr
+    options = [*options, "--mask", "mask.npy"]
+    write_mask("mask.npy", "slabs.npy")
+    run(0, "csrecover", "one.h5", "-o", "two.h5", *options)
+    run(draw.choice((2, 5)), "csrecover", "one.h5", "-o", "all.h5", *options)
+    assert bytes_of("all.h5") == bytes_of("two.h5")
 
 
 def one_line(words, part, ranks=3):
