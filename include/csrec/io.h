@@ -173,6 +173,31 @@ CSREC_API csrec_status csrec_measurement_read_with(const char *path,
                                                    csrec_measurement *measurement,
                                                    csrec_error *error);
 
+/* Reads the samples of a slab into *part, which csrec_measurement_clear frees: shape with
+ * slab.count as its first extent, channels, n (may be 0), index and y, as
+ * csrec_measurement_read_with delivers them. Slabs come in any order, each several times, with the
+ * same samples. */
+typedef csrec_status (*csrec_slab_samples_fn)(void *context, csrec_slab slab,
+                                              csrec_measurement *part, csrec_error *error);
+
+/* A file whose samples are read in slabs: a picture or array of a format with CSREC_USE_SLABS; or
+ * an .npz with y and index or mask whose arrays are stored, not compressed, in C order
+ * (numpy.savez). Open delivers in *form what csrec_measurement_read_with would but for the samples;
+ * form->n: their number in an .npz, else 0. Options, and what they point to, must last; slab is
+ * ignored. CSREC_UNSUPPORTED: the file, or the mask, is read as a whole.
+ *
+ * Of an .npz the first call of read goes through all samples once, for errors and checksums, and
+ * keeps 16 bytes for each 65,536 of them (or entries of the mask). Then the samples of a slab are
+ * found in any order; if positions do not ascend, all of `index` is read for each slab. */
+typedef struct csrec_slab_file csrec_slab_file;
+CSREC_API csrec_status csrec_slab_file_open(const char *path, const csrec_read_options *options,
+                                            csrec_measurement *form, csrec_slab_file **file,
+                                            csrec_error *error);
+/* A csrec_slab_samples_fn: file is a csrec_slab_file. */
+CSREC_API csrec_status csrec_slab_file_read(void *file, csrec_slab slab, csrec_measurement *part,
+                                            csrec_error *error);
+CSREC_API void csrec_slab_file_close(csrec_slab_file *file);
+
 /* Writes .npz with y, shape, index (or pattern, seed, count when `procedural` and the pattern is
  * known), sigma and scale where set; y in measurement->dtype. path "-" is stdout. */
 CSREC_API csrec_status csrec_measurement_write(const char *path,

@@ -114,7 +114,7 @@ static const cli_option options[] = {
     {"memory", 0, CLI_INTEGER, "MIB",
      "Memory that the recovery may use, in MiB (default: what is available). A recovery that "
      "needs more runs in smaller tiles or is refused. --verbose and --json report them. A .npy, "
-     "TIFF or HDF5 that is too large is read, recovered and written in slabs.",
+     "TIFF, HDF5 or stored .npz that is too large is read, recovered and written in slabs.",
      AT(memory), .low = 1, .high = 0x1p40},
     {"tile", 0, CLI_INTEGER, "N",
      "Recover larger signals in overlapping tiles of at most N values (default 16777216). The "

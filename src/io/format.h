@@ -7,6 +7,13 @@
 
 enum { CSREC_MAGICS = 4 };
 
+/* What delivers the samples of slabs; closed by `close`. */
+typedef struct csrec_slab_source {
+    void *state;
+    csrec_slab_samples_fn read;
+    void (*close)(void *state);
+} csrec_slab_source;
+
 /* A row: defined last in the source file of its format. Functions that a format does not support
  * are NULL, or fail with the remedy. */
 typedef struct csrec_format_row {
@@ -25,6 +32,11 @@ typedef struct csrec_format_row {
     /* Delivers an unchecked measurement or nothing. */
     csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
                                 csrec_measurement *measurement, csrec_error *error);
+    /* Opens samples with positions of which slabs are read; takes the input over. form: shape, n
+     * and all but index and y. CSREC_UNSUPPORTED: they are read as a whole. */
+    csrec_status (*open_slabs)(csrec_input *input, const csrec_read_options *options,
+                               csrec_measurement *form, csrec_slab_source *source,
+                               csrec_error *error);
     bool members; /* a path may go on with :/NAME, input->member */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,

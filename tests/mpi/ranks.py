@@ -18,6 +18,7 @@ from launch import (
     run_tests,
     write_mask,
     write_npy,
+    write_npz,
 )
 
 
@@ -81,8 +82,18 @@ def slabs_are_shared():
     done = run(3, "csrecover", "slabs.npy", "-o", "all.tif", "--verbose", *options)
     assert bytes_of("all.tif") == bytes_of("one.tif")
     assert any("rank 0 writes the values of all" in line for line in lines_of_ours(done.stderr))
+    slabs_of_npz_are_shared(options)
     if has_hdf5():
         slabs_of_hdf5_are_shared(options)
+
+
+def slabs_of_npz_are_shared(options):
+    """Of a file that one process reads in one piece, or, with less memory, in slabs, too."""
+    options = [*options[:2], "--memory", draw.choice(("12", "30")), *options[4:]]
+    write_npz("slabs.npz", "slabs.npy")
+    run(0, "csrecover", "slabs.npz", "-o", "two.npy", *options)
+    run(draw.choice((2, 3, 5)), "csrecover", "slabs.npz", "-o", "all.npy", *options)
+    assert bytes_of("all.npy") == bytes_of("two.npy")
 
 
 def has_hdf5():
