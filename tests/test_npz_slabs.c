@@ -1,5 +1,5 @@
 /* Samples of slabs from .npz files: as they were put into archives that are built by hand, with
- * positions in any order; recovered in slabs they have the bits of one piece. */
+ * positions in any order; recovered in slabs they have the bits of one piece. Results in .npz. */
 #include "io_npy.h"
 #include "io_zip.h"
 #include "tiles.h"
@@ -224,6 +224,97 @@ static void slabs_have_the_bits_of_one_piece(void **state) {
     clear(&p);
 }
 
+/* ------------------------------------------------------------------ results ------------------- */
+
+typedef struct rows {
+    const csrec_array *pixels;
+    int64_t next, fails_at; /* -1: never */
+} rows;
+
+static csrec_status take_rows(void *context, csrec_slab slab, void *values, csrec_error *error) {
+    rows *r = context;
+    const size_t row =
+        (size_t)(r->pixels->count / r->pixels->shape.dim[0]) * csrec_dtype_size(r->pixels->dtype);
+    assert_int_equal(slab.first, r->next);
+    r->next += slab.count;
+    memcpy(values, (const char *)r->pixels->data + (size_t)slab.first * row,
+           (size_t)slab.count * row);
+    if (r->fails_at < 0 || r->next <= r->fails_at) return CSREC_OK;
+    strcpy(error->text, "as the test wants it");
+    return CSREC_DATA;
+}
+
+/* from NULL: at once. */
+static csrec_status write_signal(const char *path, const csrec_image *image, rows *from,
+                                 const char *fingerprint, csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_files_options options = {.no_sync = true, .fingerprint = fingerprint};
+    csrec_image form = *image;
+    form.pixels.data = NULL;
+    assert_ok(csrec_files_create(&options, &files, error));
+    csrec_status status =
+        from ? csrec_files_add_slabs(files, path, csrec_format_of(path), &form, take_rows, from,
+                                     NULL, error)
+             : csrec_files_add_signal(files, path, csrec_format_of(path), image, NULL, error);
+    if (!status) status = csrec_files_commit(files, error);
+    csrec_files_destroy(files);
+    return status;
+}
+
+static csrec_image draw_signal(bool large) {
+    csrec_image image = {0};
+    csrec_shape shape = {.dims = 1 + (int)check_below(&seed, 4)};
+    for (int a = 0; a < shape.dims; a++) shape.dim[a] = 1 + check_below(&seed, 12);
+    if (large) shape = (csrec_shape){2, {1100 + check_below(&seed, 200), 900}};
+    csrec_dtype type = large ? CSREC_F64 : (csrec_dtype)(CSREC_U8 + check_below(&seed, 10));
+    assert_ok(csrec_array_create(type, &shape, &image.pixels));
+    for (int64_t i = 0; i < image.pixels.count; i++)
+        csrec_array_set(&image.pixels, i, (double)check_below(&seed, 100));
+    return image;
+}
+
+/* libzip compares the checksums. */
+static void check_written(const char *path, const csrec_array *pixels, const char *fingerprint) {
+    csrec_array read = {0};
+    csrec_error error = {""};
+    char text[64];
+    if (csrec_npz_read(path, "x", &read, &error)) fail_msg("%s", error.text);
+    assert_true(csrec_shape_equal(&read.shape, &pixels->shape));
+    assert_int_equal(read.dtype, pixels->dtype);
+    assert_memory_equal(read.data, pixels->data,
+                        (size_t)pixels->count * csrec_dtype_size(pixels->dtype));
+    csrec_array_clear(&read);
+    assert_ok(csrec_fingerprint_read(path, text, sizeof text, &error));
+    assert_string_equal(text, fingerprint ? fingerprint : "");
+}
+
+static void results_have_the_same_bytes_in_slabs(void **state) {
+    (void)state;
+    char whole[256], slabs[256];
+    snprintf(whole, sizeof whole, "%s", io_path("whole.npz"));
+    snprintf(slabs, sizeof slabs, "%s", io_path("slabs.npz"));
+    for (int trial = 0; trial < 42; trial++) {
+        csrec_image image = draw_signal(trial % 20 == 0); /* slabs have 4 MiB */
+        const char *fingerprint = trial % 2 ? "made for a test" : NULL;
+        csrec_error error = {""};
+        rows from = {&image.pixels, 0, -1};
+        assert_ok(write_signal(whole, &image, NULL, fingerprint, &error));
+        assert_ok(write_signal(slabs, &image, &from, fingerprint, &error));
+        io_bytes one = io_load(whole), other = io_load(slabs);
+        assert_int_equal(one.size, other.size);
+        assert_memory_equal(one.data, other.data, one.size);
+        io_free(&one);
+        io_free(&other);
+        check_written(slabs, &image.pixels, fingerprint);
+        remove(slabs);
+        from = (rows){&image.pixels, 0, check_below(&seed, image.pixels.shape.dim[0])};
+        assert_int_equal(write_signal(slabs, &image, &from, fingerprint, &error), CSREC_DATA);
+        assert_string_equal(error.text, "as the test wants it");
+        assert_null(fopen(slabs, "rb"));
+        csrec_image_clear(&image);
+    }
+}
+
 /* ------------------------------------------------------------------ what is wrong ------------- */
 
 static void expect_line(const char *path, csrec_status expected, const char *part) {
@@ -276,6 +367,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slabs_have_the_samples_of_the_file),
         cmocka_unit_test(slabs_have_the_bits_of_one_piece),
+        cmocka_unit_test(results_have_the_same_bytes_in_slabs),
         cmocka_unit_test(wrong_files_are_one_line),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);

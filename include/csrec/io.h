@@ -22,7 +22,9 @@ enum {
     CSREC_USE_ARRAYS = 32,  /* named arrays are written: measurements, models, atoms */
     CSREC_USE_TYPES = 64,   /* written values have the type of the samples */
     CSREC_USE_TEXT = 128,   /* text: in a folder of signals it may be a list about them */
-    CSREC_USE_SLABS = 256   /* read and written in slabs, so files may be larger than memory */
+    CSREC_USE_SLABS = 256,  /* read and written in slabs, so files may be larger than memory */
+    CSREC_USE_NAMED = 512   /* whole signals are written as by CSREC_USE_WRITE and CSREC_USE_SLABS,
+                               but only where the name of the file asks for it */
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
@@ -268,8 +270,8 @@ CSREC_API csrec_status csrec_files_add_slabs(csrec_files *files, const char *pat
 /* The same by the processes of a communicator that share a file system: all call it with the same
  * arguments, `files` NULL on all but the first, and each calls csrec_parts_put in its `fill`, until
  * each value is put once by one of them. The bytes are those of one process. CSREC_UNSUPPORTED,
- * before any call of `fill`, on all: the format is written by one process (all but .npy are, and
- * HDF5 without chunks), the path is no regular file, or not all processes see it. */
+ * before any call of `fill`, on all: the format is written by one process (all but .npy, .npz and
+ * HDF5 without chunks are), the path is no regular file, or not all processes see it. */
 typedef struct csrec_parts csrec_parts;
 typedef csrec_status (*csrec_fill_fn)(void *context, csrec_parts *parts, csrec_error *error);
 CSREC_API csrec_status csrec_files_add_parts(csrec_files *files, const char *path,

@@ -9,7 +9,8 @@
 #define AT(member) .offset = offsetof(cli_recover_arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "The recovered signal: .png (2-D, 1 or 3 channels), .tif, .fits, .h5 or .npy, or - for stdout "
+     "The recovered signal: .png (2-D, 1 or 3 channels), .tif, .fits, .h5, .npy or .npz (array x), "
+     "or - for stdout "
      "(npy unless --format png). A TIFF, FITS or HDF5 has the metadata of an input of its format; "
      "OUT.h5:/NAME names its dataset. If it is a "
      "folder or ends in /, each INPUT's recovery is written there under the name of the INPUT.",

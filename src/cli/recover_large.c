@@ -29,7 +29,8 @@ static bool writes_slabs(const cli_job *job) {
     const csrec_format *format = job->request->format;
     if (!job->a->output) return false;
     if (!format) format = csrec_format_of(job->request->folder ? job->input : job->a->output);
-    return cli_format_has(format, CSREC_USE_SLABS);
+    return cli_format_has(format, CSREC_USE_SLABS) ||
+           (!job->request->folder && cli_format_has(format, CSREC_USE_NAMED));
 }
 
 /* A file of samples that would need slabs, but is not stored so. */

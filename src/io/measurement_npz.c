@@ -9,6 +9,7 @@
 #include "io/measurement.h"
 #include "io/measurement_npz.h"
 #include "io/measurement_through.h"
+#include "io/npz_signal.h"
 
 #define MISSING                                                                                    \
     "%s: array 'mask': missing, as are 'index' and 'pattern'; save positions, as in "              \
@@ -390,11 +391,20 @@ static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec
                       input->name);
 }
 
+static const char *refusal(const csrec_shape *shape, int64_t channels) {
+    return csrec_format_refusal(&csrec_npy_format.format, shape, channels);
+}
+
 /* "PK" begins every zip archive, including one without members. */
 const csrec_format_row csrec_npz_format = {
-    .format = {"npz", ".npz", ".npz", "a zip archive", CSREC_USE_SAMPLES | CSREC_USE_ARRAYS, NULL},
+    .format = {"npz", ".npz", ".npz", "a zip archive",
+               CSREC_USE_SAMPLES | CSREC_USE_ARRAYS | CSREC_USE_NAMED, NULL},
     .magic = {{"PK", 2}},
     .signal = refuse_signal,
     .measurement = read_measurement,
     .open_slabs = csrec_npz_open_slabs,
+    .refusal = refusal,
+    .write = csrec_npz_write_signal,
+    .write_slabs = csrec_npz_write_slabs,
+    .framing = {.make = csrec_npz_make_frame, .has_crc = true},
 };
