@@ -388,6 +388,25 @@ def many(results):
         f"{data['mpi']}; {named(data['machine'])}; bench/many.py.")
 
 
+def parts(results):
+    """Memory of a process by the format of its files."""
+    data = results("parts")
+    kinds = list(dict.fromkeys(r["how"] for r in data["rows"]))
+    by = {(r["what"], r["how"]): r for r in data["rows"]}
+    names = dict.fromkeys(r["what"] for r in data["rows"])
+
+    def cell(row):
+        return f"{row['peak_mib']:,.0f}" if row and "peak_mib" in row else "-"
+    same = all(r.get("same", True) for r in data["rows"])
+    return table(("input", *kinds), [(name, *(cell(by.get((name, k))) for k in kinds)) for name in names]) + (
+        f"\n\nLargest resident set in MiB, with `fast`, of a picture of {data['side']:,} x "
+        f"{data['side']:,} values in float32, {100 * data['rate']:.0f} % known, in tiles of "
+        f"{data['tile']:,}; slabs and ranks (the largest one) with `--memory {data['memory']}`, but for compressed "
+        f"`.npz`, which is read as a whole; to "
+        f"`.npy`, of HDF5 to HDF5. The values were {'the same' if same else 'OTHERS'}. "
+        f"{named(data['machine'])}; bench/parts.py.")
+
+
 def methods(results):
     """Methods on the CPU and a GPU."""
     data = results("cuda_methods")
@@ -529,7 +548,8 @@ def l1(results):
 
 TABLES = {
     "l1": l1, "phase": phase, "coherence": coherence, "paper": paper,
-    "colours": colours, "operators": operators, "many": many, "devices": devices, "methods": methods, "pieces": pieces,
+    "colours": colours, "operators": operators, "many": many, "parts": parts,
+    "devices": devices, "methods": methods, "pieces": pieces,
     "ranks": ranks, "large": large, "prior": prior, "speed": speed, "targets": targets,
     "memory": memory, "scale": scale, "presets": presets, "uncertainty": uncertainty,
     "noise": noise, "outliers": outliers, "rounds": rounds, "places": places, "quality": quality,

@@ -110,7 +110,8 @@ static void shapes_are_refused(void **state) {
     assert_null(csrec_format_refusal(csrec_format_of(".csv"), &picture, 1));
     assert_non_null(csrec_format_refusal(csrec_format_of(".csv"), &picture, 3));
     assert_non_null(csrec_format_refusal(csrec_format_of(".csv"), &volume, 1));
-    assert_non_null(csrec_format_refusal(csrec_format_of(".npz"), &picture, 1));
+    assert_null(csrec_format_refusal(csrec_format_of(".npz"), &picture, 1));
+    assert_non_null(csrec_format_refusal(csrec_format_of(".npz"), &deep, 2));
 }
 
 static void only_writers_write(void **state) {
@@ -124,9 +125,10 @@ static void only_writers_write(void **state) {
     assert_int_equal(
         csrec_files_add_signal(files, path, csrec_format_of(path), &signal, NULL, &error),
         CSREC_ARGUMENT);
-    io_assert_line(&error, path, "not a format");
+    io_assert_line(&error, path, "not a valid one");
     assert_int_equal(csrec_files_add_signal(files, path, NULL, &signal, NULL, &error),
                      CSREC_ARGUMENT);
+    io_assert_line(&error, path, "not a format");
     csrec_files_destroy(files);
     assert_int_equal(io_count_files(), 0);
 }

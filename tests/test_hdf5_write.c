@@ -12,12 +12,25 @@ static csrec_image draw_signal(csrec_dtype dtype) {
     return image;
 }
 
+static void check_values(const char *path, const char *name, const csrec_image *image) {
+    const csrec_array *pixels = &image->pixels;
+    const size_t bytes = (size_t)pixels->count * csrec_dtype_size(pixels->dtype);
+    void *values = malloc(bytes);
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    assert_true(file >= 0 && dataset >= 0);
+    assert_true(H5Dread(dataset, csrec_hdf5_type(pixels->dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                        values) >= 0);
+    assert_memory_equal(values, pixels->data, bytes);
+    free(values);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
 static void check_written(const char *path, const char *name, const csrec_image *image) {
     const csrec_array *pixels = &image->pixels;
     const hid_t type = csrec_hdf5_type(pixels->dtype);
-    const size_t bytes = (size_t)pixels->count * csrec_dtype_size(pixels->dtype);
     hsize_t extent[6];
-    void *values = malloc(bytes);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     assert_true(file >= 0);
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
@@ -26,13 +39,11 @@ static void check_written(const char *path, const char *name, const csrec_image 
     assert_true(H5Tequal(stored, type) > 0);
     assert_int_equal(H5Sget_simple_extent_dims(space, extent, NULL), pixels->shape.dims);
     for (int a = 0; a < pixels->shape.dims; a++) assert_int_equal(extent[a], pixels->shape.dim[a]);
-    assert_true(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    assert_memory_equal(values, pixels->data, bytes);
-    free(values);
     H5Tclose(stored);
     H5Sclose(space);
     H5Dclose(dataset);
     H5Fclose(file);
+    check_values(path, name, image);
 }
 
 static void written_signals_are_read_by_libhdf5(void **state) {
@@ -209,9 +220,113 @@ static void attributes_and_scales_are_kept(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ slabs ------------------- */
+
+typedef struct rows {
+    const csrec_image *image;
+    const char *opens;      /* an HDF5 file that is read between slabs, as that of the samples is */
+    int64_t next, fails_at; /* -1: never */
+} rows;
+
+static csrec_status take_rows(void *context, csrec_slab slab, void *values, csrec_error *error) {
+    rows *r = context;
+    const csrec_array *pixels = &r->image->pixels;
+    size_t row = (size_t)(pixels->count / pixels->shape.dim[0]) * csrec_dtype_size(pixels->dtype);
+    csrec_image look;
+    assert_int_equal(slab.first, r->next);
+    if (csrec_signal_look(r->opens, &look, error)) fail_msg("%s", error->text);
+    r->next += slab.count;
+    memcpy(values, (const char *)pixels->data + (size_t)slab.first * row, (size_t)slab.count * row);
+    if (r->fails_at < 0 || r->next <= r->fails_at) return CSREC_OK;
+    strcpy(error->text, "as the test wants it");
+    return CSREC_DATA;
+}
+
+static csrec_status write_slabs(const char *path, const csrec_image *image, const char *like,
+                                int64_t fails_at, csrec_error *error) {
+    rows from = {image, like, 0, fails_at};
+    csrec_files *files = NULL;
+    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
+    csrec_image form = *image;
+    form.pixels.data = NULL;
+    assert_ok(csrec_files_create(&options, &files, error));
+    csrec_status status = csrec_files_add_slabs(files, path, &csrec_hdf5_format.format, &form,
+                                                take_rows, &from, like, error);
+    if (!status) status = csrec_files_commit(files, error);
+    csrec_files_destroy(files);
+    return status;
+}
+
+static void check_same_file(const csrec_image *image, const char *like) {
+    const char *whole = io_path("whole.h5"), *slabs = io_path("s.h5");
+    csrec_error error = {""};
+    if (write_signal(whole, image, like, &error)) fail_msg("%s", error.text);
+    if (write_slabs(slabs, image, like, -1, &error)) fail_msg("%s", error.text);
+    io_bytes one = io_load(whole), other = io_load(slabs);
+    assert_int_equal(one.size, other.size);
+    assert_memory_equal(one.data, other.data, one.size);
+    io_free(&one);
+    io_free(&other);
+    check_values(slabs, "/entry/data", image);
+    remove(slabs);
+    int64_t at = check_below(&seed, image->pixels.shape.dim[0]);
+    assert_int_equal(write_slabs(slabs, image, like, at, &error), CSREC_DATA);
+    assert_string_equal(error.text, "as the test wants it");
+    assert_null(fopen(slabs, "rb"));
+    remove(whole);
+}
+
+/* Of a file of the same shape, chunked or not, with its attributes. */
+static void slabs_make_the_same_file(void **state) {
+    (void)state;
+    char like[256];
+    snprintf(like, sizeof like, "%s", io_path("like.h5"));
+    for (int trial = 0; trial < 60; trial++) {
+        drawn d = draw(trial % KINDS);
+        csrec_image image = {0};
+        assert_ok(csrec_array_create((csrec_dtype)(CSREC_U8 + check_below(&seed, 10)),
+                                     &d.values.shape, &image.pixels));
+        draw_values(&image.pixels, false);
+        save_drawn(like, &d);
+        check_same_file(&image, like);
+        csrec_image_clear(&image);
+        free_drawn(&d);
+        remove(like);
+    }
+}
+
+/* A slab has 4 MiB: these are several, of whole chunks. */
+static void many_slabs_make_the_same_file(void **state) {
+    (void)state;
+    char like[256];
+    snprintf(like, sizeof like, "%s", io_path("large.h5"));
+    for (int chunked = 0; chunked < 2; chunked++) {
+        const hsize_t extent[2] = {1600 + (hsize_t)check_below(&seed, 400), 700};
+        const hsize_t chunk[2] = {1 + (hsize_t)check_below(&seed, 900), 300};
+        const csrec_shape shape = {2, {(int64_t)extent[0], (int64_t)extent[1]}};
+        csrec_image image = {0};
+        assert_ok(csrec_array_create(CSREC_F64, &shape, &image.pixels));
+        draw_values(&image.pixels, false);
+        hid_t file = new_file(like), creation = H5Pcreate(H5P_DATASET_CREATE);
+        hid_t space = H5Screate_simple(2, extent, NULL), group;
+        if (chunked) H5Pset_chunk(creation, 2, chunk);
+        if (chunked && toss()) H5Pset_deflate(creation, 1);
+        group = H5Gcreate2(file, "/entry", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Dcreate2(group, "data", H5T_STD_U8LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+        H5Sclose(space);
+        H5Pclose(creation);
+        H5Fclose(file);
+        check_same_file(&image, like);
+        csrec_image_clear(&image);
+        remove(like);
+    }
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {cmocka_unit_test(written_signals_are_read_by_libhdf5),
-                                       cmocka_unit_test(attributes_and_scales_are_kept)};
+                                       cmocka_unit_test(attributes_and_scales_are_kept),
+                                       cmocka_unit_test(slabs_make_the_same_file),
+                                       cmocka_unit_test(many_slabs_make_the_same_file)};
     return cmocka_run_group_tests(tests, io_setup, io_teardown);
 }

@@ -22,7 +22,9 @@ enum {
     CSREC_USE_ARRAYS = 32,  /* named arrays are written: measurements, models, atoms */
     CSREC_USE_TYPES = 64,   /* written values have the type of the samples */
     CSREC_USE_TEXT = 128,   /* text: in a folder of signals it may be a list about them */
-    CSREC_USE_SLABS = 256   /* read and written in slabs, so files may be larger than memory */
+    CSREC_USE_SLABS = 256,  /* read and written in slabs, so files may be larger than memory */
+    CSREC_USE_NAMED = 512   /* whole signals are written as by CSREC_USE_WRITE and CSREC_USE_SLABS,
+                               but only where the name of the file asks for it */
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
@@ -173,6 +175,31 @@ CSREC_API csrec_status csrec_measurement_read_with(const char *path,
                                                    csrec_measurement *measurement,
                                                    csrec_error *error);
 
+/* Reads the samples of a slab into *part, which csrec_measurement_clear frees: shape with
+ * slab.count as its first extent, channels, n (may be 0), index and y, as
+ * csrec_measurement_read_with delivers them. Slabs come in any order, each several times, with the
+ * same samples. */
+typedef csrec_status (*csrec_slab_samples_fn)(void *context, csrec_slab slab,
+                                              csrec_measurement *part, csrec_error *error);
+
+/* A file whose samples are read in slabs: a picture or array of a format with CSREC_USE_SLABS; or
+ * an .npz with y and index or mask whose arrays are stored, not compressed, in C order
+ * (numpy.savez). Open delivers in *form what csrec_measurement_read_with would but for the samples;
+ * form->n: their number in an .npz, else 0. Options, and what they point to, must last; slab is
+ * ignored. CSREC_UNSUPPORTED: the file, or the mask, is read as a whole.
+ *
+ * Of an .npz the first call of read goes through all samples once, for errors and checksums, and
+ * keeps 16 bytes for each 65,536 of them (or entries of the mask). Then the samples of a slab are
+ * found in any order; if positions do not ascend, all of `index` is read for each slab. */
+typedef struct csrec_slab_file csrec_slab_file;
+CSREC_API csrec_status csrec_slab_file_open(const char *path, const csrec_read_options *options,
+                                            csrec_measurement *form, csrec_slab_file **file,
+                                            csrec_error *error);
+/* A csrec_slab_samples_fn: file is a csrec_slab_file. */
+CSREC_API csrec_status csrec_slab_file_read(void *file, csrec_slab slab, csrec_measurement *part,
+                                            csrec_error *error);
+CSREC_API void csrec_slab_file_close(csrec_slab_file *file);
+
 /* Writes .npz with y, shape, index (or pattern, seed, count when `procedural` and the pattern is
  * known), sigma and scale where set; y in measurement->dtype. path "-" is stdout. */
 CSREC_API csrec_status csrec_measurement_write(const char *path,
@@ -243,14 +270,14 @@ CSREC_API csrec_status csrec_files_add_slabs(csrec_files *files, const char *pat
 /* The same by the processes of a communicator that share a file system: all call it with the same
  * arguments, `files` NULL on all but the first, and each calls csrec_parts_put in its `fill`, until
  * each value is put once by one of them. The bytes are those of one process. CSREC_UNSUPPORTED,
- * before any call of `fill`, on all: the format is written by one process (all but .npy are), the
- * path is no regular file, or not all processes see it. */
+ * before any call of `fill`, on all: the format is written by one process (all but .npy, .npz and
+ * HDF5 without chunks are), the path is no regular file, or not all processes see it. */
 typedef struct csrec_parts csrec_parts;
 typedef csrec_status (*csrec_fill_fn)(void *context, csrec_parts *parts, csrec_error *error);
 CSREC_API csrec_status csrec_files_add_parts(csrec_files *files, const char *path,
                                              const csrec_format *format, const csrec_image *signal,
                                              csrec_comm *comm, csrec_fill_fn fill, void *context,
-                                             csrec_error *error);
+                                             const char *like, csrec_error *error);
 /* Values of the signal's type, from value `first` on, in C order. */
 CSREC_API csrec_status csrec_parts_put(csrec_parts *parts, int64_t first, int64_t count,
                                        const void *values, csrec_error *error);

@@ -8,13 +8,6 @@
 extern "C" {
 #endif
 
-/* Reads the samples of a slab into *part, which csrec_measurement_clear frees: shape with
- * slab.count as its first extent, channels, n (may be 0), index and y, as
- * csrec_measurement_read_with delivers them. Slabs come in any order, each several times, with the
- * same samples. */
-typedef csrec_status (*csrec_slab_samples_fn)(void *context, csrec_slab slab,
-                                              csrec_measurement *part, csrec_error *error);
-
 /* The recovery of a signal of which no more is in memory than a line of tiles along the first axis,
  * with the same values as csrec_recover in these tiles. `form` describes the whole: shape,
  * channels, dtype, scale, sigma. Create reads all samples once and plans; then slabs are taken in
@@ -27,7 +20,8 @@ typedef csrec_status (*csrec_slab_samples_fn)(void *context, csrec_slab slab,
 typedef struct csrec_slabs csrec_slabs;
 
 /* Whether a recovery in one piece, with the file's values, the samples and the result, would take
- * more than options->memory, or without it three quarters of what is available. */
+ * more than options->memory, or without it three quarters of what is available. form->n: the number
+ * of samples in a file of such; 0: of a picture or array, which has a value for each entry. */
 CSREC_API bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options *options);
 
 CSREC_API csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_samples_fn read,

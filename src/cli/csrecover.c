@@ -9,7 +9,8 @@
 #define AT(member) .offset = offsetof(cli_recover_arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "The recovered signal: .png (2-D, 1 or 3 channels), .tif, .fits, .h5 or .npy, or - for stdout "
+     "The recovered signal: .png (2-D, 1 or 3 channels), .tif, .fits, .h5, .npy or .npz (array x), "
+     "or - for stdout "
      "(npy unless --format png). A TIFF, FITS or HDF5 has the metadata of an input of its format; "
      "OUT.h5:/NAME names its dataset. If it is a "
      "folder or ends in /, each INPUT's recovery is written there under the name of the INPUT.",
@@ -113,8 +114,8 @@ static const cli_option options[] = {
     CLI_THREADS(cli_recover_arguments),
     {"memory", 0, CLI_INTEGER, "MIB",
      "Memory that the recovery may use, in MiB (default: what is available). A recovery that "
-     "needs more runs in smaller tiles or is refused. --verbose and --json report them. A .npy or "
-     "TIFF that is too large is read, recovered and written in slabs.",
+     "needs more runs in smaller tiles or is refused. --verbose and --json report them. A .npy, "
+     "TIFF, HDF5 or stored .npz that is too large is read, recovered and written in slabs.",
      AT(memory), .low = 1, .high = 0x1p40},
     {"tile", 0, CLI_INTEGER, "N",
      "Recover larger signals in overlapping tiles of at most N values (default 16777216). The "

@@ -75,8 +75,10 @@ typedef struct cli_job {
     csrec_atoms *atoms;
     csrec_model *model; /* of --model */
     csrec_recover_report report;
-    bool large; /* recovered in slabs, while it is written: */
-    bool must;  /* it does not fit into memory; else ranks share it */
+    bool large;  /* recovered in slabs, while it is written: */
+    bool must;   /* it does not fit into memory; else ranks share it */
+    bool placed; /* its samples have positions */
+    csrec_slab_file *samples;
     csrec_slabs *slabs;
     csrec_history *history;                /* NULL: not requested */
     double seconds_read, seconds_expected; /* of reading; of the expected errors */

@@ -313,6 +313,7 @@ void cli_job_clear(cli_job *job) {
     free(job->command);
     csrec_history_destroy(job->history);
     csrec_slabs_destroy(job->slabs);
+    csrec_slab_file_close(job->samples);
     free(job->signal);
     free(job->pairs);
     free(job->truth);

@@ -29,52 +29,44 @@ static bool writes_slabs(const cli_job *job) {
     const csrec_format *format = job->request->format;
     if (!job->a->output) return false;
     if (!format) format = csrec_format_of(job->request->folder ? job->input : job->a->output);
-    return cli_format_has(format, CSREC_USE_SLABS);
+    return cli_format_has(format, CSREC_USE_SLABS) ||
+           (!job->request->folder && cli_format_has(format, CSREC_USE_NAMED));
 }
 
-static bool reads_slabs(const cli_job *job, csrec_image *look) {
-    csrec_error ignored;
-    csrec_image mask;
-    if (cli_is_dash(job->input) || csrec_signal_look(job->input, look, &ignored)) return false;
-    return !job->a->mask || (!cli_is_dash(job->a->mask) &&
-                             csrec_signal_look(job->a->mask, &mask, &ignored) == CSREC_OK);
+/* A file of samples that would need slabs, but is not stored so. */
+static void tell_whole(const cli_job *job, const csrec_measurement *form, const char *why) {
+    const csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
+    if (form->n > 0 && form->shape.dims > 0 && csrec_slabs_pay(form, &options) && job->a->verbose)
+        cli_note(job->tool, "%s", why);
 }
 
 int cli_job_find_large(cli_job *job) {
-    csrec_image look;
-    csrec_measurement form = {0};
+    csrec_measurement form;
     csrec_error error;
     csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
-    if (job->a->info || !writes_slabs(job) || !reads_slabs(job, &look)) return CLI_CONTINUE;
-    if (csrec_image_split(&look, job->a->channels_last, job->input, &form.shape, &form.channels,
-                          &error))
-        return CLI_CONTINUE; /* reading says the same */
-    if (look.is_complex) return CLI_CONTINUE;
-    form.dtype = look.pixels.dtype;
-    if (look.bits) form.scale[1] = (double)((1 << look.bits) - 1);
+    const csrec_read_options reading = cli_job_read_options(job);
+    if (job->a->info || !writes_slabs(job)) return CLI_CONTINUE;
+    csrec_status status = csrec_slab_file_open(job->input, &reading, &form, &job->samples, &error);
+    if (status == CSREC_UNSUPPORTED) tell_whole(job, &form, error.text);
+    if (status) return CLI_CONTINUE; /* reading says the same */
     bool pays = csrec_slabs_pay(&form, &options);
-    if (form.shape.dims > 3 || !(pays || job->request->tiles)) return CLI_CONTINUE;
     const char *option = in_the_way(job);
-    if (option && pays && !job->a->quiet)
+    bool wanted = form.shape.dims <= 3 && (pays || job->request->tiles);
+    if (wanted && option && pays && !job->a->quiet)
         cli_note(job->tool,
                  "note: %s: may be too large for the memory; without %s it is recovered in slabs",
                  job->input, option);
-    if (option) return CLI_CONTINUE;
-    form.sigma = job->request->sigma;
+    if (!wanted || option) {
+        csrec_slab_file_close(job->samples);
+        job->samples = NULL;
+        return CLI_CONTINUE;
+    }
+    if (form.n == 0 || job->a->sigma) form.sigma = job->request->sigma;
     job->measurement = form;
     job->large = true;
-    job->must = pays;
+    job->must = pays && form.n == 0;
+    job->placed = form.n > 0;
     return CLI_CONTINUE;
-}
-
-/* ------------------------------------------------------------------ samples ------------------- */
-
-static csrec_status read_slab(void *context, csrec_slab slab, csrec_measurement *part,
-                              csrec_error *error) {
-    cli_job *job = context;
-    csrec_read_options options = cli_job_read_options(job);
-    options.slab = slab;
-    return csrec_measurement_read_with(job->input, &options, part, error);
 }
 
 /* Errors of files name theirs, those of a recovery do not. */
@@ -87,8 +79,8 @@ static void name_input(const cli_job *job, csrec_error *error) {
 int cli_job_begin_large(cli_job *job) {
     csrec_error error;
     cli_progress_next(job->progress, "", 0.0);
-    csrec_status status =
-        csrec_slabs_create(&job->measurement, read_slab, job, &job->options, &job->slabs, &error);
+    csrec_status status = csrec_slabs_create(&job->measurement, csrec_slab_file_read, job->samples,
+                                             &job->options, &job->slabs, &error);
     cli_progress_finish(job->progress);
     /* Ranks may share it in another way, or the whole has the better message. */
     if ((status == CSREC_UNSUPPORTED || status == CSREC_ARGUMENT) && !job->must) {
@@ -102,7 +94,8 @@ int cli_job_begin_large(cli_job *job) {
     job->measurement.n = csrec_slabs_samples(job->slabs);
     int64_t entries = 0;
     csrec_shape_count(&job->measurement.shape, &entries);
-    if (job->measurement.n < entries || job->a->mask || job->a->unknown_given) return CLI_CONTINUE;
+    if (job->measurement.n < entries || job->placed || job->a->mask || job->a->unknown_given)
+        return CLI_CONTINUE;
     return cli_job_fail(job,
                         "%s: nothing tells which entries are known (NaN, transparent pixels); give "
                         "a mask or the value of unknown ones, or sample it with cssample",
@@ -193,8 +186,8 @@ csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files
     csrec_status status = CSREC_UNSUPPORTED;
     describe_output(job, form, &image, &w);
     if (comm) {
-        status =
-            csrec_files_add_parts(files, job->output, job->format, &image, comm, fill, &w, error);
+        status = csrec_files_add_parts(files, job->output, job->format, &image, comm, fill, &w,
+                                       form->like, error);
         if (status == CSREC_UNSUPPORTED && job->a->verbose)
             cli_note(job->tool, "%s; rank 0 writes the values of all", error->text);
     }
@@ -215,7 +208,7 @@ int cli_job_serve_large(cli_job *job) {
     cli_form form = {.dtype = job->a->dtype, .like = job->input};
     describe_output(job, &form, &image, &w);
     csrec_status status = csrec_files_add_parts(NULL, job->output, job->format, &image,
-                                                job->request->tiles, fill, &w, &error);
+                                                job->request->tiles, fill, &w, NULL, &error);
     if (status == CSREC_UNSUPPORTED) {
         status = csrec_slabs_serve(job->slabs, &error);
         if (status) name_input(job, &error);

@@ -110,7 +110,8 @@ static bool is_whole(const char *path) {
     bool whole = true;
     if (cli_format_has(format, CSREC_USE_READ)) whole = !csrec_signal_read(path, &signal, NULL);
     if (cli_format_has(format, CSREC_USE_ARRAYS))
-        whole = !csrec_npz_read(path, "levels", &signal.pixels, NULL);
+        whole = !csrec_npz_read(path, "levels", &signal.pixels, NULL) ||
+                !csrec_npz_read(path, "x", &signal.pixels, NULL);
     csrec_image_clear(&signal);
     return whole;
 }
@@ -131,7 +132,8 @@ static bool is_done(const char *given, bool folder, const char *input, const cha
 /* In a folder, the format of the signal may be unknown before the input is read. */
 static bool signal_is_done(const cli_request *request, const char *input, const char *fingerprint) {
     const csrec_format *format;
-    for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++)
+    const int uses = CSREC_USE_WRITE | (request->folder ? 0 : CSREC_USE_NAMED);
+    for (int i = 0; (format = cli_format_with(uses, i)); i++)
         if ((!request->format || request->format == format) &&
             is_done(request->a.output, request->folder, input, cli_ending_of(format).text,
                     fingerprint))

@@ -2,11 +2,17 @@
 #ifndef CSREC_IO_FORMAT_H
 #define CSREC_IO_FORMAT_H
 
+#include "io/frame.h"
 #include "io/input.h"
 
-enum { CSREC_MAGICS = 4, CSREC_HEAD_MOST = 512 };
+enum { CSREC_MAGICS = 4 };
 
-struct csrec_output;
+/* What delivers the samples of slabs; closed by `close`. */
+typedef struct csrec_slab_source {
+    void *state;
+    csrec_slab_samples_fn read;
+    void (*close)(void *state);
+} csrec_slab_source;
 
 /* A row: defined last in the source file of its format. Functions that a format does not support
  * are NULL, or fail with the remedy. */
@@ -26,6 +32,11 @@ typedef struct csrec_format_row {
     /* Delivers an unchecked measurement or nothing. */
     csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
                                 csrec_measurement *measurement, csrec_error *error);
+    /* Opens samples with positions of which slabs are read; takes the input over. form: shape, n
+     * and all but index and y. CSREC_UNSUPPORTED: they are read as a whole. */
+    csrec_status (*open_slabs)(csrec_input *input, const csrec_read_options *options,
+                               csrec_measurement *form, csrec_slab_source *source,
+                               csrec_error *error);
     bool members; /* a path may go on with :/NAME, input->member */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
@@ -33,10 +44,7 @@ typedef struct csrec_format_row {
     csrec_status (*write_slabs)(csrec_files *files, const char *path, const csrec_image *signal,
                                 csrec_slab_fn take, void *context, const char *like,
                                 csrec_error *error);
-    /* Of files that are a head, the values in C order, and a tail: the head's bytes and their
-     * number; the tail, written behind the last value. */
-    size_t (*head)(const csrec_image *signal, char bytes[CSREC_HEAD_MOST]);
-    csrec_status (*tail)(struct csrec_output *output, csrec_error *error);
+    csrec_framing framing; /* if files are a head, the values in C order, and a tail */
 } csrec_format_row;
 
 const csrec_format_row *csrec_format_row_of(const csrec_format *format);

@@ -34,6 +34,14 @@ csrec_status csrec_measurement_check_frame(const csrec_measurement *measurement,
 csrec_status csrec_measurement_check_next(const csrec_measurement *measurement, int64_t from,
                                           int64_t count, const char *name, csrec_error *error);
 
+/* The same where index is that of samples `from` on; and whether values [n][each], of samples
+ * `from` on, are finite. */
+csrec_status csrec_positions_check_piece(const csrec_measurement *measurement, int64_t from,
+                                         int64_t count, const int64_t *index, const char *name,
+                                         csrec_error *error);
+csrec_status csrec_values_check_piece(int64_t from, int64_t n, int64_t each, const double *values,
+                                      const char *name, csrec_error *error);
+
 /* Whether positions are in 0 .. entries - 1 and distinct. CSREC_DATA: *fault is the first that is
  * not in range, or, where all are, the first equal to an earlier one. At most O(n) memory besides
  * the result, none where they ascend. CSREC_MEMORY. */

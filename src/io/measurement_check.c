@@ -120,28 +120,36 @@ csrec_status csrec_measurement_check_frame(const csrec_measurement *m, const cha
 }
 
 /* The error line for element k, which is outside the signal or repeats a position. */
-static csrec_status fail_position(const csrec_measurement *m, int64_t k, int64_t entries,
-                                  const char *name, csrec_error *error) {
-    if (m->index[k] < 0 || m->index[k] >= entries)
+static csrec_status fail_position(const csrec_measurement *m, int64_t k, int64_t position,
+                                  int64_t entries, const char *name, csrec_error *error) {
+    if (position < 0 || position >= entries)
         return csrec_fail(error, CSREC_DATA,
                           "%s: array 'index': element %lld is %lld, outside 0 to %lld; save %s",
-                          name, (long long)k, (long long)m->index[k], (long long)entries - 1,
+                          name, (long long)k, (long long)position, (long long)entries - 1,
                           m->through ? "numbers of the operator's rows"
                                      : "flat C-order positions (numpy.ravel_multi_index)");
     return csrec_fail(error, CSREC_DATA,
                       "%s: array 'index': element %lld repeats position %lld; keep one sample of "
                       "each position (numpy.unique)",
-                      name, (long long)k, (long long)m->index[k]);
+                      name, (long long)k, (long long)position);
+}
+
+csrec_status csrec_positions_check_piece(const csrec_measurement *m, int64_t from, int64_t count,
+                                         const int64_t *index, const char *name,
+                                         csrec_error *error) {
+    int64_t entries = 0;
+    csrec_status status = csrec_through_rows(m, name, &entries, error);
+    for (int64_t k = 0; k < count && status == CSREC_OK; k++)
+        if (index[k] < 0 || index[k] >= entries || (k && index[k] == index[k - 1]))
+            status = fail_position(m, from + k, index[k], entries, name, error);
+    return status;
 }
 
 csrec_status csrec_measurement_check_next(const csrec_measurement *m, int64_t from, int64_t count,
                                           const char *name, csrec_error *error) {
-    int64_t entries = 0;
-    csrec_status status = csrec_through_rows(m, name, &entries, error);
-    for (int64_t k = from; k < from + count && status == CSREC_OK; k++)
-        if (m->index[k] < 0 || m->index[k] >= entries || (k && m->index[k] == m->index[k - 1]))
-            status = fail_position(m, k, entries, name, error);
-    return status;
+    const int64_t before = from > 0;
+    return csrec_positions_check_piece(m, from - before, count + before, m->index + from - before,
+                                       name, error);
 }
 
 static csrec_status check_positions(const csrec_measurement *m, const char *name, int64_t entries,
@@ -157,20 +165,20 @@ static csrec_status check_positions(const csrec_measurement *m, const char *name
                     "leave it out",
                     name, m->through->name);
     if (status == CSREC_MEMORY) return csrec_fail(error, status, "%s: out of memory", name);
-    return status == CSREC_OK ? status : fail_position(m, k, entries, name, error);
+    return status == CSREC_OK ? status : fail_position(m, k, m->index[k], entries, name, error);
 }
 
-static csrec_status check_values(const csrec_measurement *m, const char *name, csrec_error *error) {
-    const int64_t values = csrec_measurement_values(m);
-    for (int64_t i = 0; i < values; i++)
-        if (!isfinite(m->y[i]))
+csrec_status csrec_values_check_piece(int64_t from, int64_t n, int64_t each, const double *y,
+                                      const char *name, csrec_error *error) {
+    for (int64_t i = 0; i < n * each; i++)
+        if (!isfinite(y[i]))
             return csrec_fail(error, CSREC_DATA,
                               "%s: array 'y': sample %lld is %s; leave out samples that are not "
                               "finite (numpy.isfinite)",
-                              name, (long long)(i / (values / m->n)),
-                              isnan(m->y[i]) ? "nan"
-                              : m->y[i] > 0  ? "infinite"
-                                             : "-infinite");
+                              name, (long long)(from + i / each),
+                              isnan(y[i]) ? "nan"
+                              : y[i] > 0  ? "infinite"
+                                          : "-infinite");
     return CSREC_OK;
 }
 
@@ -180,7 +188,10 @@ csrec_status csrec_measurement_check(const csrec_measurement *measurement, const
     csrec_measurement sized = *measurement;
     if (!sized.index || !sized.y) sized.n = 0;
     csrec_status status = csrec_measurement_check_frame(&sized, name, &entries, error);
-    if (status == CSREC_OK) status = check_values(measurement, name, error);
+    if (status == CSREC_OK)
+        status = csrec_values_check_piece(0, measurement->n,
+                                          csrec_measurement_values(measurement) / measurement->n,
+                                          measurement->y, name, error);
     if (status == CSREC_OK) status = check_positions(measurement, name, entries, error);
     return status;
 }

@@ -7,7 +7,9 @@
 #include "base/memory.h"
 #include "io/format.h"
 #include "io/measurement.h"
+#include "io/measurement_npz.h"
 #include "io/measurement_through.h"
+#include "io/npz_signal.h"
 
 #define MISSING                                                                                    \
     "%s: array 'mask': missing, as are 'index' and 'pattern'; save positions, as in "              \
@@ -54,9 +56,8 @@ static csrec_status read_integers(const csrec_npz *npz, const char *field, int r
     return csrec_npz_end(&member, status, error);
 }
 
-/* Opens y and stores the number of samples and channels. */
-static csrec_status begin_y(const csrec_npz *npz, csrec_measurement *m, csrec_npz_member *member,
-                            csrec_error *error) {
+csrec_status csrec_npz_begin_y(const csrec_npz *npz, csrec_measurement *m, csrec_npz_member *member,
+                               csrec_error *error) {
     csrec_status status = csrec_npz_begin(npz, "y", member, error);
     if (status != CSREC_OK) return status;
     const csrec_shape *shape = &member->header.shape;
@@ -71,9 +72,9 @@ static csrec_status begin_y(const csrec_npz *npz, csrec_measurement *m, csrec_np
     return csrec_npz_end(member, status, error);
 }
 
-static csrec_status measure_y(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+csrec_status csrec_npz_measure(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
-    csrec_status status = begin_y(npz, m, &member, error);
+    csrec_status status = csrec_npz_begin_y(npz, m, &member, error);
     if (status == CSREC_OK) csrec_npz_leave(&member);
     return status;
 }
@@ -91,7 +92,7 @@ static void subtract_pairs(csrec_measurement *m) {
 static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
     csrec_measurement again = {0};
-    csrec_status status = begin_y(npz, &again, &member, error);
+    csrec_status status = csrec_npz_begin_y(npz, &again, &member, error);
     if (status != CSREC_OK) return status;
     const int64_t values = csrec_measurement_values(m);
     const bool split = m->through && member.header.count == 2 * values;
@@ -116,7 +117,7 @@ static csrec_status make_room(const csrec_npz *npz, csrec_measurement *m, csrec_
     return status == CSREC_OK ? csrec_measurement_allocate(m, npz->name, error) : status;
 }
 
-static csrec_status read_shape(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+csrec_status csrec_npz_shape(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     int64_t dims, entries;
     csrec_status status =
         read_integers(npz, "shape", CSREC_DIMS_MAX, false, m->shape.dim, &dims, error);
@@ -131,8 +132,7 @@ static csrec_status read_shape(const csrec_npz *npz, csrec_measurement *m, csrec
     return CSREC_OK;
 }
 
-/* Elements read and checked at a time. */
-enum { PIECE = 1 << 16 };
+enum { PIECE = CSREC_NPZ_PIECE };
 
 /* A position outside the signal, or equal to that of the sample before, is found at once. Other
  * repetitions are found when all are known (csrec_measurement_check). */
@@ -149,24 +149,27 @@ static csrec_status read_places(const csrec_npz *npz, csrec_npz_member *member,
     return status;
 }
 
+csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, csrec_error *error) {
+    if (member->header.shape.dims > 1)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: has %d axes; save flat positions (numpy.ravel_multi_index)",
+                          member->name, member->header.shape.dims);
+    if (member->header.kind == 'b')
+        return csrec_fail(error, CSREC_DATA, "%s: holds bool; save it as 'mask'", member->name);
+    if (member->header.count == n) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "%s: %lld positions for %lld samples in 'y'; save one for each sample",
+                      member->name, (long long)member->header.count, (long long)n);
+}
+
 static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
-    csrec_status status = read_shape(npz, m, error);
+    csrec_status status = csrec_npz_shape(npz, m, error);
     if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
     if (status == CSREC_OK) status = csrec_npz_begin(npz, "index", &member, error);
     if (status != CSREC_OK) return status;
-    if (member.header.shape.dims > 1)
-        status = csrec_fail(error, CSREC_DATA,
-                            "%s: has %d axes; save flat positions (numpy.ravel_multi_index)",
-                            member.name, member.header.shape.dims);
-    else if (member.header.kind == 'b')
-        status = csrec_fail(error, CSREC_DATA, "%s: holds bool; save it as 'mask'", member.name);
-    else if (member.header.count != m->n)
-        status = csrec_fail(error, CSREC_DATA,
-                            "%s: %lld positions for %lld samples in 'y'; save one for each sample",
-                            member.name, (long long)member.header.count, (long long)m->n);
-    else
-        status = make_room(npz, m, error);
+    status = csrec_npz_check_index(&member, m->n, error);
+    if (status == CSREC_OK) status = make_room(npz, m, error);
     if (status == CSREC_OK) status = read_places(npz, &member, m, error);
     return csrec_npz_end(&member, status, error);
 }
@@ -176,7 +179,7 @@ static csrec_status agree_shape(const csrec_npz *npz, const csrec_measurement *m
                                 csrec_error *error) {
     csrec_measurement other = {0};
     if (!csrec_npz_has(npz, "shape")) return CSREC_OK;
-    csrec_status status = read_shape(npz, &other, error);
+    csrec_status status = csrec_npz_shape(npz, &other, error);
     if (status != CSREC_OK) return status;
     if (csrec_shape_equal(&other.shape, &m->shape)) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
@@ -200,16 +203,21 @@ static csrec_status collect_mask(csrec_npz_member *member, int64_t size, uint8_t
             found++;
         }
     }
-    if (found == m->n) return CSREC_OK;
+    return csrec_npz_check_count(member, found, m->n, error);
+}
+
+csrec_status csrec_npz_check_count(const csrec_npz_member *member, int64_t found, int64_t n,
+                                   csrec_error *error) {
+    if (found == n) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       found ? "%s: %lld true entries for %lld samples in 'y'; save y = signal[mask]"
                             : "%s: no entry is true (%lld for %lld samples in 'y'); save y = "
                               "signal[mask]",
-                      member->name, (long long)found, (long long)m->n);
+                      member->name, (long long)found, (long long)n);
 }
 
-static csrec_status check_mask(const csrec_npz *npz, const csrec_npz_member *member,
-                               csrec_measurement *m, csrec_error *error) {
+csrec_status csrec_npz_check_mask(const csrec_npz *npz, const csrec_npz_member *member,
+                                  csrec_measurement *m, csrec_error *error) {
     bool bytes = member->header.kind == 'b' || member->header.kind == 'u';
     m->shape = member->header.shape;
     if (!bytes || member->header.bytes != 1)
@@ -218,9 +226,7 @@ static csrec_status check_mask(const csrec_npz *npz, const csrec_npz_member *mem
     if (m->shape.dims < 1)
         return csrec_fail(error, CSREC_DATA, "%s: is a single value; save it in the signal's shape",
                           member->name);
-    csrec_status status = agree_shape(npz, m, error);
-    if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
-    return status == CSREC_OK ? make_room(npz, m, error) : status;
+    return agree_shape(npz, m, error);
 }
 
 static csrec_status read_mask(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
@@ -229,7 +235,9 @@ static csrec_status read_mask(const csrec_npz *npz, csrec_measurement *m, csrec_
     csrec_status status = csrec_npz_begin(npz, "mask", &member, error);
     if (status != CSREC_OK) return status;
     int64_t size = member.header.fortran ? member.header.count : PIECE;
-    status = check_mask(npz, &member, m, error);
+    status = csrec_npz_check_mask(npz, &member, m, error);
+    if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
+    if (status == CSREC_OK) status = make_room(npz, m, error);
     if (status == CSREC_OK && !(piece = malloc((size_t)size)))
         status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
     if (status == CSREC_OK) status = collect_mask(&member, size, piece, m, error);
@@ -306,7 +314,7 @@ static csrec_status regenerate(const csrec_npz *npz, csrec_measurement *m, csrec
 static csrec_status read_procedural(const csrec_npz *npz, csrec_measurement *m,
                                     csrec_error *error) {
     int64_t seed = 0, count;
-    csrec_status status = read_shape(npz, m, error);
+    csrec_status status = csrec_npz_shape(npz, m, error);
     if (status == CSREC_OK) status = read_pattern(npz, &m->pattern, error);
     if (status == CSREC_OK) status = read_integers(npz, "seed", 1, true, &seed, &count, error);
     if (status == CSREC_OK)
@@ -318,7 +326,7 @@ static csrec_status read_procedural(const csrec_npz *npz, csrec_measurement *m,
 
 /* All rows of an operator, in their order. */
 static csrec_status read_all_rows(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
-    csrec_status status = read_shape(npz, m, error);
+    csrec_status status = csrec_npz_shape(npz, m, error);
     if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
     if (status == CSREC_OK && !m->through)
         return csrec_fail(error, CSREC_FORMAT, MISSING, npz->name);
@@ -339,7 +347,7 @@ static csrec_status read_positions(const csrec_npz *npz, csrec_measurement *m, c
     return csrec_fail(error, CSREC_FORMAT, MISSING, npz->name);
 }
 
-static csrec_status read_optional(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+csrec_status csrec_npz_tones(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     int64_t count;
     csrec_status status = CSREC_OK;
     if (csrec_npz_has(npz, "sigma"))
@@ -363,8 +371,8 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     npz.progress = input->progress;
     npz.context = input->context;
     /* Small arrays first, y last: a file refused for a small array has not unpacked y. */
-    status = measure_y(&npz, &m, error);
-    if (status == CSREC_OK) status = read_optional(&npz, &m, error);
+    status = csrec_npz_measure(&npz, &m, error);
+    if (status == CSREC_OK) status = csrec_npz_tones(&npz, &m, error);
     if (status == CSREC_OK) status = read_positions(&npz, &m, error);
     if (status == CSREC_OK) status = read_y(&npz, &m, error);
     csrec_npz_close(&npz);
@@ -383,10 +391,20 @@ static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec
                       input->name);
 }
 
+static const char *refusal(const csrec_shape *shape, int64_t channels) {
+    return csrec_format_refusal(&csrec_npy_format.format, shape, channels);
+}
+
 /* "PK" begins every zip archive, including one without members. */
 const csrec_format_row csrec_npz_format = {
-    .format = {"npz", ".npz", ".npz", "a zip archive", CSREC_USE_SAMPLES | CSREC_USE_ARRAYS, NULL},
+    .format = {"npz", ".npz", ".npz", "a zip archive",
+               CSREC_USE_SAMPLES | CSREC_USE_ARRAYS | CSREC_USE_NAMED, NULL},
     .magic = {{"PK", 2}},
     .signal = refuse_signal,
     .measurement = read_measurement,
+    .open_slabs = csrec_npz_open_slabs,
+    .refusal = refusal,
+    .write = csrec_npz_write_signal,
+    .write_slabs = csrec_npz_write_slabs,
+    .framing = {.make = csrec_npz_make_frame, .has_crc = true},
 };

@@ -68,24 +68,30 @@ csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error 
     return status;
 }
 
-/* A separate record after the array. */
-static csrec_status write_fingerprint(csrec_output *output, csrec_error *error) {
-    char header[CSREC_NPY_HEADER_MAX], descr[32];
+/* The header; and the fingerprint, a separate record after the array. */
+static csrec_status make_frame(const csrec_output *output, const char *path,
+                               const csrec_image *signal, const char *like, uint32_t crc,
+                               csrec_frame *frame, csrec_error *error) {
+    char header[CSREC_NPY_HEADER_MAX], record[CSREC_NPY_HEADER_MAX], descr[32];
     const csrec_shape scalar = {0};
     const char *text = csrec_output_fingerprint(output);
-    if (!text) return CSREC_OK;
-    char *line = csrec_fingerprint_line(text, CSREC_FINGERPRINT_UNIT);
-    if (!line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
-    snprintf(descr, sizeof descr, "S%zu", strlen(line));
-    csrec_status status =
-        csrec_output_write(output, header, csrec_npy_header_write(descr, &scalar, header), error);
-    if (!status) status = csrec_output_write(output, line, strlen(line), error);
+    char *line = text ? csrec_fingerprint_line(text, CSREC_FINGERPRINT_UNIT) : NULL;
+    size_t size = csrec_npy_header_of(signal, header), head = 0, length = line ? strlen(line) : 0;
+    (void)path, (void)like, (void)crc;
+    if (text && !line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    snprintf(descr, sizeof descr, "S%zu", length);
+    if (line) head = csrec_npy_header_write(descr, &scalar, record);
+    csrec_status status = csrec_frame_create(size, head + length, output->name, frame, error);
+    if (!status) {
+        memcpy(frame->head, header, size);
+        memcpy(frame->tail, record, head);
+        if (line) memcpy((char *)frame->tail + head, line, length);
+    }
     free(line);
     return status;
 }
 
-/* Bytes of a slab, about. */
-enum { SLAB = 1 << 22 };
+static const csrec_framing framing = {.make = make_frame};
 
 /* The data, or without any those that `take` delivers. */
 typedef struct values {
@@ -95,30 +101,6 @@ typedef struct values {
     void *context;
 } values;
 
-static csrec_status write_slabs(csrec_output *output, const values *v, csrec_error *error) {
-    const csrec_array *array = v->array;
-    int64_t rows = array->shape.dim[0];
-    size_t row = (size_t)(array->count / rows) * csrec_dtype_size(array->dtype);
-    int64_t count = row < SLAB ? (int64_t)(SLAB / row) : 1;
-    void *part = malloc((size_t)(count < rows ? count : rows) * row);
-    if (!part) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
-    csrec_status status = CSREC_OK;
-    for (int64_t first = 0; first < rows && !status; first += count) {
-        csrec_slab slab = {first, rows - first < count ? rows - first : count};
-        status = v->take(v->context, slab, part, error);
-        if (!status) status = csrec_output_write(output, part, (uint64_t)slab.count * row, error);
-    }
-    free(part);
-    return status;
-}
-
-static csrec_status write_values(csrec_output *output, const values *v, csrec_error *error) {
-    const csrec_array *array = v->array;
-    uint64_t bytes = (uint64_t)array->count * csrec_dtype_size(array->dtype);
-    return v->take ? write_slabs(output, v, error)
-                   : csrec_output_write(output, array->data, bytes, error);
-}
-
 static bool is_pairs(const csrec_array *array) {
     const int last = array->shape.dims - 1;
     return (array->dtype == CSREC_F32 || array->dtype == CSREC_F64) && last >= 0 &&
@@ -126,20 +108,16 @@ static bool is_pairs(const csrec_array *array) {
 }
 
 static csrec_status add(csrec_files *files, const char *path, const values *v, csrec_error *error) {
-    char header[CSREC_NPY_HEADER_MAX];
     csrec_output output;
     const csrec_array *array = v->array;
     bool whole = v->take ? array->shape.dims > 0 && array->count > 0 : array->data != NULL;
     if (csrec_dtype_size(array->dtype) == 0 || array->shape.dims < 0 ||
         array->shape.dims > CSREC_DIMS_MAX || !whole || (v->is_complex && !is_pairs(array)))
         return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
+    const csrec_image signal = {.pixels = *array, .is_complex = v->is_complex};
     csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (status != CSREC_OK) return status;
-    size_t head =
-        csrec_npy_header_of(&(csrec_image){.pixels = *array, .is_complex = v->is_complex}, header);
-    status = csrec_output_write(&output, header, head, error);
-    if (status == CSREC_OK) status = write_values(&output, v, error);
-    if (status == CSREC_OK) status = write_fingerprint(&output, error);
+    status = csrec_framed_write(&output, &framing, path, &signal, v->take, v->context, NULL, error);
     return csrec_output_close(&output, status, error);
 }
 
@@ -218,10 +196,6 @@ static csrec_status write_signal_slabs(csrec_files *files, const char *path,
     return add(files, path, &(values){&signal->pixels, signal->is_complex, take, context}, error);
 }
 
-static size_t head(const csrec_image *signal, char bytes[CSREC_HEAD_MOST]) {
-    return csrec_npy_header_of(signal, bytes);
-}
-
 const csrec_format_row csrec_npy_format = {
     .format = {"npy", ".npy", ".npy", "a NumPy array",
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_ROWS | CSREC_USE_SAMPLES |
@@ -234,6 +208,5 @@ const csrec_format_row csrec_npy_format = {
     .refusal = refusal,
     .write = write_signal,
     .write_slabs = write_signal_slabs,
-    .head = head,
-    .tail = write_fingerprint,
+    .framing = {.make = make_frame},
 };

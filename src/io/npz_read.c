@@ -1,6 +1,7 @@
 /* npz_read.c - arrays from the members of a zip archive. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -50,6 +51,14 @@ bool csrec_npz_has(const csrec_npz *npz, const char *field) {
     return locate(npz, field) >= 0;
 }
 
+bool csrec_npz_is_stored(const csrec_npz *npz, const char *field) {
+    zip_stat_t info;
+    zip_int64_t index = locate(npz, field);
+    zip_stat_init(&info);
+    return index >= 0 && zip_stat_index(npz->zip, (zip_uint64_t)index, 0, &info) == 0 &&
+           (info.valid & ZIP_STAT_COMP_METHOD) && info.comp_method == ZIP_CM_STORE;
+}
+
 /* A bomb declares more than its compressed bytes can hold, or than the machine has memory for. */
 static csrec_status check_member(const csrec_npz *npz, zip_uint64_t index, const char *name,
                                  uint64_t *size, csrec_error *error) {
@@ -67,7 +76,7 @@ static csrec_status check_member(const csrec_npz *npz, zip_uint64_t index, const
                           "write the file again",
                           name, (unsigned long long)info.size, (unsigned long long)info.comp_size);
     *size = info.size;
-    return csrec_memory_check(info.size, 1, name, error);
+    return npz->in_pieces ? CSREC_OK : csrec_memory_check(info.size, 1, name, error);
 }
 
 static int64_t read_member(void *context, void *buffer, uint64_t bytes) {
@@ -101,7 +110,19 @@ csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_
                           member->name, zip_error_strerror(zip_get_error(npz->zip)));
     member->reader = (csrec_reader){.left = size, .read = read_member, .context = member->file};
     status = csrec_npy_header_read(&member->reader, member->name, &member->header, error);
+    member->head = size - member->reader.left;
     return status == CSREC_OK ? status : csrec_npz_end(member, status, error);
+}
+
+csrec_status csrec_npz_seek(csrec_npz_member *member, int64_t element, csrec_error *error) {
+    const uint64_t all = (uint64_t)member->header.count * member->header.bytes;
+    const uint64_t before = (uint64_t)element * member->header.bytes;
+    errno = 0;
+    if (zip_fseek(member->file, (zip_int64_t)(member->head + before), SEEK_SET) != 0)
+        return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); check the file and its disk",
+                          member->name, errno ? strerror(errno) : "no seek");
+    member->reader.left = all - before;
+    return CSREC_OK;
 }
 
 void csrec_npz_leave(csrec_npz_member *member) {
@@ -114,13 +135,17 @@ csrec_status csrec_npz_changed(const csrec_npz_member *member, csrec_error *erro
                       member->name);
 }
 
-csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error) {
+csrec_status csrec_npz_check_end(csrec_npz_member *member, csrec_error *error) {
     char beyond;
     /* libzip compares the checksum when it meets the end, so the end must be read. */
-    if (status == CSREC_OK && zip_fread(member->file, &beyond, 1) != 0)
-        status = csrec_fail(error, CSREC_FORMAT,
-                            "%s: the checksum or the length is wrong; write or copy the file again",
-                            member->name);
+    if (zip_fread(member->file, &beyond, 1) == 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: the checksum or the length is wrong; write or copy the file again",
+                      member->name);
+}
+
+csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error) {
+    if (status == CSREC_OK) status = csrec_npz_check_end(member, error);
     csrec_npz_leave(member);
     return status;
 }

@@ -2,13 +2,14 @@
  * its temporary name and marks it; the others open it by that name, and the mark tells whether it
  * is the same file. Clients of NFS write whole pages of which they know all bytes, also those of
  * others. So each process writes its values through a descriptor that cannot read, the mark is in a
- * page of its own, and the head is written when all values are on the server. */
+ * page of its own, and head and tail are written when all values are on the server. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/error.h"
 #include "csrec/comm.h"
@@ -21,15 +22,18 @@ struct csrec_parts {
     int64_t offset; /* of the first value */
     int64_t count;  /* values of the whole */
     size_t size;    /* of a value */
+    bool has_crc;
+    uint32_t crc; /* of the values put so far, as if all others were missing */
 };
 
-enum { HELLO = 1 << 21, SEEN, ALL }; /* tags of messages */
+enum { HELLO = 1 << 21, SEEN, ALL, CRC }; /* tags of messages */
 
 enum { PAGE = 1 << 16 };
 
 /* What the first process tells the others; name "": there is no such file. */
 typedef struct hello {
     uint64_t mark;
+    int64_t offset; /* of the first value */
     bool no_sync;
     char name[CSREC_PATH_ROOM];
 } hello;
@@ -44,12 +48,29 @@ static int64_t mark_of(const csrec_parts *p) {
 
 /* ------------------------------------------------------------------ the same file ------------- */
 
-static csrec_status make(csrec_files *files, const char *path, const csrec_parts *p,
-                         csrec_output *output, hello *h, csrec_error *error) {
+/* What all processes write, and on the first one the frame around the values. */
+typedef struct whole {
+    const char *path, *like;
+    const csrec_image *signal;
+    const csrec_framing *framing;
+    csrec_output output;
+    csrec_frame frame;
+} whole;
+
+static csrec_status make(csrec_files *files, whole *w, csrec_parts *p, hello *h,
+                         csrec_error *error) {
     struct timespec now;
+    char file[CSREC_PATH_ROOM];
+    const char *path = w->path;
+    csrec_output *output = &w->output;
     *h = (hello){.no_sync = csrec_files_asked(files)->no_sync};
-    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, output, error);
+    csrec_status status =
+        csrec_output_open(files, csrec_path_file(path, file), CSREC_OUTPUT_STREAM, output, error);
+    output->name = path; /* which lasts */
     if (status || !output->temporary || strlen(output->temporary) >= sizeof h->name) return status;
+    status = w->framing->make(output, path, w->signal, w->like, 0, &w->frame, error);
+    if (status) return status;
+    p->offset = h->offset = (int64_t)w->frame.head_bytes;
     clock_gettime(CLOCK_REALTIME, &now);
     h->mark = csrec_random_u64((uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid());
     int fd = fileno(output->file);
@@ -96,6 +117,7 @@ static csrec_status agree(csrec_comm *comm, csrec_parts *p, hello *h, bool *all,
     csrec_status status = first ? tell_all(comm, HELLO, h, sizeof *h, error)
                                 : take(comm, 0, HELLO, h, sizeof *h, error);
     if (status) return status;
+    p->offset = h->offset;
     if (first || (*h->name && is_same(p, h))) p->fd = open(h->name, O_WRONLY | O_CLOEXEC);
     seen = *h->name && p->fd >= 0;
     *all = seen;
@@ -112,6 +134,27 @@ static csrec_status agree(csrec_comm *comm, csrec_parts *p, hello *h, bool *all,
 
 /* ------------------------------------------------------------------ values -------------------- */
 
+/* CRCs are linear: that of a concatenation is the sum, in bits without carry, of those of its
+ * pieces, each shifted by the bytes behind it. So each process adds up its own ones in any order,
+ * and the first one those of all. */
+static void add_crc(csrec_parts *p, int64_t first, int64_t count, const void *values) {
+    const int64_t behind = (p->count - first - count) * (int64_t)p->size;
+    const uLong crc = crc32_z(0, values, (size_t)count * p->size);
+    p->crc ^= (uint32_t)crc32_combine(crc, 0, (z_off_t)behind);
+}
+
+static csrec_status sum_crcs(csrec_comm *comm, csrec_parts *p, csrec_error *error) {
+    if (csrec_comm_rank(comm) > 0)
+        return csrec_comm_send(comm, 0, CRC, &p->crc, sizeof p->crc, error);
+    csrec_status status = CSREC_OK;
+    for (int from = 1; from < csrec_comm_size(comm) && !status; from++) {
+        uint32_t crc = 0;
+        status = take(comm, from, CRC, &crc, sizeof crc, error);
+        p->crc ^= crc;
+    }
+    return status;
+}
+
 csrec_status csrec_parts_put(csrec_parts *p, int64_t first, int64_t count, const void *values,
                              csrec_error *error) {
     const char *from = values;
@@ -119,6 +162,7 @@ csrec_status csrec_parts_put(csrec_parts *p, int64_t first, int64_t count, const
     if (first < 0 || count < 0 || first > p->count || count > p->count - first)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: %lld values from %lld on; there are %lld",
                           p->name, (long long)count, (long long)first, (long long)p->count);
+    if (p->has_crc && count > 0) add_crc(p, first, count, values);
     for (size_t left = (size_t)count * p->size; left > 0;) {
         errno = 0;
         ssize_t n = pwrite(p->fd, from, left, at);
@@ -141,15 +185,20 @@ static csrec_status settle(csrec_parts *p, bool no_sync, csrec_error *error) {
 }
 
 /* On the first process, when all values are written. */
-static csrec_status complete(const csrec_format_row *row, const csrec_image *signal,
-                             const csrec_parts *p, csrec_output *output, csrec_error *error) {
-    char head[CSREC_HEAD_MOST];
+static csrec_status complete(whole *w, const csrec_parts *p, csrec_error *error) {
+    csrec_output *output = &w->output;
+    csrec_status status = CSREC_OK;
+    if (p->has_crc) {
+        csrec_frame_clear(&w->frame);
+        status = w->framing->make(output, w->path, w->signal, w->like, p->crc, &w->frame, error);
+    }
     errno = 0;
-    if (ftruncate(fileno(output->file), end_of(p)) != 0) return csrec_output_failed(p->name, error);
-    csrec_status status = csrec_output_write(output, head, row->head(signal, head), error);
+    if (!status && ftruncate(fileno(output->file), end_of(p)) != 0)
+        status = csrec_output_failed(p->name, error);
+    if (!status) status = csrec_output_write(output, w->frame.head, w->frame.head_bytes, error);
     if (!status && fseeko(output->file, 0, SEEK_END) != 0)
         status = csrec_output_failed(p->name, error);
-    return status ? status : row->tail(output, error);
+    return status ? status : csrec_output_write(output, w->frame.tail, w->frame.tail_bytes, error);
 }
 
 static csrec_status write_parts(csrec_comm *comm, csrec_parts *p, hello *h, csrec_fill_fn fill,
@@ -162,6 +211,7 @@ static csrec_status write_parts(csrec_comm *comm, csrec_parts *p, hello *h, csre
                        "%s: not all processes see its folder, or it is no regular file", p->name);
     if (!status) status = fill(context, p, error);
     if (!status) status = settle(p, h->no_sync, error);
+    if (!status && p->has_crc) status = sum_crcs(comm, p, error);
     if (!status) status = csrec_comm_wait(comm, error);
     if (p->fd >= 0) close(p->fd);
     return status;
@@ -169,23 +219,23 @@ static csrec_status write_parts(csrec_comm *comm, csrec_parts *p, hello *h, csre
 
 csrec_status csrec_files_add_parts(csrec_files *files, const char *path, const csrec_format *format,
                                    const csrec_image *signal, csrec_comm *comm, csrec_fill_fn fill,
-                                   void *context, csrec_error *error) {
+                                   void *context, const char *like, csrec_error *error) {
     const csrec_format_row *row = csrec_format_row_of(format);
-    char head[CSREC_HEAD_MOST];
-    csrec_output output;
     hello h;
-    if (!row || !row->head || strcmp(path, "-") == 0)
+    if (!row || !row->framing.make || strcmp(path, "-") == 0)
         return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is written by one process", path);
     csrec_parts p = {.name = path,
                      .fd = -1,
-                     .offset = (int64_t)row->head(signal, head),
                      .count = signal->pixels.count,
-                     .size = csrec_dtype_size(signal->pixels.dtype)};
+                     .size = csrec_dtype_size(signal->pixels.dtype),
+                     .has_crc = row->framing.has_crc};
     if (csrec_comm_rank(comm) > 0) return write_parts(comm, &p, &h, fill, context, error);
     csrec_error why;
-    csrec_status made = make(files, path, &p, &output, &h, &why);
+    whole w = {.path = path, .like = like, .signal = signal, .framing = &row->framing};
+    csrec_status made = make(files, &w, &p, &h, &why);
     csrec_status status = write_parts(comm, &p, &h, fill, context, error);
-    if (made) return csrec_fail(error, made, "%s", why.text);
-    if (!status) status = complete(row, signal, &p, &output, error);
-    return csrec_output_close(&output, status, error);
+    if (made) status = csrec_fail(error, made, "%s", why.text);
+    if (!status) status = complete(&w, &p, error);
+    csrec_frame_clear(&w.frame);
+    return csrec_output_close(&w.output, status, error);
 }

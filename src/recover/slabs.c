@@ -114,9 +114,7 @@ static bool pays(csrec_device_kind kind, const void *job) {
 
 /* Processes that share what one of them could recover at once have the tiles of that. */
 static csrec_wanted wanted_of(const csrec_slabs *s) {
-    return (csrec_wanted){.signal = true,
-                          .slabs = csrec_comm_size(s->given.comm) == 1 ||
-                                   csrec_slabs_pay(&s->form, &s->given)};
+    return (csrec_wanted){.signal = true, .slabs = csrec_comm_size(s->given.comm) == 1 || s->pays};
 }
 
 static csrec_status plan_on(const csrec_context *context, void *job, csrec_error *error) {
@@ -161,8 +159,9 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
 bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options *options) {
     int64_t entries = 0;
     csrec_shape_count(&form->shape, &entries);
-    double value = (double)csrec_dtype_size(form->dtype) + 16.0; /* of the file, y, the result */
-    double bytes = (double)entries * ((double)form->channels * value + 8.0);
+    const double each = 8.0 * (double)form->channels, n = (double)form->n, all = (double)entries;
+    double file = all * (double)form->channels * (double)csrec_dtype_size(form->dtype);
+    double bytes = all * each + (form->n > 0 ? n * (each + 8.0) : all * (each + 8.0) + file);
     double most =
         options->memory ? (double)options->memory : 0.75 * (double)csrec_memory_available();
     return bytes > most;
@@ -179,6 +178,7 @@ csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_sample
     csrec_slabs *s = calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->form = *form;
+    s->pays = csrec_slabs_pay(form, options);
     s->form.index = NULL;
     s->form.y = NULL;
     s->form.pattern = CSREC_PATTERN_NONE;

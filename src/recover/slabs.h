@@ -8,6 +8,7 @@
 
 struct csrec_slabs {
     csrec_measurement form; /* without positions and values; n: of the whole */
+    bool pays;              /* csrec_slabs_pay */
     csrec_slab_samples_fn read;
     void *context;
     csrec_recover_options given;

@@ -109,13 +109,6 @@ void csrec_survey_unpack(const void *bytes, csrec_survey *s) {
     s->sum = s->most + s->channels;
 }
 
-/* Samples from `from` on that are in one band after another. */
-static int64_t run_of(const csrec_measurement *m, int64_t from, int64_t band_entries) {
-    int64_t band = m->index[from] / band_entries, k = from + 1;
-    while (k < m->n && m->index[k] / band_entries == band) k++;
-    return k - from;
-}
-
 /* Bands by threads: band b of them goes into packed[b]. */
 static csrec_status survey_bands(const csrec_measurement *m, int64_t size, int64_t n,
                                  char *packed) {
@@ -153,6 +146,38 @@ static csrec_status survey_sorted(const csrec_measurement *m, int64_t size, int6
     return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 
+/* Sample numbers by band, in the file's order within each; first [n + 1] becomes where bands begin.
+ */
+static void order_by_band(const csrec_measurement *m, int64_t size, int64_t n, int64_t *first,
+                          int64_t *order) {
+    for (int64_t k = 0; k < m->n; k++) first[m->index[k] / size + 1]++;
+    for (int64_t b = 0; b < n; b++) first[b + 1] += first[b];
+    for (int64_t k = 0; k < m->n; k++) order[first[m->index[k] / size]++] = k;
+    for (int64_t b = n; b > 0; b--) first[b] = first[b - 1];
+    first[0] = 0;
+}
+
+/* Positions in any order: as if the samples of each band had been read by themselves. band: empty,
+ * and left so. */
+static csrec_status survey_scattered(const csrec_measurement *m, int64_t size, int64_t entries,
+                                     csrec_survey *band, csrec_survey *survey, csrec_error *error) {
+    const int64_t n = (entries + size - 1) / size;
+    int64_t *first = calloc((size_t)n + 1, sizeof *first);
+    int64_t *order = malloc((size_t)m->n * sizeof *order);
+    csrec_status status = first && order ? CSREC_OK : CSREC_MEMORY;
+    if (!status) order_by_band(m, size, n, first, order);
+    for (int64_t b = 0; b < n && !status; b++) {
+        for (int64_t i = first[b], run; i < first[b + 1]; i += run) {
+            for (run = 1; i + run < first[b + 1] && order[i + run] == order[i] + run;) run++;
+            csrec_survey_add(band, run, m->y + order[i] * m->channels);
+        }
+        csrec_survey_join(survey, band);
+    }
+    free(first);
+    free(order);
+    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
+}
+
 csrec_status csrec_survey_of(const csrec_measurement *m, csrec_survey *survey, csrec_error *error) {
     csrec_survey band;
     int64_t entries = 0;
@@ -161,15 +186,8 @@ csrec_status csrec_survey_of(const csrec_measurement *m, csrec_survey *survey, c
     csrec_status status = csrec_survey_create(m->channels, survey, error);
     if (!status) status = csrec_survey_create(m->channels, &band, error);
     if (status) return status;
-    if (csrec_samples_ascend(m, 0)) {
-        status = survey_sorted(m, size, entries, &band, survey, error);
-    } else {
-        for (int64_t k = 0, n; k < m->n; k += n) {
-            n = run_of(m, k, size);
-            csrec_survey_add(&band, n, m->y + k * m->channels);
-            csrec_survey_join(survey, &band);
-        }
-    }
+    status = (csrec_samples_ascend(m, 0) ? survey_sorted : survey_scattered)(m, size, entries,
+                                                                             &band, survey, error);
     csrec_survey_clear(&band);
     return status;
 }

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 build, mpi = os.path.abspath(sys.argv[1]), sys.argv[2]
 seed = int(os.environ.get("CSREC_TEST_SEED", time.time_ns() // 1000))
@@ -129,6 +130,40 @@ def write_npy(path, shape, known=0.25):
                 for x in range(width)
             )
             file.write(array.array("f", row).tobytes())
+
+
+def write_mask(path, like):
+    """A quarter of the entries of a .npy of write_npy."""
+    data = bytes_of(like)
+    head = 10 + int.from_bytes(data[8:10], "little")
+    text = data[10:head].replace(b"<f4", b"|u1")
+    count = (len(data) - head) // 4
+    with open(path, "wb") as file:
+        file.write(data[:10] + text + bytes(draw.random() < 0.25 for _ in range(count)))
+
+
+def write_npz(path, like):
+    """The known entries of a .npy of write_npy, stored as numpy.savez does, in any order."""
+    data = bytes_of(like)
+    head = 10 + int.from_bytes(data[8:10], "little")
+    values = array.array("f", data[head:])
+    index = [i for i, value in enumerate(values) if not math.isnan(value)]
+    if draw.random() < 0.5:
+        draw.shuffle(index)
+    shape = eval(data[10:head])["shape"]
+
+    def npy(descr, code, numbers):
+        header = "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }\n" % (
+            descr,
+            len(numbers),
+        )
+        packed = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+        return packed + array.array(code, numbers).tobytes()
+
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("y.npy", npy("<f4", "f", [values[i] for i in index]))
+        file.writestr("index.npy", npy("<i8", "q", index))
+        file.writestr("shape.npy", npy("<i8", "q", shape))
 
 
 def run_tests(*tests):

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import zipfile
 
 from launch import (
     OPEN,
@@ -16,7 +17,9 @@ from launch import (
     lines_of_ours,
     run,
     run_tests,
+    write_mask,
     write_npy,
+    write_npz,
 )
 
 
@@ -82,6 +85,27 @@ def slabs_are_shared():
     assert any("rank 0 writes the values of all" in line for line in lines_of_ours(done.stderr))
 
 
+def slabs_of_archives_are_shared():
+    """Input and output as .npz and as HDF5 without chunks, each rank its own part."""
+    options = ["--quality", "fast", "--tile", "90000", "--verbose"]
+    endings = [".npz"]
+    if "HDF5" in run(0, "csrecover", "--version").stdout:
+        endings.append(".h5")
+    write_npy("small.npy", (draw.randrange(600, 700), draw.randrange(860, 960)))
+    write_npz("small.npz", "small.npy")
+    write_mask("mask.npy", "small.npy")
+    for ending in endings:
+        run(0, "csrecover", "small.npy", "-o", "one" + ending, *options)
+        done = run(draw.choice((2, 3, 5)), "csrecover", "small.npy", "-o", "all" + ending, *options)
+        assert bytes_of("all" + ending) == bytes_of("one" + ending), ending
+        assert not any("rank 0 writes" in line for line in lines_of_ours(done.stderr)), done.stderr
+        source = ["small.npz"] if ending == ".npz" else ["one.h5", "--mask", "mask.npy"]
+        run(0, "csrecover", *source, "-o", "two.npy", *options)
+        run(draw.choice((2, 3, 5)), "csrecover", *source, "-o", "all.npy", *options)
+        assert bytes_of("all.npy") == bytes_of("two.npy"), ending
+    assert zipfile.ZipFile("all.npz").testzip() is None
+
+
 def one_line(words, part, ranks=3):
     lines = lines_of_ours(run(ranks, "csrecover", *words, code=1).stderr)
     assert len(lines) == 1 and part in lines[0], (words, lines)
@@ -144,6 +168,7 @@ run_tests(
     files_are_shared,
     tiles_are_shared,
     slabs_are_shared,
+    slabs_of_archives_are_shared,
     wrong_use_is_one_line,
     launchers_are_recognised,
     a_missing_plugin_is_one_line,

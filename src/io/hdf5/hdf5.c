@@ -155,7 +155,8 @@ csrec_status csrec_hdf5_open(csrec_input *input, csrec_hdf5 *h5, csrec_error *er
     return status;
 }
 
-csrec_status csrec_hdf5_create(const char *name, size_t step, csrec_hdf5 *h5, csrec_error *error) {
+csrec_status csrec_hdf5_create(const char *name, const char *path, size_t step, csrec_hdf5 *h5,
+                               csrec_error *error) {
     *h5 = (csrec_hdf5){.file = -1, .name = name};
     hid_t access = access_list(), creation = H5Pcreate(H5P_FILE_CREATE);
     char text[32];
@@ -164,17 +165,18 @@ csrec_status csrec_hdf5_create(const char *name, size_t step, csrec_hdf5 *h5, cs
     /* NetCDF-4 lists variables in the order of their creation. */
     H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-    if (H5Pset_fapl_core(access, step, false) >= 0)
-        h5->file = H5Fcreate(text, H5F_ACC_TRUNC, creation, access);
+    bool set = path ? H5Pset_fapl_sec2(access) >= 0 : H5Pset_fapl_core(access, step, false) >= 0;
+    if (set) h5->file = H5Fcreate(path ? path : text, H5F_ACC_TRUNC, creation, access);
     csrec_status status = h5->file < 0 ? csrec_hdf5_failed(h5, error) : CSREC_OK;
     H5Pclose(creation);
     H5Pclose(access);
     return status;
 }
 
-void csrec_hdf5_close(csrec_hdf5 *h5) {
-    if (h5->file >= 0) H5Fclose(h5->file);
+bool csrec_hdf5_close(csrec_hdf5 *h5) {
+    bool good = h5->file < 0 || H5Fclose(h5->file) >= 0;
     h5->file = -1;
+    return good;
 }
 
 /* ------------------------------------------------------------------ types --------------------- */
@@ -215,12 +217,16 @@ static const char *refusal(const csrec_shape *shape, int64_t channels) {
 
 const csrec_format_row csrec_hdf5_format = {
     .format = {"hdf5", CSREC_HDF5_ENDINGS, "HDF5", "an HDF5 file",
-               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_TYPES,
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_TYPES |
+                   CSREC_USE_SLABS,
                CSREC_HDF5_NEEDS},
     .magic = {{CSREC_HDF5_MAGIC, sizeof CSREC_HDF5_MAGIC - 1}},
     .members = true,
     .signal = csrec_hdf5_signal,
+    .peek = csrec_hdf5_peek,
     .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = csrec_hdf5_write,
+    .write_slabs = csrec_hdf5_write_slabs,
+    .framing = {.make = csrec_hdf5_frame},
 };

@@ -11,6 +11,7 @@
 #define H5_USE_110_API /* later ones have these functions, too */
 #include <hdf5.h>
 
+#include "io/frame.h"
 #include "io/input.h"
 
 /* ------------------------------------------------------------------ hdf5.c: files ------------- */
@@ -39,9 +40,11 @@ typedef struct csrec_hdf5 {
 
 /* The input must outlive the file. On failure nothing is open. */
 csrec_status csrec_hdf5_open(csrec_input *input, csrec_hdf5 *h5, csrec_error *error);
-/* A new file in memory, which grows by `step` bytes. */
-csrec_status csrec_hdf5_create(const char *name, size_t step, csrec_hdf5 *h5, csrec_error *error);
-void csrec_hdf5_close(csrec_hdf5 *h5);
+/* A new file of that path; or without one in memory, which grows by `step` bytes. */
+csrec_status csrec_hdf5_create(const char *name, const char *path, size_t step, csrec_hdf5 *h5,
+                               csrec_error *error);
+/* false: what was still to be written could not be. */
+bool csrec_hdf5_close(csrec_hdf5 *h5);
 
 /* "NAME: damaged HDF5 (what libhdf5 said)", or out of memory; of a new file: cannot be written. */
 csrec_status csrec_hdf5_failed(const csrec_hdf5 *h5, csrec_error *error);
@@ -84,7 +87,10 @@ typedef struct csrec_hdf5_layout {
     int rank;
     hsize_t extent[H5S_MAX_RANK], most[H5S_MAX_RANK]; /* slowest first */
     csrec_shape shape; /* without axes of extent 1 at the beginning, with that of the channels */
-    bool has_channels; /* an image with interlaced channels */
+    int first;         /* the dataset's axis that is the first one of shape */
+    int64_t count;     /* values of the dataset */
+    hsize_t from[H5S_MAX_RANK], end[H5S_MAX_RANK]; /* what is read of each axis */
+    bool has_channels;                             /* an image with interlaced channels */
     csrec_dtype stored;
     bool wraps;        /* netCDF's _Unsigned: negative numbers stand for those above the others */
     csrec_dtype dtype; /* of the values */
@@ -94,6 +100,9 @@ typedef struct csrec_hdf5_layout {
 /* CSREC_UNSUPPORTED or CSREC_DATA, told by name, for what is no such dataset. */
 csrec_status csrec_hdf5_layout_read(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *layout,
                                     csrec_error *error);
+/* To the slab that the input asks for: shape, from and end. CSREC_ARGUMENT: beyond the shape. */
+csrec_status csrec_hdf5_layout_narrow(const csrec_input *input, csrec_hdf5_layout *layout,
+                                      csrec_error *error);
 
 /* ------------------------------------------------------------------ hdf5_find.c --------------- */
 
@@ -108,18 +117,18 @@ hid_t csrec_hdf5_object(hid_t from, const char *name);
 
 /* ------------------------------------------------------------------ hdf5_chunks.c ------------- */
 
-/* The chunks of a dataset, one after the other. */
+/* Those chunks of a dataset that have values between from and end, one after the other. */
 typedef struct csrec_hdf5_grid {
     int rank;
-    hsize_t extent[H5S_MAX_RANK], chunk[H5S_MAX_RANK], start[H5S_MAX_RANK];
-    hsize_t values, count; /* of a chunk; chunks */
+    hsize_t from[H5S_MAX_RANK], end[H5S_MAX_RANK], chunk[H5S_MAX_RANK], start[H5S_MAX_RANK];
+    hsize_t values, count; /* of a chunk; chunks of the whole dataset */
 } csrec_hdf5_grid;
 
 /* false: there are no chunks. */
 bool csrec_hdf5_grid_open(hid_t creation, const csrec_hdf5_layout *layout, csrec_hdf5_grid *grid);
 bool csrec_hdf5_grid_next(csrec_hdf5_grid *grid);
-/* The rows of a chunk that are in the dataset, of the first axes: where they begin in the dataset
- * and in the chunk. */
+/* The rows of a chunk that are between from and end, of the first axes: where they begin there and
+ * in the chunk. */
 typedef void (*csrec_hdf5_row)(void *context, hsize_t whole, hsize_t part, hsize_t length);
 void csrec_hdf5_grid_rows(const csrec_hdf5_grid *grid, int axes, csrec_hdf5_row row, void *context);
 
@@ -127,7 +136,9 @@ hsize_t csrec_hdf5_chunks_written(hid_t dataset);
 /* Of the chunk at which the grid is, 0: never written. */
 hsize_t csrec_hdf5_chunk_bytes(hid_t dataset, const csrec_hdf5_grid *grid);
 
-/* Reads all values as the type; not done: no chunks, or filters that only libhdf5 has. */
+/* Reads the layout's values as the type; not done: no chunks, or filters that only libhdf5 has. A
+ * slab that begins at 0 finds out if a chunk of the dataset is lost, others only if it is theirs.
+ */
 csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
                                     const csrec_hdf5_layout *layout, hid_t type, void *values,
                                     bool *done, csrec_error *error);
@@ -144,7 +155,15 @@ csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_
 void csrec_hdf5_copy_scales(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file);
 
 csrec_status csrec_hdf5_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
+csrec_status csrec_hdf5_peek(csrec_input *input, csrec_image *signal, bool *transparent,
+                             csrec_error *error);
 csrec_status csrec_hdf5_write(csrec_files *files, const char *path, const csrec_image *signal,
                               const char *like, csrec_error *error);
+csrec_status csrec_hdf5_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
+                                    csrec_slab_fn take, void *context, const char *like,
+                                    csrec_error *error);
+csrec_status csrec_hdf5_frame(const struct csrec_output *output, const char *path,
+                              const csrec_image *signal, const char *like, uint32_t crc,
+                              csrec_frame *frame, csrec_error *error);
 
 #endif

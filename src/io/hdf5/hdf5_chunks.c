@@ -19,7 +19,9 @@ bool csrec_hdf5_grid_open(hid_t creation, const csrec_hdf5_layout *l, csrec_hdf5
         return false;
     for (int a = 0; a < l->rank; a++) {
         if (g->chunk[a] == 0 || g->values > UINT32_MAX / g->chunk[a]) return false;
-        g->extent[a] = l->extent[a];
+        g->from[a] = l->from[a];
+        g->end[a] = l->end[a];
+        g->start[a] = g->from[a] / g->chunk[a] * g->chunk[a];
         g->values *= g->chunk[a];
         g->count *= (l->extent[a] - 1) / g->chunk[a] + 1;
     }
@@ -28,25 +30,27 @@ bool csrec_hdf5_grid_open(hid_t creation, const csrec_hdf5_layout *l, csrec_hdf5
 
 bool csrec_hdf5_grid_next(csrec_hdf5_grid *g) {
     int a = g->rank - 1;
-    for (; a >= 0 && (g->start[a] += g->chunk[a]) >= g->extent[a]; a--) g->start[a] = 0;
+    for (; a >= 0 && (g->start[a] += g->chunk[a]) >= g->end[a]; a--)
+        g->start[a] = g->from[a] / g->chunk[a] * g->chunk[a];
     return a >= 0;
 }
 
 void csrec_hdf5_grid_rows(const csrec_hdf5_grid *g, int axes, csrec_hdf5_row row, void *context) {
-    hsize_t at[H5S_MAX_RANK] = {0}, end[H5S_MAX_RANK];
+    hsize_t at[H5S_MAX_RANK], first[H5S_MAX_RANK], end[H5S_MAX_RANK];
     const int last = axes - 1;
     for (int a = 0; a < axes; a++) {
-        hsize_t left = g->extent[a] - g->start[a];
-        end[a] = g->chunk[a] < left ? g->chunk[a] : left;
+        hsize_t left = g->end[a] - g->start[a];
+        at[a] = first[a] = g->start[a] < g->from[a] ? g->from[a] : g->start[a];
+        end[a] = g->start[a] + (g->chunk[a] < left ? g->chunk[a] : left);
     }
     for (int a = 0; a >= 0;) {
         hsize_t whole = 0, part = 0;
         for (int k = 0; k < axes; k++) {
-            whole = whole * g->extent[k] + g->start[k] + at[k];
-            part = part * g->chunk[k] + at[k];
+            whole = whole * (g->end[k] - g->from[k]) + at[k] - g->from[k];
+            part = part * g->chunk[k] + at[k] - g->start[k];
         }
-        row(context, whole, part, end[last]);
-        for (a = last - 1; a >= 0 && ++at[a] == end[a]; a--) at[a] = 0;
+        row(context, whole, part, end[last] - first[last]);
+        for (a = last - 1; a >= 0 && ++at[a] == end[a]; a--) at[a] = first[a];
     }
 }
 
@@ -207,15 +211,28 @@ static bool read_chunk(chunks *c) {
     return true;
 }
 
+/* The chunks that begin behind the end of the slab. */
+static hsize_t written_behind(const chunks *c, const csrec_hdf5_layout *l) {
+    const hsize_t chunk = c->grid.chunk[l->first], end = c->grid.end[l->first];
+    csrec_hdf5_grid behind = c->grid;
+    hsize_t count = 0;
+    behind.from[l->first] = behind.start[l->first] = ((end - 1) / chunk + 1) * chunk;
+    behind.end[l->first] = l->extent[l->first];
+    if (behind.from[l->first] >= l->extent[l->first]) return 0;
+    do count += csrec_hdf5_chunk_bytes(c->dataset, &behind) > 0;
+    while (csrec_hdf5_grid_next(&behind));
+    return count;
+}
+
 /* A chunk that cannot be found looks like one that was never written. */
-static bool read_all(chunks *c, hid_t creation) {
+static bool read_all(chunks *c, const csrec_hdf5_layout *l, hid_t creation) {
     hsize_t written = csrec_hdf5_chunks_written(c->dataset);
     if (c->count == 0 && c->storage != written * c->stored * c->grid.values) return false;
     H5Pget_fill_value(creation, c->to, c->fill);
     do
         if (!read_chunk(c)) return false;
     while (csrec_hdf5_grid_next(&c->grid));
-    return c->found == written;
+    return l->from[l->first] > 0 ? c->found <= written : c->found + written_behind(c, l) == written;
 }
 
 csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
@@ -233,7 +250,7 @@ csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
         c.storage = H5Dget_storage_size(dataset);
         if (!make_room(&c))
             status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
-        else if (!read_all(&c, creation))
+        else if (!read_all(&c, layout, creation))
             status = csrec_fail(error, CSREC_FORMAT,
                                 "%s: damaged HDF5 (its chunks cannot be unpacked); write or copy "
                                 "the file again",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "io/format.h"
 #include "io/hdf5/hdf5.h"
 
 enum { AXES_MOST = 4 };
@@ -80,7 +81,6 @@ static bool is_interlaced(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_
 /* "" or why not. */
 static const char *read_axes(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *l) {
     hid_t space = H5Dget_space(dataset);
-    int64_t count;
     l->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
     bool simple = l->rank > 0 && H5Sget_simple_extent_dims(space, l->extent, l->most) > 0;
     if (space >= 0) H5Sclose(space);
@@ -92,7 +92,20 @@ static const char *read_axes(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_lay
     l->shape = (csrec_shape){.dims = l->rank - first};
     for (int a = 0; a < l->shape.dims; a++)
         l->shape.dim[a] = l->extent[first + a] <= INT64_MAX ? (int64_t)l->extent[first + a] : 0;
-    return csrec_shape_count(&l->shape, &count) ? "has no values, or too many; save an array" : "";
+    l->first = first;
+    memset(l->from, 0, sizeof l->from);
+    memcpy(l->end, l->extent, sizeof l->end);
+    return csrec_shape_count(&l->shape, &l->count) ? "has no values, or too many; save an array"
+                                                   : "";
+}
+
+csrec_status csrec_hdf5_layout_narrow(const csrec_input *input, csrec_hdf5_layout *l,
+                                      csrec_error *error) {
+    csrec_status status = csrec_input_narrow(input, &l->shape, error);
+    if (status || input->slab.count == 0) return status;
+    l->from[l->first] = (hsize_t)input->slab.first;
+    l->end[l->first] = (hsize_t)(input->slab.first + input->slab.count);
+    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ packing ------------------- */

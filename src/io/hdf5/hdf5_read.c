@@ -67,8 +67,6 @@ static csrec_status check_sizes(const csrec_hdf5 *h5, hid_t dataset, hid_t creat
     uint64_t stored = H5Dget_storage_size(dataset);
     hid_t type = H5Dget_type(dataset);
     size_t each = type < 0 ? 0 : H5Tget_size(type);
-    int64_t count = 0;
-    csrec_shape_count(&l->shape, &count);
     if (type >= 0) H5Tclose(type);
     if (each == 0) return csrec_hdf5_failed(h5, error);
     if (stored == 0)
@@ -77,7 +75,8 @@ static csrec_status check_sizes(const csrec_hdf5 *h5, hid_t dataset, hid_t creat
     if (stored > h5->size) stored = h5->size;
     *chunk = chunk_bytes(creation, l);
     uint64_t most = *chunk ? stored * RATIO_MOST : stored;
-    if (stored <= UINT64_MAX / RATIO_MOST && (uint64_t)count <= most / each && *chunk <= 8 * most)
+    if (stored <= UINT64_MAX / RATIO_MOST && (uint64_t)l->count <= most / each &&
+        *chunk <= 8 * most)
         return CSREC_OK;
     return csrec_fail(error, CSREC_FORMAT,
                       "%s: declares more values than its bytes can hold; the file is truncated or "
@@ -103,6 +102,18 @@ static csrec_status check_storage(const csrec_hdf5 *h5, hid_t dataset, const csr
 
 /* ------------------------------------------------------------------ values -------------------- */
 
+static bool read_plain(hid_t dataset, const csrec_hdf5_layout *l, hid_t type, void *values) {
+    hsize_t count[H5S_MAX_RANK];
+    for (int a = 0; a < l->rank; a++) count[a] = l->end[a] - l->from[a];
+    hid_t from = H5Dget_space(dataset), to = H5Screate_simple(l->rank, count, NULL);
+    bool good = from >= 0 && to >= 0 &&
+                H5Sselect_hyperslab(from, H5S_SELECT_SET, l->from, NULL, count, NULL) >= 0 &&
+                H5Dread(dataset, type, to, from, H5P_DEFAULT, values) >= 0;
+    if (from >= 0) H5Sclose(from);
+    if (to >= 0) H5Sclose(to);
+    return good;
+}
+
 /* Chunk after chunk is unpacked and converted into the array. With _Unsigned the bits of signed
  * integers are kept. */
 static csrec_status read_values(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l,
@@ -121,36 +132,56 @@ static csrec_status read_values(const csrec_hdf5 *h5, hid_t dataset, const csrec
     hid_t type = csrec_hdf5_type(same ? l->stored : l->dtype);
     bool done = false;
     status = csrec_hdf5_read_chunks(h5, dataset, l, type, signal->pixels.data, &done, error);
-    if (!status && !done &&
-        H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, signal->pixels.data) < 0)
+    if (!status && !done && !read_plain(dataset, l, type, signal->pixels.data))
         status = csrec_hdf5_failed(h5, error);
     if (status) return status;
     return csrec_hdf5_unpack(h5, dataset, l, signal, error);
 }
 
-static csrec_status read_file(csrec_input *input, csrec_image *signal, csrec_error *error) {
+static csrec_status read_slab(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *layout,
+                              csrec_image *signal, csrec_error *error) {
+    csrec_status status = csrec_hdf5_layout_narrow(h5->input, layout, error);
+    return status ? status : read_values(h5, dataset, layout, signal, error);
+}
+
+/* peek: no values. */
+static csrec_status read_file(csrec_input *input, bool peek, csrec_image *signal,
+                              csrec_error *error) {
     csrec_hdf5 h5;
-    csrec_hdf5_layout layout;
+    csrec_hdf5_layout l;
     hid_t dataset;
     csrec_status status = csrec_hdf5_open(input, &h5, error);
     if (status) return status;
     status = csrec_hdf5_find(&h5, &dataset, error);
-    if (!status) status = csrec_hdf5_layout_read(&h5, dataset, &layout, error);
-    if (!status) status = read_values(&h5, dataset, &layout, signal, error);
-    if (!status) signal->has_channels = layout.has_channels;
+    if (!status) status = csrec_hdf5_layout_read(&h5, dataset, &l, error);
+    if (!status && peek)
+        signal->pixels = (csrec_array){.dtype = l.dtype, .shape = l.shape, .count = l.count};
+    if (!status && !peek) status = read_slab(&h5, dataset, &l, signal, error);
+    if (!status) signal->has_channels = l.has_channels;
     csrec_hdf5_close(&h5);
     return status;
 }
 
-csrec_status csrec_hdf5_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
+static csrec_status read_one(csrec_input *input, bool peek, csrec_image *signal,
+                             csrec_error *error) {
     csrec_hdf5_calls calls;
     csrec_image read = {0};
     csrec_hdf5_enter(&calls);
-    csrec_status status = read_file(input, &read, error);
+    csrec_status status = read_file(input, peek, &read, error);
     csrec_hdf5_leave(&calls);
     if (status)
         csrec_image_clear(&read);
     else
         *signal = read;
     return status;
+}
+
+csrec_status csrec_hdf5_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
+    return read_one(input, false, signal, error);
+}
+
+csrec_status csrec_hdf5_peek(csrec_input *input, csrec_image *signal, bool *transparent,
+                             csrec_error *error) {
+    *transparent = true; /* NaN, or a value for unknown */
+    return read_one(input, true, signal, error);
 }

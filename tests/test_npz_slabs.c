@@ -1,0 +1,374 @@
+/* Samples of slabs from .npz files: as they were put into archives that are built by hand, with
+ * positions in any order; recovered in slabs they have the bits of one piece. Results in .npz. */
+#include "io_npy.h"
+#include "io_zip.h"
+#include "tiles.h"
+
+#include <string.h>
+
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ files --------------------- */
+
+typedef enum { ASCENDING, NEARLY, SHUFFLED, MASK, KINDS } kind;
+
+static const char *const kinds[] = {"ascending", "nearly ascending", "shuffled", "mask"};
+
+/* Samples in the order of the file. */
+typedef struct scan {
+    csrec_shape shape;
+    int64_t entries, n, channels;
+    int64_t *index;
+    double *y;
+    bool single; /* stored as big-endian floats of 32 bits */
+} scan;
+
+/* Moves samples by at most `reach` places, or so. */
+static void shuffle(scan *s, int64_t reach) {
+    for (int64_t i = s->n - 1; i > 0; i--) {
+        int64_t k = i - check_below(&seed, reach < i ? reach + 1 : i + 1);
+        int64_t at = s->index[i];
+        s->index[i] = s->index[k];
+        s->index[k] = at;
+    }
+}
+
+static scan draw(kind k, int64_t most) {
+    scan s = {.shape = {.dims = 1 + (int)check_below(&seed, 3)},
+              .channels = 1 + check_below(&seed, 3),
+              .single = check_below(&seed, 2) > 0};
+    double rate = check_uniform(&seed);
+    int64_t left = most;
+    for (int a = s.shape.dims - 1; a >= 0; a--) {
+        s.shape.dim[a] = a ? 1 + check_below(&seed, 30) : 1 + check_below(&seed, left);
+        left = left / s.shape.dim[a] + 1;
+    }
+    csrec_shape_count(&s.shape, &s.entries);
+    s.index = malloc((size_t)s.entries * sizeof *s.index);
+    s.y = malloc((size_t)(s.entries * s.channels) * sizeof *s.y);
+    assert_true(s.index && s.y);
+    for (int64_t i = 0; i < s.entries; i++)
+        if (check_uniform(&seed) < rate) s.index[s.n++] = i;
+    if (s.n == 0) s.index[s.n++] = s.entries - 1;
+    if (k == NEARLY) shuffle(&s, 500);
+    if (k == SHUFFLED) shuffle(&s, s.n);
+    for (int64_t i = 0; i < s.n * s.channels; i++) s.y[i] = (double)(float)check_normal(&seed);
+    return s;
+}
+
+static void free_scan(scan *s) {
+    free(s->index);
+    free(s->y);
+}
+
+static io_bytes y_bytes(const scan *s, bool fortran) {
+    io_bytes b = {0};
+    char shape[64];
+    snprintf(shape, sizeof shape, s->channels > 1 || fortran ? "(%lld, %lld)" : "(%lld,)",
+             (long long)s->n, (long long)s->channels);
+    io_npy_header(&b, 1, s->single ? ">f4" : "<f8", fortran, shape);
+    for (int64_t i = 0; i < s->n * s->channels; i++) {
+        const float value = (float)s->y[i];
+        uint64_t bits = 0;
+        uint32_t half;
+        memcpy(&bits, &s->y[i], 8);
+        memcpy(&half, &value, 4);
+        for (int k = 3; k >= 0 && s->single; k--) io_put_le(&b, half >> (8 * k) & 255, 1);
+        if (!s->single) io_put_le(&b, bits, 8);
+    }
+    return b;
+}
+
+static io_bytes mask_bytes(const scan *s) {
+    char shape[128] = "(";
+    uint8_t *mask = calloc((size_t)s->entries, 1);
+    assert_non_null(mask);
+    for (int a = 0; a < s->shape.dims; a++)
+        snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%lld,",
+                 (long long)s->shape.dim[a]);
+    strcat(shape, ")");
+    for (int64_t i = 0; i < s->n; i++) mask[s->index[i]] = 1;
+    io_bytes b = io_npy_u1("|b1", shape, s->entries, mask);
+    free(mask);
+    return b;
+}
+
+typedef struct how {
+    bool fortran;
+    io_zip_how y, places; /* of the archive */
+} how;
+
+static const char *save(const scan *s, kind k, how h) {
+    io_zip zip = {0};
+    char shape[32];
+    const bool zip64 = h.y.zip64 || h.places.zip64;
+    if (k == MASK) {
+        io_zip_add(&zip, "mask.npy", mask_bytes(s), h.places);
+    } else {
+        snprintf(shape, sizeof shape, "(%lld,)", (long long)s->n);
+        io_zip_add(&zip, "index.npy", io_npy_i8(shape, s->n, s->index), h.places);
+        snprintf(shape, sizeof shape, "(%d,)", s->shape.dims);
+        io_zip_add(&zip, "shape.npy", io_npy_i8(shape, s->shape.dims, s->shape.dim),
+                   (io_zip_how){0});
+    }
+    io_zip_add(&zip, "y.npy", y_bytes(s, h.fortran), h.y);
+    io_zip_add(&zip, "sigma.npy", io_npy_f8(1, (double[]){0.25}), (io_zip_how){.deflate = true});
+    io_bytes bytes = io_zip_finish(&zip, zip64);
+    const char *path = io_save("scan.npz", bytes.data, bytes.size);
+    io_free(&bytes);
+    return path;
+}
+
+/* ------------------------------------------------------------------ slabs --------------------- */
+
+static csrec_slab_file *open_scan(const char *path, csrec_measurement *form) {
+    csrec_slab_file *file = NULL;
+    csrec_error error = {""};
+    if (csrec_slab_file_open(path, NULL, form, &file, &error)) fail_msg("%s", error.text);
+    return file;
+}
+
+/* What the file has of the slab, in its order. */
+static void check_slab(const scan *s, csrec_slab slab, const csrec_measurement *part) {
+    const int64_t row = s->entries / s->shape.dim[0], C = s->channels;
+    csrec_shape shape = s->shape;
+    int64_t k = 0;
+    shape.dim[0] = slab.count;
+    assert_true(csrec_shape_equal(&part->shape, &shape));
+    assert_int_equal(part->channels, C);
+    assert_int_equal(part->dtype, s->single ? CSREC_F32 : CSREC_F64);
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t at = s->index[i] - slab.first * row;
+        if (at < 0 || at >= slab.count * row) continue;
+        assert_true(k < part->n);
+        assert_int_equal(part->index[k], at);
+        assert_memory_equal(part->y + k * C, s->y + i * C, (size_t)C * sizeof *part->y);
+        k++;
+    }
+    assert_int_equal(part->n, k);
+}
+
+static void check_scan(const scan *s, const char *path) {
+    csrec_measurement form, part;
+    csrec_error error = {""};
+    csrec_slab_file *file = open_scan(path, &form);
+    assert_true(csrec_shape_equal(&form.shape, &s->shape));
+    assert_int_equal(form.n, s->n);
+    assert_true(form.sigma == 0.25);
+    for (int turn = 0; turn < 4; turn++) {
+        csrec_slab slab = {check_below(&seed, s->shape.dim[0]), 0};
+        slab.count = 1 + check_below(&seed, s->shape.dim[0] - slab.first);
+        if (turn == 3) slab = (csrec_slab){0, s->shape.dim[0]};
+        if (csrec_slab_file_read(file, slab, &part, &error)) fail_msg("%s", error.text);
+        check_slab(s, slab, &part);
+        csrec_measurement_clear(&part);
+    }
+    assert_int_equal(csrec_slab_file_read(file, (csrec_slab){s->shape.dim[0], 1}, &part, &error),
+                     CSREC_ARGUMENT);
+    assert_int_equal(csrec_slab_file_read(file, (csrec_slab){0, 0}, &part, &error), CSREC_ARGUMENT);
+    csrec_slab_file_close(file);
+}
+
+static void slabs_have_the_samples_of_the_file(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 40; trial++) {
+        const kind k = (kind)(trial % KINDS);
+        const how h = {.y = {.zip64 = check_below(&seed, 4) == 0},
+                       .places = {.zip64 = check_below(&seed, 4) == 0}};
+        scan s = draw(k, trial % 5 ? 3000 : 400000); /* several pieces of 65,536 */
+        if (trial % 5 == 0)
+            printf("%s: %lld of %lld\n", kinds[k], (long long)s.n, (long long)s.entries);
+        check_scan(&s, save(&s, k, h));
+        free_scan(&s);
+    }
+}
+
+/* ------------------------------------------------------------------ recovery ------------------ */
+
+static void expect_bits(const picture *p, const scan *s, kind k, const csrec_recover_options *o) {
+    csrec_measurement whole, form;
+    csrec_recover_report report;
+    csrec_slabs *slabs = NULL;
+    csrec_error error = {""};
+    const char *path = save(s, k, (how){0});
+    double *signal = malloc((size_t)(p->entries * s->channels) * sizeof *signal);
+    assert_non_null(signal);
+    assert_ok(csrec_measurement_read(path, NULL, &whole, &error));
+    if (csrec_recover(&whole, o, p->signal, NULL, &report, &error)) fail_msg("%s", error.text);
+    csrec_slab_file *file = open_scan(path, &form);
+    if (csrec_slabs_create(&form, csrec_slab_file_read, file, o, &slabs, &error))
+        fail_msg("%s", error.text);
+    if (csrec_slabs_take(slabs, (csrec_slab){0, s->shape.dim[0]}, signal, &error))
+        fail_msg("%s", error.text);
+    assert_memory_equal(signal, p->signal, (size_t)(p->entries * s->channels) * sizeof *signal);
+    csrec_slabs_destroy(slabs);
+    csrec_slab_file_close(file);
+    csrec_measurement_clear(&whole);
+    free(signal);
+}
+
+/* In every order of the samples, which decides how their sums are rounded. */
+static void slabs_have_the_bits_of_one_piece(void **state) {
+    (void)state;
+    const csrec_shape shape = {2, {340 + check_below(&seed, 60), 460}};
+    picture p = make(&shape, 2, 0.2, 0.15, 0.0, &seed);
+    csrec_recover_options o;
+    csrec_recover_defaults(&o);
+    o.method = "frames";
+    o.backend = "cpu";
+    o.tile = 70000;
+    scan s = {shape, p.entries, p.m.n, 2, p.m.index, p.m.y, false};
+    expect_bits(&p, &s, ASCENDING, &o);
+    shuffle(&s, s.n);
+    expect_bits(&p, &s, SHUFFLED, &o);
+    clear(&p);
+}
+
+/* ------------------------------------------------------------------ results ------------------- */
+
+typedef struct rows {
+    const csrec_array *pixels;
+    int64_t next, fails_at; /* -1: never */
+} rows;
+
+static csrec_status take_rows(void *context, csrec_slab slab, void *values, csrec_error *error) {
+    rows *r = context;
+    const size_t row =
+        (size_t)(r->pixels->count / r->pixels->shape.dim[0]) * csrec_dtype_size(r->pixels->dtype);
+    assert_int_equal(slab.first, r->next);
+    r->next += slab.count;
+    memcpy(values, (const char *)r->pixels->data + (size_t)slab.first * row,
+           (size_t)slab.count * row);
+    if (r->fails_at < 0 || r->next <= r->fails_at) return CSREC_OK;
+    strcpy(error->text, "as the test wants it");
+    return CSREC_DATA;
+}
+
+/* from NULL: at once. */
+static csrec_status write_signal(const char *path, const csrec_image *image, rows *from,
+                                 const char *fingerprint, csrec_error *error) {
+    csrec_files *files = NULL;
+    csrec_files_options options = {.no_sync = true, .fingerprint = fingerprint};
+    csrec_image form = *image;
+    form.pixels.data = NULL;
+    assert_ok(csrec_files_create(&options, &files, error));
+    csrec_status status =
+        from ? csrec_files_add_slabs(files, path, csrec_format_of(path), &form, take_rows, from,
+                                     NULL, error)
+             : csrec_files_add_signal(files, path, csrec_format_of(path), image, NULL, error);
+    if (!status) status = csrec_files_commit(files, error);
+    csrec_files_destroy(files);
+    return status;
+}
+
+static csrec_image draw_signal(bool large) {
+    csrec_image image = {0};
+    csrec_shape shape = {.dims = 1 + (int)check_below(&seed, 4)};
+    for (int a = 0; a < shape.dims; a++) shape.dim[a] = 1 + check_below(&seed, 12);
+    if (large) shape = (csrec_shape){2, {1100 + check_below(&seed, 200), 900}};
+    csrec_dtype type = large ? CSREC_F64 : (csrec_dtype)(CSREC_U8 + check_below(&seed, 10));
+    assert_ok(csrec_array_create(type, &shape, &image.pixels));
+    for (int64_t i = 0; i < image.pixels.count; i++)
+        csrec_array_set(&image.pixels, i, (double)check_below(&seed, 100));
+    return image;
+}
+
+/* libzip compares the checksums. */
+static void check_written(const char *path, const csrec_array *pixels, const char *fingerprint) {
+    csrec_array read = {0};
+    csrec_error error = {""};
+    char text[64];
+    if (csrec_npz_read(path, "x", &read, &error)) fail_msg("%s", error.text);
+    assert_true(csrec_shape_equal(&read.shape, &pixels->shape));
+    assert_int_equal(read.dtype, pixels->dtype);
+    assert_memory_equal(read.data, pixels->data,
+                        (size_t)pixels->count * csrec_dtype_size(pixels->dtype));
+    csrec_array_clear(&read);
+    assert_ok(csrec_fingerprint_read(path, text, sizeof text, &error));
+    assert_string_equal(text, fingerprint ? fingerprint : "");
+}
+
+static void results_have_the_same_bytes_in_slabs(void **state) {
+    (void)state;
+    char whole[256], slabs[256];
+    snprintf(whole, sizeof whole, "%s", io_path("whole.npz"));
+    snprintf(slabs, sizeof slabs, "%s", io_path("slabs.npz"));
+    for (int trial = 0; trial < 42; trial++) {
+        csrec_image image = draw_signal(trial % 20 == 0); /* slabs have 4 MiB */
+        const char *fingerprint = trial % 2 ? "made for a test" : NULL;
+        csrec_error error = {""};
+        rows from = {&image.pixels, 0, -1};
+        assert_ok(write_signal(whole, &image, NULL, fingerprint, &error));
+        assert_ok(write_signal(slabs, &image, &from, fingerprint, &error));
+        io_bytes one = io_load(whole), other = io_load(slabs);
+        assert_int_equal(one.size, other.size);
+        assert_memory_equal(one.data, other.data, one.size);
+        io_free(&one);
+        io_free(&other);
+        check_written(slabs, &image.pixels, fingerprint);
+        remove(slabs);
+        from = (rows){&image.pixels, 0, check_below(&seed, image.pixels.shape.dim[0])};
+        assert_int_equal(write_signal(slabs, &image, &from, fingerprint, &error), CSREC_DATA);
+        assert_string_equal(error.text, "as the test wants it");
+        assert_null(fopen(slabs, "rb"));
+        csrec_image_clear(&image);
+    }
+}
+
+/* ------------------------------------------------------------------ what is wrong ------------- */
+
+static void expect_line(const char *path, csrec_status expected, const char *part) {
+    csrec_measurement form, made;
+    csrec_slab_file *file = NULL;
+    csrec_error error = {""};
+    csrec_status status = csrec_slab_file_open(path, NULL, &form, &file, &error);
+    if (!status)
+        status = csrec_slab_file_read(file, (csrec_slab){0, form.shape.dim[0]}, &made, &error);
+    if (status != expected) fail_msg("%d: %s", status, error.text);
+    io_assert_line(&error, path, part);
+    csrec_slab_file_close(file);
+}
+
+static void wrong_files_are_one_line(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 20; trial++) {
+        scan s = draw(SHUFFLED, 3000);
+        if (s.n < 4) {
+            free_scan(&s);
+            continue;
+        }
+        const int64_t k = 2 + check_below(&seed, s.n - 2), kept = s.index[k];
+        const io_zip_how deflated = {.deflate = true}, broken = {.crc_flip = 1};
+        expect_line(save(&s, SHUFFLED, (how){.y = deflated}), CSREC_UNSUPPORTED, "compressed");
+        expect_line(save(&s, MASK, (how){.places = deflated}), CSREC_UNSUPPORTED, "compressed");
+        expect_line(save(&s, SHUFFLED, (how){.fortran = true}), CSREC_UNSUPPORTED, "C order");
+        expect_line(save(&s, SHUFFLED, (how){.y = broken}), CSREC_FORMAT, "checksum");
+        expect_line(save(&s, MASK, (how){.places = broken}), CSREC_FORMAT, "checksum");
+        s.index[k] = s.index[0];
+        expect_line(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "there twice");
+        s.index[k] = s.entries;
+        expect_line(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "outside 0 to");
+        s.index[k] = -1;
+        expect_line(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "outside 0 to");
+        s.index[k] = kept;
+        s.y[k * s.channels] = INFINITY;
+        expect_line(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "is infinite");
+        free_scan(&s);
+    }
+    csrec_measurement form;
+    csrec_slab_file *file = NULL;
+    csrec_error error = {""};
+    assert_int_equal(csrec_slab_file_open("-", NULL, &form, &file, &error), CSREC_UNSUPPORTED);
+    csrec_slab_file_close(NULL);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slabs_have_the_samples_of_the_file),
+        cmocka_unit_test(slabs_have_the_bits_of_one_piece),
+        cmocka_unit_test(results_have_the_same_bytes_in_slabs),
+        cmocka_unit_test(wrong_files_are_one_line),
+    };
+    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+}
