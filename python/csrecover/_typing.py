@@ -101,6 +101,7 @@ class CommonOptions(TypedDict, total=False):
     relax: float
     rounds: float
     soft: float
+    splitting: float
     step: float
     steps: float
     together: float
