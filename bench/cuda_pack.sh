@@ -28,7 +28,8 @@ mkdir -p "$root/share/csrecover"
 cp "$here/share/csrecover/prior-gray.npz" "$root/share/csrecover/"
 for program in "$build"/tests/test_cuda_* "$build/tests/test_device" "$build/tests/test_slabs" "$build/tests/test_net" \
     "$build/tests/test_operators" "$build"/tests/test_solvers* "$build/tests/test_pca" \
-    "$build"/bench/bench_cuda_* "$build/bench/bench_rounds" "$build/csrecover" "$build/cssample"; do
+    "$build"/bench/bench_cuda_* "$build/bench/bench_rounds" "$build/csrecover" "$build/cssample" \
+    "$build/csbench"; do
     [ -f "$program" ] && [ -x "$program" ] || continue
     cp "$program" "$root/bin/"
     ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' >>"$work/libraries"

@@ -215,11 +215,22 @@ static bool line_ends(bpdn *o) {
     return true;
 }
 
+/* 1/2 ||r||^2 + lambda ||x||_1 is no larger at the end of Newton's step. It is if the signs of x
+ * are not those of a minimum, and columns that nearly depend on each other carry x far away. */
+static bool step_descends(const bpdn *o) {
+    const csrec_support *s = &o->s;
+    double here = 0.5 * s->energy + o->lambda * l1_norm(s->A, s->x);
+    double there =
+        0.5 * csrec_squares(s->A->m, o->newton.r) + o->lambda * l1_norm(s->A, o->newton.x);
+    return there <= here + 1e-12 * here;
+}
+
 /* Newton's step and the tangent in place of the line, from a minimum that is roughly known. False:
  * there are none; the line is as it was. */
 static bool take_tangent(bpdn *o) {
     bool found = false;
     o->s.run->fault = csrec_l1_newton_find(&o->newton, o->lambda, &found);
+    found = found && step_descends(o);
     if (!found) draw_line(o);
     if (o->s.run->fault || !found) return false;
     o->most = o->most ? 2 * o->most : STEPS_FIRST;

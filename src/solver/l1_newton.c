@@ -19,6 +19,11 @@ enum { PRODUCTS_MOST = 300 };
 #define NEWTON_ENOUGH 1e-4
 #define NEWTON_WRONG  1e3
 
+/* Directions of less curvature, as a share of that of columns at right angles, are combinations of
+ * columns that are 0 but for rounding: then the signs contradict each other, and no x meets them.
+ */
+#define NEWTON_FLAT 1e-13
+
 csrec_status csrec_l1_newton_create(csrec_support *s, csrec_l1_newton *o) {
     *o = (csrec_l1_newton){.s = s};
     o->x = malloc((size_t)s->A->n * sizeof *o->x);
@@ -99,10 +104,11 @@ static csrec_status solve(csrec_l1_newton *o, double *x, double *r, double *v, b
     for (int i = 0; i < PRODUCTS_MOST && gamma > least && gamma <= most; i++) {
         csrec_status status = multiply(o, p, v);
         if (status) return status;
-        double curved = 0.0;
+        double curved = 0.0, length = 0.0;
         for (int64_t j = 0; j < n; j++) curved += p[j] * v[j];
+        for (int64_t j = 0; j < n; j++) length += (p[j] * s->norms[j]) * (p[j] * s->norms[j]);
+        if (!(curved > NEWTON_FLAT * length)) break;
         double alpha = gamma / curved;
-        if (!isfinite(alpha)) break;
         for (int64_t j = 0; j < n; j++) x[j] += alpha * p[j];
         for (int64_t k = 0; k < m; k++) r[k] -= alpha * s->q[k];
         for (int64_t j = 0; j < n; j++) g[j] -= alpha * v[j];
