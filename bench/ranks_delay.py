@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """ranks_delay.py [--log2-n 18] [--ranks 2,4,8] [--delays US,...] [--repeats 3] - one exact pursuit by ranks
 of Open MPI, each a "host" of its own (a network namespace), on a network on which every packet takes a
-set time: seconds of the pursuit (median), as csrecover --json tells them, beside those of the model,
+set time: seconds of the pursuit (the least of the repeats, as other
+programs run on the machine), as csrecover --json tells them, beside those of the model,
 
     seconds without delay + rounds s delay,   s = log2(ranks), rounded up
 
-(docs/pursuit.md). The files are compared with that of one process. Needs root, Linux and Open MPI; the
-delays are netem's, or where the kernel has none those of a relay (tests/mpi/namespaces.py)."""
+(docs/pursuit.md); the delay is the one reached, the median by an echo. The files are compared with that
+of one process. The last rows are of messages that ask the receiver before they send (rendezvous), as
+Open MPI's above 64 KiB do. Needs root, Linux and Open MPI; the delays are netem's, or where the kernel
+has none those of a relay (tests/mpi/namespaces.py)."""
 import argparse
 import array
 import json
 import math
 import os
 import random
+import shlex
 import statistics
 import struct
 import subprocess
@@ -71,13 +75,14 @@ class Bench:
         seconds = [launch([*self.tool, "-C", "one.npz"], "one process")["seconds"]["pursuit"]
                    for _ in range(self.arguments.repeats)]
         self.whole = Path("one.npz").read_bytes()
-        return statistics.median(seconds)
+        return min(seconds)
 
-    def ranks(self, hosts, ranks):
+    def ranks(self, hosts, ranks, eager):
         """Of each repeat the summary; the bytes have to be those of one process."""
         hosts.write_agent("agent.sh")
-        mpirun = [self.arguments.mpirun, *hosts.open_mpi("agent.sh", 1), *self.arguments.mca,
-                  "-n", str(ranks)]
+        mpirun = [*self.arguments.mpirun, *hosts.open_mpi("agent.sh", 1), "-n", str(ranks)]
+        for name in ("btl_tcp_eager_limit", "btl_tcp_rndv_eager_limit") if eager else ():
+            mpirun += ["--mca", name, str(eager)]
         found = []
         for _ in range(self.arguments.repeats):
             Path("all.npz").unlink(missing_ok=True)
@@ -88,23 +93,27 @@ class Bench:
         return found
 
 
-def row(ranks, delay, latency, found, plain):
-    """plain: seconds without delay; None: this is it."""
+def row(ranks, delay, latency, found):
     depth = math.ceil(math.log2(ranks))
-    seconds = statistics.median(run["seconds"]["pursuit"] for run in found)
     told = found[0]["exchanges"]
-    deep = told["rounds"] * depth
     return {"ranks": ranks, "delay_us": delay, "latency_us": round(1e6 * latency, 1),
-            "seconds": round(seconds, 4), "all": [round(r["seconds"]["pursuit"], 4) for r in found],
-            "seconds_exchanging": round(statistics.median(r["exchanges"]["seconds"] for r in found), 4),
-            "seconds_expected": round((seconds if plain is None else plain) + 1e-6 * delay * deep, 4),
+            "seconds": round(min(r["seconds"]["pursuit"] for r in found), 4),
+            "seconds_all": [round(r["seconds"]["pursuit"], 4) for r in found],
+            "seconds_exchanging": round(min(r["exchanges"]["seconds"] for r in found), 4),
             "rounds": told["rounds"], "messages": told["messages"], "bytes": told["bytes"],
-            "messages_deep": deep, "atoms": found[0]["iterations"]}
+            "messages_deep": told["rounds"] * depth, "atoms": found[0]["iterations"]}
 
 
-def measure(bench, ranks, delays):
+def expect(rows):
+    """The model's seconds; the first row is that without delay."""
+    for r in rows:
+        added = 1e-6 * (r["latency_us"] - rows[0]["latency_us"])
+        r["seconds_expected"] = round(rows[0]["seconds"] + r["messages_deep"] * added, 4)
+
+
+def measure(bench, ranks, delays, eager=None):
     """By which means, and rows."""
-    hosts, rows, means, plain = Hosts(ranks), [], None, None
+    hosts, rows, means = Hosts(ranks), [], None
     try:
         if not hosts.set_up():
             return None, rows
@@ -112,13 +121,13 @@ def measure(bench, ranks, delays):
             means = hosts.connect_slowly(1e-6 * delay)
             if not means:
                 return None, rows
-            latency = statistics.median(hosts.round_trips(200 if delay < 2000 else 50)) / 2
-            rows.append(row(ranks, delay, latency, bench.ranks(hosts, ranks), plain))
-            plain = rows[0]["seconds"]
+            trips = hosts.round_trips(200 if delay < 2000 else 50)
+            rows.append(row(ranks, delay, statistics.median(trips) / 2, bench.ranks(hosts, ranks, eager)))
+            expect(rows)
             r = rows[-1]
             print(f"{ranks:5} {delay:8} {r['latency_us']:10.0f} {r['seconds']:8.3f} "
-                  f"{r['seconds_expected']:8.3f} {r['rounds']:7} {r['messages']:8} {r['bytes']:10}",
-                  flush=True)
+                  f"{r['seconds_expected']:8.3f} {r['rounds']:7} {r['messages']:8} {r['bytes']:10}"
+                  + (f"  eager limit {eager}" if eager else ""), flush=True)
     finally:
         hosts.tear_down()
     return means, rows
@@ -126,7 +135,7 @@ def measure(bench, ranks, delays):
 
 def version(mpirun):
     try:
-        said = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
+        said = subprocess.run([mpirun[0], "--version"], capture_output=True, text=True).stdout
     except FileNotFoundError:
         return None
     return said.splitlines()[0] if "Open MPI" in said else None
@@ -145,8 +154,7 @@ def main():
     parser.add_argument("--ranks", type=numbers, default=[2, 4, 8])
     parser.add_argument("--delays", type=numbers, default=[0, 500, 5000, 20000], help="us, 0 first")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--mpirun", default="mpirun")
-    parser.add_argument("--mca", nargs="*", default=[], help="more words for mpirun")
+    parser.add_argument("--mpirun", type=shlex.split, default=["mpirun"], help="with options of its own")
     arguments = parser.parse_args()
     mpi = version(arguments.mpirun)
     if not mpi:
@@ -166,6 +174,8 @@ def main():
             if not data["network"]:
                 sys.exit("ranks_delay.py: skipped: no network namespaces (they need root)")
             data["rows"] += rows
+        data["eager_limit"] = 512
+        data["rendezvous"] = measure(bench, 4, [0, 5000], data["eager_limit"])[1]
         os.chdir("/")
     machine.write(arguments.json, data)
 
