@@ -502,6 +502,16 @@ def ranks_delay(results):
         "bench/run.sh ranks_delay.")
 
 
+def ranks_memory(results):
+    """Memory of the ranks of one pursuit."""
+    data = results("pursuit_memory")
+    rows = [(f"2^{r['log2_n']}", r["ranks"], f"{r['first_mib']:.0f}",
+             f"{r['others_mib']:.0f}" if r["others_mib"] else "-") for r in data["rows"]]
+    return table(("samples N", "ranks", "rank 0, MiB", "largest other, MiB"), rows) + (
+        f"\n\nLargest resident set, with `-C`, from a `.npy` in float32 of about 4 N values, N/4 atoms, "
+        f"paper columns. {data['mpi']}; {named(data['machine'])}; bench/run.sh ranks_memory.")
+
+
 def operators(results):
     data = results("operators")
     groups = {}
@@ -582,7 +592,8 @@ TABLES = {
     "l1": l1, "phase": phase, "coherence": coherence, "paper": paper,
     "colours": colours, "operators": operators, "many": many, "parts": parts,
     "devices": devices, "methods": methods, "pieces": pieces,
-    "ranks": ranks, "ranks_delay": ranks_delay, "large": large, "prior": prior, "speed": speed, "targets": targets,
+    "ranks": ranks, "ranks_delay": ranks_delay,
+    "ranks_memory": ranks_memory, "large": large, "prior": prior, "speed": speed, "targets": targets,
     "memory": memory, "scale": scale, "presets": presets, "uncertainty": uncertainty,
     "noise": noise, "outliers": outliers, "rounds": rounds, "places": places, "quality": quality,
     "pictures": quality, "first": first, "cuda": cuda, "solvers": solvers, "sidebyside": sidebyside,
