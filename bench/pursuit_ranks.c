@@ -5,10 +5,11 @@
  *
  *     T = work of the busiest rank + rounds s (latency + delay) + bytes a rank / bandwidth.
  *
- * "expected" checks the middle term: T without a delay, as measured, + rounds s delay. "nodes" is
- * the whole with processor time as work, a latency of 10 us and 1 GB/s: the time where each rank
- * has a machine of its own. Processor time leaves out waiting, so that it may be measured with more
- * ranks than cores. */
+ * "expected" checks the middle term: T without a delay, as measured, + rounds s delay. So does
+ * ranks_delay.py by MPI; docs/pursuit.md says what a network adds. "nodes" is the whole with
+ * processor time as work, a latency of 10 us and 1 GB/s: the time where each rank has a machine of
+ * its own. Processor time leaves out waiting, so that it may be measured with more ranks than
+ * cores. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>

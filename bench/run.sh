@@ -3,6 +3,9 @@
 # bench/results, tables to the terminal. Options go to the program:
 #   speed       pursuits; --quick, --image FILE.png
 #   ranks       one pursuit by several ranks; --sizes LOG2N,..., --ranks R,..., --delays US,..., --threads T
+#   ranks_delay one pursuit by ranks of Open MPI on a network with a set delay; needs root; 5 minutes;
+#               --log2-n L, --ranks R,..., --delays US,..., --repeats T
+#   ranks_memory  memory of the ranks of one pursuit; --log2-n L..., --ranks R...
 #   memory      --samples LOG2N
 #   estimate    --quick
 #   silences    EDGE SECONDS
@@ -26,8 +29,8 @@ set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed ranks memory estimate silences pictures solvers learn conv net_conv net_peers net_drunet'
-names="$names peers sidebyside adaptive_peers phase"
+names='speed ranks ranks_delay ranks_memory memory estimate silences pictures solvers learn conv'
+names="$names net_conv net_peers net_drunet peers sidebyside adaptive_peers phase"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -44,6 +47,11 @@ has_python() {
 
 speed() { build/bench/bench_pursuit --json "$results/pursuit.json" "$@"; }
 ranks() { build/bench/bench_pursuit_ranks --json "$results/pursuit_ranks.json" "$@"; }
+ranks_delay() { python3 bench/ranks_delay.py --json "$results/pursuit_delay.json" "$@"; }
+ranks_memory() {
+    has_python ranks_memory numpy NumPy &&
+        python3 bench/ranks_memory.py --json "$results/pursuit_memory.json" "$@"
+}
 memory() { build/bench/bench_scale --json "$results/scale.json" "$@"; }
 estimate() { python3 bench/estimate.py --json "$results/estimate.json" "$@"; }
 silences() { build/bench/bench_silences --json "$results/silences.json" "$@"; }
@@ -72,9 +80,7 @@ conv() {
     fi
 }
 
-net_phase() { python3 bench/phase.py build --json "$results/phase.json" "$@"; }
-
-conv() {
+net_conv() {
     if [ -x build/bench/bench_net_conv ]; then
         build/bench/bench_net_conv --json "$results/net_conv.json" "$@"
     else

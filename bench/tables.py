@@ -470,6 +470,48 @@ def ranks(results):
         f"{named(data['machine'])}; bench/run.sh ranks.")
 
 
+def ranks_delay(results):
+    """One pursuit by ranks on a network with a set delay, and the model."""
+    data = results("pursuit_delay")
+    rows = [(r["ranks"], r["rounds"], r["messages_deep"], f"{r['delay_us'] / 1e3:g}",
+             f"{r['latency_us'] / 1e3:.2f}", f"{r['seconds']:.2f}", f"{r['seconds_expected']:.2f}",
+             "-" if r["delay_us"] == 0 else f"{r['seconds'] / r['seconds_expected']:.2f}")
+            for r in data["rows"]]
+    plain, slow = data["rendezvous"]
+    times = (slow["seconds_exchanging"] - plain["seconds_exchanging"]) / slow["messages_deep"] / (
+        1e-6 * (slow["latency_us"] - plain["latency_us"]))
+    first = {r["ranks"]: r for r in data["rows"] if r["delay_us"] == 0}
+    ends, more = [], []
+    for r in data["rows"]:
+        none = first[r["ranks"]]
+        end = (r["seconds"] - r["seconds_exchanging"]) - (none["seconds"] - none["seconds_exchanging"])
+        if r["delay_us"] >= 5000:
+            ends.append(end / (1e-6 * r["latency_us"]))
+            more.append(1e3 * (r["seconds"] - r["seconds_expected"] - end) / r["messages_deep"])
+    network = {"relay": "a relay between TUN devices", "netem": "netem"}[data["network"]]
+    return table(("ranks", "rounds", "messages deep", "delay set, ms", "reached, ms", "seconds",
+                  "by the model", "ratio"), rows) + (
+        f"\n\nN = 2^{data['log2_n']}, M = 4 N, N/4 atoms, paper columns, one process: "
+        f"{data['seconds_one']:.2f} s. A rank is a process in a network namespace of its own; delays by "
+        f"{network}, reached: half the median of an echo. The pursuit's own seconds (`--json`), the "
+        f"least of {data['repeats']} runs; the files had the bytes of one process. With 5 ms and more a "
+        f"message took {min(more):.2f} to {max(more):.2f} ms longer than by the model, and beginning and end "
+        f"outside the rounds {min(ends):.0f} to {max(ends):.0f} delays. With an eager limit of "
+        f"{data['eager_limit']} bytes, {slow['ranks']} ranks and a delay of {slow['delay_us'] / 1e3:g} "
+        f"ms, a message took {times:.1f} delays. {data['mpi']}; {named(data['machine'])}; "
+        "bench/run.sh ranks_delay.")
+
+
+def ranks_memory(results):
+    """Memory of the ranks of one pursuit."""
+    data = results("pursuit_memory")
+    rows = [(f"2^{r['log2_n']}", r["ranks"], f"{r['first_mib']:.0f}",
+             f"{r['others_mib']:.0f}" if r["others_mib"] else "-") for r in data["rows"]]
+    return table(("samples N", "ranks", "rank 0, MiB", "largest other, MiB"), rows) + (
+        f"\n\nLargest resident set, with `-C`, from a `.npy` in float32 of about 4 N values, N/4 atoms, "
+        f"paper columns. {data['mpi']}; {named(data['machine'])}; bench/run.sh ranks_memory.")
+
+
 def operators(results):
     data = results("operators")
     groups = {}
@@ -550,7 +592,8 @@ TABLES = {
     "l1": l1, "phase": phase, "coherence": coherence, "paper": paper,
     "colours": colours, "operators": operators, "many": many, "parts": parts,
     "devices": devices, "methods": methods, "pieces": pieces,
-    "ranks": ranks, "large": large, "prior": prior, "speed": speed, "targets": targets,
+    "ranks": ranks, "ranks_delay": ranks_delay,
+    "ranks_memory": ranks_memory, "large": large, "prior": prior, "speed": speed, "targets": targets,
     "memory": memory, "scale": scale, "presets": presets, "uncertainty": uncertainty,
     "noise": noise, "outliers": outliers, "rounds": rounds, "places": places, "quality": quality,
     "pictures": quality, "first": first, "cuda": cuda, "solvers": solvers, "sidebyside": sidebyside,

@@ -65,6 +65,14 @@ typedef struct csrec_estimate {
     csrec_stage stage[CSREC_STAGES_MOST];
 } csrec_estimate;
 
+/* What processes that share pursuits told one another (docs/pursuit.md); of threads that do, rounds
+ * and seconds. Zeros otherwise. */
+typedef struct csrec_exchanges {
+    int64_t rounds;          /* in each every process hears from all others */
+    int64_t messages, bytes; /* sent by all processes in them */
+    double seconds;          /* of the first process in them, most of it waiting */
+} csrec_exchanges;
+
 typedef struct csrec_recover_report {
     const char *method;    /* the method that ran */
     csrec_outcome outcome; /* of several pursuits, the last in the enumeration's order */
@@ -79,6 +87,7 @@ typedef struct csrec_recover_report {
     int n_devices;                  /* of the backend that ran; 0 on the CPU */
     int device[CSREC_DEVICES_MOST]; /* their numbers */
     int64_t tiles_resumed;          /* that an earlier recovery had left in options->journal */
+    csrec_exchanges exchanges;      /* of shared pursuits */
 } csrec_recover_report;
 
 /* Sets nothing: all is resolved from the measurement. The default for pictures and volumes is the

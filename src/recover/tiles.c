@@ -10,6 +10,7 @@
 #include "recover/select.h"
 #include "recover/spread.h"
 #include "recover/survey.h"
+#include "solver/mp.h"
 #include "solver/threshold.h"
 
 /* ------------------------------------------------------------------ tiles that are not recovered
@@ -65,6 +66,7 @@ void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all
     all->seconds_tree += one->seconds_tree;
     all->seconds_pursuit += one->seconds_pursuit;
     all->seconds_synthesis += one->seconds_synthesis;
+    csrec_exchanges_add(&one->exchanges, &all->exchanges);
 }
 
 /* Into `values`; one->outcome tells whether it is whole. */

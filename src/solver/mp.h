@@ -21,8 +21,12 @@ bool csrec_mp_shares(const csrec_solve_options *options);
 
 /* The bits that csrec_solve gives with solver mp on operator haar. All processes call it with the
  * same job; atoms, which may be NULL, are given on the first, and the report on all. Every process
- * asks its own options->progress, and one that stops stops all. */
+ * asks its own options->progress, and one that stops stops all. Adds this process's exchanges. */
 csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
-                             csrec_solve_report *report, csrec_error *error);
+                             csrec_solve_report *report, csrec_exchanges *exchanges,
+                             csrec_error *error);
+
+/* Adds what others, or another pursuit, exchanged. */
+void csrec_exchanges_add(const csrec_exchanges *one, csrec_exchanges *all);
 
 #endif

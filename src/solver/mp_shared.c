@@ -26,8 +26,16 @@ static bool stops(void *context, int64_t iterations, double energy) {
     return csrec_ticker_passed(&o->pace) && o->options->progress(&now, o->options->context);
 }
 
+void csrec_exchanges_add(const csrec_exchanges *one, csrec_exchanges *all) {
+    all->rounds += one->rounds;
+    all->messages += one->messages;
+    all->bytes += one->bytes;
+    all->seconds += one->seconds;
+}
+
 csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
-                             csrec_solve_report *report, csrec_error *error) {
+                             csrec_solve_report *report, csrec_exchanges *exchanges,
+                             csrec_error *error) {
     const csrec_stop *stop = &job->options->stop;
     observer o = {.options = job->options, .rules = csrec_rules_of(stop, -1, job->n, job->y)};
     csrec_shared_job own = {.comm = job->comm,
@@ -48,5 +56,8 @@ csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
     if (status) return status;
     *report = (csrec_solve_report){reached.outcome, reached.iterations,
                                    residual_of(&o.rules, reached.energy)};
+    const csrec_exchanges own_ones = {reached.rounds, reached.messages, reached.bytes,
+                                      reached.waited};
+    csrec_exchanges_add(&own_ones, exchanges);
     return CSREC_OK;
 }

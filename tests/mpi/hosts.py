@@ -22,71 +22,17 @@ from launch import (
     wait_until,
     write_npy,
 )
+from namespaces import Hosts
 
 LIMIT = 30
-HOSTS = {f"10.203.{os.getpid() % 250}.{i}": f"csrec{os.getpid()}-{i}" for i in (1, 2)}
-NET = next(iter(HOSTS)).rsplit(".", 1)[0] + ".0/24"
-
-
-def ip(*words):
-    return subprocess.run(["ip", *words], capture_output=True, text=True)
-
-
-def set_up():
-    """Whether the two hosts are there: a namespace each, and a cable between them."""
-    cable = [f"cs{os.getpid()}v{i}" for i in (1, 2)]
-    good = all(ip("netns", "add", name).returncode == 0 for name in HOSTS.values())
-    good = good and not ip("link", "add", cable[0], "type", "veth", "peer", "name", cable[1]).returncode
-    for end, (address, name) in zip(cable, HOSTS.items()):
-        good = good and not ip("link", "set", end, "netns", name).returncode
-        good = good and not ip("-n", name, "addr", "add", address + "/24", "dev", end).returncode
-        good = good and not ip("-n", name, "link", "set", end, "up").returncode
-        good = good and not ip("-n", name, "link", "set", "lo", "up").returncode
-    inside = ["ip", "netns", "exec", next(iter(HOSTS.values())), "unshare", "--uts", "true"]
-    return good and subprocess.run(inside, capture_output=True).returncode == 0
-
-
-def tear_down():
-    for name in HOSTS.values():
-        ip("netns", "del", name)
-
-
-def write_agent(private):
-    """agent HOST COMMAND...; the second host has a folder of its own under the name `private`."""
-    second = list(HOSTS)[1]
-    names = "\n".join(f"{address}) name={name} ;;" for address, name in HOSTS.items())
-    with open("agent.sh", "w", encoding="ascii") as file:
-        file.write(
-            f"""#!/bin/sh
-while [ "${{1#-}}" != "$1" ]; do shift; done
-host=$1
-shift
-case $host in
-{names}
-esac
-mount=
-[ -z "{private}" ] || [ $host != {second} ] || mount='mount -t tmpfs none {private} &&'
-exec ip netns exec $name unshare --uts --mount sh -c "$mount hostname $name && $*"
-"""
-        )
-    os.chmod("agent.sh", 0o755)
+hosts = Hosts(2)
 
 
 def command(ranks, *words):
     """Half of the ranks on each host; the launcher is on the first."""
-    agent, half = os.path.abspath("agent.sh"), (ranks + 1) // 2
-    if OPEN:
-        options = ["--host", ",".join(f"{address}:{half}" for address in HOSTS)]
-        options += ["--mca", "plm_rsh_agent", agent, "--mca", "plm", "rsh"]
-        for part in ("btl", "oob"):
-            options += ["--mca", f"{part}_tcp_if_include", NET]
-    else:
-        options = ["-hosts", ",".join(HOSTS), "-ppn", str(half)]
-        options += ["-launcher", "rsh", "-launcher-exec", agent]
+    options = (hosts.open_mpi if OPEN else hosts.mpich)("agent.sh", (ranks + 1) // 2)
     inner = [launcher, *options, "-n", str(ranks), f"{build}/{words[0]}", *words[1:]]
-    first = next(iter(HOSTS.values()))
-    uts = ["unshare", "--uts", "sh", "-c", f'hostname {first} && exec "$@"', "sh"]
-    return ["ip", "netns", "exec", first, *uts, *inner]
+    return hosts.inside(hosts.first, *inner)
 
 
 def launch(ranks, *words, code=0):
@@ -103,7 +49,7 @@ OPTIONS = ["big.npy", "--tile", "90000", "--quality", "fast"]
 def two_hosts_share_tiles():
     write_npy("big.npy", (draw.randrange(800, 900), draw.randrange(800, 900)))
     run(0, "csrecover", *OPTIONS, "-o", "one.npy")
-    write_agent("")
+    hosts.write_agent("agent.sh")
     for ranks in (2, 4):
         ours = launch(ranks, "csrecover", *OPTIONS, "-o", "all.npy", "--verbose")
         assert not any("rank 0 writes" in line for line in ours), ours
@@ -127,7 +73,7 @@ def two_hosts_share_files():
 
 def without_a_common_folder_rank_0_writes():
     os.mkdir("own")
-    write_agent(os.path.abspath("own"))
+    hosts.write_agent("agent.sh", os.path.abspath("own"))
     options = [*OPTIONS, "-o", "own/all.npy"]
     ours = launch(4, "csrecover", *options, "--verbose", "--resume")
     assert sum("rank 0 writes the values of all" in line for line in ours) == 1, ours
@@ -142,8 +88,8 @@ def of_host(name):
 
 
 def a_rank_killed_on_the_other_host_ends_all():
-    write_agent("")
-    first, second = HOSTS.values()
+    hosts.write_agent("agent.sh")
+    first, second = hosts.names.values()
     slow = [*OPTIONS, "--set", "steps=9000", "--quiet"]
     with open("said", "w", encoding="utf-8") as said:
         process = subprocess.Popen(
@@ -166,7 +112,7 @@ def a_rank_killed_on_the_other_host_ends_all():
 
 
 try:
-    if not set_up():
+    if not (hosts.set_up() and hosts.connect()):
         skip("no network namespaces (they need root)")
     run_tests(
         two_hosts_share_tiles,
@@ -175,4 +121,4 @@ try:
         a_rank_killed_on_the_other_host_ends_all,
     )
 finally:
-    tear_down()
+    hosts.tear_down()

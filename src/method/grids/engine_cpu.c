@@ -81,7 +81,8 @@ static csrec_status solve_shared(job *j, csrec_grid_run *run, int64_t channel, c
                         .y = y,
                         .columns = j->options->columns,
                         .options = solve};
-    return csrec_mp_shared(&all, &run->atoms[channel], &run->reports[channel], error);
+    return csrec_mp_shared(&all, &run->atoms[channel], &run->reports[channel], &j->report.exchanges,
+                           error);
 }
 
 static csrec_status pursue(job *j, csrec_grid_run *run, int64_t channel, csrec_error *error) {
@@ -338,6 +339,13 @@ static bool shares_pursuits(const csrec_recovery *r, int threads) {
            (threads > r->measurement->channels && r->measurement->n >= SAMPLES);
 }
 
+/* Of other ranks than the first: what it does not count itself. */
+static void keep_messages(csrec_recover_report *report) {
+    const csrec_exchanges sent = {.messages = report->exchanges.messages,
+                                  .bytes = report->exchanges.bytes};
+    *report = (csrec_recover_report){.outcome = report->outcome, .exchanges = sent};
+}
+
 static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const csrec_recover_options *options = r->options;
@@ -362,8 +370,7 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     status = run_all(&j, r->atoms, error);
     csrec_team_end(&j.team);
     if (j.squares) set_variance(&j);
-    if (j.shared && csrec_comm_rank(options->comm) > 0)
-        j.report = (csrec_recover_report){.outcome = j.report.outcome}; /* the first one counts */
+    if (j.shared && csrec_comm_rank(options->comm) > 0) keep_messages(&j.report);
     if (!status) *r->report = j.report;
     return status;
 }
