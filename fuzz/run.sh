@@ -61,36 +61,51 @@ done
 # to stop, so that 60 s is far enough also where other work leaves little of a core.
 limits="-max_len=65536 -rss_limit_mb=2048 -malloc_limit_mb=512 -timeout=60 -report_slow_units=60"
 export OMP_WAIT_POLICY=passive
-found=0
-while read -r name format part runs; do
-    share=$((seconds * part / parts))
-    log=$build/fuzz_$name.log
-    if [ -n "$long" ]; then
-        mode="-max_total_time=$share -fork=1 -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1"
-        echo "fuzz_$name: $share s"
-    else
-        mode=-runs=$runs
-        echo "fuzz_$name: $runs inputs"
-    fi
+# One target: NAME FORMAT PART RUNS. Says what it did in one line; false if there was a finding.
+fuzz_target() {
+    local name=$1 format=$2 share=$((seconds * $3 / parts)) log=$build/fuzz_$1.log
+    local mode=-runs=$4 before code=0 findings progress executions edges cpu
+    [ -z "$long" ] || mode="-max_total_time=$share -fork=1 -ignore_crashes=1 -ignore_timeouts=1
+        -ignore_ooms=1"
     before=$(ls "$build/findings" | grep -c "^$name-" || true)
     TIMEFORMAT='%U %S'
-    code=0
     { time "$build/fuzz/fuzz_$name" $mode -seed="$seed" $limits \
         -artifact_prefix="$build/findings/$name-" -print_final_stats=1 \
         -dict="fuzz/$format.dict" "$build/corpus/$name" "$build/seeds/$name" \
-        "fuzz/corpus/$name" >"$log" 2>&1; } 2>"$build/time" || code=$?
+        "fuzz/corpus/$name" >"$log" 2>&1; } 2>"$build/time_$name" || code=$?
     findings=$(($(ls "$build/findings" | grep -c "^$name-" || true) - before))
     if [ "$code" -ne 0 ] && [ -z "$long" ]; then
         tail -n 40 "$log"
         echo "fuzz_$name: a finding, see build-fuzz/findings" >&2
-        exit 1
+        return 1
     fi
-    found=$((found + findings))
     progress=$(grep -aE '^#[0-9]+:?[[:space:]].*cov: ' "$log" | tail -n 1 || true) # none in a brief run
     executions=$(sed -E 's/^#([0-9]+).*/\1/' <<<"$progress")
     edges=$(sed -E 's/.*cov: ([0-9]+).*/\1/' <<<"$progress")
-    cpu=$(awk 'END { printf "%.0f", $1 + $2 }' "$build/time")
+    cpu=$(awk 'END { printf "%.0f", $1 + $2 }' "$build/time_$name")
     echo "fuzz_$name: $cpu CPU seconds, $executions executions, $edges edges, $findings findings"
     [ -z "$long" ] || echo "$(date -u +%F),$commit,$name,$cpu,$executions,$edges,$findings" >>fuzz/log.csv
+    [ "$findings" -eq 0 ]
+}
+
+# A target is one process. The first form has one for each processor; the second, which lasts a given
+# time, one at a time, for its log to compare.
+jobs=1
+[ -n "$long" ] || jobs=$(getconf _NPROCESSORS_ONLN)
+running=0 failed=0
+while read -r row; do
+    if [ "$running" -ge "$jobs" ]; then
+        wait -n || failed=1
+        running=$((running - 1))
+        [ "$failed" -eq 0 ] || [ -n "$long" ] || break
+    fi
+    # Word splitting is meant.
+    # shellcheck disable=SC2086
+    fuzz_target $row &
+    running=$((running + 1))
 done <<<"$chosen"
-[ "$found" -eq 0 ] || { echo "$found findings, see build-fuzz/findings" >&2; exit 1; }
+while [ "$running" -gt 0 ]; do
+    wait -n || failed=1
+    running=$((running - 1))
+done
+[ "$failed" -eq 0 ] || { echo "findings: see build-fuzz/findings" >&2; exit 1; }

@@ -13,14 +13,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A growing run of bytes. */
+/* A growing run of bytes; room: allocated by io_put. */
 typedef struct {
     uint8_t *data;
-    size_t size;
+    size_t size, room;
 } io_bytes;
 
 static inline void io_put(io_bytes *b, const void *data, size_t size) {
-    b->data = realloc(b->data, b->size + size + 1);
+    /* Doubled: sanitizers copy at each realloc. */
+    if (b->size + size >= b->room) {
+        b->room = 2 * (b->size + size) + 1;
+        b->data = realloc(b->data, b->room);
+    }
     assert_non_null(b->data);
     if (size) memcpy(b->data + b->size, data, size);
     b->size += size;

@@ -64,7 +64,8 @@ static inline char *page_attribute(const page *p, page_element *e, char *s) {
 
 /* Behind "<"; *closed: it has no content. */
 static inline char *page_start(page *p, char *s, int parent, bool *closed) {
-    p->element = realloc(p->element, (size_t)(p->n + 1) * sizeof *p->element);
+    if ((p->n & (p->n - 1)) == 0) /* a power of two, or 0: doubled */
+        p->element = realloc(p->element, (size_t)(p->n ? 2 * p->n : 1) * sizeof *p->element);
     assert_non_null(p->element);
     page_element *e = &p->element[p->n++];
     *e = (page_element){.parent = parent};

@@ -185,12 +185,22 @@ static void other_factors(const way *w, const problem *p) {
     }
 }
 
-/* Under sanitizers, which take ten times as long, one number of channels a shape. */
+/* Under sanitizers all take ten times as long. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { THINNED = 1 };
 #else
 enum { THINNED = 0 };
 #endif
+
+static int turn; /* 0 to 8, by the seed: what is left out differs between runs */
+
+/* bpdn takes three times as long as everything else: one number of channels a shape. Under
+ * sanitizers the same holds for every way, with a third of the shapes. */
+static bool is_tried(int i, int axes, int c) {
+    const bool slow = ways[i].solver && strcmp(ways[i].solver, "bpdn") == 0;
+    if (THINNED && (i + axes + turn / 3) % 3) return false;
+    return !(slow || THINNED) || c == (i + axes / 3 + axes + turn) % 3;
+}
 
 static void each_way(void (*check)(const way *, const problem *)) {
     const int64_t channels[] = {1, 3, 4};
@@ -198,7 +208,7 @@ static void each_way(void (*check)(const way *, const problem *)) {
         for (int axes = 1; axes <= 8; axes++)
             for (int c = 0; c < 3; c++) {
                 problem p;
-                if (THINNED && c != (i + axes) % 3) continue;
+                if (!is_tried(i, axes, c)) continue;
                 set_measurement(&p, axes, channels[c]);
                 if (ways[i].model)
                     p.model = make_model(&p, ways[i].model, check == any_sizes ? c % 2 : true);
@@ -224,6 +234,7 @@ static void any_factor_goes_through(void **state) {
 
 int main(void) {
     seed = check_seed();
+    turn = (int)check_below(&seed, 9);
     add_pursuits();
     add_solvers();
     add_the_rest();

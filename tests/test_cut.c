@@ -2,6 +2,7 @@
  * iterations, outcome, energy, atoms and residual, for 1 to 7 ranks (threads), every stopping rule,
  * ties, skewed rows, pieces down to one sample, and logs down to one pick. */
 #include "shared_pursuit.h"
+#include "sanitized.h"
 
 static uint64_t seed;
 
@@ -73,7 +74,7 @@ static void compare(const problem *p, const csrec_pursuit_type *type, const csre
 
 static void run_cases(const csrec_pursuit_type *type, int cases, int64_t largest_n, int most) {
     tally t = {.tops = 0};
-    for (int k = 0; k < cases; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(cases); k++) {
         problem p = problem_draw(&seed, largest_n, 62);
         csrec_shared_job job = job_of(&p);
         draw_rules(&p, &job);
@@ -125,7 +126,7 @@ static bool stops(void *context, int64_t iterations, double energy) {
 static void a_stopped_pursuit_is_a_beginning(void **state) {
     (void)state;
     tally t = {.tops = 0};
-    for (int k = 0; k < 300; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(300); k++) {
         problem p = problem_draw(&seed, 200, 62);
         csrec_shared_job job = job_of(&p);
         int64_t calls = check_below(&seed, 60);
@@ -181,7 +182,7 @@ static void a_failing_rank_ends_all(void **state) {
 /* Each rank's own atoms together are all. */
 static void scattered_atoms_are_all(void **state) {
     (void)state;
-    for (int k = 0; k < 200; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(200); k++) {
         problem p = problem_draw(&seed, 200, 62);
         csrec_shared_job job = job_of(&p);
         int ranks = 1 + (int)check_below(&seed, 5);

@@ -6,6 +6,7 @@
 #include "ranks.h"
 #include "recover/recover.h"
 #include "tiles.h"
+#include "sanitized.h"
 
 static uint64_t seed;
 
@@ -70,7 +71,7 @@ static csrec_recover_options options_of(int64_t shifts) {
 
 static void ranks_give_the_bits_of_one(void **state) {
     (void)state;
-    for (int k = 0; k < 60; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(60); k++) {
         int n = 1 + k % RANKS_MOST;
         csrec_measurement m = draw(k % 2 ? 3 : 1);
         csrec_recover_options o = options_of(2 + check_below(&seed, 8));
@@ -103,7 +104,7 @@ static void ranks_give_the_bits_of_one(void **state) {
 static void devices_give_the_bits_of_one(void **state) {
     static const char *const names[] = {"cpu:0,0", "cpu:0,0,0", "cpu:0,0,0,0,0"};
     (void)state;
-    for (int k = 0; k < 45; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(45); k++) {
         csrec_measurement m = draw(k % 2 ? 3 : 1);
         csrec_recover_options o = options_of(1 + check_below(&seed, 9));
         int64_t values = values_of(&m);
@@ -142,7 +143,7 @@ static bool stop_at(const csrec_progress *now, void *context) {
 /* Only the calling thread hears of progress; its stop reaches the others. */
 static void devices_stop_together(void **state) {
     (void)state;
-    for (int k = 0; k < 20; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(20); k++) {
         csrec_measurement m = draw(3);
         csrec_recover_options o = options_of(64);
         int64_t values = values_of(&m);
@@ -167,7 +168,7 @@ static void devices_stop_together(void **state) {
  * recovery. */
 static void a_rank_stops_all(void **state) {
     (void)state;
-    for (int k = 0; k < 20; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(20); k++) {
         int n = 2 + k % (RANKS_MOST - 1), who = (int)check_below(&seed, n);
         csrec_measurement m = draw(1);
         csrec_recover_options o = options_of(40);

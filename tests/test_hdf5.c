@@ -1,5 +1,6 @@
 /* test_hdf5.c - HDF5: files that libhdf5 made are read, and what is wrong is one line. */
 #include "hdf5_file.h"
+#include "sanitized.h"
 
 /* ------------------------------------------------------------------ reading ----------------- */
 
@@ -86,7 +87,7 @@ static void check_slabs(const char *path, const csrec_image *whole) {
 
 static void reads_every_arrangement(void **state) {
     (void)state;
-    for (int trial = 0; trial < 12 * KINDS; trial++) {
+    for (int trial = 0; trial < SANITIZED_SHARE(12 * KINDS); trial++) {
         const char *path = io_path(trial % 3 ? "drawn.h5" : "a:b.nc");
         drawn d = draw(trial % KINDS);
         csrec_image image = {0};
@@ -110,7 +111,7 @@ static void chunks_may_be_missing(void **state) {
     const char *path = io_path("sparse.h5");
     const hsize_t extent[2] = {23, 17}, chunk[2] = {5, 4};
     const int16_t fill = -7;
-    for (int trial = 0; trial < 20; trial++) {
+    for (int trial = 0; trial < SANITIZED_SHARE(20); trial++) {
         int16_t block[20];
         uint8_t known[23 * 17] = {0};
         csrec_image image = {0};
@@ -287,7 +288,7 @@ static io_bytes old_file(void) {
 /* The index of chunks and the heap of texts have sizes that libhdf5 trusts. */
 static void damaged_sizes_are_one_line(void **state) {
     (void)state;
-    for (int trial = 0; trial < 20; trial++) {
+    for (int trial = 0; trial < SANITIZED_SHARE(20); trial++) {
         io_bytes b = old_file();
         size_t heap = find(&b, "GCOL", 0), tree = find(&b, "TREE", 0);
         while (tree < b.size && b.data[tree + 4] != 1) tree = find(&b, "TREE", tree + 4);
@@ -312,7 +313,7 @@ static void damaged_sizes_are_one_line(void **state) {
 static void checksums_are_checked(void **state) {
     (void)state;
     const char *path = io_path("sums.h5");
-    for (int trial = 0; trial < 40; trial++) {
+    for (int trial = 0; trial < SANITIZED_SHARE(40); trial++) {
         drawn d = draw(trial % HALF);
         csrec_image image = {0};
         csrec_error error = {""};

@@ -1,5 +1,6 @@
 /* test_hdf5_write.c - HDF5: what is written is what libhdf5 reads, with attributes and scales. */
 #include "hdf5_file.h"
+#include "sanitized.h"
 
 /* ------------------------------------------------------------------ writing ----------------- */
 
@@ -51,7 +52,7 @@ static void written_signals_are_read_by_libhdf5(void **state) {
     const char *path = io_path("written.h5");
     char member[300], text[64];
     snprintf(member, sizeof member, "%s:/a/b c", path);
-    for (int trial = 0; trial < 40; trial++) {
+    for (int trial = 0; trial < SANITIZED_SHARE(40); trial++) {
         csrec_image image = draw_signal((csrec_dtype)(CSREC_U8 + trial % 10)), again = {0};
         csrec_error error = {""};
         bool named = toss();
@@ -198,7 +199,7 @@ static void check_field(const char *path, const csrec_image *image) {
 static void attributes_and_scales_are_kept(void **state) {
     (void)state;
     const char *from = io_path("from.nc"), *to = io_path("to.nc");
-    for (int trial = 0; trial < 10; trial++) {
+    for (int trial = 0; trial < SANITIZED_SHARE(10); trial++) {
         csrec_measurement m;
         csrec_image image = {0};
         csrec_error error = {""};
@@ -281,7 +282,7 @@ static void slabs_make_the_same_file(void **state) {
     (void)state;
     char like[256];
     snprintf(like, sizeof like, "%s", io_path("like.h5"));
-    for (int trial = 0; trial < 60; trial++) {
+    for (int trial = 0; trial < SANITIZED_SHARE(60); trial++) {
         drawn d = draw(trial % KINDS);
         csrec_image image = {0};
         assert_ok(csrec_array_create((csrec_dtype)(CSREC_U8 + check_below(&seed, 10)),

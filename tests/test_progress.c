@@ -150,7 +150,7 @@ static void a_request_to_stop_is_heard(void **state) {
  * request to stop ends the step that hears it. */
 static void long_steps_report(void **state) {
     (void)state;
-    enum { SIDE = 256, M = SIDE * SIDE / 3, STEPS = 2 };
+    enum { SIDE = 64, M = SIDE * SIDE / 3, STEPS = 2 };
     csrec_shape shape = {2, {SIDE, SIDE}};
     csrec_sampling s;
     assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, M, check_next(&seed), &s, NULL));

@@ -174,9 +174,8 @@ static void check_case(const one_case *c) {
 
 static void tiles_are_as_good_as_the_whole(void **state) {
     (void)state;
-    const size_t step = SANITIZED ? 2 : 1; /* the seed tells which half */
-    for (size_t i = SANITIZED ? seed % 2 : 0; i < sizeof cases / sizeof *cases; i += step)
-        check_case(&cases[i]);
+    const size_t step = SANITIZED ? 4 : 1; /* the seed tells which quarter */
+    for (size_t i = seed % step; i < sizeof cases / sizeof *cases; i += step) check_case(&cases[i]);
 }
 
 /* Two axes halved: thresholded blocks in 4 tiles. */

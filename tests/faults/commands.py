@@ -2,7 +2,9 @@
 
 Every file name is relative to a folder of inputs (harness.Inputs). `results` are the files that a
 command writes; `keeps` those that an unfinished run may leave, because the same command goes on from
-them. `inputs` above 1: each input has its results, and fails by itself.
+them. `inputs` above 1: each input has its results, and fails by itself. A preset is named once, by the
+row of its name, and the others recover by the fastest: most of a row's runs are the recovery, and what
+a row tries beside it is the same by any preset.
 """
 
 import dataclasses
@@ -28,7 +30,7 @@ COMMANDS = (
     Command("sample-json", "cssample photo.png -o new.npz --rate 0.3 --json -q", ("new.npz",)),
     Command("next", "cssample scan.npz --next 50 -o new.csv --density mask.png --path -q", ("new.csv",)),
     Command("next-json", "cssample scan.npz --next 50 -o new.npz --json -q", ("new.npz",)),
-    Command("png", "csrecover scan.npz -o new.png -q", ("new.png",)),
+    Command("png", "csrecover scan.npz -o new.png --quality fast -q", ("new.png",)),
     Command("merge", "csrecover scan.npz scan.npz --merge -o new.npy --quality fast -q", ("new.npy",)),
     Command("npy", "csrecover scan.npz -o new.npy --quality fast -q", ("new.npy",)),
     Command("uncertainty", "csrecover scan.npz -u new.npy --quality fast -q", ("new.npy",)),
@@ -41,10 +43,10 @@ COMMANDS = (
     Command("plot", "csrecover scan.npz --plot new.png --shifts 2 -q", ("new.png",)),
     Command("folder", "csrecover scans/a.npz scans/b.npz -o out/ --report out/ --quality fast -q",
             ("out/a.png", "out/b.png", "out/a.html", "out/b.html"), inputs=2),
-    Command("resume", "csrecover scans/a.npz scans/b.npz -o out/ --resume --quality balanced -q",
+    Command("resume", "csrecover scans/a.npz scans/b.npz -o out/ --resume --quality fast -q",
             ("out/a.png", "out/b.png"), inputs=2),
-    Command("mask", "csrecover truth.png --mask mask.png -o new.png -q", ("new.png",)),
-    Command("csv", "csrecover scan.csv -o new.npy -q", ("new.npy",)),
+    Command("mask", "csrecover truth.png --mask mask.png -o new.png --quality fast -q", ("new.png",)),
+    Command("csv", "csrecover scan.csv -o new.npy --quality fast -q", ("new.npy",)),
     Command("pipe", "csrecover - -o - --format png --quality fast -q", stdin="scan.npz"),
     Command("json", "csrecover scan.npz -o new.npy --json --history --shifts 1 -q", ("new.npy",)),
     Command("info", "csrecover scan.npz --info --json"),

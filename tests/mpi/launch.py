@@ -42,6 +42,9 @@ clean = {
     for name, value in os.environ.items()
     if not name.startswith(("OMPI_", "PMI", "SLURM_", "HYD"))
 }
+# Else each start of Open MPI waits two seconds for a munge daemon that was installed and does not run.
+if not SLURM:
+    clean["PMIX_MCA_psec"] = "^munge"
 environment = dict(clean, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 environment.update(
     OMPI_MCA_rmaps_base_oversubscribe="1",
