@@ -13,6 +13,7 @@ import warnings
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 
 NEAR = 1e-5
@@ -128,8 +129,7 @@ def main():
     parser.add_argument("--json", default="l1.json")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
-    import csrecover
-    bench, rng = Bench(csrecover), np.random.default_rng(5)
+    bench, rng = Bench(binding.load(arguments.build)), np.random.default_rng(5)
     bench.denoise(rng, 120, 400, 12)
     bench.denoise(rng, 200, 1000, 20)
     bench.denoise(rng, 100, 300, 10, is_complex=True)
