@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """l1.py - basis pursuit denoise, the lasso and total variation beside SPGL1, PyLops, SigPy and
 scikit-image: the same problem in the same run, on one core. Each peer iterates until its result is
-within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are the best of three. Needs
-NumPy, SciPy, and the peers that are installed; the rest are left out."""
+within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are those of the processor, the
+best of five. Needs NumPy, SciPy, and the peers that are installed; the rest are left out."""
 import argparse
 import importlib
 import importlib.metadata
@@ -13,18 +13,19 @@ import warnings
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 
 NEAR = 1e-5
 
 
 def seconds(call):
-    """Its result and the best of three times."""
+    """Its result and the best of five times, of the processor: others may work on the machine."""
     result, best = None, np.inf
-    for _ in range(3):
-        start = time.perf_counter()
+    for _ in range(5):
+        start = time.process_time()
         result = call()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return result, best
 
 
@@ -128,11 +129,11 @@ def main():
     parser.add_argument("--json", default="l1.json")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
-    import csrecover
-    bench, rng = Bench(csrecover), np.random.default_rng(5)
+    bench, rng = Bench(binding.load(arguments.build)), np.random.default_rng(5)
     bench.denoise(rng, 120, 400, 12)
     bench.denoise(rng, 200, 1000, 20)
     bench.denoise(rng, 100, 300, 10, is_complex=True)
+    bench.denoise(np.random.default_rng(7), 200, 1000, 20, is_complex=True)
     bench.lasso(rng, 200, 1000, 20, 0.05)
     bench.lasso(rng, 200, 1000, 20, 0.005)
     bench.lasso(rng, 100, 300, 10, 0.05, is_complex=True)

@@ -21,6 +21,11 @@
 #               and torch of PyPI, each left out where it is not installed
 #   net_drunet  a network of PyTorch, trained by `net_drunet.py train` before; --weights FILE
 #   peers, sidebyside  --images DIR, --quick
+#   l1          l1 and total variation beside SPGL1, PyLops, SigPy and scikit-image, each left out where
+#               it is not installed
+#   operators   pictures measured by Hadamard's rows and frequencies; --images DIR, --only TEXT
+#   bart        total variation and l1 beside the program bart, left out where it is not installed;
+#               --quick
 #   adaptive_peers  places chosen by expected errors beside contrast, SLADS and Gaussian processes;
 #               20 minutes; --images DIR, --quick
 # all: speed, pictures, memory, estimate, silences, solvers, peers and sidebyside. Then bench/tables.py
@@ -30,7 +35,7 @@ cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 names='speed ranks ranks_delay ranks_memory memory estimate silences pictures solvers learn conv'
-names="$names net_conv net_peers net_drunet peers sidebyside adaptive_peers phase"
+names="$names net_conv net_peers net_drunet peers sidebyside adaptive_peers phase l1 operators bart"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -103,6 +108,9 @@ net_drunet() {
 peers() { through_python peers "$@"; }
 sidebyside() { through_python sidebyside "$@"; }
 adaptive_peers() { through_python adaptive_peers "$@"; }
+l1() { through_python l1 "$@"; }
+operators() { through_python operators "$@"; }
+bart() { through_python bart "$@"; }
 
 through_python() {
     name=$1

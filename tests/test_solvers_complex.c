@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "operator/operator.h"
 
 static uint64_t seed;
 
@@ -395,11 +396,43 @@ static void many_and_limits(void **state) {
     close_problem(&p);
 }
 
+/* A^T y of pairs is A^H y, of all columns and of some. */
+static void adjoints_are_conjugate(void **state) {
+    (void)state;
+    problem p;
+    assert_true(
+        open_problem(&p, "dense", 1 + check_below(&seed, 40), 1 + check_below(&seed, 40), 1));
+    number *y = malloc((size_t)p.m * sizeof *y), *x = malloc((size_t)p.n * sizeof *x);
+    bool *chosen = calloc(2 * (size_t)p.n, sizeof *chosen);
+    for (int64_t i = 0; i < p.m; i++) y[i] = check_normal(&seed) + I * check_normal(&seed);
+    for (int64_t j = 0; j < p.n; j++)
+        chosen[2 * j] = chosen[2 * j + 1] = check_below(&seed, 2) == 0;
+    for (int some = 0; some < 2; some++) {
+        if (some)
+            assert_int_equal(p.A->type->adjoint_on(p.A, chosen, (const double *)y, (double *)x),
+                             CSREC_OK);
+        else
+            assert_int_equal(csrec_operator_adjoint(p.A, (const double *)y, (double *)x), CSREC_OK);
+        for (int64_t j = 0; j < p.n; j++) {
+            number expected = some && !chosen[2 * j] ? 0.0 : product(&p, j, y);
+            assert_true(cabs(x[j] - expected) <
+                        1e-12 * length(p.m, p.n, p.a + j) * (1.0 + length(p.m, 1, y)));
+        }
+    }
+    free(y);
+    free(x);
+    free(chosen);
+    close_problem(&p);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pursuits_take_their_steps), cmocka_unit_test(sparse_signals_are_recovered),
-        cmocka_unit_test(phases_do_not_matter),      cmocka_unit_test(lasso_meets_its_conditions),
-        cmocka_unit_test(debias_fits_whole_entries), cmocka_unit_test(many_and_limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(adjoints_are_conjugate),
+                                       cmocka_unit_test(pursuits_take_their_steps),
+                                       cmocka_unit_test(sparse_signals_are_recovered),
+                                       cmocka_unit_test(phases_do_not_matter),
+                                       cmocka_unit_test(lasso_meets_its_conditions),
+                                       cmocka_unit_test(debias_fits_whole_entries),
+                                       cmocka_unit_test(many_and_limits)};
     seed = check_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,12 +162,13 @@ static void plain_omp(int64_t m, int64_t n, const double *A, const double *y, in
 
 /* csrec_solve on the matrix, one signal. */
 static void direct_solve(const char *solver, int64_t m, int64_t n, const double *A, const double *y,
-                         int64_t k, double *x) {
+                         int64_t k, double noise, double *x) {
     csrec_operator_spec spec = {.name = "dense", .m = m, .n = n, .matrix = A};
     csrec_setting set[BENCH_SETTINGS];
     csrec_solve_options how = bench_solver_options(solver, m, k, set);
     csrec_operator *operator;
     csrec_atoms atoms;
+    if (noise > 0.0) bench_options_noise(solver, noise, &how);
     assert_ok(csrec_operator_create(&spec, &operator, NULL));
     assert_ok(csrec_solve(operator, y, &how, &atoms, NULL, NULL, NULL));
     memset(x, 0, (size_t)n * sizeof *x);
@@ -180,7 +181,29 @@ typedef struct size {
     int ensemble;
     int64_t m, n, k, trials, matrices;
     uint64_t seed;
+    double noise, factor;
 } size;
+
+/* The mean square of the error of least squares on the support of x, for noise of variance 1: the
+ * squares of the pseudoinverse's entries, by the normal equations. */
+static double oracle_square(int64_t m, int64_t n, const double *A, const double *x) {
+    int64_t list[64], k = 0;
+    double gram[64 * 64], inverse[64 * 256], sum = 0.0;
+    for (int64_t j = 0; j < n; j++)
+        if (x[j] != 0.0) list[k++] = j;
+    assert_true(k <= 64 && m <= 256);
+    for (int64_t a = 0; a < k; a++) {
+        for (int64_t b = 0; b < k; b++) {
+            gram[a * k + b] = 0.0;
+            for (int64_t i = 0; i < m; i++)
+                gram[a * k + b] += A[i * n + list[a]] * A[i * n + list[b]];
+        }
+        for (int64_t i = 0; i < m; i++) inverse[a * m + i] = A[i * n + list[a]];
+    }
+    eliminate_many(k, gram, k, m, inverse, m);
+    for (int64_t i = 0; i < k * m; i++) sum += inverse[i] * inverse[i];
+    return sum;
+}
 
 static int count_directly(const char *solver, const size *s) {
     double *A = malloc((size_t)(s->m * s->n) * sizeof *A), *x = malloc((size_t)s->n * sizeof *x);
@@ -196,17 +219,22 @@ static int count_directly(const char *solver, const size *s) {
         for (int64_t i = 0; i < s->m; i++) {
             y[i] = 0.0;
             for (int64_t j = 0; j < s->n; j++) y[i] += A[i * s->n + j] * x[j];
+            key = bench_key(s->seed, BENCH_NOISE, s->m, s->k, t);
+            y[i] += s->noise * csrec_random_normal(key, 0, (uint64_t)i);
         }
         if (strcmp(solver, "omp") == 0)
             plain_omp(s->m, s->n, A, y, s->k, z);
         else
-            direct_solve(solver, s->m, s->n, A, y, s->k, z);
+            direct_solve(solver, s->m, s->n, A, y, s->k, s->noise, z);
         double wrong = 0.0, whole = 0.0;
         for (int64_t j = 0; j < s->n; j++) {
             wrong += (x[j] - z[j]) * (x[j] - z[j]);
             whole += x[j] * x[j];
         }
-        found += wrong <= 1e-4 * whole;
+        double most = 1e-4 * whole;
+        if (s->noise > 0.0)
+            most = s->factor * s->factor * s->noise * s->noise * oracle_square(s->m, s->n, A, x);
+        found += wrong <= most;
     }
     free(A);
     free(x);
@@ -217,19 +245,20 @@ static int count_directly(const char *solver, const size *s) {
 
 /* Every count of a phase diagram; omp's by a plain one. Columns of the other ensembles are equal up
  * to sign if there are few rows, so that rounding decides between them. */
-static void test_phase(void **state) {
+static void check_phase(double noise, double factor) {
     static const char *const solvers[] = {"omp", "iht", "bpdn"};
-    (void)state;
     char command[512];
     size s = {.ensemble = number_of(bench_ensemble_name, "gaussian"),
               .n = 24 + check_below(&seed, 12),
               .trials = 5,
               .matrices = 2,
-              .seed = check_next(&seed)};
+              .seed = check_next(&seed),
+              .noise = noise,
+              .factor = factor};
     snprintf(command, sizeof command,
              "$B phase -o phase.npz -s omp -s iht -s bpdn -n %lld -g 4 -T 5 -Q 2 --seed %llu "
-             "-q --fresh",
-             (long long)s.n, (unsigned long long)s.seed);
+             "--noise %.17g --factor %.17g -q --fresh",
+             (long long)s.n, (unsigned long long)s.seed, noise, factor);
     run_well(command);
     csrec_array counts = array_of("phase.npz", "successes"), m = array_of("phase.npz", "m"),
                 k = array_of("phase.npz", "k");
@@ -249,6 +278,30 @@ static void test_phase(void **state) {
     csrec_array_clear(&counts);
     csrec_array_clear(&m);
     csrec_array_clear(&k);
+}
+
+static void test_phase(void **state) {
+    (void)state;
+    check_phase(0.0, 3.0);
+}
+
+/* From noise that hides nothing to noise that hides all. */
+static void test_noise(void **state) {
+    (void)state;
+    check_phase(pow(10.0, -3.0 + 3.0 * check_uniform(&seed)), 1.0 + 4.0 * check_uniform(&seed));
+}
+
+/* Equal columns: the oracle has no answer, and nothing counts as recovered. */
+static void test_oracle(void **state) {
+    (void)state;
+    const double A[2 * 3] = {1.0, 1.0, 0.0, 0.0, 0.0, 2.0};
+    double square;
+    assert_ok(bench_oracle(2, 3, A, (const double[]){1.0, 1.0, 0.0}, &square));
+    assert_true(isinf(square));
+    assert_ok(bench_oracle(2, 3, A, (const double[]){1.0, 0.0, -1.0}, &square));
+    assert_true(square == 1.25);
+    assert_ok(bench_oracle(2, 3, A, (const double[]){0.0, 0.0, 0.0}, &square));
+    assert_true(square == 0.0);
 }
 
 /* The transition of l1 by its parametric form, z being the parameter. */
@@ -333,6 +386,14 @@ static void test_going_on(void **state) {
     run_well("$B phase -o cut.npz " STUDY " && cmp whole.npz cut.npz");
     expect_mistake("$B phase -o whole.npz -s omp -n 32 -g 4 -T 5", 1, "other settings");
     run_well("$B phase -o whole.npz -s omp -n 32 -g 4 -T 5 -q --fresh");
+    expect_mistake("$B phase -o whole.npz -s omp -n 32 -g 4 -T 5 --noise 0.1", 1, "other settings");
+    run_well("$B phase -o whole.npz -s omp -n 32 -g 4 -T 5 -q --fresh --noise 0.1");
+    expect_mistake("$B phase -o whole.npz -s omp -n 32 -g 4 -T 5 --noise 0.2", 1, "other settings");
+    expect_mistake("$B phase -o whole.npz -s omp -n 32 -g 4 -T 5 --noise 0.1 --factor 2", 1,
+                   "other settings");
+    run_well("$B phase -o whole.npz -s omp -n 32 -g 4 -T 5 -q --noise 0.1");
+    expect_mistake("$B phase -o bad.npz --noise -1", 2, "--noise");
+    expect_mistake("$B phase -o bad.npz --noise 0.1 --factor 0.5", 2, "--factor");
 }
 
 static void test_sparsity(void **state) {
@@ -354,6 +415,8 @@ int main(void) {
                                        cmocka_unit_test(test_haar),
                                        cmocka_unit_test(test_signals),
                                        cmocka_unit_test(test_phase),
+                                       cmocka_unit_test(test_noise),
+                                       cmocka_unit_test(test_oracle),
                                        cmocka_unit_test(test_report),
                                        cmocka_unit_test(test_going_on),
                                        cmocka_unit_test(test_sparsity)};

@@ -67,7 +67,9 @@ typedef struct bench_trials {
     int ensemble, amplitudes;
     int64_t n, count, matrices; /* signals, and matrices among which they are divided evenly */
     uint64_t seed;
-    double tolerance; /* success: ||x found - x|| <= tolerance ||x|| */
+    double tolerance; /* success: ||x found - x|| <= tolerance ||x||; */
+    double noise;     /* or, if not 0, the standard deviation of the noise of each value of y, */
+    double factor;    /* and success: ||x found - x|| <= factor noise sqrt(bench_oracle) */
     int threads;
     const char *backend;
     int n_solvers;
@@ -86,6 +88,16 @@ bool bench_solver_has(const char *solver, const char *name);
 enum { BENCH_SETTINGS = 3 };
 csrec_solve_options bench_solver_options(const char *solver, int64_t m, int64_t k,
                                          csrec_setting set[BENCH_SETTINGS]);
+
+/* The same for y with noise: who is told k does not end by the residual, the others do at the
+ * noise.
+ */
+void bench_options_noise(const char *solver, double noise, csrec_solve_options *options);
+
+/* trace (A_S^T A_S)^-1 of the matrix [m][n] and the support S of x [n], INFINITY if these columns
+ * depend on each other. CSREC_MEMORY. */
+csrec_status bench_oracle(int64_t m, int64_t n, const double *matrix, const double *x,
+                          double *square);
 
 /* successes[s] = signals that solver s recovers from m x n matrices, of k entries. progress, or
  * NULL, counts solved signals from 0 to n_solvers * count. CSREC_STOPPED: it asked to stop; nothing

@@ -76,6 +76,8 @@ static void set_trials(bench_study *study) {
     t->matrices = o->matrices ? o->matrices : (o->count + 3) / 4;
     t->seed = o->seed;
     t->tolerance = o->tolerance;
+    t->noise = o->noise;
+    t->factor = o->factor;
     t->threads = (int)o->threads;
     t->backend = cli_backend_name(o->backend);
 }
@@ -109,6 +111,10 @@ static char *fingerprint_of(const bench_study *study) {
     cli_fingerprint_integer(&line, "matrices", t->matrices);
     cli_fingerprint_integer(&line, "seed", (int64_t)t->seed);
     cli_fingerprint_real(&line, "tolerance", t->tolerance);
+    if (t->noise > 0.0) { /* files of before there was noise stay readable */
+        cli_fingerprint_real(&line, "noise", t->noise);
+        cli_fingerprint_real(&line, "factor", t->factor);
+    }
     cli_fingerprint_integer(&line, "columns", study->columns);
     cli_fingerprint_integer(&line, "rows", study->rows);
     cli_fingerprint_integer(&line, "m", study->m[0]);
@@ -230,6 +236,8 @@ static bool print_json(const bench_study *study) {
     cli_json_integer(&json, "trials", t->count);
     cli_json_integer(&json, "matrices", t->matrices);
     cli_json_real(&json, "tolerance", t->tolerance);
+    cli_json_real(&json, "noise", t->noise);
+    cli_json_real(&json, "factor", t->factor);
     cli_json_unsigned(&json, "seed", t->seed);
     cli_json_integers(&json, "m", (int)study->columns, study->m);
     cli_json_integer(&json, "sizes_solved", study->solved);

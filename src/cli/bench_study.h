@@ -12,13 +12,13 @@ typedef struct bench_study_options {
     int ensemble, amplitudes, backend;
     int64_t n, count, matrices, threads;
     uint64_t seed;
-    double tolerance;
+    double tolerance, noise, factor;
     const char *output, *plot, *operand; /* operand: there is none */
     bool fresh, no_sync, json, quiet;
 } bench_study_options;
 
 #define BENCH_STUDY_DEFAULTS                                                                       \
-    { .n = 256, .count = 20, .seed = 1, .tolerance = 0.01, .backend = -1 }
+    { .n = 256, .count = 20, .seed = 1, .tolerance = 0.01, .factor = 3.0, .backend = -1 }
 
 #define BENCH_OPTION(letter_, name_, type_, argument_, help_, field_)                              \
     .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_,         \
@@ -51,6 +51,17 @@ typedef struct bench_study_options {
                       "own (default 0.01).",                                                       \
                       tolerance),                                                                  \
          .low = 1e-6, .high = 1.0},                                                                \
+        {BENCH_OPTION(0, "noise", CLI_REAL, "SIGMA",                                               \
+                      "Standard deviation of noise on each measurement (default 0); columns have " \
+                      "length 1. Success is then judged by --factor, not by --tolerance.",         \
+                      noise),                                                                      \
+         .low = 0.0, .high = 1e6},                                                                 \
+        {BENCH_OPTION(0, "factor", CLI_REAL, "F",                                                  \
+                      "With --noise a signal is recovered if the error's length is at most F "     \
+                      "times the root mean square that least squares on the true support has "     \
+                      "(default 3).",                                                              \
+                      factor),                                                                     \
+         .low = 1.0, .high = 1e6},                                                                 \
         {BENCH_OPTION(0, "seed", CLI_SEED, "S", "Seed of all draws (default 1).", seed)},          \
         {BENCH_OPTION(0, "fresh", CLI_FLAG, NULL,                                                  \
                       "Begin anew if the output has other settings or is complete.", fresh)},      \

@@ -41,6 +41,12 @@ csrec_solve_options bench_solver_options(const char *solver, int64_t m, int64_t 
     return o;
 }
 
+void bench_options_noise(const char *solver, double noise, csrec_solve_options *options) {
+    bool told = bench_solver_has(solver, "k") || strcmp(solver, "omp") == 0;
+    options->stop.epsilon = 0.0;
+    options->stop.sigma = told ? 0.0 : noise;
+}
+
 /* Some solvers need more of an operator than a matrix has. */
 static csrec_status try_solver(const char *solver, csrec_error *error) {
     const double identity[4] = {1.0, 0.0, 0.0, 1.0}, y[2] = {1.0, 0.0};
@@ -99,6 +105,7 @@ typedef struct problems {
     int64_t m, n, count;
     csrec_operator *A;
     double *matrix, *x, *y; /* [m][n], [count][n], [count][m] */
+    double *most;           /* [count], ||x found - x||^2 of success; below 0: never */
     csrec_atoms *atoms;     /* [count] */
 } problems;
 
@@ -122,6 +129,7 @@ static void problems_clear(problems *p) {
     free(p->matrix);
     free(p->x);
     free(p->y);
+    free(p->most);
     free(p->atoms);
     *p = (problems){0};
 }
@@ -130,11 +138,37 @@ static csrec_status problems_allocate(problems *p, csrec_error *error) {
     p->matrix = malloc((size_t)(p->m * p->n) * sizeof *p->matrix);
     p->x = malloc((size_t)(p->count * p->n) * sizeof *p->x);
     p->y = malloc((size_t)(p->count * p->m) * sizeof *p->y);
+    p->most = malloc((size_t)p->count * sizeof *p->most);
     p->atoms = calloc((size_t)p->count, sizeof *p->atoms);
-    if (p->matrix && p->x && p->y && p->atoms) return CSREC_OK;
+    if (p->matrix && p->x && p->y && p->most && p->atoms) return CSREC_OK;
     snprintf(error->text, sizeof error->text, "out of memory for a matrix of %lld x %lld",
              (long long)p->m, (long long)p->n);
     return CSREC_MEMORY;
+}
+
+/* y += noise; where the oracle has no error to compare with, no one succeeds. */
+static csrec_status add_noise(const bench_trials *t, uint64_t key, problems *p, int64_t i) {
+    double *y = p->y + i * p->m, square;
+    for (int64_t l = 0; l < p->m; l++) y[l] += t->noise * csrec_random_normal(key, 0, (uint64_t)l);
+    csrec_status status = bench_oracle(p->m, p->n, p->matrix, p->x + i * p->n, &square);
+    if (!status)
+        p->most[i] = isinf(square) ? -1.0 : t->factor * t->factor * t->noise * t->noise * square;
+    return status;
+}
+
+/* x and y of a signal of k entries, and how near is near enough. */
+static csrec_status draw_one(const bench_trials *t, int64_t k, int64_t number, problems *p,
+                             int64_t i) {
+    double *x = p->x + i * p->n;
+    uint64_t key = bench_key(t->seed, BENCH_SIGNAL, p->m, k, number);
+    csrec_status status = bench_signal_draw(t->amplitudes, p->m, p->n, p->matrix, k, key, x);
+    if (!status) status = csrec_operator_forward(p->A, x, p->y + i * p->m);
+    if (status) return status;
+    double whole = 0.0;
+    for (int64_t j = 0; j < p->n; j++) whole += x[j] * x[j];
+    p->most[i] = t->tolerance * t->tolerance * whole;
+    key = bench_key(t->seed, BENCH_NOISE, p->m, k, number);
+    return t->noise > 0.0 ? add_noise(t, key, p, i) : CSREC_OK;
 }
 
 /* Signals first .. first + count - 1 of the size, on matrix q. */
@@ -147,16 +181,14 @@ static csrec_status problems_draw(const bench_trials *t, int64_t k, int64_t q, i
         .name = "dense", .m = p->m, .n = p->n, .matrix = p->matrix, .backend = t->backend};
     if (!status) status = csrec_operator_create(&spec, &p->A, error);
     for (int64_t i = 0; i < p->count && !status; i++) {
-        key = bench_key(t->seed, BENCH_SIGNAL, p->m, k, first + i);
-        status = bench_signal_draw(t->amplitudes, p->m, p->n, p->matrix, k, key, p->x + i * p->n);
-        if (!status) status = csrec_operator_forward(p->A, p->x + i * p->n, p->y + i * p->m);
+        status = draw_one(t, k, first + i, p, i);
         if (status) snprintf(error->text, sizeof error->text, "%s", csrec_status_text(status));
     }
     return status;
 }
 
-/* ||x found - x|| <= tolerance ||x||; x is left as it is. */
-static bool is_recovered(const problems *p, int64_t i, double tolerance) {
+/* x is left as it is. */
+static bool is_recovered(const problems *p, int64_t i) {
     const double *x = p->x + i * p->n;
     const csrec_atoms *found = &p->atoms[i];
     double whole = 0.0, wrong;
@@ -166,7 +198,7 @@ static bool is_recovered(const problems *p, int64_t i, double tolerance) {
         double at = x[found->column[a]], off = at - found->coefficient[a];
         wrong += off * off - at * at;
     }
-    return wrong <= tolerance * tolerance * whole;
+    return wrong <= p->most[i];
 }
 
 static csrec_status solve_all(const bench_trials *t, int64_t k, problems *p, counter *c,
@@ -174,13 +206,14 @@ static csrec_status solve_all(const bench_trials *t, int64_t k, problems *p, cou
     for (int s = 0; s < t->n_solvers; s++) {
         csrec_setting set[BENCH_SETTINGS];
         csrec_solve_options options = bench_solver_options(t->solver[s], p->m, k, set);
+        if (t->noise > 0.0) bench_options_noise(t->solver[s], t->noise, &options);
         if (c->progress) options.progress = count_signals;
         options.context = c;
         csrec_status status = csrec_solve_many(p->A, p->count, p->y, &options, t->threads, p->atoms,
                                                NULL, NULL, error);
         if (status) return status;
         for (int64_t i = 0; i < p->count; i++) {
-            successes[s] += is_recovered(p, i, t->tolerance);
+            successes[s] += is_recovered(p, i);
             csrec_atoms_clear(&p->atoms[i]);
         }
         c->before += p->count;

@@ -159,11 +159,48 @@ static csrec_status dense_forward(const csrec_operator *A, const double *x, doub
     return CSREC_OK;
 }
 
+/* Of a complex matrix every other column is read: that of i a_j is a_j with its pairs turned, and
+ * so <i a_j, y> = <a_j, y turned back>. Four columns share the loads of y and of y turned back. */
+static csrec_status complex_adjoint(const csrec_operator *A, const double *y, double *x) {
+    const csrec_dense *d = A->data;
+    const csrec_dense_simd *simd = csrec_dense_simd_choose();
+    double *turned = malloc((size_t)A->m * sizeof *turned);
+    if (!turned) return CSREC_MEMORY;
+    for (int64_t i = 0; i < A->m; i += 2) {
+        turned[i] = y[i + 1];
+        turned[i + 1] = -y[i];
+    }
+#pragma omp parallel for schedule(static) if (A->m * A->n > 1 << 20)
+    for (int64_t j = 0; j < A->n; j += 8) {
+        const double *columns[4], *both[2] = {y, turned};
+        double sum[8];
+        for (int64_t k = 0; k < 4; k++)
+            columns[k] = d->columns + (j + 2 * k < A->n ? j + 2 * k : j) * A->m;
+        simd->products(A->m, both, columns, sum);
+        for (int64_t k = 0; k < 4 && j + 2 * k < A->n; k++) {
+            x[j + 2 * k] = sum[k];
+            x[j + 2 * k + 1] = sum[4 + k];
+        }
+    }
+    free(turned);
+    return CSREC_OK;
+}
+
 static csrec_status dense_adjoint(const csrec_operator *A, const double *y, double *x) {
+    if (A->complex_x) return complex_adjoint(A, y, x);
     const csrec_dense *d = A->data;
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
 #pragma omp parallel for schedule(static) if (A->m * A->n > 1 << 20)
     for (int64_t j = 0; j < A->n; j++) x[j] = simd->dot(A->m, d->columns + j * A->m, y);
+    return CSREC_OK;
+}
+
+static csrec_status dense_adjoint_on(const csrec_operator *A, const bool *chosen, const double *y,
+                                     double *x) {
+    const csrec_dense *d = A->data;
+    const csrec_dense_simd *simd = csrec_dense_simd_choose();
+    for (int64_t j = 0; j < A->n; j++)
+        x[j] = chosen[j] ? simd->dot(A->m, d->columns + j * A->m, y) : 0.0;
     return CSREC_OK;
 }
 
@@ -198,6 +235,7 @@ const csrec_operator_type csrec_operator_dense = {.name = "dense",
                                                   .destroy = dense_destroy,
                                                   .forward = dense_forward,
                                                   .adjoint = dense_adjoint,
+                                                  .adjoint_on = dense_adjoint_on,
                                                   .column_norms = dense_column_norms,
                                                   .correlate = dense_correlate,
                                                   .column = dense_column,

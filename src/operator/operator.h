@@ -75,6 +75,9 @@ typedef struct csrec_operator_type {
     void (*destroy)(csrec_operator *A);
     csrec_status (*forward)(const csrec_operator *A, const double *x, double *y); /* y = A x   */
     csrec_status (*adjoint)(const csrec_operator *A, const double *y, double *x); /* x = A^T y */
+    /* x = A^T y on the chosen columns [n], 0 elsewhere. Default: the whole product. */
+    csrec_status (*adjoint_on)(const csrec_operator *A, const bool *chosen, const double *y,
+                               double *x);
     const csrec_atom_search *search; /* mp with structure; default: correlate, argmax, subtract */
     const csrec_atom_search *orthogonal; /* omp with structure: update fits all picked columns */
     /* Least squares on the chosen columns [n]: x (0 elsewhere) and r = y - A x. Default: CGLS. */

@@ -82,16 +82,24 @@ static double precondition(const csrec_support *s, const double *v, double *p) {
     return sum;
 }
 
+/* v = A^T q on F, 0 elsewhere. */
+static csrec_status adjoint_on_used(const csrec_support *s, const double *q, double *v) {
+    const csrec_operator *A = s->A;
+    if (A->type->adjoint_on)
+        return csrec_run_stops(s->run) ? CSREC_STOPPED : A->type->adjoint_on(A, s->chosen, q, v);
+    csrec_status status = csrec_support_adjoint(s, q, v);
+    for (int64_t j = 0; j < A->n && !status; j++)
+        if (!s->chosen[j]) v[j] = 0.0;
+    return status;
+}
+
 /* v = H p; s->q = A p. */
 static csrec_status multiply(csrec_l1_newton *o, const double *p, double *v) {
     csrec_support *s = o->s;
     csrec_status status = csrec_support_forward(s, p, s->q);
-    if (!status) status = csrec_support_adjoint(s, s->q, v);
-    if (status) return status;
-    for (int64_t j = 0; j < s->A->n; j++)
-        if (!s->chosen[j]) v[j] = 0.0;
-    add_turning(o, p, v);
-    return CSREC_OK;
+    if (!status) status = adjoint_on_used(s, s->q, v);
+    if (!status) add_turning(o, p, v);
+    return status;
 }
 
 /* x += H^-1 g and r -= A H^-1 g by conjugate gradients; g = s->g is used up, v is scratch [n].
