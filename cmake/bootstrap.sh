@@ -117,14 +117,12 @@ bootstrap_packages() {
     }
 }
 
-# bootstrap_build PRESET: configures its folder, which demo.sh may have configured without tests, with
-# the options of CSREC_CONFIGURE, and builds.
+# bootstrap_build PRESET: configures its folder, which demo.sh may have configured without tests, and
+# builds.
 bootstrap_build() {
     folder=build
     [ "$1" = default ] || folder=build-$1
-    # Word splitting is meant: one option a word.
-    # shellcheck disable=SC2086
-    cmake --preset "$1" ${CSREC_CONFIGURE:-} || exit 1
+    cmake --preset "$1" || exit 1
     cmake --build --preset "$1" || exit 1
 }
 

@@ -82,12 +82,6 @@ csrec_status csrec_sensed_start(csrec_sensed *s, double *x) {
     return status;
 }
 
-void csrec_sensed_extents(const csrec_sensed *s, int64_t extent[3]) {
-    const csrec_shape *shape = &s->m->shape;
-    for (int a = 0; a < 3; a++)
-        extent[a] = a < 3 - shape->dims ? 1 : shape->dim[a - (3 - shape->dims)];
-}
-
 csrec_status csrec_sensed_report(csrec_sensed *s, const double *x, int64_t iterations,
                                  bool stopped) {
     csrec_recover_report *report = s->r->report;

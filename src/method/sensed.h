@@ -30,9 +30,6 @@ csrec_status csrec_sensed_adjoint(csrec_sensed *sensed, const double *v, double 
 /* x = A^T y / ||A||^2; of samples of entries these, and their mean elsewhere. */
 csrec_status csrec_sensed_start(csrec_sensed *sensed, double *x);
 
-/* Extents along three axes, 1 for those that the signal lacks. */
-void csrec_sensed_extents(const csrec_sensed *sensed, int64_t extent[3]);
-
 /* ||A x - y|| / ||y|| into the report. */
 csrec_status csrec_sensed_report(csrec_sensed *sensed, const double *x, int64_t iterations,
                                  bool stopped);

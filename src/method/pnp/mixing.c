@@ -3,6 +3,7 @@
 
 #include "method/pnp/pnp.h"
 #include "solver/solver.h"
+#include "operator/mask.h"
 
 enum { TRIES = 8, STREAM = 77 };
 
@@ -15,7 +16,7 @@ static void draw(const csrec_pnp *p, int try, double *x) {
     const csrec_sensed *d = &p->data;
     const int64_t width = d->values / d->entries, single = (int64_t)drawn(try, 3, d->entries);
     int64_t extent[3], wave[3];
-    csrec_sensed_extents(d, extent);
+    csrec_mask_extents(&d->m->shape, extent);
     for (int a = 0; a < 3; a++) wave[a] = (int64_t)drawn(try, a, (extent[a] + 1) / 2);
     for (int64_t e = 0; e < d->entries; e++) {
         const int64_t at[3] = {e / (extent[1] * extent[2]), e / extent[2] % extent[1],

@@ -5,6 +5,7 @@
 
 #include "method/tv/tv.h"
 #include "solver/solver.h"
+#include "operator/mask.h"
 
 /* Over-relaxation, below 2. */
 static const double RELAX = 1.9;
@@ -141,7 +142,7 @@ static double step_dual(state *s) {
 
 static state state_of(const csrec_tv_problem *t) {
     state s = {.t = t, .entries = t->data->entries, .width = t->data->values / t->data->entries};
-    csrec_sensed_extents(t->data, s.extent);
+    csrec_mask_extents(&t->data->m->shape, s.extent);
     for (int a = 2; a >= 0; a--) s.stride[a] = a == 2 ? s.width : s.stride[a + 1] * s.extent[a + 1];
     return s;
 }

@@ -16,7 +16,7 @@
 
 typedef struct csrec_tv_problem {
     csrec_sensed *data;
-    double weight[3]; /* w_a of the axes of csrec_sensed_extents; 0 leaves one out */
+    double weight[3]; /* w_a of the axes of csrec_mask_extents; 0 leaves one out */
     bool together;    /* channels under one root; else each by itself */
     int threads;
     int64_t iterations; /* at most */
