@@ -117,15 +117,6 @@ def compare(problem, ours, own, lam, reg, prox, objective):
             "peer_clock": clock, "objective": float(objective(x) / objective(ours) - 1)}
 
 
-def best_of(call):
-    result, best = None, np.inf
-    for _ in range(3):
-        start = time.process_time()
-        result = call()
-        best = min(best, time.process_time() - start)
-    return result, best
-
-
 def haar(cs, folder, side, with_coils, share=1e-2):
     """1/2 ||A x - y||^2 + lambda ||W x||_1 with Haar's coefficients; BART's levels end at 8 x 8."""
     levels = side.bit_length() - 4
@@ -151,7 +142,7 @@ def haar(cs, folder, side, with_coils, share=1e-2):
     full[:, scan.index] = y.T
     back = np.sum(all_coils.conj() * np.fft.ifft2(full.reshape(-1, side, side)) * side ** 2, axis=0)
     lam = share * np.abs(coefficients(back)).max()
-    found, own = best_of(lambda: cs.recover(scan, solver="fista", basis="wavelet", kind=0, levels=levels,
+    found, own = machine.seconds(lambda: cs.recover(scan, solver="fista", basis="wavelet", kind=0, levels=levels,
                                             lambda_=share, atoms=20000))
 
     def objective(x):
@@ -174,7 +165,7 @@ def spikes(cs, folder, side=32, k=30, share=0.02):
     y += 0.5 * (rng.standard_normal(y.size) + 1j * rng.standard_normal(y.size))
     lam = share * np.abs(A.conj().T @ y).max()
     D = cs.Dense(A)
-    found, own = best_of(lambda: cs.solve(D, y, "fista", lambda_=share, atoms=100000).x)
+    found, own = machine.seconds(lambda: cs.solve(D, y, "fista", lambda_=share, atoms=100000).x)
 
     def objective(z):
         return 0.5 * np.linalg.norm(A @ z.ravel() - y) ** 2 + lam * np.abs(z).sum()

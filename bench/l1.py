@@ -7,7 +7,6 @@ import argparse
 import importlib
 import importlib.metadata
 import os
-import time
 import warnings
 
 import onethread  # noqa: F401, before NumPy
@@ -17,16 +16,6 @@ import binding
 import machine
 
 NEAR = 1e-5
-
-
-def seconds(call):
-    """Its result and the best of five times, of the processor: others may work on the machine."""
-    result, best = None, np.inf
-    for _ in range(5):
-        start = time.process_time()
-        result = call()
-        best = min(best, time.process_time() - start)
-    return result, best
 
 
 def peer(name):
@@ -59,7 +48,7 @@ class Bench:
     def add(self, problem, size, ours, own, name, ladder):
         """ladder: calls of the peer, each more accurate; the first that is near enough counts."""
         for call in ladder:
-            theirs, took = seconds(call)
+            theirs, took = machine.seconds(call)
             miss = off(theirs, ours)
             if miss <= NEAR:
                 break
@@ -71,7 +60,7 @@ class Bench:
         A, y, goal = gaussian(rng, m, n, k, is_complex)
         parts = 2 if is_complex else 1
         D = self.cs.Dense(A)
-        found, own = seconds(lambda: self.cs.solve(D, y, "bpdn", sigma=goal / np.sqrt(parts * m)))
+        found, own = machine.seconds(lambda: self.cs.solve(D, y, "bpdn", sigma=goal / np.sqrt(parts * m)))
         spgl1 = peer("spgl1")
         if spgl1:
             self.add("basis pursuit denoise" + ", complex" * is_complex, f"{m} x {n}",
@@ -84,7 +73,7 @@ class Bench:
         A, y, _ = gaussian(rng, m, n, k, is_complex)
         weight = share * np.abs(A.conj().T @ y).max()
         D = self.cs.Dense(A)
-        found, own = seconds(lambda: self.cs.solve(D, y, "fista", lambda_=share, atoms=100000))
+        found, own = machine.seconds(lambda: self.cs.solve(D, y, "fista", lambda_=share, atoms=100000))
         name = f"lasso, `lambda` {share:g}" + (", complex" if is_complex else "")
         size = f"{m} x {n}"
         steps = [100 * 2 ** i for i in range(8)]
@@ -113,7 +102,7 @@ class Bench:
             return
         exact = restoration.denoise_tv_chambolle(y, weight=0.05, eps=0, max_num_iter=30000)
         sigma = np.linalg.norm(exact - y) / side
-        found, own = seconds(lambda: self.cs.recover(y.ravel(), mask=np.ones(y.shape, bool),
+        found, own = machine.seconds(lambda: self.cs.recover(y.ravel(), mask=np.ones(y.shape, bool),
                                                      method="tv", sigma=sigma, digits=5,
                                                      iterations=20000))
         self.add("total variation, denoising", f"{side} x {side}", found, own, "scikit-image",

@@ -1,6 +1,7 @@
 /* test_hdf5_write.c - HDF5: what is written is what libhdf5 reads, with attributes and scales. */
 #include "hdf5_file.h"
 #include "sanitized.h"
+#include "slab_rows.h"
 
 /* ------------------------------------------------------------------ writing ----------------- */
 
@@ -223,29 +224,9 @@ static void attributes_and_scales_are_kept(void **state) {
 
 /* ------------------------------------------------------------------ slabs ------------------- */
 
-typedef struct rows {
-    const csrec_image *image;
-    const char *opens;      /* an HDF5 file that is read between slabs, as that of the samples is */
-    int64_t next, fails_at; /* -1: never */
-} rows;
-
-static csrec_status take_rows(void *context, csrec_slab slab, void *values, csrec_error *error) {
-    rows *r = context;
-    const csrec_array *pixels = &r->image->pixels;
-    size_t row = (size_t)(pixels->count / pixels->shape.dim[0]) * csrec_dtype_size(pixels->dtype);
-    csrec_image look;
-    assert_int_equal(slab.first, r->next);
-    if (csrec_signal_look(r->opens, &look, error)) fail_msg("%s", error->text);
-    r->next += slab.count;
-    memcpy(values, (const char *)pixels->data + (size_t)slab.first * row, (size_t)slab.count * row);
-    if (r->fails_at < 0 || r->next <= r->fails_at) return CSREC_OK;
-    strcpy(error->text, "as the test wants it");
-    return CSREC_DATA;
-}
-
 static csrec_status write_slabs(const char *path, const csrec_image *image, const char *like,
                                 int64_t fails_at, csrec_error *error) {
-    rows from = {image, like, 0, fails_at};
+    slab_rows from = {image, 0, fails_at, like};
     csrec_files *files = NULL;
     csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
     csrec_image form = *image;

@@ -3,6 +3,7 @@
  * written at once. */
 #include "backends.h"
 #include "io_file.h"
+#include "slab_rows.h"
 #include "tile_cases.h"
 
 #include <string.h>
@@ -163,26 +164,7 @@ static csrec_image any_signal(bool channels) {
     return image;
 }
 
-typedef struct rows {
-    const csrec_image *image;
-    int64_t next, fails_at; /* -1: never */
-} rows;
-
-static csrec_status take_rows(void *context, csrec_slab slab, void *values, csrec_error *error) {
-    rows *r = context;
-    const csrec_array *pixels = &r->image->pixels;
-    size_t row = (size_t)(pixels->count / pixels->shape.dim[0]) * csrec_dtype_size(pixels->dtype);
-    assert_int_equal(slab.first, r->next);
-    r->next += slab.count;
-    if (r->fails_at >= 0 && r->next > r->fails_at) {
-        strcpy(error->text, "as the test wants it");
-        return CSREC_DATA;
-    }
-    memcpy(values, (const char *)pixels->data + (size_t)slab.first * row, (size_t)slab.count * row);
-    return CSREC_OK;
-}
-
-static csrec_status write_slabs(const char *path, const csrec_image *image, rows *from,
+static csrec_status write_slabs(const char *path, const csrec_image *image, slab_rows *from,
                                 csrec_error *error) {
     csrec_files *files = NULL;
     csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
@@ -250,7 +232,7 @@ static void check_format(const char *ending, int turn) {
     snprintf(whole, sizeof whole, "%s%s", io_path("whole"), ending);
     snprintf(slabs, sizeof slabs, "%s%s", io_path("slabs"), ending);
     snprintf(mask, sizeof mask, "%s%s", io_path("mask"), ending);
-    rows from = {&image, 0, -1};
+    slab_rows from = {&image, 0, -1, NULL};
     write_whole(whole, &image);
     assert_ok(write_slabs(slabs, &image, &from, &error));
     expect_same_files(whole, slabs);
@@ -276,7 +258,7 @@ static void check_format(const char *ending, int turn) {
     options.has_unknown = false;
     options.mask = mask;
     expect_same_samples(whole, &options);
-    from = (rows){&image, 0, check_below(&seed, image.pixels.shape.dim[0])};
+    from = (slab_rows){&image, 0, check_below(&seed, image.pixels.shape.dim[0]), NULL};
     remove(slabs);
     assert_int_equal(write_slabs(slabs, &image, &from, &error), CSREC_DATA);
     assert_string_equal(error.text, "as the test wants it");
@@ -311,7 +293,7 @@ static void other_files_are_refused(void **state) {
     io_assert_line(&error, "p.png", "as a whole");
     assert_int_equal(csrec_measurement_read_with(path, &options, &m, &error), CSREC_UNSUPPORTED);
     io_assert_line(&error, "p.png", "as a whole");
-    rows from = {&image, 0, -1};
+    slab_rows from = {&image, 0, -1, NULL};
     assert_int_equal(write_slabs(io_path("q.png"), &image, &from, &error), CSREC_UNSUPPORTED);
     csrec_image_clear(&image);
 }

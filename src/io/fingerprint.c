@@ -29,6 +29,24 @@ char *csrec_fingerprint_line(const char *text, size_t unit) {
     return line;
 }
 
+char *csrec_fingerprint_npy(const char *text, size_t unit, size_t *bytes) {
+    const csrec_shape scalar = {0};
+    char header[CSREC_NPY_HEADER_MAX], descr[32];
+    char *line = csrec_fingerprint_line(text, unit), *record = NULL;
+    if (!line) return NULL;
+    size_t length = strlen(line);
+    snprintf(descr, sizeof descr, "S%zu", length);
+    size_t head = csrec_npy_header_write(descr, &scalar, header);
+    *bytes = head + length;
+    record = malloc(*bytes);
+    if (record) {
+        memcpy(record, header, head);
+        memcpy(record + head, line, length);
+    }
+    free(line);
+    return record;
+}
+
 /* The last bytes, at most TAIL; -1: cannot be read. */
 static int64_t read_tail(const csrec_input *input, uint8_t tail[TAIL]) {
     size_t want = input->size < TAIL ? (size_t)input->size : TAIL;

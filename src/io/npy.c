@@ -72,26 +72,19 @@ csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error 
 static csrec_status make_frame(const csrec_output *output, const char *path,
                                const csrec_image *signal, const char *like, uint32_t crc,
                                csrec_frame *frame, csrec_error *error) {
-    char header[CSREC_NPY_HEADER_MAX], record[CSREC_NPY_HEADER_MAX], descr[32];
-    const csrec_shape scalar = {0};
+    char header[CSREC_NPY_HEADER_MAX];
     const char *text = csrec_output_fingerprint(output);
-    char *line = text ? csrec_fingerprint_line(text, CSREC_FINGERPRINT_UNIT) : NULL;
-    size_t size = csrec_npy_header_of(signal, header), head = 0, length = line ? strlen(line) : 0;
+    const size_t head = csrec_npy_header_of(signal, header);
+    size_t bytes = 0;
+    char *record = text ? csrec_fingerprint_npy(text, CSREC_FINGERPRINT_UNIT, &bytes) : NULL;
     (void)path, (void)like, (void)crc;
-    if (text && !line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
-    snprintf(descr, sizeof descr, "S%zu", length);
-    if (line) head = csrec_npy_header_write(descr, &scalar, record);
-    csrec_status status = csrec_frame_create(size, head + length, output->name, frame, error);
-    if (!status) {
-        memcpy(frame->head, header, size);
-        memcpy(frame->tail, record, head);
-        if (line) memcpy((char *)frame->tail + head, line, length);
-    }
-    free(line);
+    if (text && !record) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    csrec_status status = csrec_frame_create(head, bytes, output->name, frame, error);
+    if (!status) memcpy(frame->head, header, head);
+    if (!status && record) memcpy(frame->tail, record, bytes);
+    free(record);
     return status;
 }
-
-static const csrec_framing framing = {.make = make_frame};
 
 /* The data, or without any those that `take` delivers. */
 typedef struct values {
@@ -117,7 +110,8 @@ static csrec_status add(csrec_files *files, const char *path, const values *v, c
     const csrec_image signal = {.pixels = *array, .is_complex = v->is_complex};
     csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (status != CSREC_OK) return status;
-    status = csrec_framed_write(&output, &framing, path, &signal, v->take, v->context, NULL, error);
+    status = csrec_framed_write(&output, &csrec_npy_format.framing, path, &signal, v->take,
+                                v->context, NULL, error);
     return csrec_output_close(&output, status, error);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "io/fingerprint.h"
+#include "io/format.h"
 #include "io/npz.h"
 
 enum { VERSION = 45, DAY = 1 << 5 | 1, LOCAL_EXTRA = 20, EXTRA = 28 };
@@ -90,42 +91,21 @@ static void put_end(char **to, uint64_t members, uint64_t directory, uint64_t by
 
 /* ------------------------------------------------------------------ the frame ----------------- */
 
-enum { HEAD_MOST = 64 + CSREC_NPY_HEADER_MAX, TAIL_MOST = 1024 + CSREC_NPY_HEADER_MAX };
+enum { HEAD_MOST = 64 + CSREC_NPY_HEADER_MAX, TAIL_MOST = 1024 };
 
-typedef struct text {
-    char *line; /* NULL: none */
-    size_t length, head;
-    char header[CSREC_NPY_HEADER_MAX];
-} text;
-
-static csrec_status make_text(const csrec_output *output, text *t, csrec_error *error) {
-    const char *told = csrec_output_fingerprint(output);
-    const csrec_shape scalar = {0};
-    char descr[32];
-    *t = (text){.line = told ? csrec_fingerprint_line(told, 1) : NULL};
-    if (told && !t->line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
-    if (!told) return CSREC_OK;
-    t->length = strlen(t->line);
-    snprintf(descr, sizeof descr, "S%zu", t->length);
-    t->head = csrec_npy_header_write(descr, &scalar, t->header);
-    return CSREC_OK;
-}
-
-/* Behind the values, which end at `at`. */
-static size_t put_tail(char *tail, const member *x, const text *t, uint64_t at) {
+/* Behind the values, which end at `at`. record: of the fingerprint, or NULL. */
+static size_t put_tail(char *tail, const member *x, const char *record, size_t bytes, uint64_t at) {
     char *to = tail;
-    uLong crc = crc32_z(0, (const Bytef *)t->header, t->head);
-    if (t->line) crc = crc32_z(crc, (const Bytef *)t->line, t->length);
-    const member fingerprint = {"fingerprint.npy", t->head + t->length, at, (uint32_t)crc};
-    if (t->line) {
+    const uLong crc = crc32_z(0, (const Bytef *)record, bytes);
+    const member fingerprint = {"fingerprint.npy", bytes, at, (uint32_t)crc};
+    if (record) {
         put_local(&to, &fingerprint);
-        put_text(&to, t->header, t->head);
-        put_text(&to, t->line, t->length);
+        put_text(&to, record, bytes);
     }
     const uint64_t directory = at + (uint64_t)(to - tail);
     put_entry(&to, x);
-    if (t->line) put_entry(&to, &fingerprint);
-    put_end(&to, 1 + (t->line != NULL), directory, at + (uint64_t)(to - tail) - directory);
+    if (record) put_entry(&to, &fingerprint);
+    put_end(&to, 1 + (record != NULL), directory, at + (uint64_t)(to - tail) - directory);
     return (size_t)(to - tail);
 }
 
@@ -140,19 +120,21 @@ csrec_status csrec_npz_make_frame(const csrec_output *output, const char *path,
     const uLong own = crc32_z(0, (const Bytef *)header, size);
     const member x = {"x.npy", size + values, 0,
                       (uint32_t)crc32_combine(own, crc, (z_off_t)values)};
-    text t;
+    const char *text = csrec_output_fingerprint(output);
+    size_t bytes = 0;
+    char *record = text ? csrec_fingerprint_npy(text, 1, &bytes) : NULL;
     (void)path, (void)like;
-    csrec_status status = make_text(output, &t, error);
-    if (!status)
-        status = csrec_frame_create(HEAD_MOST, TAIL_MOST + t.length, output->name, frame, error);
+    if (text && !record) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    csrec_status status =
+        csrec_frame_create(HEAD_MOST, TAIL_MOST + bytes, output->name, frame, error);
     if (!status) {
         char *to = frame->head;
         put_local(&to, &x);
         put_text(&to, header, size);
         frame->head_bytes = (size_t)(to - (char *)frame->head);
-        frame->tail_bytes = put_tail(frame->tail, &x, &t, frame->head_bytes + values);
+        frame->tail_bytes = put_tail(frame->tail, &x, record, bytes, frame->head_bytes + values);
     }
-    free(t.line);
+    free(record);
     return status;
 }
 
@@ -161,7 +143,6 @@ csrec_status csrec_npz_make_frame(const csrec_output *output, const char *path,
 csrec_status csrec_npz_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
                                    csrec_slab_fn take, void *context, const char *like,
                                    csrec_error *error) {
-    static const csrec_framing framing = {.make = csrec_npz_make_frame, .has_crc = true};
     csrec_output output;
     const csrec_array *pixels = &signal->pixels;
     if (csrec_dtype_size(pixels->dtype) == 0 || pixels->shape.dims < 1 || pixels->count < 1 ||
@@ -169,7 +150,8 @@ csrec_status csrec_npz_write_slabs(csrec_files *files, const char *path, const c
         return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
     csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
     if (status) return status;
-    status = csrec_framed_write(&output, &framing, path, signal, take, context, like, error);
+    status = csrec_framed_write(&output, &csrec_npz_format.framing, path, signal, take, context,
+                                like, error);
     return csrec_output_close(&output, status, error);
 }
 

@@ -128,23 +128,12 @@ static csrec_status solve(csrec_l1_newton *o, double *x, double *r, double *v, b
     return CSREC_OK;
 }
 
-/* F, and the number of its columns. */
-static int64_t choose_used(csrec_support *s) {
-    int64_t parts = s->A->complex_x ? 2 : 1, count = 0;
-    for (int64_t j = 0; j < s->A->n; j += parts) {
-        bool used = s->norms[j] > 0.0 && (s->x[j] != 0.0 || (parts == 2 && s->x[j + 1] != 0.0));
-        s->chosen[j] = used;
-        if (parts == 2) s->chosen[j + 1] = used;
-        if (used) count += parts;
-    }
-    return count;
-}
-
 csrec_status csrec_l1_newton_find(csrec_l1_newton *o, double lambda, bool *found) {
     csrec_support *s = o->s;
     size_t columns = (size_t)s->A->n, rows = (size_t)s->A->m;
     o->lambda = lambda;
-    *found = choose_used(s) <= s->A->m;
+    csrec_support_choose_used(s); /* F */
+    *found = s->size <= s->A->m;
     if (!*found) return CSREC_OK;
     csrec_status status = csrec_support_adjoint(s, s->r, s->g);
     if (status) return status;

@@ -179,7 +179,7 @@ void csrec_support_choose_used(csrec_support *s) {
     int64_t parts = s->A->parts;
     s->size = 0;
     for (int64_t j = 0; j < s->A->n; j += parts) {
-        bool used = s->x[j] != 0.0 || s->x[j + parts - 1] != 0.0;
+        bool used = s->norms[j] > 0.0 && (s->x[j] != 0.0 || s->x[j + parts - 1] != 0.0);
         for (int64_t p = 0; p < parts; p++) s->chosen[j + p] = used;
         if (used) s->size += parts;
     }

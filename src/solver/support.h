@@ -55,7 +55,7 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
  * does not belong to x. */
 csrec_status csrec_support_fit(csrec_support *s);
 
-/* Chooses the columns of the entries of x that are not 0. */
+/* Chooses the columns of the entries of x that are not 0, but for columns of zeros. */
 void csrec_support_choose_used(csrec_support *s);
 
 /* Shared table entries: csrec_support as the first member of run->state. */

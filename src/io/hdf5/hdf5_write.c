@@ -179,9 +179,8 @@ static csrec_status write_values(csrec_hdf5_writer *w, csrec_output *output) {
 
 static csrec_status write_file(csrec_hdf5_writer *w, csrec_output *output, const char *path,
                                const char *like) {
-    static const csrec_framing framing = {.make = csrec_hdf5_frame};
-    csrec_status status =
-        csrec_framed_write(output, &framing, path, w->signal, w->take, w->context, like, w->error);
+    csrec_status status = csrec_framed_write(output, &csrec_hdf5_format.framing, path, w->signal,
+                                             w->take, w->context, like, w->error);
     if (status != CSREC_UNSUPPORTED || ftello(output->file) > 0) return status;
     w->dataset = -1;
     status = csrec_hdf5_writer_begin(w, path, like);

@@ -19,7 +19,7 @@ typedef struct csrec_denoiser {
     int64_t calls;         /* turns go round */
 } csrec_denoiser;
 
-/* model: a learned prior, or NULL. May be cleared after a failure, too. */
+/* May be cleared after a failure, too. */
 csrec_status csrec_denoiser_create(const csrec_sensed *data, double tone, bool groups,
                                    csrec_denoiser *denoiser, csrec_error *error);
 void csrec_denoiser_clear(csrec_denoiser *denoiser);

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "method/pnp/pnp.h"
-#include "solver/solver.h"
 #include "operator/mask.h"
+#include "solver/solver.h"
 
 enum { TRIES = 8, STREAM = 77 };
 

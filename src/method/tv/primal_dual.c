@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "method/tv/tv.h"
-#include "solver/solver.h"
 #include "operator/mask.h"
+#include "solver/solver.h"
 
 /* Over-relaxation, below 2. */
 static const double RELAX = 1.9;
