@@ -289,6 +289,28 @@ static inline void draw_chain(uint64_t *seed, drawn *d) {
     drop_drawn(&second);
 }
 
+/* A dense matrix with most entries left out, and some columns without any. */
+static inline void draw_sparse_matrix(uint64_t *seed, drawn *d) {
+    draw_dense_matrix(seed, d);
+    d->index = malloc((size_t)(d->m * d->n) * sizeof *d->index);
+    d->offset = calloc((size_t)d->n + 1, sizeof *d->offset);
+    d->filters = malloc((size_t)(d->m * d->n) * sizeof *d->filters);
+    int64_t at = 0;
+    for (int64_t j = 0; j < d->n; j++) {
+        const int64_t kept = check_below(seed, 5);
+        for (int64_t i = 0; i < d->m; i++) {
+            if (check_below(seed, 8) >= kept) d->matrix[i * d->n + j] = 0.0;
+            if (d->matrix[i * d->n + j] == 0.0) continue;
+            d->index[at] = i;
+            d->filters[at++] = d->matrix[i * d->n + j];
+        }
+        d->offset[j + 1] = at;
+    }
+    d->spec.matrix = d->filters;
+    d->spec.index = d->index;
+    d->spec.offset = d->offset;
+}
+
 /* A random operator named `name`, of a backend; fails for a name that has no maker here. */
 static inline drawn draw_operator(uint64_t *seed, const char *name, const char *backend) {
     static const struct {
@@ -298,7 +320,7 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
                   {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask},          {"chain", draw_chain},
                   {"callback", draw_callback}, {"hadamard", draw_hadamard}, {"fourier", draw_fourier},
                   {"matrix", draw_blocks}, {"blur", draw_blur}, {"downsample", draw_downsample},
-                  {"pairs", draw_pairs}};
+                  {"pairs", draw_pairs}, {"sparse", draw_sparse_matrix}};
     drawn d = {.spec.backend = backend};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         if (strcmp(makers[i].name, name) != 0) continue;

@@ -12,13 +12,13 @@ typedef struct drawn {
     csrec_operator_spec spec;
     csrec_shape shape;
     int64_t entries, m, n; /* size that the operator must have */
-    int64_t *index;
+    int64_t *index, *offset;
     uint64_t *rows;
     double *matrix; /* [m][n], or NULL: see analysis */
     /* wavelet: x = analysis signal, [n][n]; A analysis = the sampled rows of 1 */
     double *analysis;
     csrec_operator *part[2];
-    double *filters; /* conv */
+    double *filters; /* conv, blur; sparse: its entries */
     int64_t *kernel;
     struct drawn_matrix *given; /* callback */
     char text[160];
@@ -26,6 +26,7 @@ typedef struct drawn {
 
 static inline void drop_drawn(drawn *d) {
     free(d->index);
+    free(d->offset);
     free(d->rows);
     free(d->matrix);
     free(d->analysis);

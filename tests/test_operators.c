@@ -187,6 +187,24 @@ static void wrong_specs_are_refused(void **state) {
     expect_refusal(&(csrec_operator_spec){.name = "chain"}, CSREC_ARGUMENT, "chain");
     expect_refusal(&(csrec_operator_spec){.name = "callback", .m = 2, .n = 2}, CSREC_ARGUMENT,
                    "needs forward");
+    const double values[] = {1.0, 2.0, NAN}, fine[] = {1.0, 2.0, 3.0};
+    const int64_t offset[] = {0, 2, 3}, falls[] = {0, 3, 2}, ends[] = {1, 2, 3};
+    const int64_t rows[] = {0, 1, 1}, wrong[] = {0, 1, 2}, repeats[] = {1, 1, 0};
+    csrec_operator_spec sparse = {
+        .name = "sparse", .m = 2, .n = 2, .matrix = values, .index = rows, .offset = offset};
+    expect_refusal(&sparse, CSREC_DATA, "column 1: an entry is not finite");
+    sparse.matrix = fine;
+    sparse.index = wrong;
+    expect_refusal(&sparse, CSREC_DATA, "column 1: a row is out of range");
+    sparse.index = repeats;
+    expect_refusal(&sparse, CSREC_DATA, "column 0: rows must ascend");
+    sparse.index = rows;
+    sparse.offset = falls;
+    expect_refusal(&sparse, CSREC_DATA, "column 1: offset must not fall");
+    sparse.offset = ends;
+    expect_refusal(&sparse, CSREC_ARGUMENT, "begins with 0");
+    sparse.m = 0;
+    expect_refusal(&sparse, CSREC_ARGUMENT, "0 x 2");
 }
 
 /* Factors on the CPU are no factors of a device's product; a device that is not there is named. */

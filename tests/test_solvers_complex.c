@@ -16,7 +16,9 @@ enum { K_MOST = 8, M_MOST = 64 };
 typedef struct problem {
     int64_t m, n, k;   /* complex numbers */
     number *a, *x, *y; /* [m][n]; [n], k of them not 0; [m] */
-    int64_t *index;    /* of frequencies */
+    int64_t *index;    /* of frequencies; sparse: of rows */
+    int64_t *offset;   /* sparse */
+    number *columns;   /* sparse: a by columns */
     csrec_operator *A;
 } problem;
 
@@ -93,7 +95,20 @@ static void draw_frequencies(problem *p) {
     }
 }
 
-/* kind: dense, callback or fourier. False: the library is built without Fourier transforms. */
+/* The matrix by columns. */
+static void store_columns(problem *p) {
+    p->index = malloc((size_t)(p->m * p->n) * sizeof *p->index);
+    p->offset = malloc((size_t)(p->n + 1) * sizeof *p->offset);
+    p->columns = malloc((size_t)(p->m * p->n) * sizeof *p->columns);
+    for (int64_t j = 0; j <= p->n; j++) p->offset[j] = j * p->m;
+    for (int64_t k = 0; k < p->m * p->n; k++) {
+        p->index[k] = k % p->m;
+        p->columns[k] = p->a[k % p->m * p->n + k / p->m];
+    }
+}
+
+/* kind: dense, callback, sparse or fourier. False: the library is built without Fourier transforms.
+ */
 static bool open_problem(problem *p, const char *kind, int64_t m, int64_t n, int64_t k) {
     *p = (problem){.m = m, .n = n, .k = k};
     p->a = malloc((size_t)(m * n) * sizeof *p->a);
@@ -103,15 +118,17 @@ static bool open_problem(problem *p, const char *kind, int64_t m, int64_t n, int
         draw_frequencies(p);
     else
         draw_matrix(p);
+    if (strcmp(kind, "sparse") == 0) store_columns(p);
     draw_sparse(p);
     const csrec_shape shape = {1, {n}};
     const csrec_operator_spec spec = {.name = kind,
                                       .m = m,
                                       .n = n,
-                                      .matrix = (const double *)p->a,
+                                      .matrix = (const double *)(p->columns ? p->columns : p->a),
                                       .complex_signal = true,
                                       .shape = &shape,
                                       .index = p->index,
+                                      .offset = p->offset,
                                       .forward = forward,
                                       .adjoint = adjoint,
                                       .context = p};
@@ -128,6 +145,8 @@ static void close_problem(problem *p) {
     free(p->x);
     free(p->y);
     free(p->index);
+    free(p->offset);
+    free(p->columns);
 }
 
 /* x [n] and r [m]. */
@@ -214,7 +233,7 @@ static void expect_x(const problem *p, const char *what, const number *x, const 
     }
 }
 
-static const char *const kinds[] = {"dense", "callback", "fourier"};
+static const char *const kinds[] = {"dense", "callback", "sparse", "fourier"};
 
 /* Noise alone: every pick is decided by small differences. */
 static void pursuits_take_their_steps(void **state) {
@@ -222,7 +241,7 @@ static void pursuits_take_their_steps(void **state) {
     for (int round = 0; round < 60; round++) {
         problem p;
         const int64_t n = 20 + check_below(&seed, 40), m = 16 + check_below(&seed, 5);
-        if (open_problem(&p, kinds[round % 3], m, n, 1)) {
+        if (open_problem(&p, kinds[round % 4], m, n, 1)) {
             number *x = malloc((size_t)n * sizeof *x), *expected = calloc((size_t)n, sizeof *x);
             number r[M_MOST], plain[M_MOST];
             int64_t S[K_MOST];
@@ -261,7 +280,7 @@ static void sparse_signals_are_recovered(void **state) {
     for (int s = 0; s < 5; s++)
         for (int round = 0; round < 20; round++) {
             problem p;
-            if (open_problem(&p, kinds[round % 2], 64, 100, 1 + check_below(&seed, 3))) {
+            if (open_problem(&p, kinds[round % 3], 64, 100, 1 + check_below(&seed, 3))) {
                 csrec_setting set = {"k", (double)p.k};
                 number x[100], r[M_MOST];
                 solve(&p,
@@ -284,7 +303,7 @@ static void phases_do_not_matter(void **state) {
     for (int s = 0; s < 7; s++)
         for (int round = 0; round < 20; round++) {
             problem p;
-            if (open_problem(&p, kinds[round % 2], 30, 50, 1)) {
+            if (open_problem(&p, kinds[round % 3], 30, 50, 1)) {
                 csrec_setting set = {"k", 5.0};
                 const csrec_solve_options options = {.solver = solvers[s],
                                                      .stop = {.atoms = 3},
@@ -308,7 +327,7 @@ static void lasso_meets_its_conditions(void **state) {
     (void)state;
     for (int round = 0; round < 12; round++) {
         problem p;
-        if (open_problem(&p, kinds[round % 3], 24, 40, 4)) {
+        if (open_problem(&p, kinds[round % 4], 24, 40, 4)) {
             csrec_setting set = {"lambda", 0.05 + 0.3 * check_uniform(&seed)};
             number x[40], r[M_MOST];
             double largest = 0.0;
@@ -336,7 +355,7 @@ static void debias_fits_whole_entries(void **state) {
     (void)state;
     for (int round = 0; round < 12; round++) {
         problem p;
-        if (open_problem(&p, kinds[round % 3], 48, 64, 3)) {
+        if (open_problem(&p, kinds[round % 4], 48, 64, 3)) {
             csrec_setting set[2] = {{"lambda", 0.1}, {"debias", 0.0}};
             csrec_solve_options options = {
                 .solver = "fista", .stop = {.atoms = 2000}, .settings = set, .n_settings = 2};

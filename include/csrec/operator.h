@@ -22,13 +22,17 @@ typedef struct csrec_operator_spec {
     int levels;            /* haar: L; wavelet: levels of the decomposition, 0: as many as fit */
     const uint64_t *rows;  /* haar: [m] ascending distinct rows */
     csrec_columns columns; /* haar */
-    int64_t n;             /* dense, callback: columns */
+    int64_t n;             /* dense, sparse, callback: columns */
     const double *matrix;  /* dense: [m * n] row-major, finite, columns of any length, pairs with
                               complex_signal; matrix: [m][entries of a block], for each block in
-                              turn */
+                              turn; sparse: [offset[n]] entries, column by column, finite, pairs
+                              with complex_signal */
+    const int64_t *offset; /* sparse: [n + 1] column j has the entries offset[j] to offset[j + 1] -
+                              1 of matrix and index; offset[0] is 0 */
     const csrec_shape *shape; /* dct, wavelet, conv, mask, and measurements: the signal's shape */
     const int64_t *index; /* dct, wavelet, conv, mask, blur: [m] sampled positions, distinct; NULL:
-                             all. hadamard: rows, fourier: frequencies, flat as of numpy.fft.fftn */
+                             all. hadamard: rows, fourier: frequencies, flat as of numpy.fft.fftn.
+                             sparse: [offset[n]] row of each entry, ascending in a column */
     int block, step;      /* dct: edge of a block, 4 to 32, and distance between blocks */
     const char *kind;     /* wavelet: "haar", "cdf53" or "cdf97" */
     const csrec_operator *first, *second; /* chain: A = second first, first.m == second.n; pairs:
@@ -54,9 +58,9 @@ typedef struct csrec_operator_spec {
                              "zig-zag" */
     bool scrambled;       /* hadamard: entries are permuted first, by `seed` */
     uint64_t seed;
-    bool complex_signal; /* fourier: x is complex, n = 2 entries; else real. dense, callback: A, x
-                            and y are complex, m and n count complex numbers; A is then the real
-                            map of pairs, 2 m x 2 n */
+    bool complex_signal; /* fourier: x is complex, n = 2 entries; else real. dense, sparse,
+                            callback: A, x and y are complex, m and n count complex numbers; A is
+                            then the real map of pairs, 2 m x 2 n */
     const double *coils; /* fourier: [n_coils][shape][2] sensitivities; NULL: one of ones */
     int64_t n_coils;
     const int64_t *factor; /* downsample: [shape->dims] extents of the boxes that are averaged */

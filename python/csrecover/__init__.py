@@ -32,7 +32,7 @@ from ._noise import doubts, estimate_noise, find_outliers
 from ._omp import orthogonal_mp, orthogonal_mp_gram
 from ._plot import plot_uncertainty
 from ._progress import Progress
-from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Pairs, Wavelet
+from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Pairs, Sparse, Wavelet
 from ._recover import recover
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
@@ -48,7 +48,7 @@ __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
     "DeviceError", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
-    "Stopped", "Through", "Tiles", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
+    "Sparse", "Stopped", "Through", "Tiles", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
     "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "plot_uncertainty",

@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
-from ._arguments import as_tuple, whole, word
+from ._arguments import as_tuple, shown, whole, word
 from ._errors import ArgumentError
 from ._library import (check, doubles, ffi, lib, new_error, new_shape, numbers, pairs, pointer,
                        positions, real, single)
@@ -278,6 +278,44 @@ class Dense(Operator):
         return (matrix @ given).astype(self._dtype_for(given), copy=False)
 
 
+class Sparse(Operator):
+    """A real or complex matrix of which only the entries that are not 0 are stored.
+
+    They are copied, by columns, which may have any length.
+
+    Parameters
+    ----------
+    matrix
+        [m, n] sparse matrix or array of SciPy, of any format
+    backend : str, optional
+        as of :class:`Operator`; 'cuda' is refused
+
+    Examples
+    --------
+    >>> import scipy.sparse  # doctest: +SKIP
+    >>> csrecover.Sparse(scipy.sparse.csr_array([[0.0, 2.0], [1.0, 0.0]])) @ [3, 4]  # doctest: +SKIP
+    array([8., 3.])
+    """
+
+    def __init__(self, matrix: Any, backend: str = "auto") -> None:
+        if not hasattr(matrix, "tocsc") or matrix.ndim != 2:
+            raise ArgumentError(f"matrix: is {shown(matrix)}; give a sparse matrix of SciPy, [m, n]")
+        columns = matrix.tocsc()
+        if not columns.has_canonical_format:
+            columns = columns.copy()
+            columns.sum_duplicates()  # sorts, too
+        given = numbers(columns.data, "matrix")
+        complex_ = given.dtype.kind == "c"
+        values = pairs(given) if complex_ else doubles(given)
+        index, offset = (np.ascontiguousarray(each, np.int64)
+                         for each in (columns.indices, columns.indptr))
+        kinds = (np.complex64, np.complex128) if complex_ else (np.float32, np.float64)
+        super().__init__("sparse", kinds[0] if given.dtype == kinds[0] else kinds[1],
+                         m=matrix.shape[0], n=matrix.shape[1], matrix=pointer(values),
+                         index=pointer(index, "int64_t"), offset=pointer(offset, "int64_t"),
+                         backend=backend)
+
+
 class _Sampled(Operator):
     """Operators of a signal of which the entries `index`, or those where `mask` is true, are
     samples; all of them where neither is given."""
@@ -499,11 +537,15 @@ _PRODUCTS_ALONE = ("fista", "bpdn", "iht", "htp", "cosamp")
 
 
 def as_operator(A: Any, solver: str) -> Operator:
-    """A itself, :class:`Dense` of a matrix, or the products of a ``LinearOperator``."""
+    """A itself, :class:`Dense` or :class:`Sparse` of a matrix, or the products of a
+    ``LinearOperator``."""
     if isinstance(A, Operator):
         return A
+    if hasattr(A, "tocsc") and A.ndim == 2:
+        few = 4 * A.nnz < A.shape[0] * A.shape[1]  # else a product is faster with all entries
+        return Sparse(A) if few else Dense(A.toarray())
     if not hasattr(A, "matvec"):
-        return Dense(A.toarray() if hasattr(A, "toarray") else A)
+        return Dense(A)
     if solver not in _PRODUCTS_ALONE:
         raise ArgumentError(f"A: {type(A).__name__} has no columns for {solver} to search; give an "
                             "operator of csrecover or a matrix, or one of the solvers "

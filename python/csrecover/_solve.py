@@ -101,8 +101,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     Parameters
     ----------
     A : Operator, array_like or LinearOperator
-        an :class:`Operator`, or a matrix [m, n] with columns of any length (for many calls make
-        :class:`Dense` of it once); for 'fista', 'iht', 'htp' and 'cosamp' any ``LinearOperator`` of
+        an :class:`Operator`, or a matrix [m, n] with columns of any length, SciPy's sparse ones too
+        (for many calls make :class:`Dense` or :class:`Sparse` of it once); for 'fista', 'iht', 'htp' and 'cosamp' any ``LinearOperator`` of
         SciPy or PyLops. Complex ones have complex x; so has a real one with complex y
     y : array_like
         [m] real or complex, or [m, K]: K right-hand sides, in parallel or all at once

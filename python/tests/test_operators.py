@@ -268,6 +268,78 @@ def test_haar_matrix_is_as_documented(rng):
         np.testing.assert_allclose(M[:, j], want, atol=1e-15)
 
 
+def sparse_problem(rng, m, n, complex_=False):
+    """A matrix with a tenth of its entries, in COO form with repeats, and x with three."""
+    linalg = pytest.importorskip("scipy.sparse")
+    count = m * n // 10
+    values = rng.standard_normal(count) + (1j * rng.standard_normal(count) if complex_ else 0)
+    S = linalg.coo_array((values, (rng.integers(0, m, count), rng.integers(0, n, count))), (m, n))
+    x = np.zeros(n, values.dtype)
+    x[rng.choice(n, 3, replace=False)] = rng.choice(values[np.abs(values) > 1], 3)
+    return S, x
+
+
+@pytest.mark.parametrize("complex_", (False, True))
+def test_sparse_matrices_are_dense_ones(rng, complex_):
+    S, x = sparse_problem(rng, 60, 90, complex_)
+    M, y = S.toarray(), S @ x
+    cs_dense = cs.Dense(M)
+    forms = [S.tocsc(), S.tocsr(), S, S.todok(), S.T.tocsr().T]
+    kept = forms[0].copy()
+    for form in forms:
+        A = cs.Sparse(form)
+        assert A.shape == M.shape and A.dtype == M.dtype
+        np.testing.assert_allclose(A.toarray(), M, rtol=0, atol=1e-13 * np.abs(M).max())
+        np.testing.assert_allclose(A.rmatvec(y), M.conj().T @ y, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(A.column_norms(), np.linalg.norm(M, axis=0), rtol=1e-13)
+    assert (kept != forms[0]).nnz == 0
+    assert cs.Sparse(S.astype(np.complex64 if complex_ else np.float32)).dtype.itemsize == (
+        8 if complex_ else 4)
+    for solver, params in (("mp", {"atoms": 9}), ("omp", {"atoms": 3}), ("romp", {"k": 3}),
+                           ("cosamp", {"k": 3}), ("iht", {"k": 3}), ("htp", {"k": 3}),
+                           ("fista", {"lambda_": 0.1}), ("bpdn", {"epsilon": 0.1})):
+        found, want = cs.solve(S, y, solver, **params), cs.solve(cs_dense, y, solver, **params)
+        np.testing.assert_allclose(found.x, want.x, rtol=0, atol=1e-5 * np.abs(x).max(),
+                                   err_msg=solver)
+    assert cs.solve(forms[0], y, "omp", atoms=3).residual < 1e-10
+    assert isinstance(pickle.loads(pickle.dumps(cs.Sparse(S))), cs.Sparse)
+
+
+def test_large_sparse_matrices_stay_sparse(rng):
+    """Dense it would be 32 GB. A column with no others in its rows is found at once."""
+    linalg = pytest.importorskip("scipy.sparse")
+    S = linalg.csr_matrix((rng.standard_normal(400000), (rng.integers(0, 20000, 400000),
+                                                         rng.integers(0, 200000, 400000))),
+                          (20000, 200000))
+    j = int(np.argmax(np.asarray(abs(S).sum(axis=0))))
+    y = 2 * S[:, [j]].toarray().ravel()
+    for solver, params in (("mp", {"atoms": 1}), ("omp", {"atoms": 1}), ("romp", {"k": 1}),
+                           ("cosamp", {"k": 1}), ("iht", {"k": 1}), ("htp", {"k": 1})):
+        found = cs.solve(S, y, solver, **params)
+        assert np.flatnonzero(found.x).tolist() == [j] and abs(found.x[j] - 2) < 1e-9, solver
+    found = cs.solve(S, y, "fista", lambda_=0.1)
+    c = S.T @ (y - S @ found.x)
+    limit = 0.1 * np.abs(S.T @ y).max()
+    used = found.x != 0
+    np.testing.assert_allclose(c[used], limit * np.sign(found.x[used]), rtol=1e-8)
+    assert np.abs(c).max() <= limit * (1 + 1e-8)
+    assert cs.solve(S, y, "bpdn", epsilon=0.01).residual <= 0.01 * (1 + 1e-8)
+
+
+def test_sparse_refusals(rng):
+    linalg = pytest.importorskip("scipy.sparse")
+    S = linalg.eye_array(4, format="csr")
+    for wrong in (np.eye(4), linalg.coo_array(np.ones(3))):
+        with pytest.raises(cs.ArgumentError, match="give a sparse matrix"):
+            cs.Sparse(wrong)
+    with pytest.raises(cs.DataError, match="column 2: an entry is not finite"):
+        cs.Sparse(linalg.diags_array([1.0, 1.0, np.inf, 1.0]))
+    with pytest.raises(cs.CsrecError, match="cuda"):
+        cs.Sparse(S, backend="cuda")
+    assert cs.solve(S, np.ones(4), "iht", k=2).x.tolist() == [1, 1, 0, 0]  # dense and small
+    assert cs.solve(linalg.csr_array(np.ones((3, 4))), np.ones(3), "omp", atoms=1).residual < 1e-12
+
+
 def test_any_products_are_solved(rng):
     linalg = pytest.importorskip("scipy.sparse.linalg")
     matrix, x, y = problem(rng, 60, 100, 4)
