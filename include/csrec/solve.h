@@ -42,9 +42,11 @@ typedef struct csrec_solve_options {
     const csrec_setting *settings; /* [n_settings] values of parameters, else their defaults */
     int n_settings;
     const csrec_atoms
-        *start;      /* warm start: NULL, or the x to start from (solvers that keep a dense x) */
-    double *history; /* NULL or [history_size]: ||r|| / ||y|| after each iteration; later entries
-                        are unchanged; csrec_solve_many: [count][history_size] */
+        *start; /* warm start: NULL, or the x to start from (solvers that keep a dense x); those
+                   with a parameter k keep its k entries of the largest ||a_j|| |x_j| */
+    double *history; /* NULL or [history_size]: ||r|| / ||y|| after each iteration, the last that of
+                        the x returned; later entries are unchanged; csrec_solve_many:
+                        [count][history_size] */
     int64_t history_size;
     csrec_progress_fn progress; /* may be NULL */
     void *context;
@@ -53,7 +55,7 @@ typedef struct csrec_solve_options {
 typedef struct csrec_solve_report {
     csrec_outcome outcome;
     int64_t iterations;
-    double residual; /* ||r||_2 / ||y||_2; 0 for y = 0 */
+    double residual; /* ||r||_2 / ||y||_2 of the x returned; 0 for y = 0 */
 } csrec_solve_report;
 
 /* Solves A x ~= y for one y [m] (finite; m and n as of csrec_operator_size). Any of atoms, r ([m]

@@ -119,7 +119,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     stagnation : float, optional
         stop when an iteration shortens r by less than this share
     x0 : array_like, optional
-        [n] to start from, for solvers that keep a dense x
+        [n] to start from, for solvers that keep a dense x; those with a parameter k keep its k
+        entries of the largest ||a_j|| |x_j|
     reference : array_like, optional
         'mp' on Haar: a full transform for every atom; slow, the same picks
     history : bool, optional

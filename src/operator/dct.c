@@ -238,6 +238,7 @@ static csrec_status dct_column_norms(const csrec_operator *A, double *norms) {
         status = blocks_of(d, matrix, signal, norms);
     }
     for (int64_t j = 0; j < A->n && !status; j++) norms[j] = sqrt(norms[j]);
+    if (!status) csrec_norms_clean(A->n, norms); /* a sample where a cosine is 0 */
     free(signal);
     free(squares);
     return status;

@@ -116,8 +116,8 @@ struct csrec_operator {
     const csrec_mask *mask; /* where there is synthesize, else NULL */
 };
 
-/* Norms found by products: those that are rounding beside the largest, such as of details that a
- * blur removes, become 0, so that nothing is divided by them. */
+/* Norms of columns that are computed: those that are rounding beside the largest, such as of details
+ * that a blur removes, become 0, so that nothing is divided by them. */
 void csrec_norms_clean(int64_t n, double *norms);
 
 /* NULL if no operator, or no basis, has the name. */

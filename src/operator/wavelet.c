@@ -196,6 +196,7 @@ static csrec_status wavelet_column_norms(const csrec_operator *A, double *norms)
     for (int64_t j = 0; j < A->n; j++) norms[j] = work[j] != 0.0; /* no levels: x is the signal */
     for (int level = 0; level < w->levels; level++)
         level_norms(w, level, work, work + A->n, work + 2 * A->n, work + 3 * A->n, norms);
+    csrec_norms_clean(A->n, norms); /* lifting leaves rounding where taps cancel */
     free(work);
     return CSREC_OK;
 }

@@ -20,29 +20,15 @@ static void cosamp_destroy(csrec_run *run) {
 }
 
 static csrec_status cosamp_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_create(run, sizeof(cosamp), error);
+    int64_t k = 0;
+    csrec_status status = csrec_sparse_begin(run, sizeof(cosamp), &k, error);
     cosamp *o = run->state;
-    if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
     if (status) return status;
+    o->k = k;
     o->best_x = malloc((size_t)run->A->n * sizeof *o->best_x);
     o->best_r = malloc((size_t)run->A->m * sizeof *o->best_r);
     return o->best_x && o->best_r ? CSREC_OK
                                   : csrec_fail(error, CSREC_MEMORY, "solver cosamp: out of memory");
-}
-
-static void choose(csrec_support *s, int64_t count) {
-    for (int64_t i = 0; i < count; i++) s->chosen[s->largest[i]] = true;
-}
-
-/* Keeps the k largest of x, by their share in A x. */
-static void prune(csrec_support *s, int64_t k) {
-    for (int64_t j = 0; j < s->A->n; j++) s->c[j] = s->x[j] * s->norms[j];
-    int64_t kept = csrec_support_largest(s, s->c, k);
-    memset(s->chosen, 0, (size_t)s->A->n * sizeof *s->chosen);
-    choose(s, kept);
-    for (int64_t j = 0; j < s->A->n; j++)
-        if (!s->chosen[j]) s->x[j] = 0.0;
-    s->size = kept;
 }
 
 /* More columns than samples cannot be fitted, so the number of candidates is limited. */
@@ -57,10 +43,10 @@ static bool cosamp_update(csrec_run *run) {
     if (run->fault) return false;
     int64_t room = (run->A->m - s->size) / run->A->parts, most = 2 * o->k < room ? 2 * o->k : room;
     int64_t joined = csrec_support_largest(s, s->c, most);
-    choose(s, joined);
+    for (int64_t i = 0; i < joined; i++) s->chosen[s->largest[i]] = true;
     s->size += joined;
     run->fault = csrec_support_fit(s);
-    prune(s, o->k);
+    csrec_support_prune(s, o->k);
     if (!run->fault) run->fault = csrec_support_residual(s);
     if (!run->fault && s->energy < before) return true;
     memcpy(s->x, o->best_x, x_bytes);

@@ -11,7 +11,7 @@ typedef struct iht {
     csrec_support s; /* first */
     int64_t k;
     double *z;    /* [n] the next x */
-    double *r;    /* [m] htp: y - A x before a fit */
+    double *r;    /* [m] y - A x before a step */
     bool *before; /* [n] its predecessor's support */
 } iht;
 
@@ -26,10 +26,11 @@ static void iht_destroy(csrec_run *run) {
 }
 
 static csrec_status iht_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_create(run, sizeof(iht), error);
+    int64_t k = 0;
+    csrec_status status = csrec_sparse_begin(run, sizeof(iht), &k, error);
     iht *o = run->state;
-    if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
     if (status) return status;
+    o->k = k;
     o->z = malloc((size_t)run->A->n * sizeof *o->z);
     o->r = malloc((size_t)run->A->m * sizeof *o->r);
     o->before = malloc((size_t)run->A->n * sizeof *o->before);
@@ -112,12 +113,17 @@ static void change_places(iht *o) {
 
 static bool iht_update(csrec_run *run) {
     iht *o = run->state;
-    double before = o->s.energy;
+    csrec_support *s = &o->s;
+    double before = s->energy;
     if (!take_step(run, o)) return false;
+    memcpy(o->r, s->r, (size_t)run->A->m * sizeof *s->r);
     change_places(o);
-    run->fault = csrec_support_residual(&o->s);
-    if (run->fault) change_places(o);
-    return !run->fault && o->s.energy < before;
+    run->fault = csrec_support_residual(s);
+    if (!run->fault && s->energy < before) return true;
+    change_places(o);
+    memcpy(s->r, o->r, (size_t)run->A->m * sizeof *s->r);
+    s->energy = before;
+    return false;
 }
 
 /* x and r as they were before a fit, which is scratch now, and the gradient. */

@@ -21,10 +21,11 @@ static void romp_destroy(csrec_run *run) {
 }
 
 static csrec_status romp_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_create(run, sizeof(romp), error);
+    int64_t k = 0;
+    csrec_status status = csrec_sparse_begin(run, sizeof(romp), &k, error);
     romp *o = run->state;
-    if (!status) status = csrec_sparse_target(run, 1, &o->k, error);
     if (status) return status;
+    o->k = k;
     o->candidates = malloc((size_t)o->k * sizeof *o->candidates);
     return o->candidates ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "solver romp: out of memory");
 }

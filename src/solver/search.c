@@ -86,11 +86,10 @@ static bool search_update(void *state) {
         double step = s->c[j + p] / norm;
         for (int64_t i = 0; i < s->A->m; i++) s->r[i] -= step * s->a[i];
     }
-    double energy = csrec_squares(s->A->m, s->r);
-    if (!(energy < s->energy)) return false;
-    s->energy = energy;
     for (int64_t p = 0; p < parts; p++) s->x[j + p] += s->c[j + p] / norm;
-    return true;
+    double before = s->energy;
+    s->energy = csrec_squares(s->A->m, s->r);
+    return s->energy < before;
 }
 
 static double search_energy(const void *state) {

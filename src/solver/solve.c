@@ -221,8 +221,17 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
         }
         if (options->progress && csrec_ticker_due(&t, report->iterations)) csrec_run_stops(run);
     }
-    look_on(run, report->iterations, true, energy, whole);
+}
+
+/* The last step and `result` may have changed x: the residual told is that of the x delivered. */
+static void tell_residual(const csrec_run *run, csrec_solve_report *report) {
+    const csrec_solve_options *options = run->options;
+    double whole = csrec_squares(run->A->m, run->y), energy = run->type->energy(run);
     report->residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
+    int64_t last = report->iterations - 1;
+    if (options->history && last >= 0 && last < options->history_size)
+        options->history[last] = report->residual;
+    look_on(run, report->iterations, true, energy, whole);
 }
 
 /* The common part of csrec_solve and csrec_solve_signal: `deliver` returns the result. */
@@ -261,6 +270,8 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
         if (!status && !to->signal) status = run->type->result(run, to->atoms, to->r);
         if (status)
             csrec_fail(error, status, "solver %s: %s", run->type->name, csrec_status_text(status));
+        else
+            tell_residual(run, report);
         if (run->stopped) report->outcome = CSREC_INTERRUPTED;
     }
     run->type->destroy(run);

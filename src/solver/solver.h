@@ -13,8 +13,8 @@ typedef struct csrec_solver_type csrec_solver_type;
 
 typedef struct csrec_run csrec_run;
 
-/* An observer, called before the first iteration, after each, and once more at the end (`last`). It
- * may call csrec_run_signal, or the type's result unless that `settles`. */
+/* An observer, called before the first iteration, after each, and once more (`last`) when the result
+ * is delivered. It may call csrec_run_signal, or the type's result unless that `settles`. */
 typedef struct csrec_watch {
     void (*step)(const csrec_run *run, int64_t iteration, bool last, double energy, double whole,
                  void *context); /* energy = ||r||^2, whole = ||y||^2 */
@@ -78,7 +78,8 @@ struct csrec_solver_type {
     double (*select)(csrec_run *run);
     /* Takes the step. false: no step reduces the residual, or run->fault is set. */
     bool (*update)(csrec_run *run);
-    double (*energy)(const csrec_run *run); /* ||r||^2 */
+    /* ||r||^2; after `result`, that of the x which it gave. */
+    double (*energy)(const csrec_run *run);
     /* atoms and r [m] may be NULL. */
     csrec_status (*result)(const csrec_run *run, csrec_atoms *atoms, double *r);
     /* Optional: the number of iterations that the solver has planned; then it is done. */

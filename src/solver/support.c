@@ -5,14 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+csrec_status csrec_support_subtract(csrec_support *s) {
+    csrec_status status = s->A->type->forward(s->A, s->x, s->r);
+    if (status) return status;
+    for (int64_t i = 0; i < s->A->m; i++) s->r[i] = s->y[i] - s->r[i];
+    s->energy = csrec_squares(s->A->m, s->r);
+    return CSREC_OK;
+}
+
 /* The initial x and its r. */
 static csrec_status set_out(csrec_run *run, csrec_support *s, csrec_error *error) {
-    csrec_status status = csrec_run_start(run, s->x, error);
     memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
-    if (!status && run->options->start) status = s->A->type->forward(s->A, s->x, s->r);
-    for (int64_t i = 0; i < s->A->m && run->options->start; i++) s->r[i] = s->y[i] - s->r[i];
     s->energy = csrec_squares(s->A->m, s->r);
-    return status;
+    csrec_status status = csrec_run_start(run, s->x, error);
+    return status || !run->options->start ? status : csrec_support_subtract(s);
 }
 
 /* Of random v, (A^T v)_j has the variance ||a_j||^2. */
@@ -106,11 +112,7 @@ csrec_status csrec_support_correlate(csrec_support *s) {
 }
 
 csrec_status csrec_support_residual(csrec_support *s) {
-    csrec_status status = csrec_support_forward(s, s->x, s->r);
-    if (status) return status;
-    for (int64_t i = 0; i < s->A->m; i++) s->r[i] = s->y[i] - s->r[i];
-    s->energy = csrec_squares(s->A->m, s->r);
-    return status;
+    return csrec_run_stops(s->run) ? CSREC_STOPPED : csrec_support_subtract(s);
 }
 
 /* Larger first, then the smaller index. */
@@ -173,6 +175,15 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
         s->largest[2 * i] = 2 * s->largest[i];
     }
     return 2 * found;
+}
+
+void csrec_support_prune(csrec_support *s, int64_t k) {
+    for (int64_t j = 0; j < s->A->n; j++) s->c[j] = s->x[j] * s->norms[j];
+    s->size = csrec_support_largest(s, s->c, k);
+    memset(s->chosen, 0, (size_t)s->A->n * sizeof *s->chosen);
+    for (int64_t i = 0; i < s->size; i++) s->chosen[s->largest[i]] = true;
+    for (int64_t j = 0; j < s->A->n; j++)
+        if (!s->chosen[j]) s->x[j] = 0.0;
 }
 
 void csrec_support_choose_used(csrec_support *s) {

@@ -41,8 +41,9 @@ csrec_status csrec_support_adjoint(const csrec_support *s, const double *y, doub
 /* Computes c from the current r. */
 csrec_status csrec_support_correlate(csrec_support *s);
 
-/* r = y - A x and its energy. */
+/* r = y - A x and its energy; `subtract` without a report. */
 csrec_status csrec_support_residual(csrec_support *s);
+csrec_status csrec_support_subtract(csrec_support *s);
 
 /* Finds the k entries of v [n] with the largest |v_j|, the smaller index first if equal; the
  * indices of their columns, ascending, are in s->largest. Returns the number of these: at most k,
@@ -54,6 +55,10 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
  * 1996, 7.4.1) to rounding or until the run is stopped. CSREC_STOPPED: stopped before it began; r
  * does not belong to x. */
 csrec_status csrec_support_fit(csrec_support *s);
+
+/* Keeps the k entries of x with the largest share ||a_j|| |x_j| of A x, and chooses their columns.
+ * c is scratch; r is not computed. */
+void csrec_support_prune(csrec_support *s, int64_t k);
 
 /* Chooses the columns of the entries of x that are not 0, but for columns of zeros. */
 void csrec_support_choose_used(csrec_support *s);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "operator/mask.h"
 #include "solver/solver.h"
@@ -13,6 +14,7 @@ typedef struct threshold {
     void *state;
     csrec_threshold_schedule schedule;
     int64_t done;
+    double reached; /* ||r||^2 of x, once that is delivered; else negative */
 } threshold;
 
 static void threshold_destroy(csrec_run *run) {
@@ -90,6 +92,7 @@ static csrec_status threshold_create(csrec_run *run, csrec_error *error) {
                           run->A->type->name);
     threshold *t = calloc(1, sizeof *t);
     run->state = t;
+    if (t) t->reached = -1.0;
     csrec_status status = t ? CSREC_OK : CSREC_MEMORY;
     if (!status) csrec_threshold_plan(run, &t->schedule);
     if (!status) status = start_way(run, t, error);
@@ -114,7 +117,7 @@ static bool threshold_update(csrec_run *run) {
 
 static double threshold_energy(const csrec_run *run) {
     const threshold *t = run->state;
-    return t->way->energy(t->state);
+    return t->reached >= 0.0 ? t->reached : t->way->energy(t->state);
 }
 
 static csrec_status threshold_signal(const csrec_run *run, double *out) {
@@ -125,18 +128,21 @@ static csrec_status threshold_signal(const csrec_run *run, double *out) {
 
 /* x: the coefficients of the signal that pass the last threshold. */
 static csrec_status threshold_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
-    const threshold *t = run->state;
+    threshold *t = run->state;
     const csrec_operator *A = run->A;
     double *u = malloc((size_t)A->mask->entries * sizeof *u);
-    double *x = malloc((size_t)A->n * sizeof *x);
-    csrec_status status = u && x ? threshold_signal(run, u) : CSREC_MEMORY;
+    double *x = malloc((size_t)A->n * sizeof *x), *left = malloc((size_t)A->m * sizeof *left);
+    csrec_status status = u && x && left ? threshold_signal(run, u) : CSREC_MEMORY;
     if (!status) status = A->type->analyze(A, u, x);
     if (!status) csrec_threshold_apply(A->n, t->schedule.last, t->schedule.soft, x);
-    if (!status && r) status = A->type->forward(A, x, r);
-    for (int64_t k = 0; k < A->m && !status && r; k++) r[k] = run->y[k] - r[k];
+    if (!status) status = A->type->forward(A, x, left);
+    for (int64_t k = 0; k < A->m && !status; k++) left[k] = run->y[k] - left[k];
+    if (!status) t->reached = csrec_squares(A->m, left);
+    if (!status && r) memcpy(r, left, (size_t)A->m * sizeof *r);
     if (!status && atoms) status = csrec_run_atoms(run, x, atoms);
     free(u);
     free(x);
+    free(left);
     return status;
 }
 

@@ -1,0 +1,69 @@
+"""What a Solution says of itself: the residual, r and the history's end are those of its x."""
+import numpy as np
+import pytest
+from scipy.sparse.linalg import aslinearoperator
+
+import csrecover as cs
+
+GREEDY = {"iht", "htp", "cosamp"}
+SOLVERS = list(cs.solvers())
+
+
+def operators(rng):
+    """Name, what solve takes, and the product by a dense matrix."""
+    A = rng.standard_normal((24, 40)) * rng.uniform(0.2, 5, 40)
+    Z = A + 1j * rng.standard_normal((24, 40))
+    mask = rng.random((9, 8)) < 0.5
+    rows = np.sort(rng.choice(64, 30, replace=False)).astype(np.uint64)
+    for name, B in (("real", A), ("complex", Z)):
+        yield name, cs.Dense(B), B
+        yield f"{name} products", aslinearoperator(B), B
+    for name, B in (("dct", cs.Dct(mask=mask, block=4)), ("wavelet", cs.Wavelet(mask=mask)),
+                    ("haar", cs.Haar(rows, 6))):
+        yield name, B, np.stack([B @ row for row in np.eye(B.shape[1])], 1)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_residual_told_is_that_of_x(rng, solver):
+    looked = 0
+    for name, A, B in operators(rng):
+        m, n = B.shape
+        dense = rng.standard_normal(n) + (1j * rng.standard_normal(n) if np.iscomplexobj(B) else 0)
+        for y, x0, more in ((B @ dense, None, {}), (rng.standard_normal(m), dense, {}),
+                            (B @ dense, dense, {}), (B @ dense, None, {"epsilon": 0.2}),
+                            (B @ dense, None, {"lambda_": 0.2, "debias": 1})):
+            params = {"k": 4} if solver in GREEDY | {"romp"} else {}
+            if ("debias" in more) != (solver == "fista") and "debias" in more:
+                continue
+            try:
+                found = cs.solve(A, y, solver, x0=x0, atoms=8, **params, **more)
+            except cs.CsrecError as error:  # no starts, no products alone, no frame
+                assert "solver" in str(error) or "product" in str(error), error
+                continue
+            looked += 1
+            r = y - B @ found.x
+            size = np.linalg.norm(y)
+            told = f"{name}, start {x0 is not None}, {more}"
+            assert abs(found.residual - np.linalg.norm(r) / size) < 1e-9, told
+            np.testing.assert_allclose(found.r, r, rtol=0, atol=1e-9 * size, err_msg=told)
+            if len(found.history):
+                assert found.history[-1] == found.residual, told
+            if solver in GREEDY:
+                assert np.count_nonzero(found.x) <= 4, told
+    assert looked >= 2
+
+
+def test_a_start_that_fits_y_is_made_sparse(rng):
+    A = rng.standard_normal((30, 60))
+    x = np.zeros(60)
+    x[[3, 20, 41]] = 1, -2, 3
+    y = A @ x
+    x0 = np.linalg.pinv(A) @ y
+    shares = np.abs(x0) * np.linalg.norm(A, axis=0)
+    kept = np.where(shares >= np.sort(shares)[-4], x0, 0)
+    for solver in GREEDY:
+        found = cs.solve(A, y, solver, k=4, x0=x0)
+        assert np.count_nonzero(found.x) <= 4
+        assert found.residual <= np.linalg.norm(y - A @ kept) / np.linalg.norm(y) + 1e-12
+        exact = cs.solve(A, y, solver, k=4, x0=x)
+        np.testing.assert_allclose(exact.x, x, atol=1e-12)

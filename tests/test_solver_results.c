@@ -1,0 +1,155 @@
+/* What a solver says of its result: for every solver, operator, start and end, the residual, r and
+ * the end of the history are those of the x returned, by a product of the test's own. */
+#include "operator_rows.h"
+
+#include "haar/atoms.h"
+
+enum { STEPS = 40, WAYS = 4, FEW = 12 };
+
+typedef struct told {
+    csrec_atoms atoms;
+    double *r, history[STEPS];
+    csrec_solve_report report;
+} told;
+
+static int64_t looked, refused;
+
+/* y = A x by the definition, where the row writes its matrix out. */
+static void product(const drawn *d, const csrec_operator *A, const double *x, double *y) {
+    if (!d->matrix) {
+        assert_ok(csrec_operator_forward(A, x, y));
+        return;
+    }
+    for (int64_t i = 0; i < d->m; i++) {
+        y[i] = 0.0;
+        for (int64_t j = 0; j < d->n; j++) y[i] += d->matrix[i * d->n + j] * x[j];
+    }
+}
+
+/* A x, and the sum of all its terms' lengths; NULL: atoms of mp on haar number the whole matrix. */
+static double synthesis(const drawn *d, const csrec_operator *A, const csrec_atoms *atoms,
+                        bool numbered, double *y) {
+    double *x = calloc((size_t)d->n, sizeof *x), *norms = malloc((size_t)d->n * sizeof *norms);
+    double sum = 0.0;
+    assert_ok(csrec_operator_column_norms(A, norms));
+    for (int64_t i = 0; i < atoms->n; i++) {
+        if (!numbered) x[atoms->column[i]] = atoms->coefficient[i];
+        sum += fabs(atoms->coefficient[i]) * (numbered ? 1.0 : norms[atoms->column[i]]);
+    }
+    if (numbered)
+        assert_ok(csrec_atoms_synthesize(d->spec.levels, atoms, d->m, d->rows, y));
+    else
+        product(d, A, x, y);
+    free(x);
+    free(norms);
+    return sum;
+}
+
+static void check_told(const drawn *d, const csrec_operator *A, const double *y,
+                       const csrec_solve_options *options, const char *way, const told *t) {
+    const bool numbered = strcmp(options->solver, "mp") == 0 && strcmp(d->spec.name, "haar") == 0;
+    double *found = malloc((size_t)d->m * sizeof *found), left = 0.0, size = 0.0, apart = 0.0;
+    double terms = synthesis(d, A, &t->atoms, numbered, found);
+    for (int64_t i = 0; i < d->m; i++) {
+        double r = y[i] - found[i];
+        left += r * r;
+        size += y[i] * y[i];
+        apart = fmax(apart, fabs(r - t->r[i]));
+    }
+    free(found);
+    double wanted = size > 0.0 ? sqrt(left / size) : 0.0;
+    double allowed = TOLERANCE * (1.0 + (size > 0.0 ? terms / sqrt(size) : 0.0));
+    if (fabs(t->report.residual - wanted) > allowed || apart > allowed * (1.0 + sqrt(size)))
+        fail_msg("%s, %s, %s: residual %.12g, of x %.12g; r differs by %.3g; %s after %lld",
+                 d->text, options->solver, way, t->report.residual, wanted, apart,
+                 csrec_outcome_text(t->report.outcome), (long long)t->report.iterations);
+    int64_t steps = t->report.iterations;
+    if (steps > 0 && steps <= STEPS && t->history[steps - 1] != t->report.residual)
+        fail_msg("%s, %s, %s: the history ends with %.12g, not %.12g", d->text, options->solver,
+                 way, t->history[steps - 1], t->report.residual);
+}
+
+static bool keeps_k(const char *solver) {
+    return strcmp(solver, "iht") == 0 || strcmp(solver, "htp") == 0 ||
+           strcmp(solver, "cosamp") == 0;
+}
+
+/* One solve; way: with a dense start, 2: and a start that fits y, 3: and debias or a tolerance. */
+static void solve_one(const drawn *d, const csrec_operator *A, const char *solver, int way,
+                      const double *y, const csrec_atoms *start) {
+    static const char *const ways[WAYS] = {"from 0", "dense start", "start that fits", "debiased"};
+    const int64_t parts = A->parts, least = d->m < d->n ? d->m : d->n;
+    csrec_setting set[2] = {{"k", (double)(1 + check_below(&seed, least / parts))}};
+    csrec_solve_options options = {.solver = solver, .settings = set, .n_settings = 1};
+    const bool fista = strcmp(solver, "fista") == 0, romp = strcmp(solver, "romp") == 0;
+    if (fista) {
+        set[0] = (csrec_setting){"lambda", 0.5 * check_uniform(&seed)};
+        set[1] = (csrec_setting){"debias", way == 3};
+        options.n_settings = 2;
+    } else if (!keeps_k(solver) && !romp) {
+        options.n_settings = 0;
+    }
+    told t = {.r = malloc((size_t)d->m * sizeof *t.r)};
+    options.stop.atoms = 1 + check_below(&seed, check_below(&seed, 2) ? least / parts : 5);
+    if (options.stop.atoms > least / parts) options.stop.atoms = least / parts;
+    if (way == 3) options.stop.epsilon = 0.3 * check_uniform(&seed);
+    options.start = way == 1 || way == 2 ? start : NULL;
+    options.history = t.history;
+    options.history_size = STEPS;
+    csrec_error error;
+    csrec_status status = csrec_solve(A, y, &options, &t.atoms, t.r, &t.report, &error);
+    if (status == CSREC_UNSUPPORTED) {
+        refused++;
+    } else {
+        if (status) fail_msg("%s, %s, %s: %s", d->text, solver, ways[way], error.text);
+        check_told(d, A, y, &options, ways[way], &t);
+        int64_t entries = 0;
+        for (int64_t i = 0; i < t.atoms.n; i++)
+            entries += i == 0 || t.atoms.column[i] / (uint64_t)parts !=
+                                     t.atoms.column[i - 1] / (uint64_t)parts;
+        if (keeps_k(solver) && entries > (int64_t)set[0].value)
+            fail_msg("%s, %s, %s: %d entries for k = %g", d->text, solver, ways[way], (int)entries,
+                     set[0].value);
+        looked++;
+    }
+    csrec_atoms_clear(&t.atoms);
+    free(t.r);
+}
+
+static void told_is_true(const drawn *d, const csrec_operator *A) {
+    const char *solver, *brief, *source;
+    if (d->m < A->parts || d->m * d->n > 60000) return;
+    double *y = malloc((size_t)d->m * sizeof *y), *x = random_vector(d->n);
+    csrec_atoms start;
+    assert_ok(csrec_atoms_create(d->n, &start));
+    for (int64_t j = 0; j < d->n; j++) {
+        start.column[j] = (uint64_t)j;
+        start.coefficient[j] = x[j];
+    }
+    for (int way = 0; way < WAYS; way++) {
+        if (way == 2)
+            product(d, A, x, y);
+        else
+            for (int64_t i = 0; i < d->m; i++) y[i] = check_normal(&seed);
+        for (int s = 0; csrec_solver_info(s, &solver, &brief, &source); s++)
+            solve_one(d, A, solver, way, y, &start);
+    }
+    csrec_atoms_clear(&start);
+    free(x);
+    free(y);
+}
+
+static void the_residual_told_is_that_of_x(void **state) {
+    const char *name, *brief;
+    for (int row = 0; csrec_operator_info(row, &name, &brief); row++)
+        for (int k = 0; k < (rounds() + 4) / 5; k++)
+            check_one(name, check_backend(state), told_is_true);
+    print_message("%lld results, %lld refused\n", (long long)looked, (long long)refused);
+    assert_true(looked > 20 * refused / 10);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {CHECK_ON("cpu", the_residual_told_is_that_of_x)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
