@@ -10,6 +10,8 @@
 #   shim         includes kernels/device and src/base only
 #   src/cli      includes include/ only
 # Python reads include/ only, by its generator.
+#
+# Besides, each parallel region has a number of threads that base/threads.h has tested.
 set -eu
 cd "${1:-$(dirname "$0")/..}"
 
@@ -84,4 +86,7 @@ grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src kernels shim |
     }
 
     END { exit wrong }'
-echo "includes point down only"
+find src kernels shim -name '*.[ch]*' -exec sed -n -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' \
+    -e '/omp parallel/{/num_threads/!{F;p;}}' {} + | grep . &&
+    echo "a parallel region without num_threads, as csrec_threads of base/threads.h gives it" && exit 1
+echo "includes point down only; parallel regions ask how many threads can start"

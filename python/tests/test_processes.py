@@ -17,7 +17,9 @@ def recover_all(scan, threads=0):
     """On OpenMP's threads and with linear algebra."""
     matrix = np.random.default_rng(1).standard_normal((200, 300))
     rows = np.random.default_rng(2).standard_normal((150, 260)).astype(np.float32)
+    large = cs.Dense(np.random.default_rng(3).standard_normal((1100, 1000)))
     return (cs.recover(scan, threads=threads), cs.recover(scan, solver="gaussian", threads=threads),
+            large @ (large.T @ np.ones(1100)), cs.sample(np.ones((256, 256)), 0.5, seed=1).index,
             cs.solve(cs.Dense(matrix), matrix[:, :40], "omp", atoms=30, threads=threads).x,
             cs.learn_pca(rows, components=3, threads=threads)["components"])
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/threads.h"
 #include "base/unit.h"
 #include "csrec.h"
 
@@ -96,7 +97,8 @@ csrec_status csrec_ssim(int64_t height, int64_t width, const double *a, const do
     if (!row_sum) return CSREC_MEMORY;
     bool memory = true;
     /* One sum a row, added in order afterwards: the result does not depend on the threads. */
-#pragma omp parallel reduction(&& : memory)
+    const int threads = csrec_threads_for(MOMENTS * rows * width, 0);
+#pragma omp parallel num_threads(threads) reduction(&& : memory)
     {
         double *moment = malloc((size_t)(MOMENTS * width) * sizeof *moment);
         memory = moment != NULL;

@@ -7,6 +7,7 @@
  * coordinates, those which all axes have, by hilbert.c; everything else is the same. */
 #include "base/order.h"
 
+#include "base/threads.h"
 #include "csrec.h"
 
 typedef struct {
@@ -173,7 +174,8 @@ csrec_status csrec_rows_from_index(const csrec_shape *shape, csrec_order order, 
         for (int64_t k = 0; k < n; k++) rows[k] = (uint64_t)index[k];
         return CSREC_OK;
     }
-#pragma omp parallel for schedule(static) if (n > 1 << 14)
+    const int threads = csrec_threads_for(4 * n, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t k = 0; k < n; k += CSREC_ORDER_BLOCK)
         encode(&p, (int)(n - k < CSREC_ORDER_BLOCK ? n - k : CSREC_ORDER_BLOCK), index + k,
                rows + k);
@@ -190,7 +192,8 @@ csrec_status csrec_rows_to_index(const csrec_shape *shape, csrec_order order, in
             index[k] = rows[k] < (uint64_t)p.count ? (int64_t)rows[k] : -1;
         return CSREC_OK;
     }
-#pragma omp parallel for schedule(static) if (n > 1 << 14)
+    const int threads = csrec_threads_for(4 * n, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t k = 0; k < n; k += CSREC_ORDER_BLOCK)
         decode(&p, (int)(n - k < CSREC_ORDER_BLOCK ? n - k : CSREC_ORDER_BLOCK), rows + k,
                index + k);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/permutation.h"
 #include "base/sort.h"
+#include "base/threads.h"
 
 /* The first `count` outputs of a random permutation: distinct without storing any, each a function
  * of its number alone, so threads share the work and the result does not depend on them. */
@@ -15,7 +16,8 @@ static csrec_status sample_uniform(const csrec_sampling_plan *plan, csrec_sampli
     csrec_permutation permutation;
     csrec_permutation_init(&permutation, (uint64_t)plan->entries, plan->seed);
     int64_t *index = sampling->index;
-#pragma omp parallel for schedule(static) if (plan->count > 4096)
+    const int threads = csrec_threads_for(16 * plan->count, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < plan->count; i++)
         index[i] = (int64_t)csrec_permutation_at(&permutation, (uint64_t)i);
     return CSREC_OK;

@@ -14,6 +14,7 @@
 #include "haar/atoms.h"
 
 #include "base/inline.h"
+#include "base/threads.h"
 
 enum { LEVELS_MAX = 62 };
 
@@ -158,7 +159,8 @@ csrec_status csrec_atoms_synthesize(int levels, const csrec_atoms *atoms, int64_
         if (rows[k] >> levels) return CSREC_ARGUMENT;
     table t;
     table_init(&t, levels, atoms);
-#pragma omp parallel for schedule(static) if (n_rows > 2 * PART)
+    const int threads = csrec_threads_for(4 * n_rows, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t k = 0; k < n_rows; k += PART)
         synthesize_rows(&t, n_rows - k < PART ? n_rows - k : PART, rows + k, value + k);
     return CSREC_OK;
@@ -208,7 +210,8 @@ void csrec_atoms_fill(int levels, const csrec_atoms *atoms, uint64_t first, int6
     const int top = levels < TILE_LEVELS ? levels : TILE_LEVELS;
     const uint64_t last = first + (uint64_t)n_rows;
     const int64_t begin = (int64_t)(first >> top), end = (int64_t)((last - 1) >> top) + 1;
-#pragma omp parallel for schedule(static) if (end - begin > 4)
+    const int threads = csrec_threads_for(n_rows, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t tile = begin; tile < end; tile++) {
         double buffer[TILE];
         const uint64_t start = (uint64_t)tile << top, stop = start + ((uint64_t)1 << top);

@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "operator/dense.h"
 
 const csrec_dense_simd *csrec_dense_simd_choose(void) {
@@ -75,7 +76,8 @@ static bool fill_panel(csrec_dense *d, const csrec_operator_spec *spec, int64_t 
 
 static bool fill(csrec_dense *d, const csrec_operator_spec *spec) {
     bool finite = true;
-#pragma omp parallel for schedule(dynamic, 1) reduction(&& : finite) if (spec->m * spec->n > 1 << 20)
+    const int threads = csrec_threads_for(spec->m * spec->n >> 4, 0);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(&& : finite)
     for (int64_t j = 0; j < spec->n; j += PANEL)
         finite = fill_panel(d, spec, j, j + PANEL < spec->n ? j + PANEL : spec->n) && finite;
     return finite;
@@ -142,7 +144,8 @@ static csrec_status dense_forward(const csrec_operator *A, const double *x, doub
     enum { BLOCK = 1024 };
     const csrec_dense *d = A->data;
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
-#pragma omp parallel for schedule(static) if (A->m * A->n > 1 << 20)
+    const int threads = csrec_threads_for(A->m * A->n >> 4, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t start = 0; start < A->m; start += BLOCK) {
         int64_t size = A->m - start < BLOCK ? A->m - start : BLOCK;
         memset(y + start, 0, (size_t)size * sizeof *y);
@@ -170,7 +173,8 @@ static csrec_status complex_adjoint(const csrec_operator *A, const double *y, do
         turned[i] = y[i + 1];
         turned[i + 1] = -y[i];
     }
-#pragma omp parallel for schedule(static) if (A->m * A->n > 1 << 20)
+    const int threads = csrec_threads_for(A->m * A->n >> 4, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t j = 0; j < A->n; j += 8) {
         const double *columns[4], *both[2] = {y, turned};
         double sum[8];
@@ -190,7 +194,8 @@ static csrec_status dense_adjoint(const csrec_operator *A, const double *y, doub
     if (A->complex_x) return complex_adjoint(A, y, x);
     const csrec_dense *d = A->data;
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
-#pragma omp parallel for schedule(static) if (A->m * A->n > 1 << 20)
+    const int threads = csrec_threads_for(A->m * A->n >> 4, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t j = 0; j < A->n; j++) x[j] = simd->dot(A->m, d->columns + j * A->m, y);
     return CSREC_OK;
 }

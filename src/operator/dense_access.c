@@ -1,6 +1,7 @@
 /* dense_access.c - a few columns of a stored matrix: products, Gram matrix, sums. */
 #include <stdlib.h>
 
+#include "base/threads.h"
 #include "operator/dense.h"
 
 /* Below this many entries, computing all products is cheaper than the second copy. */
@@ -80,7 +81,8 @@ static void access_gram(const void *state, int64_t first, int64_t size, const in
                         int64_t stride, double *G) {
     enum { FEW = 32 };
     const access *a = state;
-#pragma omp parallel for schedule(dynamic, 1) if (a->A->m * (size - first) * size > 1 << 26)
+    const int threads = csrec_threads_for(a->A->m * (size - first) * size >> 10, 0);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t start = 0; start < size; start += FEW)
         for (int64_t i = first; i < size; i += 2)
             for (int64_t k = start; k < start + FEW && k <= i + 1 && k < size; k += 4)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "operator/dense.h"
 
 struct csrec_screen {
@@ -138,8 +139,9 @@ void csrec_screen_bounds(const csrec_operator *A, const csrec_screen *s, int cou
     for (int k = 0; k < count; k++) of[k] = round_one(A, r + k * A->m, p + k * s->stride);
     for (int k = count; k % 4 != 0; k++) /* coded_dots takes four */
         memset(p + k * s->stride, 0, (size_t)s->stride * sizeof *p);
-        /* A smaller pass takes less time than starting a team of threads on busy cores. */
-#pragma omp parallel for schedule(dynamic, 128) if (A->m * A->n > 1 << 26)
+    /* A smaller pass takes less time than starting a team of threads on busy cores. */
+    const int threads = csrec_threads_for(A->m * A->n >> 10, 0);
+#pragma omp parallel for schedule(dynamic, 128) num_threads(threads)
     for (int64_t pair = 0; pair < A->n; pair += 2) {
         int64_t sum[2 * CSREC_SCREEN_COUNT];
         simd->coded_dots(s->stride, count, s->coded + pair * s->stride, p, sum);

@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "operator/operator.h"
-
-/* Entries from which a product is shared by threads. */
-enum { SHARED_FROM = 1 << 20 };
 
 typedef struct sparse {
     int64_t *first; /* [n + 1] of column j's entries in the next two */
@@ -146,7 +144,8 @@ static csrec_status sparse_forward(const csrec_operator *A, const double *x, dou
 
 static csrec_status sparse_adjoint(const csrec_operator *A, const double *y, double *x) {
     const sparse *s = A->data;
-#pragma omp parallel for schedule(static) if (s->first[A->n] > SHARED_FROM)
+    const int threads = csrec_threads_for(s->first[A->n] >> 4, 0);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t j = 0; j < A->n; j++) x[j] = product(s, j, y);
     return CSREC_OK;
 }
