@@ -271,7 +271,7 @@ static csrec_operator *create_given(given *g) {
 /* A sparse x, and what the solvers make of its products: with the matrix and with the functions. */
 static void solvers_need_products_alone(void **state) {
     (void)state;
-    static const char *const solvers[] = {"fista", "iht", "htp", "cosamp"};
+    static const char *const solvers[] = {"fista", "iht", "htp", "cosamp", "romp", "omp", "mp"};
     double matrix[ROWS * COLUMNS], x[COLUMNS] = {0.0}, y[ROWS];
     for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed) / sqrt((double)ROWS);
     for (int k = 0; k < PICKED; k++) x[check_below(&seed, COLUMNS)] = 1.0 + check_uniform(&seed);
@@ -280,9 +280,12 @@ static void solvers_need_products_alone(void **state) {
     csrec_operator *A = create_given(&g), *dense = NULL;
     const csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = matrix};
     assert_ok(csrec_operator_create(&spec, &dense, NULL));
-    for (int s = 0; s < 4; s++) {
+    for (int s = 0; s < 7; s++) {
         const csrec_setting settings[] = {{s == 0 ? "lambda" : "k", s == 0 ? 0.01 : PICKED}};
-        csrec_solve_options options = {.solver = solvers[s], .settings = settings, .n_settings = 1};
+        csrec_solve_options options = {.solver = solvers[s],
+                                       .settings = settings,
+                                       .n_settings = s < 5,
+                                       .stop.atoms = s < 5 ? 0 : PICKED};
         csrec_atoms found[2] = {{0}, {0}};
         csrec_error error = {""};
         for (int o = 0; o < 2; o++)
@@ -298,6 +301,47 @@ static void solvers_need_products_alone(void **state) {
     }
     csrec_operator_destroy(dense);
     csrec_operator_destroy(A);
+}
+
+/* Lengths from 0.01 to 100, which are too many to measure: the picks are those of exact lengths,
+ * and few products are taken. */
+static void picks_are_those_of_exact_lengths(void **state) {
+    enum { M = 40, N = 3000, ATOMS = 8 };
+    (void)state;
+    double *matrix = malloc(M * N * sizeof *matrix), y[M], *x[2];
+    for (int j = 0; j < N; j++) {
+        const double scale = pow(10.0, 4.0 * check_uniform(&seed) - 2.0);
+        for (int i = 0; i < M; i++) matrix[i * N + j] = scale * check_normal(&seed);
+    }
+    for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
+    for (int s = 0; s < 2; s++) {
+        given g = {.drawn = {M, N, matrix}, .most = 1 << 30};
+        const csrec_solve_options options = {.solver = s ? "mp" : "omp", .stop.atoms = ATOMS};
+        for (int o = 0; o < 2; o++) {
+            const csrec_operator_spec spec = {.name = o ? "dense" : "callback",
+                                              .m = M,
+                                              .n = N,
+                                              .matrix = matrix,
+                                              .forward = times,
+                                              .adjoint = transposed_times,
+                                              .context = &g};
+            csrec_operator *A = NULL;
+            csrec_atoms found = {0};
+            x[o] = calloc(N, sizeof *x[o]);
+            assert_ok(csrec_operator_create(&spec, &A, NULL));
+            assert_ok(csrec_solve(A, y, &options, &found, NULL, NULL, NULL));
+            for (int64_t k = 0; k < found.n; k++) x[o][found.column[k]] = found.coefficient[k];
+            csrec_atoms_clear(&found);
+            csrec_operator_destroy(A);
+        }
+        for (int j = 0; j < N; j++)
+            if (!(fabs(x[0][j] - x[1][j]) <= 1e-9 * (1e-2 + fabs(x[1][j]))))
+                fail_msg("%s: x[%d] = %g, not %g", options.solver, j, x[0][j], x[1][j]);
+        if (g.calls > N / 2) fail_msg("%s: %d products", options.solver, g.calls);
+        free(x[0]);
+        free(x[1]);
+    }
+    free(matrix);
 }
 
 /* The status of the function is that of the solver, and NaN are data. */
@@ -325,6 +369,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solvers_need_products_alone),
+        cmocka_unit_test(picks_are_those_of_exact_lengths),
         cmocka_unit_test(failures_of_products_end_a_solver),
         CHECK_ON("cpu", adjoint_identity),
         CHECK_ON("cpu", forward_equals_the_definition),

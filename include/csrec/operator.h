@@ -49,8 +49,7 @@ typedef struct csrec_operator_spec {
      * "cuda". With cuda the operator's data are kept on the device, and each call copies its
      * vectors (docs/cuda.md); a chain's factors must be on cuda, too. CSREC_DEVICE: no device. */
     const char *backend;
-    csrec_product_fn forward, adjoint; /* callback: for solvers that need products alone (iht, htp,
-                                          cosamp, fista); others ask for every column */
+    csrec_product_fn forward, adjoint; /* callback */
     void *context;                     /* callback: of both */
     /* Measurements of a whole signal of `shape` (csrec_measurement.through). Complex vectors are
      * pairs: real part, imaginary part, [n][2]. */

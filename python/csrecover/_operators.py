@@ -533,10 +533,7 @@ class _Given(Operator):
         self.failure = self.failure or error
 
 
-_PRODUCTS_ALONE = ("fista", "bpdn", "iht", "htp", "cosamp")
-
-
-def as_operator(A: Any, solver: str) -> Operator:
+def as_operator(A: Any) -> Operator:
     """A itself, :class:`Dense` or :class:`Sparse` of a matrix, or the products of a
     ``LinearOperator``."""
     if isinstance(A, Operator):
@@ -546,8 +543,4 @@ def as_operator(A: Any, solver: str) -> Operator:
         return Sparse(A) if few else Dense(A.toarray())
     if not hasattr(A, "matvec"):
         return Dense(A)
-    if solver not in _PRODUCTS_ALONE:
-        raise ArgumentError(f"A: {type(A).__name__} has no columns for {solver} to search; give an "
-                            "operator of csrecover or a matrix, or one of the solvers "
-                            f"{', '.join(_PRODUCTS_ALONE)}")
     return _Given(A)

@@ -102,8 +102,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     ----------
     A : Operator, array_like or LinearOperator
         an :class:`Operator`, or a matrix [m, n] with columns of any length, SciPy's sparse ones too
-        (for many calls make :class:`Dense` or :class:`Sparse` of it once); for 'fista', 'iht', 'htp' and 'cosamp' any ``LinearOperator`` of
-        SciPy or PyLops. Complex ones have complex x; so has a real one with complex y
+        (for many calls make :class:`Dense` or :class:`Sparse` of it once); any ``LinearOperator`` of SciPy or
+        PyLops, by its products. Complex ones have complex x; so has a real one with complex y
     y : array_like
         [m] real or complex, or [m, K]: K right-hand sides, in parallel or all at once
     solver : str, optional
@@ -155,7 +155,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     >>> np.flatnonzero(found.x), bool(np.allclose(found.x, x))
     (array([  7,  80, 333]), True)
     """
-    A = as_operator(A, solver)
+    A = as_operator(A)
     given = numbers(y, "y")
     if given.dtype.kind == "c":
         A = as_complex(A)

@@ -92,13 +92,8 @@ static double select_column(csrec_run *run) {
         return fabs(o->c);
     }
     run->fault = csrec_support_correlate(&o->s);
-    int64_t parts = run->A->parts;
-    for (int64_t j = 0; j < run->A->n; j += parts) {
-        double size = csrec_entry_size(parts, o->s.c + j);
-        if (o->s.chosen[j] || (o->pick >= 0 && size <= o->c)) continue;
-        o->pick = j;
-        o->c = size;
-    }
+    if (!run->fault)
+        run->fault = csrec_lengths_pick(&o->s.lengths, o->s.chosen, o->s.c, &o->pick, &o->c);
     return o->c;
 }
 

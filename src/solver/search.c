@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "haar/atoms.h"
-#include "solver/solver.h"
+#include "solver/lengths.h"
 
 typedef struct search {
     const csrec_operator *A;
-    double *r, *a;         /* [m] residual, picked column */
-    double *c, *norms, *x; /* [n] */
+    csrec_lengths lengths;
+    double *r, *a; /* [m] residual, picked column */
+    double *c, *x; /* [n] */
     int64_t picked;
     double energy;
 } search;
@@ -22,7 +23,7 @@ static void search_destroy(void *state) {
     free(s->r);
     free(s->a);
     free(s->c);
-    free(s->norms);
+    csrec_lengths_clear(&s->lengths);
     free(s->x);
     free(s);
 }
@@ -36,10 +37,9 @@ static csrec_status search_create(const csrec_operator *A, bool reference, const
     s->r = malloc((size_t)A->m * sizeof *s->r);
     s->a = malloc((size_t)A->m * sizeof *s->a);
     s->c = malloc((size_t)A->n * sizeof *s->c);
-    s->norms = malloc((size_t)A->n * sizeof *s->norms);
     s->x = calloc((size_t)A->n, sizeof *s->x);
-    csrec_status status = s->r && s->a && s->c && s->norms && s->x ? CSREC_OK : CSREC_MEMORY;
-    if (!status) status = csrec_operator_column_norms(A, s->norms);
+    csrec_status status = s->r && s->a && s->c && s->x ? CSREC_OK : CSREC_MEMORY;
+    if (!status) status = csrec_lengths_create(A, true, NULL, &s->lengths);
     if (status) {
         search_destroy(s);
         return status;
@@ -50,36 +50,30 @@ static csrec_status search_create(const csrec_operator *A, bool reference, const
     return CSREC_OK;
 }
 
-/* <a_j, r> / ||a_j||. The default of csrec_operator_correlate measures all columns again. */
+/* <a_j, r> / ||a_j||, by lengths as they are. The default of csrec_operator_correlate measures all
+ * columns again. */
 static csrec_status search_correlate(const search *s) {
-    if (s->A->type->correlate) return s->A->type->correlate(s->A, s->r, s->c);
+    const double *norms = s->lengths.norms;
+    if (s->A->type->correlate && !s->lengths.known) return s->A->type->correlate(s->A, s->r, s->c);
     csrec_status status = s->A->type->adjoint(s->A, s->r, s->c);
     for (int64_t j = 0; j < s->A->n && !status; j++)
-        s->c[j] = s->norms[j] > 0.0 ? s->c[j] / s->norms[j] : 0.0;
+        s->c[j] = norms[j] > 0.0 ? s->c[j] / norms[j] : 0.0;
     return status;
 }
 
 static double select_column(void *state) {
     search *s = state;
-    int64_t parts = s->A->parts;
+    double best = 0.0;
     csrec_status status = search_correlate(s);
-    if (status) return -(double)status;
-    double best = csrec_entry_size(parts, s->c);
-    s->picked = 0;
-    for (int64_t j = parts; j < s->A->n; j += parts) {
-        double size = csrec_entry_size(parts, s->c + j);
-        if (!(size > best)) continue;
-        best = size;
-        s->picked = j;
-    }
-    return best;
+    if (!status) status = csrec_lengths_pick(&s->lengths, NULL, s->c, &s->picked, &best);
+    return status ? -(double)status : best;
 }
 
 /* r -= A_j step for the columns of the entry, a_j as they are, not of unit length. */
 static bool search_update(void *state) {
     search *s = state;
     int64_t parts = s->A->parts, j = s->picked;
-    double norm = s->norms[j];
+    double norm = s->lengths.norms[j];
     if (norm == 0.0) return false;
     for (int64_t p = 0; p < parts; p++) {
         if (csrec_operator_column(s->A, j + p, s->a)) return false;

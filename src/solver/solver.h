@@ -69,7 +69,7 @@ struct csrec_solver_type {
     bool reference;   /* solve.reference has a meaning */
     bool constrained; /* stop.epsilon and stop.sigma bound ||r|| in its problem and do not end it */
     int64_t steps;    /* most iterations if stop.atoms is 0; 0: 4 m */
-    bool norms; /* it compares columns of unit length: norms are exact, else perhaps estimated */
+    bool norms; /* it compares columns of unit length (lengths.h) */
     bool products_alone; /* it does little but products, which a device may do sooner */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
     void (*destroy)(csrec_run *run); /* also after a failed create */

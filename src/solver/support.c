@@ -21,51 +21,12 @@ static csrec_status set_out(csrec_run *run, csrec_support *s, csrec_error *error
     return status || !run->options->start ? status : csrec_support_subtract(s);
 }
 
-/* Of random v, (A^T v)_j has the variance ||a_j||^2. */
-static csrec_status estimate_norms(csrec_support *s) {
-    enum { TRIALS = 12 };
-    int64_t n = s->A->n, parts = s->A->parts;
-    csrec_status status = CSREC_OK;
-    for (uint64_t t = 0; t < TRIALS && !status; t++) {
-        for (int64_t i = 0; i < s->A->m; i++) s->q[i] = csrec_random_normal(1, t, (uint64_t)i);
-        status = csrec_support_adjoint(s, s->q, s->g);
-        for (int64_t j = 0; j < n && !status; j++) s->norms[j] += s->g[j] * s->g[j] / TRIALS;
-    }
-    for (int64_t j = 0; j < n; j += parts) {
-        double square = parts == 2 ? 0.5 * (s->norms[j] + s->norms[j + 1]) : s->norms[j];
-        for (int64_t p = 0; p < parts; p++) s->norms[j + p] = sqrt(square);
-    }
-    return status;
-}
-
-/* As csrec_operator_column_norms, but it can be stopped; both parts of an entry have one norm. */
-static csrec_status norms_by_columns(csrec_support *s) {
-    int64_t parts = s->A->parts;
-    csrec_status status = CSREC_OK;
-    for (int64_t j = 0; j < s->A->n && !status; j += parts) {
-        status = csrec_run_stops(s->run) ? CSREC_STOPPED : csrec_operator_column(s->A, j, s->q);
-        double norm = sqrt(csrec_squares(s->A->m, s->q));
-        for (int64_t p = 0; p < parts && !status; p++) s->norms[j + p] = norm;
-    }
-    if (!status) csrec_norms_clean(s->A->n, s->norms);
-    return status;
-}
-
-static csrec_status find_norms(csrec_support *s) {
-    csrec_status status;
-    if (s->A->type->column_norms)
-        status = csrec_run_stops(s->run) ? CSREC_OK : csrec_operator_column_norms(s->A, s->norms);
-    else
-        status = s->run->type->norms ? norms_by_columns(s) : estimate_norms(s);
-    return status == CSREC_STOPPED ? CSREC_OK : status;
-}
-
 csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error) {
     const csrec_operator *A = run->A;
     *s = (csrec_support){.run = run, .A = A, .y = run->y};
-    double **columns[] = {&s->norms, &s->x, &s->c, &s->g, &s->p}, **rows[] = {&s->r, &s->q};
+    double **columns[] = {&s->x, &s->c, &s->g, &s->p}, **rows[] = {&s->r, &s->q};
     bool complete = true;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 4; i++)
         complete = (*columns[i] = calloc((size_t)A->n, sizeof(double))) && complete;
     for (int i = 0; i < 2; i++)
         complete = (*rows[i] = calloc((size_t)A->m, sizeof(double))) && complete;
@@ -74,7 +35,8 @@ csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error 
     if (A->complex_x)
         complete = (s->sizes = malloc((size_t)A->n / 2 * sizeof *s->sizes)) && complete;
     csrec_status status = complete && s->chosen && s->largest ? CSREC_OK : CSREC_MEMORY;
-    if (!status) status = find_norms(s);
+    if (!status) status = csrec_lengths_create(A, run->type->norms, run, &s->lengths);
+    s->norms = s->lengths.norms;
     if (!status) status = set_out(run, s, error);
     if (status && status != CSREC_ARGUMENT)
         csrec_fail(error, status, "solver %s: %s for %lld columns", run->type->name,
@@ -83,7 +45,7 @@ csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error 
 }
 
 void csrec_support_clear(csrec_support *s) {
-    free(s->norms);
+    csrec_lengths_clear(&s->lengths);
     free(s->x);
     free(s->c);
     free(s->g);

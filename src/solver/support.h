@@ -3,14 +3,14 @@
 #ifndef CSREC_SOLVER_SUPPORT_H
 #define CSREC_SOLVER_SUPPORT_H
 
-#include "solver/solver.h"
+#include "solver/lengths.h"
 
 typedef struct csrec_support {
     csrec_run *run;
     const csrec_operator *A;
     const double *y;
-    double *norms;     /* [n] column norms; estimates, if the solver's row has no `norms` and those
-                          cost n products: 0 where a column is, else within a small factor */
+    csrec_lengths lengths;
+    double *norms;     /* [n] of these: column norms, or estimates */
     double *x;         /* [n] */
     double *r;         /* [m] y - A x */
     double *c;         /* [n] correlations <a_j, r> / ||a_j|| of the last csrec_support_correlate */

@@ -3,6 +3,7 @@
 
 #include "method/sensed.h"
 #include "method/sparse/sparse.h"
+#include "solver/lengths.h"
 
 /* A threshold schedule: an initial guess, for which threshold_start.c keeps a pyramid, then the
  * iterations. */
@@ -23,9 +24,9 @@ static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f)
                               csrec_task_setting(task, "k", 0.0)};
     csrec_solver_need need = {0};
     if (type && type->need) need = type->need(&size);
-    if (task->through) { /* columns' lengths, which the chain does not know, cost a product each */
+    if (task->through) { /* lengths of columns, which the chain does not know */
         csrec_need measured = csrec_sensed_need(task);
-        need.products += type && type->norms ? f->n : 0.0;
+        need.products += csrec_lengths_products(type && type->norms, f->n);
         need.seconds += need.products * measured.seconds;
         need.bytes += measured.bytes;
     }

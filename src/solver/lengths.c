@@ -1,0 +1,123 @@
+/* lengths.c - lengths of columns, exact or estimated, and the pick of the best column by them. */
+#include "solver/lengths.h"
+
+#include <stdlib.h>
+
+/* Entries up to which all lengths are measured; probes for estimates that are compared, and for
+ * others. */
+enum { FEW = 1024, PROBES = 128, PROBES_ROUGH = 12 };
+
+/* chi^2_128 exceeds 128 times the square of this with a probability of 10^-12. */
+#define LENGTHS_SLACK 1.47
+
+static bool stops(const csrec_lengths *l) {
+    return l->run && csrec_run_stops(l->run);
+}
+
+static void set_norm(csrec_lengths *l, int64_t j, double norm) {
+    for (int64_t p = 0; p < l->A->parts; p++) l->norms[j + p] = norm;
+}
+
+/* As csrec_operator_column_norms, but it can be stopped. */
+static csrec_status measure_all(csrec_lengths *l) {
+    csrec_status status = CSREC_OK;
+    for (int64_t j = 0; j < l->A->n && !status; j += l->A->parts) {
+        status = stops(l) ? CSREC_STOPPED : csrec_operator_column(l->A, j, l->column);
+        if (!status) set_norm(l, j, sqrt(csrec_squares(l->A->m, l->column)));
+    }
+    return status;
+}
+
+static csrec_status probe(csrec_lengths *l, int probes) {
+    const int64_t n = l->A->n, parts = l->A->parts;
+    double *image = malloc((size_t)n * sizeof *image);
+    csrec_status status = image ? CSREC_OK : CSREC_MEMORY;
+    for (int t = 0; t < probes && !status; t++) {
+        for (int64_t i = 0; i < l->A->m; i++)
+            l->column[i] = csrec_random_normal(1, (uint64_t)t, (uint64_t)i);
+        status = stops(l) ? CSREC_STOPPED : l->A->type->adjoint(l->A, l->column, image);
+        for (int64_t j = 0; j < n && !status; j++) l->norms[j] += image[j] * image[j] / probes;
+    }
+    for (int64_t j = 0; j < n; j += parts)
+        set_norm(l, j, sqrt((l->norms[j] + l->norms[j + parts - 1]) / 2.0));
+    free(image);
+    return status;
+}
+
+/* Columns of rounding, as details that a blur removes, have the length 0. */
+static void drop_rounding(csrec_lengths *l) {
+    csrec_norms_clean(l->A->n, l->norms);
+    for (int64_t j = 0; j < l->A->n; j++) {
+        l->least = fmax(l->least, 0x1p-44 * l->norms[j]);
+        if (l->known) l->known[j] = l->norms[j] == 0.0;
+    }
+}
+
+static csrec_status find(csrec_lengths *l, bool compared) {
+    const csrec_operator *A = l->A;
+    /* The row's: a device computes norms that the operator does not know by n products. */
+    if (A->row->column_norms) return stops(l) ? CSREC_OK : csrec_operator_column_norms(A, l->norms);
+    const bool few = compared && A->n <= FEW * A->parts;
+    l->column = malloc((size_t)A->m * sizeof *l->column);
+    if (compared && !few) l->known = calloc((size_t)A->n, sizeof *l->known);
+    if (!l->column || (compared && !few && !l->known)) return CSREC_MEMORY;
+    csrec_status status = few ? measure_all(l) : probe(l, compared ? PROBES : PROBES_ROUGH);
+    if (compared && !status) drop_rounding(l);
+    return status == CSREC_STOPPED ? CSREC_OK : status;
+}
+
+csrec_status csrec_lengths_create(const csrec_operator *A, bool compared, csrec_run *run,
+                                  csrec_lengths *lengths) {
+    *lengths = (csrec_lengths){.A = A, .run = run};
+    lengths->norms = calloc((size_t)A->n, sizeof *lengths->norms);
+    return lengths->norms ? find(lengths, compared) : CSREC_MEMORY;
+}
+
+void csrec_lengths_clear(csrec_lengths *lengths) {
+    free(lengths->norms);
+    free(lengths->known);
+    free(lengths->column);
+    *lengths = (csrec_lengths){0};
+}
+
+double csrec_lengths_products(bool compared, double n) {
+    return !compared ? PROBES_ROUGH : n <= FEW ? n : PROBES;
+}
+
+static csrec_status measure(csrec_lengths *l, int64_t j, double *c) {
+    csrec_status status = stops(l) ? CSREC_STOPPED : csrec_operator_column(l->A, j, l->column);
+    if (status) return status;
+    const double guessed = l->norms[j];
+    double norm = sqrt(csrec_squares(l->A->m, l->column));
+    if (norm < l->least) norm = 0.0;
+    set_norm(l, j, norm);
+    for (int64_t p = 0; p < l->A->parts; p++)
+        c[j + p] = norm > 0.0 ? c[j + p] * guessed / norm : 0.0;
+    l->known[j] = true;
+    return CSREC_OK;
+}
+
+csrec_status csrec_lengths_pick(csrec_lengths *l, const bool *skip, double *c, int64_t *pick,
+                                double *size) {
+    for (;;) {
+        int64_t guess = -1;
+        double most = 0.0;
+        *pick = -1;
+        *size = 0.0;
+        for (int64_t j = 0; j < l->A->n; j += l->A->parts) {
+            if (skip && skip[j]) continue;
+            const double here = csrec_entry_size(l->A->parts, c + j);
+            if (!l->known || l->known[j]) {
+                if (*pick >= 0 && !(here > *size)) continue;
+                *pick = j;
+                *size = here;
+            } else if (guess < 0 || here > most) {
+                guess = j;
+                most = here;
+            }
+        }
+        if (guess < 0 || (*pick >= 0 && LENGTHS_SLACK * most <= *size)) return CSREC_OK;
+        csrec_status status = measure(l, guess, c);
+        if (status) return status;
+    }
+}
