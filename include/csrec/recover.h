@@ -88,6 +88,9 @@ typedef struct csrec_recover_report {
     int device[CSREC_DEVICES_MOST]; /* their numbers */
     int64_t tiles_resumed;          /* that an earlier recovery had left in options->journal */
     csrec_exchanges exchanges;      /* of shared pursuits */
+    const char *remark;             /* a sentence: the result misses its measurements by more than
+                                       sigma and epsilon allow (then the outcome is CSREC_STALLED),
+                                       or is made in another way than was asked for; or NULL */
 } csrec_recover_report;
 
 /* Sets nothing: all is resolved from the measurement. The default for pictures and volumes is the

@@ -246,8 +246,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
 
     Notes
     -----
-    Warns with :class:`RecoveryWarning` of what lets the result be worthless: :func:`doubts`, and a
-    pursuit that stalled.
+    Warns with :class:`RecoveryWarning` of what lets the result be worthless: :func:`doubts`, a pursuit
+    that stalled, a result that misses its measurements by more than ``sigma`` and ``epsilon`` allow.
 
     Examples
     --------
@@ -317,8 +317,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if not ranks.root:
         return (None, None) if return_info else None
     sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
-    if plain and lib.csrec_doubt_result(report, sentence):
+    if lib.csrec_doubt_result(report, sentence):
         warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
+    if report.remark != NULL:
+        warnings.warn(text(report.remark), RecoveryWarning, stacklevel=2)
     wanted = kept(np.asarray(m.y).real)
     if _parts(m, made) == 2:
         signal = signal.view(np.complex128)[..., 0]

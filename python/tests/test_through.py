@@ -1,4 +1,5 @@
 """Measurements through an operator, beside NumPy and SciPy."""
+import json
 import subprocess
 
 import numpy as np
@@ -164,3 +165,18 @@ def test_the_tool_solves_the_lasso_in_a_basis(rng, tool, tmp_path, operator):
     # x moves in 13 digits no more.
     np.testing.assert_allclose(c[used], weight * np.sign(x[used]), rtol=0, atol=1e-5 * weight)
     assert np.abs(c).max() <= weight * (1 + 1e-5)
+
+
+def test_what_cannot_be_met_is_told(rng, tool, tmp_path):
+    """Every row twice, each with noise of its own: the same sentence here and by the tool."""
+    A = rng.standard_normal((60, 256))
+    scan = cs.measure(picture(16), "matrix", matrix=np.concatenate([A, A]))
+    scan.y = scan.y + 0.1 * np.abs(scan.y).mean() * rng.standard_normal(scan.y.shape)
+    for method in ("tv", "pnp"):
+        with pytest.warns(cs.RecoveryWarning, match="misses its measurements") as caught:
+            _, info = cs.recover(scan, method=method, return_info=True)
+        assert info.outcome == "stalled" and info.residual > 0.01
+        np.savez(tmp_path / "scan.npz", operator="matrix", matrix=np.concatenate([A, A]), shape=(16, 16), y=scan.y)
+        said = json.loads(subprocess.run([tool, tmp_path / "scan.npz", "-o", tmp_path / "out.npy", "--method",
+                                          method, "--json"], check=True, capture_output=True).stdout)
+        assert said["warnings"] == [str(w.message) for w in caught] and said["outcome"] == "stalled"

@@ -45,7 +45,8 @@ int cli_job_doubt(cli_job *job) {
 
 cli_sentences cli_job_warnings(const cli_job *job) {
     cli_sentences s = of_samples(job);
-    if (cli_job_has_points(job) && csrec_doubt_result(&job->report, s.text[s.n])) s.n++;
+    if (csrec_doubt_result(&job->report, s.text[s.n])) s.n++;
+    if (job->report.remark) add(&s, "%s", job->report.remark);
     return s;
 }
 
@@ -78,7 +79,7 @@ cli_sentences cli_job_remarks(const cli_job *job) {
     csrec_shape_count(&m->shape, &entries);
     double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
     if (r->outcome == CSREC_INTERRUPTED) add(&s, "Interrupted: this is the best result so far.");
-    if (r->outcome == CSREC_STALLED)
+    if (r->outcome == CSREC_STALLED && !r->remark)
         add(&s, "A pursuit stalled above its tolerance; try another solver.");
     if (r->outcome == CSREC_ATOM_LIMIT && job->a->atoms)
         add(&s, "A pursuit stopped at --atoms %lld, above its tolerance.",

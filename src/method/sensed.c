@@ -37,7 +37,7 @@ void csrec_sensed_clear(csrec_sensed *s) {
     free(s->to);
 }
 
-csrec_status csrec_sensed_residual(csrec_sensed *s, const double *x, double *out) {
+csrec_status csrec_sensed_product(csrec_sensed *s, const double *x, double *out) {
     const int64_t channels = s->m->channels;
     csrec_status status = CSREC_OK;
     for (int64_t c = 0; c < channels && !status; c++) {
@@ -45,6 +45,11 @@ csrec_status csrec_sensed_residual(csrec_sensed *s, const double *x, double *out
         status = s->A->type->forward(s->A, s->from, s->to);
         csrec_channel_put(s->m->n, channels, c, s->each, s->to, out);
     }
+    return status;
+}
+
+csrec_status csrec_sensed_residual(csrec_sensed *s, const double *x, double *out) {
+    csrec_status status = csrec_sensed_product(s, x, out);
     for (int64_t i = 0; i < s->y_values && !status; i++) out[i] -= s->m->y[i];
     return status;
 }
@@ -82,6 +87,14 @@ csrec_status csrec_sensed_start(csrec_sensed *s, double *x) {
     return status;
 }
 
+/* What ||A x - y|| may exceed the bound by, as a share of ||y||: methods end at about three digits;
+ * and as a share of the bound. */
+static const double NEAR = 5e-3, ABOVE = 1.05;
+
+static const char MISSES[] =
+    "The result misses its measurements by more than sigma and epsilon allow: it is not to be "
+    "trusted. Tell their noise (--sigma, sigma=), or try another method.";
+
 csrec_status csrec_sensed_report(csrec_sensed *s, const double *x, int64_t iterations,
                                  bool stopped) {
     csrec_recover_report *report = s->r->report;
@@ -94,7 +107,9 @@ csrec_status csrec_sensed_report(csrec_sensed *s, const double *x, int64_t itera
         report->pursuits = 1;
         report->iterations = iterations;
         report->backend = csrec_device_name(s->r->context->kind);
-        report->outcome = stopped ? CSREC_INTERRUPTED : CSREC_DONE;
+        const bool misses = sqrt(rest) > ABOVE * s->eps + NEAR * sqrt(whole);
+        report->outcome = stopped ? CSREC_INTERRUPTED : misses ? CSREC_STALLED : CSREC_DONE;
+        if (misses && !stopped) report->remark = MISSES;
     }
     free(off);
     return status;

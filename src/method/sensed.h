@@ -23,14 +23,16 @@ csrec_status csrec_sensed_create(const csrec_recovery *recovery, csrec_sensed *s
                                  csrec_error *error);
 void csrec_sensed_clear(csrec_sensed *sensed);
 
-/* out [y_values] = A x - y; x [values] = A^T v, of all channels. */
+/* out [y_values] = A x; = A x - y; x [values] = A^T v, of all channels. */
+csrec_status csrec_sensed_product(csrec_sensed *sensed, const double *x, double *out);
 csrec_status csrec_sensed_residual(csrec_sensed *sensed, const double *x, double *out);
 csrec_status csrec_sensed_adjoint(csrec_sensed *sensed, const double *v, double *x);
 
 /* x = A^T y / ||A||^2; of samples of entries these, and their mean elsewhere. */
 csrec_status csrec_sensed_start(csrec_sensed *sensed, double *x);
 
-/* ||A x - y|| / ||y|| into the report. */
+/* ||A x - y|| / ||y|| into the report. Where it is above what eps allows the outcome is
+ * CSREC_STALLED, and the remark says so. */
 csrec_status csrec_sensed_report(csrec_sensed *sensed, const double *x, int64_t iterations,
                                  bool stopped);
 

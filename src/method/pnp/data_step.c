@@ -6,41 +6,29 @@
 #include "method/pnp/pnp.h"
 #include "solver/solver.h"
 
-enum { GRADIENTS = 20 }; /* of a data step, at most */
+/* Of a data step, and of the last, at most. */
+enum { GRADIENTS = 20, LAST_GRADIENTS = 60 };
 
-/* q = (A A^T + share I) v */
-static csrec_status apply(csrec_pnp *p, double share, const double *v, double *q) {
-    csrec_status status = csrec_sensed_adjoint(&p->data, v, p->back);
-    if (!status) status = csrec_sensed_residual(&p->data, p->back, q);
-    for (int64_t i = 0; i < p->data.y_values; i++) q[i] += p->data.m->y[i] + share * v[i];
-    return status;
-}
-
-static double product(int64_t n, const double *a, const double *b) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
-/* u with (A A^T + share I) u = r, by conjugate gradients until the energy of the rest is `goal`; r
- * is used up. */
-static csrec_status solve(csrec_pnp *p, double share, double goal) {
-    const int64_t n = p->data.y_values;
-    double energy = csrec_squares(n, p->r);
-    csrec_status status = CSREC_OK;
-    memset(p->u, 0, (size_t)n * sizeof *p->u);
-    memcpy(p->p, p->r, (size_t)n * sizeof *p->p);
-    for (int k = 0; k < GRADIENTS && energy > goal && !status; k++) {
-        status = apply(p, share, p->p, p->q);
-        double curved = product(n, p->p, p->q);
+/* x, from z on, towards the least ||A x - y||^2 + share ||x - z||^2, by conjugate gradients on its
+ * normal equations: they hold where y is no product of A, too. r = y - A z, then y - A x. Until the
+ * energy of r is `goal`, or that of the gradient 1e-10 of its first. */
+static csrec_status descend(csrec_pnp *p, const double *z, double share, int steps, double goal) {
+    const int64_t n = p->data.values, m = p->data.y_values;
+    csrec_status status = csrec_sensed_adjoint(&p->data, p->r, p->back);
+    double energy = csrec_squares(n, p->back);
+    const double least = 1e-10 * energy;
+    memcpy(p->x, z, (size_t)n * sizeof *p->x);
+    memcpy(p->along, p->back, (size_t)n * sizeof *p->along);
+    for (int k = 0; k < steps && energy > least && csrec_squares(m, p->r) > goal && !status; k++) {
+        status = csrec_sensed_product(&p->data, p->along, p->q);
+        const double curved = csrec_squares(m, p->q) + share * csrec_squares(n, p->along);
         if (status || !(curved > 0.0)) break;
-        double step = energy / curved;
-        for (int64_t i = 0; i < n; i++) {
-            p->u[i] += step * p->p[i];
-            p->r[i] -= step * p->q[i];
-        }
-        double next = csrec_squares(n, p->r);
-        for (int64_t i = 0; i < n; i++) p->p[i] = p->r[i] + next / energy * p->p[i];
+        for (int64_t i = 0; i < n; i++) p->x[i] += energy / curved * p->along[i];
+        for (int64_t i = 0; i < m; i++) p->r[i] -= energy / curved * p->q[i];
+        status = csrec_sensed_adjoint(&p->data, p->r, p->back);
+        for (int64_t i = 0; i < n; i++) p->back[i] -= share * (p->x[i] - z[i]);
+        const double next = csrec_squares(n, p->back);
+        for (int64_t i = 0; i < n; i++) p->along[i] = p->back[i] + next / energy * p->along[i];
         energy = next;
     }
     return status;
@@ -53,29 +41,28 @@ static csrec_status misfit(csrec_pnp *p, const double *z) {
     return status;
 }
 
-/* x = z + A^T u */
-static csrec_status add(csrec_pnp *p, const double *z) {
-    csrec_status status = csrec_sensed_adjoint(&p->data, p->u, p->back);
-    for (int64_t i = 0; i < p->data.values; i++) p->x[i] = z[i] + p->back[i];
+/* x = z + part A^T r: both steps, where A A^T = c I. */
+static csrec_status add(csrec_pnp *p, const double *z, double part) {
+    csrec_status status = csrec_sensed_adjoint(&p->data, p->r, p->back);
+    for (int64_t i = 0; i < p->data.values; i++) p->x[i] = z[i] + part * p->back[i];
     return status;
 }
 
 csrec_status csrec_pnp_fit(csrec_pnp *p, const double *z, double share) {
     const csrec_sensed *d = &p->data;
-    const double all = d->norm * d->norm + share;
     csrec_status status = misfit(p, z);
-    if (!status && !d->tight) status = solve(p, share, 1e-8 * csrec_squares(d->y_values, p->r));
-    for (int64_t i = 0; i < d->y_values && d->tight; i++) p->u[i] = p->r[i] / all;
-    return status ? status : add(p, z);
+    if (status) return status;
+    return d->tight ? add(p, z, 1.0 / (d->norm * d->norm + share))
+                    : descend(p, z, share, GRADIENTS, 0.0);
 }
 
 csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z) {
     const csrec_sensed *d = &p->data;
     csrec_status status = misfit(p, z);
-    double length = sqrt(csrec_squares(d->y_values, p->r));
-    double part = length > d->eps ? (1.0 - d->eps / length) / (d->norm * d->norm) : 0.0;
-    /* The rest of conjugate gradients is the misfit of their x. */
-    if (!status && !d->tight) status = solve(p, 0.0, fmax(d->eps * d->eps, 1e-8 * length * length));
-    for (int64_t i = 0; i < d->y_values && d->tight; i++) p->u[i] = part * p->r[i];
-    return status ? status : add(p, z);
+    const double length = sqrt(csrec_squares(d->y_values, p->r));
+    const double part = length > d->eps ? (1.0 - d->eps / length) / (d->norm * d->norm) : 0.0;
+    if (status) return status;
+    return d->tight
+               ? add(p, z, part)
+               : descend(p, z, 0.0, LAST_GRADIENTS, fmax(d->eps * d->eps, 1e-8 * length * length));
 }

@@ -14,8 +14,11 @@
  * do not correlate with those of x, and x has errors that do not correlate with those of u. Levels
  * need no schedule. It ends when t falls no more.
  *
- * A denoiser keeps the mean; what is wrong with it would grow by n/m - 1 in every step. Its step
- * has no factor n/m. */
+ * A denoiser keeps the mean; what is wrong with it would grow in every step where its share of the
+ * rows is above m/n, as where one of them is the mean itself. Its step has the factor 1 / share in
+ * place of n/m, and it begins as the measurements tell it.
+ *
+ * t cannot grow where the conditions hold. If it does, they do not, and the result is lost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +26,16 @@
 #include "method/pnp/pnp.h"
 #include "solver/solver.h"
 
-/* It ends after so many steps in which t falls by less than this share of the least before. */
+/* It ends after so many steps in which t falls by less than this share of the least before, and is
+ * lost where it is so many times the least. */
 enum { STALLS = 3 };
-static const double FALLS = 0.01;
+static const double FALLS = 0.01, GROWS = 1.5;
+
+/* Tones that do not count. */
+static const double NOTHING = 0.1;
+
+/* Less than this share of m/n, the rows tell nothing of the mean. */
+static const double LEAST_SHARE = 0.5;
 
 /* Means of back over the entries, of each of the values of an entry: `width`. */
 static double mean_of(const csrec_pnp *p, int64_t width, int64_t k) {
@@ -43,10 +53,10 @@ csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level) {
     if (!status) status = csrec_sensed_adjoint(&p->data, p->r, p->back);
     double energy = csrec_squares(d->y_values, p->r) / c;
     for (int64_t k = 0; k < width; k++) {
-        const double mean = mean_of(p, width, k) / c;
+        const double mean = mean_of(p, width, k) / c, whole = p->gain * mean;
         for (int64_t i = k; i < d->values; i += width)
-            p->w[i] = p->x[i] - mean - gain * (p->back[i] / c - mean);
-        energy -= mean * mean * (double)d->entries;
+            p->w[i] = p->x[i] - whole - gain * (p->back[i] / c - mean);
+        energy -= mean * whole * (double)d->entries;
     }
     double error = fmax(energy / (double)d->y_values - own, 0.0);
     *level = sqrt(error * fmax(gain - 1.0, 0.0) + gain * own);
@@ -63,17 +73,33 @@ static csrec_status correct(csrec_pnp *p, double level, int turns, csrec_error *
     return status;
 }
 
-/* tone: from the scale, or so that the signal's standard deviation, t / sqrt(n/m) of x = 0, is 50
- * tones, as that of many pictures. */
+csrec_status csrec_pnp_centre(csrec_pnp *p) {
+    const csrec_sensed *d = &p->data;
+    const int64_t width = d->values / d->entries;
+    const double c = d->norm * d->norm, rate = (double)d->y_values / (double)d->values;
+    for (int64_t i = 0; i < d->values; i++) p->x[i] = 1.0;
+    csrec_status status = csrec_sensed_product(&p->data, p->x, p->r);
+    const double share = csrec_squares(d->y_values, p->r) / (c * (double)d->values);
+    p->gain = share >= LEAST_SHARE * rate ? 1.0 / share : 0.0;
+    if (!status) status = csrec_sensed_adjoint(&p->data, d->m->y, p->back);
+    for (int64_t k = 0; k < width; k++) {
+        const double mean = p->gain * mean_of(p, width, k) / c;
+        for (int64_t i = k; i < d->values; i += width) p->x[i] = mean;
+    }
+    return status;
+}
+
+/* tone: from the scale, or so that the signal's standard deviation, t / sqrt(n/m) of x = its mean,
+ * is 50 tones, as that of many pictures. */
 static csrec_status start(csrec_pnp *p) {
     const csrec_measurement *m = p->data.m;
     const double given = fabs(m->scale[1] - m->scale[0]);
     const size_t bytes = (size_t)p->data.values * sizeof *p->x;
     double level = 0.0;
-    memset(p->x, 0, bytes);
-    memset(p->z, 0, bytes);
-    memset(p->mean, 0, bytes);
-    csrec_status status = csrec_pnp_decorrelate(p, &level);
+    csrec_status status = csrec_pnp_centre(p);
+    memcpy(p->z, p->x, bytes);
+    memcpy(p->mean, p->x, bytes);
+    if (!status) status = csrec_pnp_decorrelate(p, &level);
     double spread = level * sqrt((double)p->data.y_values / (double)p->data.values);
     p->tone = given > 0.0 ? given / 255.0 : spread > 0.0 ? spread / 50.0 : 1.0;
     return status;
@@ -88,7 +114,7 @@ static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *
     return status;
 }
 
-csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error) {
+csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_error *error) {
     const int64_t K = (int64_t)csrec_pnp_setting(p, "iterations");
     const int turns = (int)csrec_pnp_setting(p, "turns");
     double level = 0.0, least = INFINITY;
@@ -100,10 +126,11 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error)
         const csrec_progress now = {"plug-and-play", *done, K, -1.0};
         if (csrec_team_report(&p->team, &now)) break;
         status = csrec_pnp_decorrelate(p, &level);
-        if (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS) break;
+        *lost = !(level <= GROWS * fmax(least, NOTHING * p->tone));
+        if (*lost || (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS)) break;
         least = fmin(least, level);
         if (!status) status = denoise(p, level, turns, error);
         if (!status && *done + 1 < K) status = correct(p, level, turns, error);
     }
-    return status ? status : csrec_pnp_meet(p, p->mean);
+    return status || *lost ? status : csrec_pnp_meet(p, p->mean);
 }

@@ -47,11 +47,10 @@ static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
     p->w = malloc(values * sizeof *p->w);
     p->mean = malloc(values * sizeof *p->mean);
     p->back = malloc(values * sizeof *p->back);
+    p->along = malloc(values * sizeof *p->along);
     p->r = malloc(rows * sizeof *p->r);
-    p->u = malloc(rows * sizeof *p->u);
-    p->p = malloc(rows * sizeof *p->p);
     p->q = malloc(rows * sizeof *p->q);
-    return p->x && p->z && p->w && p->mean && p->back && p->r && p->u && p->p && p->q
+    return p->x && p->z && p->w && p->mean && p->back && p->along && p->r && p->q
                ? CSREC_OK
                : csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory");
 }
@@ -64,9 +63,8 @@ static void clear(csrec_pnp *p) {
     free(p->w);
     free(p->mean);
     free(p->back);
+    free(p->along);
     free(p->r);
-    free(p->u);
-    free(p->p);
     free(p->q);
 }
 
@@ -80,9 +78,31 @@ static csrec_status choose(csrec_pnp *p, int *way, csrec_error *error) {
         return csrec_fail(
             error, CSREC_UNSUPPORTED,
             "splitting=1 is for orthogonal rows that mix all entries, such as those of "
-            "scrambled hadamard; use 0, 2 or 3 for this operator");
+            "scrambled hadamard, of pictures with sides of 8 or more; use 0, 2 or 3 for this "
+            "operator");
     *way = mixes ? CSREC_PNP_MESSAGES : CSREC_PNP_ADMM;
     return CSREC_OK;
+}
+
+/* By messages; where they are lost, by alternating directions. */
+static csrec_status solve(csrec_pnp *p, int way, int64_t *done, csrec_error *error) {
+    int64_t before = 0;
+    bool lost = way != CSREC_PNP_MESSAGES;
+    csrec_status status = CSREC_OK;
+    if (!lost) {
+        status = csrec_pnp_messages(p, &before, &lost, error);
+        if (!lost) *done = before;
+        if (status || !lost) return status;
+        csrec_denoiser_clear(&p->denoiser);
+        p->denoiser = (csrec_denoiser){0};
+        p->data.r->report->remark =
+            "Message passing diverged: errors do not spread evenly over all "
+            "entries. This is the result of alternating directions "
+            "(splitting=3).";
+    }
+    status = csrec_pnp_split(p, way != CSREC_PNP_QUADRATIC, done, error);
+    *done += before;
+    return status;
 }
 
 static csrec_status recover(csrec_pnp *p, csrec_error *error) {
@@ -93,10 +113,7 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
     csrec_status status = allocate(p, error);
     p->sigma = stop->sigma > 0.0 ? stop->sigma : p->data.m->sigma;
     if (!status) status = choose(p, &way, error);
-    if (!status)
-        status = way == CSREC_PNP_MESSAGES
-                     ? csrec_pnp_messages(p, &done, error)
-                     : csrec_pnp_split(p, way == CSREC_PNP_ADMM, &done, error);
+    if (!status) status = solve(p, way, &done, error);
     if (status) return status;
     memcpy(r->signal, p->x, (size_t)p->data.values * sizeof *p->x);
     return csrec_sensed_report(&p->data, r->signal, done, csrec_team_stopped(&p->team));
@@ -132,7 +149,7 @@ static csrec_need need_of(const csrec_task *task) {
                  turns = csrec_task_param(task, &params[TURNS]);
     csrec_need one = (groups ? &csrec_method_gaussian : &csrec_method_net)->need(&inner);
     csrec_need first = csrec_method_tv.need(&inner);
-    return (csrec_need){fmax(one.bytes, first.bytes) + 5.0 * csrec_signal_bytes(task),
+    return (csrec_need){fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
                         first.seconds + steps * one.seconds * (groups ? 1.0 : turns)};
 }
 

@@ -15,12 +15,13 @@ typedef struct csrec_pnp {
     csrec_sensed data;
     csrec_denoiser denoiser;
     csrec_team team;
-    double sigma;          /* of the noise on y */
-    double tone;           /* 1/255 of white less black, in units of the signal */
-    double *x, *z, *w;     /* [values] the signal, what the denoiser makes of it, and a spare */
-    double *mean;          /* [values] of the last z */
-    double *back;          /* [values] A^T of something */
-    double *r, *u, *p, *q; /* [y_values] of the data step */
+    double sigma;         /* of the noise on y */
+    double tone;          /* 1/255 of white less black, in units of the signal */
+    double gain;          /* of the mean's step of message passing */
+    double *x, *z, *w;    /* [values] the signal, what the denoiser makes of it, and a spare */
+    double *mean;         /* [values] of the last z */
+    double *back, *along; /* [values] A^T of something, and a direction */
+    double *r, *q;        /* [y_values] of the data step */
 } csrec_pnp;
 
 /* A parameter of the method, as set or by default. */
@@ -40,16 +41,23 @@ csrec_status csrec_pnp_fit(csrec_pnp *p, const double *z, double share);
 /* p->x, the nearest signal to z with ||A x - y|| <= eps: the discrepancy principle. */
 csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z);
 
-/* p->w = x + n/m A^T (y - A x) / c, without the factor n/m for the mean; *level = the root of the
- * mean square by which it is off, as the misfit says. For A A^T = c I. */
+/* p->gain = 1 / share, of constant signals in the rows' space, or 0 if that has nothing of them;
+ * p->x = the mean of the signal, as y tells it, everywhere. For A A^T = c I. */
+csrec_status csrec_pnp_centre(csrec_pnp *p);
+
+/* p->w = x + n/m A^T (y - A x) / c, with the factor p->gain in place of n/m for the mean; *level =
+ * the root of the mean square by which it is off, as the misfit says. For A A^T = c I. */
 csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level);
 
 /* Whether A A^T = c I, and the rows mix all entries: signals of low and high frequencies and single
- * entries have each about the share m/n of their energy in the rows' space. */
+ * entries have each about the share m/n of their energy in the rows' space, and the part of a
+ * single entry in it reaches everywhere. Blocks do not: errors of each have a level of their own.
+ */
 csrec_status csrec_pnp_mixes(csrec_pnp *p, bool *mixes);
 
-/* p->x: the result. *done receives the denoisings. */
-csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, csrec_error *error);
+/* p->x: the result. *done receives the denoisings. *lost: the level grew, so that rows do not mix
+ * what they should, and p->x is no result. */
+csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_error *error);
 csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error *error);
 
 #endif
