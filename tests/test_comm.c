@@ -123,6 +123,30 @@ static void claims_are_answered_in_order(void **state) {
     }
 }
 
+static void other_sizes_are_refused(void **state) {
+    (void)state;
+    for (size_t bytes = 0; bytes <= 16; bytes += 4) {
+        script *s = calloc(1, sizeof *s);
+        csrec_error error = {""};
+        char room[17] = "";
+        int from = -1;
+        assert_non_null(s);
+        csrec_comm_calls calls = calls_of(s, 0, 2);
+        csrec_comm *comm = NULL;
+        expect_hello(s, 1, csrec_version());
+        expect(s, 1, (head){.kind = 5}, "01234567", 8);
+        expect(s, 1, (head){.kind = BYE}, NULL, 0);
+        assert_ok(csrec_comm_create(&calls, &comm, &error));
+        csrec_status status = csrec_comm_take(comm, &from, 5, room, bytes, &error);
+        assert_int_equal(from, 1);
+        assert_int_equal(status, bytes == 8 ? CSREC_OK : CSREC_DATA);
+        assert_string_equal(room, bytes == 8 ? "01234567" : "");
+        assert_true(bytes == 8 || strstr(error.text, "process 1 sent 8 bytes"));
+        csrec_comm_destroy(comm);
+        free(s);
+    }
+}
+
 static void unequal_versions_are_refused(void **state) {
     (void)state;
     static script s;
@@ -358,6 +382,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {cmocka_unit_test(claims_are_answered_in_order),
                                        cmocka_unit_test(unequal_versions_are_refused),
+                                       cmocka_unit_test(other_sizes_are_refused),
                                        cmocka_unit_test(dead_processes_are_left),
                                        cmocka_unit_test(silence_ends_a_hurry),
                                        cmocka_unit_test(a_slow_item_does_not_hold_the_rest),

@@ -32,7 +32,8 @@ typedef struct csrec_comm_calls {
 typedef struct csrec_comm csrec_comm;
 
 /* Takes the calls, and closes them on failure, too. Compares this library's version with that of
- * the other processes: CSREC_UNSUPPORTED if they differ. */
+ * the other processes: if they differ, CSREC_UNSUPPORTED on the first process, which is to tell it,
+ * and CSREC_STOPPED on the others. */
 CSREC_API csrec_status csrec_comm_create(const csrec_comm_calls *calls, csrec_comm **comm,
                                          csrec_error *error);
 CSREC_API void csrec_comm_destroy(csrec_comm *comm);
@@ -72,6 +73,10 @@ CSREC_API csrec_status csrec_comm_send(csrec_comm *comm, int to, int tag, const 
  * frees *data. */
 CSREC_API csrec_status csrec_comm_receive(csrec_comm *comm, int *from, int tag, void **data,
                                           size_t *bytes, csrec_error *error);
+/* The same for a message of exactly `bytes` bytes, into `to`: CSREC_DATA if it has more or fewer,
+ * as where processes have different arguments. */
+CSREC_API csrec_status csrec_comm_take(csrec_comm *comm, int *from, int tag, void *to, size_t bytes,
+                                       csrec_error *error);
 
 /* Answers what has arrived. Tells process 0 what share of the common work this process has done, if
  * that changed; *all: on process 0 the sum over all. CSREC_STOPPED, and the line, if a process has

@@ -14,12 +14,12 @@ static const cli_option options[] = {
      "(npy unless --format png). A TIFF, FITS or HDF5 has the metadata of an input of its format; "
      "OUT.h5:/NAME names its dataset. If it is a "
      "folder or ends in /, each INPUT's recovery is written there under the name of the INPUT.",
-     AT(output)},
+     AT(output), .effect = CLI_ON_OUTPUTS},
     {"format", 0, CLI_CHOICE, "NAME",
      "Format of -o - and -o FOLDER/ (default for a folder: that of the INPUT, else png for "
      "pictures, else "
      "npy).",
-     AT(format), .choice = cli_format_name},
+     AT(format), .effect = CLI_ON_OUTPUTS, .choice = cli_format_name},
     {"bits", 0, CLI_INTEGER, "8|16",
      "Bits per sample of a PNG (default 16 if the samples have more than 8 bits).", AT(bits),
      .low = 8, .high = 16},
@@ -35,7 +35,7 @@ static const cli_option options[] = {
     {"coefficients", 'C', CLI_WRITE, "FILE",
      "Write the atoms as .npz: column, coefficient, count, levels, and channel if there are "
      "several. Needs a single grid, --shifts 1.",
-     AT(coefficients)},
+     AT(coefficients), .effect = CLI_ON_OUTPUTS},
     {"mask", 'm', CLI_READ, "FILE",
      "INPUT is a whole picture or array; only entries that are not zero in this PNG or .npy are "
      "samples.",
@@ -126,7 +126,7 @@ static const cli_option options[] = {
      "Use these GPUs, by the numbers of --list-devices, with --backend cuda. Without it --backend "
      "cuda uses all, and so does auto for one input, where it uses a GPU: they share inputs, tiles "
      "or grids. The result does not depend on their number.",
-     AT(devices), .missing = "--list-devices lists them"},
+     AT(devices), .effect = CLI_ON_PROCESS, .missing = "--list-devices lists them"},
     {.name = "list-devices",
      .type = CLI_DEVICES,
      .help = "List the backends and their devices and exit."},
@@ -134,32 +134,49 @@ static const cli_option options[] = {
      "Compare with the truth, .png, .tif or .npy, or a folder with a file for each INPUT: prints "
      "PSNR "
      "over all channels and the mean SSIM of the channels, before values are rounded or clamped.",
-     AT(reference)},
+     AT(reference), .effect = CLI_ON_OUTPUTS},
     {"report", 0, CLI_WRITE, "FILE",
      "Write a self-contained page, .html: how well it was recovered, samples, recovery, "
      "reference, true and expected errors, residual and PSNR over the iterations, levels of "
      "atoms, settings, the command, times and warnings. For several INPUTs name a folder.",
-     AT(report)},
-    {"plot", 0, CLI_WRITE, "FILE", "Write only the plots of that page, .svg or .png.", AT(plot)},
+     AT(report), .effect = CLI_ON_OUTPUTS},
+    {"plot", 0, CLI_WRITE, "FILE", "Write only the plots of that page, .svg or .png.", AT(plot),
+     .effect = CLI_ON_OUTPUTS},
     {"uncertainty", 'u', CLI_WRITE, "FILE",
      "Write the expected root mean square error of each value, in units of the samples, .npy or "
      ".tif; or .png, white where it is largest. For several INPUTs name a folder.",
-     AT(uncertainty)},
+     AT(uncertainty), .effect = CLI_ON_OUTPUTS},
     {"history", 0, CLI_FLAG, NULL, "Add residual and PSNR over the iterations to --json.",
-     AT(history)},
+     AT(history), .effect = CLI_ON_OUTPUTS},
     {"resume", 0, CLI_FLAG, NULL,
      "Skip inputs whose outputs (also page, plot and atoms, if requested) are complete and were "
-     "made by this version from the same input, mask, model and settings. Their fingerprints "
-     "tell. An input that is recovered in tiles keeps them in OUT.part until OUT is written, and "
+     "made by this version from the same input, mask, model, learned prior and settings. Their "
+     "fingerprints tell. An input that is recovered in tiles keeps them in OUT.part until OUT is "
+     "written, and "
      "goes on with what a killed run left there.",
-     AT(resume)},
-    {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", AT(info)},
+     AT(resume), .effect = CLI_ON_OUTPUTS},
+    {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", AT(info),
+     .effect = CLI_ON_OUTPUTS},
     CLI_NO_SYNC(cli_recover_arguments),
     CLI_JSON(cli_recover_arguments),
     {"verbose", 'v', CLI_FLAG, NULL, "Report iterations, residual and times on stderr.",
-     AT(verbose)},
-    {"quiet", 'q', CLI_FLAG, NULL, "No progress bar, no summary and no notes.", AT(quiet)},
+     AT(verbose), .effect = CLI_ON_PROCESS},
+    {"quiet", 'q', CLI_FLAG, NULL, "No progress bar, no summary and no notes.", AT(quiet),
+     .effect = CLI_ON_PROCESS},
     CLI_STANDARD};
+
+static const cli_recover_arguments defaults = {.format = -1,
+                                               .method = -1,
+                                               .solver = -1,
+                                               .basis = -1,
+                                               .quality = -1,
+                                               .columns = -1,
+                                               .order = -1,
+                                               .backend = -1,
+                                               .dtype = -1,
+                                               .colormap = -1,
+                                               .epsilon = -1.0,
+                                               .min_coefficient = -1.0};
 
 static const cli_tool tool = {
     .name = "csrecover",
@@ -198,25 +215,13 @@ static const cli_tool tool = {
     .options = options,
     .listing = cli_methods_list,
     .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
     .operand = offsetof(cli_recover_arguments, inputs),
     .many = true,
     .paths = cli_recover_add_paths};
 
 int main(int argc, char **argv) {
-    cli_request request = {.tool = &tool,
-                           .all = &tool,
-                           .a = {.format = -1,
-                                 .method = -1,
-                                 .solver = -1,
-                                 .basis = -1,
-                                 .quality = -1,
-                                 .columns = -1,
-                                 .order = -1,
-                                 .backend = -1,
-                                 .dtype = -1,
-                                 .colormap = -1,
-                                 .epsilon = -1.0,
-                                 .min_coefficient = -1.0}};
+    cli_request request = {.tool = &tool, .all = &tool, .a = defaults};
     cli_progress progress;
     cli_ranks ranks;
 #ifdef __GLIBC__
@@ -228,9 +233,13 @@ int main(int argc, char **argv) {
     int code = cli_ranks_join(&tool, &ranks);
     if (code != CLI_CONTINUE) return code;
     code = cli_parse(&tool, argc, argv, &request.a);
-    if (code == CLI_CONTINUE) code = cli_request_check(&request);
+    const bool parsed = code == CLI_CONTINUE;
+    if (parsed) code = cli_request_check(&request);
+    if (code == CLI_CONTINUE) cli_prior_find(&request);
+    char *card = parsed && ranks.comm ? cli_recover_card(&request) : NULL;
     if (code == CLI_CONTINUE) code = cli_request_share(&request, &ranks);
-    code = cli_ranks_agree(&ranks, code);
+    code = cli_ranks_agree(&ranks, code, card);
+    free(card);
     if (code == CLI_CONTINUE) code = cli_devices_run(&request, &progress);
     cli_ranks_leave(&ranks);
     free(request.a.inputs.text);

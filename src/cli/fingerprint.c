@@ -2,10 +2,14 @@
 #include "fingerprint.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "output.h"
+
+enum { ENDS = 8192 }; /* bytes at either end of a file by which it is recognised */
 
 void cli_fingerprint_set_whole(char *text, bool whole) {
     if (text) text[sizeof CLI_WHOLE - 4] = whole ? '1' : '0';
@@ -28,6 +32,77 @@ void cli_fingerprint_integer(cli_fingerprint *line, const char *name, int64_t va
 void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value) {
     if (line->text.file) fprintf(line->text.file, "; %s=%.17g", name, value);
 }
+
+/* ------------------------------------------------------------------ options ------------------ */
+
+static size_t size_of(cli_type type) {
+    switch (type) {
+    case CLI_FLAG:
+        return sizeof(bool);
+    case CLI_CHOICE:
+        return sizeof(int);
+    case CLI_INTEGER:
+    case CLI_SEED:
+    case CLI_REAL:
+        return sizeof(int64_t);
+    case CLI_TEXT:
+    case CLI_READ:
+    case CLI_WRITE:
+        return sizeof(char *);
+    case CLI_TEXTS:
+        return sizeof(cli_texts);
+    default:
+        return 0; /* prints something and exits */
+    }
+}
+
+static bool is_given(const cli_tool *tool, const cli_option *option, const void *arguments) {
+    const char *at = (const char *)arguments, *defaults = tool->defaults;
+    if (option->given) return *(const bool *)(at + option->given);
+    return memcmp(at + option->offset, defaults + option->offset, size_of(option->type)) != 0;
+}
+
+static void add_option(cli_fingerprint *line, const cli_option *option, const void *value) {
+    char name[64];
+    snprintf(name, sizeof name, "--%s", option->name);
+    switch (option->type) {
+    case CLI_CHOICE:
+        cli_fingerprint_text(line, name, option->choice(*(const int *)value));
+        break;
+    case CLI_INTEGER:
+    case CLI_SEED:
+        cli_fingerprint_integer(line, name, *(const int64_t *)value);
+        break;
+    case CLI_REAL:
+        cli_fingerprint_real(line, name, *(const double *)value);
+        break;
+    case CLI_READ:
+        (option->effect == CLI_ON_RESULTS ? cli_fingerprint_file : cli_fingerprint_text)(
+            line, name, *(const char *const *)value);
+        break;
+    case CLI_TEXT:
+    case CLI_WRITE:
+        cli_fingerprint_text(line, name, *(const char *const *)value);
+        break;
+    case CLI_TEXTS:
+        for (int i = 0; i < ((const cli_texts *)value)->n; i++)
+            cli_fingerprint_text(line, name, ((const cli_texts *)value)->text[i]);
+        break;
+    default:
+        cli_fingerprint_integer(line, name, 1);
+    }
+}
+
+void cli_fingerprint_options(cli_fingerprint *line, const cli_tool *tool, const void *arguments,
+                             cli_effect most) {
+    for (int i = 0; i < tool->n_options; i++) {
+        const cli_option *option = &tool->options[i];
+        if (size_of(option->type) && option->effect <= most && is_given(tool, option, arguments))
+            add_option(line, option, (const char *)arguments + option->offset);
+    }
+}
+
+/* ------------------------------------------------------------------ files -------------------- */
 
 /* " of /NAME" in printable ASCII, where an array within the file is named. */
 static void add_member(FILE *file, const char *member) {
@@ -52,6 +127,33 @@ void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *p
     add_member(line->text.file, csrec_path_member(path));
 }
 
+/* FNV-1a of what is at a place of the file, on top of `hash`. */
+static uint64_t hash_at(FILE *file, off_t at, uint64_t hash) {
+    unsigned char bytes[ENDS];
+    size_t n = fseeko(file, at, SEEK_SET) == 0 ? fread(bytes, 1, sizeof bytes, file) : 0;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *path) {
+    struct stat info;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    char room[CSREC_PATH_ROOM];
+    bool regular = cli_stat(path, &info) && S_ISREG(info.st_mode);
+    FILE *file = regular ? fopen(csrec_path_file(path, room), "rb") : NULL;
+    if (file) {
+        hash = hash_at(file, info.st_size > ENDS ? info.st_size - ENDS : 0, hash_at(file, 0, hash));
+        fclose(file);
+    }
+    if (!line->text.file) return;
+    fprintf(line->text.file, "; %s=%s", name, path);
+    if (file)
+        fprintf(line->text.file, " of %" PRId64 " bytes hash %016" PRIx64, (int64_t)info.st_size,
+                hash);
+    else
+        fputs(" that cannot be read", line->text.file);
+}
+
 void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]) {
     uint64_t bytes = 0, all = 0, hash = 0;
     uint32_t crc = 0;
@@ -70,6 +172,68 @@ void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const cha
 
 char *cli_fingerprint_end(cli_fingerprint *line) {
     return line->text.file && cli_text_close(&line->text) ? line->text.bytes : NULL;
+}
+
+/* ------------------------------------------------------------------ lines -------------------- */
+
+static const char *const BETWEEN = "; ";
+
+/* The next entry of a line, of *length bytes; NULL past the end. */
+static const char *next_entry(const char *at, size_t *length) {
+    at = *length ? at + *length : at;
+    if (strncmp(at, BETWEEN, 2) == 0) at += 2;
+    const char *end = strstr(at, BETWEEN);
+    *length = end ? (size_t)(end - at) : strlen(at);
+    return *length ? at : NULL;
+}
+
+/* The entry of that beginning in a line, or NULL; `whole`: that is all of the entry. */
+static const char *find_entry(const char *line, const char *begin, size_t length, bool whole,
+                              size_t *found) {
+    *found = 0;
+    for (const char *at = line; (at = next_entry(at, found));)
+        if ((whole ? *found == length : *found >= length) && memcmp(at, begin, length) == 0)
+            return at;
+    return NULL;
+}
+
+static size_t name_of(const char *entry, size_t length) {
+    const char *equals = memchr(entry, '=', length);
+    return equals ? (size_t)(equals - entry) : length;
+}
+
+static void take_value(const char *entry, size_t length, char *value, size_t room) {
+    size_t name = entry ? name_of(entry, length) : 0;
+    if (name < length) name++;
+    snprintf(value, room, "%.*s", entry ? (int)(length - name) : 0, entry ? entry + name : "");
+}
+
+/* The number of the first entry of `a` that is not in `b`, from 0 on; INT_MAX: there is none. */
+static int find_difference(const char *a, const char *b, cli_difference *d) {
+    size_t length = 0, other;
+    int number = 0;
+    for (const char *at = a; (at = next_entry(at, &length)); number++) {
+        if (find_entry(b, at, length, true, &other)) continue;
+        size_t name = name_of(at, length), named = name < length ? name + 1 : name;
+        const char *same = find_entry(b, at, named, false, &other);
+        snprintf(d->name, sizeof d->name, "%.*s", (int)name, at);
+        take_value(at, length, d->first, sizeof d->first);
+        take_value(same, other, d->second, sizeof d->second);
+        return number;
+    }
+    return INT_MAX;
+}
+
+bool cli_fingerprint_compare(const char *first, const char *second, cli_difference *d) {
+    cli_difference other;
+    if (strcmp(first, second) == 0) return false;
+    *d = (cli_difference){.name = "the order of options"};
+    int number = find_difference(first, second, d);
+    if (find_difference(second, first, &other) >= number) return true;
+    *d = other;
+    memcpy(d->first, other.second, sizeof d->first);
+    memcpy(d->second, other.first, sizeof d->second);
+    return true;
 }
 
 void cli_fingerprint_comment(FILE *file, const char *text) {

@@ -247,6 +247,8 @@ static char *fingerprint_of(const net_command *j) {
     cli_fingerprint_integer(&line, "patch", a->patch);
     cli_fingerprint_real(&line, "minutes", a->minutes);
     cli_fingerprint_real(&line, "rate", a->rate);
+    if (a->exact) cli_fingerprint_integer(&line, "exact", 1);
+    cli_fingerprint_text(&line, "backend", cli_backend_name(a->backend));
     cli_fingerprint_integer(&line, "seed", (int64_t)a->seed);
     return cli_fingerprint_end(&line);
 }

@@ -31,6 +31,10 @@ typedef enum cli_type {
     CLI_COMPLETION /* prints the completion for a shell, then exits */
 } cli_type;
 
+/* What depends on an option: the values of the results; only what is written and printed of them;
+ * or only how this process works, which ranks may do in their own ways. */
+typedef enum cli_effect { CLI_ON_RESULTS, CLI_ON_OUTPUTS, CLI_ON_PROCESS } cli_effect;
+
 enum { CLI_TEXTS_MOST = 32 };
 
 typedef struct cli_texts {
@@ -59,6 +63,7 @@ typedef struct cli_option {
     const char *(*key)(int i);    /* of a KEY=VALUE: name i, NULL past the end */
     const char *missing;          /* what to do instead where the value is missing; NULL: nothing */
     const char *may_alias;        /* CLI_READ: the CLI_WRITE option that may replace the file */
+    cli_effect effect;
 } cli_option;
 
 /* bash, zsh, fish (completion.c). */
@@ -88,7 +93,7 @@ const char *cli_backend_name(int i);
     {                                                                                              \
         .name = "threads", .letter = 't', .type = CLI_INTEGER, .argument = "T",                    \
         .help = "Threads; 0 for all cores (default). The result does not depend on it.",           \
-        .offset = offsetof(struct_, threads), .low = 0, .high = 4096                               \
+        .offset = offsetof(struct_, threads), .low = 0, .high = 4096, .effect = CLI_ON_PROCESS     \
     }
 /* An int; -1 if it is not given. */
 #define CLI_BACKEND(struct_)                                                                       \
@@ -100,19 +105,19 @@ const char *cli_backend_name(int i);
 #define CLI_JSON(struct_)                                                                          \
     {                                                                                              \
         .name = "json", .letter = 'j', .type = CLI_FLAG, .help = "Report as JSON on stdout.",      \
-        .offset = offsetof(struct_, json)                                                          \
+        .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS                                \
     }
 #define CLI_NO_SYNC(struct_)                                                                       \
     {                                                                                              \
         .name = "no-sync", .type = CLI_FLAG,                                                       \
         .help = "Do not wait until files are on the disk (fsync): faster, but a power cut "        \
                 "may lose what was just written.",                                                 \
-        .offset = offsetof(struct_, no_sync)                                                       \
+        .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS                             \
     }
 #define CLI_QUIET(struct_)                                                                         \
     {                                                                                              \
         .name = "quiet", .letter = 'q', .type = CLI_FLAG, .help = "No progress bar and no notes.", \
-        .offset = offsetof(struct_, quiet)                                                         \
+        .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS                               \
     }
 
 typedef struct cli_paths cli_paths; /* alias.h */
@@ -124,6 +129,7 @@ typedef struct cli_tool {
     const char *examples;     /* lines, indented by the help */
     const cli_option *options;
     int n_options;
+    const void *defaults;       /* the arguments before any option, of cli_fingerprint_options */
     void (*listing)(FILE *out); /* of CLI_LISTING */
     size_t operand; /* offset of a const char *, the one operand; `many`: of cli_operands */
     bool many;      /* one operand or more; */

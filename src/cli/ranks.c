@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fingerprint.h"
 #include "progress.h"
 
 /* ------------------------------------------------------------------ devices and cores --------- */
@@ -77,13 +78,6 @@ static void speak(cli_ranks *r) {
     r->out = r->err = -1;
 }
 
-static void repeat(cli_ranks *r) {
-    char line[512];
-    if (!r->said) return;
-    rewind(r->said);
-    while (fgets(line, sizeof line, r->said)) fputs(line, stderr);
-}
-
 static void name_rank(cli_ranks *r, const cli_tool *tool) {
     char host[100] = "";
     gethostname(host, sizeof host - 1);
@@ -97,7 +91,9 @@ static void name_rank(cli_ranks *r, const cli_tool *tool) {
 int cli_ranks_join(const cli_tool *tool, cli_ranks *r) {
     csrec_error error;
     *r = (cli_ranks){.out = -1, .err = -1};
-    if (csrec_comm_join(&r->comm, &error)) return cli_failure(tool, "%s", error.text);
+    csrec_status status = csrec_comm_join(&r->comm, &error);
+    if (status == CSREC_STOPPED) return CLI_FAILURE; /* rank 0 tells why */
+    if (status) return cli_failure(tool, "%s", error.text);
     name_rank(r, tool);
     if (!r->comm) return CLI_CONTINUE;
     csrec_comm_hurry_if(r->comm, cli_terminated);
@@ -108,33 +104,101 @@ int cli_ranks_join(const cli_tool *tool, cli_ranks *r) {
 csrec_status cli_ranks_take_first(csrec_comm *comm, int tag, int *value, csrec_error *error) {
     csrec_status status = CSREC_OK;
     int from = 0;
-    void *data;
-    size_t bytes;
-    if (csrec_comm_rank(comm) == 0) {
-        for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
-            status = csrec_comm_send(comm, to, tag, value, sizeof *value, error);
-        return status;
-    }
-    status = csrec_comm_receive(comm, &from, tag, &data, &bytes, error);
-    if (status) return status;
-    memcpy(value, data, sizeof *value);
-    free(data);
-    return CSREC_OK;
+    if (csrec_comm_rank(comm) > 0)
+        return csrec_comm_take(comm, &from, tag, value, sizeof *value, error);
+    for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
+        status = csrec_comm_send(comm, to, tag, value, sizeof *value, error);
+    return status;
 }
 
-int cli_ranks_agree(cli_ranks *r, int code) {
-    csrec_error error;
-    int first = code;
-    if (!r->comm) return code;
-    csrec_status status = cli_ranks_take_first(r->comm, RANK_CODE, &first, &error);
-    speak(r);
-    if (status) return cli_failure(&r->tool, "%s", error.text);
-    if (first != CLI_CONTINUE) return first;
-    if (code != CLI_CONTINUE) {
-        repeat(r);
-        csrec_comm_fail(r->comm, "stopped before the start");
+/* ------------------------------------------------------------------ started alike ------------- */
+
+/* What rank 0 hears of another: its code, name and card, and the last line that it has said. */
+typedef struct hello {
+    int code;
+    char *name, *card, *said; /* to be freed */
+} hello;
+
+static csrec_status give_text(csrec_comm *comm, const char *text, csrec_error *error) {
+    return csrec_comm_send(comm, 0, RANK_CARD, text, strlen(text) + 1, error);
+}
+
+static csrec_status introduce(cli_ranks *r, int code, const char *card, csrec_error *error) {
+    char line[1200] = "";
+    if (r->said) rewind(r->said);
+    while (r->said && fgets(line, sizeof line, r->said)) line[strcspn(line, "\n")] = '\0';
+    csrec_status status = csrec_comm_send(r->comm, 0, RANK_CARD, &code, sizeof code, error);
+    if (!status) status = give_text(r->comm, r->name, error);
+    if (!status) status = give_text(r->comm, card ? card : "", error);
+    return status ? status : give_text(r->comm, line, error);
+}
+
+static csrec_status take_text(csrec_comm *comm, int from, char **text, csrec_error *error) {
+    void *data;
+    size_t bytes;
+    csrec_status status = csrec_comm_receive(comm, &from, RANK_CARD, &data, &bytes, error);
+    if (status) return status;
+    *text = data;
+    if (bytes > 0 && (*text)[bytes - 1] == '\0') return CSREC_OK;
+    snprintf(error->text, sizeof error->text, "process %d is another program", from);
+    return CSREC_DATA;
+}
+
+static csrec_status meet(csrec_comm *comm, int from, hello *h, csrec_error *error) {
+    csrec_status status = csrec_comm_take(comm, &from, RANK_CARD, &h->code, sizeof h->code, error);
+    if (!status) status = take_text(comm, from, &h->name, error);
+    if (!status) status = take_text(comm, from, &h->card, error);
+    return status ? status : take_text(comm, from, &h->said, error);
+}
+
+/* Whether the rank was started with other things; then it has told how. */
+static bool tell_difference(const hello *h, const char *card) {
+    cli_difference d;
+    if (!card || !*h->card || !cli_fingerprint_compare(h->card, card, &d)) return false;
+    /* A rank that has failed may not have looked for its prior. */
+    if (h->code != CLI_CONTINUE && strcmp(d.name, "prior") == 0) return false;
+    const cli_tool tool = {.name = h->name};
+    cli_failure(&tool, "differs from rank 0 in %s: %s, and there %s; start all ranks alike", d.name,
+                *d.first ? d.first : "not given", *d.second ? d.second : "not given");
+    return true;
+}
+
+/* The code of all after that of rank k is known. */
+static int judge(const hello *h, int code, const char *card) {
+    const char *message = strstr(h->said, ": ");
+    const cli_tool tool = {.name = h->name};
+    if (tell_difference(h, card)) return CLI_FAILURE;
+    if (code != CLI_CONTINUE || h->code == CLI_CONTINUE) return code;
+    return cli_failure(&tool, "%s", message ? message + 2 : "stopped before the start");
+}
+
+static int judge_all(cli_ranks *r, int code, const char *card, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    int all = code;
+    for (int k = 1; k < csrec_comm_size(r->comm) && !status; k++) {
+        hello h = {0};
+        status = meet(r->comm, k, &h, error);
+        if (!status && all == code) all = judge(&h, code, card);
+        free(h.name);
+        free(h.card);
+        free(h.said);
     }
-    return code;
+    return status ? cli_failure(&r->tool, "%s", error->text) : all;
+}
+
+int cli_ranks_agree(cli_ranks *r, int code, const char *card) {
+    csrec_error error;
+    if (!r->comm) return code;
+    if (csrec_comm_rank(r->comm) == 0) {
+        code = judge_all(r, code, card, &error);
+        if (cli_ranks_take_first(r->comm, RANK_CODE, &code, &error)) code = CLI_FAILURE;
+        return code;
+    }
+    fflush(NULL);
+    csrec_status status = introduce(r, code, card, &error);
+    if (!status) status = cli_ranks_take_first(r->comm, RANK_CODE, &code, &error);
+    speak(r);
+    return status ? cli_failure(&r->tool, "%s", error.text) : code;
 }
 
 /* ------------------------------------------------------------------ printed items ------------- */
@@ -152,15 +216,21 @@ bool cli_item_give(csrec_comm *comm, int number, char *text, size_t size) {
     return status == CSREC_OK;
 }
 
-void cli_items_take(csrec_comm *comm, int numbers, cli_json *json) {
+bool cli_items_take(csrec_comm *comm, int numbers, cli_json *json) {
     char **text = calloc((size_t)numbers, sizeof *text);
+    bool whole = text != NULL;
     void *data;
     size_t bytes;
     while (text && csrec_comm_arrived(comm, RANK_ITEM)) {
         int from = -1, number = 0;
         if (csrec_comm_receive(comm, &from, RANK_ITEM, &data, &bytes, NULL)) break;
-        memcpy(&number, data, sizeof number);
-        free(text[number]);
+        if (bytes > sizeof number) memcpy(&number, data, sizeof number);
+        if (bytes <= sizeof number || number < 0 || number >= numbers || text[number] ||
+            ((const char *)data)[bytes - 1] != '\0') {
+            whole = false;
+            free(data);
+            continue;
+        }
         text[number] = data;
     }
     for (int i = 0; text && i < numbers; i++) {
@@ -170,6 +240,7 @@ void cli_items_take(csrec_comm *comm, int numbers, cli_json *json) {
         free(text[i]);
     }
     free(text);
+    return whole;
 }
 
 void cli_ranks_leave(cli_ranks *r) {

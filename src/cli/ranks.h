@@ -18,9 +18,11 @@ typedef struct cli_ranks {
  * code after one line. */
 int cli_ranks_join(const cli_tool *tool, cli_ranks *ranks);
 
-/* The code of rank 0; or, if that is CLI_CONTINUE, this rank's own, with its message; the others
- * then have CLI_FAILURE. */
-int cli_ranks_agree(cli_ranks *ranks, int code);
+/* The same code on all ranks, before any work: CLI_CONTINUE if all have that, and cards that are
+ * alike. Else one line, of rank 0: how the card of the first rank that differs does; what rank 0
+ * has said already, with its code; or the message of the first rank that failed. card: a line of
+ * fingerprint.h of all that must be alike; NULL if the command line cannot be parsed. */
+int cli_ranks_agree(cli_ranks *ranks, int code, const char *card);
 
 /* What rank 0 has, on all. */
 csrec_status cli_ranks_take_first(csrec_comm *comm, int tag, int *value, csrec_error *error);
@@ -33,13 +35,14 @@ int64_t cli_ranks_threads(const cli_ranks *ranks);
 void cli_ranks_choose_device(const cli_ranks *ranks);
 
 /* Tags of messages. */
-enum { RANK_CODE, RANK_ITEM, RANK_TALLY, RANK_FAILED, RANK_DONE };
+enum { RANK_CODE, RANK_CARD, RANK_ITEM, RANK_TALLY, RANK_FAILED, RANK_DONE };
 
 /* Sends rank 0 what it is to print of input `number`, and frees the text. false: lost. */
 bool cli_item_give(csrec_comm *comm, int number, char *text, size_t size);
 
-/* Prints all that have arrived as items of the list that is open, by their numbers. */
-void cli_items_take(csrec_comm *comm, int numbers, cli_json *json);
+/* Prints all that have arrived as items of the list that is open, by their numbers. false: some are
+ * lost. */
+bool cli_items_take(csrec_comm *comm, int numbers, cli_json *json);
 
 void cli_ranks_leave(cli_ranks *ranks);
 

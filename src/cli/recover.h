@@ -3,6 +3,7 @@
 #define CSREC_CLI_RECOVER_H
 
 #include "describe.h"
+#include "fingerprint.h"
 #include "methods.h"
 #include "output.h"
 #include "progress.h"
@@ -43,6 +44,7 @@ typedef struct cli_request {
     double sigma;                              /* of --sigma, unless it is auto */
     csrec_setting settings[CLI_TEXTS_MOST];    /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
+    char prior[CLI_CONTENTS_ROOM]; /* contents of the weights that are installed; "": not used */
 } cli_request;
 
 enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map */
@@ -153,10 +155,17 @@ void cli_folders_drop(const cli_folders *made);
 void cli_recover_add_paths(const void *arguments, cli_paths *paths);
 
 /* One line with all that the result of an input depends on: the contents of the input, the mask,
- * the model and, with --report and --plot, the reference; all settings that change the result; the
- * version. Free it; NULL: out of memory. *known is false if contents are unknown, as of stdin
- * (recover_fingerprint.c). */
+ * the model, the learned prior if it may be used and, with --report and --plot, the reference; all
+ * settings that change the result; the version. Free it; NULL: out of memory. *known is false if
+ * contents are unknown, as of stdin (recover_fingerprint.c). */
 char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
+
+/* What must be alike on all ranks, as such a line: settings, names of files, and what tells that
+ * they are the same; the version, the prior. */
+char *cli_recover_card(const cli_request *request);
+
+/* If a recovery may use the learned prior that is installed, finds out what is in it. */
+void cli_prior_find(cli_request *request);
 
 /* The truth of an input: --reference, or the file of the input's name in that folder. Free it;
  * NULL: none, or out of memory. */

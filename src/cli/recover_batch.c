@@ -269,24 +269,29 @@ static csrec_status send_tally(batch *b, csrec_error *error) {
     return status;
 }
 
+static csrec_status lost_count(int from, csrec_error *error) {
+    snprintf(error->text, sizeof error->text, "rank %d has other inputs; start all ranks alike",
+             from);
+    return CSREC_DATA;
+}
+
 /* The rank's counts and failed inputs become part of this one's. */
 static csrec_status add_tally(batch *b, int from, csrec_error *error) {
-    int *tally, *failed;
-    size_t bytes;
+    int tally[5], all = b->request->a.inputs.n, before = b->n_failed;
     csrec_status status =
-        csrec_comm_receive(b->request->comm, &from, RANK_TALLY, (void **)&tally, &bytes, error);
+        csrec_comm_take(b->request->comm, &from, RANK_TALLY, tally, sizeof tally, error);
     if (status) return status;
     b->done += tally[0];
     b->skipped += tally[1];
     b->interrupted = b->interrupted || tally[3];
     b->stdout_lost = b->stdout_lost || tally[4];
-    free(tally);
-    status =
-        csrec_comm_receive(b->request->comm, &from, RANK_FAILED, (void **)&failed, &bytes, error);
+    if (tally[2] < 0 || tally[2] > all - before) return lost_count(from, error);
+    status = csrec_comm_take(b->request->comm, &from, RANK_FAILED, b->failed + before,
+                             (size_t)tally[2] * sizeof *b->failed, error);
     if (status) return status;
-    memcpy(b->failed + b->n_failed, failed, bytes);
-    b->n_failed += (int)(bytes / sizeof *failed);
-    free(failed);
+    b->n_failed += tally[2];
+    for (int i = before; i < b->n_failed; i++)
+        if (b->failed[i] < 0 || b->failed[i] >= all) return lost_count(from, error);
     return CSREC_OK;
 }
 
@@ -326,7 +331,7 @@ static bool gather(batch *b) {
     qsort(b->failed, (size_t)b->n_failed, sizeof *b->failed, by_number);
     if (b->request->a.json) {
         open_json(b);
-        cli_items_take(comm, cli_recoveries(&b->request->a), &b->json);
+        if (!cli_items_take(comm, cli_recoveries(&b->request->a), &b->json)) b->stdout_lost = true;
     }
     return true;
 }

@@ -1,4 +1,5 @@
 /* recover_options.c - the options of csrec_recover from those of the command line. */
+#include <stdio.h>
 #include <string.h>
 
 #include "recover.h"
@@ -46,6 +47,38 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
     o->tile = a->tile;
     o->solve.reference = a->reference_pursuit;
     o->comm = request->tiles;
+}
+
+/* A method that needs a model of this kind uses the prior instead, if it has none. */
+static bool may_use_prior(const cli_request *request) {
+    csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS];
+    csrec_recover_options given;
+    csrec_method method;
+    const cli_recover_arguments *a = &request->a;
+    set_options(request, NULL, settings, &given);
+    if (a->info || a->model || a->quality == 0) return false; /* 0: fast */
+    for (int i = 0; csrec_method_info(i, &method); i++) {
+        csrec_recover_options o = given;
+        if (!method.model || strcmp(method.model, "net") != 0) continue;
+        if (a->quality > 0) return true;
+        if (a->method >= 0 && strcmp(o.method, method.name) != 0) continue;
+        o.method = method.name;
+        if (!csrec_recover_options_check(&o, false, a->coefficients != NULL, NULL)) return true;
+    }
+    return false;
+}
+
+void cli_prior_find(cli_request *request) {
+    char path[2][4096];
+    const char *const paths[] = {path[0], path[1]};
+    if (!may_use_prior(request)) return;
+    bool there = csrec_prior_installed(1, sizeof path[0], path[0]) &&
+                 csrec_prior_installed(3, sizeof path[1], path[1]);
+    if (there)
+        cli_contents_of(2, paths, request->prior);
+    else
+        snprintf(request->prior, sizeof request->prior, "none");
+    if (!*request->prior) snprintf(request->prior, sizeof request->prior, "unreadable");
 }
 
 int cli_request_conflicts(const cli_request *request) {

@@ -211,12 +211,12 @@ static csrec_status compare_versions(csrec_comm *t, csrec_error *error) {
         const char *theirs = (const char *)((const head *)m->data + 1);
         if (m->bytes != sizeof mine || memcmp(theirs, mine, sizeof mine) != 0)
             status = csrec_fail(error, CSREC_UNSUPPORTED,
-                                "process %d has version %.31s and process %d version %s; install "
+                                "process %d has version %.*s and process %d version %s; install "
                                 "the same on all machines",
-                                from, theirs, t->calls.rank, mine);
+                                from, (int)m->bytes, theirs, t->calls.rank, mine);
         drop(m);
     }
-    return status;
+    return status == CSREC_UNSUPPORTED && t->calls.rank > 0 ? CSREC_STOPPED : status;
 }
 
 csrec_status csrec_comm_create(const csrec_comm_calls *calls, csrec_comm **comm,
@@ -330,6 +330,22 @@ csrec_status csrec_comm_receive(csrec_comm *t, int *from, int tag, void **data, 
     *data = m->data;
     free(m);
     return CSREC_OK;
+}
+
+csrec_status csrec_comm_take(csrec_comm *t, int *from, int tag, void *to, size_t bytes,
+                             csrec_error *error) {
+    void *data;
+    size_t arrived;
+    csrec_status status = csrec_comm_receive(t, from, tag, &data, &arrived, error);
+    if (status) return status;
+    if (arrived == bytes && bytes > 0) csrec_copy(to, data, bytes);
+    if (arrived != bytes)
+        status = csrec_fail(error, CSREC_DATA,
+                            "process %d sent %zu bytes where %zu were expected; give all "
+                            "processes the same arguments",
+                            *from, arrived, bytes);
+    free(data);
+    return status;
 }
 
 csrec_status csrec_comm_poll(csrec_comm *t, double done, double *all, csrec_error *error) {

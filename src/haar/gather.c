@@ -42,13 +42,18 @@ static csrec_status take(csrec_gather *g, int from, int have, int blocks, csrec_
     size_t bytes, begin = 0;
     csrec_status status = csrec_comm_receive(g->comm, &from, TAG, &data, &bytes, error);
     if (status) return status;
-    const size_t *end = data;
-    const char *block = (const char *)data + (size_t)blocks * sizeof *end;
-    for (int k = 0; k < blocks && !status; k++) {
-        status = append(g, have + k, block + begin, end[k] - begin);
+    const size_t *end = data, head = (size_t)blocks * sizeof *end;
+    bool whole = bytes >= head && end[blocks - 1] == bytes - head;
+    for (int k = 0; k < blocks && whole && !status; k++) {
+        whole = begin <= end[k] && end[k] <= bytes - head;
+        if (whole) status = append(g, have + k, (const char *)data + head + begin, end[k] - begin);
         begin = end[k];
     }
     free(data);
+    if (!whole)
+        return csrec_fail(error, CSREC_DATA,
+                          "process %d is in another pursuit; give all processes the same arguments",
+                          from);
     return status ? csrec_fail(error, status, "out of memory for a message") : CSREC_OK;
 }
 

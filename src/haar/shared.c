@@ -225,7 +225,14 @@ static csrec_status take_piece(const csrec_rounds *r, int from, csrec_atoms *ato
     csrec_status status = csrec_comm_receive(r->job->comm, &from, TAG, &data, &bytes, error);
     if (status) return status;
     const uint64_t *message = data;
-    size_t n = (size_t)message[0];
+    size_t n = bytes >= sizeof *message ? (size_t)message[0] : 0;
+    if (n > bytes / sizeof *message ||
+        bytes != (1 + 3 * n + (r->job->residual ? (size_t)size : 0)) * sizeof *message) {
+        free(data);
+        return csrec_fail(error, CSREC_DATA,
+                          "process %d has other atoms; give all processes the same arguments",
+                          from);
+    }
     status = csrec_atoms_create((int64_t)n, atoms);
     if (!status) {
         memcpy(atoms->column, message + 1, n * sizeof *message);

@@ -90,16 +90,9 @@ static bool is_same(const csrec_parts *p, const hello *h) {
     return same;
 }
 
-/* Receives `bytes` bytes from one process. */
 static csrec_status take(csrec_comm *comm, int from, int tag, void *to, size_t bytes,
                          csrec_error *error) {
-    void *data;
-    size_t n;
-    csrec_status status = csrec_comm_receive(comm, &from, tag, &data, &n, error);
-    if (status) return status;
-    memcpy(to, data, n < bytes ? n : bytes);
-    free(data);
-    return CSREC_OK;
+    return csrec_comm_take(comm, &from, tag, to, bytes, error);
 }
 
 static csrec_status tell_all(csrec_comm *comm, int tag, const void *data, size_t bytes,

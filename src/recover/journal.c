@@ -149,19 +149,15 @@ static csrec_status open_file(const char *path, head *h, csrec_comm *comm, int *
                               csrec_error *error) {
     csrec_status status = CSREC_OK;
     int from = 0;
-    void *data;
-    size_t bytes;
+    uint64_t id;
     if (csrec_comm_rank(comm) == 0) {
         status = begin(path, h, fd, error);
         for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
             status = csrec_comm_send(comm, to, OPEN, &h->id, sizeof h->id, error);
         return status;
     }
-    status = csrec_comm_receive(comm, &from, OPEN, &data, &bytes, error);
+    status = csrec_comm_take(comm, &from, OPEN, &id, sizeof id, error);
     if (status) return status;
-    uint64_t id;
-    memcpy(&id, data, sizeof id);
-    free(data);
     *fd = open(path, O_RDWR | O_CLOEXEC);
     if (*fd >= 0 && has_head(*fd, h) && h->id == id) return CSREC_OK;
     if (*fd >= 0) close(*fd);

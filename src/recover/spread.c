@@ -32,17 +32,11 @@ csrec_status csrec_spread_agree(csrec_comm *comm, csrec_tiling *tiling, int64_t 
                                 int64_t *end, csrec_error *error) {
     int size = csrec_comm_size(comm), rank = csrec_comm_rank(comm), from = 0;
     csrec_status status = CSREC_OK;
-    void *data;
-    size_t bytes;
     for (int to = 1; rank == 0 && to < size && !status; to++)
         status = csrec_comm_send(comm, to, TILING, tiling, sizeof *tiling, error);
-    if (rank > 0) {
-        status = csrec_comm_receive(comm, &from, TILING, &data, &bytes, error);
-        if (status) return status;
-        memcpy(tiling, data, sizeof *tiling);
-        free(data);
-    }
-    if (!status && tiling->tiles < size)
+    if (rank > 0) status = csrec_comm_take(comm, &from, TILING, tiling, sizeof *tiling, error);
+    if (status) return status;
+    if (tiling->tiles < size)
         status = csrec_fail(error, CSREC_ARGUMENT,
                             "%d processes for %lld tiles; use at most as many, or smaller tiles "
                             "(option tile)",
@@ -61,17 +55,10 @@ csrec_status csrec_spread_exchange(csrec_comm *comm, int64_t n, size_t size, voi
         int64_t first = csrec_spread_first(comm, n, k < ranks ? rank : other);
         int64_t end = csrec_spread_first(comm, n, (k < ranks ? rank : other) + 1);
         char *share = (char *)all + (size_t)first * size;
-        size_t bytes = (size_t)(end - first) * size, arrived;
-        void *data;
+        size_t bytes = (size_t)(end - first) * size;
         if (other == rank) continue;
-        if (k < ranks) {
-            status = csrec_comm_send(comm, other, SHARE, share, bytes, error);
-            continue;
-        }
-        status = csrec_comm_receive(comm, &other, SHARE, &data, &arrived, error);
-        if (status) break;
-        memcpy(share, data, bytes);
-        free(data);
+        status = k < ranks ? csrec_comm_send(comm, other, SHARE, share, bytes, error)
+                           : csrec_comm_take(comm, &other, SHARE, share, bytes, error);
     }
     return status;
 }
@@ -91,6 +78,20 @@ static csrec_status send_values(const csrec_spread *s, int to, int tag, const la
     return status;
 }
 
+/* Whether the message has the values that its label tells of: of cells of this tiling. */
+static bool is_whole(const csrec_spread *s, const void *data, size_t bytes, bool values, label *l) {
+    int64_t tiles = s->tiling->tiles;
+    if (bytes < sizeof *l) return false;
+    memcpy(l, data, sizeof *l);
+    bool inside = l->tile >= 0 && l->tile < tiles && l->cell >= 0 && l->cell < tiles;
+    for (int a = 0; a < CSREC_TILE_AXES; a++)
+        inside = inside && l->where.at[a][0] >= 0 && l->where.at[a][0] <= l->where.at[a][1] &&
+                 l->where.at[a][1] <= s->tiling->extent[a];
+    if (!inside) return false;
+    int64_t n = values ? csrec_box_entries(&l->where) * s->channels : 0;
+    return bytes == sizeof *l + (size_t)n * sizeof(double);
+}
+
 /* Takes the next message with that tag: its values, to be freed by free(*data). */
 static csrec_status receive_values(const csrec_spread *s, int tag, label *l, csrec_part *values,
                                    void **data, csrec_error *error) {
@@ -98,7 +99,12 @@ static csrec_status receive_values(const csrec_spread *s, int tag, label *l, csr
     size_t bytes;
     csrec_status status = csrec_comm_receive(s->comm, &from, tag, data, &bytes, error);
     if (status) return status;
-    memcpy(l, *data, sizeof *l);
+    if (!is_whole(s, *data, bytes, tag == PART || !s->common, l)) {
+        free(*data);
+        return csrec_fail(error, CSREC_DATA,
+                          "process %d recovers other tiles; give all processes the same arguments",
+                          from);
+    }
     *values = (csrec_part){l->where, (double *)(void *)((char *)*data + sizeof *l)};
     return CSREC_OK;
 }
@@ -195,14 +201,9 @@ csrec_status csrec_spread_serve(const csrec_spread *s, csrec_error *error) {
     int64_t cell = 0;
     csrec_status status = CSREC_OK;
     while (!status) {
-        void *data;
-        size_t bytes;
         status = wait_for(s, ASK, error);
-        if (!status) status = csrec_comm_receive(s->comm, &from, ASK, &data, &bytes, error);
-        if (status) break;
-        memcpy(&cell, data, sizeof cell);
-        free(data);
-        if (cell < 0) break;
+        if (!status) status = csrec_comm_take(s->comm, &from, ASK, &cell, sizeof cell, error);
+        if (status || cell < 0) break;
         status = complete(s, cell, error);
         if (!status) status = give_cell(s, cell, error);
     }
@@ -224,15 +225,12 @@ csrec_status csrec_spread_report(const csrec_spread *s, csrec_recover_report *re
         return csrec_comm_send(s->comm, 0, REPORT, report, sizeof *report, error);
     for (int k = 1; k < csrec_comm_size(s->comm) && !status; k++) {
         int from = -1;
-        void *data;
-        size_t bytes;
+        csrec_recover_report one;
         status = wait_for(s, REPORT, error);
-        if (!status) status = csrec_comm_receive(s->comm, &from, REPORT, &data, &bytes, error);
+        if (!status) status = csrec_comm_take(s->comm, &from, REPORT, &one, sizeof one, error);
         if (status) break;
-        csrec_recover_report *one = data;
-        one->backend = NULL; /* a pointer of the other process */
-        csrec_report_add(one, report);
-        free(data);
+        one.backend = NULL; /* a pointer of the other process */
+        csrec_report_add(&one, report);
     }
     return status;
 }

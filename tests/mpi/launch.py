@@ -77,6 +77,16 @@ def run(ranks, *words, code=0):
     return done
 
 
+def run_each(*ranks, code=0):
+    """One rank for each command, of which the first word may be a program of another folder."""
+    words = [launcher]
+    for k, command_of in enumerate(ranks):
+        words += [*([":"] if k else []), "-n", "1", *command_of]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode == 0) == (code == 0), (words, done.returncode, done.stderr)
+    return done
+
+
 def start(ranks, *words, stderr=subprocess.DEVNULL):
     return subprocess.Popen(
         command(ranks, *words),

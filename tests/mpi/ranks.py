@@ -9,6 +9,7 @@ import zipfile
 
 from launch import (
     OPEN,
+    SLURM,
     build,
     bytes_of,
     clean,
@@ -16,6 +17,7 @@ from launch import (
     environment,
     lines_of_ours,
     run,
+    run_each,
     run_tests,
     write_mask,
     write_npy,
@@ -127,6 +129,77 @@ def wrong_use_is_one_line():
         one_line(words, part)
 
 
+def refused(first, second, *parts):
+    """Before anything is written; one line, which names rank 1 and has the parts."""
+    before = sorted(os.listdir())
+    done = run_each(first, second, code=1)
+    lines = lines_of_ours(done.stderr)
+    assert len(lines) == 1 and all(part in lines[0] for part in parts), (first, second, lines)
+    assert sorted(os.listdir()) == before and not done.stdout.strip(), (first, second)
+
+
+def ranks_that_differ_are_one_line():
+    """In settings, inputs, their contents, outputs, version, prior. What only concerns a process may
+    differ."""
+    tool = f"{build}/csrecover"
+    for name in ("a.npy", "b.npy", "c.npy", "d.npy"):
+        write_npy(name, (40, draw.randrange(41, 60)))
+    shared, tiles = ["a.npy", "b.npy", "-o", "x/"], ["tiles.npy", "-o", "x.npy", "--tile", "90000"]
+    one = ["a.npy", "-o", "x.npy", "--shifts", "1"]
+    rank = "(rank 1): differs from rank 0 in "
+    for words in (shared, tiles, one):
+        differences = [
+            (["--sigma", "0.1"], ["--sigma", "0.2"]),
+            ([], ["--seed", "7"]),
+            (["--set", "block=8"], ["--set", "block=16"]),
+            ([], ["--resume"]),
+            (["--json"], []),
+        ]
+        for less, more in draw.sample(differences, 2):
+            swap = draw.random() < 0.5
+            first, second = (more, less) if swap else (less, more)
+            option = (less + more)[0]
+            refused([tool, *words, *first], [tool, *words, *second], f"{rank}{option}: ")
+    refused([tool, *shared], [tool, "a.npy", "b.npy", "c.npy", "d.npy", "-o", "x/"], rank + "input 3: c.npy")
+    refused([tool, *shared], [tool, "a.npy", "c.npy", "-o", "x/"], rank + "input 2: c.npy", "b.npy")
+    refused([tool, *shared], [tool, "a.npy", "-o", "x/"], rank + "input 2: not given", "there b.npy")
+    refused([tool, *tiles], [tool, "tiles.npy", "missing.npy", "-o", "x/"], "(rank 1): ", "--output")
+    refused([tool, *shared], [tool, *shared, "--nonsense"], "(rank 1): unknown option --nonsense")
+    refused([tool, *shared], [tool, *shared[:-1], "y/"], rank + "--output: y/")
+    os.mkdir("elsewhere")
+    write_npy("elsewhere/a.npy", (40, 44))
+    shutil.copy("b.npy", "elsewhere")
+    there = ["env", "-C", "elsewhere", tool]
+    refused([tool, *shared], [*there, *shared], rank + "input 1: a.npy of ")
+    shutil.copy("a.npy", "elsewhere")
+    write_mask("elsewhere/m.npy", "a.npy")
+    write_mask("m.npy", "a.npy")
+    refused([tool, *one, "-m", "m.npy"], [*there, *one, "-m", "m.npy"], rank + "--mask: ")
+    for folder in ("bare", "newer"):
+        os.mkdir(folder)
+        for name in os.listdir(build):
+            if name == "csrecover" or (name.startswith("libcsrec") and ".so" in name):
+                shutil.copy(f"{build}/{name}", folder, follow_symlinks=False)
+    for name in os.listdir("newer"):
+        if name.startswith("libcsrec.so") and not os.path.islink("newer/" + name):
+            data = bytes_of("newer/" + name)
+            version = run(0, "csrecover", "--version").stdout.split()[1].encode()
+            assert b"\0" + version + b"\0" in data
+            other = version[:-1] + (b"8" if version[-1:] == b"9" else b"9")
+            with open("newer/" + name, "wb") as file:
+                file.write(data.replace(b"\0" + version + b"\0", b"\0" + other + b"\0"))
+    bare, newer = (
+        ["env", "LD_LIBRARY_PATH=" + os.path.abspath(folder), folder + "/csrecover"]
+        for folder in ("bare", "newer")
+    )
+    refused([tool, *shared], [*bare, *shared], rank + "prior: none, and there 2 files")
+    refused([tool, *tiles], [*bare, *tiles, "--method", "net"], rank + "--method: net")
+    refused([tool, *shared], [*newer, *shared], "process 1 has version", "install the same")
+    run_each([tool, *shared, "-Q", "fast"], [*bare, *shared, "-Q", "fast", "-t", "1", "-q"])
+    assert sorted(os.listdir("x")) == ["a.npy", "b.npy"]
+    shutil.rmtree("x")
+
+
 def alone(told, part, program=f"{build}/csrecover"):
     """Started as one of two, but without the launcher that the environment tells of."""
     done = subprocess.run(
@@ -170,6 +243,7 @@ run_tests(
     slabs_are_shared,
     slabs_of_archives_are_shared,
     wrong_use_is_one_line,
+    *([] if SLURM else [ranks_that_differ_are_one_line]),
     launchers_are_recognised,
     a_missing_plugin_is_one_line,
 )

@@ -56,26 +56,19 @@ static csrec_status await(const csrec_grids_chain *c, int first, int second, int
     }
 }
 
-/* A message of `bytes` bytes; whatever is longer or shorter is of another program. */
-static csrec_status receive(const csrec_grids_chain *c, int *from, int tag, size_t bytes,
-                            void **data, csrec_error *error) {
+static csrec_status take(const csrec_grids_chain *c, int *from, int tag, void *to, size_t bytes,
+                         csrec_error *error) {
     int which;
-    size_t arrived;
     csrec_status status = await(c, tag, tag, &which, error);
-    if (!status) status = csrec_comm_receive(c->comm, from, tag, data, &arrived, error);
-    if (status || arrived == bytes) return status;
-    free(*data);
-    return csrec_fail(error, CSREC_DATA, "ranks differ in measurement or options");
+    return status ? status : csrec_comm_take(c->comm, from, tag, to, bytes, error);
 }
 
 static csrec_status take_head(csrec_grids_chain *c, int *from, int tag, csrec_error *error) {
-    void *data;
-    csrec_status status = receive(c, from, tag, sizeof(head), &data, error);
+    head h;
+    csrec_status status = take(c, from, tag, &h, sizeof h, error);
     if (status) return status;
-    const head *h = data;
-    c->added = h->added;
-    if (csrec_comm_rank(c->comm) > 0) c->length = h->length;
-    free(data);
+    c->added = h.added;
+    if (csrec_comm_rank(c->comm) > 0) c->length = h.length;
     return CSREC_OK;
 }
 
@@ -91,12 +84,7 @@ csrec_status csrec_grids_chain_open(csrec_grids_chain *c, int64_t most, csrec_er
             status = csrec_comm_send(c->comm, to, START, &c->batch, sizeof c->batch, error);
         return status;
     }
-    void *data;
-    status = receive(c, &from, START, sizeof c->batch, &data, error);
-    if (status) return status;
-    memcpy(&c->batch, data, sizeof c->batch);
-    free(data);
-    return CSREC_OK;
+    return take(c, &from, START, &c->batch, sizeof c->batch, error);
 }
 
 bool csrec_grids_chain_next(csrec_grids_chain *c, int64_t *first, int64_t *count) {
@@ -138,10 +126,10 @@ int64_t csrec_grids_chain_chunk(const csrec_grids_chain *c, int64_t at) {
 
 static csrec_status receive_from(const csrec_grids_chain *c, int from, int64_t count,
                                  double **values, csrec_error *error) {
-    void *data = NULL;
-    csrec_status status = receive(c, &from, CHUNK, (size_t)count * sizeof **values, &data, error);
-    *values = data;
-    return status;
+    size_t bytes = (size_t)count * sizeof **values;
+    *values = malloc(bytes);
+    return *values ? take(c, &from, CHUNK, *values, bytes, error)
+                   : csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
 }
 
 csrec_status csrec_grids_chain_receive(const csrec_grids_chain *c, int64_t at, double **values,
@@ -198,16 +186,11 @@ static csrec_status collect(csrec_grids_chain *c, csrec_error *error) {
 
 csrec_status csrec_grids_chain_close(csrec_grids_chain *c, csrec_error *error) {
     int64_t first, count;
-    void *data;
     int zero = 0;
     csrec_status status = CSREC_OK;
     if (!csrec_grids_chain_shared(c)) return CSREC_OK;
     if (csrec_grids_chain_next(c, &first, &count)) status = hand_in(c, error);
-    if (csrec_comm_rank(c->comm) > 0) {
-        if (!status) status = receive(c, &zero, DONE, 0, &data, error);
-        if (!status) free(data);
-        return status;
-    }
+    if (csrec_comm_rank(c->comm) > 0) return status ? status : take(c, &zero, DONE, NULL, 0, error);
     if (!status && !c->ended) status = collect(c, error);
     for (int to = 1; to < csrec_comm_size(c->comm) && !status; to++)
         status = csrec_comm_send(c->comm, to, DONE, NULL, 0, error);
