@@ -128,6 +128,37 @@ static void refuses_with_the_line(void **state) {
     refuse("a,b,c,d,e,f,h,i,j,value\n", "line 1: the header");
 }
 
+/* What is called a row is a number, not a place: the first one is 0. */
+static void rows_and_columns_are_numbers(void **state) {
+    (void)state;
+    static const char *const names[] = {"row", "col", "Column", "slice", "layer", "plane", "frame"};
+    static const char *const wrong[] = {"-1", "0.5", "-0.5", "1e-3", "1e30", "nan"};
+    char text[200], wanted[80];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+            snprintf(text, sizeof text, "%s,y,value\n0,1,2\n%s,1,3\n", names[i], wrong[k]);
+            snprintf(wanted, sizeof wanted, "line 3: coordinate '%s'", wrong[k]);
+            refuse(text, wanted);
+            snprintf(text, sizeof text, "y,%s,value\n0,1,2\n1,%s,3\n", names[i], wrong[k]);
+            refuse(text, wanted);
+        }
+        /* Whole numbers with a point count from 0, too; with a unit they are places. */
+        snprintf(text, sizeof text, "%s,q,value\n5.0,1,2\n3,1,3\n", names[i]);
+        csrec_measurement m = parse(text);
+        assert_int_equal(m.shape.dim[0], 6);
+        csrec_measurement_clear(&m);
+        snprintf(text, sizeof text, "%s (um),q,value\n-5.0,1,2\n-3,1,3\n", names[i]);
+        m = parse(text);
+        assert_int_equal(m.n, 2);
+        csrec_measurement_clear(&m);
+    }
+    const csrec_read_options options = {.grid = &(csrec_shape){2, {4, 4}}};
+    csrec_measurement m;
+    static const char grid[] = "row,col,value\n-1.5,0,2\n3,1,3\n";
+    assert_ok(csrec_csv_parse(grid, sizeof grid - 1, "grid", &options, &m, NULL));
+    csrec_measurement_clear(&m);
+}
+
 /* A value that is not known is no sample. */
 static void unknown_values_are_left_out(void **state) {
     (void)state;
@@ -406,6 +437,7 @@ int main(void) {
                                        cmocka_unit_test(shape_comes_from_the_comment),
                                        cmocka_unit_test(channels_and_axes_come_from_the_header),
                                        cmocka_unit_test(refuses_with_the_line),
+                                       cmocka_unit_test(rows_and_columns_are_numbers),
                                        cmocka_unit_test(unknown_values_are_left_out),
                                        cmocka_unit_test(axes_come_from_known_names),
                                        cmocka_unit_test(lattices_are_found),

@@ -70,6 +70,8 @@ static void settings_count(void **state) {
     assert_non_null(strstr(read_text("out"), "\"iterations\": 5,"));
     run_well("$R g.npz -q --quality fast --set block=0 --set steps=5 --json -o a.npy");
     assert_non_null(strstr(read_text("out"), "\"iterations\": 15,")); /* three sizes of block */
+    run_well("$R g.npz -q --quality fast --set basis.block=0 --set solver.steps=4 --json -o a.npy");
+    assert_non_null(strstr(read_text("out"), "\"iterations\": 12,"));
 }
 
 static void mistakes_are_one_line(void **state) {
@@ -84,6 +86,11 @@ static void mistakes_are_one_line(void **state) {
         {"--quality superb", "one of fast", 2},
         {"--basis dct --set wings=2", "wings", 1},
         {"--basis dct --set block=99", "block = 99", 1},
+        {"--method adaptive --set foo=1", "method adaptive, basis haar: no parameter 'foo'", 1},
+        {"--method net --set step=1", "did you mean steps?", 1},
+        {"--basis dct --set method.block=8", "no parameter 'method.block'; use", 1},
+        {"--set foo=1 --solver opm", "did you mean omp?", 2},
+        {"--qualty fast", "did you mean quality?", 2},
         {"--basis dct -C a.npz", "coefficients", 1},
         {"--solver threshold --shifts 1", "dct", 1},
     };

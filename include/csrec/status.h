@@ -44,6 +44,11 @@ CSREC_API const char *csrec_status_text(csrec_status status);
 /* "major.minor.patch" of the library in use. */
 CSREC_API const char *csrec_version(void);
 
+/* The one of n names that was probably meant by `given`: it begins with the same letter and differs
+ * by the fewest letters put in, left out, changed or swapped, a third of them at most. NULL: none.
+ */
+CSREC_API const char *csrec_name_near(const char *given, int n, const char *const *names);
+
 /* ------------------------------------------------------------------ progress ------------------ */
 
 typedef struct csrec_progress {

@@ -83,8 +83,9 @@ static const cli_option options[] = {
      "for any picture.",
      AT(model)},
     {"set", 0, CLI_TEXTS, "KEY=VALUE",
-     "Set a parameter of the solver or the basis, see --list. May be given several times.", AT(set),
-     .key = cli_setting_key},
+     "Set a parameter of the method, the solver or the basis, see --list. A name that several of "
+     "them have says whose it is: solver.k=8. May be given several times.",
+     AT(set), .key = cli_setting_key},
     {"list", 0, CLI_LISTING, NULL,
      "List methods, solvers and bases with their parameters and exit.", .offset = 0},
     {"reference-pursuit", 0, CLI_FLAG, NULL,

@@ -40,7 +40,8 @@ const char *cli_basis_name(int i) {
 void cli_methods_list(FILE *out) {
     const char *name, *brief, *source;
     csrec_method method;
-    fprintf(out, "Methods (--method NAME):\n");
+    fprintf(out, "--set method.KEY=, solver.KEY= or basis.KEY= says whose parameter it is.\n"
+                 "Methods (--method NAME):\n");
     for (int i = 0; csrec_method_info(i, &method); i++) {
         fprintf(out, "  %-10s %s (%s)\n", method.name, method.brief, method.source);
         print_params(out, csrec_method_param, i);

@@ -101,18 +101,29 @@ static int store_seed(const cli_tool *tool, const cli_option *option, const char
     return CLI_CONTINUE;
 }
 
+const char *cli_hint(const char *given, int n, const char *const *names, char text[CLI_HINT]) {
+    const char *near = csrec_name_near(given, n, names);
+    snprintf(text, CLI_HINT, near ? "; did you mean %.36s?" : "", near);
+    return text;
+}
+
 static int store_choice(const cli_tool *tool, const cli_option *option, const char *value,
                         int *to) {
-    char names[256] = "one of";
-    for (int i = 0; option->choice(i); i++) {
-        if (strcmp(option->choice(i), value) == 0) {
-            *to = i;
+    enum { MOST = 64 };
+    const char *choices[MOST];
+    char names[320] = "one of", hint[CLI_HINT];
+    int n = 0;
+    for (; n < MOST && option->choice(n); n++) {
+        choices[n] = option->choice(n);
+        if (strcmp(choices[n], value) == 0) {
+            *to = n;
             return CLI_CONTINUE;
         }
         size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, " %s", option->choice(i));
+        snprintf(names + used, sizeof names - used, " %s", choices[n]);
     }
-    return wrong_value(tool, option, value, names);
+    return cli_usage(tool, "--%s: '%s' is not %s%s", option->name, value, names,
+                     cli_hint(value, n, choices, hint));
 }
 
 int cli_stdout_failed(const cli_tool *tool) {
@@ -213,6 +224,17 @@ static int take(const cli_tool *tool, const cli_option *option, const char *atta
     return store(tool, option, value, w->arguments);
 }
 
+static int unknown_option(const cli_tool *tool, const char *word, size_t length) {
+    enum { MOST = 128 };
+    const char *names[MOST];
+    char given[64], hint[CLI_HINT];
+    int n = 0;
+    for (; n < tool->n_options && n < MOST; n++) names[n] = tool->options[n].name;
+    snprintf(given, sizeof given, "%.*s", (int)length, word);
+    return cli_usage(tool, "unknown option --%.*s; see %s --help%s", (int)length, word, tool->name,
+                     cli_hint(given, n, names, hint));
+}
+
 static int parse_long(const cli_tool *tool, const char *word, words *w) {
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
@@ -223,7 +245,7 @@ static int parse_long(const cli_tool *tool, const char *word, words *w) {
             return cli_usage(tool, "--%s takes no value", option->name);
         return take(tool, option, equals ? equals + 1 : NULL, w);
     }
-    return cli_usage(tool, "unknown option --%.*s; see %s --help", (int)length, word, tool->name);
+    return unknown_option(tool, word, length);
 }
 
 /* -v, -vq (flags together), -o FILE and -oFILE. */

@@ -147,6 +147,11 @@ int cli_usage(const cli_tool *tool, const char *format, ...) __attribute__((form
 int cli_failure(const cli_tool *tool, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "; did you mean omp?" for what is none of n names, "" if it is not near any; into text, which it
+ * returns. */
+enum { CLI_HINT = 56 };
+const char *cli_hint(const char *given, int n, const char *const *names, char text[CLI_HINT]);
+
 /* CLI_FAILURE with a message if a write to stdout failed, else CLI_DONE.
  */
 int cli_stdout_failed(const cli_tool *tool);

@@ -28,13 +28,17 @@ static void print_help(const cli_program *program) {
 }
 
 static int usage(const cli_program *program, const char *text, const char *word) {
-    char commands[256] = "";
-    for (int c = 0; c < program->n_commands; c++) {
+    enum { MOST = 16 };
+    const char *words[MOST];
+    char commands[256] = "", hint[CLI_HINT];
+    int n = 0;
+    for (; n < program->n_commands && n < MOST; n++) {
         size_t used = strlen(commands);
-        snprintf(commands + used, sizeof commands - used, " %s", cli_command_word(program, c));
+        words[n] = cli_command_word(program, n);
+        snprintf(commands + used, sizeof commands - used, " %s", words[n]);
     }
-    return cli_usage(&(cli_tool){.name = program->name}, "%s%s; commands:%s; see %s --help", text,
-                     word, commands, program->name);
+    return cli_usage(&(cli_tool){.name = program->name}, "%s%s; commands:%s; see %s --help%s", text,
+                     word, commands, program->name, cli_hint(word, n, words, hint));
 }
 
 static int complete(const cli_program *program, const char *name) {

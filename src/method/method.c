@@ -35,24 +35,16 @@ const csrec_param *csrec_method_param(int method, int i) {
     return csrec_method_at(method) && i >= 0 ? param_at(types[method]->params, i) : NULL;
 }
 
-static int count_params(const csrec_param *params) {
-    int n = 0;
-    while (params && params[n].name) n++;
-    return n;
-}
-
-const csrec_param *csrec_method_param_of(const csrec_recover_options *options, int k) {
+void csrec_method_owners(const csrec_recover_options *options, csrec_owner owner[3]) {
+    const csrec_method_type *method = csrec_method_of(options);
     const csrec_solver_type *solver =
         options->solve.solver ? csrec_solver_find(options->solve.solver) : NULL;
     const csrec_operator_type *basis = csrec_operator_find(options->basis);
-    const csrec_param *lists[] = {csrec_method_of(options)->params, solver ? solver->params : NULL,
-                                  basis ? basis->params : NULL};
-    for (int i = 0; i < 3; i++) {
-        int n = count_params(lists[i]);
-        if (k < n) return &lists[i][k];
-        k -= n;
-    }
-    return NULL;
+    owner[0] = (csrec_owner){CSREC_OF_METHOD, method->shown.name, method->params};
+    owner[1] = (csrec_owner){CSREC_OF_SOLVER, solver ? solver->name : NULL,
+                             solver ? solver->params : NULL};
+    owner[2] =
+        (csrec_owner){CSREC_OF_BASIS, basis ? basis->name : NULL, basis ? basis->params : NULL};
 }
 
 /* ------------------------------------------------------------------ the choice */
@@ -112,7 +104,7 @@ static const csrec_method_type *find_taker(const csrec_measurement *measurement,
     return NULL;
 }
 
-/* Names of the methods that take all these options; of all methods if there are none. */
+/* Names of the methods that take all these options. */
 static void list_takers(unsigned bits, size_t room, char *text) {
     *text = '\0';
     for (int i = 0; i < TYPES; i++)
@@ -126,12 +118,11 @@ static csrec_status find(const csrec_measurement *measurement, const csrec_recov
                          bool atoms, const csrec_method_type **method, csrec_error *error) {
     *method = NULL;
     if (options->method) {
-        char names[160];
+        csrec_names names = {.given = options->method};
         *method = find_name(options->method);
         if (*method) return CSREC_OK;
-        list_takers(0, sizeof names, names);
-        return csrec_fail(error, CSREC_ARGUMENT, "method '%s' is unknown; use one of %s",
-                          options->method, names);
+        for (int i = 0; i < TYPES; i++) csrec_names_add(&names, types[i]->shown.name);
+        return csrec_names_unknown(&names, "method", error);
     }
     if (options->model) {
         const char *kind = csrec_model_kind(options->model);
@@ -218,15 +209,27 @@ static csrec_status check_some_model(unsigned bits, csrec_error *error) {
     return check_taken(last, bits, error);
 }
 
+static csrec_status unknown_solver(const char *solver, csrec_error *error) {
+    csrec_names names = {.given = solver};
+    csrec_solver_names(&names);
+    for (int i = 0; i < TYPES; i++)
+        if (types[i]->shown.solver) csrec_names_add(&names, types[i]->shown.solver);
+    return csrec_names_unknown(&names, "solver", error);
+}
+
+static csrec_status unknown_basis(const char *basis, csrec_error *error) {
+    csrec_names names = {.given = basis};
+    const char *name, *brief;
+    for (int i = 0; csrec_operator_info(i, &name, &brief); i++)
+        if (csrec_operator_is_basis(i)) csrec_names_add(&names, name);
+    return csrec_names_unknown(&names, "basis", error);
+}
+
 static csrec_status check_names(const csrec_method_type *method, const csrec_recover_options *o,
                                 csrec_error *error) {
     const char *solver = same(o->solve.solver, method->shown.solver) ? NULL : o->solve.solver;
-    if (solver && !csrec_solver_find(solver))
-        return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown; see csrecover --list",
-                          solver);
-    if (o->basis && !csrec_operator_find_basis(o->basis))
-        return csrec_fail(error, CSREC_ARGUMENT, "basis '%s' is unknown; use haar, dct or wavelet",
-                          o->basis);
+    if (solver && !csrec_solver_find(solver)) return unknown_solver(solver, error);
+    if (o->basis && !csrec_operator_find_basis(o->basis)) return unknown_basis(o->basis, error);
     if (o->solve.reference && solver && !csrec_solver_find(solver)->reference)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "solver %s has no --reference-pursuit; omit one of them", solver);
@@ -278,22 +281,6 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
     if (*method && !status) status = check_model(*method, model, options, error);
     if (*method && !status) status = check_suits(*method, measurement, error);
     return status;
-}
-
-/* ------------------------------------------------------------------ settings */
-
-csrec_status csrec_method_check_settings(const csrec_method_type *method,
-                                         const csrec_recover_options *options, csrec_error *error) {
-    for (int i = 0; i < options->solve.n_settings; i++) {
-        const csrec_setting *set = &options->solve.settings[i];
-        const csrec_param *p = csrec_param_find(method->params, set->name);
-        if (!p)
-            return csrec_param_unknown("method", method->shown.name, method->params, set->name,
-                                       error);
-        csrec_status status = csrec_param_check(p, set, true, error);
-        if (status) return status;
-    }
-    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ recoveries inside a recovery

@@ -83,14 +83,8 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, bool model, bool atoms,
                                   const csrec_method_type **method, csrec_error *error);
 
-/* Parameter k of the method, then of the solver and the basis of resolved options; NULL past the
- * end. */
-const csrec_param *csrec_method_param_of(const csrec_recover_options *options, int k);
-
-/* Reads the method's own settings: integers in their range. CSREC_ARGUMENT: unknown name, or out
- * of range. */
-csrec_status csrec_method_check_settings(const csrec_method_type *method,
-                                         const csrec_recover_options *options, csrec_error *error);
+/* Whose parameters the settings of resolved options name: method, solver, basis. */
+void csrec_method_owners(const csrec_recover_options *options, csrec_owner owner[3]);
 
 /* Options for a recovery inside a recovery: the defaults, with seed, threads and progress of
  * `from`. */

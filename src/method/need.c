@@ -11,12 +11,13 @@ double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes) {
     return seconds * (double)turns / (double)lanes;
 }
 
-double csrec_task_setting(const csrec_task *task, const char *name, double otherwise) {
-    return csrec_setting_value(&task->options->solve, name, otherwise);
+double csrec_task_setting(const csrec_task *task, csrec_owner_kind kind, const char *name,
+                          double otherwise) {
+    return csrec_setting_value(&task->options->solve, kind, name, otherwise);
 }
 
 double csrec_task_param(const csrec_task *task, const csrec_param *param) {
-    double value = csrec_task_setting(task, param->name, param->value);
+    double value = csrec_task_setting(task, CSREC_OF_METHOD, param->name, param->value);
     return value >= param->least && value <= param->most ? value : param->value;
 }
 

@@ -4,6 +4,7 @@
 #define CSREC_METHOD_NEED_H
 
 #include "base/error.h"
+#include "solver/settings.h"
 
 /* The tolerance of a pursuit on one grid, and of sparse solvers. */
 #define CSREC_EPSILON_DEFAULT 1e-3
@@ -52,7 +53,8 @@ static inline double csrec_signal_bytes(const csrec_task *task) {
 }
 
 /* The value that the settings of the options give a parameter, else `otherwise`. */
-double csrec_task_setting(const csrec_task *task, const char *name, double otherwise);
+double csrec_task_setting(const csrec_task *task, csrec_owner_kind kind, const char *name,
+                          double otherwise);
 
 /* The same for a parameter; its default if the setting is out of range, which methods refuse.
  */

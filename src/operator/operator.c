@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
+
 static const csrec_operator_type *const types[] = {
     &csrec_operator_haar,       &csrec_operator_dense,    &csrec_operator_dct,
     &csrec_operator_wavelet,    &csrec_operator_conv,     &csrec_operator_mask,
@@ -52,12 +54,16 @@ static csrec_status take(csrec_operator *A, csrec_error *error) {
                   : csrec_device_lacks(&A->context, "products of operators", NULL, error);
 }
 
+static csrec_status unknown(const char *name, csrec_error *error) {
+    csrec_names names = {.given = name};
+    for (int i = 0; i < TYPES; i++) csrec_names_add(&names, types[i]->name);
+    return csrec_names_unknown(&names, "operator", error);
+}
+
 csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_operator_spec *spec,
                                       csrec_operator **A, csrec_error *error) {
     const csrec_operator_type *type = csrec_operator_find(spec->name);
-    if (!type)
-        return csrec_fail(error, CSREC_ARGUMENT, "operator '%s' is unknown",
-                          spec->name ? spec->name : "(none)");
+    if (!type) return unknown(spec->name ? spec->name : "(none)", error);
     csrec_operator *made = calloc(1, sizeof *made);
     if (!made) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", type->name);
     made->type = made->row = type;

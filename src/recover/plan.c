@@ -189,14 +189,14 @@ csrec_status csrec_recover_options_check(const csrec_recover_options *options, b
 }
 
 /* Parameters of the method, its solver and its basis, with the values that count. */
-static void list_parameters(csrec_plan *plan) {
-    const csrec_param *param;
+static void list_parameters(const csrec_owner owner[3], csrec_plan *plan) {
+    const csrec_solve_options *solve = &plan->options.solve;
     plan->n_parameters = 0;
-    for (int k = 0; plan->n_parameters < CSREC_PARAMETERS_MOST &&
-                    (param = csrec_method_param_of(&plan->options, k));
-         k++)
-        plan->parameter[plan->n_parameters++] = (csrec_setting){
-            param->name, csrec_setting_value(&plan->options.solve, param->name, param->value)};
+    for (int i = 0; i < 3; i++)
+        for (const csrec_param *p = owner[i].params;
+             p && p->name && plan->n_parameters < CSREC_PARAMETERS_MOST; p++)
+            plan->parameter[plan->n_parameters++] = (csrec_setting){
+                p->name, csrec_setting_value(solve, owner[i].kind, p->name, p->value)};
 }
 
 csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
@@ -218,8 +218,10 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
     plan->plan.method = plan->method->shown;
     plan->plan.by_channels = plan->method->by_channels && plan->method->by_channels(o);
-    list_parameters(&plan->plan);
-    return CSREC_OK;
+    csrec_owner owner[3];
+    csrec_method_owners(o, owner);
+    list_parameters(owner, &plan->plan);
+    return csrec_settings_check(&o->solve, 3, owner, error);
 }
 
 /* ------------------------------------------------------------------ device */

@@ -31,6 +31,19 @@ const csrec_solver_type *csrec_solver_find(const char *name) {
     return NULL;
 }
 
+void csrec_solver_names(csrec_names *names) {
+    for (int i = 0; i < TYPES; i++) csrec_names_add(names, types[i]->name);
+}
+
+csrec_status csrec_solver_take(const char *name, const csrec_solver_type **type,
+                               csrec_error *error) {
+    csrec_names names = {.given = name};
+    *type = csrec_solver_find(name);
+    if (*type) return CSREC_OK;
+    csrec_solver_names(&names);
+    return csrec_names_unknown(&names, "solver", error);
+}
+
 const csrec_param *csrec_solver_param(int solver, int i) {
     if (solver < 0 || solver >= TYPES || !types[solver]->params) return NULL;
     const csrec_param *param = types[solver]->params;
@@ -41,37 +54,18 @@ const csrec_param *csrec_solver_param(int solver, int i) {
     return i == 0 && param->name ? param : NULL;
 }
 
-const csrec_param *csrec_param_find(const csrec_param *params, const char *name) {
-    for (const csrec_param *p = params; p && p->name; p++)
-        if (strcmp(p->name, name) == 0) return p;
-    return NULL;
-}
-
-bool csrec_solver_measures(const char *solver, const char *param) {
+bool csrec_solver_measures(const char *solver, const char *setting) {
     for (int i = 0; i < TYPES; i++) {
         if (solver && strcmp(types[i]->name, solver) != 0) continue;
         for (const char *const *name = types[i]->lengths; name && *name; name++)
-            if (strcmp(*name, param) == 0) return true;
+            if (csrec_setting_is(setting, CSREC_OF_SOLVER, *name)) return true;
     }
     return false;
 }
 
-double csrec_setting_value(const csrec_solve_options *options, const char *name, double otherwise) {
-    for (int i = options->n_settings - 1; i >= 0; i--)
-        if (strcmp(options->settings[i].name, name) == 0) return options->settings[i].value;
-    return otherwise;
-}
-
-void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, csrec_setting *room) {
-    room[0] = first;
-    for (int i = 0; i < options->n_settings; i++) room[i + 1] = options->settings[i];
-    options->settings = room;
-    options->n_settings++;
-}
-
 double csrec_run_param(const csrec_run *run, const char *name) {
-    return csrec_setting_value(run->options, name,
-                               csrec_param_find(run->type->params, name)->value);
+    const csrec_param *param = csrec_param_find(run->type->params, name);
+    return csrec_setting_value(run->options, CSREC_OF_SOLVER, name, param->value);
 }
 
 csrec_status csrec_run_atoms(const csrec_run *run, const double *x, csrec_atoms *atoms) {
@@ -91,38 +85,6 @@ csrec_status csrec_run_start(const csrec_run *run, double *x, csrec_error *error
     return CSREC_OK;
 }
 
-csrec_status csrec_param_unknown(const char *what, const char *name, const csrec_param *params,
-                                 const char *param, csrec_error *error) {
-    char names[128] = "";
-    for (const csrec_param *p = params; p && p->name; p++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, " %s", p->name);
-    }
-    return csrec_fail(error, CSREC_ARGUMENT, "%s %s has no parameter '%s'; it has%s", what, name,
-                      param, *names ? names : " none");
-}
-
-csrec_status csrec_param_check(const csrec_param *param, const csrec_setting *set, bool whole,
-                               csrec_error *error) {
-    bool inside = set->value >= param->least && set->value <= param->most;
-    if (inside && (!whole || set->value == floor(set->value))) return CSREC_OK;
-    return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %s%g to %g", set->name, set->value,
-                      whole ? "a whole number, " : "", param->least, param->most);
-}
-
-static csrec_status check_settings(const csrec_solver_type *type,
-                                   const csrec_solve_options *options, csrec_error *error) {
-    for (int i = 0; i < options->n_settings; i++) {
-        const csrec_setting *set = &options->settings[i];
-        const csrec_param *param = csrec_param_find(type->params, set->name);
-        if (!param)
-            return csrec_param_unknown("solver", type->name, type->params, set->name, error);
-        csrec_status status = csrec_param_check(param, set, false, error);
-        if (status) return status;
-    }
-    return CSREC_OK;
-}
-
 static csrec_status check_stop(const csrec_solver_type *type, const csrec_stop *stop,
                                csrec_error *error) {
     csrec_status status = csrec_stop_check(stop, error);
@@ -136,8 +98,9 @@ static csrec_status check_stop(const csrec_solver_type *type, const csrec_stop *
 csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operator *A,
                                const double *y, const csrec_solve_options *options,
                                csrec_error *error) {
+    const csrec_owner owner = {CSREC_OF_SOLVER, type->name, type->params};
     csrec_status status = check_stop(type, &options->stop, error);
-    if (!status) status = check_settings(type, options, error);
+    if (!status) status = csrec_settings_check(options, 1, &owner, error);
     for (int64_t j = 0; j < A->m && !status; j++)
         if (!isfinite(y[j]))
             return csrec_fail(error, CSREC_DATA, "y[%lld] is not finite", (long long)j);
@@ -254,10 +217,8 @@ csrec_status csrec_run_signal(const csrec_run *run, double *signal) {
 
 static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report *report,
                           csrec_error *error) {
-    run->type = csrec_solver_find(run->options->solver);
-    if (!run->type)
-        return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", run->options->solver);
-    csrec_status status = csrec_solve_check(run->type, run->A, run->y, run->options, error);
+    csrec_status status = csrec_solver_take(run->options->solver, &run->type, error);
+    if (!status) status = csrec_solve_check(run->type, run->A, run->y, run->options, error);
     if (status) return status;
     csrec_solve_report own;
     run->now = (csrec_progress){"pursuit", 0, 0, -1.0};
@@ -310,10 +271,9 @@ csrec_status csrec_solve(const csrec_operator *A, const double *y,
                          csrec_solve_report *report, csrec_error *error) {
     double unit = csrec_unit_of(csrec_largest(A->m, y)), *scaled_y = NULL;
     csrec_scaled scaled;
-    const csrec_solver_type *type = csrec_solver_find(options->solver);
-    csrec_status status = CSREC_OK;
-    if (!type) return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", options->solver);
-    status = csrec_solve_check(type, A, y, options, error);
+    const csrec_solver_type *type;
+    csrec_status status = csrec_solver_take(options->solver, &type, error);
+    if (!status) status = csrec_solve_check(type, A, y, options, error);
     if (status) return status;
     status = csrec_scaled_create(options, unit, &scaled);
     if (unit != 1.0) scaled_y = malloc((size_t)A->m * sizeof *scaled_y);

@@ -89,8 +89,9 @@ static bool are_ordinary(const csrec_many *job) {
 csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
                               const csrec_solve_options *options, int threads, csrec_atoms *atoms,
                               double *r, csrec_solve_report *reports, csrec_error *error) {
-    const csrec_solver_type *type = csrec_solver_find(options->solver);
-    if (!type) return csrec_fail(error, CSREC_ARGUMENT, "solver '%s' is unknown", options->solver);
+    const csrec_solver_type *type;
+    csrec_status known = csrec_solver_take(options->solver, &type, error);
+    if (known) return known;
     if (count < 1 || threads < 0)
         return csrec_fail(error, CSREC_ARGUMENT, "%lld right-hand sides, %d threads",
                           (long long)count, threads);

@@ -6,8 +6,10 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/team.h"
 #include "operator/operator.h"
+#include "solver/settings.h"
 
 typedef struct csrec_solver_type csrec_solver_type;
 
@@ -97,6 +99,13 @@ struct csrec_solver_type {
 /* NULL if no solver has the name. */
 const csrec_solver_type *csrec_solver_find(const char *name);
 
+/* The same; CSREC_ARGUMENT with a line that lists the names. */
+csrec_status csrec_solver_take(const char *name, const csrec_solver_type **type,
+                               csrec_error *error);
+
+/* Adds the solvers' names. */
+void csrec_solver_names(csrec_names *names);
+
 /* Stopping rules, settings and samples as csrec_solve checks them. */
 csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operator *A,
                                const double *y, const csrec_solve_options *options,
@@ -108,24 +117,6 @@ csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
 
 /* Reports `done` right-hand sides; true: stop. Any thread of the job may call it. */
 bool csrec_many_stops(const csrec_many *job, int64_t done);
-
-/* The parameter of that name; NULL if there is none. params may be NULL. */
-const csrec_param *csrec_param_find(const csrec_param *params, const char *name);
-
-/* CSREC_ARGUMENT: `what`, "solver" or "method", has no parameter `param`; the text lists those it
- * has. */
-csrec_status csrec_param_unknown(const char *what, const char *name, const csrec_param *params,
-                                 const char *param, csrec_error *error);
-
-/* CSREC_ARGUMENT: a value outside the parameter's range, or not whole if `whole` is asked for. */
-csrec_status csrec_param_check(const csrec_param *param, const csrec_setting *set, bool whole,
-                               csrec_error *error);
-
-/* The last value that the settings give to a name, or `otherwise`. */
-double csrec_setting_value(const csrec_solve_options *options, const char *name, double otherwise);
-
-/* Inserts a setting before all others, which override it. room: for one more setting. */
-void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, csrec_setting *room);
 
 /* When the loop ends, but for the solver's own reasons. */
 typedef struct csrec_rules {
@@ -148,8 +139,8 @@ static inline double csrec_entry_size(int64_t parts, const double *v) {
     return parts == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : fabs(v[0]);
 }
 
-/* Whether a parameter of the solver (NULL: of any solver) has the units of y. */
-bool csrec_solver_measures(const char *solver, const char *param);
+/* Whether a setting's parameter of the solver (NULL: of any solver) has the units of y. */
+bool csrec_solver_measures(const char *solver, const char *setting);
 
 /* Call before each long piece of work in create and in steps: reports progress, at most every 10
  * ms. true: end early, with an x and r that belong together; the loop ends as interrupted. A step

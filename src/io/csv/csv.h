@@ -49,9 +49,10 @@ void csrec_csv_locale_leave(csrec_csv_locale *locale);
 
 typedef struct csrec_csv_columns {
     char separator;
-    int64_t header;           /* line of the header, 0 without one */
-    int dims, channels;       /* columns of coordinates, then of values */
-    int axis[CSREC_DIMS_MAX]; /* of each column of coordinates */
+    int64_t header;              /* line of the header, 0 without one */
+    int dims, channels;          /* columns of coordinates, then of values */
+    int axis[CSREC_DIMS_MAX];    /* of each column of coordinates */
+    bool counts[CSREC_DIMS_MAX]; /* its name, as row and col, numbers cells: it holds no places */
 } csrec_csv_columns;
 
 /* Whether a line names columns: none of its fields is a number, and one is no unknown value. */
@@ -71,7 +72,8 @@ csrec_status csrec_csv_header(csrec_csv_line line, const char *name, csrec_csv_c
  *   0,3,17.5
  * Columns are separated by semicolons, tabs, commas or blanks, whichever of these, in this order,
  * the first line holds. Delivers shape, n, channels, index and y. Coordinates other than whole
- * numbers from 0, or any with options->grid, become cells (csv_grid.c). Samples whose value is
+ * numbers from 0, or any with options->grid, become cells (csv_grid.c); where the column is called
+ * row, col or the like they are refused without a grid. Samples whose value is
  * unknown are left out. options: NULL or checked. */
 csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
                              const csrec_read_options *options, csrec_measurement *measurement,

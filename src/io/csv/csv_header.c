@@ -26,6 +26,15 @@ static bool has_name(const csrec_csv_line *field, const char *name) {
                                (field->begin[length] < '0' || field->begin[length] > '9')));
 }
 
+/* Rows and columns are numbered from 0. With a unit behind the name they are places. */
+static bool is_number(const csrec_csv_line *field) {
+    static const char *const names[] = {"row", "col", "column", "slice", "layer", "plane", "frame"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if ((size_t)(field->end - field->begin) == strlen(names[k]) && has_name(field, names[k]))
+            return true;
+    return false;
+}
+
 static int rank_of(const csrec_csv_line *field) {
     for (int rank = 0; rank < (int)(sizeof known / sizeof *known); rank++)
         for (int k = 0; k < 8 && known[rank][k]; k++)
@@ -127,6 +136,7 @@ csrec_status csrec_csv_header(csrec_csv_line line, const char *name, csrec_csv_c
     columns->dims = values;
     columns->channels = c.n - values;
     columns->header = number;
+    for (int k = 0; k < values; k++) columns->counts[k] = is_number(&c.field[k]);
     order_axes(&c, columns);
     return CSREC_OK;
 }

@@ -60,9 +60,10 @@ static csrec_status take_first(table *t, csrec_csv_line line) {
     return csrec_csv_header(line, t->name, &t->columns, t->error);
 }
 
-/* A coordinate is a whole number from 0, or a finite number. */
-static csrec_status take_coordinate(const table *t, csrec_csv_line *line, csrec_csv_line *field,
-                                    int64_t *whole, double *real) {
+/* A coordinate is a whole number from 0, or a finite number; of a column that numbers cells 1.0 is
+ * whole, too. */
+static csrec_status take_coordinate(const table *t, int column, csrec_csv_line *line,
+                                    csrec_csv_line *field, int64_t *whole, double *real) {
     char shown[32];
     if (!csrec_csv_field(line, t->columns.separator, field))
         return bad_line(t, line->number, "too few columns", "",
@@ -80,6 +81,7 @@ static csrec_status take_coordinate(const table *t, csrec_csv_line *line, csrec_
     if (fabs(*real) >= 0x1p53)
         return bad_line(t, line->number, "coordinate", csrec_csv_show(field, shown),
                         "numbers below 2^53 are places; use other units");
+    if (t->columns.counts[column] && *real >= 0.0 && *real == floor(*real)) *whole = (int64_t)*real;
     return CSREC_OK;
 }
 
@@ -98,6 +100,16 @@ static csrec_status check_declared(table *t, const csrec_csv_line *line,
                       (long long)t->declared.dim[axis]);
 }
 
+/* A column that numbers cells has whole numbers from 0, unless a grid is asked for. */
+static csrec_status check_counted(const table *t, const csrec_csv_line *line,
+                                  const csrec_csv_line *field, int column, int64_t position) {
+    char shown[32];
+    if (position >= 0 || !t->columns.counts[column] || t->options->grid) return CSREC_OK;
+    return bad_line(t, line->number, "coordinate", csrec_csv_show(field, shown),
+                    "rows, columns and the like are numbered 0, 1, 2, ...; call coordinates of "
+                    "places x and y, or give a grid");
+}
+
 static csrec_status measure_line(table *t, csrec_csv_line line) {
     csrec_csv_line field;
     int columns = 0;
@@ -105,8 +117,9 @@ static csrec_status measure_line(table *t, csrec_csv_line line) {
     double real;
     for (int d = 0; d < t->columns.dims; d++) {
         int axis = t->columns.axis[d];
-        csrec_status status = take_coordinate(t, &line, &field, &whole, &real);
+        csrec_status status = take_coordinate(t, d, &line, &field, &whole, &real);
         if (!status) status = check_declared(t, &line, &field, axis, whole);
+        if (!status) status = check_counted(t, &line, &field, d, whole);
         if (status) return status;
         t->real = t->real || whole < 0;
         /* CSREC_DATA follows from csrec_shape_count where + 1 leaves the range. */
@@ -196,7 +209,7 @@ static csrec_status take_sample(const table *t, csrec_csv_line line, sample *s, 
     for (int d = 0; d < t->columns.dims; d++) {
         int axis = t->columns.axis[d];
         csrec_status status =
-            take_coordinate(t, &line, &field, &s->position[axis], &s->coordinate[axis]);
+            take_coordinate(t, d, &line, &field, &s->position[axis], &s->coordinate[axis]);
         if (status) return status;
     }
     for (int c = 0; c < t->columns.channels; c++) {

@@ -82,7 +82,7 @@ static csrec_status solve(const csrec_recovery *r, csrec_team *team, double *y,
 
 static double base_width(const csrec_recover_options *options) {
     const csrec_param *param = csrec_operator_conv.params;
-    return csrec_setting_value(&options->solve, param->name, param->value);
+    return csrec_setting_value(&options->solve, CSREC_OF_BASIS, param->name, param->value);
 }
 
 static csrec_status recover(const csrec_recovery *r, csrec_error *error) {

@@ -18,8 +18,10 @@ static int make_specs(const csrec_recover_options *options, const csrec_shape *s
     static const int blocks[CSREC_SPARSE_FRAMES] = {8, 16, 32};
     const csrec_param *block = csrec_param_find(csrec_operator_dct.params, "block");
     const csrec_param *step = csrec_param_find(csrec_operator_dct.params, "step");
-    bool several = csrec_setting_value(&options->solve, block->name, block->value) == 0.0;
-    bool apart = csrec_setting_value(&options->solve, step->name, step->value) != 0.0;
+    bool several =
+        csrec_setting_value(&options->solve, CSREC_OF_BASIS, block->name, block->value) == 0.0;
+    bool apart =
+        csrec_setting_value(&options->solve, CSREC_OF_BASIS, step->name, step->value) != 0.0;
     int frames = several ? CSREC_SPARSE_FRAMES : 1;
     for (int f = 0; f < frames; f++) {
         specs[f] = csrec_sparse_spec(options, shape, n, index);

@@ -298,9 +298,8 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     const csrec_recover_options *options = r->options;
     csrec_recover_report *report = r->report;
     double began = csrec_seconds(), *signal = r->signal;
-    csrec_status status = csrec_method_check_settings(&csrec_method_gaussian, options, error);
-    if (status) return status;
-    double effort = csrec_setting_value(&options->solve, params->name, params->value);
+    double effort =
+        csrec_setting_value(&options->solve, CSREC_OF_METHOD, params->name, params->value);
     job j = {.m = measurement,
              .whole = r->whole,
              .options = options,
@@ -314,7 +313,7 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     choose_rounds(&j, effort);
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){CSREC_STAGE_GROUPS, 0, j.count, -1.0});
-    status = set_up(&j);
+    csrec_status status = set_up(&j);
     if (status) csrec_fail(error, status, "out of memory");
     if (!status && given)
         take_start(&j, signal, j.unit, j.middle);

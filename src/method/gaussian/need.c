@@ -55,7 +55,7 @@ static csrec_need start_need(const csrec_task *task, bool volume, bool quick,
 }
 
 static bool is_quick(const csrec_task *task) {
-    return csrec_task_setting(task, "effort", 1.0) < 1.0;
+    return csrec_task_setting(task, CSREC_OF_METHOD, "effort", 1.0) < 1.0;
 }
 
 /* After a start that needed `start`. */

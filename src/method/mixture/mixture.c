@@ -61,13 +61,12 @@ static const csrec_param params[] = {
 
 static csrec_status check_settings(const csrec_recover_options *options, csrec_error *error) {
     const int of_model[] = {COMPONENTS, PATCH};
-    csrec_status status = csrec_method_check_settings(&csrec_method_mixture, options, error);
-    for (int i = 0; i < 2 && options->model && !status; i++) {
+    for (int i = 0; i < 2 && options->model; i++) {
         const char *name = params[of_model[i]].name;
-        if (isfinite(csrec_setting_value(&options->solve, name, INFINITY)))
+        if (isfinite(csrec_setting_value(&options->solve, CSREC_OF_METHOD, name, INFINITY)))
             return csrec_fail(error, CSREC_ARGUMENT, "the model determines %s; omit it", name);
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status read_settings(job *j, csrec_error *error) {
@@ -76,8 +75,10 @@ static csrec_status read_settings(job *j, csrec_error *error) {
     int value[ADAPT];
     if (status) return status;
     for (int i = 0; i < ADAPT; i++)
-        value[i] = (int)csrec_setting_value(solve, params[i].name, params[i].value);
-    bool adapt = csrec_setting_value(solve, params[ADAPT].name, j->options->model ? 0.0 : 1.0);
+        value[i] =
+            (int)csrec_setting_value(solve, CSREC_OF_METHOD, params[i].name, params[i].value);
+    bool adapt = csrec_setting_value(solve, CSREC_OF_METHOD, params[ADAPT].name,
+                                     j->options->model ? 0.0 : 1.0);
     j->set = (settings){value[COMPONENTS], value[ROUNDS], value[PATCH], value[STEP], adapt};
     return CSREC_OK;
 }

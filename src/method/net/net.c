@@ -33,7 +33,7 @@ enum { COPIES = 6, SIDE = 256 };
 
 static int setting(const csrec_recovery *r, const char *name) {
     const csrec_param *param = csrec_param_find(params, name);
-    return (int)csrec_setting_value(&r->options->solve, name, param->value);
+    return (int)csrec_setting_value(&r->options->solve, CSREC_OF_METHOD, name, param->value);
 }
 
 typedef struct job {
@@ -211,8 +211,8 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
 
 static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     double began = csrec_seconds();
-    csrec_status status = csrec_method_check_settings(&csrec_method_net, r->options, error);
-    if (!status && r->options->seconds > 0.0 && setting(r, "steps") == 0)
+    csrec_status status = CSREC_OK;
+    if (r->options->seconds > 0.0 && setting(r, "steps") == 0)
         status =
             csrec_fail(error, CSREC_ARGUMENT,
                        "minutes end the fitting, but steps = 0; set steps=200, use preset max, "

@@ -200,7 +200,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     csrec_recover_report *report = r->report;
     double began = csrec_seconds();
     csrec_status status = check(measurement, model, error);
-    if (!status) status = csrec_method_check_settings(&csrec_method_pca, options, error);
     if (status) return status;
     const csrec_array *components = csrec_model_array(model, "components");
     job j = {.m = measurement,

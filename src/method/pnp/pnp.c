@@ -27,7 +27,7 @@ static const csrec_param params[] = {
 static const double LAST = 0.5;
 
 double csrec_pnp_setting(const csrec_pnp *p, const char *name) {
-    return csrec_setting_value(&p->data.r->options->solve, name,
+    return csrec_setting_value(&p->data.r->options->solve, CSREC_OF_METHOD, name,
                                csrec_param_find(params, name)->value);
 }
 
@@ -122,12 +122,10 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_pnp p = {.data = {.r = r}};
     double began = csrec_seconds();
-    csrec_status status = csrec_method_check_settings(&csrec_method_pnp, r->options, error);
-    if (status) return status;
     csrec_team_begin(
         &p.team, r->options->solve.progress, r->options->solve.context,
         (csrec_progress){"plug-and-play", 0, (int64_t)csrec_pnp_setting(&p, "iterations"), -1.0});
-    status = csrec_sensed_create(r, &p.data, error);
+    csrec_status status = csrec_sensed_create(r, &p.data, error);
     if (!status) status = recover(&p, error);
     csrec_team_end(&p.team);
     r->report->seconds_pursuit = csrec_seconds() - began;

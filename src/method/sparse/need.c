@@ -8,7 +8,8 @@
 /* A threshold schedule: an initial guess, for which threshold_start.c keeps a pyramid, then the
  * iterations. */
 static csrec_need threshold_need(const csrec_task *task, const csrec_operator_need *f) {
-    double entries = (double)task->entries, steps = csrec_task_setting(task, "steps", 60.0);
+    double entries = (double)task->entries,
+           steps = csrec_task_setting(task, CSREC_OF_SOLVER, "steps", 60.0);
     double cells = task->shape.dims == 3 ? 8.0 / 7.0 : task->shape.dims == 2 ? 4.0 / 3.0 : 2.0;
     double start = 8.0 * entries * (1.0 + 2.0 * cells);
     double kept = f->own + f->kept + 8.0 * entries; /* the iterations keep the guess */
@@ -21,7 +22,7 @@ static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f)
     const csrec_solver_type *type = csrec_solver_find(task->options->solve.solver);
     if (type && type->planned) return threshold_need(task, f);
     csrec_solver_size size = {(double)task->n, f->n, (double)task->options->solve.stop.atoms,
-                              csrec_task_setting(task, "k", 0.0)};
+                              csrec_task_setting(task, CSREC_OF_SOLVER, "k", 0.0)};
     csrec_solver_need need = {0};
     if (type && type->need) need = type->need(&size);
     if (task->through) { /* lengths of columns, which the chain does not know */

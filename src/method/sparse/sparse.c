@@ -24,7 +24,7 @@ static double param_of(const csrec_recover_options *options, const char *name) {
     const csrec_operator_type *basis = csrec_operator_find(options->basis);
     const csrec_param *param = csrec_param_find(basis->params, name);
     if (!param) return 0.0;
-    double value = csrec_setting_value(&options->solve, name, param->value);
+    double value = csrec_setting_value(&options->solve, CSREC_OF_BASIS, name, param->value);
     return value >= param->least && value <= param->most ? value : param->value;
 }
 
@@ -43,21 +43,18 @@ csrec_operator_spec csrec_sparse_spec(const csrec_recover_options *options,
                                  .kind = kinds[(int)param_of(options, "kind")]};
 }
 
-/* Checks settings of the basis; the solver checks its own. */
+/* The solver gets the settings that are not the basis's. */
 static csrec_status sort_settings(job *j, csrec_error *error) {
     const csrec_solve_options *given = &j->options->solve;
-    const csrec_param *params = csrec_operator_find(j->options->basis)->params;
+    const csrec_owner basis = {CSREC_OF_BASIS, j->options->basis,
+                               csrec_operator_find(j->options->basis)->params};
     if (given->n_settings > CSREC_SPARSE_SETTINGS)
         return csrec_fail(error, CSREC_ARGUMENT, "%d settings; at most %d", given->n_settings,
                           CSREC_SPARSE_SETTINGS);
     int n = 0;
-    for (int i = 0; i < given->n_settings; i++) {
-        const csrec_setting *set = &given->settings[i];
-        const csrec_param *param = csrec_param_find(params, set->name);
-        csrec_status status = param ? csrec_param_check(param, set, true, error) : CSREC_OK;
-        if (status) return status;
-        if (!param) j->settings[n++] = *set;
-    }
+    for (int i = 0; i < given->n_settings; i++)
+        if (!csrec_setting_param(&basis, &given->settings[i]))
+            j->settings[n++] = given->settings[i];
     j->solve = *given;
     j->solve.settings = j->settings;
     j->solve.n_settings = n;

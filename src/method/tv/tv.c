@@ -16,7 +16,8 @@ static const csrec_param params[] = {
     {0}};
 
 static double setting(const csrec_recovery *r, int k) {
-    return csrec_setting_value(&r->options->solve, params[k].name, params[k].value);
+    return csrec_setting_value(&r->options->solve, CSREC_OF_METHOD, params[k].name,
+                               params[k].value);
 }
 
 /* Below so many values a thread its start takes longer than its work. */
@@ -60,9 +61,7 @@ static csrec_status solve(csrec_sensed *data, csrec_error *error) {
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_sensed data;
     double start = csrec_seconds();
-    csrec_status status = csrec_method_check_settings(&csrec_method_tv, r->options, error);
-    if (status) return status;
-    status = csrec_sensed_create(r, &data, error);
+    csrec_status status = csrec_sensed_create(r, &data, error);
     if (!status) status = solve(&data, error);
     r->report->seconds_pursuit = csrec_seconds() - start;
     csrec_sensed_clear(&data);

@@ -1,0 +1,300 @@
+/* test_settings.c - names that users give: unknown ones are refused before any work by every method
+ * and solver, with the names that there are; a parameter's name may say whose it is. */
+#include "check.h"
+
+#include <string.h>
+
+#include "method/method.h"
+#include "solver/solver.h"
+
+static uint64_t seed;
+
+enum { SIDE = 24, N = 150 };
+
+static double y[N], signal_out[SIDE * SIDE];
+static int64_t index_of[N];
+
+static csrec_measurement picture(void) {
+    for (int k = 0; k < N; k++) {
+        y[k] = 100.0 + check_uniform(&seed);
+        index_of[k] = k * SIDE * SIDE / N;
+    }
+    return (csrec_measurement){.shape = {2, {SIDE, SIDE}}, .n = N, .channels = 1, .y = y,
+                               .index = index_of, .dtype = CSREC_F64};
+}
+
+/* The least model of a kind that a method needs; NULL: it needs none. */
+static csrec_model *model_for(const csrec_method_type *method) {
+    static double ones[SIDE * SIDE], one = 1.0;
+    static double shape[2] = {SIDE, SIDE};
+    const csrec_array array[] = {{CSREC_F64, {3, {1, 3, 3}}, 9, ones},
+                                 {CSREC_F64, {1, {SIDE * SIDE}}, SIDE * SIDE, ones},
+                                 {CSREC_F64, {2, {1, SIDE * SIDE}}, SIDE * SIDE, ones},
+                                 {CSREC_F64, {1, {1}}, 1, &one},
+                                 {CSREC_F64, {0}, 1, &one},
+                                 {CSREC_F64, {1, {2}}, 2, shape}};
+    const char *const conv[] = {"filters"};
+    const char *const pca[] = {"mean", "components", "variances", "noise", "shape", "channels"};
+    const csrec_array *filters[] = {&array[0]};
+    const csrec_array *parts[] = {&array[1], &array[2], &array[3], &array[4], &array[5], &array[4]};
+    csrec_model *model = NULL;
+    csrec_error error = {""};
+    for (int i = 0; i < SIDE * SIDE; i++) ones[i] = 1.0 / 3.0;
+    if (!method->needs_model) return NULL;
+    bool is_conv = strcmp(method->shown.model, "conv") == 0;
+    if (csrec_model_create(method->shown.model, is_conv ? 1 : 6, is_conv ? conv : pca,
+                           is_conv ? filters : parts, &model, &error))
+        fail_msg("%s", error.text);
+    return model;
+}
+
+/* ------------------------------------------------------------------ unknown settings */
+
+static void expect_unknown(csrec_status status, const csrec_error *error, const char *who) {
+    if (status != CSREC_ARGUMENT || !strstr(error->text, "no parameter 'foo'"))
+        fail_msg("%s: status %d, %s", who, (int)status, error->text);
+}
+
+static void every_method_refuses_unknown_settings(void **state) {
+    (void)state;
+    const csrec_measurement m = picture();
+    const csrec_setting foo = {"foo", 1.0};
+    const csrec_method_type *method;
+    for (int i = 0; (method = csrec_method_at(i)); i++) {
+        csrec_model *model = model_for(method);
+        csrec_recover_options options;
+        csrec_error error = {""};
+        csrec_plan plan;
+        csrec_recover_defaults(&options);
+        options.method = method->shown.name;
+        options.model = model;
+        options.solve.settings = &foo;
+        options.solve.n_settings = 1;
+        expect_unknown(csrec_recover_plan(&m, &options, false, &plan, &error), &error,
+                       options.method);
+        signal_out[0] = -7.0;
+        expect_unknown(csrec_recover(&m, &options, signal_out, NULL, NULL, &error), &error,
+                       options.method);
+        assert_true(signal_out[0] == -7.0);
+        options.solve.n_settings = 0;
+        if (csrec_recover_plan(&m, &options, false, &plan, &error)) fail_msg("%s", error.text);
+        csrec_model_destroy(model);
+    }
+}
+
+static csrec_operator *small_matrix(void) {
+    static double a[6] = {1, 2, 3, 4, 5, 7};
+    const csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 3, .matrix = a};
+    csrec_operator *A;
+    csrec_error error = {""};
+    if (csrec_operator_create(&spec, &A, &error)) fail_msg("%s", error.text);
+    return A;
+}
+
+static void every_solver_refuses_unknown_settings(void **state) {
+    (void)state;
+    const char *name, *brief, *source;
+    const double right[2] = {1.0, 2.0};
+    csrec_operator *A = small_matrix();
+    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
+        const csrec_setting sets[] = {{"foo", 1.0}, {"method.k", 1.0}, {"basis.k", 1.0},
+                                      {"nobody.k", 1.0}, {"solver.", 1.0}, {"", 1.0}};
+        for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+            csrec_solve_options options = {.solver = name, .settings = &sets[s], .n_settings = 1};
+            csrec_error error = {""};
+            assert_int_equal(csrec_solve(A, right, &options, NULL, NULL, NULL, &error),
+                             CSREC_ARGUMENT);
+            assert_non_null(strstr(error.text, "no parameter"));
+            assert_int_equal(csrec_solve_many(A, 1, right, &options, 1, NULL, NULL, NULL, &error),
+                             CSREC_ARGUMENT);
+        }
+    }
+    csrec_operator_destroy(A);
+}
+
+/* ------------------------------------------------------------------ whose parameter */
+
+static const char *const kinds[] = {"method", "solver", "basis"};
+
+static double another(const csrec_param *p) {
+    double ends[] = {p->most, p->least, p->value};
+    for (int i = 0; i < 3; i++)
+        if (ends[i] != p->value && fabs(ends[i]) < 1e3) return ends[i];
+    return p->value;
+}
+
+/* The plan has the value under the spelling of its owner, and refuses it under another's. */
+static int try_param(const csrec_measurement *m, csrec_recover_options options,
+                     const csrec_owner owner[3], int which, const csrec_param *p) {
+    char name[64];
+    csrec_setting set = {name, another(p)};
+    csrec_error error = {""};
+    csrec_plan plan;
+    options.solve.settings = &set;
+    options.solve.n_settings = 1;
+    for (int kind = 0; kind < 3; kind++) {
+        snprintf(name, sizeof name, "%s.%s", kinds[kind], p->name);
+        bool has = csrec_param_find(owner[kind].params, p->name);
+        csrec_status status = csrec_recover_plan(m, &options, false, &plan, &error);
+        if ((status == CSREC_OK) != has) fail_msg("%s: %s", name, error.text);
+        if (kind != which) continue;
+        bool found = false;
+        for (int i = 0; i < plan.n_parameters; i++)
+            found |= strcmp(plan.parameter[i].name, p->name) == 0 &&
+                     plan.parameter[i].value == set.value;
+        assert_true(found);
+    }
+    return 1;
+}
+
+static int try_choice(const csrec_measurement *m, const csrec_method_type *method,
+                      const char *solver, const char *basis) {
+    csrec_model *model = model_for(method);
+    csrec_recover_options options;
+    csrec_owner owner[3];
+    csrec_plan plan;
+    int tried = 0;
+    csrec_recover_defaults(&options);
+    options.method = method->shown.name;
+    options.model = model;
+    options.solve.solver = solver;
+    options.basis = basis;
+    if (!csrec_recover_plan(m, &options, false, &plan, NULL)) {
+        csrec_method_owners(&plan.options, owner);
+        for (int i = 0; i < 3; i++)
+            for (const csrec_param *p = owner[i].params; p && p->name; p++)
+                tried += try_param(m, options, owner, i, p);
+    }
+    csrec_model_destroy(model);
+    return tried;
+}
+
+static void names_say_whose_they_are(void **state) {
+    (void)state;
+    const csrec_measurement m = picture();
+    const csrec_method_type *method;
+    int tried = 0;
+    for (int i = 0; (method = csrec_method_at(i)); i++) {
+        const char *solver = NULL, *basis = NULL, *brief, *source;
+        for (int s = -1; s < 0 || csrec_solver_info(s, &solver, &brief, &source); s++)
+            for (int b = -1; b < 0 || csrec_operator_info(b, &basis, &brief); b++)
+                if (b < 0 || csrec_operator_is_basis(b))
+                    tried += try_choice(&m, method, s < 0 ? NULL : solver, b < 0 ? NULL : basis);
+    }
+    assert_true(tried > 100);
+}
+
+/* No table of today shares a name within one choice: two that are made up do. */
+static void one_name_of_several_is_refused(void **state) {
+    (void)state;
+    const csrec_param a[] = {{"k", 1, 0, 9, ""}, {"a", 1, 0, 9, ""}, {0}};
+    const csrec_param b[] = {{"b", 1, 0, 9, ""}, {"k", 2, 0, 9, ""}, {0}};
+    const csrec_owner owner[] = {{CSREC_OF_METHOD, "m", a}, {CSREC_OF_SOLVER, "s", b}};
+    const csrec_setting sets[] = {{"k", 3}, {"a", 4}, {"method.k", 5}, {"solver.k", 6}};
+    csrec_solve_options options = {.settings = sets, .n_settings = 1};
+    csrec_error error = {""};
+    assert_int_equal(csrec_settings_check(&options, 2, owner, &error), CSREC_ARGUMENT);
+    assert_non_null(strstr(error.text, "method.k or solver.k"));
+    options.settings++;
+    options.n_settings = 3;
+    assert_ok(csrec_settings_check(&options, 2, owner, &error));
+    assert_true(csrec_setting_value(&options, CSREC_OF_METHOD, "k", 0.0) == 5.0);
+    assert_true(csrec_setting_value(&options, CSREC_OF_SOLVER, "k", 0.0) == 6.0);
+    assert_true(csrec_setting_value(&options, CSREC_OF_METHOD, "a", 0.0) == 4.0);
+}
+
+/* ------------------------------------------------------------------ names of tables */
+
+/* A name with one letter after the first changed, left out, put in, or swapped. */
+static void misspell(const char *name, char to[64]) {
+    size_t n = strlen(name), at = 1 + (size_t)check_below(&seed, (int64_t)n - 1);
+    snprintf(to, 64, "%s", name);
+    switch (check_below(&seed, 3)) {
+    case 0:
+        to[at] = to[at] == 'q' ? 'z' : 'q';
+        break;
+    case 1:
+        snprintf(to + at, 64 - at, "x%s", name + at);
+        break;
+    default:
+        memmove(to + at, to + at + 1, n - at);
+    }
+}
+
+static void expect_listed(csrec_status status, const csrec_error *error, const char *name,
+                          const char *given) {
+    char hint[64];
+    snprintf(hint, sizeof hint, "did you mean %s?", name);
+    if (status != CSREC_ARGUMENT || !strstr(error->text, name) || strchr(error->text, '\n') ||
+        (strlen(name) > 4 && !strstr(error->text, hint)))
+        fail_msg("%s for %s: status %d, %s", given, name, (int)status, error->text);
+}
+
+static void unknown_names_are_answered_with_the_table(void **state) {
+    (void)state;
+    const csrec_measurement m = picture();
+    const char *name, *brief, *source;
+    char given[64];
+    csrec_plan plan;
+    csrec_error error = {""};
+    csrec_operator *A = small_matrix(), *made;
+    const csrec_method_type *method;
+    csrec_recover_options options;
+    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
+        misspell(name, given);
+        if (csrec_solver_find(given)) continue;
+        csrec_solve_options solve = {.solver = given};
+        expect_listed(csrec_solve(A, y, &solve, NULL, NULL, NULL, &error), &error, name, given);
+        expect_listed(csrec_solve_many(A, 1, y, &solve, 1, NULL, NULL, NULL, &error), &error, name,
+                      given);
+        csrec_recover_defaults(&options);
+        options.solve.solver = given;
+        options.method = "sparse";
+        expect_listed(csrec_recover_plan(&m, &options, false, &plan, &error), &error, name, given);
+    }
+    for (int i = 0; (method = csrec_method_at(i)); i++) {
+        misspell(method->shown.name, given);
+        csrec_recover_defaults(&options);
+        options.method = given;
+        expect_listed(csrec_recover_plan(&m, &options, false, &plan, &error), &error,
+                      method->shown.name, given);
+    }
+    for (int i = 0; csrec_operator_info(i, &name, &brief); i++) {
+        misspell(name, given);
+        const csrec_operator_spec spec = {.name = given};
+        expect_listed(csrec_operator_create(&spec, &made, &error), &error, name, given);
+        if (!csrec_operator_is_basis(i)) continue;
+        csrec_recover_defaults(&options);
+        options.method = "sparse";
+        options.basis = given;
+        expect_listed(csrec_recover_plan(&m, &options, false, &plan, &error), &error, name, given);
+    }
+    csrec_operator_destroy(A);
+}
+
+static void near_names(void **state) {
+    (void)state;
+    const char *const names[] = {"quality", "method", "cpu", "omp", "Total"};
+    assert_string_equal(csrec_name_near("qualty", 5, names), "quality");
+    assert_string_equal(csrec_name_near("qaulity", 5, names), "quality");
+    assert_string_equal(csrec_name_near("opm", 5, names), "omp");
+    assert_string_equal(csrec_name_near("total", 5, names), "Total");
+    assert_null(csrec_name_near("gpu", 5, names));
+    assert_null(csrec_name_near("", 5, names));
+    assert_null(csrec_name_near("quick", 5, names));
+    assert_null(csrec_name_near("a name that is longer than any of a table is", 5, names));
+    assert_null(csrec_name_near("omp", 0, names));
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_method_refuses_unknown_settings),
+        cmocka_unit_test(every_solver_refuses_unknown_settings),
+        cmocka_unit_test(names_say_whose_they_are),
+        cmocka_unit_test(one_name_of_several_is_refused),
+        cmocka_unit_test(unknown_names_are_answered_with_the_table),
+        cmocka_unit_test(near_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
