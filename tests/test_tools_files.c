@@ -1,4 +1,4 @@
-/* Files of the tools: all of a call or none, links followed, temporaries of killed runs removed. */
+/* Files of the tools: whole or as they were, links followed, temporaries of killed runs removed. */
 #include "tools.h"
 
 #include <sys/stat.h>
@@ -29,13 +29,18 @@ static void a_failure_keeps_what_was_there(void **state) {
              "$L pca planes.npy -o p.npz --plot p.png");
     check_untouched("ulimit -f 4; $S gray.png -o g.npz -r 0.9 --mask-out g.png", 1, "g.npz: ");
     check_untouched("ulimit -f 16; $S volume.npy -o v.npz -r 0.9 --mask-out v.npy", 1, "v.npz: ");
-    check_untouched("ulimit -f 24; $R g.npz -s 1 -k 5 -o r.npy -C atoms.npz --report r.html "
-                    "--plot r.svg",
-                    1, "r.html: ");
     check_untouched("ulimit -f 16; $R g.npz -s 1 -k 5 -o r.npy -C atoms.npz", 1, "r.npy: ");
     check_untouched("$R g.npz -s 1 -o r.npy -C atoms.npz --report nowhere/r.html", 1,
                     "nowhere/r.html: ");
     check_untouched("ulimit -f 2; $L pca planes.npy -o p.npz --plot p.png -k 2", 1, "p.");
+    /* The page is as it was; the recovery, which fits, is written. */
+    run_well("cp r.html old.html && cp r.npy old.npy && cp r.svg old.svg");
+    assert_int_equal(run("ulimit -f 44; $R g.npz -s 1 -k 5 -q -o r.npy -C atoms.npz "
+                         "--report r.html --plot r.svg"),
+                     1);
+    assert_non_null(strstr(read_text("err"), "r.html: "));
+    assert_non_null(strstr(read_text("err"), "; written: r.npy, atoms.npz, r.svg"));
+    run_well("cmp r.html old.html && ! cmp -s r.npy old.npy && ! cmp -s r.svg old.svg");
 }
 
 static void a_failure_of_stdout_keeps_the_page(void **state) {

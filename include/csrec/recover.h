@@ -213,7 +213,8 @@ typedef struct csrec_history csrec_history;
 /* truth: NULL, or the whole signal [entries * channels] as csrec_recover delivers it; it is not
  * copied and must live until the recovery is over. peak: of the PSNR, in the same units. Free with
  * csrec_history_destroy. A second recovery into the same history replaces the first; two at once
- * must not share one. CSREC_MEMORY. */
+ * must not share one. A recovery for whose history memory is short succeeds, and the history has no
+ * track. CSREC_MEMORY. */
 CSREC_API csrec_status csrec_history_create(const double *truth, double peak,
                                             csrec_history **history);
 CSREC_API void csrec_history_destroy(csrec_history *history);

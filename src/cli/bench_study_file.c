@@ -56,7 +56,8 @@ static size_t join_solvers(const bench_trials *trials, char *names, size_t room)
     return used;
 }
 
-static csrec_status add_arrays(const bench_study *study, csrec_files *files, csrec_error *error) {
+static csrec_status add_arrays(void *context, csrec_files *files, csrec_error *error) {
+    const bench_study *study = context;
     static const char *const names[] = {"successes", "trials", "n", "m", "k", "solvers"};
     char solvers[512];
     const bench_trials *t = &study->trials;
@@ -77,7 +78,8 @@ static csrec_status add_arrays(const bench_study *study, csrec_files *files, csr
     return csrec_files_add_npz(files, study->options->output, ARRAYS, names, list, error);
 }
 
-static csrec_status add_plot(const bench_study *study, csrec_files *files, csrec_error *error) {
+static csrec_status add_plot(void *context, csrec_files *files, csrec_error *error) {
+    const bench_study *study = context;
     cli_chart charts[BENCH_CHARTS_MOST] = {{.n_series = 0}};
     int n = 0;
     snprintf(error->text, sizeof error->text, "%s: out of memory", study->options->plot);
@@ -90,14 +92,10 @@ static csrec_status add_plot(const bench_study *study, csrec_files *files, csrec
 }
 
 csrec_status bench_study_save(bench_study *study, csrec_error *error) {
-    csrec_files *files = NULL;
     cli_fingerprint_set_whole(study->fingerprint, study->complete);
     const csrec_files_options options = {.no_sync = study->options->no_sync,
                                          .fingerprint = study->fingerprint};
-    csrec_status status = csrec_files_create(&options, &files, error);
-    if (!status) status = add_arrays(study, files, error);
-    if (!status && study->complete && study->options->plot) status = add_plot(study, files, error);
-    if (!status) status = csrec_files_commit(files, error);
-    csrec_files_destroy(files);
-    return status;
+    cli_product products[] = {{study->options->output, add_arrays, false},
+                              {study->complete ? study->options->plot : NULL, add_plot, false}};
+    return cli_products_write(&options, 0, 2, products, study, error);
 }

@@ -39,7 +39,7 @@ void cli_series_clear(cli_series *series);
 void cli_chart_draw(const cli_chart *chart, cli_canvas *canvas, double x, double y);
 void cli_chart_clear(cli_chart *chart);
 
-/* Adds the file of n charts, `across` of them side by side: a picture of any format that has
+/* Adds the file of n >= 1 charts, `across` of them side by side: a picture of any format that has
  * CSREC_USE_PICTURE, else an SVG, with the fingerprint as a comment unless it is NULL. */
 csrec_status cli_charts_add(csrec_files *files, const char *path, const cli_chart *charts, int n,
                             int across, const char *title, const char *fingerprint,

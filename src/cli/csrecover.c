@@ -141,8 +141,10 @@ static const cli_option options[] = {
      "reference, true and expected errors, residual and PSNR over the iterations, levels of "
      "atoms, settings, the command, times and warnings. For several INPUTs name a folder.",
      AT(report), .effect = CLI_ON_OUTPUTS},
-    {"plot", 0, CLI_WRITE, "FILE", "Write only the plots of that page, .svg or .png.", AT(plot),
-     .effect = CLI_ON_OUTPUTS},
+    {"plot", 0, CLI_WRITE, "FILE",
+     "Write charts, .svg or .png: samples, reference and recovery along the signal or the line in "
+     "its middle, errors there, and residual, PSNR and levels of atoms of that page.",
+     AT(plot), .effect = CLI_ON_OUTPUTS},
     {"uncertainty", 'u', CLI_WRITE, "FILE",
      "Write the expected root mean square error of each value, in units of the samples, .npy or "
      ".tif; or .png, white where it is largest. For several INPUTs name a folder.",

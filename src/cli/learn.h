@@ -36,7 +36,7 @@ typedef struct cli_model_files {
     const char *source, *settings; /* texts of the model */
 } cli_model_files;
 
-/* Sets the texts of the model and writes model and plot: both or neither. */
+/* Sets the texts of the model and writes the model and its plot, as cli_products_write. */
 csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error);
 
 extern const cli_learner cli_learn_conv, cli_learn_gmm, cli_learn_info, cli_learn_net,

@@ -27,18 +27,28 @@ void cli_inputs_list(const cli_operands *inputs, const char *between, bool names
     }
 }
 
+typedef struct saving {
+    csrec_model *model;
+    const cli_model_files *to;
+} saving;
+
+static csrec_status add_model(void *context, csrec_files *files, csrec_error *error) {
+    const saving *s = context;
+    return csrec_files_add_model(files, s->to->output, s->model, error);
+}
+
+static csrec_status add_plot(void *context, csrec_files *files, csrec_error *error) {
+    const saving *s = context;
+    return s->to->draw(files, s->to->plot, s->model, error);
+}
+
 csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error) {
-    csrec_files *files = NULL;
     if (!to->fingerprint || csrec_model_set_text(model, "source", to->source) ||
         csrec_model_set_text(model, "settings", to->settings)) {
         snprintf(error->text, sizeof error->text, "%s: out of memory", to->output);
         return CSREC_MEMORY;
     }
     const csrec_files_options options = {.no_sync = to->no_sync, .fingerprint = to->fingerprint};
-    csrec_status status = csrec_files_create(&options, &files, error);
-    if (!status && to->plot) status = to->draw(files, to->plot, model, error);
-    if (!status) status = csrec_files_add_model(files, to->output, model, error);
-    if (!status) status = csrec_files_commit(files, error);
-    csrec_files_destroy(files);
-    return status;
+    cli_product products[] = {{to->output, add_model, false}, {to->plot, add_plot, false}};
+    return cli_products_write(&options, 0, 2, products, &(saving){model, to}, error);
 }

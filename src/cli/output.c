@@ -171,3 +171,81 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
     return (picture ? write_picture : write_array)(files, path, format, form, measurement, signal,
                                                    error);
 }
+
+/* ------------------------------------------------------------------ several files ------------ */
+
+enum { PRODUCTS_MOST = 8 };
+
+/* ", A, B" of those that are written, or are not, but for `except`. */
+static void list_products(int n, const cli_product *products, bool written, int except,
+                          const char *head, csrec_error *error) {
+    for (int i = 0; i < n; i++) {
+        const cli_product *p = &products[i];
+        if (!p->path || p->written != written || i == except) continue;
+        size_t used = strlen(error->text);
+        snprintf(error->text + used, sizeof error->text - used, "%s%.80s", head,
+                 cli_is_dash(p->path) ? "standard output" : p->path);
+        head = ", ";
+    }
+}
+
+/* An error in a part of a file does not name the file. */
+static void name_product(const cli_product *product, csrec_error *error) {
+    const csrec_error told = *error;
+    if (!cli_is_dash(product->path) && !strstr(told.text, product->path))
+        snprintf(error->text, sizeof error->text, "%.200s: %.250s", product->path, told.text);
+}
+
+/* Each has its own csrec_files, so that one that fails leaves the others. The result is added last:
+ * it may go to a pipe, which cannot be undone. */
+static csrec_status add_products(const csrec_files_options *options, int64_t date, int n,
+                                 cli_product *products, void *context, csrec_files **files,
+                                 int *failed, csrec_error *error) {
+    csrec_files_options own = *options;
+    csrec_status first = CSREC_OK;
+    for (int k = 1; k <= n; k++) {
+        int i = k % n;
+        csrec_error why;
+        if (!products[i].path) continue;
+        if (i == 0 && first && date) {
+            own.dated = true;
+            own.date = date;
+        }
+        csrec_status status = csrec_files_create(i == 0 ? &own : options, &files[i], &why);
+        if (!status) status = products[i].add(context, files[i], &why);
+        if (!status) continue;
+        csrec_files_destroy(files[i]);
+        files[i] = NULL;
+        if (first && i > 0) continue;
+        if (i > 0) name_product(&products[i], &why);
+        first = status;
+        *failed = i;
+        *error = why;
+    }
+    return first;
+}
+
+csrec_status cli_products_write(const csrec_files_options *options, int64_t date, int n,
+                                cli_product *products, void *context, csrec_error *error) {
+    csrec_files *files[PRODUCTS_MOST] = {NULL};
+    int failed = -1;
+    csrec_status status = add_products(options, date, n, products, context, files, &failed, error);
+    for (int k = 1; k <= n && failed != 0; k++) {
+        int i = k % n;
+        csrec_error why;
+        csrec_status own = files[i] ? csrec_files_commit(files[i], &why) : CSREC_OK;
+        products[i].written = files[i] && (!own || strstr(why.text, ": is written, but"));
+        if (!own || (status && i > 0)) continue;
+        status = own;
+        failed = i;
+        *error = why;
+    }
+    for (int i = 0; i < n; i++) csrec_files_destroy(files[i]);
+    bool any = false;
+    for (int i = 0; i < n; i++) any = any || products[i].written;
+    if (status && any) {
+        list_products(n, products, false, failed, "; not written either: ", error);
+        list_products(n, products, true, failed, "; written: ", error);
+    }
+    return status;
+}

@@ -74,4 +74,19 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
                               const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error);
 
+/* One of the files that a call writes. */
+typedef struct cli_product {
+    const char *path; /* NULL: not asked for */
+    csrec_status (*add)(void *context, csrec_files *files, csrec_error *error);
+    bool written; /* under its name */
+} cli_product;
+
+/* Writes files of one piece of work: the first is its result, the others tell about it. One of them
+ * that fails is left as it was, and does not keep the rest from being written; if the result fails,
+ * nothing is written. The error is that of the first to fail, followed by the names of the others
+ * that are not written and of those that are. date, if not 0: that of the result if another file
+ * fails, so that make repeats the call. */
+csrec_status cli_products_write(const csrec_files_options *options, int64_t date, int n,
+                                cli_product *products, void *context, csrec_error *error);
+
 #endif

@@ -88,7 +88,11 @@ typedef struct cli_job {
     csrec_doubts doubts;                   /* about the samples */
     int shared; /* inputs that went through one recovery; its report is of all of them */
     cli_quality quality;
-    char failure[sizeof(csrec_error)]; /* the error message, or empty */
+    csrec_status lost_status; /* why something about the signal is not known, but the signal is */
+    csrec_error lost;
+    bool has_atoms, has_page, has_plot, has_map; /* written */
+    bool stands;                                 /* some file is written, even if the job fails */
+    char failure[sizeof(csrec_error)];           /* the error message, or empty */
 } cli_job;
 
 /* Whether the measurement has real entries of the signal, about which samples tell something. */
@@ -242,7 +246,7 @@ int cli_jobs_recover(cli_job *const *jobs, int n);
 
 /* After the recovery: what error is to be expected, if that is asked for or cheap; its PSNR; and
  * writes the map (recover_expect.c). */
-int cli_job_expect(cli_job *job);
+void cli_job_expect(cli_job *job);
 double cli_job_expected_psnr(const cli_job *job);
 csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error);
 
@@ -250,7 +254,15 @@ csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *er
  * channels: the same sampled positions, and a method that treats channels separately. */
 bool cli_jobs_share(const cli_job *a, const cli_job *b);
 
-/* Writes all requested files or none. */
+/* The recovery goes on without something about its signal; the first reason is kept, and the job
+ * fails with it once the signal is written. */
+void cli_job_lose(cli_job *job, csrec_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Black, white and bits of a picture of the signal. */
+cli_tones cli_job_tones(const cli_job *job);
+
+/* Writes the requested files, as cli_products_write; job->stands if any is written. */
 int cli_job_write(cli_job *job);
 
 /* Reports on stderr; and as members of a JSON object. */

@@ -156,25 +156,33 @@ static int deliver(cli_job *job) {
     return job->large ? cli_job_serve_large(job) : CLI_CONTINUE;
 }
 
+/* What could be written is, and is told, even if another file failed. */
+static void tell_finished(batch *b, cli_job *job, bool interrupted) {
+    bool failed = job->failure[0] != '\0';
+    if (csrec_comm_rank(b->request->tiles) > 0) return;
+    cli_job_tell(job);
+    if (!b->request->a.json) return;
+    begin_json(b, job->number, failed ? "failed" : interrupted ? "interrupted" : "recovered");
+    if (failed) cli_json_text(&b->json, "error", job->failure);
+    cli_job_json(job, &b->json);
+    end_json(b, job->number);
+}
+
 static void finish(batch *b, cli_job *job) {
     bool interrupted = job->report.outcome == CSREC_INTERRUPTED;
     int code = job->failure[0] ? CLI_FAILURE : deliver(job);
-    if (code != CLI_CONTINUE) {
+    if (code != CLI_CONTINUE && !job->stands) {
         fail(b, job, code);
         return;
     }
     b->interrupted = b->interrupted || interrupted;
-    b->done++;
-    if (csrec_comm_rank(b->request->tiles) > 0) {
-        drop(job);
-        return;
+    if (code == CLI_CONTINUE) {
+        b->done++;
+    } else {
+        b->failed[b->n_failed++] = job->number;
+        b->code = code;
     }
-    cli_job_tell(job);
-    if (b->request->a.json) {
-        begin_json(b, job->number, interrupted ? "interrupted" : "recovered");
-        cli_job_json(job, &b->json);
-        end_json(b, job->number);
-    }
+    tell_finished(b, job, interrupted);
     drop(job);
 }
 
@@ -362,7 +370,10 @@ static void tell_not_begun(const batch *b) {
 }
 
 static int code_of(batch *b) {
-    if (b->n_failed && is_single(b)) return b->code;
+    if (b->n_failed && is_single(b)) {
+        if (b->json.file) close_json(b); /* of what is written all the same */
+        return b->code;
+    }
     if (b->progress->lost) return CLI_FAILURE;
     if (b->stdout_lost || !close_json(b)) return cli_stdout_failed(b->request->tool);
     return b->interrupted ? CLI_INTERRUPTED : b->n_failed ? CLI_FAILURE : CLI_DONE;

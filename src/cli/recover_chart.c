@@ -127,14 +127,14 @@ int cli_job_charts(const cli_job *job, cli_chart charts[CLI_JOB_CHARTS]) {
 
 csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error) {
     const char *path = job->plot;
-    cli_chart charts[CLI_JOB_CHARTS];
-    int n = cli_job_charts(job, charts);
-    if (n < 0) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", path);
-        return CSREC_MEMORY;
+    cli_chart charts[CLI_JOB_LINES + CLI_JOB_CHARTS] = {{.n_series = 0}};
+    int n = cli_job_lines(job, charts), more = n < 0 ? -1 : cli_job_charts(job, charts + n);
+    csrec_status status = CSREC_MEMORY;
+    snprintf(error->text, sizeof error->text, "%s: out of memory", path);
+    if (more >= 0) {
+        n += more;
+        status = cli_charts_add(files, path, charts, n, 1, job->input, job->fingerprint, error);
     }
-    csrec_status status =
-        cli_charts_add(files, path, charts, n, 1, job->input, job->fingerprint, error);
     while (n > 0) cli_chart_clear(&charts[--n]);
     return status;
 }

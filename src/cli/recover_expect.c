@@ -36,22 +36,20 @@ static void drop_map(cli_job *job) {
     job->uncertainty = NULL;
 }
 
-int cli_job_expect(cli_job *job) {
+void cli_job_expect(cli_job *job) {
     csrec_error error;
     csrec_recover_options options = job->options;
     bool asked = job->map != NULL, shown = asked || job->page;
     job->expected = NAN;
-    if (!cli_job_has_points(job)) { /* no sample can be left out to be compared with */
-        shown = false;
-        if (asked)
-            return cli_job_fail(job, "%s: --uncertainty is for samples of entries; leave it out",
-                                job->input);
-    }
+    /* Without points no sample can be left out to be compared with. */
     if (!cli_job_has_points(job) || !job->signal || job->report.outcome == CSREC_INTERRUPTED ||
         cli_interrupted() || (!shown && !is_worth_it(job)))
-        return CLI_CONTINUE;
+        return;
     if (shown) job->uncertainty = malloc((size_t)values_of(job) * sizeof *job->uncertainty);
-    if (shown && !job->uncertainty) return cli_job_fail(job, "%s: out of memory", job->input);
+    if (shown && !job->uncertainty) {
+        cli_job_lose(job, CSREC_MEMORY, "%s: out of memory for the expected errors", job->input);
+        return;
+    }
     options.history = NULL;
     options.comm = NULL;
     options.solve.progress = is_interrupted;
@@ -62,9 +60,9 @@ int cli_job_expect(cli_job *job) {
     bool known = !status && !cli_interrupted();
     if (!known) job->expected = NAN;
     if (!known || (!asked && !isfinite(job->expected))) drop_map(job); /* a page goes without it */
-    /* too few samples, say, to leave some out; no memory would be no memory for the rest, too */
-    bool fails = status && !cli_interrupted() && (asked || status == CSREC_MEMORY);
-    return fails ? cli_job_fail(job, "%s: %s", job->input, error.text) : CLI_CONTINUE;
+    /* too few samples, say, to leave some out */
+    if (status && !cli_interrupted() && (asked || status == CSREC_MEMORY))
+        cli_job_lose(job, status, "%s: expected errors: %s", job->input, error.text);
 }
 
 double cli_job_expected_psnr(const cli_job *job) {

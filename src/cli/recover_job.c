@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "coefficients.h"
 #include "fingerprint.h"
-#include "recover_chart.h"
 #include "recover_facts.h"
-#include "recover_page.h"
 
 static int end_ranks(cli_job *job) {
     csrec_comm *comm = job->request->tiles;
@@ -38,6 +34,15 @@ int cli_job_fail(cli_job *job, const char *format, ...) {
     vsnprintf(job->failure, sizeof job->failure, format, values);
     va_end(values);
     return job->request->tiles ? end_ranks(job) : cli_failure(job->tool, "%s", job->failure);
+}
+
+void cli_job_lose(cli_job *job, csrec_status status, const char *format, ...) {
+    va_list values;
+    if (job->lost_status) return;
+    job->lost_status = status;
+    va_start(values, format);
+    vsnprintf(job->lost.text, sizeof job->lost.text, format, values);
+    va_end(values);
 }
 
 static void set_tones(cli_job *job) {
@@ -76,11 +81,13 @@ static int allocate(cli_job *job) {
     }
     int64_t entries = 0;
     csrec_shape_count(&job->measurement.shape, &entries);
-    double bytes = (double)entries * (double)job->measurement.channels * 2.0 * sizeof *job->signal;
-    if (bytes < (double)(SIZE_MAX / 2))
-        job->signal = malloc((size_t)csrec_measurement_signal_values(&job->measurement) *
-                             sizeof *job->signal);
-    if (!job->signal)
+    const int64_t n = entries * job->measurement.channels;
+    const double bytes = (double)n * 2.0 * sizeof *job->signal;
+    const bool fits = bytes < (double)(SIZE_MAX / 2);
+    const bool pairs = csrec_measurement_signal_values(&job->measurement) != n;
+    if (fits) job->signal = malloc((size_t)n * sizeof *job->signal);
+    if (fits && pairs) job->pairs = malloc(2 * (size_t)n * sizeof *job->pairs);
+    if (!job->signal || (pairs && !job->pairs))
         return cli_job_fail(job,
                             "%s: out of memory for the recovered signal, %.3g GiB; "
                             "--coefficients alone needs none",
@@ -101,21 +108,12 @@ void cli_job_range(const cli_job *job, double *low, double *high) {
     }
 }
 
-/* A picture of samples without black and white has those of the smallest and largest of them. */
-static cli_tones picture_tones(const cli_job *job) {
-    cli_tones tones = job->tones;
-    if (tones.scale[0] != tones.scale[1]) return tones;
-    cli_job_range(job, &tones.scale[0], &tones.scale[1]);
-    if (tones.scale[0] == tones.scale[1]) tones.scale[1] = nextafter(tones.scale[1], INFINITY);
-    return tones;
-}
-
 static void tell_tones(const cli_job *job) {
     const double *scale = job->tones.scale;
     if (scale[0] != scale[1] || job->a->quiet || !job->output || !cli_job_has_points(job) ||
         !cli_format_has(job->format, CSREC_USE_PICTURE))
         return;
-    cli_tones tones = picture_tones(job);
+    cli_tones tones = cli_job_tones(job);
     cli_note(job->tool,
              "note: %s: black is %.6g and white %.6g, the smallest and largest sample; --scale "
              "LOW,HIGH gives others",
@@ -141,6 +139,9 @@ static int check_output(cli_job *job) {
                             refusal);
     if (!refusal && job->a->colormap >= 0) refusal = colormap_refusal(job);
     if (refusal) return cli_job_fail(job, "%s: %s", job->input, refusal);
+    if (job->map && !cli_job_has_points(job))
+        return cli_job_fail(job, "%s: --uncertainty is for samples of entries; leave it out",
+                            job->input);
     if (job->map) refusal = cli_signal_refusal(csrec_format_of(job->map), &job->measurement, &any);
     return refusal ? cli_job_fail(job, "%s: %s", job->map, refusal) : CLI_CONTINUE;
 }
@@ -249,53 +250,6 @@ int cli_job_load(cli_job *job) {
     if (code == CLI_CONTINUE) tell_no_prior(job);
     job->seconds_read = cli_seconds() - start;
     return code;
-}
-
-/* The signal is written last: it may go to a pipe, which cannot be undone. */
-static csrec_status add_files(cli_job *job, csrec_files *files, csrec_error *error) {
-    const cli_recover_arguments *a = job->a;
-    csrec_status status = CSREC_OK;
-    if (job->page) status = cli_job_page(job, files, error);
-    if (!status && job->plot) status = cli_job_plot(job, files, error);
-    if (!status && job->map && job->uncertainty) status = cli_job_map(job, files, error);
-    if (!status && a->coefficients)
-        status = cli_coefficients_write(files, a->coefficients, job->report.levels,
-                                        job->measurement.channels, job->atoms, error);
-    if (status || !job->output) return status;
-    cli_form form = {
-        .dtype = a->dtype, .colors = cli_colormap_info((int)a->colormap), .like = job->input};
-    if (job->large) return cli_job_write_large(job, &form, files, error);
-    form.tones = picture_tones(job);
-    const bool pairs = job->pairs && !cli_format_has(job->format, CSREC_USE_PICTURE);
-    form.is_complex = pairs;
-    return cli_signal_write(files, job->output, job->format, &form, &job->measurement,
-                            pairs ? job->pairs : job->signal, error);
-}
-
-/* An interrupted output has a date before that of its input, so that make repeats it.
- */
-static csrec_files_options files_options(const cli_job *job) {
-    struct stat from;
-    csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->fingerprint};
-    options.dated = job->report.outcome == CSREC_INTERRUPTED && cli_stat(job->input, &from);
-    /* Some file systems have a resolution of two seconds. */
-    if (options.dated) options.date = (int64_t)from.st_mtim.tv_sec - 2;
-    return options;
-}
-
-int cli_job_write(cli_job *job) {
-    csrec_error error;
-    csrec_files *files = NULL;
-    csrec_files_options options = files_options(job);
-    cli_fingerprint_set_whole(job->fingerprint, job->report.outcome != CSREC_INTERRUPTED);
-    csrec_status status = csrec_files_create(&options, &files, &error);
-    if (!status) status = add_files(job, files, &error);
-    if (!status) status = csrec_files_commit(files, &error);
-    csrec_files_destroy(files);
-    if (status) cli_job_fail(job, "%s", error.text);
-    if (!status && job->journal && job->report.outcome != CSREC_INTERRUPTED)
-        csrec_journal_remove(job->journal);
-    return !status ? CLI_CONTINUE : status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
 }
 
 void cli_job_clear(cli_job *job) {

@@ -66,7 +66,7 @@ void cli_job_tell(const cli_job *job) {
                  (long long)r->tiles_resumed, (long long)r->estimate.tiles);
     cli_job_warn(job);
     tell_summary(job);
-    if (job->truth && !job->a->json) {
+    if (job->truth && !job->a->json && !isnan(job->quality.psnr)) {
         if (cli_recoveries(job->a) > 1) fprintf(stderr, "%s: ", job->input);
         fprintf(stderr, "PSNR %.2f dB", job->quality.psnr);
         if (isfinite(job->quality.ssim)) fprintf(stderr, ", SSIM %.4f", job->quality.ssim);
@@ -240,9 +240,9 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_json_real(json, "psnr", isfinite(job->expected) ? cli_job_expected_psnr(job) : NAN);
     cli_json_end(json);
     cli_json_text(json, "output", job->output);
-    cli_json_text(json, "coefficients", job->a->coefficients);
-    cli_json_text(json, "report", job->page);
-    cli_json_text(json, "plot", job->plot);
-    cli_json_text(json, "uncertainty", job->uncertainty ? job->map : NULL);
+    cli_json_text(json, "coefficients", job->has_atoms ? job->a->coefficients : NULL);
+    cli_json_text(json, "report", job->has_page ? job->page : NULL);
+    cli_json_text(json, "plot", job->has_plot ? job->plot : NULL);
+    cli_json_text(json, "uncertainty", job->has_map ? job->map : NULL);
     json_words(json, job);
 }

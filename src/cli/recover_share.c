@@ -34,6 +34,12 @@ static void move_channels(double *all, int64_t entries, int64_t stride, int64_t 
         }
 }
 
+static int64_t values_of(const cli_job *job) {
+    int64_t entries = 0;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    return entries * job->measurement.channels;
+}
+
 static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_report *report,
                                      csrec_error *error) {
     csrec_measurement all = jobs[0]->measurement;
@@ -59,25 +65,27 @@ static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_
 }
 
 /* Magnitudes are what is shown and compared. */
-static int take_magnitudes(cli_job *job) {
-    int64_t entries = 0;
-    csrec_shape_count(&job->measurement.shape, &entries);
-    const int64_t n = entries * job->measurement.channels;
-    if (!job->signal || csrec_measurement_signal_values(&job->measurement) == n)
-        return CLI_CONTINUE;
-    job->pairs = job->signal;
-    job->signal = malloc((size_t)n * sizeof *job->signal);
-    if (!job->signal) return cli_job_fail(job, "%s: out of memory", job->input);
-    for (int64_t i = 0; i < n; i++)
+static void take_magnitudes(cli_job *job) {
+    const int64_t n = values_of(job);
+    for (int64_t i = 0; i < n && job->pairs; i++)
         job->signal[i] = hypot(job->pairs[2 * i], job->pairs[2 * i + 1]);
-    return CLI_CONTINUE;
 }
 
-static int take_quality(cli_job *job) {
-    if (job->truth &&
-        cli_quality_of(&job->measurement, &job->tones, job->truth, job->signal, &job->quality))
-        return cli_job_fail(job, "%s: out of memory for the comparison", job->reference);
-    return CLI_CONTINUE;
+static void take_quality(cli_job *job) {
+    if (!job->truth ||
+        !cli_quality_of(&job->measurement, &job->tones, job->truth, job->signal, &job->quality))
+        return;
+    job->quality = (cli_quality){NAN, NAN, NAN};
+    cli_job_lose(job, CSREC_MEMORY, "%s: out of memory for the comparison", job->reference);
+}
+
+/* Every recovery has a track. */
+static void check_history(cli_job *job) {
+    const char *name, *unit;
+    const csrec_history_step *steps;
+    int64_t n;
+    if (job->history && !csrec_history_track(job->history, 0, &name, &unit, &n, &steps))
+        cli_job_lose(job, CSREC_MEMORY, "%s: out of memory for the history", job->input);
 }
 
 /* A note at a terminal before long work. */
@@ -90,6 +98,13 @@ static void announce(const cli_job *job) {
              (double)e->bytes / 1048576.0, e->tiles > 1 ? ", in tiles" : "");
 }
 
+static void take_all(cli_job *job) {
+    take_magnitudes(job);
+    take_quality(job);
+    check_history(job);
+    cli_job_expect(job);
+}
+
 int cli_jobs_recover(cli_job *const *jobs, int n) {
     csrec_error error;
     cli_job *one = jobs[0];
@@ -100,9 +115,10 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
         return CLI_CONTINUE;
     }
     csrec_recover_report report;
-    csrec_status status = n > 1 ? recover_together(jobs, n, &report, &error)
-                                : csrec_recover(&one->measurement, &one->options, one->signal,
-                                                one->atoms, &report, &error);
+    csrec_status status =
+        n > 1 ? recover_together(jobs, n, &report, &error)
+              : csrec_recover(&one->measurement, &one->options,
+                              one->pairs ? one->pairs : one->signal, one->atoms, &report, &error);
     cli_progress_finish(one->progress);
     int code = CLI_CONTINUE;
     for (int k = 0; k < n; k++) {
@@ -111,9 +127,7 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
         jobs[k]->report = report;
         jobs[k]->shared = n;
         if (csrec_comm_rank(one->options.comm) > 0) continue; /* rank 0 has the signal */
-        if (own == CLI_CONTINUE) own = take_magnitudes(jobs[k]);
-        if (own == CLI_CONTINUE) own = take_quality(jobs[k]);
-        if (own == CLI_CONTINUE) own = cli_job_expect(jobs[k]);
+        if (own == CLI_CONTINUE) take_all(jobs[k]);
         if (own != CLI_CONTINUE) code = own;
     }
     return code;

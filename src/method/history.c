@@ -62,21 +62,25 @@ csrec_status csrec_history_create(const double *truth, double peak, csrec_histor
     return CSREC_OK;
 }
 
-static void clear(csrec_history *h) {
+static void drop_tracks(csrec_history *h) {
     for (int i = 0; i < h->n_tracks; i++) free(h->tracks[i].steps);
+    free(h->tracks);
+    h->tracks = NULL;
+    h->n_tracks = 0;
+}
+
+static void clear(csrec_history *h) {
+    drop_tracks(h);
     for (int i = 0; i < h->n_records; i++) {
         free(h->records[i]->entries);
         free(h->records[i]);
     }
-    free(h->tracks);
     free(h->records);
     h->measurement = NULL;
     h->entries = 0;
     h->layer = NULL;
     h->records = NULL;
     h->n_records = 0;
-    h->tracks = NULL;
-    h->n_tracks = 0;
     h->levels = 0;
     memset(h->level, 0, sizeof h->level);
     h->short_of_memory = false;
@@ -338,17 +342,15 @@ static csrec_status make_tracks(csrec_history *h) {
     return status;
 }
 
-csrec_status csrec_history_end(csrec_history *h, const double *signal,
-                               const csrec_recover_report *report, csrec_error *error) {
-    if (!h) return CSREC_OK;
+void csrec_history_end(csrec_history *h, const double *signal, const csrec_recover_report *report) {
+    if (!h) return;
     csrec_record *last = csrec_history_record(h, TRACKS_RESULT, "result", "iteration", -1);
     int64_t iterations = report->iterations > 0 ? report->iterations : 1;
     if (signal && !h->measurement->through)
         csrec_record_signal(last, iterations, signal);
     else
         csrec_record_add(last, iterations, report->residual * report->residual, 1.0,
-                         signal ? csrec_record_error(last, signal) : NAN);
-    csrec_status status = h->short_of_memory ? CSREC_MEMORY : make_tracks(h);
+                         signal && last ? csrec_record_error(last, signal) : NAN);
+    if (h->short_of_memory || make_tracks(h)) drop_tracks(h);
     h->measurement = NULL;
-    return status ? csrec_fail(error, status, "out of memory for the history; omit it") : status;
 }

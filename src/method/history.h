@@ -18,7 +18,7 @@ void csrec_history_begin(csrec_history *history, const csrec_measurement *measur
 void csrec_history_unit(csrec_history *history, double unit);
 
 /* A new record. track: order of the tracks; channel: -1 for one of all channels. name and unit are
- * copied. NULL if memory is short, which csrec_history_end reports. Thread-safe. */
+ * copied. NULL if memory is short: the history will have no track. Thread-safe. */
 csrec_record *csrec_history_record(csrec_history *history, int track, const char *name,
                                    const char *unit, int64_t channel);
 
@@ -30,7 +30,7 @@ bool csrec_record_wants(const csrec_record *record, int64_t iteration);
 void csrec_record_add(csrec_record *record, int64_t iteration, double energy, double whole,
                       double error);
 
-/* Notes that memory was short for an error; csrec_history_end reports it. */
+/* Notes that memory was short for an error: the history will have no track. */
 void csrec_record_fail(const csrec_record *record);
 
 /* The same for a whole signal [entries * channels]; the residual is that at the samples. */
@@ -56,9 +56,9 @@ double csrec_record_whole(const csrec_record *record, double whole);
 void csrec_history_atoms(csrec_history *history, int levels, const csrec_atoms *atoms);
 
 /* Combines channels and adds the recovered signal (NULL if there is none) as the last track.
- * CSREC_MEMORY. */
-csrec_status csrec_history_end(csrec_history *history, const double *signal,
-                               const csrec_recover_report *report, csrec_error *error);
+ * No track if memory was short: a history does not cost the recovery. */
+void csrec_history_end(csrec_history *history, const double *signal,
+                       const csrec_recover_report *report);
 
 /* Observers (csrec_watch) that record to `context`: a csrec_record, for an operator with
  * synthesize; a csrec_grid_record, for a pursuit on the Haar matrix of a grid. */

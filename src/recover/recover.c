@@ -112,8 +112,8 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
     report->estimate = j->layout.plan.estimate;
     report->seconds_total = csrec_seconds() - start;
     if (status || csrec_comm_rank(normal->options.comm) > 0) return status;
-    status = csrec_history_end(history, j->signal, report, error);
-    if (!status) status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
+    csrec_history_end(history, j->signal, report);
+    status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
     if (!status && j->variance) {
         const int64_t values = csrec_measurement_signal_values(&normal->m);
         for (int64_t i = 0; i < values; i++) j->variance[i] *= normal->unit * normal->unit;

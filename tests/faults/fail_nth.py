@@ -12,15 +12,18 @@ both), the run must end within two minutes, without a signal, and either
           failed, and the list of them at the end). Every file that was there is as it was, bytes and
           mode; nothing is left beside it. A command of several inputs has whole results of those that
           did not fail; `keeps` of commands.py may be there. Whole results also stand where the
-          line says so: what failed came after them (the JSON, the folder's sync), or was the
-          renaming of the next one.
+          line says so: what failed came after them (the JSON, the folder's sync), was the renaming
+          of the next one, or a file that only tells about the result; those named after
+          "; written: " are there, whole.
 
-Standard output is then a beginning of what the unharmed run wrote, unless it is what failed. Allocations of the OpenMP runtime
+Standard output is then a beginning of what the unharmed run wrote, unless it is what failed, or JSON
+that names the failure. Allocations of the OpenMP runtime
 (kind openmp) are the exception: the runtime itself says "libgomp: ..." and ends the process with 1;
 files are as with any other failure.
 """
 
 import argparse
+import json
 import random
 import re
 import subprocess
@@ -31,7 +34,8 @@ import commands
 import harness
 
 # Lines after which whole results of the failed run stand, as they say.
-STAND = re.compile(r"stdout: cannot be written|is written, but|already replaced: ")
+STAND = re.compile(r"stdout: cannot be written|is written, but|already replaced: |; written: ")
+WRITTEN = re.compile(r"; written: (.*)")
 OPENMP_LINE = re.compile(r"\nlibgomp: .*\n")
 SHORT_EACH, SHORT_STICKY = 10, 3  # of one kind and command, in the short form
 
@@ -107,15 +111,30 @@ def judge_failure(command, kind, unharmed, before, after, outcome):
             yield f"exit 1 and {name} is gone"
         elif after[name] != before[name]:
             yield f"exit 1 and {name} has changed"
+    for line in outcome.err.splitlines():
+        for name in (WRITTEN.search(line) or [None, ""])[1].split(", "):
+            if name in unharmed.after and not unharmed.is_result(name, after.get(name, (b"", 0))):
+                yield f"exit 1 without {name}, which is said to be written"
     if kind == "openmp" and OPENMP_LINE.fullmatch(outcome.err):
         return
-    yield from judge_lines(command, outcome)
-    if "stdout: cannot" not in outcome.err and not unharmed.is_out(outcome.out, False):
+    yield from judge_lines(command, outcome, unharmed.outcome.err if stand else "")
+    if "stdout: cannot" in outcome.err or unharmed.is_out(outcome.out, False):
+        return
+    if not (stand and is_told_in_json(outcome.out)):
         yield "exit 1 with another standard output"
 
 
-def judge_lines(command, outcome):
-    lines = outcome.err.splitlines()
+def is_told_in_json(out):
+    """Whether it is JSON that says what failed; the rest may lack what is not known."""
+    try:
+        return "error" in json.loads(out)
+    except ValueError:
+        return False
+
+
+def judge_lines(command, outcome, usual):
+    """usual: lines of the unharmed run, which tell of a result that stands."""
+    lines = [line for line in outcome.err.splitlines() if line not in usual.splitlines()]
     told = [line for line in lines if re.match(r"cs\w+( \w+)?: \S", line)]
     failed = [line for line in lines if ": failed: " in line]
     if len(told) != len(lines) or not lines or not outcome.err.endswith("\n"):

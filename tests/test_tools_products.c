@@ -1,0 +1,319 @@
+/* By-products of csrecover (page, plot, map, atoms, history): every preset, method, solver and
+ * basis gives them or refuses them before the recovery; one that fails leaves the signal. */
+#include "page.h"
+#include "tools.h"
+
+/* ------------------------------------------------------------------ with every method ------- */
+
+static void check_array(const char *name, int64_t count, const char *what) {
+    csrec_array array = {0};
+    csrec_error error;
+    if (csrec_array_read(name, &array, &error)) fail_msg("%s: %s", what, error.text);
+    assert_int_equal(array.count, count);
+    for (int64_t i = 0; i < count; i++) assert_true(isfinite(csrec_array_value(&array, i)));
+    csrec_array_clear(&array);
+}
+
+/* A chart has a size, and its curves have data. */
+static void check_svg(const char *name, const char *what) {
+    page p = page_read(name);
+    int data = 0;
+    assert_true(page_is(&p.element[0], "svg"));
+    const char *box = page_value(&p.element[0], "viewBox");
+    double size[2] = {0.0, 0.0};
+    if (!box || sscanf(box, "0 0 %lf %lf", &size[0], &size[1]) != 2 || size[0] < 100.0 ||
+        size[1] < 100.0)
+        fail_msg("%s: size %g x %g", what, size[0], size[1]);
+    for (int i = 0; i < p.n; i++)
+        data += page_is(&p.element[i], "polyline") || page_value(&p.element[i], "data-x");
+    if (data == 0) fail_msg("%s: no curve", what);
+    page_clear(&p);
+}
+
+/* White paper, and the ink of the first series. */
+static void check_png(const char *name, const char *what) {
+    csrec_array png = read_values(name);
+    int64_t ink = 0;
+    const uint8_t *pixel = png.data;
+    for (int64_t k = 0; k + 2 < png.count; k += 3)
+        ink += pixel[k] == 0 && pixel[k + 1] == 96 && pixel[k + 2] == 176;
+    if (png.shape.dim[0] < 100 || png.shape.dim[1] < 100 || ink < 10)
+        fail_msg("%s: %lld dots", what, (long long)ink);
+    csrec_array_clear(&png);
+}
+
+/* Braces and brackets outside of strings close. */
+static void check_json(const char *text, const char *what) {
+    int depth = 0;
+    bool string = false;
+    for (const char *at = text; *at; at++) {
+        if (string && *at == '\\' && at[1])
+            at++;
+        else if (*at == '"')
+            string = !string;
+        else if (!string)
+            depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+    }
+    if (depth || string || text[0] != '{') fail_msg("%s: %s", what, text);
+    if (!strstr(text, "\"history\": [") || !strstr(text, "\"name\": \"result\""))
+        fail_msg("%s: no history: %s", what, text);
+}
+
+/* truth: with the ending .npy or .png, beside scan. */
+static void check_products(const char *scan, int64_t entries, const char *options, bool atoms) {
+    char command[512];
+    snprintf(command, sizeof command,
+             "rm -f x.* && $R %s %s -o x.npy --report x.html --plot x.svg -u x.map.npy --json "
+             "--history -q",
+             scan, options);
+    run_well(command);
+    check_array("x.npy", entries, command);
+    check_array("x.map.npy", entries, command);
+    check_svg("x.svg", command);
+    check_json(read_text("out"), command);
+    page p = page_read("x.html");
+    assert_true(page_count(&p, &p.element[0], "img") + page_count(&p, &p.element[0], "svg") > 0);
+    page_clear(&p);
+    snprintf(command, sizeof command, "$R %s %s -o x.npy --plot x.png -q", scan, options);
+    run_well(command);
+    check_png("x.png", command);
+    run_well("rm -f x.*");
+    snprintf(command, sizeof command, "$R %s %s -C x.npz -q", scan, options);
+    if (!atoms) {
+        expect_mistake(command, 1, "recovers whole signals, not coefficients");
+        return;
+    }
+    csrec_array column = {0};
+    run_well(command);
+    assert_ok(csrec_npz_read("x.npz", "column", &column, NULL));
+    csrec_array_clear(&column);
+}
+
+/* What keeps a test short. */
+static const char *quick(const char *name) {
+    static const char *const settings[][2] = {
+        {"pnp", " --set iterations=2"},  {"mixture", " --set components=2 --set rounds=1"},
+        {"gaussian", " --set effort=0"}, {"grids", " --shifts 1"},
+        {"net", " --set turns=1"},       {"max", " --set turns=1 --set steps=1"}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (strcmp(name, settings[i][0]) == 0) return settings[i][1];
+    return "";
+}
+
+static void every_preset_has_every_product(void **state) {
+    (void)state;
+    const char *name;
+    csrec_recover_options options;
+    for (int i = 0; (name = csrec_recover_preset(i, NULL, &options)); i++) {
+        char line[64];
+        snprintf(line, sizeof line, "-Q %s%s", name, quick(name));
+        check_products("small.npz", 18 * 16, line, false);
+    }
+    check_products("small.npz", 18 * 16, "--shifts 1 --atoms 30", true);
+}
+
+static void every_method_has_every_product(void **state) {
+    (void)state;
+    csrec_method method;
+    for (int i = 0; csrec_method_info(i, &method); i++) {
+        char line[128];
+        const char *model = strcmp(method.name, "pca") == 0    ? " --model pca.npz"
+                            : strcmp(method.name, "conv") == 0 ? " --model conv.npz"
+                                                               : "";
+        if (strcmp(method.name, "sparse") == 0) continue; /* below, with every solver */
+        snprintf(line, sizeof line, "--method %s%s%s", method.name, model, quick(method.name));
+        check_products("small.npz", 18 * 16, line, strcmp(method.name, "grids") == 0);
+    }
+}
+
+static void every_solver_has_every_product(void **state) {
+    (void)state;
+    static const char *const bases[] = {"haar", "dct", "wavelet"};
+    const char *name, *brief, *source;
+    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
+        for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
+            const bool haar = b == 0;
+            char line[128];
+            if (haar && strcmp(name, "threshold") == 0) continue; /* for frames and wavelets */
+            snprintf(line, sizeof line, "-S %s -B %s --atoms 12%s", name, bases[b],
+                     haar ? " --shifts 1" : "");
+            check_products("line.npz", 64, line, haar);
+        }
+}
+
+/* Three axes, channels, complex values, sums as measurements. */
+static void every_signal_has_every_product(void **state) {
+    (void)state;
+    check_products("cube.npz", 6 * 8 * 8, "-Q fast", false);
+    check_products("colour.npz", 18 * 16 * 3, "-Q fast", false);
+    check_products("dot.npz", 1, "-S omp -s 1", true);
+    run_well("$R sums.npz -B wavelet -S fista -o x.npy --report x.html --plot x.svg --json "
+             "--history -q");
+    check_svg("x.svg", "sums.npz");
+    check_json(read_text("out"), "sums.npz");
+    run_well("rm -f x.*");
+    expect_mistake("$R sums.npz -B wavelet -S fista -o x.npy -u x.map.npy", 1,
+                   "--uncertainty is for samples of entries");
+}
+
+/* ------------------------------------------------------------------ one that fails ---------- */
+
+/* Links to a device that is full. */
+static void fill_devices(void) {
+    run_well(
+        "for f in full.html full.svg full.png full.npy full.npz; do ln -sf /dev/full $f; done; "
+        "$R small.npz -Q fast -o good.npy");
+}
+
+/* The command fails in one line that has the words, and the recovery is whole. */
+static void check_kept(const char *options, const char *words) {
+    char command[512];
+    snprintf(command, sizeof command,
+             "rm -f kept.* && timeout 60 $R small.npz -Q fast -q -o kept.npy %s", options);
+    int code = run(command);
+    const char *text = read_text("err"), *newline = strchr(text, '\n');
+    if (code != 1 || !newline || newline[1]) fail_msg("%s: %d, %s", options, code, text);
+    if (!strstr(text, words)) fail_msg("%s: '%s' is not in %s", options, words, text);
+    double difference, variance;
+    compare("good.npy", "kept.npy", &difference, &variance);
+    assert_true(difference == 0.0);
+}
+
+static void a_failed_product_leaves_the_recovery(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    fill_devices();
+    check_kept("--report full.html", "full.html: cannot be written");
+    check_kept("--report full.html", "; written: kept.npy");
+    check_kept("--plot full.svg", "full.svg: cannot be written");
+    check_kept("--plot full.png", "full.png: cannot be written");
+    check_kept("-u full.npy", "full.npy: cannot be written");
+    check_kept("-u full.png --plot kept.svg", "; written: kept.npy, kept.svg");
+    run_well("test -s kept.svg");
+    check_kept("--plot full.svg -u kept.map.npy --report kept.html",
+               "; written: kept.npy, kept.html, kept.map.npy");
+    run_well("test -s kept.html && test -s kept.map.npy");
+    check_kept("--json --history > /dev/full", "stdout: cannot be written");
+    run_well("echo old > old.svg && cp old.svg kept.svg");
+    assert_int_equal(run("rm -f kept.npy; ulimit -f 3; $R small.npz -Q fast -q -o kept.npy "
+                         "--plot kept.svg"),
+                     1);
+    run_well("cmp old.svg kept.svg && test -s kept.npy");
+    assert_int_equal(run("rm -f c.npy; $R small.npz -s 1 -k 9 -q -o c.npy -C full.npz"), 1);
+    run_well("test -s c.npy");
+    run_well("rm -f c.npy; ($R small.npz -s 1 -k 9 -q -o c.npy --json || true) | true; "
+             "test -s c.npy"); /* a closed pipe */
+}
+
+static void without_a_signal_the_others_stand(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    assert_int_equal(run("rm -f n.*; $R small.npz -Q fast -q --report n.html --plot full.svg"), 1);
+    run_well("test -s n.html");
+    assert_int_equal(run("rm -f n.*; $R small.npz -Q fast -q -o full.npy --report n.html"), 1);
+    run_well("test ! -e n.html"); /* it would tell about a signal that is not there */
+}
+
+/* JSON of what is written, with what is not. */
+static void machines_learn_what_is_missing(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    assert_int_equal(run("$R small.npz -Q fast -q -o j.npy --plot full.svg --json --history"), 1);
+    check_json(read_text("out"), "a failed plot");
+    assert_non_null(strstr(read_text("out"), "\"error\": \"full.svg: cannot be written"));
+    assert_non_null(strstr(read_text("out"), "\"plot\": null"));
+    assert_non_null(strstr(read_text("out"), "\"output\": \"j.npy\""));
+    run_well("mkdir -p lp lo && cp small.npz other.npz && ln -sf /dev/full lp/small.svg");
+    assert_int_equal(run("$R small.npz other.npz -Q fast -q -o lo/ --plot lp/ --json --format npy"),
+                     1);
+    assert_non_null(strstr(read_text("out"), "\"recovered\": 1"));
+    assert_non_null(strstr(read_text("out"), "\"failed\": 1"));
+    assert_non_null(strstr(read_text("err"), "failed: small.npz"));
+    run_well("cmp lo/small.npy lo/other.npy && test -s lp/other.svg");
+}
+
+/* Until nothing is missing, --resume and make repeat it. */
+static void what_is_missing_is_made_again(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    const char *resume = "timeout 60 $R small.npz -Q fast -q -o m.npy --plot m.svg --resume --json";
+    run_well("rm -f m.*; ln -s /dev/full m.svg");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(run(resume), 1);
+        run_well("test m.npy -ot small.npz");
+    }
+    run_well("rm m.svg");
+    run_well(resume);
+    assert_null(strstr(read_text("out"), "skipped"));
+    run_well("test -s m.svg && test ! m.npy -ot small.npz && test ! -e m.npy.part");
+    run_well(resume);
+    assert_non_null(strstr(read_text("out"), "skipped"));
+}
+
+/* Stopped after its start, it writes what it has, and fails for what it cannot. */
+static void an_interrupted_one_is_kept(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    for (int tenths = 2; tenths <= 8; tenths += 3) {
+        char command[256];
+        snprintf(command, sizeof command,
+                 "rm -f i.npy; $R gray.npz -Q max -q -o i.npy --report full.html & p=$!; "
+                 "sleep 0.%d; kill -INT $p; wait $p",
+                 tenths);
+        int code = run(command);
+        if (code == 130) continue; /* before its start */
+        assert_int_equal(code, 1);
+        check_array("i.npy", 61 * 83, command);
+        assert_non_null(strstr(read_text("err"), "; written: i.npy"));
+    }
+}
+
+static void other_tools_keep_their_results(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    const char *const commands[] = {
+        "rm -f k.npz; $L pca planes.npy -q -o k.npz -k 2 --plot full.png",
+        "rm -f k.npz; $L conv gray.png -q -o k.npz -k 4 -i 1 --plot full.png",
+        "rm -f k.npz; $B phase -o k.npz -s omp -n 16 -g 2 -T 2 -q --plot full.svg"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        assert_int_equal(run(commands[i]), 1);
+        if (!strstr(read_text("err"), "; written: k.npz")) fail_msg("%s", read_text("err"));
+        run_well("test -s k.npz");
+    }
+}
+
+static int make_scans(void **state) {
+    if (make_inputs(state)) return -1;
+    uint64_t seed = check_seed();
+    run_well("mkdir faces");
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "faces/%d.png", i);
+        make_random_picture(name, 18, 16, 1, &seed);
+    }
+    make_picture("small.png", 18, 16, 1, 8, false);
+    make_picture("colour.png", 18, 16, 3, 8, false);
+    make_array("cube.npy", (csrec_shape){3, {6, 8, 8}}, CSREC_F32);
+    make_array("short.npy", (csrec_shape){1, {64}}, CSREC_F32);
+    make_array("dot.npy", (csrec_shape){1, {1}}, CSREC_F32);
+    run_well("$S small.png -o small.npz -r 0.5 && $S colour.png -o colour.npz -r 0.5 && "
+             "$S cube.npy -o cube.npz -r 0.5 && $S short.npy -o line.npz -r 0.5 && "
+             "$S dot.npy -o dot.npz --count 1 && $S gray.png -o gray.npz -r 0.5 && "
+             "$S short.npy -o sums.npz --operator hadamard --count 40");
+    run_well("$L pca faces -q -o pca.npz -k 1 && $L conv gray.png -q -o conv.npz -k 4 -i 1 -p 4");
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_preset_has_every_product),
+                                       cmocka_unit_test(every_method_has_every_product),
+                                       cmocka_unit_test(every_solver_has_every_product),
+                                       cmocka_unit_test(every_signal_has_every_product),
+                                       cmocka_unit_test(a_failed_product_leaves_the_recovery),
+                                       cmocka_unit_test(without_a_signal_the_others_stand),
+                                       cmocka_unit_test(machines_learn_what_is_missing),
+                                       cmocka_unit_test(what_is_missing_is_made_again),
+                                       cmocka_unit_test(an_interrupted_one_is_kept),
+                                       cmocka_unit_test(other_tools_keep_their_results)};
+    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
+}
