@@ -256,19 +256,4 @@ static inline void draw_downsample(uint64_t *seed, drawn *d) {
     }
 }
 
-/* A dense matrix on real and imaginary parts. */
-static inline void draw_pairs(uint64_t *seed, drawn *d) {
-    drawn first = {.spec.name = "dense", .spec.backend = d->spec.backend};
-    draw_dense_matrix(seed, &first);
-    assert_ok(csrec_operator_create(&first.spec, &d->part[0], NULL));
-    d->spec.first = d->part[0];
-    d->m = 2 * first.m;
-    d->n = 2 * first.n;
-    d->matrix = calloc((size_t)(d->m * d->n), sizeof *d->matrix);
-    for (int64_t i = 0; i < d->m; i++)
-        for (int64_t j = i % 2; j < d->n; j += 2)
-            d->matrix[i * d->n + j] = first.matrix[i / 2 * first.n + j / 2];
-    drop_drawn(&first);
-}
-
 #endif

@@ -219,8 +219,13 @@ static inline csrec_status transposed_times_drawn(const double *y, double *x, vo
     return CSREC_OK;
 }
 
-static inline void draw_callback(uint64_t *seed, drawn *d) {
+static inline void draw_stored(uint64_t *seed, drawn *d) {
     draw_dense_matrix(seed, d);
+    if (check_below(seed, 2)) make_complex(seed, d);
+}
+
+static inline void draw_callback(uint64_t *seed, drawn *d) {
+    draw_stored(seed, d);
     d->given = malloc(sizeof *d->given);
     *d->given = (struct drawn_matrix){d->m, d->n, d->matrix};
     d->spec.matrix = NULL;
@@ -311,12 +316,39 @@ static inline void draw_sparse_matrix(uint64_t *seed, drawn *d) {
     d->spec.offset = d->offset;
 }
 
+static inline drawn draw_operator(uint64_t *seed, const char *name, const char *backend);
+
+/* A real operator of any other row on real and imaginary parts. */
+static inline void draw_pairs(uint64_t *seed, drawn *d) {
+    static const char *const real[] = {"dense", "haar", "dct", "conv", "mask", "chain", "hadamard",
+                                       "matrix", "blur", "downsample"};
+    drawn first = draw_operator(seed, real[check_below(seed, 10)], d->spec.backend);
+    if (first.spec.complex_signal || first.m * first.n > 1 << 16) {
+        drop_drawn(&first);
+        draw_pairs(seed, d);
+        return;
+    }
+    first.spec.shape = &first.shape;
+    assert_ok(csrec_operator_create(&first.spec, &d->part[0], NULL));
+    d->part[1] = first.part[0];
+    d->part[2] = first.part[1];
+    first.part[0] = first.part[1] = NULL;
+    d->spec.first = d->part[0];
+    d->m = 2 * first.m;
+    d->n = 2 * first.n;
+    d->matrix = calloc((size_t)(d->m * d->n), sizeof *d->matrix);
+    for (int64_t i = 0; i < d->m; i++)
+        for (int64_t j = i % 2; j < d->n; j += 2)
+            d->matrix[i * d->n + j] = first.matrix[i / 2 * first.n + j / 2];
+    drop_drawn(&first);
+}
+
 /* A random operator named `name`, of a backend; fails for a name that has no maker here. */
 static inline drawn draw_operator(uint64_t *seed, const char *name, const char *backend) {
     static const struct {
         const char *name;
         void (*draw)(uint64_t *seed, drawn *d);
-    } makers[] = {{"haar", draw_haar},       {"dense", draw_dense_matrix}, {"dct", draw_dct},
+    } makers[] = {{"haar", draw_haar},       {"dense", draw_stored}, {"dct", draw_dct},
                   {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask},          {"chain", draw_chain},
                   {"callback", draw_callback}, {"hadamard", draw_hadamard}, {"fourier", draw_fourier},
                   {"matrix", draw_blocks}, {"blur", draw_blur}, {"downsample", draw_downsample},

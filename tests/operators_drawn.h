@@ -17,8 +17,8 @@ typedef struct drawn {
     double *matrix; /* [m][n], or NULL: see analysis */
     /* wavelet: x = analysis signal, [n][n]; A analysis = the sampled rows of 1 */
     double *analysis;
-    csrec_operator *part[2];
-    double *filters; /* conv, blur; sparse: its entries */
+    csrec_operator *part[3]; /* destroyed in this order */
+    double *filters;         /* conv, blur; sparse: its entries; dense and callback: complex */
     int64_t *kernel;
     struct drawn_matrix *given; /* callback */
     char text[160];
@@ -33,8 +33,7 @@ static inline void drop_drawn(drawn *d) {
     free(d->filters);
     free(d->kernel);
     free(d->given);
-    csrec_operator_destroy(d->part[0]);
-    csrec_operator_destroy(d->part[1]);
+    for (int k = 0; k < 3; k++) csrec_operator_destroy(d->part[k]);
 }
 
 /* Some of the numbers below n in random order. */
@@ -82,6 +81,25 @@ static inline void draw_dense_matrix(uint64_t *seed, drawn *d) {
     d->spec.m = d->m;
     d->spec.n = d->n;
     d->spec.matrix = d->matrix;
+}
+
+/* Makes the drawn real matrix complex: its imaginary parts, and the real map of pairs. */
+static inline void make_complex(uint64_t *seed, drawn *d) {
+    const int64_t m = d->m, n = d->n;
+    double *re = d->matrix;
+    d->filters = malloc((size_t)(2 * m * n) * sizeof *d->filters);
+    d->matrix = malloc((size_t)(4 * m * n) * sizeof *d->matrix);
+    for (int64_t k = 0; k < m * n; k++) {
+        double *z = d->filters + 2 * k, *at = d->matrix + 4 * (k / n) * n + 2 * (k % n);
+        z[0] = at[0] = at[2 * n + 1] = re[k];
+        z[1] = at[2 * n] = 2.0 * check_uniform(seed) - 1.0;
+        at[1] = -z[1];
+    }
+    free(re);
+    d->spec.complex_signal = true;
+    d->spec.matrix = d->filters;
+    d->m = 2 * m;
+    d->n = 2 * n;
 }
 
 #endif

@@ -207,6 +207,34 @@ static void wrong_specs_are_refused(void **state) {
     expect_refusal(&sparse, CSREC_ARGUMENT, "0 x 2");
 }
 
+/* What changes the size of other rows' operators. */
+static void fields_of_other_rows_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *field, *rows; /* that take it */
+    } fields[] = {{"complex_signal", " dense sparse callback fourier "},
+                  {"index", " dct wavelet conv mask blur hadamard fourier sparse "},
+                  {"coils", " fourier "},
+                  {"factor", " downsample "}};
+    const char *name, *brief;
+    for (int row = 0; csrec_operator_info(row, &name, &brief); row++)
+        for (int f = 0; f < 4; f++) {
+            drawn d = draw_operator(&seed, name, "cpu");
+            char word[64];
+            snprintf(word, sizeof word, " %s ", name);
+            const double coils[2] = {1.0, 0.0};
+            const int64_t first[1] = {0}, ones[3] = {1, 1, 1};
+            d.spec.shape = &d.shape;
+            if (f == 0) d.spec.complex_signal = true;
+            if (f == 1) d.spec.index = first;
+            if (f == 2) d.spec.coils = coils;
+            if (f == 3) d.spec.factor = ones;
+            if (!strstr(fields[f].rows, word))
+                expect_refusal(&d.spec, CSREC_ARGUMENT, fields[f].field);
+            drop_drawn(&d);
+        }
+}
+
 /* Factors on the CPU are no factors of a device's product; a device that is not there is named. */
 static void wrong_backends_are_refused(void **state) {
     (void)state;
@@ -379,6 +407,7 @@ int main(void) {
         CHECK_ON("cuda", forward_equals_the_definition),
         CHECK_ON("cuda", columns_norms_and_correlations),
         CHECK_ON("cuda", frames_reproduce_the_signal),
+        cmocka_unit_test(fields_of_other_rows_are_refused),
         cmocka_unit_test(wrong_backends_are_refused),
         cmocka_unit_test(haar_wavelets_are_orthonormal),
         cmocka_unit_test(wrong_specs_are_refused),

@@ -14,7 +14,8 @@ typedef struct csrec_operator csrec_operator;
  * right-hand sides it is called by several threads at once. */
 typedef csrec_status (*csrec_product_fn)(const double *in, double *out, void *context);
 
-/* The data of an operator; fields that its type does not use are ignored. Arrays are copied;
+/* The data of an operator; fields that its type does not use are ignored, but for index,
+ * complex_signal, coils and factor, which change the size of A: CSREC_ARGUMENT. Arrays are copied;
  * operators in `first` and `second` must outlive the operator. */
 typedef struct csrec_operator_spec {
     const char *name;      /* a name of csrec_operator_info */
@@ -59,7 +60,8 @@ typedef struct csrec_operator_spec {
     uint64_t seed;
     bool complex_signal; /* fourier: x is complex, n = 2 entries; else real. dense, sparse,
                             callback: A, x and y are complex, m and n count complex numbers; A is
-                            then the real map of pairs, 2 m x 2 n */
+                            then the real map of pairs, 2 m x 2 n. For other types take operator
+                            pairs */
     const double *coils; /* fourier: [n_coils][shape][2] sensitivities; NULL: one of ones */
     int64_t n_coils;
     const int64_t *factor; /* downsample: [shape->dims] extents of the boxes that are averaged */

@@ -61,12 +61,16 @@ def number(prefix: str, enum: str, name: str, choices: Sequence[str]) -> int:
 
 # ---- arrays
 
-def real(array: Any, name: str) -> np.ndarray:
-    """Any array of real numbers. Complex and other ones are refused, not cut."""
+def _array(array: Any, name: str) -> np.ndarray:
     try:
-        found = np.asarray(array)
+        return np.asarray(array)
     except ValueError as error:
         raise DataError(f"{name}: is no array of numbers: {error}") from None
+
+
+def real(array: Any, name: str) -> np.ndarray:
+    """Any array of real numbers. Complex and other ones are refused, not cut."""
+    found = _array(array, name)
     if found.dtype.kind not in "biuf":
         raise DataError(f"{name}: has dtype {found.dtype}; give real numbers")
     return found
@@ -74,8 +78,8 @@ def real(array: Any, name: str) -> np.ndarray:
 
 def numbers(array: Any, name: str) -> np.ndarray:
     """Any array of real or complex numbers."""
-    found = np.asarray(array)
-    return found if found.dtype.kind == "c" else real(array, name)
+    found = _array(array, name)
+    return found if found.dtype.kind == "c" else real(found, name)
 
 
 def doubles(array: np.ndarray) -> np.ndarray:

@@ -31,16 +31,30 @@ def _remade(kind: type[Operator], args: tuple[Any, ...], named: dict[str, Any]) 
     return kind(*args, **named)
 
 
+#: Names of operators that know complex numbers, and of those that are made of others. All others
+#: are real, and take complex vectors by their parts.
+_COMPLEX, _OF_FACTORS = ("dense", "sparse", "callback"), ("chain", "pairs")
+
+
+def _created(name: str, backend: str, **spec: Any) -> Any:
+    made, error = ffi.new("csrec_operator **"), new_error()
+    names = [ffi.new("char[]", word(*each)) for each in ((name, "name"), (backend, "backend"))]
+    whole_spec = ffi.new("csrec_operator_spec *", {"name": names[0], "backend": names[1], **spec})
+    check(lib.csrec_operator_create(whole_spec, made, error), error)
+    return ffi.gc(made[0], lib.csrec_operator_destroy)
+
+
 class Operator(_Linear):
     """A linear map from x [n] to y [m]: where SciPy is installed, one of its ``LinearOperator``, so
     that sums, multiples, powers and products with other operators (PyLops' too) are operators again.
     It can be copied and pickled, by what it was made from.
 
     Arithmetic is in double; a result has the dtype of its argument if that is float32 or float64,
-    else :attr:`dtype`. Of an operator of complex vectors it is complex64 or complex128, and the
-    adjoint is A^H. Operators do not change once made: threads may share them. ``backend``:
-    'auto', 'cpu' or 'cuda', where products are computed; with 'cuda' the operator stays on the
-    device, and a chain's factors must be there too.
+    else :attr:`dtype`. An operator of complex vectors, by a complex ``dtype`` or matrix, gives
+    complex64 or complex128, and its adjoint is A^H. A real operator maps real and imaginary part of
+    a complex vector, as a real matrix does. Operators do not change once made: threads may share
+    them. ``backend``: 'auto', 'cpu' or 'cuda', where products are computed; with 'cuda' the operator
+    stays on the device, and a chain's factors must be there too.
     """
 
     name: str
@@ -63,14 +77,12 @@ class Operator(_Linear):
         if self.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
             raise ArgumentError(f"dtype {self.dtype}: must be float32, float64, complex64 or "
                                 "complex128")
-        made, error = ffi.new("csrec_operator **"), new_error()
-        names = [ffi.new("char[]", word(*each)) for each in ((name, "name"), (backend, "backend"))]
-        whole_spec = ffi.new("csrec_operator_spec *",
-                             {"name": names[0], "backend": names[1], **spec})
-        whole_spec.complex_signal = self._complex
-        check(lib.csrec_operator_create(whole_spec, made, error), error)
-        self._handle = ffi.gc(made[0], lib.csrec_operator_destroy)
         self._keep = tuple(keep)
+        self._handle = _created(name, backend, complex_signal=self._complex and name in _COMPLEX,
+                                **spec)
+        if self._complex and name not in (*_COMPLEX, *_OF_FACTORS):
+            self._keep += (self._handle,)
+            self._handle = _created("pairs", backend, first=self._handle)
         m, n = ffi.new("int64_t *"), ffi.new("int64_t *")
         lib.csrec_operator_size(self._handle, m, n)
         self.name, self.shape = name, (int(m[0]) // self._parts, int(n[0]) // self._parts)
@@ -95,18 +107,26 @@ class Operator(_Linear):
         return values.view(np.complex128) if self._complex else values
 
     def _apply(self, function: Any, x: Any, size: int, out_size: int, name: str) -> np.ndarray:
-        given = self._given(x, name)
+        given = numbers(x, name)
         if given.shape not in ((size,), (size, 1)):
             raise ArgumentError(f"{name} has shape {given.shape}; {self!r} needs ({size},)")
-        values, out = self._doubles(given), np.empty(self._parts * out_size)
-        check(function(self._handle, pointer(values), pointer(out)))
-        return self._back(out).astype(self._dtype_for(given),
-                                      copy=False).reshape(out_size, *given.shape[1:])
+        result = np.empty((out_size, *given.shape[1:]), self._dtype_for(given))
+        for source, target in self._by_parts(given, result):
+            values, out = self._doubles(source), np.empty(self._parts * out_size)
+            check(function(self._handle, pointer(values), pointer(out)))
+            target[:] = self._back(out).reshape(result.shape)
+        return result
+
+    def _by_parts(self, given: np.ndarray, result: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+        """A real operator maps the parts of complex vectors."""
+        if self._complex or given.dtype.kind != "c":
+            return [(given, result)]
+        return [(given.real, result.real), (given.imag, result.imag)]
 
     def _dtype_for(self, given: np.ndarray) -> np.dtype[Any]:
         if given.dtype.kind not in "fc" or given.dtype.itemsize < 4:
             return self.dtype
-        if self._complex:
+        if self._complex or given.dtype.kind == "c":
             return np.dtype(np.complex64 if single(given.dtype) else np.complex128)
         return given.dtype if given.dtype in (np.float32, np.float64) else self.dtype
 
@@ -119,7 +139,7 @@ class Operator(_Linear):
         return self._apply(lib.csrec_operator_adjoint, y, self.shape[0], self.shape[1], "y")
 
     def _columns(self, function: Any, X: Any, size: int, out_size: int) -> np.ndarray:
-        given = self._given(X, "X")
+        given = numbers(X, "X")
         if given.ndim != 2 or given.shape[0] != size:
             raise ArgumentError(f"X has shape {given.shape}; {self!r} needs ({size}, k)")
         out = np.empty((out_size, given.shape[1]), self._dtype_for(given))
@@ -272,7 +292,7 @@ class Dense(Operator):
         return self._columns_at_once(self._matrix.conj().T if self._complex else self._matrix.T, Y)
 
     def _columns_at_once(self, matrix: np.ndarray, X: Any) -> np.ndarray:
-        given = self._given(X, "X")
+        given = numbers(X, "X")
         if given.ndim != 2 or given.shape[0] != matrix.shape[1]:
             raise ArgumentError(f"X has shape {given.shape}; {self!r} needs ({matrix.shape[1]}, k)")
         return (matrix @ given).astype(self._dtype_for(given), copy=False)

@@ -72,7 +72,7 @@ def _whole_atoms(x: np.ndarray) -> Atoms:
 
 def _scatter(A: Operator, solver: str, atoms: Atoms, x: np.ndarray) -> None:
     at = atoms.column
-    if isinstance(A, Haar) and solver == "mp":
+    if isinstance(A, Haar) and not A._complex and solver == "mp":
         at = np.searchsorted(A.column_numbers, atoms.column)
     x[at.astype(np.intp)] = atoms.coefficient
 

@@ -6,6 +6,7 @@ import pytest
 
 import csrecover as cs
 
+scipy = pytest.importorskip("scipy")
 linalg = pytest.importorskip("scipy.sparse.linalg")
 
 EXACT = (("omp", {"atoms": 4}), ("romp", {"k": 4}), ("cosamp", {"k": 4}), ("iht", {"k": 4}),
@@ -135,6 +136,75 @@ def test_operators_are_their_matrices(rng, dtype):
         np.testing.assert_allclose(A.toarray(), M, rtol=0, atol=1e-6)
     assert D.dtype == dtype and (D @ np.ones(5, np.complex64)).dtype == np.complex64
     assert (D @ np.ones(5)).dtype == np.complex128
+
+
+def every_kind(rng, shape, dtype):
+    """One operator of each kind, all samples or some, of a signal of this shape."""
+    n = int(np.prod(shape))
+    index = rng.permutation(n)[:int(rng.integers(1, n + 1))]
+    where = {"shape": shape} if rng.random() < 0.3 else {"shape": shape, "index": index}
+    kernel = tuple(int(rng.integers(1, 4)) for _ in shape)
+    matrix = rng.standard_normal((int(rng.integers(1, 8)), n))
+    if np.dtype(dtype).kind == "c":
+        matrix = matrix + 1j * rng.standard_normal(matrix.shape)
+    dense = cs.Dense(matrix.astype(dtype))
+    sparse = cs.Sparse(scipy.sparse.csr_array(np.where(rng.random(matrix.shape) < 0.4, dense._matrix, 0)))
+    return [dense, sparse, cs.Mask(**where, dtype=dtype), cs.Dct(**where, dtype=dtype),
+            *(cs.Wavelet(**where, kind=kind, dtype=dtype) for kind in ("haar", "cdf53", "cdf97")),
+            cs.Conv(rng.standard_normal((3, *kernel)), **where, dtype=dtype),
+            cs.Haar(np.sort(index), dtype=dtype), dense @ cs.Wavelet(shape, dtype=dtype),
+            cs.Pairs(cs.Dct(**where))]
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64, np.complex64, np.complex128))
+@pytest.mark.parametrize("shape", ((1,), (2,), (31,), (1, 1), (1, 7), (13, 1), (5, 7), (1, 1, 1),
+                                   (3, 1, 5)))
+def test_every_kind_maps_real_and_complex_vectors(rng, shape, dtype):
+    """As its matrix, in all the ways to write a product; the matrix is that of the real kind."""
+    for A in every_kind(rng, shape, dtype):
+        m, n = A.shape
+        M = A.matmat(np.eye(n))
+        if isinstance(A, (cs.Mask, cs.Dct, cs.Wavelet, cs.Conv, cs.Haar)):
+            real = type(A)(*A._made[0], **{**A._made[1], "dtype": np.float64})
+            np.testing.assert_array_equal(M, real.matmat(np.eye(n)))
+        size = 1 + np.abs(M).sum()
+        # Sums of products in double; norms and columns have the operator's precision.
+        close = {"rtol": 0, "atol": (n + m) * 2.0 ** -45 * size}
+        rough = close if A.dtype in (np.float64, np.complex128) else {"rtol": 0, "atol": 1e-6 * size}
+        np.testing.assert_allclose(A.toarray(), M, **rough)
+        np.testing.assert_allclose(A.column(n - 1), M[:, -1], **rough)
+        for x, y in ((rng.standard_normal(n), rng.standard_normal(m)), (drawn(rng, n), drawn(rng, m))):
+            X, Y = np.stack((x, -1j * x), 1), np.stack((y, 1j * y), 1)
+            for made, want in ((A.matvec(x), M @ x), (A.rmatvec(y), M.conj().T @ y),
+                               (A @ x, M @ x), (A.dot(x), M @ x), (A * x, M @ x), (A(x), M @ x),
+                               (A.H @ y, M.conj().T @ y), (A.T @ y, M.T @ y),
+                               (A.T.rmatvec(x), M.conj() @ x), (A.matmat(X), M @ X),
+                               (A @ X, M @ X), (A.rmatmat(Y), M.conj().T @ Y),
+                               (A.T.matmat(Y), M.T @ Y), (A.matvec(x[:, None]), (M @ x)[:, None]),
+                               (y @ A, y @ M), ((2j * A) @ x, 2j * (M @ x))):
+                assert made.shape == want.shape
+                np.testing.assert_allclose(made, want, **close)
+            np.testing.assert_allclose(A.correlate(y) * np.linalg.norm(M, axis=0), M.conj().T @ y,
+                                       **close)
+            assert abs(np.vdot(y, A @ x) - np.vdot(A.H @ y, x)) <= close["atol"] * (
+                1 + np.abs(x).sum() + np.abs(y).sum())
+            assert (A @ x).dtype == (A @ (0 * x)).dtype == (M @ x).dtype
+        assert A.matvec(drawn(rng, n).astype(np.complex64)).dtype == np.complex64
+
+
+def test_complex_kinds_are_solved(rng):
+    """Of a signal of 1,001 entries, an odd number, that is a few wavelets of complex heights."""
+    x = np.zeros(1001, complex)
+    x[[3, 17, 200]] = 2j, -1.5 + 1j, 1 - 2j
+    mask = rng.random(1001) < 0.7
+    A = cs.Wavelet(mask=mask, dtype=complex)
+    assert A.shape == (mask.sum(), 1001)
+    for solver, params in (("omp", {"atoms": 3}), ("cosamp", {"k": 3}), ("bpdn", {"epsilon": 1e-9})):
+        np.testing.assert_allclose(cs.solve(A, A @ x, solver, **params).x, x, rtol=0, atol=1e-6)
+    haar = cs.Haar(np.flatnonzero(mask), dtype=complex)
+    want = cs.solve(cs.Dense(haar.toarray()), haar @ x[:haar.shape[1]], "mp", atoms=5)
+    found = cs.solve(haar, haar @ x[:haar.shape[1]], "mp", atoms=5)
+    np.testing.assert_allclose(found.x, want.x, rtol=0, atol=1e-9)
 
 
 def test_an_exception_of_a_real_factor_is_raised(rng):

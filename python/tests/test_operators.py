@@ -197,7 +197,7 @@ def test_refusals(rng):
     with pytest.raises(cs.ArgumentError, match="needs"):
         cs.Dense(np.ones((2, 3))).matvec(np.ones(2))
     with pytest.raises(cs.DataError, match="dtype complex"):
-        cs.Dense(np.ones((2, 3))) @ np.ones(3, complex)
+        cs.Conv(np.ones((1, 3), complex), 9)
     with pytest.raises(cs.CsrecError, match="finite"):
         cs.Dense(np.array([[1.0, np.nan]]))
     with pytest.raises(cs.DataError, match="sort the rows"):

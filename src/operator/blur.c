@@ -90,6 +90,7 @@ static csrec_status blur_adjoint(const csrec_operator *A, const double *y, doubl
 
 const csrec_operator_type csrec_operator_blur = {.name = "blur",
                                                  .brief = "a convolution, at some positions",
+                                                 .takes = CSREC_TAKES_INDEX,
                                                  .create = blur_create,
                                                  .destroy = blur_destroy,
                                                  .forward = blur_forward,

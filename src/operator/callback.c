@@ -50,6 +50,7 @@ static csrec_status callback_adjoint(const csrec_operator *A, const double *y, d
 
 const csrec_operator_type csrec_operator_callback = {.name = "callback",
                                                      .brief = "products by two functions",
+                                                     .takes = CSREC_TAKES_COMPLEX,
                                                      .create = callback_create,
                                                      .destroy = callback_destroy,
                                                      .forward = callback_forward,

@@ -211,6 +211,7 @@ const csrec_operator_type csrec_operator_conv = {
     .name = "conv",
     .brief = "convolutional dictionary of a sampled signal, 1 to 3 axes",
     .params = params,
+    .takes = CSREC_TAKES_INDEX,
     .create = conv_create,
     .destroy = conv_destroy,
     .forward = csrec_mask_forward,

@@ -281,6 +281,7 @@ const csrec_operator_type csrec_operator_dct = {
     .name = "dct",
     .brief = "overlapping block cosine frame of a sampled signal, 1 to 3 axes",
     .params = params,
+    .takes = CSREC_TAKES_INDEX,
     .create = dct_create,
     .destroy = dct_destroy,
     .forward = csrec_mask_forward,

@@ -236,6 +236,7 @@ static csrec_status dense_correlate(const csrec_operator *A, const double *r, do
 
 const csrec_operator_type csrec_operator_dense = {.name = "dense",
                                                   .brief = "any real matrix in memory",
+                                                  .takes = CSREC_TAKES_COMPLEX,
                                                   .create = dense_create,
                                                   .destroy = dense_destroy,
                                                   .forward = dense_forward,

@@ -63,6 +63,7 @@ static csrec_status downsample_adjoint(const csrec_operator *A, const double *y,
 
 const csrec_operator_type csrec_operator_downsample = {.name = "downsample",
                                                        .brief = "means of boxes",
+                                                       .takes = CSREC_TAKES_FACTOR,
                                                        .create = downsample_create,
                                                        .destroy = downsample_destroy,
                                                        .forward = downsample_forward,

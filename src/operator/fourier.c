@@ -142,6 +142,7 @@ static csrec_status fourier_column_norms(const csrec_operator *A, double *norms)
 const csrec_operator_type csrec_operator_fourier = {
     .name = "fourier",
     .brief = "frequencies of a real or complex signal, by one or several coils",
+    .takes = CSREC_TAKES_INDEX | CSREC_TAKES_COMPLEX | CSREC_TAKES_COILS,
     .create = fourier_create,
     .destroy = fourier_destroy,
     .forward = fourier_forward,

@@ -254,6 +254,7 @@ static csrec_status hadamard_column(const csrec_operator *A, int64_t j, double *
 const csrec_operator_type csrec_operator_hadamard = {
     .name = "hadamard",
     .brief = "rows of Hadamard's matrix, +1 and -1, in several orders",
+    .takes = CSREC_TAKES_INDEX,
     .create = hadamard_create,
     .destroy = hadamard_destroy,
     .forward = hadamard_forward,

@@ -136,6 +136,7 @@ static csrec_status copy(const csrec_operator *A, const double *from, double *to
 
 const csrec_operator_type csrec_operator_mask = {.name = "mask",
                                                  .brief = "the sampled entries of a signal",
+                                                 .takes = CSREC_TAKES_INDEX,
                                                  .create = mask_create,
                                                  .destroy = mask_destroy,
                                                  .forward = mask_forward,

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/through.h"
+
 static csrec_operator_spec spec_of(const csrec_measurement *m) {
     csrec_operator_spec spec = {.name = "mask"};
     if (m->through) spec = *m->through;
     spec.shape = &m->shape;
-    spec.index = m->index;
+    const csrec_through_type *type = csrec_through_find(spec.name);
+    if (!type || type->chosen) spec.index = m->index;
     if (!spec.matrix) spec.m = m->n;
     return spec;
 }

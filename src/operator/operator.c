@@ -60,15 +60,36 @@ static csrec_status unknown(const char *name, csrec_error *error) {
     return csrec_names_unknown(&names, "operator", error);
 }
 
+/* Its vectors would have other lengths than the caller thinks. */
+static csrec_status refuse_fields(const csrec_operator_type *type, const csrec_operator_spec *spec,
+                                  csrec_error *error) {
+    const struct {
+        int field;
+        bool given;
+        const char *remedy;
+    } fields[] = {{CSREC_TAKES_INDEX, spec->index, "index: chain it with operator mask"},
+                  {CSREC_TAKES_COMPLEX, spec->complex_signal,
+                   "complex_signal: take operator pairs of a real one, or complex factors"},
+                  {CSREC_TAKES_COILS, spec->coils, "coils: leave them out"},
+                  {CSREC_TAKES_FACTOR, spec->factor, "factor: leave it out"}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].given && !(type->takes & fields[i].field))
+            return csrec_fail(error, CSREC_ARGUMENT, "operator %s: does not take %s", type->name,
+                              fields[i].remedy);
+    return CSREC_OK;
+}
+
 csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_operator_spec *spec,
                                       csrec_operator **A, csrec_error *error) {
     const csrec_operator_type *type = csrec_operator_find(spec->name);
     if (!type) return unknown(spec->name ? spec->name : "(none)", error);
+    csrec_status status = refuse_fields(type, spec, error);
+    if (status) return status;
     csrec_operator *made = calloc(1, sizeof *made);
     if (!made) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", type->name);
     made->type = made->row = type;
     made->context = *context;
-    csrec_status status = type->create(made, spec, error);
+    status = type->create(made, spec, error);
     if (status) {
         free(made);
         return status;

@@ -67,9 +67,18 @@ typedef struct csrec_operator_need {
     double kept;       /* and of what iterations that store no coefficients keep */
 } csrec_operator_need;
 
+/* Fields of a specification that change the size of A: a type refuses those it does not use. */
+enum {
+    CSREC_TAKES_INDEX = 1,
+    CSREC_TAKES_COMPLEX = 2,
+    CSREC_TAKES_COILS = 4,
+    CSREC_TAKES_FACTOR = 8
+};
+
 /* x: [n], y: [m]. A NULL function has a default made from the others. */
 typedef struct csrec_operator_type {
     const char *name, *brief;
+    int takes;                 /* a sum of CSREC_TAKES_... */
     const csrec_param *params; /* of a basis for csrec_recover; ends with a row without a name */
     csrec_status (*create)(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error);
     void (*destroy)(csrec_operator *A);

@@ -219,6 +219,7 @@ static const csrec_column_access sparse_access = {access_create,  free,        a
 const csrec_operator_type csrec_operator_sparse = {.name = "sparse",
                                                    .brief = "any matrix by its entries that are "
                                                             "not 0",
+                                                   .takes = CSREC_TAKES_INDEX | CSREC_TAKES_COMPLEX,
                                                    .create = sparse_create,
                                                    .destroy = sparse_destroy,
                                                    .forward = sparse_forward,

@@ -218,6 +218,7 @@ const csrec_operator_type csrec_operator_wavelet = {
     .name = "wavelet",
     .brief = "lifted wavelets (haar, cdf53, cdf97) of a sampled signal, 1 to 3 axes",
     .params = params,
+    .takes = CSREC_TAKES_INDEX,
     .create = wavelet_create,
     .destroy = wavelet_destroy,
     .forward = csrec_mask_forward,
