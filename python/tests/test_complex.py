@@ -184,7 +184,9 @@ def test_every_kind_maps_real_and_complex_vectors(rng, shape, dtype):
                                (y @ A, y @ M), ((2j * A) @ x, 2j * (M @ x))):
                 assert made.shape == want.shape
                 np.testing.assert_allclose(made, want, **close)
-            np.testing.assert_allclose(A.correlate(y) * np.linalg.norm(M, axis=0), M.conj().T @ y,
+            norms = np.linalg.norm(M, axis=0)
+            some = norms > 1e-9 * norms.max()  # others are rounding
+            np.testing.assert_allclose((A.correlate(y) * norms)[some], (M.conj().T @ y)[some],
                                        **close)
             assert abs(np.vdot(y, A @ x) - np.vdot(A.H @ y, x)) <= close["atol"] * (
                 1 + np.abs(x).sum() + np.abs(y).sum())
