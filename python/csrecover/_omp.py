@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from ._arguments import shown
-from ._errors import ArgumentError
+from ._errors import ArgumentError, DataError
 from ._library import kept, real
 from ._operators import Dense
 from ._solve import solve
@@ -67,21 +67,33 @@ def pursue(A: np.ndarray, y: np.ndarray, atoms: int, tol: Optional[np.ndarray] =
     picks = [one.column.astype(np.intp) for found in solutions for one in found.atoms]
     counts = [len(at) for at in picks]
     r = np.hstack([found.r for found in solutions])
-    early = np.array(counts) < atoms if tol is None else (
-        np.einsum("mk,mk->k", r, r, dtype=float) > tol * (1 + 1e-6))
+    _warn(np.array(counts) < atoms if tol is None else (
+        np.einsum("mk,mk->k", r, r, dtype=float) > tol * (1 + 1e-6)))
+    if not path:
+        return np.hstack([found.x for found in solutions]), counts
+    paths = [_path(A[:, at], y[:, k]) for k, at in enumerate(picks)]
+    return _steps(n, y.dtype, [(at[order], coef) for at, (order, coef) in zip(picks, paths)], path)
+
+
+def _warn(early: np.ndarray) -> None:
     if early.any():
         warnings.warn("Orthogonal matching pursuit ended prematurely due to linear dependence in "
                       "the dictionary. The requested precision might not have been met.",
-                      RuntimeWarning, stacklevel=3)
-    if not path:
-        return np.hstack([found.x for found in solutions]), counts
-    steps = np.zeros((n, y.shape[1], max(counts)), y.dtype)
-    for k, at in enumerate(picks):
+                      RuntimeWarning, stacklevel=4)
+
+
+def _steps(n: int, dtype: Any, found: list[tuple[np.ndarray, np.ndarray]],
+           path: bool) -> tuple[np.ndarray, list[int]]:
+    """Of each target's columns and their [K, K] coefficients after each step: all of them, with
+    `path`, or the last; and the numbers of columns."""
+    counts = [len(at) for at, _ in found]
+    steps = np.zeros((n, len(found), max(counts) if path else 1), dtype)
+    for k, (at, coef) in enumerate(found):
         if len(at):
-            order, coef = _path(A[:, at], y[:, k])
-            steps[at[order], k, :len(at)] = coef
-            steps[at[order], k, len(at):] = coef[:, -1:]
-    return steps, counts
+            steps[at, k, :] = coef[:, -1:]
+        if len(at) and path:
+            steps[at, k, :len(at)] = coef
+    return (steps if path else steps[:, :, 0]), counts
 
 
 def _given(found: tuple[np.ndarray, list[int]], return_n_iter: bool) -> Found:
@@ -167,10 +179,51 @@ def _factor(gram: np.ndarray, Xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     and y = L^-1/2 V^T Xy. What rounding left of eigenvalues that are 0 is cut off."""
     values, V = np.linalg.eigh(gram)
     keep = values > values[-1] * len(gram) * np.finfo(gram.dtype).eps
-    if not keep.any():
-        raise ArgumentError("Gram has no eigenvalue above 0; give X^T X")
     root, V = np.sqrt(values[keep])[:, None], V[:, keep].T
     return root * V, (V @ Xy) / root
+
+
+def _gram_path(gram: np.ndarray, b: np.ndarray, atoms: int,
+               limit: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """One target's columns I, its coefficients after each step as :func:`_path` has them, and how
+    much of ||y||^2 they take; it ends where that reaches the limit.
+
+    Batch-OMP (Rubinstein, Zibulevsky and Elad 2008): with the inverse M of the Cholesky factor of
+    G_II, z = M b_I, so x = M^T z and X^T r = b - G_I x.
+    """
+    n, eps, diagonal = len(b), float(np.finfo(gram.dtype).eps), gram.diagonal().astype(float)
+    rows, M = np.empty((atoms, n)), np.zeros((atoms, atoms))
+    z, order, taken = np.empty(atoms), np.empty(atoms, np.intp), 0.0
+    unit = np.where(diagonal > 0, diagonal, np.inf) ** -0.5
+    c, k = b, 0
+    least = eps ** 0.75 * float(np.max(np.abs(c) * unit))  # what rounding leaves
+    while k < atoms and taken < limit:
+        size = np.abs(c) * unit
+        j = int(np.argmax(size))
+        w = M[:k, :k] @ rows[:k, j]
+        left = diagonal[j] - w @ w
+        if size[j] <= least or left <= n * eps * diagonal[j]:
+            break
+        M[k, :k], M[k, k] = w @ M[:k, :k] / -np.sqrt(left), left ** -0.5
+        z[k], order[k], rows[k], unit[j] = (b[j] - w @ z[:k]) / np.sqrt(left), j, gram[j], 0.0
+        taken += float(z[k]) ** 2
+        k += 1
+        c = b - z[:k] @ M[:k, :k] @ rows[:k]
+    return order[:k], np.cumsum(M[:k, :k].T * z[:k], axis=1), taken
+
+
+def _pursue_gram(gram: np.ndarray, Xy: np.ndarray, atoms: int, tol: Optional[float],
+                 norms: np.ndarray, path: bool) -> tuple[np.ndarray, list[int]]:
+    """As :func:`pursue`, target by target; norms: ||y||^2, with tol."""
+    limits = np.full(Xy.shape[1], np.inf) if tol is None else norms - tol
+    found = [_gram_path(gram, b, min(atoms, len(gram)), limit)
+             for b, limit in zip(Xy.T.astype(float), limits)]
+    if tol is None:
+        _warn(np.array([len(at) < atoms for at, _, _ in found]))
+    else:
+        taken = np.array([energy for _, _, energy in found])
+        _warn(norms - taken > tol * (1 + 1e-6) + 1e-14 * norms)
+    return _steps(len(gram), gram.dtype, [each[:2] for each in found], path)
 
 
 def orthogonal_mp_gram(Gram: Any, Xy: Any, *, n_nonzero_coefs: Optional[int] = None,
@@ -212,8 +265,9 @@ def orthogonal_mp_gram(Gram: Any, Xy: Any, *, n_nonzero_coefs: Optional[int] = N
 
     Notes
     -----
-    Gram's eigenvectors give a square root A of it and a y with A^T y = Xy, on which the pursuit
-    goes as on X: n_features^3 operations once, whatever the number of samples.
+    Few targets are pursued one by one on Gram itself, by a progressive Cholesky factor. For many,
+    Gram's eigenvectors give a square root A of it and a y with A^T y = Xy, on which all are pursued
+    at once as on X: n_features^3 operations, whatever the number of samples.
 
     Examples
     --------
@@ -226,16 +280,24 @@ def orthogonal_mp_gram(Gram: Any, Xy: Any, *, n_nonzero_coefs: Optional[int] = N
     n = gram.shape[0]
     if gram.shape != (n, n):
         raise ArgumentError(f"Gram has shape {gram.shape}; give X^T X, which is square")
-    A, y = _factor(gram, _columns(Xy, "Xy", n).astype(gram.dtype, copy=False))
-    atoms = wanted(n_nonzero_coefs, tol, n)
-    bound = None
+    Xy = _columns(Xy, "Xy", n).astype(gram.dtype, copy=False)
+    for name, array in (("Gram", gram), ("Xy", Xy)):
+        if not np.isfinite(array).all():
+            raise DataError(f"{name}: has entries that are not finite")
+    atoms, norms = wanted(n_nonzero_coefs, tol, n), np.empty(0)
     if tol is not None:
         if norms_squared is None:
             raise ArgumentError("tol needs norms_squared, the squared norm of y; give both")
-        norms = np.atleast_1d(real(norms_squared, "norms_squared"))
-        if norms.shape != (y.shape[1],):
+        norms = np.atleast_1d(real(norms_squared, "norms_squared")).astype(float)
+        if norms.shape != (Xy.shape[1],):
             raise ArgumentError(f"norms_squared has shape {norms.shape}; give one for each target, "
-                                f"{y.shape[1]}")
-        # What of y lies outside the columns' span no coefficient can reach: it is spent already.
-        bound = tol - (norms - np.einsum("mk,mk->k", y, y, dtype=float))
+                                f"{Xy.shape[1]}")
+    if not (gram.diagonal() > 0).any():
+        raise ArgumentError("Gram has no entry above 0 on its diagonal; give X^T X")
+    # 20 us a pick against the eigenvectors.
+    if Xy.shape[1] * atoms <= n ** 3 / 2 ** 16:
+        return _given(_pursue_gram(gram, Xy, atoms, tol, norms, return_path), return_n_iter)
+    A, y = _factor(gram, Xy)
+    # What of y lies outside the columns' span no coefficient can reach: it is spent already.
+    bound = None if tol is None else tol - (norms - np.einsum("mk,mk->k", y, y, dtype=float))
     return _given(pursue(A, y, atoms, bound, return_path), return_n_iter)

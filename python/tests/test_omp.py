@@ -45,6 +45,41 @@ def test_agrees(rng, options, count):
             np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("options", ({"n_nonzero_coefs": 30}, {"tol": 4.0}, {},
+                                     {"n_nonzero_coefs": 9, "return_path": True},
+                                     {"tol": 4.0, "return_n_iter": True}))
+def test_gram_of_many_features_agrees(rng, options):
+    """Few targets are pursued on the Gram matrix itself."""
+    A, _, y = problem(rng, 400, 300, 40, 2)
+    y += 0.1 * rng.standard_normal(y.shape)
+    norm = {"norms_squared": (y * y).sum(axis=0)} if "tol" in options else {}
+    theirs = peers()[1](A.T @ A, A.T @ y, **options, **{key: n.copy() for key, n in norm.items()})
+    found = ours[1](A.T @ A, A.T @ y, **options, **norm)
+    if "return_n_iter" in options:
+        (theirs, counts), (found, own) = theirs, found
+        assert own == counts
+    assert found.shape == theirs.shape
+    np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-8)
+    again = ours[0](A, y, **options)
+    np.testing.assert_allclose(found, again[0] if "return_n_iter" in options else again, rtol=0,
+                               atol=1e-8)
+
+
+def test_gram_ends_at_dependent_columns(rng):
+    A, _, _ = problem(rng, 400, 300, 5)
+    A[:, 250:] = A[:, :50]
+    A *= rng.uniform(0.1, 10, 300)
+    y = A[:, 4] - A[:, 20]
+    with pytest.warns(RuntimeWarning, match="ended prematurely due to linear dependence"):
+        coef, count = ours[1](A.T @ A, A.T @ y, n_nonzero_coefs=60, return_n_iter=True)
+    assert count == 2
+    np.testing.assert_allclose(A @ coef, y, rtol=0, atol=1e-9 * np.linalg.norm(y))
+    with pytest.warns(RuntimeWarning, match="ended prematurely"):
+        coef, count = ours[1](A.T @ A, A.T @ rng.standard_normal(400), n_nonzero_coefs=260,
+                              return_n_iter=True)
+    assert count == 250 and np.isfinite(coef).all()
+
+
 def test_path_against_dense(rng):
     A, y = unit(rng, 2)
     A *= rng.uniform(0.1, 10, A.shape[1])
@@ -95,13 +130,14 @@ def test_float32_stays(rng):
     (lambda A, y: ours[0](A, y[:-1]), r"y has shape \(59, 3\); give \(60,\)"),
     (lambda A, y: ours[0](A[0], y), r"X has shape \(90,\); give a matrix"),
     (lambda A, y: ours[1](A, A.T @ y), "which is square"),
-    (lambda A, y: ours[1](A.T @ A * 0, A.T @ y), "no eigenvalue above 0"),
+    (lambda A, y: ours[1](A.T @ A * 0, A.T @ y), "no entry above 0"),
+    (lambda A, y: ours[1](A.T @ A * np.nan, A.T @ y), "Gram: has entries that are not finite"),
     (lambda A, y: ours[1](A.T @ A, A.T @ y, tol=1), "tol needs norms_squared"),
     (lambda A, y: ours[1](A.T @ A, A.T @ y, tol=1, norms_squared=[1, 2]),
      "one for each target, 3"),
 ))
 def test_wrong_input(rng, call, line):
-    with pytest.raises(csrecover.ArgumentError, match=line) as caught:
+    with pytest.raises((csrecover.ArgumentError, csrecover.DataError), match=line) as caught:
         call(*unit(rng))
     assert "\n" not in str(caught.value)
 
