@@ -31,9 +31,9 @@ static inline csrec_outcome pursue(const csrec_pursuit_type *type, void *p,
                                    const csrec_shared_job *job, int64_t *iterations) {
     for (*iterations = 0;; ++*iterations) {
         if (type->energy(p) <= job->goal) return CSREC_CONVERGED;
-        if (*iterations >= job->limit) return CSREC_ATOM_LIMIT;
+        if (*iterations >= job->limit) return CSREC_STEP_LIMIT;
         if (type->select(p) < job->small) return CSREC_SMALL;
-        if (!type->update(p)) return CSREC_STALLED;
+        if (!type->update(p)) return CSREC_EXHAUSTED;
     }
 }
 
@@ -152,12 +152,13 @@ static inline void add_to(tally *t, const csrec_shared_report *report) {
 }
 
 static inline void print_tally(const tally *t) {
-    print_message("%lld converged, %lld small, %lld at the limit, %lld stalled, %lld interrupted; "
-                  "%lld rounds, %lld picks above pieces, %lld put into order, %lld taken back\n",
-                  (long long)t->outcomes[CSREC_CONVERGED], (long long)t->outcomes[CSREC_SMALL],
-                  (long long)t->outcomes[CSREC_ATOM_LIMIT], (long long)t->outcomes[CSREC_STALLED],
-                  (long long)t->outcomes[CSREC_INTERRUPTED], (long long)t->rounds,
-                  (long long)t->tops, (long long)t->merged, (long long)t->undone);
+    print_message(
+        "%lld converged, %lld small, %lld at the limit, %lld without a column, %lld interrupted; "
+        "%lld rounds, %lld picks above pieces, %lld put into order, %lld taken back\n",
+        (long long)t->outcomes[CSREC_CONVERGED], (long long)t->outcomes[CSREC_SMALL],
+        (long long)t->outcomes[CSREC_STEP_LIMIT], (long long)t->outcomes[CSREC_EXHAUSTED],
+        (long long)t->outcomes[CSREC_INTERRUPTED], (long long)t->rounds, (long long)t->tops,
+        (long long)t->merged, (long long)t->undone);
 }
 
 #endif

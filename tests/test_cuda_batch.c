@@ -57,19 +57,18 @@ static int32_t run_cpu(const problem *p, csrec_eager *e, int64_t *iterations) {
     int64_t limit = p->stop.atoms ? p->stop.atoms : 4 * p->n;
     double whole = 0.0, energy = csrec_pursuit_eager.energy(e);
     for (int64_t j = 0; j < p->n; j++) whole += p->y[j] * p->y[j];
-    double goal = fmax(p->stop.epsilon * p->stop.epsilon * whole,
-                       p->stop.sigma * p->stop.sigma * (double)p->n);
+    double goal = csrec_stop_end(&p->stop, p->n, whole);
     double keep = (1.0 - p->stop.stagnation) * (1.0 - p->stop.stagnation);
     for (*iterations = 0;; ++*iterations) {
         if (energy <= goal) return CSREC_CONVERGED;
-        if (*iterations >= limit) return CSREC_ATOM_LIMIT;
+        if (*iterations >= limit) return CSREC_STEP_LIMIT;
         if (csrec_pursuit_eager.select(e) < p->stop.min_coefficient) return CSREC_SMALL;
-        if (!csrec_pursuit_eager.update(e)) return CSREC_STALLED;
+        if (!csrec_pursuit_eager.update(e)) return CSREC_EXHAUSTED;
         double before = energy;
         energy = csrec_pursuit_eager.energy(e);
         if (p->stop.stagnation > 0.0 && energy > keep * before) {
             ++*iterations;
-            return CSREC_STALLED;
+            return CSREC_STAGNANT;
         }
     }
 }
@@ -298,7 +297,7 @@ static void interruption(void **state) {
     assert_true(calls >= 1);
     assert_int_equal(g.batch.signal[0].outcome, CSREC_INTERRUPTED);
     p.stop.atoms = g.batch.signal[0].iterations;
-    g.batch.signal[0].outcome = CSREC_ATOM_LIMIT; /* the same after as many iterations */
+    g.batch.signal[0].outcome = CSREC_STEP_LIMIT; /* the same after as many iterations */
     compare(&g, 0, &p);
     end_run(&g);
     drop(&p);

@@ -140,7 +140,7 @@ static void a_stopped_pursuit_is_a_beginning(void **state) {
         first.limit = all[0].report.iterations;
         result one = run_one(&p, &csrec_pursuit_eager, &first);
         if (all[0].report.outcome == CSREC_INTERRUPTED) one.report.outcome = CSREC_INTERRUPTED;
-        if (all[0].report.outcome == CSREC_STALLED) one.report.outcome = CSREC_STALLED;
+        if (all[0].report.outcome == CSREC_EXHAUSTED) one.report.outcome = CSREC_EXHAUSTED;
         if (!same(&p, &one, &all[0], true)) {
             describe(&p, &job, ranks, &one, &all[0]);
             fail();

@@ -265,13 +265,13 @@ static void stops_are_heeded(void **state) {
     assert_true(report.residual <= 0.3 && history[report.iterations - 1] == report.residual);
     options.stop = (csrec_stop){.atoms = 2};
     assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
-    assert_int_equal(report.outcome, CSREC_ATOM_LIMIT);
+    assert_int_equal(report.outcome, CSREC_STEP_LIMIT);
     assert_int_equal(report.iterations, 2);
     options.stop = (csrec_stop){0};
     options.progress = stop_now;
     options.context = &asked;
     assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
-    assert_true(report.outcome == (asked ? CSREC_INTERRUPTED : CSREC_STALLED));
+    assert_true(report.outcome == (asked ? CSREC_INTERRUPTED : CSREC_CONVERGED));
     drop(&p);
 }
 

@@ -19,8 +19,12 @@ static csrec_measurement picture(void) {
         y[k] = 100.0 + check_uniform(&seed);
         index_of[k] = k * SIDE * SIDE / N;
     }
-    return (csrec_measurement){.shape = {2, {SIDE, SIDE}}, .n = N, .channels = 1, .y = y,
-                               .index = index_of, .dtype = CSREC_F64};
+    return (csrec_measurement){.shape = {2, {SIDE, SIDE}},
+                               .n = N,
+                               .channels = 1,
+                               .y = y,
+                               .index = index_of,
+                               .dtype = CSREC_F64};
 }
 
 /* The least model of a kind that a method needs; NULL: it needs none. */
@@ -97,8 +101,8 @@ static void every_solver_refuses_unknown_settings(void **state) {
     const double right[2] = {1.0, 2.0};
     csrec_operator *A = small_matrix();
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
-        const csrec_setting sets[] = {{"foo", 1.0}, {"method.k", 1.0}, {"basis.k", 1.0},
-                                      {"nobody.k", 1.0}, {"solver.", 1.0}, {"", 1.0}};
+        const csrec_setting sets[] = {{"foo", 1.0},      {"method.k", 1.0}, {"basis.k", 1.0},
+                                      {"nobody.k", 1.0}, {"solver.", 1.0},  {"", 1.0}};
         for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
             csrec_solve_options options = {.solver = name, .settings = &sets[s], .n_settings = 1};
             csrec_error error = {""};
@@ -189,7 +193,7 @@ static void one_name_of_several_is_refused(void **state) {
     (void)state;
     const csrec_param a[] = {{"k", 1, 0, 9, ""}, {"a", 1, 0, 9, ""}, {0}};
     const csrec_param b[] = {{"b", 1, 0, 9, ""}, {"k", 2, 0, 9, ""}, {0}};
-    const csrec_owner owner[] = {{CSREC_OF_METHOD, "m", a}, {CSREC_OF_SOLVER, "s", b}};
+    const csrec_owner owner[] = {{CSREC_OF_METHOD, "m", a, NULL}, {CSREC_OF_SOLVER, "s", b, NULL}};
     const csrec_setting sets[] = {{"k", 3}, {"a", 4}, {"method.k", 5}, {"solver.k", 6}};
     csrec_solve_options options = {.settings = sets, .n_settings = 1};
     csrec_error error = {""};

@@ -1,10 +1,11 @@
 /* What a solver says of its result: for every solver, operator, start and end, the residual, r and
  * the end of the history are those of the x returned, by a product of the test's own. */
+#include "solvers.h" /* before what declares `seed`, a name of its arguments */
 #include "operator_rows.h"
 
 #include "haar/atoms.h"
 
-enum { STEPS = 40, WAYS = 4, FEW = 12 };
+enum { STEPS = 40, WAYS = 4 };
 
 typedef struct told {
     csrec_atoms atoms;
@@ -148,8 +149,88 @@ static void the_residual_told_is_that_of_x(void **state) {
     assert_true(looked > 20 * refused / 10);
 }
 
+/* y of exactly k columns: a pursuit that found them ends there, and says so. */
+static void pursuits_end_at_rounding(void **state) {
+    static const char *const pursuits[] = {"omp", "romp", "cosamp", "htp", "iht", "mp"};
+    (void)state;
+    for (int t = 0; t < 2 * rounds(); t++) {
+        dense_problem p = draw_dense(&seed, "cpu", 96, 160, 1 + check_below(&seed, 5));
+        for (int s = 0; s < 6; s++) {
+            csrec_setting set = {"k", (double)p.k};
+            csrec_solve_options options = {
+                .solver = pursuits[s], .settings = &set, .n_settings = s > 0 && s < 5};
+            csrec_atoms atoms;
+            csrec_solve_report report;
+            assert_ok(csrec_solve(p.A, p.y, &options, &atoms, NULL, &report, NULL));
+            if (report.outcome != CSREC_CONVERGED || !(report.residual <= 1e-13) ||
+                (s != 5 && s != 1 && atoms.n != p.k))
+                fail_msg("%s: %lld entries of %lld, residual %g, %s after %lld", pursuits[s],
+                         (long long)atoms.n, (long long)p.k, report.residual,
+                         csrec_outcome_text(report.outcome), (long long)report.iterations);
+            csrec_atoms_clear(&atoms);
+        }
+        drop_dense(&p);
+    }
+}
+
+/* Batch-OMP stops where omp does. Where three columns are not found at once it picks a few more. */
+static void all_omps_end_at_rounding(void **state) {
+    (void)state;
+    enum { MANY = 400, M = 60, N = 90, K = 3 };
+    dense_problem p = draw_dense(&seed, "cpu", M, N, 1);
+    double *y = calloc(MANY * M, sizeof *y);
+    csrec_atoms atoms[MANY];
+    csrec_solve_report reports[MANY];
+    for (int s = 0; s < MANY; s++)
+        for (int k = 0; k < K; k++) {
+            const int64_t j = (k * N + check_below(&seed, N)) / K;
+            const double x = (1.0 + check_uniform(&seed)) / length_of(M, N, p.matrix + j);
+            for (int i = 0; i < M; i++) y[s * M + i] += x * p.matrix[i * N + j];
+        }
+    csrec_solve_options options = {.solver = "omp", .stop = {.atoms = M / 3}};
+    assert_ok(csrec_solve_many(p.A, MANY, y, &options, 1, atoms, NULL, reports, NULL));
+    int exact = 0;
+    for (int s = 0; s < MANY; s++) {
+        exact += atoms[s].n == K;
+        assert_true(atoms[s].n < M / 3 && reports[s].outcome == CSREC_CONVERGED);
+        csrec_atoms_clear(&atoms[s]);
+    }
+    assert_true(exact > MANY / 2);
+    free(y);
+    drop_dense(&p);
+}
+
+/* What is said where a bound is out of reach, and where none was given. */
+static void outcomes_say_what_happened(void **state) {
+    (void)state;
+    dense_problem p = draw_dense(&seed, "cpu", 40, 12, 3); /* columns do not reach y */
+    for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
+    for (int bound = 0; bound < 2; bound++)
+        for (int s = 0; s < 9; s++) {
+            static const char *const solvers[] = {"omp", "romp", "mp",    "cosamp", "iht",
+                                                  "htp", "bpdn", "fista", "omp"};
+            csrec_solve_options options = {.solver = solvers[s],
+                                           .stop = {.epsilon = bound ? 0.01 : 0.0}};
+            csrec_solve_report report;
+            if (s == 2) options.stop.atoms = 1000000;
+            if (s == 8) options.stop.atoms = 4;
+            assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
+            csrec_outcome wanted = s == 8   ? CSREC_STEP_LIMIT
+                                   : bound  ? CSREC_UNMET
+                                   : s < 3  ? CSREC_EXHAUSTED
+                                   : s == 6 ? CSREC_UNMET /* A x = y is its bound */
+                                            : CSREC_CONVERGED;
+            if (report.outcome != wanted)
+                fail_msg("%s, epsilon %g: %s, not %s", solvers[s], options.stop.epsilon,
+                         csrec_outcome_text(report.outcome), csrec_outcome_text(wanted));
+        }
+    drop_dense(&p);
+}
+
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {CHECK_ON("cpu", the_residual_told_is_that_of_x)};
+    const struct CMUnitTest tests[] = {
+        CHECK_ON("cpu", the_residual_told_is_that_of_x), cmocka_unit_test(pursuits_end_at_rounding),
+        cmocka_unit_test(all_omps_end_at_rounding), cmocka_unit_test(outcomes_say_what_happened)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,15 +82,16 @@ static void each_doubt_is_a_warning(void **state) {
     assert_non_null(strstr(read_text("err"), "warning: chequered.npz: The samples lie on"));
 }
 
-static void a_stalled_pursuit_recovered_nothing(void **state) {
+static void a_pursuit_above_its_bound_recovered_nothing(void **state) {
     (void)state;
     run_well("$R noise.npz -o out.npy --sigma 0 --solver cosamp --shifts 1 --set k=5 --json");
-    assert_non_null(strstr(read_text("out"), "\"outcome\": \"stalled\""));
-    assert_non_null(strstr(read_text("out"), "\"warnings\": [\"The pursuit stalled with "));
-    const char *line = "warning: noise.npz: The pursuit stalled with ";
+    assert_non_null(strstr(read_text("out"), "\"outcome\": \"bound cannot be met\""));
+    assert_non_null(
+        strstr(read_text("out"), "\"warnings\": [\"The pursuit ended (bound cannot be met) with "));
+    const char *line = "warning: noise.npz: The pursuit ended (bound cannot be met) with ";
     if (strncmp(read_text("err"), line, strlen(line)) != 0) fail_msg("%s", read_text("err"));
     run_well("$R noise.npz -o out.npy --sigma 0 --solver cosamp --shifts 1 --set k=5 --verbose");
-    assert_non_null(strstr(read_text("err"), "-> out.npy: stalled, residual "));
+    assert_non_null(strstr(read_text("err"), "-> out.npy: bound cannot be met, residual "));
     assert_null(strstr(read_text("err"), "recovered"));
 }
 
@@ -144,7 +145,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_doubt_is_a_warning),
-        cmocka_unit_test(a_stalled_pursuit_recovered_nothing),
+        cmocka_unit_test(a_pursuit_above_its_bound_recovered_nothing),
         cmocka_unit_test(pictures_scale_themselves),
         cmocka_unit_test(healthy_samples_raise_none),
     };

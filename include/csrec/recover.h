@@ -89,7 +89,7 @@ typedef struct csrec_recover_report {
     int64_t tiles_resumed;          /* that an earlier recovery had left in options->journal */
     csrec_exchanges exchanges;      /* of shared pursuits */
     const char *remark;             /* a sentence: the result misses its measurements by more than
-                                       sigma and epsilon allow (then the outcome is CSREC_STALLED),
+                                       sigma and epsilon allow (then the outcome is CSREC_UNMET),
                                        or is made in another way than was asked for; or NULL */
 } csrec_recover_report;
 
@@ -307,7 +307,7 @@ enum { CSREC_DOUBT_SIZE = 200 };
 /* Sentence i from 0 on about them; false if there are no more. */
 CSREC_API bool csrec_doubts_text(const csrec_doubts *doubts, int i, char text[CSREC_DOUBT_SIZE]);
 
-/* A sentence if a pursuit stalled with a residual above a quarter of the samples: then nothing was
+/* A sentence if a pursuit ended with a residual above a quarter of the samples: then nothing was
  * recovered, though csrec_recover returned CSREC_OK. false: there is no such doubt. */
 CSREC_API bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUBT_SIZE]);
 

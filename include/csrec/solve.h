@@ -14,12 +14,17 @@ CSREC_API bool csrec_solver_info(int i, const char **name, const char **brief, c
 /* Parameter i of solver number `solver`; NULL past the end. */
 CSREC_API const csrec_param *csrec_solver_param(int solver, int i);
 
+/* Why a solver ended; a larger value is further from what was asked for. */
 typedef enum csrec_outcome {
-    CSREC_CONVERGED,  /* residual <= epsilon ||y||, or <= sigma sqrt(m) */
+    CSREC_CONVERGED,  /* ||r|| <= epsilon ||y|| or sigma sqrt(m), or r is rounding of y; or neither
+                         was asked for, and x is the solver's solution: its steps change it no more
+                       */
     CSREC_DONE,       /* the method or the schedule ran to its end */
     CSREC_SMALL,      /* the best coefficient is below min_coefficient */
-    CSREC_ATOM_LIMIT, /* `atoms` iterations done */
-    CSREC_STALLED,    /* no step reduces the residual in double precision */
+    CSREC_STAGNANT,   /* an iteration shortened r by less than `stagnation` */
+    CSREC_STEP_LIMIT, /* `atoms` iterations done, or as many as the solver makes without it */
+    CSREC_EXHAUSTED, /* mp, omp, romp: every column left depends on those picked; none shortens r */
+    CSREC_UNMET,     /* epsilon or sigma was asked for, and no step of the solver gets there */
     CSREC_INTERRUPTED /* the progress callback asked to stop */
 } csrec_outcome;
 
@@ -28,7 +33,7 @@ CSREC_API const char *csrec_outcome_text(csrec_outcome outcome);
 /* When a solver stops. Zero-initialised fields mean: no such limit. */
 typedef struct csrec_stop {
     double epsilon;         /* stop at ||r||_2 <= epsilon ||y||_2; 0 <= epsilon < 1 */
-    int64_t atoms;          /* maximum number of iterations; 0: 4 m */
+    int64_t atoms;          /* maximum number of iterations; 0: the solver's own, most often 4 m */
     double min_coefficient; /* stop when max |<r, Psi_i>| is below this, in units of y */
     double sigma;           /* noise level: stop at ||r||_2 <= sigma sqrt(m) */
     double stagnation;      /* stop when an iteration shortens r by less than this share of it */

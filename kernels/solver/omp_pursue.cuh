@@ -242,13 +242,13 @@ static __device__ bool omp_step(const omp_problem &p, const omp_signal &s, int64
     double c = 0.0;
     now->outcome = CSREC_CONVERGED;
     if (now->energy <= goal * goal) return false;
-    now->outcome = CSREC_ATOM_LIMIT;
+    now->outcome = CSREC_STEP_LIMIT;
     if (now->size >= p.room) return false;
     int64_t j = now->fine ? best_by_residual(p, s, &c) : best_by_gram(p, s, a, now->size, &c);
     j = best_of_block(s, &c, j);
     now->outcome = CSREC_SMALL;
     if (fabs(c) * scale < p.min_coefficient) return false;
-    now->outcome = CSREC_STALLED;
+    now->outcome = CSREC_EXHAUSTED;
     if (j < 0 || c == 0.0) return false;
     __syncthreads();
     if (threadIdx.x < 32) {
@@ -287,7 +287,7 @@ static __device__ void omp_pursue(const omp_problem &p, const omp_signal &s, int
     for (double before = now.energy; omp_step(p, s, at, scale, goal, &now); before = now.energy) {
         iterations++;
         if (p.keep < 0.0 || now.energy <= p.keep * before) continue;
-        now.outcome = CSREC_STALLED;
+        now.outcome = CSREC_STAGNANT;
         break;
     }
     double energy = now.outcome < 0 ? 0.0 : refine(p, s, p.y + at * p.m, now.size);

@@ -154,6 +154,8 @@ def settings(given: dict[str, float]) -> tuple[Any, list[Any]]:
     names = [ffi.new("char[]", name.rstrip("_").encode()) for name in given]
     made = ffi.new("csrec_setting[]", max(len(given), 1))
     for setting, name, (key, value) in zip(made, names, given.items()):
+        if isinstance(value, (bool, np.bool_)):
+            raise ArgumentError(f"{key} = {value}; give a number, {int(value)}")
         setting.name, setting.value = name, scalar(value, key)
     return made, names
 

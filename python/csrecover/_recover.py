@@ -247,7 +247,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     Notes
     -----
     Warns with :class:`RecoveryWarning` of what lets the result be worthless: :func:`doubts`, a pursuit
-    that stalled, a result that misses its measurements by more than ``sigma`` and ``epsilon`` allow.
+    that ended far from its bound, a result that misses its measurements by more than ``sigma`` and
+    ``epsilon`` allow.
 
     Examples
     --------

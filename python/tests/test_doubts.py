@@ -40,7 +40,7 @@ def test_sentences_are_those_of_the_tool(rng, tool, tmp_path):
         assert all(w.category is cs.RecoveryWarning for w in caught)
 
 
-def test_a_stalled_pursuit_warns(rng):
+def test_a_pursuit_without_a_result_warns(rng):
     mask = rng.random(SHAPE) < 0.3
-    with pytest.warns(cs.RecoveryWarning, match="stalled"):
+    with pytest.warns(cs.RecoveryWarning, match="bound cannot be met"):
         cs.recover(rng.standard_normal(mask.sum()), mask=mask, solver="cosamp", shifts=1, k=5)

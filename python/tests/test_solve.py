@@ -39,7 +39,7 @@ def test_mp_is_the_textbooks(rng):
     np.testing.assert_allclose(found.x, x, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.r, r, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.history, norms, rtol=0, atol=1e-12)
-    assert found.iterations == 25 and found.outcome == "atom limit"
+    assert found.iterations == 25 and found.outcome == "step limit"
     assert found.residual == found.history[-1]
 
 

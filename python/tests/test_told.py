@@ -67,3 +67,35 @@ def test_a_start_that_fits_y_is_made_sparse(rng):
         assert found.residual <= np.linalg.norm(y - A @ kept) / np.linalg.norm(y) + 1e-12
         exact = cs.solve(A, y, solver, k=4, x0=x)
         np.testing.assert_allclose(exact.x, x, atol=1e-12)
+
+
+def test_omp_stops_at_rounding_as_scikit_learn_does(rng):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    for _ in range(20):
+        A = rng.standard_normal((40, 60)) / np.sqrt(40)
+        x = np.zeros(60)
+        x[rng.choice(60, 3, replace=False)] = rng.uniform(1, 2, 3)
+        wanted = linear_model.orthogonal_mp(A / np.linalg.norm(A, axis=0), A @ x, tol=1e-25)
+        found = cs.solve(A, A @ x)
+        assert set(np.flatnonzero(found.x)) == set(np.flatnonzero(wanted))
+        assert found.outcome == "converged"
+
+
+def test_counts_are_whole_numbers(rng):
+    A = rng.standard_normal((30, 60))
+    for name, bad in (("iht", {"k": 0.5}), ("iht", {"k": 3.5}), ("romp", {"k": 1.25}),
+                      ("fista", {"debias": 0.5}), ("htp", {"k": np.nan})):
+        with pytest.raises((cs.CsrecError, ValueError), match="whole number|finite|nan"):
+            cs.solve(A, A[:, 0], name, **bad)
+    with pytest.raises((cs.CsrecError, TypeError), match="give a number, 1"):
+        cs.solve(A, A[:, 0], "iht", k=True)
+    picture = rng.random((24, 24))
+    mask = rng.random((24, 24)) < 0.5
+    for method in ({"method": "sparse", "solver": "iht", "k": 3.5}, {"method": "tv", "iterations": 1.5},
+                   {"method": "sparse", "basis": "dct", "block": 8.5},
+                   {"method": "sparse", "solver": "threshold", "steps": 2.5}):
+        with pytest.raises(cs.CsrecError, match="whole number"):
+            cs.recover(picture[mask], mask, **method)
+    np.testing.assert_array_equal(cs.solve(A, A[:, 0], "iht", k=4.0).x,
+                                  cs.solve(A, A[:, 0], "iht", k=4).x)
+    cs.solve(A, A[:, 0], "fista", lambda_=0.015)  # not a count

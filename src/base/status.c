@@ -38,7 +38,9 @@ static const char *const pattern_names[] = {"none", "uniform", "poisson", "jitte
 static const char *const order_names[] = {"morton", "hilbert", "raster"};
 static const char *const columns_names[] = {"paper", "two-sided"};
 static const char *const outcome_texts[] = {
-    "converged", "done", "coefficients below the minimum", "atom limit", "stalled", "interrupted"};
+    "converged",           "done",       "coefficients below the minimum",
+    "stagnation",          "step limit", "no independent column left",
+    "bound cannot be met", "interrupted"};
 
 #define COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
 

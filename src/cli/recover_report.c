@@ -23,8 +23,9 @@ static void tell_summary(const cli_job *job) {
     cli_note(job->tool, "%s%s%s: %s%s%s, %.2f s%s%s", job->input, output ? " -> " : "",
              output ? output : "",
              r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far"
-             : r->outcome == CSREC_STALLED   ? "stalled"
-                                             : "recovered",
+             : r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET
+                 ? csrec_outcome_text(r->outcome)
+                 : "recovered",
              residual, noise, r->seconds_total, together, expected);
 }
 

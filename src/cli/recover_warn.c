@@ -79,9 +79,10 @@ cli_sentences cli_job_remarks(const cli_job *job) {
     csrec_shape_count(&m->shape, &entries);
     double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
     if (r->outcome == CSREC_INTERRUPTED) add(&s, "Interrupted: this is the best result so far.");
-    if (r->outcome == CSREC_STALLED && !r->remark)
-        add(&s, "A pursuit stalled above its tolerance; try another solver.");
-    if (r->outcome == CSREC_ATOM_LIMIT && job->a->atoms)
+    if ((r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET) && !r->remark)
+        add(&s, "A pursuit ended above its tolerance (%s); try another solver.",
+            csrec_outcome_text(r->outcome));
+    if (r->outcome == CSREC_STEP_LIMIT && job->a->atoms)
         add(&s, "A pursuit stopped at --atoms %lld, above its tolerance.",
             (long long)job->a->atoms);
     if (rate < 0.02 && cli_job_has_points(job))

@@ -88,7 +88,7 @@ static bool make_picks(csrec_rounds *r, row *rows, int64_t n, csrec_top_pick *pi
     for (row *next; (next = first_row(rows, n)) && !csrec_rounds_over(r); next->at++) {
         if (comes_first(r, next->at, pick)) return true;
         if (next->at->halt == CSREC_HALT_SMALL) csrec_rounds_end(r, CSREC_SMALL);
-        if (next->at->halt == CSREC_HALT_STALL) csrec_rounds_end(r, CSREC_STALLED);
+        if (next->at->halt == CSREC_HALT_STALL) csrec_rounds_end(r, CSREC_EXHAUSTED);
         if (next->at->halt) break;
         make(r, next->at);
     }

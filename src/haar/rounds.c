@@ -33,7 +33,7 @@ bool csrec_rounds_over(csrec_rounds *r) {
     if (csrec_rounds_reached(r, r->energy))
         csrec_rounds_end(r, CSREC_CONVERGED);
     else if (r->iterations >= r->job->limit)
-        csrec_rounds_end(r, CSREC_ATOM_LIMIT);
+        csrec_rounds_end(r, CSREC_STEP_LIMIT);
     return r->ended;
 }
 
@@ -251,7 +251,7 @@ void csrec_rounds_pick(csrec_rounds *r, const csrec_top_pick *pick) {
         return;
     }
     if (gain <= 0) {
-        csrec_rounds_end(r, CSREC_STALLED);
+        csrec_rounds_end(r, CSREC_EXHAUSTED);
         return;
     }
     shift_pieces(r, top, pick->indicator, d);

@@ -40,11 +40,11 @@ void csrec_method_owners(const csrec_recover_options *options, csrec_owner owner
     const csrec_solver_type *solver =
         options->solve.solver ? csrec_solver_find(options->solve.solver) : NULL;
     const csrec_operator_type *basis = csrec_operator_find(options->basis);
-    owner[0] = (csrec_owner){CSREC_OF_METHOD, method->shown.name, method->params};
+    owner[0] = (csrec_owner){CSREC_OF_METHOD, method->shown.name, method->params, NULL};
     owner[1] = (csrec_owner){CSREC_OF_SOLVER, solver ? solver->name : NULL,
-                             solver ? solver->params : NULL};
-    owner[2] =
-        (csrec_owner){CSREC_OF_BASIS, basis ? basis->name : NULL, basis ? basis->params : NULL};
+                             solver ? solver->params : NULL, solver ? solver->reals : NULL};
+    owner[2] = (csrec_owner){CSREC_OF_BASIS, basis ? basis->name : NULL,
+                             basis ? basis->params : NULL, NULL};
 }
 
 /* ------------------------------------------------------------------ the choice */

@@ -32,7 +32,7 @@ csrec_status csrec_sensed_adjoint(csrec_sensed *sensed, const double *v, double 
 csrec_status csrec_sensed_start(csrec_sensed *sensed, double *x);
 
 /* ||A x - y|| / ||y|| into the report. Where it is above what eps allows the outcome is
- * CSREC_STALLED, and the remark says so. */
+ * CSREC_UNMET, and the remark says so. */
 csrec_status csrec_sensed_report(csrec_sensed *sensed, const double *x, int64_t iterations,
                                  bool stopped);
 

@@ -22,7 +22,7 @@ static const double LEAST_MISSING = 8.0;
 
 static const double LEAST_OUTLIERS = 0.005;
 
-/* ||r|| / ||y|| of a stalled pursuit. */
+/* ||r|| / ||y|| of a pursuit that ends above its tolerance. */
 static const double MOST_RESIDUAL = 0.25;
 
 /* ------------------------------------------------------------------ values -------------------- */
@@ -226,11 +226,13 @@ bool csrec_doubts_text(const csrec_doubts *d, int i, char text[CSREC_DOUBT_SIZE]
 }
 
 bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUBT_SIZE]) {
-    bool is_none = report->outcome == CSREC_STALLED && report->residual > MOST_RESIDUAL;
+    const csrec_outcome o = report->outcome;
+    bool is_none = (o == CSREC_EXHAUSTED || o == CSREC_UNMET || o == CSREC_STAGNANT) &&
+                   report->residual > MOST_RESIDUAL;
     if (is_none)
         snprintf(text, CSREC_DOUBT_SIZE,
-                 "The pursuit stalled with %.2g %% of the samples unexplained: this is no "
+                 "The pursuit ended (%s) with %.2g %% of the samples unexplained: this is no "
                  "recovery; try another solver.",
-                 100.0 * report->residual);
+                 csrec_outcome_text(o), 100.0 * report->residual);
     return is_none;
 }

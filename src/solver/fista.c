@@ -87,6 +87,8 @@ static const csrec_param params[] = {
     {"debias", 0, 0, 1, "1: fit the columns found by least squares at the end"},
     {0}};
 
+static const char *const reals[] = {"lambda", NULL};
+
 /* With backtracking about three products a step. */
 static csrec_solver_need fista_need(const csrec_solver_size *size) {
     double steps = size->atoms > 0.0 ? size->atoms : 200.0;
@@ -99,6 +101,7 @@ const csrec_solver_type csrec_solver_fista = {
     .brief = "least squares with an l1 penalty, accelerated proximal gradient",
     .source = "Beck and Teboulle 2009, equations 4.1 to 4.3, with backtracking and restart",
     .params = params,
+    .reals = reals,
     .products_alone = true,
     .create = fista_create,
     .need = fista_need,

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/stop.h"
 #include "haar/shared.h"
 #include "solver/mp.h"
 
@@ -46,7 +47,7 @@ csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
                             .y = job->y,
                             .columns = job->columns,
                             .limit = o.rules.limit,
-                            .goal = o.rules.goal,
+                            .goal = o.rules.end,
                             .small = stop->min_coefficient,
                             .stops = job->options->progress ? stops : NULL,
                             .context = &o,
@@ -54,8 +55,9 @@ csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
     csrec_shared_report reached;
     csrec_status status = csrec_shared_pursuit(&own, atoms, NULL, &reached, error);
     if (status) return status;
-    *report = (csrec_solve_report){reached.outcome, reached.iterations,
-                                   residual_of(&o.rules, reached.energy)};
+    double residual = residual_of(&o.rules, reached.energy);
+    *report = (csrec_solve_report){csrec_stop_verdict(stop, job->n, residual, reached.outcome),
+                                   reached.iterations, residual};
     const csrec_exchanges own_ones = {reached.rounds, reached.messages, reached.bytes,
                                       reached.waited};
     csrec_exchanges_add(&own_ones, exchanges);

@@ -159,6 +159,7 @@ const csrec_solver_type csrec_solver_omp = {
     .brief = "Orthogonal Matching Pursuit: fits all picked columns after each pick",
     .source = "Pati, Rezaiifar and Krishnaprasad 1993; Tropp and Gilbert 2007",
     .norms = true,
+    .pursues = true,
     .create = omp_create,
     .need = omp_need,
     .destroy = omp_destroy,

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/stop.h"
 #include "haar/atoms.h"
 #include "operator/dense.h"
 #include "solver/engine.h"
@@ -268,7 +269,8 @@ static bool pursue(signal *s, csrec_solve_report *report) {
     const csrec_stop *stop = &s->b->job->options->stop;
     csrec_team *team = s->b->job->team;
     double scale = s->scale, noise = stop->sigma * sqrt((double)s->b->m);
-    double goal = fmax(stop->epsilon, scale > 0.0 ? noise / scale : 0.0);
+    double goal =
+        fmax(fmax(stop->epsilon, csrec_stop_rounding(s->b->m)), scale > 0.0 ? noise / scale : 0.0);
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     for (report->iterations = 0;; report->iterations++) {
         double c = 0.0, a = 0.0, before = s->energy;
@@ -277,22 +279,25 @@ static bool pursue(signal *s, csrec_solve_report *report) {
         if (csrec_team_stopped(team)) break;
         report->outcome = CSREC_CONVERGED;
         if (s->energy <= goal * goal) break;
-        report->outcome = CSREC_ATOM_LIMIT;
+        report->outcome = CSREC_STEP_LIMIT;
         if (s->size >= s->b->room) break;
         int64_t j = find_pick(s, &c, &a);
         report->outcome = CSREC_SMALL;
         if (fabs(c) * scale < stop->min_coefficient) break;
-        report->outcome = CSREC_STALLED;
+        report->outcome = CSREC_EXHAUSTED;
         if (j < 0 || c == 0.0) break;
         if (!add_column(s, j, a)) return false;
         s->steps[report->iterations] = sqrt(s->energy);
         if (stop->stagnation > 0.0 && s->energy > keep * before) {
+            report->outcome = CSREC_STAGNANT;
             report->iterations++;
             break;
         }
     }
     refine(s);
     report->residual = scale > 0.0 ? sqrt(s->b->simd->dot(s->b->m, s->r, s->r)) : 0.0;
+    report->outcome = csrec_stop_verdict(stop, s->b->m, report->residual, report->outcome);
+    if (report->iterations > 0) s->steps[report->iterations - 1] = report->residual;
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stop.h"
 #include "haar/atoms.h"
 #include "solver/engine.h"
 #include "solver/solver.h"
@@ -62,9 +63,11 @@ static csrec_status parts_deliver(const csrec_many *job, int64_t at, const csrec
         return csrec_solve(job->A, job->y + at * m, &options, atoms,
                            job->r ? job->r + at * m : NULL, job->reports ? job->reports + at : NULL,
                            NULL);
+    csrec_outcome reached = (csrec_outcome)result->outcome[k];
     if (job->reports)
-        job->reports[at] = (csrec_solve_report){(csrec_outcome)result->outcome[k],
-                                                result->iterations[k], result->residual[k]};
+        job->reports[at] =
+            (csrec_solve_report){csrec_stop_verdict(&options.stop, m, result->residual[k], reached),
+                                 result->iterations[k], result->residual[k]};
     return atoms ? make_atoms(result->size[k], result->column + k * room,
                               result->coefficient + k * room, atoms)
                  : CSREC_OK;

@@ -86,7 +86,8 @@ static bool romp_update(csrec_run *run) {
     return !run->fault && o->s.energy < before;
 }
 
-static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
+static const csrec_param params[] = {
+    {"k", 0, 0, 9e15, "columns considered in each step; 0: a quarter of the samples"}, {0}};
 
 static csrec_solver_need romp_need(const csrec_solver_size *size) {
     double k = size->k > 0.0 ? size->k : size->m / 4.0;
@@ -99,6 +100,7 @@ const csrec_solver_type csrec_solver_romp = {
     .source = "Needell and Vershynin 2010; decoder of Sen and Darabi 2011",
     .params = params,
     .norms = true,
+    .pursues = true,
     .create = romp_create,
     .need = romp_need,
     .destroy = romp_destroy,

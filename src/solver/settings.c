@@ -51,6 +51,12 @@ void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, cs
     options->n_settings++;
 }
 
+static bool lists(const char *const *names, const char *name) {
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0) return true;
+    return false;
+}
+
 static csrec_status check_range(const csrec_param *param, const csrec_setting *set, bool whole,
                                 csrec_error *error) {
     bool inside = set->value >= param->least && set->value <= param->most;
@@ -79,7 +85,8 @@ static csrec_status unknown(const csrec_setting *set, int n, const csrec_owner *
     for (int i = 0; i < n; i++)
         for (const csrec_param *p = owners[i].params; p && p->name; p++)
             csrec_names_add(&names, p->name);
-    return csrec_fail(error, CSREC_ARGUMENT, "%s: no parameter '%.40s'; %s%s%s", whose, set->name, *names.list ? "use " : "there is none", names.list, names.hint);
+    return csrec_fail(error, CSREC_ARGUMENT, "%s: no parameter '%.40s'; %s%s%s", whose, set->name,
+                      *names.list ? "use " : "there is none", names.list, names.hint);
 }
 
 static csrec_status ambiguous(const csrec_setting *set, const bool owns[KINDS],
@@ -106,7 +113,7 @@ csrec_status csrec_settings_check(const csrec_solve_options *options, int n,
             const csrec_param *own = csrec_setting_param(&owners[k], set);
             if (!own) continue;
             owns[owners[k].kind] = true;
-            whole = owners[k].kind != CSREC_OF_SOLVER;
+            whole = !lists(owners[k].reals, own->name);
             param = own;
             found++;
         }

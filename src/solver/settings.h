@@ -11,6 +11,7 @@ typedef struct csrec_owner {
     csrec_owner_kind kind;
     const char *name;          /* of the method, solver or basis; NULL: there is none */
     const csrec_param *params; /* ends with a row without a name; NULL: none */
+    const char *const *reals;  /* those that may have a fraction, then NULL; NULL: all are counts */
 } csrec_owner;
 
 /* The parameter of that name; NULL if there is none. params may be NULL. */

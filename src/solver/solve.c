@@ -98,7 +98,7 @@ static csrec_status check_stop(const csrec_solver_type *type, const csrec_stop *
 csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operator *A,
                                const double *y, const csrec_solve_options *options,
                                csrec_error *error) {
-    const csrec_owner owner = {CSREC_OF_SOLVER, type->name, type->params};
+    const csrec_owner owner = {CSREC_OF_SOLVER, type->name, type->params, type->reals};
     csrec_status status = check_stop(type, &options->stop, error);
     if (!status) status = csrec_settings_check(options, 1, &owner, error);
     for (int64_t j = 0; j < A->m && !status; j++)
@@ -113,8 +113,17 @@ bool csrec_run_stops(csrec_run *run) {
     return run->stopped;
 }
 
+/* The outcome where a solver has no step that helps. One that selects columns has none left. */
+static csrec_outcome without_step(const csrec_run *run, double whole) {
+    if (run->type->constrained) return run->solved ? CSREC_CONVERGED : CSREC_UNMET;
+    double residual = whole > 0.0 ? sqrt(run->type->energy(run) / whole) : 0.0;
+    csrec_outcome outcome =
+        csrec_stop_verdict(&run->options->stop, run->A->m, residual, CSREC_EXHAUSTED);
+    return outcome == CSREC_EXHAUSTED && !run->type->select ? CSREC_CONVERGED : outcome;
+}
+
 /* Whether the loop ends before the next iteration, and its outcome. */
-static bool ended(csrec_run *run, double energy, double goal, int64_t limit,
+static bool ended(csrec_run *run, double energy, double whole, double goal, int64_t limit,
                   csrec_solve_report *report) {
     const csrec_stop *stop = &run->options->stop;
     if (energy <= goal)
@@ -123,11 +132,11 @@ static bool ended(csrec_run *run, double energy, double goal, int64_t limit,
         report->outcome = CSREC_INTERRUPTED;
     else if (report->iterations >= limit)
         report->outcome =
-            run->type->planned && limit == run->type->planned(run) ? CSREC_DONE : CSREC_ATOM_LIMIT;
+            run->type->planned && limit == run->type->planned(run) ? CSREC_DONE : CSREC_STEP_LIMIT;
     else if (run->type->select && run->type->select(run) < stop->min_coefficient)
         report->outcome = CSREC_SMALL;
     else if (!run->type->update(run))
-        report->outcome = run->solved ? CSREC_CONVERGED : CSREC_STALLED;
+        report->outcome = without_step(run, whole);
     else
         return false;
     return true;
@@ -147,9 +156,11 @@ csrec_rules csrec_rules_of(const csrec_stop *stop, int64_t planned, int64_t m, c
     csrec_rules rules = {.limit = planned >= 0 ? planned : 4 * m};
     if (stop->atoms && (stop->atoms < planned || planned < 0)) rules.limit = stop->atoms;
     for (int64_t j = 0; j < m; j++) rules.whole += y[j] * y[j];
+    csrec_stop own = *stop;
     /* A solver with planned iterations uses sigma in its steps and runs them all. */
-    double noise = planned >= 0 ? 0.0 : stop->sigma * stop->sigma * (double)m;
-    rules.goal = fmax(stop->epsilon * stop->epsilon * rules.whole, noise);
+    if (planned >= 0) own.sigma = 0.0;
+    rules.goal = csrec_stop_goal(&own, m, rules.whole);
+    rules.end = csrec_stop_end(&own, m, rules.whole);
     return rules;
 }
 
@@ -159,6 +170,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     int64_t planned = run->type->planned ? run->type->planned(run) : -1;
     csrec_rules rules = csrec_rules_of(stop, planned, run->A->m, run->y);
     if (run->type->steps && !stop->atoms) rules.limit = run->type->steps;
+    if (run->type->pursues) rules.goal = rules.end;
     if (run->type->constrained) rules.goal = -1.0;
     int64_t limit = rules.limit;
     double energy = run->type->energy(run), whole = rules.whole, goal = rules.goal;
@@ -168,7 +180,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     run->now = (csrec_progress){"pursuit", 0, limit,
                                 known_residual(whole > 0.0 ? sqrt(energy / whole) : 0.0)};
     look_on(run, 0, false, energy, whole);
-    while (!ended(run, energy, goal, limit, report)) {
+    while (!ended(run, energy, whole, goal, limit, report)) {
         double before = energy;
         energy = run->type->energy(run);
         double residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
@@ -179,7 +191,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
         run->now.residual = known_residual(residual);
         look_on(run, report->iterations, false, energy, whole);
         if (stop->stagnation > 0.0 && energy > keep * before) {
-            report->outcome = CSREC_STALLED;
+            report->outcome = CSREC_STAGNANT;
             break;
         }
         if (options->progress && csrec_ticker_due(&t, report->iterations)) csrec_run_stops(run);

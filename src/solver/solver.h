@@ -15,8 +15,8 @@ typedef struct csrec_solver_type csrec_solver_type;
 
 typedef struct csrec_run csrec_run;
 
-/* An observer, called before the first iteration, after each, and once more (`last`) when the result
- * is delivered. It may call csrec_run_signal, or the type's result unless that `settles`. */
+/* An observer, called before the first iteration, after each, and once more (`last`) when the
+ * result is delivered. It may call csrec_run_signal, or the type's result unless that `settles`. */
 typedef struct csrec_watch {
     void (*step)(const csrec_run *run, int64_t iteration, bool last, double energy, double whole,
                  void *context); /* energy = ||r||^2, whole = ||y||^2 */
@@ -67,18 +67,20 @@ struct csrec_solver_type {
     const char *name, *brief, *source; /* source: paper and equation */
     const csrec_param *params;         /* ends with a row without a name; NULL: none */
     const char *const *lengths;        /* parameters in the units of y, then NULL; NULL: none */
+    const char *const *reals; /* parameters that may be fractions, then NULL: others are counts */
     bool tones; /* its constants are for tones (method/tones.h), and it has a parameter `range` */
     bool reference;   /* solve.reference has a meaning */
     bool constrained; /* stop.epsilon and stop.sigma bound ||r|| in its problem and do not end it */
     int64_t steps;    /* most iterations if stop.atoms is 0; 0: 4 m */
-    bool norms; /* it compares columns of unit length (lengths.h) */
+    bool pursues;     /* it shortens r for its own sake: a residual that is rounding ends it */
+    bool norms;       /* it compares columns of unit length (lengths.h) */
     bool products_alone; /* it does little but products, which a device may do sooner */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
     void (*destroy)(csrec_run *run); /* also after a failed create */
     /* Finds the next step; returns the size of the best coefficient, in the units of y. NULL: the
      * solver has no such value, and min_coefficient is refused. */
     double (*select)(csrec_run *run);
-    /* Takes the step. false: no step reduces the residual, or run->fault is set. */
+    /* Takes the step. false: there is none that helps, or run->fault is set. */
     bool (*update)(csrec_run *run);
     /* ||r||^2; after `result`, that of the x which it gave. */
     double (*energy)(const csrec_run *run);
@@ -121,7 +123,8 @@ bool csrec_many_stops(const csrec_many *job, int64_t done);
 /* When the loop ends, but for the solver's own reasons. */
 typedef struct csrec_rules {
     int64_t limit;      /* most iterations */
-    double goal, whole; /* ||r||^2 at the end at most; ||y||^2 */
+    double goal, whole; /* ||r||^2 that is asked for, 0: none; ||y||^2 */
+    double end;         /* ||r||^2 that ends a pursuit */
 } csrec_rules;
 
 /* planned: iterations of a solver that plans them; -1: it does not. y: [m] */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stop.h"
+
 csrec_status csrec_support_subtract(csrec_support *s) {
     csrec_status status = s->A->type->forward(s->A, s->x, s->r);
     if (status) return status;
@@ -198,12 +200,22 @@ static csrec_status conjugate_gradients(csrec_support *s) {
     return status == CSREC_STOPPED ? CSREC_OK : status; /* x and r are those of the last step */
 }
 
+/* An entry whose share of A x is rounding beside y is 0. */
+static void drop_rounding(csrec_support *s) {
+    int64_t parts = s->A->parts;
+    double least = csrec_stop_rounding(s->A->m) * sqrt(csrec_squares(s->A->m, s->y));
+    for (int64_t j = 0; j < s->A->n; j += parts)
+        if (csrec_entry_size(parts, s->x + j) * s->norms[j] <= least)
+            for (int64_t p = 0; p < parts; p++) s->x[j + p] = 0.0;
+}
+
 csrec_status csrec_support_fit(csrec_support *s) {
     for (int64_t j = 0; j < s->A->n; j++)
         if (!s->chosen[j]) s->x[j] = 0.0;
-    if (!s->A->type->fit) return conjugate_gradients(s);
-    csrec_status status = s->A->type->fit(s->A, s->chosen, s->y, s->x, s->r);
-    s->energy = csrec_squares(s->A->m, s->r);
+    csrec_status status = s->A->type->fit ? s->A->type->fit(s->A, s->chosen, s->y, s->x, s->r)
+                                          : conjugate_gradients(s);
+    if (s->A->type->fit) s->energy = csrec_squares(s->A->m, s->r);
+    if (!status) drop_rounding(s);
     return status;
 }
 

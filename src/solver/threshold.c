@@ -160,6 +160,7 @@ static const csrec_param params[] = {
     {0}};
 
 static const char *const lengths[] = {"first", "last", "range", NULL};
+static const char *const reals[] = {"first", "last", "range", "relax", "blend", NULL};
 
 const csrec_solver_type csrec_solver_threshold = {
     .name = "threshold",
@@ -167,6 +168,7 @@ const csrec_solver_type csrec_solver_threshold = {
     .source = "Guleryuz 2006, algorithm of section III; Elad, Starck, Querre and Donoho 2005",
     .params = params,
     .lengths = lengths,
+    .reals = reals,
     .tones = true,
     .create = threshold_create,
     .destroy = threshold_destroy,

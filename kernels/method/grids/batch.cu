@@ -27,7 +27,7 @@ __device__ static __noinline__ int32_t take_all(state &s, position &now) {
     ledger &l = now.l;
     const double size = (double)s.tree.n;
     if (fabs(l.total) * s.all_scale * s.unit < s.least) return CSREC_SMALL;
-    if (!spend(l, l.total, size, inverse_of(size))) return CSREC_STALLED;
+    if (!spend(l, l.total, size, inverse_of(size))) return CSREC_EXHAUSTED;
     if (threadIdx.x == 0) s.x_all += l.d;
     l.total -= l.d * size;
     now.iterations++;
@@ -40,7 +40,7 @@ __device__ static __forceinline__ int32_t spend_top(const state &s, position &no
                                                     const csrec_cuda_top &top, double v) {
     const double size = (double)top.size;
     if (fabs(v) * top.scale * s.unit < s.least) return CSREC_SMALL;
-    if (!spend(now.l, v, size, inverse_of(size))) return CSREC_STALLED;
+    if (!spend(now.l, v, size, inverse_of(size))) return CSREC_EXHAUSTED;
     now.l.total -= now.l.d * (double)top.weight;
     now.iterations++;
     return LARGE;

@@ -145,9 +145,9 @@ __device__ static inline const uint32_t *unit_path(const uint32_t *paths, int st
 /* Settles the last step's gain before pick number `iterations`: how the pursuit ended, or
  * CONTINUE. */
 __device__ static inline int32_t settle_up(ledger &l, const state &s, int64_t iterations) {
-    if (settle_stalls(l, s)) return CSREC_STALLED;
+    if (settle_stalls(l, s)) return CSREC_STAGNANT;
     if (reached(l, s)) return CSREC_CONVERGED;
-    return iterations >= s.limit ? CSREC_ATOM_LIMIT : CONTINUE;
+    return iterations >= s.limit ? CSREC_STEP_LIMIT : CONTINUE;
 }
 
 __device__ static inline bool all_is_next(const ledger &l, const state &s, int64_t key) {

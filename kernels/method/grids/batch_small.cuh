@@ -49,7 +49,7 @@ __device__ static __forceinline__ step find_step(const state &s, int lane, const
     const double size = (double)slot_size(own);
     const double2 factors = s.size[slot_size(own)];
     const double d = rint(v * factors.y), factor = 2.0 * v - d * size;
-    int32_t outcome = factor * d > 0.0 ? CONTINUE : CSREC_STALLED;
+    int32_t outcome = factor * d > 0.0 ? CONTINUE : CSREC_EXHAUSTED;
     if (fabs(v) * factors.x * s.unit < s.least) outcome = CSREC_SMALL;
     step p;
 #pragma unroll

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/stop.h"
 #include "base/threads.h"
 
 /* The grids that run at once. */
@@ -76,9 +77,11 @@ static void add_reports(part *p, const csrec_cuda_batch *batch) {
         const csrec_cuda_signal *one = &batch->signal[s];
         total->pursuits++;
         total->iterations += one->iterations;
-        if ((csrec_outcome)one->outcome > total->outcome)
-            total->outcome = (csrec_outcome)one->outcome;
-        total->residual = fmax(total->residual, csrec_cuda_signal_residual(one));
+        double residual = csrec_cuda_signal_residual(one);
+        csrec_outcome outcome = csrec_stop_verdict(&p->job->options->solve.stop, p->job->m->n,
+                                                   residual, (csrec_outcome)one->outcome);
+        if (outcome > total->outcome) total->outcome = outcome;
+        total->residual = fmax(total->residual, residual);
     }
     p->iterations = total->iterations;
 }

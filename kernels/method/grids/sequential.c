@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/stop.h"
 #include "base/threads.h"
 #include "haar/atoms.h"
 #include "kernels/method/grids/fill.h"
@@ -49,7 +50,9 @@ static void add_report(run *r, const csrec_speculate_report *one) {
     csrec_recover_report *total = &r->job->report;
     total->pursuits++;
     total->iterations += one->solve.iterations;
-    if (one->solve.outcome > total->outcome) total->outcome = one->solve.outcome;
+    csrec_outcome outcome = csrec_stop_verdict(&r->job->options->solve.stop, r->job->m->n,
+                                               one->solve.residual, one->solve.outcome);
+    if (outcome > total->outcome) total->outcome = outcome;
     total->residual = fmax(total->residual, one->solve.residual);
     total->seconds_tree += one->build_ms * 1e-3;
     total->seconds_pursuit += one->pursuit_ms * 1e-3;

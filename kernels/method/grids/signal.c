@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/stop.h"
 #include "haar/atoms.h"
 #include "haar/listing.h"
 
@@ -48,9 +49,8 @@ void csrec_cuda_signal_init(csrec_cuda_signal *signal, int64_t n, const double *
 }
 
 void csrec_cuda_signal_goal(csrec_cuda_signal *signal, int64_t n, const csrec_stop *stop) {
-    double noise = stop->sigma * stop->sigma * (double)n;
     csrec_wide goal = goal_of(wide(signal->energy_high, signal->energy_low), 1.0 / signal->unit,
-                              fmax(stop->epsilon * stop->epsilon * signal->whole, noise));
+                              csrec_stop_end(stop, n, signal->whole));
     signal->goal_low = (uint64_t)goal;
     signal->goal_high = (int64_t)(goal >> 64);
 }

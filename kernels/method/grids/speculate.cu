@@ -209,13 +209,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
         else if (reached(&job, now.energy))
             outcome = CSREC_CONVERGED;
         else if (now.iterations >= job.rules.limit)
-            outcome = CSREC_ATOM_LIMIT;
+            outcome = CSREC_STEP_LIMIT;
         else if (flag)
             outcome = CSREC_INTERRUPTED;
         else if (too_small(&job, top.column.v, top.column.size))
             outcome = CSREC_SMALL;
         else if (!gains(top.column.v, (double)top.column.size, top.step))
-            outcome = CSREC_STALLED;
+            outcome = CSREC_EXHAUSTED;
         if (outcome >= 0) break;
         if (all || is_top) {
             int kind = all ? ALL : (int)(top.column.code & 3);

@@ -137,12 +137,12 @@ csrec_status csrec_cuda_piece_run(csrec_cuda_piece *p, int64_t theta, csrec_step
         int64_t room = std::min(steps->room - steps->count, p->room.room);
         status = launch(p, theta, room, &totals, error);
         if (!status) status = take_steps(p, totals.iterations, steps, error);
-    } while (!status && totals.outcome == CSREC_ATOM_LIMIT && steps->count < steps->room);
+    } while (!status && totals.outcome == CSREC_STEP_LIMIT && steps->count < steps->room);
     p->fresh = false;
     steps->head = (int64_t)totals.head;
-    steps->halt = totals.outcome == CSREC_ATOM_LIMIT ? CSREC_HALT_FULL
+    steps->halt = totals.outcome == CSREC_STEP_LIMIT ? CSREC_HALT_FULL
                   : totals.outcome == CSREC_SMALL    ? CSREC_HALT_SMALL
-                  : totals.outcome == CSREC_STALLED  ? CSREC_HALT_STALL
+                  : totals.outcome == CSREC_EXHAUSTED  ? CSREC_HALT_STALL
                                                      : CSREC_HALT_NONE;
     return status;
 }

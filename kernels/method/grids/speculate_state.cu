@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/stop.h"
 #include "kernels/method/grids/speculate_state.h"
 #include "shim/scan.h"
 
@@ -137,8 +138,7 @@ static void set_rules(csrec_speculate_state *s, const csrec_stop *stop,
     s->rules.units = units;
     s->rules.inverse = 1.0 / units;
     s->rules.all_scale = 1.0 / sqrt((double)s->problem->n);
-    s->rules.goal = fmax(stop->epsilon * stop->epsilon * s->start,
-                         stop->sigma * stop->sigma * (double)s->problem->n);
+    s->rules.goal = csrec_stop_end(stop, s->problem->n, s->start);
     s->rules.min_coefficient = stop->min_coefficient;
     s->rules.limit = stop->atoms ? stop->atoms : 4 * s->problem->n;
 }

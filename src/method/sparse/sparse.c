@@ -47,7 +47,7 @@ csrec_operator_spec csrec_sparse_spec(const csrec_recover_options *options,
 static csrec_status sort_settings(job *j, csrec_error *error) {
     const csrec_solve_options *given = &j->options->solve;
     const csrec_owner basis = {CSREC_OF_BASIS, j->options->basis,
-                               csrec_operator_find(j->options->basis)->params};
+                               csrec_operator_find(j->options->basis)->params, NULL};
     if (given->n_settings > CSREC_SPARSE_SETTINGS)
         return csrec_fail(error, CSREC_ARGUMENT, "%d settings; at most %d", given->n_settings,
                           CSREC_SPARSE_SETTINGS);
