@@ -73,6 +73,34 @@ static void solve_many(uint64_t seed, int threads, double *r) {
     free(y);
 }
 
+/* Threads of this process. */
+static int threads_now(void) {
+    char line[256];
+    int n = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file)) sscanf(line, "Threads: %d", &n);
+    if (file) fclose(file);
+    return n;
+}
+
+/* One right-hand side, or little work, is solved on the calling thread. */
+static void run_little(uint64_t seed) {
+    double matrix[20 * 30], y[3 * 20], r[3 * 20];
+    draw(&seed, matrix, 20 * 30);
+    draw(&seed, y, 3 * 20);
+    csrec_operator_spec spec = {.name = "dense", .m = 20, .n = 30, .matrix = matrix};
+    csrec_operator *A;
+    csrec_error error;
+    check_status(csrec_operator_create(&spec, &A, &error), &error);
+    csrec_solve_options o = {.solver = "omp", .stop = {.atoms = 5}};
+    const int before = threads_now();
+    for (int64_t count = 1; count <= 3; count += 2)
+        check_status(csrec_solve_many(A, count, y, &o, 4, NULL, r, NULL, &error), &error);
+    csrec_operator_destroy(A);
+    if (before == 0 || threads_now() != before)
+        fail_msg("%d threads, then %d", before, threads_now());
+}
+
 typedef struct table {
     int64_t length;
     float *X;
@@ -113,6 +141,12 @@ static void run(uint64_t seed, int threads, results *to) {
 /* ------------------------------------------------------------------ numbers */
 
 static uint64_t seed;
+
+/* The first test: no team is there yet. */
+static void little_work_starts_no_team(void **state) {
+    (void)state;
+    run_little(seed);
+}
 
 static void any_number_of_threads_gives_the_same_bits(void **state) {
     (void)state;
@@ -252,6 +286,7 @@ int main(int argc, char **argv) {
     program = argv[0];
     seed = check_seed();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(little_work_starts_no_team),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(numbers_are_bounded),
         cmocka_unit_test(threads_of_openblas_do_not_matter),

@@ -137,9 +137,42 @@ static void slabs_are_the_same_file(void **state) {
         fail_msg("no note in: %s", read_text("err"));
 }
 
+/* Six samples of a signal that no memory holds. */
+static void write_sparse(const char *name, int64_t rows) {
+    const csrec_shape six = {1, {6}}, one = {1, {1}};
+    csrec_array y = {0}, index = {0}, shape = {0};
+    assert_ok(csrec_array_create(CSREC_F64, &six, &y));
+    assert_ok(csrec_array_create(CSREC_I64, &six, &index));
+    assert_ok(csrec_array_create(CSREC_I64, &one, &shape));
+    for (int k = 0; k < 6; k++) {
+        ((double *)y.data)[k] = k * k % 5 - 1.5;
+        ((int64_t *)index.data)[k] = rows / 6 * k + k;
+    }
+    ((int64_t *)shape.data)[0] = rows;
+    const char *const names[] = {"y", "index", "shape"};
+    const csrec_array *const arrays[] = {&y, &index, &shape};
+    assert_ok(csrec_npz_write(name, 3, names, arrays, NULL));
+    csrec_array_clear(&y);
+    csrec_array_clear(&index);
+    csrec_array_clear(&shape);
+}
+
+static void atoms_alone_need_no_signal(void **state) {
+    (void)state;
+    const int64_t rows[] = {INT64_C(1) << 31, INT64_C(1) << 44, INT64_C(1) << 62};
+    for (int i = 0; i < 3; i++) {
+        write_sparse("sparse.npz", rows[i]);
+        run_well("$R sparse.npz -C atoms.npz --json -q");
+        assert_true(number_of(read_text("out"), "estimate", "bytes") < 0x1p20);
+        run_well("$R sparse.npz -C atoms.npz --memory 1 -q");
+    }
+    expect_mistake("$R sparse.npz -C atoms.npz -o no.npy -q", 1, "memory");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(little_memory_makes_tiles), cmocka_unit_test(presets_are_estimated),
-        cmocka_unit_test(slabs_are_the_same_file), cmocka_unit_test(too_little_is_refused)};
+        cmocka_unit_test(slabs_are_the_same_file), cmocka_unit_test(atoms_alone_need_no_signal),
+        cmocka_unit_test(too_little_is_refused)};
     return cmocka_run_group_tests(tests, make_large, remove_inputs);
 }

@@ -33,6 +33,26 @@ static void write_array(const char *name, const char *descr, int64_t bytes) {
     free(b.data);
 }
 
+/* A failed call to the system is told as such, with the file. */
+static void causes_are_told(void **state) {
+    (void)state;
+    run_well("ln -s round.npy about.npy && ln -s about.npy round.npy && "
+             "$S gray.png -o cause.npz -r 0.3");
+    expect_mistake("$R cause.npz -Q fast -o round.npy", 1,
+                   "round.npy: cannot be written (Too many");
+    expect_mistake("$R round.npy -Q fast -o no.npy", 1, "round.npy: cannot be opened (Too many");
+    for (int limit = 4; limit < 14; limit++) {
+        char command[160];
+        snprintf(command, sizeof command, "ulimit -n %d; $R cause.npz -Q fast -q -o no.npy", limit);
+        int code = run(command);
+        const char *text = read_text("err");
+        if (code == 0) continue;
+        if (!strstr(text, "Too many open files") && !strstr(text, "error while loading"))
+            fail_msg("%s: %s", command, text);
+    }
+    run_well("rm -f round.npy about.npy no.npy cause.npz");
+}
+
 static void make_mistakes(void) {
     const char text[] = "these are words\n";
     const char *const named[] = {"text.png", "text.npy", "text.npz", "text.csv"};
@@ -216,8 +236,8 @@ static void folders_with_results_stay(void **state) {
 
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_cssample),
-                                       cmocka_unit_test(of_csrecover), cmocka_unit_test(of_cslearn),
-                                       cmocka_unit_test(folders_with_results_stay)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_cssample), cmocka_unit_test(of_csrecover), cmocka_unit_test(of_cslearn),
+        cmocka_unit_test(folders_with_results_stay), cmocka_unit_test(causes_are_told)};
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
 }

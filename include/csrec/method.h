@@ -65,16 +65,24 @@ typedef struct csrec_plan {
     csrec_estimate estimate;                        /* of the CPU; method NULL on a device */
 } csrec_plan;
 
+/* What a recovery is asked for. Atoms alone need no memory for the signal. */
+typedef enum csrec_results {
+    CSREC_RESULT_SIGNAL,
+    CSREC_RESULT_SIGNAL_AND_ATOMS,
+    CSREC_RESULT_ATOMS
+} csrec_results;
+
 /* Resolves the options, as csrec_recover does first. The plan points into the options, the model
  * and static tables. The method is options->method or, if that is NULL, the one that the other
  * options choose: the method of the model's kind; of a solver's name that stands for a method
  * (gaussian, gmm); frames or sparse for a basis; grids for options that only grids have; else the
- * default of the measurement's shape (csrec_recover_defaults). atoms: whether coefficients are
- * requested. CSREC_ARGUMENT, CSREC_DATA, CSREC_DEVICE: as csrec_recover. Thread-safe; some
- * milliseconds, and a look at every sample for each cut. */
+ * default of the measurement's shape (csrec_recover_defaults). CSREC_ARGUMENT, CSREC_DATA,
+ * CSREC_DEVICE: as csrec_recover. Thread-safe; some milliseconds, and a look at every sample for
+ * each cut. */
 CSREC_API csrec_status csrec_recover_plan(const csrec_measurement *measurement,
-                                          const csrec_recover_options *options, bool atoms,
-                                          csrec_plan *plan, csrec_error *error);
+                                          const csrec_recover_options *options,
+                                          csrec_results results, csrec_plan *plan,
+                                          csrec_error *error);
 
 /* The same from the options alone: CSREC_ARGUMENT if they conflict for every measurement. A model
  * that is not read yet may be left out with `model` true. */

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
@@ -13,11 +14,27 @@ from ._csrec import ffi
 from ._errors import BY_STATUS, ArgumentError, CsrecError, DataError
 
 
+@contextmanager
+def _short_waits() -> Iterator[None]:
+    """OpenMP's threads spin while they wait, which takes processors from others; how long, its
+    library reads from the environment when it is loaded. As the tools have it (src/cli/wait.c),
+    unless the user says otherwise; the environment is then as before."""
+    ours = not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & set(os.environ)
+    if ours:
+        os.environ["GOMP_SPINCOUNT"] = "10000"
+    try:
+        yield
+    finally:
+        if ours:
+            del os.environ["GOMP_SPINCOUNT"]
+
+
 def _load() -> Any:
     folder = Path(__file__).resolve().parent
     for suffix in (".so", ".dylib"):
         if (folder / f"libcsrec{suffix}").exists():
-            return ffi.dlopen(str(folder / f"libcsrec{suffix}"))
+            with _short_waits():
+                return ffi.dlopen(str(folder / f"libcsrec{suffix}"))
     raise ImportError(f"no libcsrec beside {__file__}; install with: pip install ./python")
 
 

@@ -35,6 +35,18 @@ def test_forked_children_recover(rng):
                 np.testing.assert_array_equal(one, other)
 
 
+def test_waits_of_threads_are_short():
+    """Unless the user says otherwise; the environment is as it was."""
+    code = "import os; before = dict(os.environ); import csrecover; assert os.environ == before"
+    for given, rounds in (({}, "10000"), ({"GOMP_SPINCOUNT": "77"}, "77"),
+                          ({"OMP_WAIT_POLICY": "passive"}, "0")):
+        rest = {name: value for name, value in os.environ.items()
+                if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+        said = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True,
+                              env={**rest, **given, "OMP_DISPLAY_ENV": "VERBOSE"}).stderr
+        assert f"GOMP_SPINCOUNT = '{rounds}'" in said or "GOMP_SPINCOUNT" not in said
+
+
 def test_any_number_of_threads(rng):
     scan = cs.sample(picture(rng, 64), 0.3)
     for one, other in zip(recover_all(scan, 10000), recover_all(scan, 1)):

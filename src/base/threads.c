@@ -2,10 +2,12 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/threads.h"
 
+#include <ctype.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { PER_PROCESSOR = 4, ALWAYS = 64 };
@@ -40,16 +42,41 @@ static void *pass(void *gate) {
     return NULL;
 }
 
-/* How many of `count` threads run at the same time. */
+/* Bytes of OMP_STACKSIZE, as GCC's library reads it; 0: not given, or nothing that it would take.
+ */
+static size_t stack_bytes(void) {
+    static const char units[] = "BKMG";
+    const char *text = getenv("OMP_STACKSIZE");
+    char *end;
+    if (!text) text = getenv("GOMP_STACKSIZE");
+    unsigned long long size = text ? strtoull(text, &end, 10) : 0;
+    if (size == 0 || end == text) return 0;
+    while (isspace((unsigned char)*end)) end++;
+    const char *unit = strchr(units, *end ? toupper((unsigned char)*end) : 'K');
+    const int shift = unit ? 10 * (int)(unit - units) : 0;
+    return unit && size <= SIZE_MAX >> shift ? (size_t)size << shift : 0;
+}
+
+/* How many of `count` threads run at the same time, with the stacks that they will have: too small
+ * for what libraries keep in each thread, or too large, they do not start. */
 static int start(int count) {
+    const size_t stack = stack_bytes();
+    pthread_attr_t attributes;
     pthread_t *thread = malloc((size_t)count * sizeof *thread);
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     int started = 0;
-    if (!thread) return 0;
+    if (!thread || pthread_attr_init(&attributes)) {
+        free(thread);
+        return 0;
+    }
+    if (stack)
+        pthread_attr_setstacksize(&attributes, stack); /* below the system's least: default */
     pthread_mutex_lock(&gate);
-    while (started < count && pthread_create(thread + started, NULL, pass, &gate) == 0) started++;
+    while (started < count && pthread_create(thread + started, &attributes, pass, &gate) == 0)
+        started++;
     pthread_mutex_unlock(&gate);
     for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
+    pthread_attr_destroy(&attributes);
     free(thread);
     return started;
 }

@@ -154,6 +154,15 @@ void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *p
         fputs(" that cannot be read", line->text.file);
 }
 
+bool cli_files_lost(int n, const char *const *paths, csrec_error *error) {
+    uint64_t bytes;
+    uint32_t crc;
+    for (int i = 0; i < n; i++)
+        if (paths[i] && csrec_file_checksum(paths[i], &bytes, &crc, error) == CSREC_FILE)
+            return true;
+    return false;
+}
+
 void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]) {
     uint64_t bytes = 0, all = 0, hash = 0;
     uint32_t crc = 0;

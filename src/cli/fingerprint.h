@@ -35,6 +35,9 @@ void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *p
 /* The path, the size, and the CRC-32 of the first and last bytes: whether it is the same file,
  * cheaply. */
 void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *path);
+/* Why the first of the files that cannot be read now cannot; false: all can, or are pipes. Their
+ * fingerprint differs then, too. NULL among the paths is none. */
+bool cli_files_lost(int n, const char *const *paths, csrec_error *error);
 /* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that is unknown. */
 void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]);
 /* The text that cli_contents_of returned. */

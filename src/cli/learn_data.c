@@ -162,8 +162,13 @@ static void take_contents(const cli_data *d, char text[CLI_CONTENTS_ROOM]) {
 
 int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data) {
     char now[CLI_CONTENTS_ROOM];
+    csrec_error error;
     take_contents(data, now);
     if (strcmp(now, data->contents) == 0) return CLI_CONTINUE;
+    for (int i = 0; i < data->n_files; i++) {
+        const char *path = data->files[i].path;
+        if (cli_files_lost(1, &path, &error)) return cli_failure(tool, "%s", error.text);
+    }
     return cli_failure(tool, "%s: changed while it was read; run again when it is complete",
                        data->source);
 }

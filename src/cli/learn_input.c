@@ -23,8 +23,14 @@ void cli_learn_fingerprint_begin(cli_fingerprint *line, const cli_tool *tool,
 int cli_learn_check_unchanged(const cli_tool *tool, const cli_learn_sources *sources,
                               const char *before, char *after) {
     int code = CLI_CONTINUE;
+    csrec_error error;
+    const char *const others[] = {sources->mask, sources->resume};
     if (!before || !after)
         code = cli_failure(tool, "out of memory");
+    else if (strcmp(before, after) != 0 &&
+             (cli_files_lost(sources->inputs.n, sources->inputs.text, &error) ||
+              cli_files_lost(2, others, &error)))
+        code = cli_failure(tool, "%s", error.text);
     else if (strcmp(before, after) != 0)
         code = cli_failure(tool,
                            "%s: it, or another file of this run, changed while it was read; run "

@@ -100,6 +100,9 @@ static inline bool cli_job_has_points(const cli_job *job) {
     return !job->measurement.through && !job->measurement.is_complex;
 }
 
+/* Whether the signal is needed: atoms alone need no memory for it. */
+bool cli_job_wants_signal(const cli_job *job);
+
 /* The smallest and largest of the samples; of the signal, of what is measured otherwise. */
 void cli_job_range(const cli_job *job, double *low, double *high);
 

@@ -71,14 +71,18 @@ static int begin_history(cli_job *job) {
     return CLI_CONTINUE;
 }
 
+bool cli_job_wants_signal(const cli_job *job) {
+    return !job->a->coefficients || job->output || job->truth || job->map || wants_history(job);
+}
+
 /* Atoms alone need no memory for the signal, which may be longer than the memory. */
 static int allocate(cli_job *job) {
     if (job->large) return CLI_CONTINUE;
     if (job->a->coefficients) {
         job->atoms = calloc((size_t)job->measurement.channels, sizeof *job->atoms);
         if (!job->atoms) return cli_job_fail(job, "%s: out of memory", job->input);
-        if (!job->output && !job->truth && !job->map && !wants_history(job)) return CLI_CONTINUE;
     }
+    if (!cli_job_wants_signal(job)) return CLI_CONTINUE;
     int64_t entries = 0;
     csrec_shape_count(&job->measurement.shape, &entries);
     const int64_t n = entries * job->measurement.channels;
@@ -185,11 +189,18 @@ static int load(cli_job *job) {
     return code == CLI_CONTINUE ? cli_job_options(job) : code;
 }
 
+static bool is_lost(const cli_job *job, csrec_error *error) {
+    const char *const files[] = {job->input, job->a->mask, job->a->model, job->reference};
+    return cli_files_lost(sizeof files / sizeof *files, files, error) ||
+           cli_files_lost(job->a->merge ? job->a->inputs.n : 0, job->a->inputs.text, error);
+}
+
 /* The fingerprint is that of the bytes that were read, so the files must not have changed in
  * between. */
 static int load_unchanged(cli_job *job) {
     bool known;
     char *after = NULL;
+    csrec_error error;
     if (job->a->info) return load(job);
     job->fingerprint = cli_recover_fingerprint(job->request, job->input, &job->known);
     if (!job->fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
@@ -198,6 +209,8 @@ static int load_unchanged(cli_job *job) {
     after = cli_recover_fingerprint(job->request, job->input, &known);
     if (!after)
         code = cli_job_fail(job, "%s: out of memory", job->input);
+    else if (strcmp(after, job->fingerprint) != 0 && is_lost(job, &error))
+        code = cli_job_fail(job, "%s", error.text);
     else if (strcmp(after, job->fingerprint) != 0)
         code = cli_job_fail(job,
                             "%s: it, or a file that belongs to it, changed while it was read; "

@@ -110,8 +110,10 @@ int cli_job_options(cli_job *job) {
         o->journal_key = job->fingerprint;
     }
     if (job->large) return CLI_CONTINUE;
-    return csrec_recover_plan(&job->measurement, o, job->a->coefficients != NULL, &job->plan,
-                              &error)
+    csrec_results results = !job->a->coefficients       ? CSREC_RESULT_SIGNAL
+                            : cli_job_wants_signal(job) ? CSREC_RESULT_SIGNAL_AND_ATOMS
+                                                        : CSREC_RESULT_ATOMS;
+    return csrec_recover_plan(&job->measurement, o, results, &job->plan, &error)
                ? cli_job_fail(job, "%s: %s", job->input, error.text)
                : CLI_CONTINUE;
 }

@@ -168,7 +168,7 @@ csrec_status csrec_atoms_synthesize(int levels, const csrec_atoms *atoms, int64_
 
 /* ------------------------------------------------------------------ contiguous rows --------- */
 
-enum { TILE_LEVELS = 12, TILE = 1 << TILE_LEVELS };
+enum { TILE_LEVELS = 11, TILE = 1 << TILE_LEVELS };
 
 /* The sum above level `top` for the block of that level which holds `row`. */
 static double sum_above(const table *t, int top, uint64_t row) {

@@ -175,6 +175,7 @@ csrec_status csrec_file_lock_take(const char *path, csrec_file_lock **lock, csre
     if (strcmp(path, "-") == 0 || (stat(name, &info) == 0 && !S_ISREG(info.st_mode)))
         return CSREC_OK;
     char *target = csrec_file_target(name);
+    if (!target && errno != ENOMEM) return csrec_output_failed(path, error);
     csrec_file_lock *made = target ? lock_beside(target) : NULL;
     free(target);
     if (!made) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);

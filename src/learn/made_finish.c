@@ -3,7 +3,7 @@
 
 #include "learn/made_scene.h"
 
-enum { KNOTS = 5, REACH = 3 };
+enum { KNOTS = 5, REACH = 3, STRIP = 256 };
 
 /* Means of scale x scale pixels of the canvas, from (left, top) on, kept inside. */
 static float block_mean(const csrec_made_canvas *canvas, const float *plane, int left, int top) {
@@ -130,13 +130,12 @@ static int knot_at(int k) {
     return k < 0 ? 0 : k > KNOTS - 1 ? KNOTS - 1 : k;
 }
 
-/* Times 1 + a smooth function through 5 x 5 normal numbers: light that falls unevenly. */
-static void picture_shade(csrec_made_field *f, csrec_made_draws *d) {
-    float knot[KNOTS][KNOTS], amount = csrec_made_between(d, 0, 0.25f), w[4];
-    float across[KNOTS][CSREC_MADE_SIZE_MAX];
-    for (int i = 0; i < KNOTS * KNOTS; i++) knot[i / KNOTS][i % KNOTS] = csrec_made_normal(d);
-    for (int x = 0; x < f->size; x++) {
-        int first = knot_weights(x, f->size, w);
+/* Of the columns from `begin` on. */
+static void strip_shade(csrec_made_field *f, float knot[KNOTS][KNOTS], float amount, int begin,
+                        int columns) {
+    float across[KNOTS][STRIP], w[4];
+    for (int x = 0; x < columns; x++) {
+        int first = knot_weights(begin + x, f->size, w);
         for (int j = 0; j < KNOTS; j++) {
             across[j][x] = 0;
             for (int k = 0; k < 4; k++) across[j][x] += w[k] * knot[j][knot_at(first + k)];
@@ -147,11 +146,20 @@ static void picture_shade(csrec_made_field *f, csrec_made_draws *d) {
         const float *p = across[knot_at(first)], *q = across[knot_at(first + 1)];
         const float *r = across[knot_at(first + 2)], *s = across[knot_at(first + 3)];
         for (int c = 0; c < f->channels; c++) {
-            float *row = f->picture + ((size_t)c * (size_t)f->size + (size_t)y) * (size_t)f->size;
-            for (int x = 0; x < f->size; x++)
+            float *row =
+                f->picture + ((size_t)c * (size_t)f->size + (size_t)y) * (size_t)f->size + begin;
+            for (int x = 0; x < columns; x++)
                 row[x] *= 1 + amount * (w[0] * p[x] + w[1] * q[x] + w[2] * r[x] + w[3] * s[x]);
         }
     }
+}
+
+/* Times 1 + a smooth function through 5 x 5 normal numbers: light that falls unevenly. */
+static void picture_shade(csrec_made_field *f, csrec_made_draws *d) {
+    float knot[KNOTS][KNOTS], amount = csrec_made_between(d, 0, 0.25f);
+    for (int i = 0; i < KNOTS * KNOTS; i++) knot[i / KNOTS][i % KNOTS] = csrec_made_normal(d);
+    for (int x = 0; x < f->size; x += STRIP)
+        strip_shade(f, knot, amount, x, f->size - x < STRIP ? f->size - x : STRIP);
 }
 
 static void picture_clamp(csrec_made_field *f) {

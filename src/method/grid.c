@@ -118,7 +118,7 @@ static bool is_plain(const csrec_grid *grid) {
 csrec_status csrec_grid_rows(const csrec_grid *grid, int64_t n, const int64_t *index,
                              uint64_t *rows) {
     if (is_plain(grid)) return csrec_rows_from_index(&grid->shape, grid->order, n, index, rows);
-    enum { PART = 4096 };
+    enum { PART = 1024 };
     int64_t at[PART];
     for (int64_t first = 0; first < n; first += PART) {
         int64_t count = n - first < PART ? n - first : PART;

@@ -13,10 +13,11 @@
 typedef struct csrec_task {
     csrec_shape shape;
     int64_t entries, n, channels;
-    double rate;  /* samples per entry of the whole signal, of which this may be a tile */
-    int threads;  /* at least 1 */
-    bool noisy;   /* a standard deviation of the noise is known */
-    bool through; /* measured through an operator; n is its rows */
+    double rate;      /* samples per entry of the whole signal, of which this may be a tile */
+    int threads;      /* at least 1 */
+    bool noisy;       /* a standard deviation of the noise is known */
+    bool through;     /* measured through an operator; n is its rows */
+    bool atoms_alone; /* nobody asks for the signal */
     const csrec_recover_options *options;
 } csrec_task;
 

@@ -267,6 +267,7 @@ static csrec_operator_need dct_need(const csrec_operator_spec *spec) {
         int64_t extent = shape->dim[a], edge = extent < block ? extent : block;
         need.n *= (double)(((extent - edge + step - 1) / step + 1) * edge);
         edges += (double)edge;
+        need.own += 8.0 * (double)(extent + (extent - edge + step - 1) / step + 1); /* an axis */
         planes *= (double)(extent + block + 2 * step);
         fast = fast && extent >= block;
     }

@@ -34,6 +34,7 @@ static void dct_shrink_destroy(void *data) {
     state *s = data;
     if (!s) return;
     free(s->memory);
+    free(s->pass.work);
     free(s->at);
     free(s->axis[0].share);
     free(s->axis[1].share);
@@ -71,7 +72,9 @@ static csrec_status dct_shrink_allocate(state *s) {
     s->planes = p->plane * d->step * d->step;
     s->memory = calloc((size_t)(4 * s->planes + p->plane), sizeof *s->memory);
     s->at = malloc((size_t)d->mask.m * sizeof *s->at);
-    if (!s->memory || !s->at) return CSREC_MEMORY;
+    const size_t vector = CSREC_DCT_LANES * sizeof *s->memory; /* stacks of threads may be small */
+    p->work = aligned_alloc(vector, vector * (size_t)(d->block * d->block));
+    if (!s->memory || !s->at || !p->work) return CSREC_MEMORY;
     s->picture = s->memory;
     s->sum = s->picture + s->planes;
     s->sampled = s->sum + s->planes;

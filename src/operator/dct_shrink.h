@@ -29,6 +29,7 @@ typedef struct csrec_dct_pass {
     const float *valid;     /* [blocks + lanes] 1, or 0 where a block wraps around */
     float threshold[2][2];  /* in units of X: [u > 0][v > 0] */
     float less[2][2];       /* subtracted from surviving coefficients */
+    void *work;             /* [block * block] vectors, as aligned as they are long */
 } csrec_dct_pass;
 
 /* Writes v = sum * down * share to sum where blocks cover a pixel, else u; then updates u. */

@@ -129,7 +129,7 @@ DEFINE_BLOCKS(16)
 DEFINE_BLOCKS(32)
 
 static void pass(const csrec_dct_pass *p) {
-    vec work[32 * 32];
+    vec *work = p->work;
     for (int64_t k = 0; k < p->blocks; k += LANES) {
         if (p->block == 4)
             blocks4(p, k, work);

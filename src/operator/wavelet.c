@@ -209,9 +209,13 @@ static csrec_operator_need wavelet_need(const csrec_operator_spec *spec) {
     static const double per_step = 2e-8; /* seconds of one thread, an entry */
     int64_t entries = 0;
     csrec_shape_count(spec->shape, &entries);
-    double n = (double)entries;
-    return (csrec_operator_need){
-        .n = n, .product = per_step * n, .stored = true, .own = 8.0 * (double)spec->m};
+    double n = (double)entries, longest = 1.0;
+    for (int a = 0; a < spec->shape->dims; a++)
+        longest = fmax(longest, (double)spec->shape->dim[a]);
+    return (csrec_operator_need){.n = n,
+                                 .product = per_step * n,
+                                 .stored = true,
+                                 .own = 8.0 * (double)spec->m + 16.0 * longest}; /* a line */
 }
 
 const csrec_operator_type csrec_operator_wavelet = {

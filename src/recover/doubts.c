@@ -123,7 +123,7 @@ typedef struct cells {
 } cells;
 
 static cells cells_of(const csrec_shape *shape, double reach) {
-    cells c = {.edge = (int64_t)(reach / 4.0), .dim = {1, 1, 1}, .count = 1};
+    cells c = {.edge = (int64_t)fmin(reach / 4.0, 0x1p62), .dim = {1, 1, 1}, .count = 1};
     for (int a = 0; a < shape->dims; a++) c.dim[3 - shape->dims + a] = shape->dim[a];
     for (int a = 0; a < 3; a++) {
         c.extent[a] = (c.dim[a] + c.edge - 1) / c.edge;

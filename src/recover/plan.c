@@ -246,6 +246,7 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
                                const csrec_context *context, csrec_layout *plan,
                                csrec_error *error) {
     csrec_task task = csrec_task_of(measurement, &plan->plan.options);
+    task.atoms_alone = wanted.atoms && !wanted.signal;
     const csrec_method_type *method = plan->method;
     char what[64], names[160];
     plan->through = task.through;
@@ -282,11 +283,13 @@ static csrec_status plan_on(const csrec_context *context, void *job, csrec_error
 }
 
 csrec_status csrec_recover_plan(const csrec_measurement *measurement,
-                                const csrec_recover_options *options, bool atoms, csrec_plan *plan,
-                                csrec_error *error) {
+                                const csrec_recover_options *options, csrec_results results,
+                                csrec_plan *plan, csrec_error *error) {
     static const csrec_device_work work = {.pays = plan_pays, .run = plan_on};
     const csrec_measurement real = csrec_measurement_real(measurement);
-    plan_job j = {.measurement = &real, .wanted = {.signal = true, .atoms = atoms}};
+    plan_job j = {.measurement = &real,
+                  .wanted = {.signal = results != CSREC_RESULT_ATOMS,
+                             .atoms = results != CSREC_RESULT_SIGNAL}};
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);
     if (!status) status = csrec_layout_resolve(&real, options, j.wanted, &j.layout, error);
     if (!status) status = csrec_device_run(options->backend, &work, &j, NULL, error);

@@ -228,7 +228,8 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     csrec_device_ran ran;
     const csrec_measurement real = csrec_measurement_real(j->measurement);
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
-    j->wanted = (csrec_wanted){.signal = j->signal || others, .atoms = j->atoms != NULL};
+    j->wanted =
+        (csrec_wanted){.signal = j->signal || (others && !j->atoms), .atoms = j->atoms != NULL};
     csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
     j->measurement = &real;
     if (!status)

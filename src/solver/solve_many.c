@@ -96,7 +96,10 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
         return csrec_fail(error, CSREC_ARGUMENT, "%lld right-hand sides, %d threads",
                           (long long)count, threads);
     csrec_team team;
-    csrec_many job = {A, count, y, options, csrec_threads(threads), atoms, r, reports, &team};
+    const double work = (double)count * (double)A->m * (double)A->n;
+    const int64_t items = count == 1 ? 1 : work < 0x1p62 ? (int64_t)work : INT64_MAX;
+    const int most = csrec_threads_for(items, threads);
+    csrec_many job = {A, count, y, options, most, atoms, r, reports, &team};
     csrec_status status = check_many(type, &job, error);
     if (status) return status;
     csrec_team_begin(&team, options->progress, options->context,

@@ -16,9 +16,10 @@ static csrec_need need_of(const csrec_task *task) {
     int64_t shifts = task->options->shifts, kept = csrec_grids_batch(task->threads, task->options);
     int64_t runs = kept * task->channels;
     double abreast = (double)(task->threads < runs ? task->threads : runs);
-    double work = (double)shifts * channels * (per_row * (double)task->entries + per_sample * n);
+    double rows = task->atoms_alone ? 0.0 : (double)task->entries;
+    double work = (double)shifts * channels * (per_row * rows + per_sample * n);
     int ranks = csrec_comm_size(task->options->comm);
-    double signals = ranks > 1 ? (double)kept + 2.0 : 1.0;
+    double signals = task->atoms_alone ? 0.0 : ranks > 1 ? (double)kept + 2.0 : 1.0;
     return (csrec_need){(double)kept * n * (tree + atoms * channels / 3.0) + abreast * n * pursuit +
                             signals * csrec_signal_bytes(task),
                         csrec_task_share(task, work / ranks, shifts * task->channels)};

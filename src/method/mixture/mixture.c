@@ -379,6 +379,12 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
         joint = (double)each;
         edge = (double)(shape.dim[0] < shape.dim[1] ? shape.dim[0] : shape.dim[1]);
     }
+    if (!model) { /* of a picture that is thinner than a patch */
+        const double height = fmin(edge, (double)task->shape.dim[0]),
+                     width = fmin(edge, (double)task->shape.dim[1]);
+        d = height * width;
+        edge = fmin(height, width);
+    }
     double step = fmin(value[STEP], edge), entries = (double)task->entries;
     double count = entries / (step * step) * (channels / joint);
     csrec_recover_options own = {.mean = true};

@@ -243,10 +243,13 @@ static const double PASS = 3.4e-6, STEP = 1.1e-5; /* seconds a pixel and channel
 /* Bytes of its weights, also packed, and of results a pixel; the same of fitting. */
 static const double WEIGHTS = 1.3e8, TILE_BYTES = 320.0, FIT_WEIGHTS = 1.55e8, FIT_BYTES = 2800.0;
 
+enum { HALVES = 8 }; /* what its extents are multiples of */
+
 /* Of the largest tile that takes 1 GiB, as csrec_net_run cuts them. */
 static double tile_pixels(const int64_t extent[2]) {
     const double margin = 256.0;
-    double side[2] = {(double)extent[0], (double)extent[1]};
+    double side[2] = {(double)csrec_prior_padded(extent[0], HALVES),
+                      (double)csrec_prior_padded(extent[1], HALVES)};
     while (TILE_BYTES * side[0] * side[1] > 0x1p30) {
         double *longer = &side[side[1] > side[0]];
         *longer = *longer / 2.0 + margin;

@@ -60,14 +60,15 @@ static double peak_of(const csrec_task *task, const double *bytes, int frames) {
 }
 
 csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_operator_spec *specs) {
-    double bytes[CSREC_SPARSE_FRAMES], work = 0.0;
+    double bytes[CSREC_SPARSE_FRAMES], work = 0.0, own = 0.0;
     for (int i = 0; i < frames; i++) {
         csrec_operator_need f = csrec_operator_find(specs[i].name)->need(&specs[i]);
         csrec_need one = one_need(task, &f);
-        bytes[i] = one.bytes;
+        bytes[i] = one.bytes - f.own;
+        own += f.own; /* operators are there all the time, once for all channels */
         work += one.seconds * (double)task->channels;
     }
-    csrec_need need = {peak_of(task, bytes, frames),
+    csrec_need need = {own + peak_of(task, bytes, frames),
                        csrec_task_share(task, work, task->channels * frames)};
     if (!task->options->mean || task->shape.dims != 2) return need;
     csrec_need adaptive = csrec_method_adaptive.need(task);

@@ -1,0 +1,69 @@
+/* How the tools' threads wait, and what of a stack they need. */
+#include "sanitized.h"
+#include "tools.h"
+
+/* What GCC's library for OpenMP says of the environment that it was loaded with. */
+static bool waits(const char *environment, const char *tool, const char *rounds) {
+    char line[256], words[64];
+    snprintf(line, sizeof line,
+             "env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT %s OMP_DISPLAY_ENV=VERBOSE "
+             "%s --version",
+             environment, tool);
+    run_well(line);
+    snprintf(words, sizeof words, "GOMP_SPINCOUNT = '%s'", rounds);
+    const char *text = read_text("err");
+    return !strstr(text, "GOMP_SPINCOUNT") || strstr(text, words);
+}
+
+static void waits_are_short_unless_the_user_says_otherwise(void **state) {
+    (void)state;
+    static const char *const tools[] = {"$S", "$R", "$L", "$B"};
+    if (SANITIZED) skip(); /* their own start comes first */
+    for (int i = 0; i < 4; i++) {
+        assert_true(waits("", tools[i], "10000"));
+        assert_true(waits("GOMP_SPINCOUNT=77", tools[i], "77"));
+        assert_true(waits("OMP_WAIT_POLICY=passive", tools[i], "0"));
+    }
+    run_well("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT sh -c '$0 gray.png -r 0.3 -o - | "
+             "$1 - -Q fast -o - >pipe.npy' $S $R && $S gray.png -r 0.3 -o a.npz && "
+             "$R a.npz -Q fast -o - >file.npy && cmp pipe.npy file.npy");
+}
+
+/* Of 128 KiB OpenBLAS takes 61 for itself. Less, or more than there is: one thread. */
+static void stacks_may_be_small(void **state) {
+    (void)state;
+    static const char *const options[] = {
+        "gray.npz -Q fast",
+        "gray.npz -Q balanced",
+        "gray.npz -Q best",
+        "rgb.npz -Q fast",
+        "gray.npz -s 5",
+        "volume.npz -Q fast",
+        "gray.npz -S gaussian",
+        "gray.npz -S gmm --set rounds=2",
+        "gray.npz --method adaptive",
+        "camera.npz -Q fast",
+    };
+    static const char *const sizes[] = {"128k", "16k", "1000000G"};
+    if (SANITIZED) skip(); /* frames are larger */
+    run_well("$S gray.png -r 0.3 -o gray.npz && $S rgb.png -r 0.3 -o rgb.npz && "
+             "$S volume.npy -r 0.3 -o volume.npz && $S gray.png -O hadamard -r 0.3 -o camera.npz");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "$R %s -q -t 4 -o usual.npy", options[i]);
+        run_well(line);
+        for (int k = 0; k < (i == 0 ? 3 : 1); k++) {
+            snprintf(line, sizeof line,
+                     "OMP_STACKSIZE=%s $R %s -q -t 4 -o small.npy && cmp usual.npy small.npy",
+                     sizes[k], options[i]);
+            run_well(line);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_are_short_unless_the_user_says_otherwise),
+        cmocka_unit_test(stacks_may_be_small)};
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}
