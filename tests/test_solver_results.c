@@ -200,6 +200,97 @@ static void all_omps_end_at_rounding(void **state) {
     drop_dense(&p);
 }
 
+/* A matrix of its own that is known by its products, and how often it was asked. */
+static csrec_status times(const double *x, double *y, void *context) {
+    const dense_problem *p = context;
+    for (int64_t i = 0; i < p->m; i++) {
+        y[i] = 0.0;
+        for (int64_t j = 0; j < p->n; j++) y[i] += p->matrix[i * p->n + j] * x[j];
+    }
+    return CSREC_OK;
+}
+
+static csrec_status transposed(const double *y, double *x, void *context) {
+    const dense_problem *p = context;
+    memset(x, 0, (size_t)p->n * sizeof *x);
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) x[j] += p->matrix[i * p->n + j] * y[i];
+    return CSREC_OK;
+}
+
+/* By how much x misses the conditions of the l1 minimum, as a share of lambda. */
+static double missed(const dense_problem *p, double share, const csrec_atoms *atoms,
+                     const double *r) {
+    double *c = malloc((size_t)p->n * sizeof *c), *at_0 = malloc((size_t)p->n * sizeof *at_0);
+    double lambda = 0.0, most = 0.0;
+    transposed(r, c, (void *)p);
+    transposed(p->y, at_0, (void *)p);
+    for (int64_t j = 0; j < p->n; j++) lambda = fmax(lambda, share * fabs(at_0[j]));
+    for (int64_t j = 0; j < p->n; j++) most = fmax(most, fabs(c[j]) / lambda - 1.0);
+    for (int64_t i = 0; i < atoms->n; i++)
+        most =
+            fmax(most, fabs(c[atoms->column[i]] / lambda - copysign(1.0, atoms->coefficient[i])));
+    free(c);
+    free(at_0);
+    return most;
+}
+
+static void products_alone_lead_to_the_minimum(void **state) {
+    (void)state;
+    for (int t = 0; t < (rounds() + 9) / 10; t++)
+        for (double share = 0.1; share > 1e-5; share *= 0.1) {
+            dense_problem p = draw_dense(&seed, "cpu", 30, 60, 5);
+            csrec_operator_spec spec = {.name = "callback",
+                                        .m = p.m,
+                                        .n = p.n,
+                                        .forward = times,
+                                        .adjoint = transposed,
+                                        .context = &p};
+            csrec_setting set = {"lambda", share};
+            csrec_solve_options options = {.solver = "fista", .settings = &set, .n_settings = 1};
+            csrec_operator *A;
+            csrec_atoms atoms;
+            csrec_solve_report report;
+            double r[30];
+            for (int64_t i = 0; i < p.m * p.n; i++) p.matrix[i] = check_normal(&seed);
+            for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
+            assert_ok(csrec_operator_create(&spec, &A, NULL));
+            assert_ok(csrec_solve(A, p.y, &options, &atoms, r, &report, NULL));
+            double miss = missed(&p, share, &atoms, r);
+            /* Rounding of A^T r is some 1e-14 of the largest product. */
+            bool at_limit = report.outcome == CSREC_STEP_LIMIT;
+            assert_int_equal(csrec_solve_limit(A, &options), 100000);
+            if (at_limit ? report.iterations != 100000 || miss > 1e-3
+                         : report.outcome != CSREC_CONVERGED || miss > 1e-8 + 1e-11 / share)
+                fail_msg("lambda %g: misses its conditions by %g of it; %s after %lld", share, miss,
+                         csrec_outcome_text(report.outcome), (long long)report.iterations);
+            csrec_atoms_clear(&atoms);
+            csrec_operator_destroy(A);
+            drop_dense(&p);
+        }
+}
+
+/* iht ends where its step leads nowhere: a second run from there ends at once. */
+static void iht_ends_where_x_stays(void **state) {
+    (void)state;
+    for (int t = 0; t < rounds() / 2; t++) {
+        dense_problem p = draw_dense(&seed, "cpu", 20, 50, 4);
+        for (int64_t i = 0; i < p.m; i++) p.y[i] += 0.1 * check_normal(&seed);
+        csrec_setting set = {"k", 6};
+        csrec_solve_options options = {.solver = "iht", .settings = &set, .n_settings = 1};
+        csrec_atoms atoms, again;
+        csrec_solve_report report, other;
+        assert_ok(csrec_solve(p.A, p.y, &options, &atoms, NULL, &report, NULL));
+        assert_int_equal(report.outcome, CSREC_CONVERGED);
+        options.start = &atoms;
+        assert_ok(csrec_solve(p.A, p.y, &options, &again, NULL, &other, NULL));
+        assert_true(fabs(other.residual - report.residual) <= 1e-7);
+        csrec_atoms_clear(&atoms);
+        csrec_atoms_clear(&again);
+        drop_dense(&p);
+    }
+}
+
 /* What is said where a bound is out of reach, and where none was given. */
 static void outcomes_say_what_happened(void **state) {
     (void)state;
@@ -229,8 +320,11 @@ static void outcomes_say_what_happened(void **state) {
 
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", the_residual_told_is_that_of_x), cmocka_unit_test(pursuits_end_at_rounding),
-        cmocka_unit_test(all_omps_end_at_rounding), cmocka_unit_test(outcomes_say_what_happened)};
+    const struct CMUnitTest tests[] = {CHECK_ON("cpu", the_residual_told_is_that_of_x),
+                                       cmocka_unit_test(pursuits_end_at_rounding),
+                                       cmocka_unit_test(all_omps_end_at_rounding),
+                                       cmocka_unit_test(outcomes_say_what_happened),
+                                       cmocka_unit_test(products_alone_lead_to_the_minimum),
+                                       cmocka_unit_test(iht_ends_where_x_stays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ CSREC_API const char *csrec_outcome_text(csrec_outcome outcome);
 /* When a solver stops. Zero-initialised fields mean: no such limit. */
 typedef struct csrec_stop {
     double epsilon;         /* stop at ||r||_2 <= epsilon ||y||_2; 0 <= epsilon < 1 */
-    int64_t atoms;          /* maximum number of iterations; 0: the solver's own, most often 4 m */
+    int64_t atoms;          /* maximum number of iterations; 0: csrec_solve_limit */
     double min_coefficient; /* stop when max |<r, Psi_i>| is below this, in units of y */
     double sigma;           /* noise level: stop at ||r||_2 <= sigma sqrt(m) */
     double stagnation;      /* stop when an iteration shortens r by less than this share of it */
@@ -75,6 +75,11 @@ typedef struct csrec_solve_report {
 CSREC_API csrec_status csrec_solve(const csrec_operator *A, const double *y,
                                    const csrec_solve_options *options, csrec_atoms *atoms,
                                    double *r, csrec_solve_report *report, csrec_error *error);
+
+/* Iterations that csrec_solve makes at most, and entries of a history that has them all:
+ * stop.atoms, or what the solver plans; without these 100,000 (iht, fista, bpdn) or 4 m. 0:
+ * there is no such solver. */
+CSREC_API int64_t csrec_solve_limit(const csrec_operator *A, const csrec_solve_options *options);
 
 /* The same for `count` right-hand sides, y: [count][m], in parallel, or at once by an algorithm for
  * many (omp on dense matrices). atoms: [count], r: [count][m], reports: [count]; each may be NULL.

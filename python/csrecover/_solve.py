@@ -177,7 +177,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     stop.min_coefficient = scalar(min_coefficient, "min_coefficient")
     if x0 is not None:
         options.start = _warm(A, x0, keep)
-    steps = max(0, min(stop.atoms or 4 * parts * m, _HISTORY_MOST)) if history or not many else 0
+    steps = lib.csrec_solve_limit(A._handle, options) if history or not many else 0
+    steps = max(0, min(steps, _HISTORY_MOST))
     followed = np.empty((count, steps))
     if followed.size:
         options.history, options.history_size = pointer(followed), steps

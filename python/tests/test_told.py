@@ -99,3 +99,21 @@ def test_counts_are_whole_numbers(rng):
     np.testing.assert_array_equal(cs.solve(A, A[:, 0], "iht", k=4.0).x,
                                   cs.solve(A, A[:, 0], "iht", k=4).x)
     cs.solve(A, A[:, 0], "fista", lambda_=0.015)  # not a count
+
+
+@pytest.mark.parametrize("share", (0.1, 1e-2, 1e-3, 1e-4))
+def test_fista_by_products_ends_at_the_minimum_of_scikit_learn(rng, share):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    A = rng.standard_normal((30, 60))
+    x = np.zeros(60)
+    x[[3, 20, 41]] = 1, -2, 3
+    for y in (A @ x, A @ x + 0.3 * rng.standard_normal(30)):
+        lam = share * np.abs(A.T @ y).max()
+
+        def objective(v):
+            return 0.5 * np.linalg.norm(y - A @ v) ** 2 + lam * np.abs(v).sum()
+        found = cs.solve(aslinearoperator(A), y, "fista", lambda_=share)
+        peer = linear_model.Lasso(lam / 30, fit_intercept=False, tol=1e-12, max_iter=1000000).fit(A, y)
+        assert found.outcome == "converged" and len(found.history) == found.iterations
+        assert objective(found.x) <= objective(peer.coef_) * (1 + 1e-9)
+        np.testing.assert_allclose(found.x, cs.solve(A, y, "fista", lambda_=share).x, rtol=0, atol=1e-7)

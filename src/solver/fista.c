@@ -6,17 +6,38 @@
  *
  * Where the operator has its columns in memory, an iteration is a round of fista_active.c instead,
  * whose steps are on a few columns. Without lambda every column takes part, and steps on all it is.
+ *
+ * Steps alone need thousands where lambda is small. So larger lambdas are solved roughly first,
+ * each from the last one's x, and when the signs of x stay, Newton's step (l1_newton.c) leads to
+ * the minimum for these signs; a step from there that moves x nowhere proves that it is the
+ * minimum.
  */
+#include <string.h>
+
 #include "solver/fista_active.h"
+#include "solver/l1_newton.h"
 #include "solver/l1_steps.h"
 #include "solver/sparse.h"
+
+/* The first lambda, as a share of max |<a_j, y>|, the factor to the next, and by how much, as a
+ * share of lambda, its x may miss the conditions of the minimum; and how much x may at the end. */
+#define FISTA_FIRST 0.1
+#define FISTA_NEXT  0.25
+#define FISTA_ROUGH 0.2
+#define FISTA_FINE  1e-10
+
+enum { SIGNS_STAY = 8 }; /* steps before Newton's; twice as many after one that led nowhere */
 
 typedef struct fista {
     csrec_support s;      /* first */
     csrec_active *active; /* or NULL */
     csrec_l1_steps steps;
-    bool begun; /* steps on all columns */
+    csrec_l1_newton newton;
+    double lambda; /* the target; steps.lambda falls to it */
+    bool begun;    /* steps on all columns */
     bool debias;
+    uint64_t signs;      /* a hash of those of x */
+    int64_t stay, until; /* steps with the same signs; those before Newton's */
 } fista;
 
 static void fista_destroy(csrec_run *run) {
@@ -24,6 +45,7 @@ static void fista_destroy(csrec_run *run) {
     if (o) {
         csrec_active_destroy(o->active);
         csrec_l1_steps_clear(&o->steps);
+        csrec_l1_newton_clear(&o->newton);
     }
     csrec_sparse_destroy(run);
 }
@@ -32,7 +54,7 @@ static csrec_status fista_create(csrec_run *run, csrec_error *error) {
     csrec_status status = csrec_sparse_create(run, sizeof(fista), error);
     fista *o = run->state;
     if (status) return status;
-    if (csrec_l1_steps_create(&o->s, &o->steps))
+    if (csrec_l1_steps_create(&o->s, &o->steps) || csrec_l1_newton_create(&o->s, &o->newton))
         return csrec_fail(error, CSREC_MEMORY, "solver fista: out of memory");
     o->debias = csrec_run_param(run, "debias") != 0.0;
     double share = csrec_run_param(run, "lambda");
@@ -43,18 +65,73 @@ static csrec_status fista_create(csrec_run *run, csrec_error *error) {
                   : CSREC_OK;
 }
 
-/* One step on all columns. */
-static bool fista_step(csrec_run *run, fista *o) {
-    double largest;
-    if (!o->begun) {
-        run->fault = csrec_l1_steps_start(&o->steps, &largest);
-        if (run->fault) return false;
-        o->steps.lambda = csrec_run_param(run, "lambda") * largest;
-        csrec_l1_steps_restart(&o->steps);
-        o->begun = true;
+static csrec_status begin(csrec_run *run, fista *o) {
+    double largest = 0.0;
+    csrec_status status = csrec_l1_steps_start(&o->steps, &largest);
+    o->lambda = o->steps.lambda = csrec_run_param(run, "lambda") * largest;
+    if (o->lambda > 0.0 && !run->options->start) /* a start is near its end */
+        o->steps.lambda = fmax(o->lambda, FISTA_FIRST * largest);
+    csrec_l1_steps_restart(&o->steps);
+    o->until = SIGNS_STAY;
+    o->begun = true;
+    return status;
+}
+
+/* 1/2 ||r||^2 + lambda ||x||_1. */
+static double objective(const fista *o, const double *x, const double *r) {
+    int64_t parts = o->s.A->parts;
+    double norm = 0.0;
+    for (int64_t j = 0; j < o->s.A->n; j += parts) norm += csrec_entry_size(parts, x + j);
+    return 0.5 * csrec_squares(o->s.A->m, r) + o->lambda * norm;
+}
+
+/* Whether x has kept its signs for long enough. */
+static bool signs_stay(fista *o) {
+    uint64_t hash = 0;
+    for (int64_t j = 0; j < o->s.A->n; j++) {
+        double x = o->s.x[j];
+        if (x != 0.0) hash = (hash ^ (uint64_t)(2 * j + (x < 0.0))) * UINT64_C(0x9e3779b97f4a7c15);
     }
-    /* It ends when x does not change in 13 digits. */
-    return csrec_l1_steps_step(&o->steps) && o->steps.change > 0x1p-90;
+    o->stay = hash == o->signs ? o->stay + 1 : 0;
+    o->signs = hash;
+    return o->stay >= o->until;
+}
+
+/* To the minimum for the signs of x, if there is one and it is lower. */
+static csrec_status leap(fista *o) {
+    csrec_support *s = &o->s;
+    bool found = false;
+    csrec_status status = csrec_l1_newton_find(&o->newton, o->lambda, &found);
+    if (status) return status;
+    double here = objective(o, s->x, s->r), there = objective(o, o->newton.x, o->newton.r);
+    o->stay = 0;
+    o->until *= 2;
+    if (!found || !(there <= here + 1e-12 * here)) return CSREC_OK;
+    memcpy(s->x, o->newton.x, (size_t)s->A->n * sizeof *s->x);
+    status = csrec_support_subtract(s);
+    csrec_l1_steps_restart(&o->steps);
+    return status;
+}
+
+/* One step on all columns. It ends where x meets the conditions of the minimum, or does not change
+ * in 13 digits. */
+static bool fista_step(csrec_run *run, fista *o) {
+    csrec_l1_steps *steps = &o->steps;
+    if (!o->begun) run->fault = begin(run, o);
+    if (run->fault) return false;
+    bool moves = csrec_l1_steps_step(steps);
+    if (run->fault) return false;
+    if (o->lambda == 0.0) return moves && steps->change > 0x1p-90;
+    double miss = steps->L * steps->moved / steps->lambda;
+    if (steps->lambda > o->lambda) {
+        if (moves && miss > FISTA_ROUGH) return true;
+        steps->lambda = fmax(o->lambda, FISTA_NEXT * steps->lambda);
+        csrec_l1_steps_restart(steps);
+        return true;
+    }
+    if (!moves || miss <= FISTA_FINE || steps->change <= 0x1p-90) return false;
+    if (signs_stay(o)) run->fault = leap(o);
+    return !run->fault;
 }
 
 static bool fista_update(csrec_run *run) {
@@ -92,7 +169,7 @@ static const char *const reals[] = {"lambda", NULL};
 /* With backtracking about three products a step. */
 static csrec_solver_need fista_need(const csrec_solver_size *size) {
     double steps = size->atoms > 0.0 ? size->atoms : 200.0;
-    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (2.0 * size->n + size->m),
+    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (4.0 * size->n + 3.0 * size->m),
                                3.0 * steps, 0.0};
 }
 
@@ -103,6 +180,7 @@ const csrec_solver_type csrec_solver_fista = {
     .params = params,
     .reals = reals,
     .products_alone = true,
+    .steps = 100000,
     .create = fista_create,
     .need = fista_need,
     .destroy = fista_destroy,

@@ -185,6 +185,7 @@ const csrec_solver_type csrec_solver_iht = {
     .params = params,
     .norms = true,
     .products_alone = true,
+    .steps = 100000,
     .pursues = true,
     .create = iht_create,
     .need = iht_need,

@@ -164,6 +164,16 @@ csrec_rules csrec_rules_of(const csrec_stop *stop, int64_t planned, int64_t m, c
     return rules;
 }
 
+int64_t csrec_solve_limit(const csrec_operator *A, const csrec_solve_options *options) {
+    const csrec_solver_type *type = csrec_solver_find(options->solver);
+    const int64_t atoms = options->stop.atoms;
+    if (!type) return 0;
+    if (!type->planned) return atoms ? atoms : type->steps ? type->steps : 4 * A->m;
+    const csrec_run run = {.type = type, .A = A, .options = options};
+    int64_t planned = (int64_t)csrec_run_param(&run, "steps");
+    return atoms && atoms < planned ? atoms : planned;
+}
+
 static void iterate(csrec_run *run, csrec_solve_report *report) {
     const csrec_solve_options *options = run->options;
     const csrec_stop *stop = &options->stop;
