@@ -10,8 +10,9 @@ extern "C" {
 
 typedef struct csrec_operator csrec_operator;
 
-/* The caller's y = A x, or x = A^T y. Any status but CSREC_OK ends what asked for it. With several
- * right-hand sides it is called by several threads at once. */
+/* The caller's y = A x, or x = A^T y. Any status but CSREC_OK, or a value that is not finite, ends
+ * what asked for it. Calls of an operator's two functions come one at a time, whatever threads use
+ * it; a call may use the operator again. */
 typedef csrec_status (*csrec_product_fn)(const double *in, double *out, void *context);
 
 /* The data of an operator; fields that its type does not use are ignored, but for index,
@@ -65,6 +66,9 @@ typedef struct csrec_operator_spec {
     const double *coils; /* fourier: [n_coils][shape][2] sensitivities; NULL: one of ones */
     int64_t n_coils;
     const int64_t *factor; /* downsample: [shape->dims] extents of the boxes that are averaged */
+    bool parallel;         /* callback: several threads may call both at once; else many
+                              right-hand sides are solved by the calling thread alone */
+    bool unchecked;        /* callback: solvers do not test the adjoint (csrec_solve) */
 } csrec_operator_spec;
 
 /* A is m x n. For `haar`, n is the number of distinct columns, ascending by column number. */

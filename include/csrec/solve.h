@@ -71,7 +71,10 @@ typedef struct csrec_solve_report {
  * which is pairs, columns 2 j and 2 j + 1 are the real and imaginary part of entry j: they are
  * picked together by the magnitude |<a_j, r>| / ||a_j||, and `atoms`, the parameter k and
  * iterations count entries. y may have any size, as in csrec_recover; a result that is not finite
- * is CSREC_DATA. MP: Mallat and Zhang 1993; Andrecut 2008, as method table 1 of Park 2015. */
+ * is CSREC_DATA. An A with operator callback in it is first tested, unless `unchecked`, by one
+ * product each way: of random x and y, <A x, y> and <x, A^T y> must agree within 2^-21 (64 +
+ * sqrt(max(m, n))) (||A x|| + ||A^T y||), which float32 does, else CSREC_ARGUMENT. MP: Mallat and
+ * Zhang 1993; Andrecut 2008, as method table 1 of Park 2015. */
 CSREC_API csrec_status csrec_solve(const csrec_operator *A, const double *y,
                                    const csrec_solve_options *options, csrec_atoms *atoms,
                                    double *r, csrec_solve_report *report, csrec_error *error);

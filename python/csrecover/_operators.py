@@ -12,7 +12,7 @@ from ._library import (check, doubles, ffi, lib, new_error, new_shape, numbers, 
 
 
 try:
-    from scipy.sparse.linalg import LinearOperator as _Linear
+    from scipy.sparse.linalg import LinearOperator as _Linear, aslinearoperator
 except ImportError:
     class _Linear:  # type: ignore[no-redef]
         """Without SciPy: products alone, no algebra."""
@@ -25,6 +25,11 @@ except ImportError:
 
         def __matmul__(self, x: Any) -> Any:
             return self.dot(x)
+
+        __add__ = __pow__ = _rdot = dot
+
+    def aslinearoperator(A: Any) -> Any:
+        raise TypeError(f"no algebra with {type(A).__name__}; it needs SciPy")
 
 
 def _remade(kind: type[Operator], args: tuple[Any, ...], named: dict[str, Any]) -> Operator:
@@ -44,7 +49,94 @@ def _created(name: str, backend: str, **spec: Any) -> Any:
     return ffi.gc(made[0], lib.csrec_operator_destroy)
 
 
-class Operator(_Linear):
+def _known(x: Any) -> Any:
+    """Operators of others, such as PyLops', as SciPy's; sparse matrices as arrays."""
+    if isinstance(x, _Linear) or not hasattr(x, "shape"):
+        return x
+    if hasattr(x, "toarray") and hasattr(x, "tocsc"):
+        return x.toarray()
+    return aslinearoperator(x) if hasattr(x, "matvec") else x
+
+
+def _closed(found: Any) -> Any:
+    """What SciPy's algebra gave, with ours."""
+    plain = isinstance(found, _Linear) and not isinstance(found, _Algebra)
+    return _Made(found) if plain else found
+
+
+class _Algebra(_Linear):
+    """SciPy's algebra, with operators of others and sparse matrices from both sides."""
+
+    def dot(self, x: Any) -> Any:
+        """A x of an array; of an operator of csrecover :class:`Chain`, of others SciPy's product;
+        of a number, SciPy's multiple."""
+        x = _known(x)
+        if isinstance(x, _Linear) or np.isscalar(x) or not np.ndim(x):
+            return _closed(super().dot(x))
+        return self.matvec(x) if np.ndim(x) == 1 else self.matmat(x)
+
+    def _rdot(self, x: Any) -> Any:
+        return _closed(super()._rdot(_known(x)))
+
+    def __rmul__(self, x: Any) -> Any:
+        return self.dot(x) if np.isscalar(x) else self._rdot(x)
+
+    def __neg__(self) -> Any:
+        return self.dot(-1)
+
+    def __truediv__(self, x: Any) -> Any:
+        return self.dot(1.0 / x)
+
+    def __pow__(self, p: Any) -> Any:
+        return _closed(super().__pow__(p))
+
+    def __add__(self, x: Any) -> Any:
+        return _closed(super().__add__(_known(x)))
+
+    def __sub__(self, x: Any) -> Any:
+        return self + -_known(x)
+
+    def __radd__(self, x: Any) -> Any:
+        x = _known(x)
+        return _closed(x + self) if isinstance(x, _Linear) else NotImplemented
+
+    def __rsub__(self, x: Any) -> Any:
+        return self.__neg__().__radd__(x)
+
+
+class _Made(_Algebra):
+    """A sum, product, multiple or power of SciPy's."""
+
+    def __new__(cls, of: Any) -> Any:
+        return super().__new__(cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Made, (self._of,)
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+        super().__init__(of.dtype, of.shape)
+
+    def _matvec(self, x: Any) -> np.ndarray:
+        return self._of.matvec(x)
+
+    def _rmatvec(self, y: Any) -> np.ndarray:
+        return self._of.rmatvec(y)
+
+    def _matmat(self, X: Any) -> np.ndarray:
+        return self._of.matmat(X)
+
+    def _rmatmat(self, Y: Any) -> np.ndarray:
+        return self._of.rmatmat(Y)
+
+    def _adjoint(self) -> Any:
+        return _Made(self._of.H)
+
+    def _transpose(self) -> Any:
+        return _Made(self._of.T)
+
+
+class Operator(_Algebra):
     """A linear map from x [n] to y [m]: where SciPy is installed, one of its ``LinearOperator``, so
     that sums, multiples, powers and products with other operators (PyLops' too) are operators again.
     It can be copied and pickled, by what it was made from.
@@ -198,27 +290,20 @@ class Operator(_Linear):
 
     def transpose(self) -> Any:
         """A^T. Of a complex operator it needs SciPy."""
-        return self._transpose() if self._complex else Transposed(self)
+        return _closed(self._transpose()) if self._complex else Transposed(self)
 
     T = property(transpose)
 
     def dot(self, x: Any) -> Any:
-        """A x of an array; of an operator of csrecover :class:`Chain`, of others SciPy's product;
-        of a number, SciPy's multiple."""
-        return Chain(self, x) if isinstance(x, Operator) else _product(self, super().dot, x)
+        return Chain(self, x) if isinstance(x, Operator) else super().dot(x)
+
+    dot.__doc__ = _Algebra.dot.__doc__
 
     def __repr__(self) -> str:
         return f"<{self.name} operator {self.shape[0]} x {self.shape[1]}>"
 
 
-def _product(A: Any, others: Callable[[Any], Any], x: Any) -> Any:
-    """A x of arrays by our own functions, and of everything else by those of the base."""
-    if isinstance(x, _Linear) or np.isscalar(x) or not np.ndim(x):
-        return others(x)
-    return A.matvec(x) if np.ndim(x) == 1 else A.matmat(x)
-
-
-class Transposed(_Linear):
+class Transposed(_Algebra):
     """A^T of an operator, complex: A^H."""
 
     def __new__(cls, operator: Operator) -> Any:
@@ -245,12 +330,9 @@ class Transposed(_Linear):
     H = property(adjoint)
 
     def transpose(self) -> Any:
-        return self._transpose() if self._of._complex else self._of
+        return _closed(self._transpose()) if self._of._complex else self._of
 
     T = property(transpose)
-
-    def dot(self, x: Any) -> Any:
-        return _product(self, super().dot, x)
 
     def __repr__(self) -> str:
         return f"<transposed {self._of!r}>"
@@ -527,40 +609,84 @@ class Chain(Operator):
                          first=first._handle, second=second._handle, backend=backend)
 
 
+def _product_of(A: Any, name: str, x: np.ndarray, size: int) -> np.ndarray:
+    """A.matvec(x) or A.rmatvec(x): [size] numbers of the kind that x has."""
+    try:
+        found = np.asarray(getattr(A, name)(x))
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        raise ArgumentError(f"A.{name}: {error}") from error  # as of SciPy, where the size is wrong
+    if found.size != size:
+        raise ArgumentError(f"A.{name} returned shape {found.shape}; of x with shape {x.shape} it "
+                            f"must return ({size},)")
+    if found.dtype.kind == "c" and x.dtype.kind != "c":
+        if np.abs(found.imag).max() > 1e-6 * np.abs(found.real).max():
+            raise ArgumentError(f"A.{name} returned complex numbers, but A has dtype {A.dtype}; "
+                                "make it with dtype=complex")
+        found = found.real
+    return found.reshape(size)
+
+
 class _Given(Operator):
     """The products of any ``LinearOperator``. An exception of theirs is kept in ``failure``."""
 
-    def __init__(self, A: Any) -> None:
+    def __init__(self, A: Any, parallel: bool = False, check: bool = True) -> None:
         given = np.dtype(A.dtype or np.float64)
         kind = np.dtype(np.complex128 if given.kind == "c" else np.float64)
         m, n = (int(extent) for extent in A.shape)
         self.failure: Optional[BaseException] = None
 
-        def product(function: Callable[[np.ndarray], Any], size: int, out_size: int) -> Any:
+        def product(name: str, size: int, out_size: int) -> Any:
             def run(source: Any, target: Any, _context: Any) -> int:
+                if self.failure:
+                    return int(lib.CSREC_STOPPED)
                 x = np.frombuffer(ffi.buffer(source, kind.itemsize * size), kind).copy()
                 out = np.frombuffer(ffi.buffer(target, kind.itemsize * out_size), kind)
-                out[:] = np.asarray(function(x), kind).reshape(out_size)
+                out[:] = _product_of(A, name, x, out_size)
                 return int(lib.CSREC_OK)
             return ffi.callback("csrec_product_fn", run, error=int(lib.CSREC_STOPPED),
                                 onerror=self._failed)
 
-        forward, adjoint = product(A.matvec, n, m), product(A.rmatvec, m, n)
+        forward, adjoint = product("matvec", n, m), product("rmatvec", m, n)
         super().__init__("callback", kind, (forward, adjoint, A), m=m, n=n, forward=forward,
-                         adjoint=adjoint)
+                         adjoint=adjoint, parallel=bool(parallel), unchecked=not check)
 
     def _failed(self, _kind: Any, error: BaseException, _traceback: Any) -> None:
         self.failure = self.failure or error
 
 
-def as_operator(A: Any) -> Operator:
+class _Functions:
+    """A pair of functions with the shape that y and what the adjoint makes of it have."""
+
+    def __init__(self, functions: Any, y: np.ndarray) -> None:
+        self.matvec, self.rmatvec = functions
+        back = np.asarray(self.rmatvec(y if y.ndim == 1 else y[:, 0]))
+        self.shape = (y.shape[0], back.size)
+        self.dtype = np.result_type(y.dtype, back.dtype, np.float32)
+
+
+def _of_functions(A: Any, y: np.ndarray) -> Any:
+    """A LinearOperator's like of (forward, adjoint); anything else as it is."""
+    pair = isinstance(A, (tuple, list)) and len(A) == 2 and all(map(callable, A))
+    if pair and y.ndim in (1, 2) and y.size:
+        return _Functions(A, y)
+    if pair or (callable(A) and not hasattr(A, "matvec")):
+        raise ArgumentError("A: functions without a shape are no operator; give (forward, adjoint), "
+                            "or scipy.sparse.linalg.LinearOperator((m, n), matvec=forward, "
+                            "rmatvec=adjoint)")
+    return A
+
+
+def as_operator(A: Any, y: np.ndarray, parallel: bool = False, check: bool = True) -> Operator:
     """A itself, :class:`Dense` or :class:`Sparse` of a matrix, or the products of a
     ``LinearOperator``."""
     if isinstance(A, Operator):
         return A
+    A = _of_functions(A, y)
     if hasattr(A, "tocsc") and A.ndim == 2:
         few = 4 * A.nnz < A.shape[0] * A.shape[1]  # else a product is faster with all entries
         return Sparse(A) if few else Dense(A.toarray())
     if not hasattr(A, "matvec"):
         return Dense(A)
-    return _Given(A)
+    return _Given(A, parallel, check)

@@ -10,7 +10,7 @@ from ._arguments import scalar, whole, word
 from ._errors import ArgumentError
 from ._haar import Haar
 from ._html import table
-from ._library import (Atoms, check, doubles, ffi, lib, new_atoms, new_error, numbers, pointer,
+from ._library import (Atoms, check as check_status, doubles, ffi, lib, new_atoms, new_error, numbers, pointer,
                        settings, single, take_atoms, text)
 from ._operators import Operator, as_complex, as_operator
 from ._plot import new_axes
@@ -95,15 +95,17 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
           epsilon: float = 0.0, sigma: float = 0.0, min_coefficient: float = 0.0,
           stagnation: float = 0.0, x0: Any = None, reference: bool = False,
           history: bool = False, callback: Optional[Callback] = None, progress: Any = None,
-          threads: int = 0, **params: float) -> Solution:
+          threads: int = 0, parallel: bool = False, check: bool = True,
+          **params: float) -> Solution:
     """Solves A x ~= y for x with few entries that are not 0.
 
     Parameters
     ----------
     A : Operator, array_like or LinearOperator
         an :class:`Operator`, or a matrix [m, n] with columns of any length, SciPy's sparse ones too
-        (for many calls make :class:`Dense` or :class:`Sparse` of it once); any ``LinearOperator`` of SciPy or
-        PyLops, by its products. Complex ones have complex x; so has a real one with complex y
+        (for many calls make :class:`Dense` or :class:`Sparse` of it once); by their products alone any
+        ``LinearOperator`` of SciPy or PyLops, or a pair of functions (forward, adjoint) on vectors.
+        Complex ones have complex x; so has a real one with complex y
     y : array_like
         [m] real or complex, or [m, K]: K right-hand sides, in parallel or all at once
     solver : str, optional
@@ -132,6 +134,12 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
         True, or a bar of tqdm, shows how far it is
     threads : int, optional
         0: all cores, for many right-hand sides
+    parallel : bool, optional
+        the products of a ``LinearOperator`` may be called by several threads at once; by default many
+        right-hand sides with one are solved one after the other
+    check : bool, optional
+        False: leave out the test, by one product each way with random x and y, that the adjoint of
+        a ``LinearOperator`` (``rmatvec``) is that of its ``matvec``, as precisely as float32 can say
     **params : float
         of the solver, as k=20; ``lambda_`` stands for the parameter ``lambda``
 
@@ -155,8 +163,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     >>> np.flatnonzero(found.x), bool(np.allclose(found.x, x))
     (array([  7,  80, 333]), True)
     """
-    A = as_operator(A)
     given = numbers(y, "y")
+    A = as_operator(A, given, parallel, check)
     if given.dtype.kind == "c":
         A = as_complex(A)
     m, parts = A.shape[0], A._parts
@@ -197,7 +205,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
                                      reports, error)
     if getattr(A, "failure", None):
         raise A.failure
-    check(status, error)
+    check_status(status, error)
     del keep
     real, complex_ = ((np.float32, np.complex64) if single(given.dtype) else
                       (np.float64, np.complex128))
@@ -261,7 +269,7 @@ def synthesize(atoms: Atoms, rows: Any, levels: int) -> np.ndarray:
     keep = [pointer(column, "uint64_t"), pointer(coefficient), pointer(counts, "int64_t")]
     made.column, made.coefficient, made.count = keep
     values = np.empty(rows.size)
-    check(lib.csrec_atoms_synthesize(whole(levels, "levels"), made, rows.size,
+    check_status(lib.csrec_atoms_synthesize(whole(levels, "levels"), made, rows.size,
                                      pointer(rows, "uint64_t"), pointer(values)))
     return values
 

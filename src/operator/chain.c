@@ -27,8 +27,16 @@ static csrec_status chain_create(csrec_operator *A, const csrec_operator_spec *s
     A->n = first->n;
     A->complex_x = first->complex_x;
     A->complex_y = second->complex_y;
+    A->serial = first->serial || second->serial;
+    A->doubted = first->doubted || second->doubted;
     A->data = c;
     return CSREC_OK;
+}
+
+bool csrec_chain_explain(const csrec_operator *A, csrec_error *error) {
+    const chain *c = A->data;
+    return csrec_operator_explain(c->first, error) ||
+           (c->second && csrec_operator_explain(c->second, error));
 }
 
 static void chain_destroy(csrec_operator *A) {
@@ -69,4 +77,5 @@ const csrec_operator_type csrec_operator_chain = {.name = "chain",
                                                   .destroy = chain_destroy,
                                                   .forward = chain_forward,
                                                   .adjoint = chain_adjoint,
-                                                  .column = chain_column};
+                                                  .column = chain_column,
+                                                  .explain = csrec_chain_explain};

@@ -8,4 +8,7 @@ typedef struct csrec_chain {
     const csrec_operator *first, *second;
 } csrec_chain;
 
+/* Of chains and pairs: what their factors say. */
+bool csrec_chain_explain(const csrec_operator *A, csrec_error *error);
+
 #endif

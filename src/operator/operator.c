@@ -143,6 +143,10 @@ csrec_status csrec_operator_adjoint(const csrec_operator *A, const double *y, do
     return A->type->adjoint(A, y, x);
 }
 
+bool csrec_operator_explain(const csrec_operator *A, csrec_error *error) {
+    return A->row->explain && A->row->explain(A, error);
+}
+
 csrec_status csrec_operator_column(const csrec_operator *A, int64_t j, double *a) {
     if (j < 0 || j >= A->n) return CSREC_ARGUMENT;
     if (A->type->column) return A->type->column(A, j, a);

@@ -95,6 +95,8 @@ typedef struct csrec_operator_type {
     csrec_status (*column_norms)(const csrec_operator *A, double *norms);
     csrec_status (*correlate)(const csrec_operator *A, const double *r, double *c);
     csrec_status (*column)(const csrec_operator *A, int64_t j, double *a);
+    /* Says why the last product failed, and forgets it; false: not known. */
+    bool (*explain)(const csrec_operator *A, csrec_error *error);
     const csrec_column_access *access; /* optional */
     /* Of bases and frames of a sampled signal, which is y = mask synthesize(x): the whole signal,
      * and coefficients with synthesize(analyze(signal)) = signal. */
@@ -121,6 +123,8 @@ struct csrec_operator {
                       and i a_j, of real and imaginary part, which are orthogonal and equally long.
                       (Not computed where it is used: a loop that GCC 12 knows to run once or twice
                       it vectorises wrongly.) */
+    bool serial;   /* a function of the caller's is called by one thread at a time */
+    bool doubted;  /* so is the adjoint: csrec_adjoint_test */
     void *data;    /* of the type */
     const csrec_mask *mask; /* where there is synthesize, else NULL */
 };
@@ -128,6 +132,14 @@ struct csrec_operator {
 /* Norms of columns that are computed: those that are rounding beside the largest, such as of details
  * that a blur removes, become 0, so that nothing is divided by them. */
 void csrec_norms_clean(int64_t n, double *norms);
+
+/* Why a product with A failed, if a function of the caller's did: replaces the text of error. */
+bool csrec_operator_explain(const csrec_operator *A, csrec_error *error);
+
+/* Fails, in a line that has both numbers, if the caller's adjoint is not that of the forward
+ * product: of random x and y, |<A x, y> - <x, A^T y>| must not be beyond rounding. At most two
+ * products. */
+csrec_status csrec_adjoint_test(const csrec_operator *A, csrec_error *error);
 
 /* NULL if no operator, or no basis, has the name. */
 const csrec_operator_type *csrec_operator_find(const char *name);

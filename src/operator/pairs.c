@@ -17,6 +17,8 @@ static csrec_status pairs_create(csrec_operator *A, const csrec_operator_spec *s
     A->n = 2 * first->n;
     A->complex_x = A->complex_y = true;
     A->norm = first->norm;
+    A->serial = first->serial;
+    A->doubted = first->doubted;
     return CSREC_OK;
 }
 
@@ -65,4 +67,5 @@ const csrec_operator_type csrec_operator_pairs = {.name = "pairs",
                                                   .destroy = pairs_destroy,
                                                   .forward = pairs_forward,
                                                   .adjoint = pairs_adjoint,
-                                                  .column_norms = pairs_column_norms};
+                                                  .column_norms = pairs_column_norms,
+                                                  .explain = csrec_chain_explain};

@@ -291,6 +291,13 @@ static csrec_status solve_in(double unit, csrec_run *run, csrec_atoms *atoms, do
 csrec_status csrec_solve(const csrec_operator *A, const double *y,
                          const csrec_solve_options *options, csrec_atoms *atoms, double *r,
                          csrec_solve_report *report, csrec_error *error) {
+    csrec_status status = csrec_adjoint_test(A, error);
+    return status ? status : csrec_solve_one(A, y, options, atoms, r, report, error);
+}
+
+csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
+                             const csrec_solve_options *options, csrec_atoms *atoms, double *r,
+                             csrec_solve_report *report, csrec_error *error) {
     double unit = csrec_unit_of(csrec_largest(A->m, y)), *scaled_y = NULL;
     csrec_scaled scaled;
     const csrec_solver_type *type;
@@ -305,6 +312,7 @@ csrec_status csrec_solve(const csrec_operator *A, const double *y,
         for (int64_t i = 0; scaled_y && i < A->m; i++) scaled_y[i] = y[i] / unit;
         csrec_run run = {.A = A, .y = scaled_y ? scaled_y : y, .options = &scaled.solve};
         status = solve_in(unit, &run, atoms, r, report, error);
+        if (status) csrec_operator_explain(A, error);
     }
     csrec_scaled_clear(&scaled);
     free(scaled_y);

@@ -36,9 +36,9 @@ static csrec_status leave_out(const csrec_many *job, int64_t k) {
 static csrec_status solve_in_team(const csrec_many *job, int64_t k, csrec_error *error) {
     csrec_solve_options options = csrec_many_options(job, k);
     if (csrec_team_stopped(job->team)) return leave_out(job, k);
-    return csrec_solve(job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
-                       job->r ? job->r + k * job->A->m : NULL,
-                       job->reports ? job->reports + k : NULL, error);
+    return csrec_solve_one(
+        job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
+        job->r ? job->r + k * job->A->m : NULL, job->reports ? job->reports + k : NULL, error);
 }
 
 static csrec_status one_by_one(const csrec_many *job, csrec_error *error) {
@@ -97,10 +97,11 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
                           (long long)count, threads);
     csrec_team team;
     const double work = (double)count * (double)A->m * (double)A->n;
-    const int64_t items = count == 1 ? 1 : work < 0x1p62 ? (int64_t)work : INT64_MAX;
+    const int64_t items = count == 1 || A->serial ? 1 : work < 0x1p62 ? (int64_t)work : INT64_MAX;
     const int most = csrec_threads_for(items, threads);
     csrec_many job = {A, count, y, options, most, atoms, r, reports, &team};
     csrec_status status = check_many(type, &job, error);
+    if (!status) status = csrec_adjoint_test(A, error);
     if (status) return status;
     csrec_team_begin(&team, options->progress, options->context,
                      (csrec_progress){"right-hand sides", 0, count, -1.0});

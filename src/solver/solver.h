@@ -113,6 +113,11 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
                                const double *y, const csrec_solve_options *options,
                                csrec_error *error);
 
+/* csrec_solve without the test of the adjoint. */
+csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
+                             const csrec_solve_options *options, csrec_atoms *atoms, double *r,
+                             csrec_solve_report *report, csrec_error *error);
+
 /* The options of right-hand side k: the job's, with its own history, and a callback that only
  * passes on a request to stop, so that any thread may run it. */
 csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);

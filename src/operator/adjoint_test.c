@@ -1,0 +1,67 @@
+/* adjoint_test.c - whether an adjoint that the caller wrote belongs to the forward product. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/unit.h"
+#include "operator/operator.h"
+
+static void draw(int64_t n, uint64_t stream, double *v) {
+    for (int64_t i = 0; i < n; i++) v[i] = csrec_random_normal(1, stream, (uint64_t)i);
+}
+
+static double dot(int64_t n, double unit, const double *u, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += u[i] / unit * v[i];
+    return sum;
+}
+
+static double length(int64_t n, double unit, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += (v[i] / unit) * (v[i] / unit);
+    return sqrt(sum);
+}
+
+/* Entries of x and y are independent and normal. Let d and e be the errors of the products: then
+ * <d, y> and <x, e> are normal, with the deviations ||d|| and ||e||, and eight of these are passed
+ * once in 10^15. Of a product in float32, ||d|| is at most about 2^-24 sqrt(n) ||A x||, if each
+ * entry is a sum of n terms in a row, or 2^-24 log n ||A x|| if it is a fast transform; 64 is for
+ * tables of single precision and the like. If the adjoint is that of A + E, the two numbers differ
+ * by about
+ * ||E||, measured like ||A x|| by the root of the sum of all squares. */
+static csrec_status compare(const csrec_operator *A, const double *x, const double *y,
+                            const double *Ax, const double *Aty, csrec_error *error) {
+    const double unit = csrec_unit_of(fmax(csrec_largest(A->m, Ax), csrec_largest(A->n, Aty)));
+    const double left = dot(A->m, unit, Ax, y), right = dot(A->n, unit, Aty, x);
+    const double room = 0x1p-21 * (64.0 + sqrt((double)(A->m > A->n ? A->m : A->n)));
+    if (fabs(left - right) <= room * (length(A->m, unit, Ax) + length(A->n, unit, Aty)))
+        return CSREC_OK;
+    const char *part = A->complex_x || A->complex_y ? "Re " : "";
+    return csrec_fail(
+        error, CSREC_ARGUMENT,
+        "operator %s: adjoint is not that of forward: %s<A x, y> = %.6g, but "
+        "%s<x, A^%c y> = %.6g for random x and y, a relative difference of %.2g; mend "
+        "adjoint, or leave this test out (unchecked; check=False in Python)",
+        A->row->name, part, left * unit, part, *part ? 'H' : 'T', right * unit,
+        fabs(left - right) / fmax(fabs(left), fabs(right)));
+}
+
+csrec_status csrec_adjoint_test(const csrec_operator *A, csrec_error *error) {
+    if (!A->doubted) return CSREC_OK;
+    double *x = malloc(2 * (size_t)A->n * sizeof *x), *y = malloc(2 * (size_t)A->m * sizeof *y);
+    csrec_status status = x && y ? CSREC_OK : CSREC_MEMORY;
+    if (!status) {
+        draw(A->n, 0, x);
+        draw(A->m, 1, y);
+        status = A->type->forward(A, x, y + A->m);
+    }
+    if (!status) status = A->type->adjoint(A, y, x + A->n);
+    if (status == CSREC_STOPPED)
+        status = CSREC_OK; /* the solver hears it, too */
+    else if (!status)
+        status = compare(A, x, y, y + A->m, x + A->n, error);
+    else if (!csrec_operator_explain(A, error))
+        csrec_fail(error, status, "operator %s: %s", A->row->name, csrec_status_text(status));
+    free(x);
+    free(y);
+    return status;
+}

@@ -1,0 +1,441 @@
+/* Operators of the caller's functions: solvers use their products alone, one call at a time; a
+ * wrong adjoint, a failure and a value that is not finite end in a line that names it. */
+#define _XOPEN_SOURCE 700
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "check.h"
+#include "operators.h"
+
+static uint64_t seed;
+
+enum { ROWS = 40, COLUMNS = 90, PICKED = 5 };
+
+typedef struct given {
+    struct drawn_matrix drawn;
+    int calls, most;  /* after `most` of them NaN, or a failure */
+    const char *last; /* that was called */
+    bool nan;
+} given;
+
+static csrec_status end_of(given *g, const char *name, double *out) {
+    g->last = name;
+    if (++g->calls <= g->most) return CSREC_OK;
+    if (!g->nan) return CSREC_UNSUPPORTED;
+    out[0] = NAN;
+    return CSREC_OK;
+}
+
+static csrec_status times(const double *x, double *y, void *context) {
+    times_drawn(x, y, &((given *)context)->drawn);
+    return end_of(context, "forward", y);
+}
+
+static csrec_status transposed_times(const double *y, double *x, void *context) {
+    transposed_times_drawn(y, x, &((given *)context)->drawn);
+    return end_of(context, "adjoint", x);
+}
+
+static csrec_operator *create_given(given *g) {
+    csrec_operator *A = NULL;
+    const csrec_operator_spec spec = {.name = "callback",
+                                      .m = ROWS,
+                                      .n = COLUMNS,
+                                      .forward = times,
+                                      .adjoint = transposed_times,
+                                      .context = g};
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    return A;
+}
+
+/* A sparse x, and what the solvers make of its products: with the matrix and with the functions. */
+static void solvers_need_products_alone(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"fista", "iht", "htp", "cosamp", "romp", "omp", "mp"};
+    double matrix[ROWS * COLUMNS], x[COLUMNS] = {0.0}, y[ROWS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed) / sqrt((double)ROWS);
+    for (int k = 0; k < PICKED; k++) x[check_below(&seed, COLUMNS)] = 1.0 + check_uniform(&seed);
+    given g = {.drawn = {ROWS, COLUMNS, matrix}, .most = 1 << 30};
+    times(x, y, &g);
+    csrec_operator *A = create_given(&g), *dense = NULL;
+    const csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = matrix};
+    assert_ok(csrec_operator_create(&spec, &dense, NULL));
+    for (int s = 0; s < 7; s++) {
+        const csrec_setting settings[] = {{s == 0 ? "lambda" : "k", s == 0 ? 0.01 : PICKED}};
+        csrec_solve_options options = {.solver = solvers[s],
+                                       .settings = settings,
+                                       .n_settings = s < 5,
+                                       .stop.atoms = s < 5 ? 0 : PICKED};
+        csrec_atoms found[2] = {{0}, {0}};
+        csrec_error error = {""};
+        for (int o = 0; o < 2; o++)
+            if (csrec_solve(o ? dense : A, y, &options, &found[o], NULL, NULL, &error))
+                fail_msg("%s: %s", solvers[s], error.text);
+        double a[COLUMNS] = {0.0}, b[COLUMNS] = {0.0};
+        for (int64_t k = 0; k < found[0].n; k++) a[found[0].column[k]] = found[0].coefficient[k];
+        for (int64_t k = 0; k < found[1].n; k++) b[found[1].column[k]] = found[1].coefficient[k];
+        for (int j = 0; j < COLUMNS; j++)
+            if (fabs(a[j] - b[j]) > 1e-6) fail_msg("%s: x[%d] = %g, %g", solvers[s], j, a[j], b[j]);
+        csrec_atoms_clear(&found[0]);
+        csrec_atoms_clear(&found[1]);
+    }
+    csrec_operator_destroy(dense);
+    csrec_operator_destroy(A);
+}
+
+/* Lengths from 0.01 to 100, which are too many to measure: the picks are those of exact lengths,
+ * and few products are taken. */
+static void picks_are_those_of_exact_lengths(void **state) {
+    enum { M = 40, N = 3000, ATOMS = 8 };
+    (void)state;
+    double *matrix = malloc(M * N * sizeof *matrix), y[M], *x[2];
+    for (int j = 0; j < N; j++) {
+        const double scale = pow(10.0, 4.0 * check_uniform(&seed) - 2.0);
+        for (int i = 0; i < M; i++) matrix[i * N + j] = scale * check_normal(&seed);
+    }
+    for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
+    for (int s = 0; s < 2; s++) {
+        given g = {.drawn = {M, N, matrix}, .most = 1 << 30};
+        const csrec_solve_options options = {.solver = s ? "mp" : "omp", .stop.atoms = ATOMS};
+        for (int o = 0; o < 2; o++) {
+            const csrec_operator_spec spec = {.name = o ? "dense" : "callback",
+                                              .m = M,
+                                              .n = N,
+                                              .matrix = matrix,
+                                              .forward = times,
+                                              .adjoint = transposed_times,
+                                              .context = &g};
+            csrec_operator *A = NULL;
+            csrec_atoms found = {0};
+            x[o] = calloc(N, sizeof *x[o]);
+            assert_ok(csrec_operator_create(&spec, &A, NULL));
+            assert_ok(csrec_solve(A, y, &options, &found, NULL, NULL, NULL));
+            for (int64_t k = 0; k < found.n; k++) x[o][found.column[k]] = found.coefficient[k];
+            csrec_atoms_clear(&found);
+            csrec_operator_destroy(A);
+        }
+        for (int j = 0; j < N; j++)
+            if (!(fabs(x[0][j] - x[1][j]) <= 1e-9 * (1e-2 + fabs(x[1][j]))))
+                fail_msg("%s: x[%d] = %g, not %g", options.solver, j, x[0][j], x[1][j]);
+        if (g.calls > N / 2) fail_msg("%s: %d products", options.solver, g.calls);
+        free(x[0]);
+        free(x[1]);
+    }
+    free(matrix);
+}
+
+/* The status of the function is that of the solver, NaN are data, and the line names the function.
+ */
+static void failures_of_products_end_a_solver(void **state) {
+    (void)state;
+    double matrix[ROWS * COLUMNS], y[ROWS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
+    for (int i = 0; i < ROWS; i++) y[i] = check_normal(&seed);
+    for (int nan = 0; nan < 2; nan++)
+        for (int most = 0; most < 6; most++) {
+            given g = {.drawn = {ROWS, COLUMNS, matrix}, .most = most, .nan = nan};
+            csrec_operator *A = create_given(&g);
+            const csrec_setting k = {"k", PICKED};
+            csrec_solve_options options = {.solver = "iht", .settings = &k, .n_settings = 1};
+            csrec_atoms found = {0};
+            csrec_error error = {""};
+            assert_int_equal(csrec_solve(A, y, &options, &found, NULL, NULL, &error),
+                             nan ? CSREC_DATA : CSREC_UNSUPPORTED);
+            char words[64];
+            snprintf(words, sizeof words, nan ? "%s gives %s[0] = " : "%s failed", g.last,
+                     *g.last == 'f' ? "y" : "x");
+            if (!strstr(error.text, words)) fail_msg("'%s' does not say '%s'", error.text, words);
+            csrec_atoms_clear(&found);
+            csrec_operator_destroy(A);
+        }
+}
+
+/* ------------------------------------------------------------------ one call at a time -------- */
+
+typedef struct shared {
+    struct drawn_matrix drawn;
+    atomic_int inside, overlaps, calls;
+    double *buffer;           /* that the functions share */
+    csrec_operator *self;     /* forward uses it, too */
+    pthread_barrier_t *meets; /* a call waits for another one here */
+} shared;
+
+static void enter(shared *s) {
+    atomic_fetch_add(&s->calls, 1);
+    if (atomic_fetch_add(&s->inside, 1) > 0 && !s->meets) atomic_fetch_add(&s->overlaps, 1);
+    if (s->meets) pthread_barrier_wait(s->meets);
+}
+
+static void leave(shared *s, int64_t n, double *out) {
+    if (!s->meets) {
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        memcpy(out, s->buffer, (size_t)n * sizeof *out);
+    }
+    atomic_fetch_sub(&s->inside, 1);
+}
+
+static csrec_status shared_adjoint(const double *y, double *x, void *context) {
+    shared *s = context;
+    enter(s);
+    transposed_times_drawn(y, s->meets ? x : s->buffer, &s->drawn);
+    leave(s, s->drawn.n, x);
+    return CSREC_OK;
+}
+
+static csrec_status shared_forward(const double *x, double *y, void *context) {
+    shared *s = context;
+    csrec_operator *self = s->self;
+    if (self) { /* once: a call in a call is no overlap */
+        double *own = calloc((size_t)(s->drawn.m + s->drawn.n), sizeof *own);
+        s->self = NULL;
+        assert_ok(csrec_operator_adjoint(self, own, own + s->drawn.m));
+        free(own);
+    }
+    enter(s);
+    times_drawn(x, s->meets ? y : s->buffer, &s->drawn);
+    leave(s, s->drawn.m, y);
+    return CSREC_OK;
+}
+
+static csrec_operator *create_shared(shared *s, bool parallel) {
+    csrec_operator *A = NULL;
+    const csrec_operator_spec spec = {.name = "callback",
+                                      .m = s->drawn.m,
+                                      .n = s->drawn.n,
+                                      .forward = shared_forward,
+                                      .adjoint = shared_adjoint,
+                                      .context = s,
+                                      .parallel = parallel};
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    return A;
+}
+
+enum { SIGNALS = 6 };
+
+/* The same x by any number of threads, as of the matrix. */
+static void solve_by_threads(const csrec_operator *A, const csrec_operator *dense, shared *s) {
+    int64_t m, n;
+    csrec_operator_size(A, &m, &n);
+    double *y = malloc((size_t)(SIGNALS * m) * sizeof *y);
+    double *r[2] = {malloc((size_t)(SIGNALS * m) * sizeof *y),
+                    malloc((size_t)(SIGNALS * m) * sizeof *y)};
+    for (int64_t i = 0; i < SIGNALS * m; i++) y[i] = check_normal(&seed);
+    const csrec_setting k = {"k", 3};
+    const csrec_solve_options options = {
+        .solver = "iht", .settings = &k, .n_settings = 1, .stop.atoms = 5};
+    for (int threads = 1; threads <= 4; threads += 3) {
+        csrec_error error = {""};
+        if (csrec_solve_many(A, SIGNALS, y, &options, threads, NULL, r[threads > 1], NULL, &error))
+            fail_msg("%s", error.text);
+    }
+    assert_memory_equal(r[0], r[1], (size_t)(SIGNALS * m) * sizeof *y);
+    assert_int_equal(atomic_load(&s->overlaps), 0);
+    if (dense) assert_ok(csrec_solve_many(dense, SIGNALS, y, &options, 1, NULL, r[1], NULL, NULL));
+    for (int64_t i = 0; i < SIGNALS * m; i++)
+        if (fabs(r[0][i] - r[1][i]) > 1e-9) fail_msg("r[%d] = %g, %g", (int)i, r[0][i], r[1][i]);
+    free(y);
+    free(r[0]);
+    free(r[1]);
+}
+
+static void *use(void *A) {
+    double x[COLUMNS] = {1.0}, y[ROWS];
+    for (int i = 0; i < 50; i++) {
+        assert_ok(csrec_operator_forward(A, x, y));
+        assert_ok(csrec_operator_adjoint(A, y, x));
+    }
+    return NULL;
+}
+
+static void calls_come_one_at_a_time(void **state) {
+    (void)state;
+    double matrix[ROWS * COLUMNS], square[ROWS * ROWS], buffer[COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
+    for (int i = 0; i < ROWS * ROWS; i++) square[i] = check_normal(&seed);
+    shared s = {.drawn = {ROWS, COLUMNS, matrix}, .buffer = buffer};
+    csrec_operator *A = create_shared(&s, false), *D, *of[2], *dense;
+    const csrec_operator_spec specs[] = {
+        {.name = "dense", .m = ROWS, .n = ROWS, .matrix = square},
+        {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = matrix}};
+    assert_ok(csrec_operator_create(&specs[0], &D, NULL));
+    assert_ok(csrec_operator_create(&specs[1], &dense, NULL));
+    const csrec_operator_spec with[] = {{.name = "chain", .first = A, .second = D},
+                                        {.name = "pairs", .first = A}};
+    for (int k = 0; k < 2; k++) assert_ok(csrec_operator_create(&with[k], &of[k], NULL));
+    s.self = A;
+    solve_by_threads(A, dense, &s);
+    for (int k = 0; k < 2; k++) solve_by_threads(of[k], NULL, &s);
+    pthread_t other[2];
+    for (int k = 0; k < 2; k++) assert_int_equal(pthread_create(&other[k], NULL, use, A), 0);
+    for (int k = 0; k < 2; k++) pthread_join(other[k], NULL);
+    assert_int_equal(atomic_load(&s.overlaps), 0);
+    csrec_operator *all[] = {of[0], of[1], A, D, dense};
+    for (int k = 0; k < 5; k++) csrec_operator_destroy(all[k]);
+}
+
+/* Two calls that wait for each other: they end because both are under way. */
+static void parallel_calls_overlap(void **state) {
+    (void)state;
+    double matrix[ROWS * COLUMNS] = {1.0};
+    pthread_barrier_t meets;
+    pthread_barrier_init(&meets, NULL, 2);
+    shared s = {.drawn = {ROWS, COLUMNS, matrix}, .meets = &meets};
+    csrec_operator *A = create_shared(&s, true);
+    pthread_t other[2];
+    for (int k = 0; k < 2; k++) assert_int_equal(pthread_create(&other[k], NULL, use, A), 0);
+    for (int k = 0; k < 2; k++) pthread_join(other[k], NULL);
+    csrec_operator_destroy(A);
+    pthread_barrier_destroy(&meets);
+}
+
+/* ------------------------------------------------------------------ wrong adjoints ------------ */
+
+/* Products in single precision, of two matrices: the adjoint's may be another one. */
+typedef struct twofold {
+    int64_t m, n;
+    const double *forward, *adjoint; /* [m][n] */
+    int calls;
+} twofold;
+
+static csrec_status rough_forward(const double *x, double *y, void *context) {
+    twofold *t = context;
+    t->calls++;
+    for (int64_t i = 0; i < t->m; i++) {
+        float sum = 0.0f;
+        for (int64_t j = 0; j < t->n; j++) sum += (float)t->forward[i * t->n + j] * (float)x[j];
+        y[i] = sum;
+    }
+    return CSREC_OK;
+}
+
+static csrec_status rough_adjoint(const double *y, double *x, void *context) {
+    twofold *t = context;
+    t->calls++;
+    for (int64_t j = 0; j < t->n; j++) {
+        float sum = 0.0f;
+        for (int64_t i = 0; i < t->m; i++) sum += (float)t->adjoint[i * t->n + j] * (float)y[i];
+        x[j] = sum;
+    }
+    return CSREC_OK;
+}
+
+static csrec_operator_spec rough_spec(twofold *t, bool complex_signal) {
+    const int parts = complex_signal ? 2 : 1;
+    return (csrec_operator_spec){.name = "callback",
+                                 .m = t->m / parts,
+                                 .n = t->n / parts,
+                                 .complex_signal = complex_signal,
+                                 .forward = rough_forward,
+                                 .adjoint = rough_adjoint,
+                                 .context = t};
+}
+
+/* Solves for y = 0: the test of the adjoint is nearly all there is. */
+static csrec_status solve_nothing(const csrec_operator *A, int64_t count, csrec_error *error) {
+    int64_t m, n;
+    csrec_operator_size(A, &m, &n);
+    double *y = calloc((size_t)(count * m), sizeof *y);
+    const csrec_setting lambda = {"lambda", 1.0};
+    const csrec_solve_options options = {
+        .solver = "fista", .settings = &lambda, .n_settings = 1, .stop.atoms = 1};
+    csrec_status status = count == 1
+                              ? csrec_solve(A, y, &options, NULL, NULL, NULL, error)
+                              : csrec_solve_many(A, count, y, &options, 2, NULL, NULL, NULL, error);
+    free(y);
+    return status;
+}
+
+/* One of 200 wrong adjoints is missed with a probability of 2e-4 (two normal numbers that happen to
+ * be close), five of them in one of 10^9 runs. */
+static void wrong_adjoints_are_told(void **state) {
+    (void)state;
+    int missed = 0;
+    for (int round = 0; round < 200; round++) {
+        const bool pairs = check_below(&seed, 2);
+        const int64_t m = (1 + check_below(&seed, 40)) * (pairs ? 2 : 1),
+                      n = (1 + check_below(&seed, 40)) * (pairs ? 2 : 1);
+        double *right = malloc((size_t)(m * n) * sizeof *right);
+        double *wrong = malloc((size_t)(m * n) * sizeof *wrong), scale = 1.0;
+        for (int64_t e = check_below(&seed, 300) - 150; e != 0; e -= e > 0 ? 1 : -1)
+            scale *= e > 0 ? 1.5 : 1.0 / 1.5;
+        for (int64_t i = 0; i < m * n; i++) {
+            right[i] = scale * check_normal(&seed);
+            wrong[i] = right[i] + 0.3 * scale * check_normal(&seed);
+        }
+        twofold t = {m, n, right, right, 0};
+        csrec_operator *A;
+        csrec_error error = {""};
+        csrec_operator_spec spec = rough_spec(&t, pairs);
+        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        if (solve_nothing(A, 1, &error)) fail_msg("%d x %d: %s", (int)m, (int)n, error.text);
+        t.adjoint = wrong;
+        csrec_status status = solve_nothing(A, 1, &error);
+        missed += status == CSREC_OK;
+        if (status && !strstr(error.text, "adjoint is not that of forward"))
+            fail_msg("%s", error.text);
+        csrec_operator_destroy(A);
+        spec.unchecked = true;
+        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        assert_ok(solve_nothing(A, 1, &error));
+        csrec_operator_destroy(A);
+        free(right);
+        free(wrong);
+    }
+    if (missed > 4) fail_msg("%d wrong adjoints were missed", missed);
+}
+
+/* Once for all right-hand sides; factors of chains and pairs are tested through these. */
+static void adjoints_are_tested_once(void **state) {
+    (void)state;
+    double right[6], wrong[6], square[9];
+    for (int i = 0; i < 9; i++) square[i] = check_normal(&seed);
+    for (int i = 0; i < 6; i++) right[i] = check_normal(&seed), wrong[i] = 2.0 * right[i];
+    csrec_operator *A[2], *D;
+    int calls[2][2];
+    twofold t = {3, 2, right, right, 0};
+    for (int unchecked = 0; unchecked < 2; unchecked++) {
+        csrec_operator_spec spec = rough_spec(&t, false);
+        spec.unchecked = unchecked;
+        assert_ok(csrec_operator_create(&spec, &A[unchecked], NULL));
+        for (int many = 0; many < 2; many++) {
+            t.calls = 0;
+            assert_ok(solve_nothing(A[unchecked], many ? 6 : 1, NULL));
+            calls[unchecked][many] = t.calls;
+        }
+    }
+    for (int many = 0; many < 2; many++) assert_int_equal(calls[0][many], calls[1][many] + 2);
+    const csrec_operator_spec dense = {.name = "dense", .m = 3, .n = 3, .matrix = square};
+    assert_ok(csrec_operator_create(&dense, &D, NULL));
+    t.adjoint = wrong;
+    for (int unchecked = 0; unchecked < 2; unchecked++)
+        for (int kind = 0; kind < 2; kind++) {
+            const csrec_operator_spec with = {
+                .name = kind ? "pairs" : "chain", .first = A[unchecked], .second = kind ? NULL : D};
+            csrec_operator *made;
+            csrec_error error = {""};
+            assert_ok(csrec_operator_create(&with, &made, NULL));
+            csrec_status status = solve_nothing(made, 2, &error);
+            assert_int_equal(status, unchecked ? CSREC_OK : CSREC_ARGUMENT);
+            if (!unchecked && !strstr(error.text, "a relative difference of"))
+                fail_msg("%s", error.text);
+            csrec_operator_destroy(made);
+        }
+    for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
+    csrec_operator_destroy(D);
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solvers_need_products_alone),
+        cmocka_unit_test(picks_are_those_of_exact_lengths),
+        cmocka_unit_test(failures_of_products_end_a_solver),
+        cmocka_unit_test(calls_come_one_at_a_time),
+        cmocka_unit_test(parallel_calls_overlap),
+        cmocka_unit_test(wrong_adjoints_are_told),
+        cmocka_unit_test(adjoints_are_tested_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
