@@ -349,7 +349,7 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
         const char *name;
         void (*draw)(uint64_t *seed, drawn *d);
     } makers[] = {{"haar", draw_haar},       {"dense", draw_stored}, {"dct", draw_dct},
-                  {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask},          {"chain", draw_chain},
+                  {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask}, {"identity", draw_mask},          {"chain", draw_chain},
                   {"callback", draw_callback}, {"hadamard", draw_hadamard}, {"fourier", draw_fourier},
                   {"matrix", draw_blocks}, {"blur", draw_blur}, {"downsample", draw_downsample},
                   {"pairs", draw_pairs}, {"sparse", draw_sparse_matrix}};

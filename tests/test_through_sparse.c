@@ -164,7 +164,7 @@ static void check(const problem *p, csrec_solve_options solve, double most) {
 }
 
 static const char *const names[] = {"hadamard", "fourier", "matrix", "blur", "downsample"};
-static const char *const bases[] = {"wavelet", "dct"};
+static const char *const bases[] = {"wavelet", "dct", "identity"};
 
 /* A few picks on noise. Columns of all but random matrices have symmetries, by which two that point
  * in different directions may be equally good after the first pick. */
@@ -172,7 +172,7 @@ static void pursuits(void **state) {
     (void)state;
     for (int round = 0; round < 100; round++) {
         problem p;
-        open_problem(names[round % 5], bases[round / 5 % 2], &p);
+        open_problem(names[round % 5], bases[round / 5 % 3], &p);
         const int64_t m = p.d.m / p.wide, most = round % 5 != 2 ? 1 : m < 4 ? m : 4;
         csrec_solve_options solve = {.solver = round % 3 ? "omp" : "mp",
                                      .stop = {.atoms = 1 + check_below(&seed, most)}};
@@ -198,7 +198,7 @@ static void l1_minima(void **state) {
     (void)state;
     for (int round = 0; round < 40; round++) {
         problem p;
-        open_problem(names[round % 5], bases[round / 5 % 2], &p);
+        open_problem(names[round % 5], bases[round / 5 % 3], &p);
         measure_a_signal(&p);
         csrec_setting set = {"lambda", 0.1 + 0.4 * check_uniform(&seed)};
         csrec_solve_options solve = {

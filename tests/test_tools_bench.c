@@ -126,6 +126,40 @@ static void test_problems(void **state) {
     assert_true(number_in(text, "columns") == 2.0);
 }
 
+/* The command of docs/csbench.md finds what was written; without the basis it says what it guesses.
+ */
+static void problems_are_recovered(void **state) {
+    static const char *const how[] = {"gaussian|omp", "bernoulli|omp", "dct|omp", "gaussian|bpdn",
+                                      "dct|htp --set k=12"};
+    (void)state;
+    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
+        char command[256];
+        snprintf(command, sizeof command,
+                 "$B problems %.*s -n 128 -m 80 -k 12 -o p.npz --truth x.npy --seed %llu",
+                 (int)(strchr(how[i], '|') - how[i]), how[i],
+                 (unsigned long long)check_next(&seed) >> 1);
+        run_well(command);
+        snprintf(command, sizeof command,
+                 "$R p.npz -o r.npy --basis identity --solver %s --epsilon 1e-9",
+                 strchr(how[i], '|') + 1);
+        run_well(command);
+        assert_true(read_text("err")[0] == '\0');
+        csrec_array x = read_values("x.npy"), found = read_values("r.npy");
+        double off = 0.0, whole = 0.0;
+        for (int64_t j = 0; j < x.count; j++) {
+            const double true_value = csrec_array_value(&x, j);
+            off = fmax(off, fabs(csrec_array_value(&found, j) - true_value));
+            whole = fmax(whole, fabs(true_value));
+        }
+        if (off > 1e-6 * whole) fail_msg("%s: error %g", how[i], off / whole);
+        csrec_array_clear(&x);
+        csrec_array_clear(&found);
+    }
+    run_well("$R p.npz -o r.npy --solver omp --epsilon 1e-9 2>told");
+    assert_non_null(strstr(read_text("told"), "No basis is given"));
+    assert_non_null(strstr(read_text("told"), "identity"));
+}
+
 /* ------------------------------------------------------------------ the paper ----------------- */
 
 /* The numbers of the paper, as they are printed there. */
@@ -218,7 +252,9 @@ static void test_mistakes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_coherence),
                                        cmocka_unit_test(test_problems),
-                                       cmocka_unit_test(test_example), cmocka_unit_test(test_dense),
+                                       cmocka_unit_test(problems_are_recovered),
+                                       cmocka_unit_test(test_example),
+                                       cmocka_unit_test(test_dense),
                                        cmocka_unit_test(test_mistakes)};
     seed = check_seed();
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);

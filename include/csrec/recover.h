@@ -311,6 +311,11 @@ CSREC_API bool csrec_doubts_text(const csrec_doubts *doubts, int i, char text[CS
  * recovered, though csrec_recover returned CSREC_OK. false: there is no such doubt. */
 CSREC_API bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUBT_SIZE]);
 
+/* A sentence if the options, as given to csrec_recover, name a solver but no basis, for what was
+ * measured through an operator: in which basis the signal is sparse is then a guess. */
+CSREC_API bool csrec_doubt_basis(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, char text[CSREC_DOUBT_SIZE]);
+
 /* ------------------------------------------------------------------ quality ------------------- */
 
 /* 10 log10(peak^2 / mean((a-b)^2)) dB over n values; infinity for equal signals. */

@@ -128,7 +128,8 @@ static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csre
         return csrec_cuda_operator_dense(A->m, A->n, dense->columns, dense->norms, op, error);
     if (csrec_dct_of(A)) return csrec_cuda_operator_dct(csrec_dct_of(A), op, error);
     if (A->row == &csrec_operator_wavelet) return csrec_cuda_operator_wavelet(A->data, op, error);
-    if (A->row == &csrec_operator_mask) return csrec_cuda_operator_mask(A->data, op, error);
+    if (A->row == &csrec_operator_mask || A->row == &csrec_operator_identity)
+        return csrec_cuda_operator_mask(A->data, op, error);
     if (A->row == &csrec_operator_haar) return csrec_cuda_haar_create(A, op, error);
     if (csrec_conv_dictionary_of(A))
         return csrec_cuda_operator_conv(csrec_conv_dictionary_of(A), op, error);

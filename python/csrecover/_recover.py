@@ -291,6 +291,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     plain = m.through is None and not made.is_complex
     for sentence in doubts_about(made, options.threads, robust) if ranks.root and plain else ():
         warnings.warn(sentence, RecoveryWarning, stacklevel=2)
+    sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
+    if ranks.root and lib.csrec_doubt_basis(made, options, sentence):
+        warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
     signal = _signal(m, made) if ranks.root else np.empty(0)
     error_map = _signal(m, made) if return_uncertainty else None
     found = new_atoms(int(made.channels)) if coefficients else NULL
@@ -317,7 +320,6 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         check(status, error)
     if not ranks.root:
         return (None, None) if return_info else None
-    sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
     if lib.csrec_doubt_result(report, sentence):
         warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
     if report.remark != NULL:

@@ -180,3 +180,42 @@ def test_what_cannot_be_met_is_told(rng, tool, tmp_path):
         said = json.loads(subprocess.run([tool, tmp_path / "scan.npz", "-o", tmp_path / "out.npy", "--method",
                                           method, "--json"], check=True, capture_output=True).stdout)
         assert said["warnings"] == [str(w.message) for w in caught] and said["outcome"] == "bound cannot be met"
+
+
+def spikes(rng, shape, count, complex_=False):
+    x = np.zeros(shape, complex if complex_ else float)
+    x.flat[rng.choice(x.size, count, replace=False)] = rng.choice((-1, 1), count) * (1 + rng.random(count))
+    return x * np.exp(1j) if complex_ else x
+
+
+@pytest.mark.parametrize("solver, options", (("omp", {}), ("bpdn", {}), ("htp", {"k": 5}), ("iht", {"k": 5}),
+                                             ("cosamp", {"k": 5}), ("romp", {"k": 5}), ("mp", {}),
+                                             ("fista", {"lambda_": 1e-3, "debias": 1})))
+def test_a_signal_that_is_sparse_itself(rng, solver, options):
+    """Five spikes of 256 entries from 128 rows, through every kind of operator and each solver."""
+    x = spikes(rng, (16, 16), 5)
+    scans = [cs.measure(x, "hadamard", rate=0.5, scramble=int(rng.integers(1, 99))),
+             cs.measure(x, "matrix", matrix=rng.standard_normal((128, 256)))]
+    try:
+        scans += [cs.measure(each, "fourier", rate=0.5, seed=int(rng.integers(99)))
+                  for each in (x, spikes(rng, (16, 16), 5, True))]
+    except cs.UnsupportedError as error:
+        print(error)
+    for scan in scans:
+        want = x if scan is not scans[-1] or len(scans) < 4 else None
+        found = cs.recover(scan, solver=solver, basis="identity", epsilon=1e-9, **options)
+        if want is None:
+            assert found.dtype.kind == "c" and np.count_nonzero(np.abs(found) > 0.5) == 5
+            again = np.fft.fftn(found).ravel()[scan.index]
+            np.testing.assert_allclose(again, scan.y, atol=1e-5)
+        else:
+            np.testing.assert_allclose(found, want, atol=1e-5 if solver in ("iht", "mp") else 1e-6)
+    with pytest.warns(cs.RecoveryWarning, match="No basis is given.*identity"):
+        cs.recover(scans[0], solver="fista")
+
+
+def test_identity_keeps_samples(rng):
+    x = spikes(rng, (9, 8), 20)
+    mask = rng.random(x.shape) < 0.5
+    found = cs.recover(x[mask], mask, solver="omp", basis="identity")
+    np.testing.assert_allclose(found, np.where(mask, x, 0), atol=1e-12)

@@ -26,14 +26,15 @@ static void tell(const cli_job *job, const cli_sentences *s, int from) {
 static cli_sentences of_samples(const cli_job *job) {
     cli_sentences s = {.n = 0};
     if (cli_job_contradiction(job, s.text[0])) s.n++;
+    if (csrec_doubt_basis(&job->measurement, &job->options, s.text[s.n])) s.n++;
     for (int i = 0; csrec_doubts_text(&job->doubts, i, s.text[s.n]); i++) s.n++;
     return s;
 }
 
 int cli_job_doubt(cli_job *job) {
     csrec_error error;
-    if (!cli_job_has_points(job)) return CLI_CONTINUE;
-    if (csrec_doubts_find(&job->measurement, (int)job->a->threads, &job->doubts, &error))
+    if (cli_job_has_points(job) &&
+        csrec_doubts_find(&job->measurement, (int)job->a->threads, &job->doubts, &error))
         return cli_job_fail(job, "%s: %s", job->input, error.text);
     if (job->a->robust) job->doubts.outliers = 0.0; /* what is left is the signal's own */
     const cli_sentences s = of_samples(job);

@@ -134,6 +134,33 @@ static csrec_status copy(const csrec_operator *A, const double *from, double *to
     return CSREC_OK;
 }
 
+static const csrec_param params[] = {{0}}; /* none, but it is a basis */
+
+static csrec_operator_need identity_need(const csrec_operator_spec *spec) {
+    static const double per_entry = 2e-9; /* seconds of one thread */
+    int64_t entries = 0;
+    csrec_shape_count(spec->shape, &entries);
+    double n = (double)entries;
+    return (csrec_operator_need){
+        .n = n, .product = per_entry * n, .stored = true, .own = 8.0 * (double)spec->m};
+}
+
+/* The same as a basis: the entries of the signal are its coefficients. */
+const csrec_operator_type csrec_operator_identity = {
+    .name = "identity",
+    .brief = "the signal itself is sparse: its entries are the coefficients",
+    .takes = CSREC_TAKES_INDEX,
+    .params = params,
+    .create = mask_create,
+    .destroy = mask_destroy,
+    .forward = mask_forward,
+    .adjoint = mask_adjoint,
+    .column_norms = mask_column_norms,
+    .correlate = mask_adjoint,
+    .synthesize = copy,
+    .analyze = copy,
+    .need = identity_need};
+
 const csrec_operator_type csrec_operator_mask = {.name = "mask",
                                                  .brief = "the sampled entries of a signal",
                                                  .takes = CSREC_TAKES_INDEX,

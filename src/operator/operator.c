@@ -12,7 +12,7 @@ static const csrec_operator_type *const types[] = {
     &csrec_operator_wavelet,    &csrec_operator_conv,     &csrec_operator_mask,
     &csrec_operator_chain,      &csrec_operator_callback, &csrec_operator_hadamard,
     &csrec_operator_fourier,    &csrec_operator_matrix,   &csrec_operator_blur,
-    &csrec_operator_downsample, &csrec_operator_pairs,    &csrec_operator_sparse};
+    &csrec_operator_downsample, &csrec_operator_pairs,    &csrec_operator_sparse, &csrec_operator_identity};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 

@@ -148,6 +148,7 @@ const csrec_operator_type *csrec_operator_find_basis(const char *name);
 extern const csrec_operator_type csrec_operator_haar, csrec_operator_dense, csrec_operator_dct,
     csrec_operator_wavelet, csrec_operator_conv, csrec_operator_mask, csrec_operator_chain,
     csrec_operator_callback, csrec_operator_hadamard, csrec_operator_fourier, csrec_operator_matrix,
-    csrec_operator_blur, csrec_operator_downsample, csrec_operator_pairs, csrec_operator_sparse;
+    csrec_operator_blur, csrec_operator_downsample, csrec_operator_pairs, csrec_operator_sparse,
+    csrec_operator_identity;
 
 #endif

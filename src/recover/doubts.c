@@ -9,6 +9,7 @@
 #include "base/distance.h"
 #include "base/place.h"
 #include "recover/recover.h"
+#include "solver/solver.h"
 
 /* Fewer random samples than this lie on some grid by chance: at most 7 in 2^31 such signals. */
 enum { LEAST_ON_GRID = 32 };
@@ -235,4 +236,16 @@ bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUB
                  "recovery; try another solver.",
                  csrec_outcome_text(o), 100.0 * report->residual);
     return is_none;
+}
+
+bool csrec_doubt_basis(const csrec_measurement *measurement, const csrec_recover_options *options,
+                       char text[CSREC_DOUBT_SIZE]) {
+    const char *solver = options->solve.solver;
+    bool is_guess = measurement->through && solver && csrec_solver_find(solver) && !options->basis;
+    if (is_guess)
+        snprintf(text, CSREC_DOUBT_SIZE,
+                 "No basis is given, so the signal is taken as sparse in basis %s; give that to be "
+                 "sure, or identity if the signal itself is sparse.",
+                 csrec_operator_wavelet.name);
+    return is_guess;
 }

@@ -107,10 +107,12 @@ static csrec_status solve_through(job *j, int64_t task, const csrec_solve_option
     csrec_atoms atoms = {0};
     csrec_status status =
         csrec_solve_watched(j->A[f], y, solve, NULL, NULL, &atoms, &j->reports[task], error);
-    double *x = status ? NULL : calloc((size_t)first->n, sizeof *x);
+    double *signal = j->result + task * j->entries * j->wide;
+    double *x = status ? NULL : calloc((size_t)j->A[f]->n, sizeof *x);
     if (!status && !x) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < atoms.n && !status; i++) x[atoms.column[i]] = atoms.coefficient[i];
-    if (!status && first->type->forward(first, x, j->result + task * j->entries * j->wide))
+    if (!status && !first) memcpy(signal, x, (size_t)j->A[f]->n * sizeof *x);
+    if (!status && first && first->type->forward(first, x, signal))
         status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     csrec_atoms_clear(&atoms);
     free(x);
@@ -173,6 +175,10 @@ static csrec_status make_adaptive(job *j, const csrec_recovery *r, csrec_error *
 static csrec_status create_chain(job *j, int f, const csrec_context *products, csrec_error *error) {
     csrec_operator_spec pairs = {.name = csrec_operator_pairs.name};
     csrec_operator_spec chain = {.name = csrec_operator_chain.name, .second = j->measured};
+    if (strcmp(j->spec[f].name, csrec_operator_identity.name) == 0) {
+        j->A[f] = j->measured;
+        return CSREC_OK;
+    }
     csrec_status status = csrec_operator_create_on(products, &j->spec[f], &j->basis[f], error);
     chain.first = pairs.first = j->basis[f];
     if (!status && j->measured->complex_x) {
@@ -234,7 +240,7 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
 
 static void clear(job *j) {
     for (int f = 0; f < j->frames; f++) {
-        csrec_operator_destroy(j->A[f]);
+        if (j->A[f] != j->measured) csrec_operator_destroy(j->A[f]);
         csrec_operator_destroy(j->pairs[f]);
         csrec_operator_destroy(j->basis[f]);
     }

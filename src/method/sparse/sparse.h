@@ -21,7 +21,8 @@ typedef struct csrec_sparse_job {
     csrec_setting settings[CSREC_SPARSE_SETTINGS]; /* the solver's only */
     const csrec_operator_spec *spec;               /* [frames] */
     csrec_operator *A[CSREC_SPARSE_FRAMES];
-    /* Through an operator: A = measured basis, or measured pairs of a complex signal. */
+    /* Through an operator: A = measured basis, or measured pairs of a complex signal; measured
+     * itself, without a basis, where that is the identity. */
     csrec_operator *measured, *basis[CSREC_SPARSE_FRAMES], *pairs[CSREC_SPARSE_FRAMES];
     int wide, each; /* doubles of an entry of a channel, and of a row */
     int frames;
