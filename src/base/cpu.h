@@ -5,16 +5,9 @@
 
 typedef enum csrec_cpu { CSREC_CPU_GENERIC, CSREC_CPU_AVX2, CSREC_CPU_AVX512 } csrec_cpu;
 
-/* The largest set that can be used; it includes the sets listed before it. */
-static inline csrec_cpu csrec_cpu_level(void) {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        return CSREC_CPU_AVX512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return CSREC_CPU_AVX2;
-#endif
-    return CSREC_CPU_GENERIC;
-}
+/* The largest set that can be used; it includes the sets listed before it. In a file of its own: a
+ * test replaces it (tests/test_sets.c). */
+csrec_cpu csrec_cpu_level(void);
 
 /* The address of the best build of a template. On other platforms than x86-64 only one build
  * exists; the others are not referenced. */

@@ -1,6 +1,6 @@
 /* dct_simd.h - one pass over all blocks of a picture, a template over instruction sets
- * (cmake/simd.cmake). Every block has the same operations for any LANES; only the order in which
- * overlapping blocks are added depends on it. */
+ * (cmake/simd.cmake). Every block has the same operations for any LANES, and every pixel the same
+ * order of additions, so all sets give the same bits. */
 #include <string.h>
 
 #include "operator/dct_shrink.h"
@@ -95,7 +95,17 @@ INLINE int64_t place(const csrec_dct_pass *p, int i, int j, int64_t k) {
     return ((int64_t)(y % s) * s + x % s) * p->plane + k + y / s * p->across + x / s;
 }
 
-/* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back. */
+INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x) {
+    float *to = p->sum + place(p, i, j, k);
+    store(to, load(to) + x);
+}
+
+/* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back.
+ *
+ * Every pixel adds the blocks that cover it in the order of their positions, as a device does: from
+ * the last rows and columns of blocks to the first, for these are of the earlier positions. Where
+ * LANES positions are less than a line of cells, two of them cover a pixel by the same row of both
+ * only, and the order of rows does not matter. */
 #define DEFINE_BLOCKS(N)                                                                           \
     static void blocks##N(const csrec_dct_pass *p, int64_t k, vec *work) {                         \
         vec x[N], valid = load(p->valid + k);                                                      \
@@ -113,14 +123,18 @@ INLINE int64_t place(const csrec_dct_pass *p, int i, int j, int64_t k) {
             transposed##N(x);                                                                      \
             for (int j = 0; j < N; j++) work[i * N + j] = i ? x[j] : x[j] * 0.5f;                  \
         }                                                                                          \
-        for (int j = 0; j < N; j++) {                                                              \
+        const bool narrow = p->across < LANES + N / p->step;                                       \
+        for (int j = N - 1; j >= 0; j--) {                                                         \
             for (int i = 0; i < N; i++) x[i] = work[i * N + j];                                    \
             transposed##N(x);                                                                      \
-            for (int i = 0; i < N; i++) {                                                          \
-                float *to = p->sum + place(p, i, j, k);                                            \
-                store(to, load(to) + x[i] * valid);                                                \
-            }                                                                                      \
+            for (int i = 0; i < N; i++)                                                            \
+                if (narrow)                                                                        \
+                    work[i * N + j] = x[i];                                                        \
+                else                                                                               \
+                    add(p, i, j, k, x[i] * valid);                                                 \
         }                                                                                          \
+        for (int i = N - 1; i >= 0 && narrow; i--)                                                 \
+            for (int j = N - 1; j >= 0; j--) add(p, i, j, k, work[i * N + j] * valid);             \
     }
 
 DEFINE_BLOCKS(4)
