@@ -147,11 +147,9 @@ static void check_history(const csrec_history *history, bool truth) {
 }
 
 void fuzz_recover(const csrec_measurement *m, const csrec_model *model, fuzz_choice *choice) {
-    int64_t entries;
     csrec_error error = {""};
     csrec_recover_report report;
-    if (csrec_shape_count(&m->shape, &entries)) abort();
-    size_t count = (size_t)(entries * m->channels);
+    size_t count = (size_t)csrec_measurement_signal_values(m); /* two of a complex value */
     double *signal = malloc(count * sizeof *signal), *truth = calloc(count, sizeof *truth);
     csrec_atoms *atoms = calloc((size_t)m->channels, sizeof *atoms);
     csrec_history *history = NULL;

@@ -182,6 +182,66 @@ static bool write_recoveries(const char *folder) {
     return good;
 }
 
+/* The file again, with options. */
+static bool add_options(const char *name, const uint8_t *options, size_t n) {
+    static uint8_t bytes[1 << 16];
+    fuzz_archive archive;
+    FILE *file = fopen(name, "rb");
+    size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file) fclose(file);
+    return size && fuzz_archive_read(bytes, size, &archive) &&
+           write_archive(&archive, options, n, name);
+}
+
+/* Every operator of measurements, and complex samples; with every solver. */
+static bool write_through(const char *folder) {
+    static const double coils[2 * 24 * 2] = {1, 0.5, -0.25}, matrix[2 * 24] = {1, 2, -1};
+    static const double kernel[3] = {0.25, 0.5, 0.25};
+    static const int64_t block[2] = {2, 3}, extents[2] = {1, 3}, factor[2] = {2, 1};
+    const csrec_operator_spec specs[] = {
+        {.name = "hadamard", .scrambled = true, .seed = 3, .ordering = "sequency"},
+        {.name = "fourier"},
+        {.name = "fourier", .complex_signal = true},
+        {.name = "fourier", .complex_signal = true, .coils = coils, .n_coils = 2},
+        {.name = "matrix", .m = 2, .matrix = matrix},
+        {.name = "matrix", .m = 2, .matrix = matrix, .kernel = block},
+        {.name = "blur", .filters = kernel, .n_filters = 1, .kernel = extents},
+        {.name = "downsample", .factor = factor},
+        {.name = NULL}};
+    const char *name, *brief, *source;
+    bool good = true;
+    int files = 0;
+    uint8_t wavelet = 1;
+    while (csrec_operator_info(wavelet - 1, &name, &brief) && strcmp(name, "wavelet") != 0)
+        wavelet++;
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        for (int solver = 0; !solver || csrec_solver_info(solver - 1, &name, &brief, &source);
+             solver++) {
+            csrec_operator_spec spec = specs[k];
+            double y[2 * 2 * 24];
+            int64_t index[24], rows;
+            csrec_measurement m = {.shape = {2, {4, 6}},
+                                   .channels = 1,
+                                   .n = 1,
+                                   .index = index,
+                                   .y = y,
+                                   .dtype = CSREC_F64,
+                                   .through = spec.name ? &spec : NULL};
+            m.is_complex = !spec.name || strcmp(spec.name, "fourier") == 0;
+            if (csrec_measurement_rows(&m, &rows, NULL)) return false;
+            const bool all = spec.matrix || spec.factor; /* these have no index */
+            m.n = all ? rows : rows / 2;
+            for (int64_t i = 0; i < 24; i++) index[i] = i;
+            for (int i = 0; i < 2 * 2 * 24; i++) y[i] = (double)(i * i % 13) - 5.0;
+            const char *to = path(folder, "recover/through", files++);
+            /* Samples also by pursuits on one grid. */
+            uint8_t options[] = {0, spec.name ? wavelet : 0, (uint8_t)solver, !spec.name};
+            if (csrec_measurement_write(to, &m, false, NULL)) return false;
+            good &= add_options(to, options, sizeof options);
+        }
+    return good;
+}
+
 static bool write_systems(const char *folder) {
     const char *name, *brief, *source;
     double A[48], y[12];
@@ -401,9 +461,9 @@ int main(int argc, char **argv) {
     }
     bool good = write_arrays(argv[1]) && write_masked(argv[1]) && write_measurements(argv[1]) &&
                 write_pictures(argv[1]) && write_palettes(argv[1]) && write_texts(argv[1]) &&
-                write_recoveries(argv[1]) && write_systems(argv[1]) && write_models(argv[1]) &&
-                write_tiffs(argv[1]) && write_fits(argv[1]) && write_exrs(argv[1]) &&
-                write_hdf5(argv[1]);
+                write_recoveries(argv[1]) && write_through(argv[1]) && write_systems(argv[1]) &&
+                write_models(argv[1]) && write_tiffs(argv[1]) && write_fits(argv[1]) &&
+                write_exrs(argv[1]) && write_hdf5(argv[1]);
     if (!good) fprintf(stderr, "%s: seeds cannot be written\n", argv[1]);
     return good ? 0 : 1;
 }

@@ -4,12 +4,14 @@
 
 enum { ENTRIES_MAX = 400 };
 
-/* Arrays of measurements, of models and of dense systems, and options. */
+/* Arrays of measurements, of operators, of models and of dense systems, and options. */
 static const char *const names[] = {
-    "y",         "shape",   "index", "mask",   "seed",    "pattern",     "count",
-    "sigma",     "scale",   "kind",  "mean",   "noise",   "components",  "variances",
-    "channels",  "weights", "means", "source", "filters", "covariances", "amplitudes",
-    "objective", "layers",  "loss",  "psnr",   "A",       "options"};
+    "y",       "shape",       "index",      "mask",      "seed",     "pattern", "count",
+    "sigma",   "scale",       "operator",   "ordering",  "scramble", "complex", "coils",
+    "matrix",  "block",       "kernel",     "factor",    "split",    "kind",    "mean",
+    "noise",   "components",  "variances",  "channels",  "weights",  "means",   "source",
+    "filters", "covariances", "amplitudes", "objective", "layers",   "loss",    "psnr",
+    "A",       "options"};
 
 enum { NAMES = sizeof names / sizeof *names };
 
