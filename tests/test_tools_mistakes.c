@@ -168,7 +168,7 @@ static void of_csrecover(void **state) {
         {"$R scan.npz -o w.png --method pca", "pca needs a model", "cslearn", 2},
         {"$R scan.npz -o w.png --method conv", "conv needs a model", "cslearn", 2},
         {"$R scan.npz -o w.png --shifts 1 --solver iht --set wings=2", "'wings'", "use k", 1},
-        {"$R scan.npz -o w.png --shifts 1 --solver omp --set k=2", "'k'", "it has none", 1},
+        {"$R scan.npz -o w.png --shifts 1 --solver omp --set k=2", "'k'", "there is none", 1},
         {"$R scan.npz -o w.png --quality best --set wings=2", "'wings'", "it has turns", 1},
         {"$R scan.npz -o w.png --solver gmm --set wings=2", "'wings'", "it has components", 1},
         {"$R scan.npz -o w.png --report none/w.html", "none/w.html", "choose another", 1},
