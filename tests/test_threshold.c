@@ -216,6 +216,9 @@ static void instruction_sets_agree(void **state) {
             memory[3 * n + k] = k < p.blocks && check_below(&seed, 9) ? 1.0f : 0.0f;
         p.picture = memory;
         p.valid = memory + 3 * n;
+        const size_t vector = CSREC_DCT_LANES * sizeof *memory;
+        p.work = aligned_alloc(vector, vector * (size_t)(block * block));
+        assert_non_null(p.work);
         for (int i = 0; i < 4; i++) p.threshold[i / 2][i % 2] = (float)(block * 60.0);
         p.threshold[0][0] = -1.0f;
         p.sum = memory + n;
@@ -230,6 +233,7 @@ static void instruction_sets_agree(void **state) {
                     fail_msg("block %d step %d: %g for %g", block, step, (double)p.sum[k],
                              (double)memory[n + k]);
         }
+        free(p.work);
         free(memory);
     }
 }
