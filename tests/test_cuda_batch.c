@@ -5,6 +5,7 @@
 
 #include "kernels/method/grids/signal.h"
 #include "cuda_check.h"
+#include "base/stop.h"
 #include "haar/eager.h"
 
 static uint64_t seed;

@@ -37,6 +37,8 @@ typedef struct csrec_stop {
     double min_coefficient; /* stop when max |<r, Psi_i>| is below this, in units of y */
     double sigma;           /* noise level: stop at ||r||_2 <= sigma sqrt(m) */
     double stagnation;      /* stop when an iteration shortens r by less than this share of it */
+    double precision;       /* relative rounding of y and of products, below 1: 2^-23 for floats;
+                               0: that of doubles. What is as short beside y is no signal */
 } csrec_stop;
 
 typedef struct csrec_solve_options {

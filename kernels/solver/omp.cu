@@ -248,7 +248,7 @@ static csrec_status receive_part(csrec_cuda_omp_plan *plan, int64_t at, int64_t 
 
 static void set_stop(csrec_cuda_omp_plan *plan, const csrec_stop *stop) {
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
-    plan->p.epsilon = fmax(stop->epsilon, csrec_stop_rounding(plan->m));
+    plan->p.epsilon = fmax(stop->epsilon, csrec_stop_rounding(stop, plan->m));
     plan->p.noise = stop->sigma * sqrt((double)plan->m);
     plan->p.min_coefficient = stop->min_coefficient;
     plan->p.keep = stop->stagnation > 0.0 ? keep : -1.0;

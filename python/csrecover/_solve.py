@@ -163,6 +163,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     >>> np.flatnonzero(found.x), bool(np.allclose(found.x, x))
     (array([  7,  80, 333]), True)
     """
+    products_single = hasattr(A, "matvec") and single(np.dtype(A.dtype))
     given = numbers(y, "y")
     A = as_operator(A, given, parallel, check)
     if given.dtype.kind == "c":
@@ -183,6 +184,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     stop.epsilon, stop.sigma = scalar(epsilon, "epsilon"), scalar(sigma, "sigma")
     stop.stagnation = scalar(stagnation, "stagnation")
     stop.min_coefficient = scalar(min_coefficient, "min_coefficient")
+    if single(given.dtype) or products_single:
+        stop.precision = 2.0 ** -23
     if x0 is not None:
         options.start = _warm(A, x0, keep)
     steps = lib.csrec_solve_limit(A._handle, options) if history or not many else 0

@@ -117,3 +117,28 @@ def test_fista_by_products_ends_at_the_minimum_of_scikit_learn(rng, share):
         assert found.outcome == "converged" and len(found.history) == found.iterations
         assert objective(found.x) <= objective(peer.coef_) * (1 + 1e-9)
         np.testing.assert_allclose(found.x, cs.solve(A, y, "fista", lambda_=share).x, rtol=0, atol=1e-7)
+
+
+def test_floats_are_known_to_their_rounding(rng):
+    """What float32 y, or products in float32, leave of exactly sparse y is no signal."""
+    for _ in range(5):
+        A = rng.standard_normal((60, 90)).astype(np.float32)
+        x = np.zeros(90, np.float32)
+        x[rng.choice(90, 3, replace=False)] = rng.uniform(1, 2, 3)
+        y = A @ x
+        for given, measured in ((A, y), (aslinearoperator(A), y), (aslinearoperator(A), y.astype(float))):
+            for solver in ("omp", "mp", "cosamp", "htp"):
+                found = cs.solve(given, measured, solver, **({"k": 3} if solver in GREEDY else {}))
+                assert set(np.flatnonzero(found.x)) == set(np.flatnonzero(x)) or solver == "mp"
+                assert found.outcome == "converged" and found.residual < 1e-5
+
+
+def test_a_perfect_solution_on_the_tree_converged(rng):
+    for _ in range(10):
+        rows = np.sort(rng.choice(256, 100, replace=False)).astype(np.uint64)
+        haar = cs.Haar(rows, 8)
+        x = np.zeros(haar.shape[1])
+        x[rng.choice(x.size, 3, replace=False)] = rng.uniform(1, 2, 3)
+        for solver in ("omp", "mp"):
+            found = cs.solve(haar, haar @ x, solver, **({"atoms": 5000} if solver == "mp" else {}))
+            assert found.outcome == "converged", (solver, found.outcome, found.residual)

@@ -22,5 +22,8 @@ csrec_status csrec_stop_check(const csrec_stop *stop, csrec_error *error) {
     if (!(stop->stagnation >= 0.0 && stop->stagnation < 1.0))
         return csrec_fail(error, CSREC_ARGUMENT, "stagnation = %g; must be at least 0 and below 1",
                           stop->stagnation);
+    if (!(stop->precision >= 0.0 && stop->precision < 1.0))
+        return csrec_fail(error, CSREC_ARGUMENT, "precision = %g; must be at least 0 and below 1",
+                          stop->precision);
     return CSREC_OK;
 }

@@ -12,6 +12,8 @@
  * the minimum for these signs; a step from there that moves x nowhere proves that it is the
  * minimum.
  */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "solver/fista_active.h"
@@ -97,6 +99,13 @@ static bool signs_stay(fista *o) {
     return o->stay >= o->until;
 }
 
+/* Whether every entry that x uses has kept its sign: else the point is no minimum. */
+static bool keeps_signs(const fista *o) {
+    for (int64_t j = 0; o->s.A->parts == 1 && j < o->s.A->n; j++)
+        if (o->s.x[j] * o->newton.x[j] < 0.0) return false;
+    return true;
+}
+
 /* To the minimum for the signs of x, if there is one and it is lower. */
 static csrec_status leap(fista *o) {
     csrec_support *s = &o->s;
@@ -106,11 +115,18 @@ static csrec_status leap(fista *o) {
     double here = objective(o, s->x, s->r), there = objective(o, o->newton.x, o->newton.r);
     o->stay = 0;
     o->until *= 2;
-    if (!found || !(there <= here + 1e-12 * here)) return CSREC_OK;
+    if (!found || !keeps_signs(o) || !(there <= here + 1e-12 * here)) return CSREC_OK;
     memcpy(s->x, o->newton.x, (size_t)s->A->n * sizeof *s->x);
     status = csrec_support_subtract(s);
     csrec_l1_steps_restart(&o->steps);
     return status;
+}
+
+/* By how much rounding of y - A x and of A^T r hides the conditions, as a share of lambda. */
+static double hidden(const fista *o) {
+    double precision = fmax(o->s.run->options->stop.precision, DBL_EPSILON), L = o->steps.L;
+    double terms = o->steps.size_y + sqrt(L * csrec_squares(o->s.A->n, o->s.x));
+    return 0.125 * precision * sqrt(L) * terms / o->lambda; /* of many entries, which err apart */
 }
 
 /* One step on all columns. It ends where x meets the conditions of the minimum, or does not change
@@ -129,7 +145,7 @@ static bool fista_step(csrec_run *run, fista *o) {
         csrec_l1_steps_restart(steps);
         return true;
     }
-    if (!moves || miss <= FISTA_FINE || steps->change <= 0x1p-90) return false;
+    if (!moves || miss <= fmax(FISTA_FINE, hidden(o)) || steps->change <= 0x1p-90) return false;
     if (signs_stay(o)) run->fault = leap(o);
     return !run->fault;
 }

@@ -269,8 +269,8 @@ static bool pursue(signal *s, csrec_solve_report *report) {
     const csrec_stop *stop = &s->b->job->options->stop;
     csrec_team *team = s->b->job->team;
     double scale = s->scale, noise = stop->sigma * sqrt((double)s->b->m);
-    double goal =
-        fmax(fmax(stop->epsilon, csrec_stop_rounding(s->b->m)), scale > 0.0 ? noise / scale : 0.0);
+    double goal = fmax(fmax(stop->epsilon, csrec_stop_rounding(stop, s->b->m)),
+                       scale > 0.0 ? noise / scale : 0.0);
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     for (report->iterations = 0;; report->iterations++) {
         double c = 0.0, a = 0.0, before = s->energy;

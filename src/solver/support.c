@@ -203,7 +203,8 @@ static csrec_status conjugate_gradients(csrec_support *s) {
 /* An entry whose share of A x is rounding beside y is 0. */
 static void drop_rounding(csrec_support *s) {
     int64_t parts = s->A->parts;
-    double least = csrec_stop_rounding(s->A->m) * sqrt(csrec_squares(s->A->m, s->y));
+    double least =
+        csrec_stop_rounding(&s->run->options->stop, s->A->m) * sqrt(csrec_squares(s->A->m, s->y));
     for (int64_t j = 0; j < s->A->n; j += parts)
         if (csrec_entry_size(parts, s->x + j) * s->norms[j] <= least)
             for (int64_t p = 0; p < parts; p++) s->x[j + p] = 0.0;
