@@ -163,7 +163,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     >>> np.flatnonzero(found.x), bool(np.allclose(found.x, x))
     (array([  7,  80, 333]), True)
     """
-    products_single = hasattr(A, "matvec") and single(np.dtype(A.dtype))
+    products_single = hasattr(A, "matvec") and single(np.dtype(getattr(A, "dtype", None)))
     given = numbers(y, "y")
     A = as_operator(A, given, parallel, check)
     if given.dtype.kind == "c":
