@@ -41,6 +41,12 @@ typedef struct csrec_stop {
                                0: that of doubles. What is as short beside y is no signal */
 } csrec_stop;
 
+/* A window on a running csrec_solve, zeroed by the caller; see csrec_look_at. */
+typedef struct csrec_look {
+    const void *run; /* the library's */
+    double unit;
+} csrec_look;
+
 typedef struct csrec_solve_options {
     const char *solver; /* NULL: "mp" */
     bool reference; /* mp: a full transform, argmax and update in each iteration (slow, readable)
@@ -57,6 +63,7 @@ typedef struct csrec_solve_options {
     int64_t history_size;
     csrec_progress_fn progress; /* may be NULL */
     void *context;
+    csrec_look *look; /* NULL, or for csrec_look_at; with csrec_solve and a callback only */
 } csrec_solve_options;
 
 typedef struct csrec_solve_report {
@@ -86,11 +93,22 @@ CSREC_API csrec_status csrec_solve(const csrec_operator *A, const double *y,
  * there is no such solver. */
 CSREC_API int64_t csrec_solve_limit(const csrec_operator *A, const csrec_solve_options *options);
 
-/* The same for `count` right-hand sides, y: [count][m], in parallel, or at once by an algorithm for
- * many (omp on dense matrices). atoms: [count], r: [count][m], reports: [count]; each may be NULL.
- * threads 0: all cores. On failure there are no results. With options->history each right-hand side
- * has its own: the bits of csrec_solve, or, from omp for many, the same to 1e-9; that runs on the
- * CPU then, because a device records no history (docs/cuda.md). */
+/* The x and r [m] of a running csrec_solve, from its progress callback: atoms and r as csrec_solve
+ * delivers them if it ends here, without a fit that the solver makes at the end (debias). Either
+ * may be NULL; free the atoms with csrec_atoms_clear. ||r|| / ||y|| is progress->residual, but for
+ * threshold, whose residual is that of its signal. Nothing is computed or kept unless it is called:
+ * O(n + m), threshold a transform. With options.look the callback is called between iterations, at
+ * most about every 10 ms, beside the calls within a long iteration, in which x is in pieces.
+ * CSREC_UNSUPPORTED: within an iteration, or outside of the callback. CSREC_MEMORY, CSREC_DATA. */
+CSREC_API csrec_status csrec_look_at(const csrec_look *look, csrec_atoms *atoms, double *r,
+                                     csrec_error *error);
+
+/* As csrec_solve, for `count` right-hand sides, y: [count][m], in parallel, or at once by an
+ * algorithm for many (omp on dense matrices). atoms: [count], r: [count][m], reports: [count]; each
+ * may be NULL. threads 0: all cores; count 0: there is nothing to do. On failure there are no
+ * results. With options->history each right-hand side has its own: the bits of csrec_solve, or,
+ * from omp for many, the same to 1e-9; that runs on the CPU then, because a device records no
+ * history (docs/cuda.md). */
 CSREC_API csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
                                         const csrec_solve_options *options, int threads,
                                         csrec_atoms *atoms, double *r, csrec_solve_report *reports,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from . import datasets
 from ._conv import conv2d, conv2d_backward
 from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
-                      OutOfMemoryError, RecoveryWarning, Stopped, UnsupportedError)
+                      OutOfMemoryError, RecoveryWarning, Stopped, UnknownArgumentError, UnsupportedError)
 from ._haar import Haar, haar_rows, haar_transform
 from ._info import RecoverInfo, Track
 from ._inpaint import inpaint
@@ -48,7 +48,8 @@ __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
     "DeviceError", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
-    "Sparse", "Stopped", "Through", "Tiles", "Track", "UnsupportedError", "Wavelet", "adaptive", "backends", "bases", "conv2d",
+    "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
+    "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
     "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "plot_uncertainty",

@@ -64,6 +64,14 @@ def pair(value: Any, name: str) -> list[float]:
     return [scalar(first, name), scalar(second, name)]
 
 
+def flag(value: Any, name: str) -> bool:
+    """A truth value, or the numbers 0 and 1; text is true whatever it says, so it is refused."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and
+                                               value in (0, 1)):
+        return bool(value)
+    raise ArgumentError(f"{name} = {shown(value)}; must be True or False")
+
+
 def word(value: Any, name: str) -> bytes:
     """A name in one of the library's tables."""
     if not isinstance(value, str):

@@ -11,6 +11,10 @@ class ArgumentError(CsrecError, ValueError):
     """An argument is out of range, or arguments do not fit each other."""
 
 
+class UnknownArgumentError(ArgumentError, TypeError):
+    """A keyword argument that nothing has, neither the function nor a method, solver or basis."""
+
+
 class OutOfMemoryError(CsrecError, MemoryError):
     """There is no memory for what was asked."""
 

@@ -5,10 +5,10 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import whole, word
+from ._arguments import as_tuple, whole, word
 from ._errors import ArgumentError
-from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
-                       pointer, positions, real)
+from ._library import (NULL, check, copied, doubles, ffi, indices, lib, new_error, new_shape,
+                       number, pointer, real)
 from ._operators import Operator
 from ._options import COLUMNS, ORDERS
 
@@ -41,7 +41,7 @@ class Haar(Operator):
 
     def __init__(self, rows: Any, levels: Optional[int] = None, columns: str = "two-sided",
                  dtype: Any = np.float64, backend: str = "auto") -> None:
-        rows = np.ascontiguousarray(rows, dtype=np.uint64)
+        rows = indices(rows, "rows", dtype=np.uint64)
         if rows.ndim != 1 or rows.size == 0:
             raise ArgumentError(f"rows have shape {rows.shape}; give at least one, as 1-D array")
         self.levels = int(rows[-1]).bit_length() if levels is None else whole(levels, "levels")
@@ -106,7 +106,7 @@ def haar_transform(rows: Any, r: Any, levels: Optional[int] = None, method: str 
     >>> csrecover.haar_transform([0, 1, 3], [1.0, 2.0, 3.0])["column"]
     array([0, 1, 2, 3], dtype=uint64)
     """
-    rows, values = np.ascontiguousarray(rows, dtype=np.uint64), doubles(real(r, "r"))
+    rows, values = indices(rows, "rows", dtype=np.uint64), doubles(real(r, "r"))
     if rows.ndim != 1 or rows.size == 0 or values.shape != rows.shape:
         raise ArgumentError(f"rows have shape {rows.shape} and r {values.shape}; give [N] of both")
     if levels is None:
@@ -149,9 +149,8 @@ def haar_rows(index: Any, shape: Any, order: str = "morton") -> tuple[np.ndarray
     >>> csrecover.haar_rows([0, 1, 4, 5], (4, 4))
     (array([0, 1, 2, 3], dtype=uint64), 4)
     """
-    index, shape = positions(None, index, shape)
-    if index.size and (index.min() < 0 or index.max() >= np.prod(shape, dtype=np.float64)):
-        raise ArgumentError(f"index: positions must be 0 to {int(np.prod(shape)) - 1}")
+    shape = as_tuple(shape)
+    index = indices(index, "index", np.prod(shape, dtype=np.float64))
     which = number("order", "csrec_order", order, ORDERS)
     levels, made = ffi.new("int *"), new_shape(shape)
     check(lib.csrec_rows_levels(made, which, levels))

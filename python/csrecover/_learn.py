@@ -5,9 +5,9 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole, word
+from ._arguments import SEED, as_tuple, flag, pair, scalar, seed_of, whole, word
 from ._errors import ArgumentError, Stopped
-from ._library import NULL, check, ffi, lib, new_error, new_shape, pointer, real
+from ._library import NULL, check, ffi, lib, new_error, new_shape, pointer, real, unmasked
 from ._models import Model
 from ._progress import Callback, Watch
 
@@ -16,7 +16,7 @@ class _Rows:
     """csrec_data of anything that NumPy can slice: an array, a memory map of any size."""
 
     def __init__(self, data: Any, shape: Any, channels: int) -> None:
-        data = data if hasattr(data, "ndim") else real(data, "data")
+        data = unmasked(data, "data") if hasattr(data, "ndim") else real(data, "data")
         if data.ndim < 2 or 0 in data.shape:
             raise ArgumentError(f"data has shape {data.shape}; give [m, ...], a row an example")
         self._data = data
@@ -170,7 +170,7 @@ def _pictures(pictures: Any, masks: Any) -> tuple[Any, list[Any]]:
         return [given] if isinstance(given, np.ndarray) and given.ndim == 2 else list(given)
     found = [np.ascontiguousarray(real(p, "picture"), np.float32) for p in planes(pictures)]
     known = [None] * len(found) if masks is None else [
-        np.ascontiguousarray(np.asarray(mask) != 0, np.uint8) for mask in planes(masks)]
+        np.ascontiguousarray(np.asarray(unmasked(mask, "mask")) != 0, np.uint8) for mask in planes(masks)]
     if not found or len(known) != len(found):
         raise ArgumentError(f"{len(found)} pictures and {len(known)} masks; give at least one "
                             "picture, and a mask for each or none")
@@ -261,7 +261,7 @@ def _net_pictures(pictures: Any, masks: Any) -> tuple[list[np.ndarray], list[Any
     single = isinstance(pictures, np.ndarray)
     found = [real(p, "picture") for p in ([pictures] if single else pictures)]
     known = [None] * len(found) if masks is None else [
-        np.asarray(mask) != 0 for mask in ([masks] if single else masks)]
+        np.asarray(unmasked(mask, "mask")) != 0 for mask in ([masks] if single else masks)]
     if not found or len(known) != len(found):
         raise ArgumentError(f"{len(found)} pictures and {len(known)} masks; give at least one "
                             "picture, and a mask for each or none")
@@ -387,7 +387,7 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
         "blocks": each, "minutes": scalar(minutes, "minutes"), "steps": whole(steps, "steps"),
         "batch": whole(batch, "batch"), "patch": whole(patch, "patch"), "rate": scalar(rate, "rate"),
         "seed": seed_of(seed, rng), "threads": whole(threads, "threads"), "backend": keep[-1],
-        "exact": bool(exact), **({} if start is None else {"from": start._handle})})
+        "exact": flag(exact, "exact"), **({} if start is None else {"from": start._handle})})
     model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
     with Watch(callback, progress) as watch:
         options.progress = watch.function

@@ -67,36 +67,80 @@ def check(status: int, error: Any = None) -> None:
     raise kind(line or text(lib.csrec_status_text(status)))
 
 
+def hint(given: str, names: Sequence[str]) -> str:
+    """'; did you mean NAME?', as the tools ask it, or ''."""
+    kept = [ffi.new("char[]", name.encode()) for name in names]
+    found = lib.csrec_name_near(given.encode(errors="replace"), len(kept),
+                                ffi.new("const char *[]", kept))
+    return "" if found == NULL else f"; did you mean {text(found)}?"
+
+
+def unknown(what: str, name: str, choices: Sequence[str]) -> ArgumentError:
+    """The error for a name that no table has."""
+    return ArgumentError(f"{what} '{name}' is unknown; use one of {', '.join(choices)}"
+                         f"{hint(name, choices)}")
+
+
 def number(prefix: str, enum: str, name: str, choices: Sequence[str]) -> int:
     """The enumerator of a name as the tools spell it, 'two-sided' for CSREC_COLUMNS_TWO_SIDED."""
     word(name, prefix)
     if name not in choices:
-        raise ArgumentError(f"{prefix} '{name}' is unknown; use {', '.join(choices)}")
+        raise unknown(prefix, name, choices)
     relements = ffi.typeof(enum).relements
     return int(relements[f"CSREC_{prefix}_{name}".upper().replace("-", "_")])
 
 
 # ---- arrays
 
-def _array(array: Any, name: str) -> np.ndarray:
+def unmasked(array: Any, name: str, remedy: str = "") -> Any:
+    """What is no masked array of numpy.ma, or hides nothing: what is under a mask is no number."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    hidden = int(np.ma.count_masked(array))
+    if hidden:
+        raise DataError(f"{name}: is masked in {hidden} of {array.size} entries; "
+                        f"{remedy or 'leave them out'}")
+    return array.data
+
+
+def _array(array: Any, name: str, remedy: str) -> np.ndarray:
+    array = unmasked(array, name, remedy)
     try:
         return np.asarray(array)
     except ValueError as error:
         raise DataError(f"{name}: is no array of numbers: {error}") from None
 
 
-def real(array: Any, name: str) -> np.ndarray:
-    """Any array of real numbers. Complex and other ones are refused, not cut."""
-    found = _array(array, name)
+def real(array: Any, name: str, remedy: str = "") -> np.ndarray:
+    """Any array of real numbers. Complex and other ones are refused, not cut; masked ones too."""
+    found = _array(array, name, remedy)
     if found.dtype.kind not in "biuf":
         raise DataError(f"{name}: has dtype {found.dtype}; give real numbers")
     return found
 
 
-def numbers(array: Any, name: str) -> np.ndarray:
+def numbers(array: Any, name: str, remedy: str = "") -> np.ndarray:
     """Any array of real or complex numbers."""
-    found = _array(array, name)
+    found = _array(array, name, remedy)
     return found if found.dtype.kind == "c" else real(found, name)
+
+
+def indices(given: Any, name: str, entries: float = 2.0**63,
+            dtype: Any = np.int64) -> np.ndarray:
+    """[N] whole numbers, 0 to entries - 1. NumPy counts negative ones from the end, and cuts
+    fractions off: both are refused."""
+    found = np.asarray(unmasked(given, name))
+    if found.shape == (0,):
+        return np.empty(0, dtype)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise DataError(f"{name}: has dtype {found.dtype} and {found.ndim} axes; give flat C-order "
+                        "positions, a 1-D array of integers")
+    wrong = (found < 0) | (found >= entries)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise DataError(f"{name}: element {first} is {found[first]}; must be "
+                        f"{'0 to ' + str(int(entries) - 1) if entries < 2**63 else 'at least 0'}")
+    return np.ascontiguousarray(found, dtype=dtype)
 
 
 def doubles(array: np.ndarray) -> np.ndarray:
@@ -151,31 +195,16 @@ def positions(mask: Any, index: Any, shape: Any) -> tuple[np.ndarray, tuple[int,
     if mask is not None:
         if index is not None:
             raise ArgumentError("mask and index both say what was sampled; give one of them")
-        mask = np.asarray(mask)
+        mask = np.asarray(unmasked(mask, "mask"))
         if shape is not None and as_tuple(shape) != mask.shape:
             raise ArgumentError(f"mask has shape {mask.shape}, but shape is {as_tuple(shape)}")
         return np.flatnonzero(mask).astype(np.int64, copy=False), mask.shape
     if index is None or shape is None:
         raise ArgumentError("what was sampled? give mask, or index and shape")
-    found = np.asarray(index)
-    if found.dtype.kind not in "iu" or found.ndim != 1:
-        raise DataError(f"index: has dtype {found.dtype} and {found.ndim} axes; give flat C-order "
-                        "positions, a 1-D array of integers")
-    return np.ascontiguousarray(found, dtype=np.int64), as_tuple(shape)
+    return indices(index, "index"), as_tuple(shape)
 
 
 # ---- what solvers and recoveries have in common
-
-def settings(given: dict[str, float]) -> tuple[Any, list[Any]]:
-    """csrec_setting[] of keyword arguments (``lambda_`` for ``lambda``), and what it points to."""
-    names = [ffi.new("char[]", name.rstrip("_").encode()) for name in given]
-    made = ffi.new("csrec_setting[]", max(len(given), 1))
-    for setting, name, (key, value) in zip(made, names, given.items()):
-        if isinstance(value, (bool, np.bool_)):
-            raise ArgumentError(f"{key} = {value}; give a number, {int(value)}")
-        setting.name, setting.value = name, scalar(value, key)
-    return made, names
-
 
 @dataclass(frozen=True, eq=False)
 class Atoms:

@@ -7,10 +7,10 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, pair, scalar, seed_of, shown, whole
+from ._arguments import SEED, as_tuple, flag, pair, scalar, seed_of, shown, whole
 from ._errors import ArgumentError
 from ._html import picture, table
-from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number,
+from ._library import (NULL, check, copied, doubles, ffi, indices, lib, new_error, new_shape, number,
                        numbers, path_bytes, pointer, real, text)
 from ._progress import Callback, Watch
 from ._through import Through, pairs, through_from_c, through_to_c
@@ -63,11 +63,20 @@ class Measurement:
     """the operator that was measured through: index then numbers its rows, and with coils y is
     [N, coils]; None: y has entries of the signal"""
 
+    def __post_init__(self) -> None:
+        """Samples that a masked array of numpy.ma hides, in any channel, are not known: they are
+        left out."""
+        if isinstance(self.y, np.ma.MaskedArray):
+            known = ~np.ma.getmaskarray(self.y).reshape(len(self.y), -1).any(axis=1)
+            if not known.all():
+                self.index, self.pattern, self.count = np.asarray(self.index)[known], None, 0
+            self.y = self.y.data[known]
+
     @property
     def mask(self) -> np.ndarray:
         """bool, the signal's shape: true where sampled."""
         mask = np.zeros(self.shape, bool)
-        mask.reshape(-1)[self.index] = True
+        mask.reshape(-1)[indices(self.index, "index", mask.size)] = True
         return mask
 
     @property
@@ -81,7 +90,7 @@ class Measurement:
         entries = self.through is None and y.dtype.kind != "c"
         if entries and len(self.shape) == 2 and channels in ((), (3,)) and len(y):
             values = np.zeros((*self.shape, *channels))
-            values.reshape(-1, *channels)[self.index] = y
+            values.reshape(-1, *channels)[indices(self.index, "index", self.mask.size)] = y
             below = picture(values, self.scale, self.mask)
         return table("Measurement", {
             "shape": " x ".join(map(str, self.shape)), "channels": channels[0] if channels else 1,
@@ -91,7 +100,8 @@ class Measurement:
 
 def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     """csrec_measurement * that points into m's arrays, and what must be kept alive with it."""
-    y, index = numbers(m.y, "y"), np.ascontiguousarray(m.index, dtype=np.int64)
+    y, index = numbers(m.y, "y"), indices(
+        m.index, "index", np.prod(as_tuple(m.shape), dtype=float) if m.through is None else 2.0**63)
     if y.ndim not in (1, 2) or index.ndim != 1 or len(y) != len(index):
         raise ArgumentError(f"y has shape {y.shape} and index {index.shape}; give one value or one "
                             "row of channels for each sampled position")
@@ -183,7 +193,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
     error, options = new_error(), ffi.new("csrec_read_options *")
     name = NULL if mask is None else path_bytes(mask)
-    options.mask, options.channels_last = name, bool(channels_last)
+    options.mask, options.channels_last = name, flag(channels_last, "channels_last")
     cells = NULL if grid is None else new_shape(as_tuple(grid, "grid"))
     if cells and min(cells.dim[0:cells.dims]) < 1:
         raise ArgumentError(f"grid = {shown(grid)}; needs at least 1 cell along each axis")
@@ -228,7 +238,8 @@ def write(path: str | os.PathLike[str], measurement: Measurement, *,
     made, keep = to_c(measurement)
     error = new_error()
     check(lib.csrec_measurement_check(made, b"measurement", error), error)
-    check(lib.csrec_measurement_write(path_bytes(path), made, procedural, error), error)
+    check(lib.csrec_measurement_write(path_bytes(path), made,
+                                        flag(procedural, "procedural"), error), error)
     del keep
 
 
@@ -313,7 +324,10 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
     >>> scan.shape, len(scan.y)
     ((64, 64), 1229)
     """
-    values = real(image, "image")
+    masked = isinstance(image, np.ma.MaskedArray)
+    values = real(image.data if masked else image, "image")
+    if masked:
+        values = np.ma.MaskedArray(values, np.ma.getmaskarray(image))  # hidden samples are left out
     if channel_axis is not None:
         values = np.moveaxis(values, channel_axis, -1)
     shape = values.shape if channel_axis is None else values.shape[:-1]

@@ -11,7 +11,7 @@ from ._arguments import word
 from ._errors import ArgumentError
 from ._html import table
 from ._library import (NULL, check, copied, ffi, lib, new_error, new_shape, path_bytes, pointer,
-                       real, text)
+                       real, text, unknown)
 from ._measurement import _DTYPES, _NUMBERS
 
 TEXTS = ("source", "settings", "backend", "version", "note")
@@ -87,7 +87,7 @@ class Model(Mapping[str, np.ndarray]):
         """Printable ASCII, at most 1023 letters."""
         status = lib.csrec_model_set_text(self._handle, name.encode(), value.encode("ascii", "?"))
         if status:
-            raise ArgumentError(f"text '{name}' is unknown; use {', '.join(TEXTS)}")
+            raise unknown("text", name, TEXTS)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """As .npz, whole or not at all."""

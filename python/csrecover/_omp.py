@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from ._arguments import shown
+from ._arguments import flag, shown
 from ._errors import ArgumentError, DataError
 from ._library import kept, real
 from ._operators import Dense
@@ -99,6 +99,7 @@ def _steps(n: int, dtype: Any, found: list[tuple[np.ndarray, np.ndarray]],
 def _given(found: tuple[np.ndarray, list[int]], return_n_iter: bool) -> Found:
     """As scikit-learn gives it: one target has no axis of its own."""
     coef, counts = found
+    return_n_iter = flag(return_n_iter, "return_n_iter")
     if coef.shape[1] > 1:
         return (coef, counts) if return_n_iter else coef
     return (coef[:, 0], counts[0]) if return_n_iter else coef[:, 0]
@@ -108,6 +109,8 @@ def _columns(y: Any, name: str, rows: int) -> np.ndarray:
     y = real(y, name)
     if y.ndim not in (1, 2) or y.shape[0] != rows:
         raise ArgumentError(f"{name} has shape {y.shape}; give ({rows},) or ({rows}, targets)")
+    if y.size == 0:
+        raise ArgumentError(f"{name} has shape {y.shape}; give at least one target")
     return y[:, None] if y.ndim == 1 else y
 
 
@@ -171,7 +174,8 @@ def orthogonal_mp(X: Any, y: Any, *, n_nonzero_coefs: Optional[int] = None,
     y = _columns(y, "y", X.shape[0]).astype(X.dtype, copy=False)
     atoms = wanted(n_nonzero_coefs, tol, X.shape[1])
     bound = None if tol is None else np.full(y.shape[1], float(tol))
-    return _given(pursue(X, y, atoms, bound, return_path), return_n_iter)
+    return _given(pursue(X, y, atoms, bound,
+                         flag(return_path, "return_path")), return_n_iter)
 
 
 def _factor(gram: np.ndarray, Xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -292,6 +296,7 @@ def orthogonal_mp_gram(Gram: Any, Xy: Any, *, n_nonzero_coefs: Optional[int] = N
         if norms.shape != (Xy.shape[1],):
             raise ArgumentError(f"norms_squared has shape {norms.shape}; give one for each target, "
                                 f"{Xy.shape[1]}")
+    return_path = flag(return_path, "return_path")
     if not (gram.diagonal() > 0).any():
         raise ArgumentError("Gram has no entry above 0 on its diagonal; give X^T X")
     # 20 us a pick against the eigenvectors.

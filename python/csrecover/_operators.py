@@ -165,7 +165,11 @@ class Operator(_Algebra):
 
     def __init__(self, name: str, dtype: Any = np.float64, keep: Sequence[Any] = (),
                  backend: str = "auto", **spec: Any) -> None:
-        self.dtype = np.dtype(dtype)
+        try:
+            self.dtype = np.dtype(dtype)
+        except TypeError:
+            raise ArgumentError(f"dtype = {shown(dtype)}; must be float32, float64, complex64 or "
+                                "complex128") from None
         if self.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
             raise ArgumentError(f"dtype {self.dtype}: must be float32, float64, complex64 or "
                                 "complex128")
@@ -357,7 +361,8 @@ class Dense(Operator):
     """
 
     def __init__(self, matrix: Any, backend: str = "auto") -> None:
-        given = numbers(matrix, "matrix")
+        given = numbers(matrix, "matrix", "give numbers there, or leave those rows out of it "
+                        "and of y")
         if given.ndim != 2 or 0 in given.shape:
             raise ArgumentError(f"matrix has shape {given.shape}; give [m, n]")
         kinds = (np.complex64, np.complex128) if given.dtype.kind == "c" else (np.float32,

@@ -1,12 +1,18 @@
 """Options of a recovery, from keyword arguments to C."""
 from __future__ import annotations
 
-from typing import Any, Optional
+import inspect
+from functools import lru_cache
+from keyword import iskeyword
+from typing import Any, Callable, Optional, Sequence
 
-from ._arguments import SEED, scalar, seed_of, whole, word
-from ._errors import ArgumentError
-from ._library import NULL, ffi, lib, number, settings, text
+import numpy as np
+
+from ._arguments import SEED, flag, scalar, seed_of, shown, whole, word
+from ._errors import ArgumentError, UnknownArgumentError
+from ._library import NULL, ffi, hint, lib, number, text, unknown
 from ._models import Model
+from ._tables import bases, methods, solvers
 
 ORDERS = ("morton", "hilbert", "raster")
 COLUMNS = ("paper", "two-sided")
@@ -18,25 +24,57 @@ def _start(made: Any, quality: Optional[str]) -> Any:
     if quality is None:
         return options
     names: list[str] = []
+    word(quality, "quality")
     while (name := lib.csrec_recover_preset(len(names), NULL, NULL)) != NULL:
         if text(name) == quality:
             lib.csrec_recover_preset(len(names), made, options)
             return options
         names.append(text(name))
-    raise ArgumentError(f"quality '{quality}' is unknown; use {', '.join(names)}")
+    raise unknown("quality", quality, names)
 
 
-def _add_settings(options: Any, params: dict[str, float]) -> list[Any]:
+@lru_cache(maxsize=None)
+def _parameters() -> frozenset[str]:
+    rows = [*methods().values(), *solvers().values(), *bases().values()]
+    return frozenset(name for row in rows for name in row.parameters)
+
+
+def _setting(key: str, calls: Sequence[Callable[..., Any]]) -> str:
+    """The name of a parameter as the tools spell it: lambda of ``lambda_``, solver.k of
+    ``solver__k``. ``calls``: functions that have the other keyword arguments."""
+    name = key.rstrip("_").replace("__", ".")
+    owner, _, own = name.rpartition(".")
+    if own in _parameters() and owner in ("", "method", "solver", "basis"):
+        return name
+    arguments = [name for one in calls for name, kind in inspect.signature(one).parameters.items()
+                 if kind.kind is kind.KEYWORD_ONLY]
+    near = hint(key, [*arguments, *(name + "_" * iskeyword(name) for name in sorted(_parameters()))])
+    raise UnknownArgumentError(f"unknown argument '{shown(key)[1:-1]}'{near or '; see methods, '}"
+                               f"{'' if near else 'solvers and bases for their parameters'}")
+
+
+def settings(given: dict[str, float], *calls: Callable[..., Any]) -> tuple[Any, list[Any]]:
+    """csrec_setting[] of the keyword arguments that ``calls`` do not name, and what it points to."""
+    names = [ffi.new("char[]", _setting(name, calls).encode()) for name in given]
+    made = ffi.new("csrec_setting[]", max(len(given), 1))
+    for setting, name, (key, value) in zip(made, names, given.items()):
+        if isinstance(value, (bool, np.bool_)):
+            raise ArgumentError(f"{key} = {value}; give a number, {int(value)}")
+        setting.name, setting.value = name, scalar(value, key)
+    return made, names
+
+
+def _add_settings(options: Any, params: dict[str, float], call: Callable[..., Any]) -> list[Any]:
     """Parameters of the caller behind those of the preset."""
     solve = options.solve
     before = {text(solve.settings[i].name): solve.settings[i].value
               for i in range(solve.n_settings)}
-    made, keep = settings({**before, **params})
+    made, keep = settings({**before, **params}, call, options_of)
     solve.settings, solve.n_settings = made, len({**before, **params})
     return [made, *keep]
 
 
-def options_of(made: Any, keep: list[Any], *, quality: Optional[str] = None,
+def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality: Optional[str] = None,
                method: Optional[str] = None, solver: Optional[str] = None,
                basis: Optional[str] = None, shifts: Optional[int] = None, seed: int = SEED,
                rng: Any = None, order: Optional[str] = None, columns: Optional[str] = None,
@@ -44,8 +82,8 @@ def options_of(made: Any, keep: list[Any], *, quality: Optional[str] = None,
                epsilon: Optional[float] = None, min_coefficient: Optional[float] = None,
                threads: int = 0, memory: int = 0, tile: int = 0, minutes: float = 0.0,
                backend: str = "auto", model: Optional[Model] = None, **params: float) -> Any:
-    """csrec_recover_options * for the measurement ``made``; what they point to is added to
-    ``keep``."""
+    """csrec_recover_options * for the measurement ``made``, given to the function ``call``;
+    what they point to is added to ``keep``."""
     options = _start(made, quality)
     solve, stop = options.solve, options.solve.stop
     for name, part, field in ((method, options, "method"), (solver, solve, "solver"),
@@ -54,7 +92,7 @@ def options_of(made: Any, keep: list[Any], *, quality: Optional[str] = None,
             keep.append(ffi.new("char[]", word(name, field)))
             setattr(part, field, keep[-1])
     if params:
-        keep += _add_settings(options, params)
+        keep += _add_settings(options, params, call)
     if order is not None:
         options.order = number("order", "csrec_order", order, ORDERS)
     if columns is not None:
@@ -67,7 +105,7 @@ def options_of(made: Any, keep: list[Any], *, quality: Optional[str] = None,
         stop.atoms = whole(atoms, "atoms")
     if shifts is not None:
         options.shifts = whole(shifts, "shifts")
-    solve.reference = bool(reference_pursuit)
+    solve.reference = flag(reference_pursuit, "reference_pursuit")
     options.seed, options.threads = seed_of(seed, rng), whole(threads, "threads")
     options.memory = whole(memory, "memory")
     options.tile = whole(tile, "tile")

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple, Optional
 
+import numpy as np
+
 from ._arguments import shown
 from ._errors import ArgumentError
 from ._library import ffi, text
@@ -19,6 +21,29 @@ class Progress(NamedTuple):
     """How many there are at most; 0: unknown."""
     residual: Optional[float]
     """||r|| / ||y||, where known."""
+
+    @property
+    def x(self) -> Optional[np.ndarray]:
+        """Of :func:`solve` with one right-hand side: [n] coefficients so far, whose residual is
+        ``residual``, made when they are asked for and only while the callback runs. Else None: of
+        many right-hand sides, of recoveries, within an iteration that takes long, and later."""
+        return None
+
+    @property
+    def columns(self) -> Optional[np.ndarray]:
+        """The columns that x uses, ascending; None where x is."""
+        x = self.x
+        return None if x is None else np.flatnonzero(x)
+
+
+class Solving(Progress):
+    """Of a solve that runs: x is fetched from it."""
+
+    fetch: Optional[Callable[[], Optional[np.ndarray]]] = None
+
+    @property
+    def x(self) -> Optional[np.ndarray]:
+        return None if self.fetch is None else self.fetch()
 
 
 Callback = Callable[[Progress], Any]
@@ -58,13 +83,15 @@ class _Bar:
 class Watch:
     """A callback while a C function runs. Ctrl-C, or any exception of the callback, stops the
     function and is raised when the ``with`` block ends: the C code runs to its own end, so nothing
-    leaks. A callback that returns true stops it too, but what it has so far is delivered. ``stops`` is asked, too."""
+    leaks. A callback that returns true stops it too, but what it has so far is delivered. ``stops`` is asked, too;
+    ``fetch`` gives a Progress its x."""
 
     def __init__(self, callback: Optional[Callback], progress: Any = None,
-                 stops: Callable[[], bool] = lambda: False) -> None:
+                 stops: Callable[[], bool] = lambda: False,
+                 fetch: Optional[Callable[[], Optional[np.ndarray]]] = None) -> None:
         if callback is not None and not callable(callback):
             raise ArgumentError(f"callback = {shown(callback)}; give a function of a Progress")
-        self._callback, self._stops = callback, stops
+        self._callback, self._stops, self._fetch = callback, stops, fetch
         self._bar = None if progress is None or progress is False else _Bar(progress)
         self._error: Optional[BaseException] = None
         # Called even without a callback, on the calling thread: where that is the main one, Python
@@ -77,11 +104,15 @@ class Watch:
             return True
         if self._callback is None and self._bar is None:
             return False
-        told = Progress(text(progress.stage), progress.done, progress.total,
-                        progress.residual if progress.residual >= 0.0 else None)
+        told = Solving(text(progress.stage), progress.done, progress.total,
+                       progress.residual if progress.residual >= 0.0 else None)
         if self._bar is not None:
             self._bar.show(told)
-        return self._callback is not None and bool(self._callback(told))
+        told.fetch = self._fetch
+        try:
+            return self._callback is not None and bool(self._callback(told))
+        finally:
+            told.fetch = None
 
     def _failed(self, _kind: Any, error: BaseException, _traceback: Any) -> None:
         self._error = self._error or error

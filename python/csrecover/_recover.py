@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
 
-from ._arguments import SEED, pair, scalar, whole
+from ._arguments import SEED, flag, pair, scalar, whole
 from ._comm import Ranks
 from ._errors import ArgumentError, RecoveryWarning
 from ._info import RecoverInfo, tracks_of
@@ -261,6 +261,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     >>> info.method
     'grids'
     """
+    robust, coefficients = flag(robust, "robust"), flag(coefficients, "coefficients")
+    return_info = flag(return_info, "return_info")
+    return_uncertainty = flag(return_uncertainty, "return_uncertainty")
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
     where = axis_of(y, channel_axis)
     m = taken_as(y, mask, index, shape, where)
@@ -279,7 +282,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if ranks.several and (return_uncertainty or reference is not None):
         raise ArgumentError("comm: several processes give the signal, not uncertainties or steps; "
                             "leave out return_uncertainty and reference")
-    options = options_of(made, keep, quality=quality, method=method, solver=solver, basis=basis,
+    options = options_of(made, keep, recover, quality=quality, method=method, solver=solver, basis=basis,
                          shifts=shifts, seed=seed, rng=rng, order=order, columns=columns,
                          reference_pursuit=reference_pursuit, atoms=atoms, epsilon=epsilon,
                          min_coefficient=min_coefficient, threads=ranks.threads(threads),

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._arguments import flag
 from ._omp import pursue, wanted
 
 
@@ -53,10 +54,11 @@ class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator)
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True,
                              dtype=[np.float64, np.float32])
         y = y.astype(X.dtype, copy=False)
+        centre = flag(self.fit_intercept, "fit_intercept")
         atoms = wanted(self.n_nonzero_coefs, self.tol, X.shape[1])
         targets = y.reshape(len(y), -1)
-        middle = X.mean(axis=0) if self.fit_intercept else np.zeros(X.shape[1], X.dtype)
-        level = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1], X.dtype)
+        middle = X.mean(axis=0) if centre else np.zeros(X.shape[1], X.dtype)
+        level = targets.mean(axis=0) if centre else np.zeros(targets.shape[1], X.dtype)
         tol = None if self.tol is None else np.full(targets.shape[1], float(self.tol))
         x, counts = pursue(X - middle, targets - level, atoms, tol)
         one = targets.shape[1] == 1
@@ -64,7 +66,7 @@ class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.coef_ = x[:, 0] if one else x.T
         self.n_iter_ = counts[0] if one else counts
         self.intercept_ = 0.0
-        if self.fit_intercept:
+        if centre:
             intercept = level - middle @ x
             self.intercept_ = intercept[0] if y.ndim == 1 else intercept
         return self

@@ -6,13 +6,14 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from ._arguments import scalar, whole, word
-from ._errors import ArgumentError
+from ._arguments import flag, scalar, whole, word
+from ._errors import ArgumentError, DataError
 from ._haar import Haar
 from ._html import table
-from ._library import (Atoms, check as check_status, doubles, ffi, lib, new_atoms, new_error, numbers, pointer,
-                       settings, single, take_atoms, text)
+from ._library import (NULL, Atoms, check as check_status, doubles, ffi, indices, lib, new_atoms,
+                       new_error, numbers, pointer, single, take_atoms, text)
 from ._operators import Operator, as_complex, as_operator
+from ._options import settings
 from ._plot import new_axes
 from ._progress import Callback, Watch
 
@@ -81,6 +82,8 @@ def _warm(A: Operator, x0: Any, keep: list[Any]) -> Any:
     x = A._given(x0, "x0")
     if x.shape != A.shape[1:]:
         raise ArgumentError(f"x0 has shape {x.shape}; give {A.shape[1:]}")
+    if not np.isfinite(x).all():
+        raise DataError(f"x0[{int(np.argmin(np.isfinite(x)))}] is not finite")
     x = A._doubles(x)
     column = np.flatnonzero(x).astype(np.uint64)
     arrays = [column, doubles(x[column.astype(np.intp)]), np.zeros(column.size, np.int64)]
@@ -129,7 +132,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
         take down the history of many right-hand sides too, 8 bytes for each and each iteration that
         the stopping rules admit; one right-hand side always has it
     callback : callable, optional
-        called with a :class:`Progress`; a true result stops, and x so far is returned
+        called with a :class:`Progress`; a true result stops, and x so far is returned. Of one
+        right-hand side its ``x`` and ``columns`` are those so far
     progress : bool or tqdm, optional
         True, or a bar of tqdm, shows how far it is
     threads : int, optional
@@ -164,8 +168,9 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     (array([  7,  80, 333]), True)
     """
     products_single = hasattr(A, "matvec") and single(np.dtype(getattr(A, "dtype", None)))
-    given = numbers(y, "y")
-    A = as_operator(A, given, parallel, check)
+    given = numbers(y, "y", "give y[~mask] and A[~mask]")
+    history = flag(history, "history")
+    A = as_operator(A, given, flag(parallel, "parallel"), flag(check, "check"))
     if given.dtype.kind == "c":
         A = as_complex(A)
     m, parts = A.shape[0], A._parts
@@ -174,10 +179,10 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     many = given.ndim == 2
     count = given.shape[1] if many else 1
     values = A._doubles(given.T)
-    table, keep = settings(params)
+    table, keep = settings(params, solve)
     keep += [values, ffi.new("char[]", word(solver, "solver"))]
     options = ffi.new("csrec_solve_options *")
-    options.solver, options.reference = keep[-1], bool(reference)
+    options.solver, options.reference = keep[-1], flag(reference, "reference")
     options.settings, options.n_settings = table, len(params)
     stop = options.stop
     stop.atoms = 0 if atoms is None else whole(atoms, "atoms")
@@ -197,7 +202,10 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     r, error = np.empty((count, parts * m)), new_error()
     found = new_atoms(max(count, 1))
     reports = ffi.new("csrec_solve_report[]", max(count, 1))
-    with Watch(callback, progress) as watch:
+    dtype = _dtype_of(A, given)
+    look = NULL if many or callback is None else ffi.new("csrec_look *")
+    options.look = look
+    with Watch(callback, progress, fetch=lambda: _looked_at(look, A, solver, dtype)) as watch:
         options.progress = watch.function
         if many:
             status = lib.csrec_solve_many(A._handle, count, pointer(values), options,
@@ -210,10 +218,24 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
         raise A.failure
     check_status(status, error)
     del keep
-    real, complex_ = ((np.float32, np.complex64) if single(given.dtype) else
+    return _solution(A, solver, found, reports, r, followed, dtype, many)
+
+
+def _dtype_of(A: Operator, y: np.ndarray) -> np.dtype[Any]:
+    real, complex_ = ((np.float32, np.complex64) if single(y.dtype) else
                       (np.float64, np.complex128))
-    return _solution(A, solver, found, reports, r, followed,
-                     np.dtype(complex_ if A._complex else real), many)
+    return np.dtype(complex_ if A._complex else real)
+
+
+def _looked_at(look: Any, A: Operator, solver: str, dtype: np.dtype[Any]) -> Optional[np.ndarray]:
+    """x of a solve that runs; None: there is none now."""
+    if look == NULL or look.run == NULL:
+        return None
+    found, error = new_atoms(1), new_error()
+    check_status(lib.csrec_look_at(look, found, NULL, error), error)
+    x = np.zeros(A._parts * A.shape[1])
+    _scatter(A, solver, take_atoms(found[0]), x)
+    return A._back(x).astype(dtype, copy=False)
 
 
 def _solution(A: Operator, solver: str, found: Any, reports: Any, r: np.ndarray,
@@ -265,7 +287,7 @@ def synthesize(atoms: Atoms, rows: Any, levels: int) -> np.ndarray:
     >>> bool(np.allclose(csrecover.synthesize(found.atoms, [0, 1, 2, 3], 2), [4, 4, 1, 1]))
     True
     """
-    rows = np.ascontiguousarray(rows, dtype=np.uint64)
+    rows = indices(rows, "rows", dtype=np.uint64)
     column = np.ascontiguousarray(atoms.column, dtype=np.uint64)
     coefficient, counts = doubles(atoms.coefficient), np.ascontiguousarray(atoms.count, np.int64)
     made = ffi.new("csrec_atoms *", {"n": column.size})

@@ -8,11 +8,11 @@ import numpy as np
 from ._arguments import pair, scalar, whole
 from ._errors import ArgumentError
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_error, new_shape, pointer,
-                       real)
+                       real, unmasked)
 from ._measurement import Measurement, to_c
 from ._noise import estimate_noise
 from ._options import options_of
-from ._whole import UNSAID, ChannelAxis, of_dtype, taken_as
+from ._whole import UNSAID, ChannelAxis, of_dtype, taken, taken_as
 
 Box = tuple[slice, ...]
 
@@ -93,8 +93,10 @@ class Tiles:
         values = self._values(self.box(k))
         shape = values.shape[:len(self.shape)]
         if not isinstance(y, Measurement):
-            array = real(y, "y")
-            known = ~np.isnan(array) if mask is None else np.asarray(mask, bool)
+            array, known = taken(y, "y")
+            if mask is not None:
+                known, hidden = np.asarray(unmasked(mask, "mask"), bool), np.ma.getmaskarray(y)
+                known = known & ~(hidden if known.ndim == hidden.ndim else hidden.any(-1))
             if known.ndim > len(shape):
                 known = known.all(-1)
             if array.shape != values.shape or known.shape != shape:
@@ -129,7 +131,7 @@ def _unpacked(packed: bytes, form: dict[str, Any], options: dict[str, Any]) -> T
     made.shape, made.channels = new_shape(form["shape"])[0], form["channels"] or 1
     made.n, made.sigma = form["n"], form["sigma"]
     room, error = ffi.new("csrec_tiles **"), new_error()
-    chosen = options_of(made, keep, **options)
+    chosen = options_of(made, keep, tiles, **options)
     check(lib.csrec_tiles_unpack(ffi.from_buffer(packed), len(packed), chosen, room, error), error)
     return Tiles(room[0], [chosen, *keep], form, options)
 
@@ -180,7 +182,7 @@ def tiles(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if scale is not None:
         made.scale = pair(scale, "scale")
     values, error, room = real(m.y, "y"), new_error(), ffi.new("csrec_tiles **")
-    chosen = options_of(made, keep, **options)
+    chosen = options_of(made, keep, tiles, **options)
     check(lib.csrec_tiles_create(made, chosen, room, error), error)
     form = {"shape": tuple(m.shape), "channels": values.shape[1] if values.ndim == 2 else None,
             "n": len(values), "sigma": float(made.sigma),

@@ -5,9 +5,9 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from ._arguments import as_tuple
+from ._arguments import as_tuple, shown
 from ._errors import ArgumentError
-from ._library import positions, real
+from ._library import positions, real, unmasked
 from ._measurement import Measurement
 
 
@@ -42,13 +42,19 @@ def _without_channels(mask: np.ndarray, values: np.ndarray, axis: int) -> np.nda
     return mask
 
 
-def _mask_of(y: Any, values: np.ndarray) -> np.ndarray:
-    """Of a masked array, or of numbers some of which are NaN."""
-    masked = isinstance(y, np.ma.MaskedArray)
-    known = ~np.ma.getmaskarray(y) if masked else np.ones(values.shape, bool)
+def taken(y: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """(values, where they are known): not under the mask of numpy.ma, nor where they are NaN."""
+    values = real(y.data if isinstance(y, np.ma.MaskedArray) else y, name)
+    known = ~np.ma.getmaskarray(y)
     if values.dtype.kind == "f":
         known &= ~np.isnan(values)
-    if known.all() and not masked:
+    return values, known
+
+
+def _mask_of(y: Any) -> np.ndarray:
+    """Of a masked array, or of numbers some of which are NaN."""
+    known = taken(y, "y")[1]
+    if known.all() and not isinstance(y, np.ma.MaskedArray):
         raise ArgumentError("what was sampled? give mask, or index and shape; or a whole array with "
                             "NaN where it is not known")
     return known
@@ -57,11 +63,14 @@ def _mask_of(y: Any, values: np.ndarray) -> np.ndarray:
 def measured(y: Any, mask: Any, index: Any, shape: Any,
              channel_axis: ChannelAxis = UNSAID) -> Measurement:
     """A measurement from what :func:`csrecover.recover` takes."""
-    values = real(y.data if isinstance(y, np.ma.MaskedArray) else y, "y")
+    masked = isinstance(y, np.ma.MaskedArray)
+    values = real(y.data if masked else y, "y")
     if mask is None and index is None and shape is None:
-        mask = _mask_of(y, values)
+        mask = _mask_of(y)
+    if masked:
+        values = np.ma.MaskedArray(values, np.ma.getmaskarray(y))  # a Measurement leaves them out
     if mask is not None:
-        mask = np.asarray(mask)
+        mask = np.asarray(unmasked(mask, "mask"))
         axis = _said(mask, channel_axis)
         if axis is not None:
             mask = _without_channels(mask, values, axis)
@@ -85,7 +94,10 @@ def taken_as(y: Any, mask: Any, index: Any, shape: Any,
 
 def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:
     """Integers are rounded and clipped to their range."""
-    wanted = np.dtype(dtype)
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        raise ArgumentError(f"dtype = {shown(dtype)}; give a type of integers or floats") from None
     if wanted.kind == "f":
         return signal.astype(wanted, copy=False)
     if wanted.kind not in "iu":
@@ -96,16 +108,12 @@ def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:
 
 def filled(image: Any, mask: Any, channel_axis: Optional[int]) -> np.ndarray:
     """What :func:`csrecover.inpaint` knows: its mask is true where it does not."""
-    values = real(image, "image")
-    mask = np.asarray(mask).astype(bool)
+    values, known = taken(image, "image")
+    mask = np.asarray(unmasked(mask, "mask")).astype(bool)
     if channel_axis is not None and mask.ndim == values.ndim:
         mask = np.moveaxis(mask, channel_axis, -1).any(-1)
     shape = values.shape if channel_axis is None else np.moveaxis(values, channel_axis, -1).shape[:-1]
     if mask.shape != as_tuple(shape):
         raise ArgumentError(f"mask has shape {mask.shape} and image {values.shape}; give a mask of "
                             "the image's shape, true where it is to be filled")
-    known = ~mask
-    if values.dtype.kind == "f":
-        nan = np.isnan(values)
-        known &= ~(nan if channel_axis is None else np.moveaxis(nan, channel_axis, -1).any(-1))
-    return known
+    return ~mask & (known if channel_axis is None else np.moveaxis(known, channel_axis, -1).all(-1))

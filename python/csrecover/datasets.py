@@ -7,6 +7,7 @@ import numpy as np
 
 from ._arguments import whole, word
 from ._errors import ArgumentError
+from ._library import unknown
 
 __all__ = ["colours", "kinds", "picture", "volume"]
 
@@ -109,7 +110,7 @@ def picture(kind: str = "discs", size: int = 128) -> np.ndarray:
     """
     word(kind, "kind")
     if kind not in _KINDS:
-        raise ArgumentError(f"kind '{kind}' is unknown; use {', '.join(kinds())}")
+        raise unknown("kind", kind, kinds())
     at = (np.arange(_extents(size)) + 0.5) / size
     return _bytes(_KINDS[kind](*np.meshgrid(at, at)))
 

@@ -13,8 +13,8 @@ import csrecover as cs
 WAY = {"quality": "fast", "backend": "cpu"}
 
 
-def refused(call, words):
-    with pytest.raises(cs.ArgumentError, match=words) as caught:
+def refused(call, words, kind=cs.ArgumentError):
+    with pytest.raises(kind, match=words) as caught:
         call()
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
@@ -92,6 +92,173 @@ def test_generators_draw_seeds(rng):
             refused(lambda: call(rng=wrong), "rng = ")
         for wrong in (None, True, 0.5, "x", -1, 1 << 64):
             refused(lambda: call(seed=wrong), "seed = ")
+
+
+def test_what_is_under_a_mask_is_not_used(rng):
+    """Of masked arrays of numpy.ma: unknown where that has a meaning, refused elsewhere."""
+    truth, hidden = picture(rng, 24), rng.random((24, 24)) < 0.3
+    mask = rng.random(truth.shape) < 0.6
+    spoiled = np.ma.MaskedArray(np.where(hidden, 1e9, truth), hidden)
+    wanted = cs.recover(truth, mask & ~hidden, **WAY)
+    flat = np.flatnonzero(mask)
+    for found in (cs.recover(spoiled, mask, **WAY), cs.recover(spoiled[mask], mask, **WAY),
+                  cs.recover(spoiled.ravel()[flat], index=flat, shape=truth.shape, **WAY),
+                  cs.recover(cs.Measurement(spoiled.ravel()[flat], flat, truth.shape), **WAY),
+                  cs.inpaint(spoiled, ~mask, **WAY)):
+        np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(cs.recover(spoiled, **WAY), cs.recover(truth, ~hidden, **WAY))
+    colours = np.stack([truth, truth / 2, 255 - truth], -1)
+    one = np.zeros(colours.shape, bool)
+    one[..., 1] = hidden
+    np.testing.assert_array_equal(
+        cs.recover(np.ma.MaskedArray(np.where(one, -1e9, colours), one), mask, channel_axis=-1, **WAY),
+        cs.recover(colours, mask & ~hidden, channel_axis=-1, **WAY))
+    scan = cs.sample(spoiled, 0.5)
+    assert scan.y.max() < 1e9 and not hidden.ravel()[scan.index].any()
+
+    A, _, y = problem(rng, 20, 40, 2)
+    some, none = np.arange(20) < 3, np.zeros(20, bool)
+    hide = lambda values: np.ma.MaskedArray(values, rng.permutation(values.size).reshape(values.shape) < 3)
+    np.testing.assert_array_equal(cs.solve(A, np.ma.MaskedArray(y, none)).x, cs.solve(A, y).x)
+    refused(lambda: cs.solve(A, np.ma.MaskedArray(y, some)), r"y: is masked in 3 of 20.*A\[~mask\]",
+            cs.DataError)
+    for call in (lambda: cs.solve(hide(A), y), lambda: cs.solve(A, y, "iht", k=2, x0=hide(np.ones(40))),
+                 lambda: cs.Dense(hide(A)), lambda: cs.Dense(A) @ hide(np.ones(40)),
+                 lambda: cs.orthogonal_mp(hide(A), y), lambda: cs.orthogonal_mp(A, hide(y)),
+                 lambda: cs.psnr(hide(truth), truth), lambda: cs.learn_pca(hide(truth)),
+                 lambda: cs.recover(truth, np.ma.MaskedArray(mask, hidden), **WAY),
+                 lambda: cs.recover(truth, mask, reference=hide(truth), peak=255, **WAY)):
+        refused(call, "is masked in ", cs.DataError)
+
+
+def test_unknown_keyword_arguments(rng):
+    truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
+    A, _, y = problem(rng, 20, 40, 2)
+    for call in (lambda **more: cs.recover(truth, mask, **more), lambda **more: cs.inpaint(truth, mask, **more),
+                 lambda **more: cs.tiles(truth, mask, **more), lambda **more: cs.solve(A, y, **more)):
+        for name in ("foo", "method__foo", "nobody__k", "k__solver", "é" * 99):
+            with pytest.raises(TypeError, match="unknown argument") as caught:
+                call(**{name: 1})
+            assert isinstance(caught.value, cs.ArgumentError) and "\n" not in str(caught.value)
+            assert len(str(caught.value)) < 200
+        for wrong, right in (("lamda", "lambda_"), ("itrations", "iterations"),
+                             ("epsilom", "epsilon"), ("thread", "threads")):
+            with pytest.raises(cs.UnknownArgumentError, match=f"did you mean {right}\\?"):
+                call(**{wrong: "text"})
+    with pytest.raises(cs.UnknownArgumentError, match=r"'qualty'; did you mean quality\?"):
+        cs.recover(truth, mask, qualty="best")
+
+
+def test_parameters_say_whose_they_are(rng):
+    A, _, y = problem(rng, 20, 40, 2)
+    wanted = cs.solve(A, y, "iht", k=2).x
+    for settings in ({"solver__k": 2}, {"solver.k": 2}, {"k": 5, "solver__k": 2}):
+        np.testing.assert_array_equal(cs.solve(A, y, "iht", **settings).x, wanted)
+    refused(lambda: cs.solve(A, y, "iht", basis__k=2), "solver iht: no parameter 'basis.k'")
+    fista = cs.solve(A, y, "fista", lambda_=0.3).x
+    np.testing.assert_array_equal(cs.solve(A, y, "fista", solver__lambda_=0.3).x, fista)
+    truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
+    np.testing.assert_array_equal(
+        cs.recover(truth, mask, quality="fast", basis__block=16, solver__steps=7, backend="cpu"),
+        cs.recover(truth, mask, quality="fast", block=16, steps=7, backend="cpu"))
+
+
+@pytest.mark.parametrize("method", list(cs.methods()))
+def test_every_method_refuses_unknown_settings(rng, method):
+    """Those of other tables, too: the same line as of the tools."""
+    truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
+    if cs.methods()[method].model and method in ("pca", "conv"):
+        pytest.skip("needs a model: test_settings does it")
+    own = cs.methods()[method].parameters
+    for name in {"rounds", "effort", "lambda", "planes"} - set(own):
+        refused(lambda: cs.recover(truth, mask, method=method, backend="cpu", **{name: 1}),
+                f"method {method}.*no parameter '{name}'")
+
+
+def test_unknown_names_are_answered_with_the_table(rng):
+    truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
+    A, _, y = problem(rng, 20, 40, 2)
+    for call, words in ((lambda: cs.solve(A, y, "opm"), "use one of mp, omp.*mean omp"),
+                        (lambda: cs.recover(truth, mask, method="adaptve"), "mean adaptive"),
+                        (lambda: cs.recover(truth, mask, basis="wavelt", solver="fista"), "mean wavelet"),
+                        (lambda: cs.recover(truth, mask, solver="romq", basis="dct"), "mean romp"),
+                        (lambda: cs.recover(truth, mask, quality="bst"), "balanced.*mean best"),
+                        (lambda: cs.recover(truth, mask, quality=3), "quality = 3"),
+                        (lambda: cs.recover(truth, mask, order="mortn"), "hilbert.*mean morton"),
+                        (lambda: cs.recover(truth, mask, columns="papr"), "two-sided.*mean paper"),
+                        (lambda: cs.recover(truth, mask, backend="cpuu"), "auto, cpu, cuda"),
+                        (lambda: cs.recover(truth, mask, dtype="flot"), "dtype = 'flot'"),
+                        (lambda: cs.sample(truth, 0.5, "poison"), "jitter.*mean poisson"),
+                        (lambda: cs.Wavelet(truth.shape, kind="harr"), "haar, cdf53, cdf97"),
+                        (lambda: cs.Wavelet(truth.shape, dtype="flot"), "dtype = 'flot'.*float32"),
+                        (lambda: cs.measure(truth, "hadamrd"), "hadamard, fourier"),
+                        (lambda: cs.learn_gmm(truth, start="x"), "kmeans or edges"),
+                        (lambda: cs.Model("gm", {}), "pca, gmm, conv or net"),
+                        (lambda: cs.datasets.picture("disks", 9), "mean discs")):
+        with pytest.raises(cs.CsrecError, match=words) as caught:
+            call()
+        assert "\n" not in str(caught.value) and isinstance(caught.value, ValueError)
+
+
+def test_positions_are_whole_and_in_range(rng):
+    y, shape = rng.standard_normal(3), (4, 5)
+    for wrong in ([-1, 2, 3], [0, 1, 20], [0.5, 1, 2], [0.0, 1.0, 2.0], [True, False, True],
+                  np.array([0, 1, 2 + (1 << 63)], np.uint64), [0, 1, np.nan], [[0, 1, 2]],
+                  np.ma.MaskedArray([0, 1, 2], [0, 0, 1]), [0, 1, 1]):
+        for call in (lambda: cs.recover(cs.Measurement(y, wrong, shape)),
+                     lambda: cs.recover(y, index=wrong, shape=shape)):
+            with pytest.raises((cs.DataError, cs.ArgumentError)) as caught:
+                call()
+            assert "index" in str(caught.value) and "\n" not in str(caught.value)
+    for wrong in ([-1, 2], [0.5, 2], [[0, 1]], [True, False]):
+        with pytest.raises(cs.DataError, match="rows"):
+            cs.Haar(wrong)
+        with pytest.raises(cs.DataError, match="rows"):
+            cs.haar_transform(wrong, y[:2])
+        with pytest.raises(cs.DataError, match="index"):
+            cs.haar_rows(wrong, 9)
+        with pytest.raises(cs.DataError, match="index"):
+            cs.Measurement(y, wrong, shape).mask
+
+
+def test_truth_values_are_not_guessed(rng):
+    truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
+    A, _, y = problem(rng, 20, 40, 2)
+    for wrong in ("no", "False", 2, 0.0, None, [True]):
+        for name in ("robust", "reference_pursuit", "return_info", "return_uncertainty", "coefficients"):
+            refused(lambda: cs.recover(truth, mask, **{name: wrong}), f"{name} = .*True or False")
+        refused(lambda: cs.solve(A, y, history=wrong), "history = ")
+        refused(lambda: cs.solve(A, y, "mp", reference=wrong), "reference = ")
+        refused(lambda: cs.orthogonal_mp(A, y, return_path=wrong), "return_path = ")
+        refused(lambda: cs.orthogonal_mp(A, y, n_nonzero_coefs=2, return_n_iter=wrong), "return_n_iter = ")
+    assert cs.solve(A, y, history=np.True_).history is not None
+
+
+def test_no_targets(rng):
+    A, _, _ = problem(rng, 20, 40, 2)
+    for name in cs.solvers():
+        found = cs.solve(A, np.zeros((20, 0)), name)
+        assert found.x.shape == (40, 0) and found.r.shape == (20, 0)
+        assert found.residual.shape == found.iterations.shape == (0,)
+        assert found.outcome == found.atoms == []
+    refused(lambda: cs.solve(A, np.zeros((20, 0)), "omp", epsilon=2), "epsilon")
+    refused(lambda: cs.solve(A, np.zeros(0)), r"y has shape \(0,\)")
+    refused(lambda: cs.solve(np.zeros((20, 0)), np.zeros(20)), "shape \\(20, 0\\)")
+    refused(lambda: cs.orthogonal_mp(A, np.zeros((20, 0))), "at least one target")
+    refused(lambda: cs.orthogonal_mp_gram(A.T @ A, np.zeros((40, 0))), "at least one target")
+
+
+def test_starts_are_finite(rng):
+    A, _, y = problem(rng, 20, 40, 2)
+    for wrong in (np.nan, np.inf):
+        x0 = np.zeros(40)
+        x0[7] = wrong
+        for name in ("iht", "htp", "cosamp", "romp", "fista", "bpdn"):
+            with pytest.raises(cs.DataError, match=r"x0\[7\] is not finite"):
+                cs.solve(A, y, name, x0=x0)
+    for name in ("mp", "omp"):
+        with pytest.raises(cs.UnsupportedError, match=f"solver {name}: starts from 0"):
+            cs.solve(A, y, name, x0=np.zeros(40))
 
 
 def test_a_bar_of_tqdm(rng):

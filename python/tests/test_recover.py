@@ -204,7 +204,7 @@ def test_refusals(rng):
             (cs.ArgumentError, "basis 'nix'", lambda: cs.recover(y, mask, basis="nix")),
             (cs.ArgumentError, "order 'nix'", lambda: cs.recover(y, mask, order="nix")),
             (cs.CsrecError, "nix", lambda: cs.recover(y, mask, backend="nix")),
-            (cs.ArgumentError, "no parameter", lambda: cs.recover(y, mask, sovler=3)),
+            (cs.ArgumentError, "mean solver", lambda: cs.recover(y, mask, sovler=3)),
             (cs.DataError, "finite", lambda: cs.recover(y * np.inf, mask)),
             (cs.DataError, "one", lambda: cs.recover(np.ones(2), index=[3, 3], shape=9)),
             (cs.DataError, "index", lambda: cs.recover(np.ones(2), index=[3, 9], shape=9)),

@@ -175,6 +175,8 @@ static csrec_status check(const csrec_recover_options *options, csrec_error *err
         return csrec_fail(error, CSREC_ARGUMENT, "tile = %lld; must be at least 0",
                           (long long)options->tile);
     if (csrec_device_check(options->backend, error)) return CSREC_ARGUMENT;
+    if (options->solve.look)
+        return csrec_fail(error, CSREC_ARGUMENT, "solve.look is for csrec_solve only");
     if (options->solve.history)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "solve.history is for csrec_solve only; use options.history");

@@ -163,7 +163,7 @@ static bool fista_update(csrec_run *run) {
 static csrec_status fista_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
     fista *o = run->state;
     csrec_status status = CSREC_OK;
-    if (o->debias && !run->stopped) {
+    if (o->debias && !run->stopped && !run->looking) {
         csrec_support_choose_used(&o->s);
         status = csrec_support_fit(&o->s);
     }

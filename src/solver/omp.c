@@ -24,7 +24,8 @@ typedef struct omp {
     double c;                       /* its correlation */
     int64_t *picks;                 /* [room] columns in the order of their picks, of complex x in
                                        pairs */
-    double *t;                      /* [room] Q^T y */
+    double *t;                      /* [2 room] Q^T y; then room for a result, which may be looked
+                                       at before the end */
 } omp;
 
 static void omp_destroy(csrec_run *run) {
@@ -72,7 +73,7 @@ static csrec_status omp_create(csrec_run *run, csrec_error *error) {
     int64_t room = run->A->m < run->A->n ? run->A->m : run->A->n;
     if (run->options->stop.atoms) room = run->options->stop.atoms * run->A->parts;
     o->picks = malloc((size_t)room * sizeof *o->picks);
-    o->t = malloc((size_t)room * sizeof *o->t);
+    o->t = malloc(2 * (size_t)room * sizeof *o->t);
     status = csrec_qr_create(run->A, o->s.norms, room, &o->qr);
     if (!status && !csrec_run_stops(run))
         status = csrec_omp_predictor_create(run->A, &o->predictor);
@@ -135,10 +136,12 @@ static double omp_energy(const csrec_run *run) {
 static csrec_status omp_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
     omp *o = run->state;
     if (o->own) return o->own->result(o->search, atoms, r);
-    csrec_qr_solve(&o->qr, o->t); /* R x = Q^T y */
-    for (int64_t k = 0; k < o->qr.size; k++) o->s.x[o->picks[k]] = o->t[k];
+    double *x = o->t + o->qr.room;
+    memcpy(x, o->t, (size_t)o->qr.size * sizeof *x);
+    csrec_qr_solve(&o->qr, x); /* R x = Q^T y */
+    for (int64_t k = 0; k < o->qr.size; k++) o->s.x[o->picks[k]] = x[k];
     /* Columns that nearly depend on each other give x errors that r of the steps does not have. */
-    csrec_status status = csrec_support_subtract(&o->s);
+    csrec_status status = run->looking ? CSREC_OK : csrec_support_subtract(&o->s);
     return status ? status : csrec_support_result(run, atoms, r);
 }
 

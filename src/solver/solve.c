@@ -101,7 +101,13 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
     const csrec_owner owner = {CSREC_OF_SOLVER, type->name, type->params, type->reals};
     csrec_status status = check_stop(type, &options->stop, error);
     if (!status) status = csrec_settings_check(options, 1, &owner, error);
-    for (int64_t j = 0; j < A->m && !status; j++)
+    const csrec_atoms *start = options->start;
+    for (int64_t i = 0; start && i < start->n && !status; i++)
+        if (!isfinite(start->coefficient[i]))
+            return csrec_fail(error, CSREC_DATA,
+                              "start: the coefficient of column %llu is not finite",
+                              (unsigned long long)start->column[i]);
+    for (int64_t j = 0; y && j < A->m && !status; j++)
         if (!isfinite(y[j]))
             return csrec_fail(error, CSREC_DATA, "y[%lld] is not finite", (long long)j);
     return status;
@@ -120,6 +126,40 @@ static csrec_outcome without_step(const csrec_run *run, double whole) {
     csrec_outcome outcome =
         csrec_stop_verdict(&run->options->stop, run->A->m, residual, CSREC_EXHAUSTED);
     return outcome == CSREC_EXHAUSTED && !run->type->select ? CSREC_CONVERGED : outcome;
+}
+
+/* Between iterations, where x can be looked at. Then reports within an iteration do not delay
+ * these.
+ */
+static void tell(csrec_run *run) {
+    csrec_look *look = run->options->look;
+    if (!look) {
+        csrec_run_stops(run);
+        return;
+    }
+    look->run = run;
+    run->stopped = run->stopped || run->options->progress(&run->now, run->options->context);
+    look->run = NULL;
+}
+
+csrec_status csrec_look_at(const csrec_look *look, csrec_atoms *atoms, double *r,
+                           csrec_error *error) {
+    csrec_atoms own = {0};
+    if (!look->run)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "look: x is whole between iterations, in their callback, only");
+    csrec_run run = *(const csrec_run *)look->run;
+    run.looking = true;
+    csrec_status status = run.type->result(&run, &own, r);
+    if (!status && (csrec_scale_back(own.n, look->unit, own.coefficient) >= 0 ||
+                    (r && csrec_scale_back(run.A->m, look->unit, r) >= 0)))
+        status = CSREC_DATA;
+    if (status) csrec_fail(error, status, "look: %s", csrec_status_text(status));
+    if (status || !atoms)
+        csrec_atoms_clear(&own);
+    else
+        *atoms = own;
+    return status;
 }
 
 /* Whether the loop ends before the next iteration, and its outcome. */
@@ -144,7 +184,9 @@ static bool ended(csrec_run *run, double energy, double whole, double goal, int6
 
 static void look_on(const csrec_run *run, int64_t iteration, bool last, double energy,
                     double whole) {
-    if (run->watch) run->watch->step(run, iteration, last, energy, whole, run->watch->context);
+    csrec_run seen = *run;
+    seen.looking = !last;
+    if (run->watch) run->watch->step(&seen, iteration, last, energy, whole, run->watch->context);
 }
 
 /* The residual for progress reports: unknown if it is NaN, which ends in an error. */
@@ -204,7 +246,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
             report->outcome = CSREC_STAGNANT;
             break;
         }
-        if (options->progress && csrec_ticker_due(&t, report->iterations)) csrec_run_stops(run);
+        if (options->progress && csrec_ticker_due(&t, report->iterations)) tell(run);
     }
 }
 
@@ -311,6 +353,7 @@ csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
     } else {
         for (int64_t i = 0; scaled_y && i < A->m; i++) scaled_y[i] = y[i] / unit;
         csrec_run run = {.A = A, .y = scaled_y ? scaled_y : y, .options = &scaled.solve};
+        if (options->look) *options->look = (csrec_look){.unit = unit};
         status = solve_in(unit, &run, atoms, r, report, error);
         if (status) csrec_operator_explain(A, error);
     }

@@ -14,6 +14,7 @@ static bool hear_stop(const csrec_progress *progress, void *context) {
 
 csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k) {
     csrec_solve_options options = *job->options;
+    options.look = NULL;
     if (options.history) options.history += k * options.history_size;
     if (options.progress) options.progress = hear_stop;
     options.context = job->team;
@@ -92,9 +93,11 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
     const csrec_solver_type *type;
     csrec_status known = csrec_solver_take(options->solver, &type, error);
     if (known) return known;
-    if (count < 1 || threads < 0)
-        return csrec_fail(error, CSREC_ARGUMENT, "%lld right-hand sides, %d threads",
+    if (count < 0 || threads < 0)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%lld right-hand sides, %d threads; neither may be negative",
                           (long long)count, threads);
+    if (count == 0) return csrec_solve_check(type, A, NULL, options, error);
     csrec_team team;
     const double work = (double)count * (double)A->m * (double)A->n;
     const int64_t items = count == 1 || A->serial ? 1 : work < 0x1p62 ? (int64_t)work : INT64_MAX;

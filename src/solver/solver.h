@@ -35,7 +35,8 @@ struct csrec_run {
     csrec_progress now;       /* state of the loop */
     csrec_ticker pace;        /* of the reports */
     bool stopped;             /* by a report */
-    bool solved; /* set by a `constrained` solver's step that returns false: x is the solution */
+    bool looking; /* the result is asked for between iterations: it fits nothing and changes no r */
+    bool solved;  /* set by a `constrained` solver's step that returns false: x is the solution */
 };
 
 /* Many right-hand sides, checked. Results may be NULL; atoms come cleared. */
@@ -108,7 +109,7 @@ csrec_status csrec_solver_take(const char *name, const csrec_solver_type **type,
 /* Adds the solvers' names. */
 void csrec_solver_names(csrec_names *names);
 
-/* Stopping rules, settings and samples as csrec_solve checks them. */
+/* Stopping rules, settings and samples as csrec_solve checks them; y NULL: without samples. */
 csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operator *A,
                                const double *y, const csrec_solve_options *options,
                                csrec_error *error);
