@@ -75,6 +75,34 @@ static bool keeps_k(const char *solver) {
            strcmp(solver, "cosamp") == 0;
 }
 
+/* What a callback may look at. */
+typedef struct window {
+    const drawn *d;
+    const csrec_operator *A;
+    const double *y;
+    csrec_solve_options *options;
+    csrec_look look;
+    int64_t looks;
+} window;
+
+static bool look_in(const csrec_progress *progress, void *context) {
+    window *w = context;
+    told t = {.r = malloc((size_t)w->d->m * sizeof *t.r)};
+    csrec_error error;
+    csrec_status status = csrec_look_at(&w->look, &t.atoms, t.r, &error);
+    if (status == CSREC_OK) {
+        t.report.residual = progress->residual;
+        if (strcmp(w->options->solver, "threshold") != 0)
+            check_told(w->d, w->A, w->y, w->options, "looked at", &t);
+        w->looks++;
+    } else if (status != CSREC_UNSUPPORTED || !strstr(error.text, "between iterations")) {
+        fail_msg("%s: look: %s", w->options->solver, error.text);
+    }
+    csrec_atoms_clear(&t.atoms);
+    free(t.r);
+    return false;
+}
+
 /* One solve; way: with a dense start, 2: and a start that fits y, 3: and debias or a tolerance. */
 static void solve_one(const drawn *d, const csrec_operator *A, const char *solver, int way,
                       const double *y, const csrec_atoms *start) {
@@ -98,7 +126,13 @@ static void solve_one(const drawn *d, const csrec_operator *A, const char *solve
     options.history = t.history;
     options.history_size = STEPS;
     csrec_error error;
+    window w = {d, A, y, &options, {0}, 0};
+    options.progress = look_in;
+    options.context = &w;
+    options.look = &w.look;
     csrec_status status = csrec_solve(A, y, &options, &t.atoms, t.r, &t.report, &error);
+    if (status == CSREC_OK && t.report.iterations > 0) assert_true(w.looks > 0);
+    assert_int_equal(csrec_look_at(&w.look, NULL, NULL, NULL), CSREC_UNSUPPORTED);
     if (status == CSREC_UNSUPPORTED) {
         refused++;
     } else {

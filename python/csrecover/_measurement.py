@@ -100,6 +100,8 @@ class Measurement:
 
 def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     """csrec_measurement * that points into m's arrays, and what must be kept alive with it."""
+    if not isinstance(m, Measurement):
+        raise ArgumentError(f"{shown(m)} is no Measurement; sample and measure make one")
     y, index = numbers(m.y, "y"), indices(
         m.index, "index", np.prod(as_tuple(m.shape), dtype=float) if m.through is None else 2.0**63)
     if y.ndim not in (1, 2) or index.ndim != 1 or len(y) != len(index):
