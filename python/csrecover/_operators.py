@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
-from ._arguments import as_tuple, shown, whole, word
+from ._arguments import as_tuple, flag, shown, whole, word
 from ._errors import ArgumentError
 from ._library import (check, doubles, ffi, lib, new_error, new_shape, numbers, pairs, pointer,
                        positions, real, single)
@@ -655,7 +655,8 @@ class _Given(Operator):
 
         forward, adjoint = product("matvec", n, m), product("rmatvec", m, n)
         super().__init__("callback", kind, (forward, adjoint, A), m=m, n=n, forward=forward,
-                         adjoint=adjoint, parallel=bool(parallel), unchecked=not check)
+                         adjoint=adjoint, parallel=flag(parallel, "parallel"),
+                         unchecked=not flag(check, "check"))
 
     def _failed(self, _kind: Any, error: BaseException, _traceback: Any) -> None:
         self.failure = self.failure or error
