@@ -143,10 +143,27 @@ static csrec_status measure_columns(csrec_cuda_operator *op, csrec_error *error)
     return status;
 }
 
+/* Columns of rounding are none, as on the CPU; once for an operator. */
+static csrec_status clean_norms(csrec_cuda_operator *op, csrec_error *error) {
+    const size_t bytes = (size_t)op->n * sizeof *op->norms;
+    double *norms = (double *)malloc(bytes);
+    if (!norms) return csrec_fail(error, CSREC_MEMORY, "out of memory for the norms of columns");
+    csrec_status status = csrec_cuda_check(
+        cudaMemcpy(norms, op->norms, bytes, cudaMemcpyDeviceToHost), "norms", error);
+    if (!status) {
+        csrec_norms_clean(op->n, norms);
+        status = csrec_cuda_check(cudaMemcpy(op->norms, norms, bytes, cudaMemcpyHostToDevice),
+                                  "norms", error);
+    }
+    free(norms);
+    return status;
+}
+
 csrec_status csrec_cuda_operator_norms(csrec_cuda_operator *op, csrec_error *error) {
     if (op->normed) return CSREC_OK;
     csrec_status status = op->queue(op, CSREC_CUDA_NORMS, NULL, op->norms, error);
     if (status == CSREC_UNSUPPORTED) status = measure_columns(op, error);
+    if (!status) status = clean_norms(op, error);
     op->normed = status == CSREC_OK;
     return status;
 }
