@@ -245,17 +245,34 @@ bool cli_fingerprint_compare(const char *first, const char *second, cli_differen
     return true;
 }
 
+/* A comment must not have two dashes in a row: those after the first are "%2d". */
 void cli_fingerprint_comment(FILE *file, const char *text) {
-    fprintf(file, "<!-- " CSREC_FINGERPRINT "%s\n-->\n", text);
+    fputs("<!-- " CSREC_FINGERPRINT, file);
+    for (const char *at = text; *at; at++)
+        if (*at == '-' && at > text && at[-1] == '-')
+            fputs("%2d", file);
+        else
+            fputc(*at, file);
+    fputs("\n-->\n", file);
+}
+
+/* Whether the line, of a comment perhaps, is this text. */
+static bool is_text(const char *line, const char *text) {
+    for (; *text; text++, line++)
+        if (*line != *text) {
+            if (*text != '-' || strncmp(line, "%2d", 3) != 0) return false;
+            line += 2;
+        }
+    return !*line;
 }
 
 bool cli_fingerprint_is(const char *path, const char *text) {
     struct stat info;
-    size_t room = strlen(text) + 2;
+    size_t room = 3 * strlen(text) + 2;
     if (!cli_stat(path, &info) || !S_ISREG(info.st_mode)) return false;
     char *found = malloc(room);
     bool same = found && csrec_fingerprint_read(path, found, room, NULL) == CSREC_OK &&
-                strcmp(found, text) == 0;
+                is_text(found, text);
     free(found);
     return same;
 }
