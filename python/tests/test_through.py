@@ -197,7 +197,7 @@ def test_a_signal_that_is_sparse_itself(rng, solver, options):
     scans = [cs.measure(x, "hadamard", rate=0.5, scramble=int(rng.integers(1, 99))),
              cs.measure(x, "matrix", matrix=rng.standard_normal((128, 256)))]
     try:
-        scans += [cs.measure(each, "fourier", rate=0.5, seed=int(rng.integers(99)))
+        scans += [cs.measure(each, "fourier", rate=0.5, rows="uniform", seed=int(rng.integers(99)))
                   for each in (x, spikes(rng, (16, 16), 5, True))]
     except cs.UnsupportedError as error:
         print(error)
