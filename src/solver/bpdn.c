@@ -9,13 +9,17 @@
  * curve instead, and this is a secant.
  *
  * A minimum is found by rounds on few columns (fista_active.c) where the operator has its columns
- * in memory. Else steps on all columns (l1_steps.c) find it roughly, and when lambda changes
+ * in memory, or where steps have taken as many products as all its columns, if these find room. Else
+ * steps on all columns (l1_steps.c) find it roughly, and when lambda changes
  * little, Newton's step and the tangent of the path (l1_newton.c) lead to the solution; a step of
  * l1_steps.c that moves x nowhere proves that it is one.
  *
  * For goal 0, lambda = 0 is no l1 problem. There the line itself gives x if it leads to r = 0 and
  * r / lambda of the last minimum, whose products with the columns are at most 1, proves that
  * ||x||_1 is least: then <y, r> / lambda, which no feasible ||x||_1 is below, is equal to it.
+ *
+ * Products round, and those of a caller may do so in floats. So every condition holds as well as
+ * rounding of y - A x and of A^T r lets it be known (l1_steps.h), and no lambda is sought below it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +36,7 @@
  * Newton's step is taken, and that two minima of a line are apart. The least factor from one lambda
  * to the next. */
 #define BPDN_FIRST  0.25
-#define BPDN_LAST   1e-12
+#define BPDN_LAST   1e-14
 #define BPDN_ROUGH  0.1
 #define BPDN_FINE   1e-10
 #define BPDN_EXACT  1e-9
@@ -41,15 +45,21 @@
 #define BPDN_NEAR   0.25
 #define BPDN_FACTOR 0.1
 #define BPDN_SPAN   1e-4
+#define BPDN_HIDDEN 32.0
 
 /* Steps between two of Newton's, twice as many each time; and of Newton's, before it goes without.
  */
 enum { STEPS_FIRST = 10, TANGENTS_MOST = 60 };
 
+/* Entries of a matrix that is stored: 64 MiB. */
+#define BPDN_STORED 0x1p23
+
 typedef struct bpdn {
     csrec_support s;      /* first */
     csrec_active *active; /* or NULL */
-    csrec_l1_steps steps; /* where active is NULL, and for all below, too */
+    csrec_operator *stored; /* the columns of an operator that is known by products, or NULL */
+    int64_t walked;         /* steps */
+    csrec_l1_steps steps;   /* where active is NULL, and for all below, too */
     csrec_l1_newton newton;
     bool begun;
     double goal, whole, largest; /* bound of ||r||, ||y||, max |<a_j, y>| */
@@ -67,6 +77,7 @@ static void bpdn_destroy(csrec_run *run) {
     bpdn *o = run->state;
     if (o) {
         csrec_active_destroy(o->active);
+        csrec_operator_destroy(o->stored);
         csrec_l1_steps_clear(&o->steps);
         csrec_l1_newton_clear(&o->newton);
         free(o->x_before);
@@ -88,10 +99,31 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
     status = o->x_before && o->r_before ? csrec_l1_steps_create(&o->s, &o->steps) : CSREC_MEMORY;
     if (!status) status = csrec_l1_newton_create(&o->s, &o->newton);
     if (!status && !csrec_run_stops(run))
-        status = csrec_active_create(&o->s, BPDN_FIRST, &o->active);
+        status = csrec_active_create(&o->s, run->A, BPDN_FIRST, &o->active);
     return status ? csrec_fail(error, status, "solver bpdn: out of memory for %lld columns",
                                (long long)run->A->n)
                   : CSREC_OK;
+}
+
+/* By how much rounding may change r = y - A x, by the sizes of the terms: sqrt(L) is ||A||. */
+static double rounding_of_r(const bpdn *o) {
+    const csrec_support *s = &o->s;
+    double sum = 0.0;
+    if (!o->active)
+        return o->steps.rounding *
+               (o->whole + sqrt(o->steps.L * csrec_squares(s->A->n, s->x)));
+    for (int64_t j = 0; j < s->A->n; j++) sum += (s->x[j] * s->norms[j]) * (s->x[j] * s->norms[j]);
+    return CSREC_L1_ROUNDING * (o->whole + sqrt(sum));
+}
+
+/* The same of A^T r, as a share of lambda: by how much a minimum misses its conditions at least. */
+static double least_miss(const bpdn *o) {
+    return o->active ? 0.0 : sqrt(o->steps.L) * rounding_of_r(o) / o->lambda;
+}
+
+/* Below this lambda A^T r is rounding. */
+static bool is_last(const bpdn *o) {
+    return o->lambda < fmax(BPDN_LAST, o->active ? 0.0 : 8.0 * o->steps.rounding) * o->largest;
 }
 
 static void set_lambda(bpdn *o, double lambda) {
@@ -117,6 +149,9 @@ static csrec_status begin(bpdn *o) {
         status = csrec_l1_steps_start(&o->steps, &o->largest);
     start_line(o);
     o->above = o->largest;
+    /* What rounding hides is 0. */
+    if (o->goal < BPDN_HIDDEN * (o->active ? CSREC_L1_ROUNDING : o->steps.rounding) * o->whole)
+        o->goal = 0.0;
     set_lambda(o, BPDN_FIRST * o->largest);
     return status;
 }
@@ -196,23 +231,37 @@ static double share_that_stays(bpdn *o) {
     return sqrt(csrec_squares(m, o->s.q) / csrec_squares(m, o->newton.r));
 }
 
+/* x and its residual, if that is short enough for A x = y. */
+static bool takes(bpdn *o, const double *x, double most) {
+    csrec_support *s = &o->s;
+    s->run->fault = csrec_support_forward(s, x, s->q);
+    if (s->run->fault) return false;
+    for (int64_t i = 0; i < s->A->m; i++) s->q[i] = s->y[i] - s->q[i];
+    const double energy = csrec_squares(s->A->m, s->q);
+    if (sqrt(energy) > most) return false;
+    memcpy(s->x, x, (size_t)s->A->n * sizeof *s->x);
+    memcpy(s->r, s->q, (size_t)s->A->m * sizeof *s->r);
+    s->energy = energy;
+    return true;
+}
+
 /* Whether the line at lambda = 0 is the solution of A x = y; then x is. */
 static bool line_ends(bpdn *o) {
     csrec_support *s = &o->s;
     int64_t n = s->A->n, m = s->A->m;
-    double product = 0.0, *x = o->steps.next;
+    double product = 0.0, *x = o->steps.next, rounding = rounding_of_r(o);
+    double most = BPDN_EXACT * o->whole + 4.0 * rounding;
     for (int64_t i = 0; i < m; i++) product += s->y[i] * o->newton.r[i];
-    if (share_that_stays(o) * sqrt(csrec_squares(m, o->newton.r)) > BPDN_EXACT * o->whole)
-        return false;
+    if (share_that_stays(o) * sqrt(csrec_squares(m, o->newton.r)) > most) return false;
     combine(n, o->newton.x, -o->lambda, o->newton.slope_x, x);
     double norm = l1_norm(s->A, x);
-    if (fabs(norm - product / o->lambda) > BPDN_GAP * norm) return false;
+    if (fabs(norm - product / o->lambda) > BPDN_GAP * norm + o->whole * rounding / o->lambda)
+        return false;
     /* Entries that end at 0 end there but for rounding. */
     for (int64_t j = 0; j < n; j++)
-        s->x[j] = fabs(x[j]) * s->norms[j] > 1e-13 * o->whole ? x[j] : 0;
-    s->run->fault = csrec_support_residual(s);
-    s->run->solved = !s->run->fault;
-    return true;
+        if (!(fabs(x[j]) * s->norms[j] > 1e-13 * o->whole)) x[j] = 0.0;
+    s->run->solved = takes(o, x, 4.0 * most);
+    return s->run->solved;
 }
 
 /* 1/2 ||r||^2 + lambda ||x||_1 is no larger at the end of Newton's step. It is if the signs of x
@@ -246,7 +295,7 @@ static bool approach(bpdn *o, bool fine) {
     double stays = share_that_stays(o);
     bool near = !o->active && stays < BPDN_NEAR && take_tangent(o);
     if (o->s.run->fault || ((fine || o->active) && line_ends(o))) return false;
-    if (o->lambda < BPDN_LAST * o->largest) return false;
+    if (o->s.run->fault || is_last(o)) return false;
     if (near && !fine && share_that_stays(o) < BPDN_NEAR) {
         go_on(o, o->lambda); /* to where Newton's step leads */
         return true;
@@ -278,17 +327,18 @@ static bool look_again(bpdn *o) {
  * this one is known. */
 static void bound(bpdn *o) {
     double length = sqrt(o->s.energy), at = o->lambda * (o->goal / length);
+    double miss = fmax(o->miss, least_miss(o)) + rounding_of_r(o) / length;
     if (length > o->goal)
-        o->above = fmin(o->above, (1.0 + o->miss) * at);
+        o->above = fmin(o->above, (1.0 + miss) * at);
     else
-        o->below = fmax(o->below, (1.0 - o->miss) * at);
+        o->below = fmax(o->below, (1.0 - miss) * at);
 }
 
 /* The next lambda by the line, between those known; false: there is none. */
 static bool next_by_line(bpdn *o, double next) {
     bound(o);
     o->most = 0;
-    if (o->lambda < BPDN_LAST * o->largest) return false;
+    if (is_last(o)) return false;
     if (o->above <= o->below) return look_again(o);
     if (o->below == 0.0)
         next = fmax(next, BPDN_FACTOR * o->lambda);
@@ -303,7 +353,7 @@ static bool next_by_line(bpdn *o, double next) {
 static bool advance(bpdn *o, bool fine) {
     if (o->goal == 0.0) return approach(o, fine);
     double error = fabs(sqrt(o->s.energy) - o->goal);
-    o->s.run->solved = fine && error <= BPDN_EXACT * o->goal + 1e-13 * o->whole;
+    o->s.run->solved = fine && error <= BPDN_EXACT * o->goal + 4.0 * rounding_of_r(o);
     if (o->s.run->solved) return false;
     draw_line(o);
     double next = lambda_on_line(o);
@@ -320,10 +370,47 @@ static bool advance(bpdn *o, bool fine) {
     return !o->s.run->fault && next_by_line(o, next);
 }
 
+/* The matrix of the columns, row by row. */
+static csrec_status compute_columns(bpdn *o, double *matrix) {
+    const csrec_operator *A = o->s.A;
+    csrec_status status = CSREC_OK;
+    for (int64_t j = 0; j < A->n && !status; j++) {
+        status = csrec_run_stops(o->s.run) ? CSREC_STOPPED : csrec_operator_column(A, j, o->s.q);
+        for (int64_t i = 0; i < A->m; i++) matrix[i * A->n + j] = o->s.q[i];
+    }
+    return status;
+}
+
+/* Stores the columns, and goes on by rounds; without memory for them, or with too many, by steps. */
+static csrec_status store_columns(bpdn *o) {
+    const csrec_operator *A = o->s.A;
+    double *matrix = malloc((size_t)A->m * (size_t)A->n * sizeof *matrix);
+    if (!matrix) return CSREC_OK;
+    csrec_status status = compute_columns(o, matrix);
+    const csrec_operator_spec spec = {.name = "dense", .m = A->m, .n = A->n, .matrix = matrix};
+    csrec_error error;
+    if (!status) status = csrec_operator_create(&spec, &o->stored, &error);
+    free(matrix);
+    if (status) return status == CSREC_MEMORY ? CSREC_OK : status;
+    o->stored->parts = A->parts;
+    memset(o->s.chosen, 0, (size_t)A->n * sizeof *o->s.chosen);
+    status = csrec_active_create(&o->s, o->stored, o->lambda / o->largest, &o->active);
+    if (o->active) csrec_active_aim(o->active, o->lambda);
+    return status;
+}
+
+/* Steps have cost as much as the columns would. */
+static bool is_time_to_store(bpdn *o) {
+    const csrec_operator *A = o->s.A;
+    return ++o->walked == A->n / 3 + 100 && !A->type->access &&
+           (double)A->m * (double)A->n <= BPDN_STORED;
+}
+
 /* A round or a step. Returns whether x is the minimum for lambda, roughly or `fine`, or whether it
  * is time for Newton's step. */
 static bool improve(bpdn *o, bool *fine) {
     csrec_l1_steps *steps = &o->steps;
+    if (!o->active && is_time_to_store(o) && (o->s.run->fault = store_columns(o))) return false;
     if (o->active) {
         csrec_round came = csrec_active_round(o->active);
         *fine = came == CSREC_ROUND_DONE;
@@ -335,7 +422,7 @@ static bool improve(bpdn *o, bool *fine) {
     }
     bool still = !csrec_l1_steps_step(steps);
     double miss = steps->L * steps->moved / o->lambda;
-    *fine = still || miss <= BPDN_FINE;
+    *fine = still || miss <= fmax(BPDN_FINE, least_miss(o));
     return *fine || miss <= o->miss || (o->most && --o->left == 0);
 }
 

@@ -61,7 +61,7 @@ static csrec_status fista_create(csrec_run *run, csrec_error *error) {
     o->debias = csrec_run_param(run, "debias") != 0.0;
     double share = csrec_run_param(run, "lambda");
     if (share > 0.0 && !csrec_run_stops(run))
-        status = csrec_active_create(&o->s, share, &o->active);
+        status = csrec_active_create(&o->s, run->A, share, &o->active);
     return status ? csrec_fail(error, status, "solver fista: out of memory for %lld columns",
                                (long long)run->A->n)
                   : CSREC_OK;

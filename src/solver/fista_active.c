@@ -24,6 +24,9 @@
 /* Columns that a round may add, or as many as W has; and the largest size of a Gram matrix. */
 enum { ADD_LEAST = 64, ROOM_MOST = 4096 };
 
+/* Rounds that may not halve what is missed. */
+enum { IDLE_MOST = 40 };
+
 /* Products between two reports: a tenth of a second. */
 static const int64_t JOINED = INT64_C(1) << 28;
 
@@ -37,12 +40,15 @@ static const int64_t JOINED = INT64_C(1) << 28;
 
 struct csrec_active {
     csrec_support *s;
+    const csrec_operator *A; /* the columns of s->A */
     const csrec_column_access *access;
     void *state;     /* of access */
     int64_t *list;   /* [room] W in the order of addition; s->chosen marks its columns */
     double lambda;   /* the target; on.lambda falls to it */
     double y_length; /* ||y|| */
     bool bounded;    /* s->g bounds |c| for s->r */
+    double least;    /* miss that rounds for on.lambda have reached, */
+    int idle;        /* and how many did not halve it */
     csrec_l1_gram on;
 };
 
@@ -58,16 +64,37 @@ static double active_product(const csrec_active *a, int64_t j, const double *r) 
     return a->access->product(a->state, j, r);
 }
 
+/* |<a_j, r>| of an entry whose first column is j. */
+static double product_size(const csrec_active *a, int64_t j, const double *r) {
+    double square = 0.0;
+    if (a->on.parts == 1) return fabs(active_product(a, j, r));
+    for (int64_t p = j; p < j + a->on.parts; p++) {
+        double c = active_product(a, p, r);
+        square += c * c;
+    }
+    return sqrt(square);
+}
+
+/* upper_j >= |<a_j, r>| for the first column of each entry; of the others it is 0. */
+static void find_bounds(csrec_active *a, const double *r, double *upper) {
+    const int64_t parts = a->on.parts;
+    a->access->bounds(a->state, r, upper);
+    for (int64_t j = 0; parts > 1 && j < a->s->A->n; j += parts) {
+        upper[j] = csrec_entry_size(parts, upper + j) * (1.0 + 0x1p-50);
+        for (int64_t p = j + 1; p < j + parts; p++) upper[p] = 0.0;
+    }
+}
+
 /* max_j |<a_j, v>|; s->g becomes the bounds. */
 static double largest_product(csrec_active *a, const double *v) {
     double *upper = a->s->g, most = 0.0;
     int64_t n = a->s->A->n, best = 0;
-    a->access->bounds(a->state, v, upper);
+    find_bounds(a, v, upper);
     for (int64_t j = 1; j < n; j++)
         if (upper[j] > upper[best]) best = j;
-    most = fabs(active_product(a, best, v));
+    most = product_size(a, best, v);
     for (int64_t j = 0; j < n; j++)
-        if (upper[j] > most && j != best) most = fmax(most, fabs(active_product(a, j, v)));
+        if (upper[j] > most && j != best) most = fmax(most, product_size(a, j, v));
     return most;
 }
 
@@ -102,29 +129,35 @@ static void join(csrec_active *a, int64_t count) {
 
 static csrec_status active_start(csrec_active *a, double share) {
     csrec_support *s = a->s;
-    csrec_status status = a->access->create(s->A, &a->state);
+    csrec_status status = a->access->create(a->A, &a->state);
     if (status) return status;
     double squares = 0.0;
     for (int64_t i = 0; i < s->A->m; i++) squares += s->y[i] * s->y[i];
     a->y_length = sqrt(squares);
+    a->on.parts = s->A->parts;
     double largest = largest_product(a, s->y);
     a->lambda = share * largest;
     int64_t room = 2 * s->A->m + ADD_LEAST;
     if (room > s->A->n) room = s->A->n;
     if (room > ROOM_MOST) room = ROOM_MOST;
+    room -= room % s->A->parts;
     a->list = malloc((size_t)room * sizeof *a->list);
     status =
         csrec_l1_gram_create(s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest), &a->on);
+    a->on.parts = s->A->parts;
     return a->list ? status : CSREC_MEMORY;
 }
 
-csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active **active) {
+csrec_status csrec_active_create(csrec_support *s, const csrec_operator *A, double lambda,
+                                 csrec_active **active) {
     *active = NULL;
-    if (!s->A->type->access || s->A->complex_x) return CSREC_OK;
+    if (!A->type->access) return CSREC_OK;
     csrec_active *a = calloc(1, sizeof *a);
     if (!a) return CSREC_MEMORY;
     a->s = s;
-    a->access = s->A->type->access;
+    a->A = A;
+    a->least = INFINITY;
+    a->access = A->type->access;
     csrec_status status = active_start(a, lambda);
     int64_t used = status ? 0 : csrec_support_largest(s, s->x, s->A->n);
     /* Without a gradient x = 0 is the minimum and lambda is 0. */
@@ -150,31 +183,32 @@ void csrec_active_aim(csrec_active *a, double lambda) {
     a->lambda = lambda;
     if (a->on.lambda < lambda) a->on.lambda = lambda;
     a->bounded = false;
+    a->least = INFINITY;
 }
 
-/* Finds at most `most` columns outside W that violate |c_j| <= lambda, in s->largest. Checks those
- * with the largest bounds first, the others only if none of these violates it. */
+/* Finds at most `most` columns outside W that violate |c_j| <= lambda, in s->largest, whole entries.
+ * Checks those with the largest bounds first, the others only if none of these violates it. */
 static int64_t find_missing(csrec_active *a, int64_t most, double *worst) {
     csrec_support *s = a->s;
     double *upper = s->g, *bound = s->p, lambda = a->on.lambda;
     double limit = lambda * (1.0 + CSREC_ACTIVE_MISS);
-    int64_t rest = 0, found = 0;
-    if (!a->bounded) a->access->bounds(a->state, s->r, upper);
+    int64_t rest = 0, found = 0, parts = a->on.parts, tried = most > parts ? most / parts : 1;
+    if (!a->bounded) find_bounds(a, s->r, upper);
     a->bounded = false;
     for (int64_t j = 0; j < s->A->n; j++) {
         bound[j] = !s->chosen[j] && upper[j] > limit ? upper[j] : 0.0;
         rest += bound[j] != 0.0;
     }
     while (rest > 0 && found == 0) {
-        int64_t looked = csrec_support_largest(s, bound, most > 0 ? most : 1);
+        int64_t looked = csrec_support_largest(s, bound, tried);
         if (looked == 0) break;
-        rest -= looked;
-        for (int64_t k = 0; k < looked; k++) {
+        rest -= looked / parts;
+        for (int64_t k = 0; k < looked; k += parts) {
             int64_t j = s->largest[k];
-            double c = fabs(active_product(a, j, s->r));
+            double c = product_size(a, j, s->r);
             bound[j] = 0.0;
             *worst = fmax(*worst, c - lambda);
-            if (c > limit) s->largest[found++] = j;
+            for (int64_t p = 0; p < parts && c > limit; p++) s->largest[found++] = j + p;
         }
     }
     return found;
@@ -207,12 +241,13 @@ static bool moved(const csrec_active *a) {
 /* Removes columns that x does not use and soon will not, if they are most of W. */
 static void prune(csrec_active *a) {
     csrec_support *s = a->s;
-    int64_t used = 0, kept = 0;
+    int64_t used = 0, kept = 0, parts = a->on.parts;
     for (int64_t k = 0; k < a->on.size; k++) used += a->on.x[k] != 0.0;
     if (a->on.size <= 2 * used + ADD_LEAST && a->on.size < a->on.room) return;
     for (int64_t k = 0; k < a->on.size; k++) {
-        int64_t j = a->list[k];
-        s->chosen[j] = a->on.x[k] != 0.0 || fabs(a->on.c[k]) > 0.8 * a->on.lambda;
+        int64_t j = a->list[k], entry = k / parts * parts;
+        s->chosen[j] = csrec_entry_size(parts, a->on.x + entry) > 0.0 ||
+                       csrec_entry_size(parts, a->on.c + entry) > 0.8 * a->on.lambda;
         if (!s->chosen[j]) continue;
         a->list[kept] = j;
         s->largest[kept++] = k;
@@ -234,14 +269,25 @@ static int64_t look(csrec_active *a, double *within, double *without) {
         if (fmax(*within, *without) > close || csrec_run_stops(a->s->run)) return found;
         a->on.lambda = fmax(a->lambda, CSREC_ACTIVE_NEXT * a->on.lambda);
         a->bounded = true;
+        a->least = INFINITY;
     }
+}
+
+/* Whether rounds have long ceased to help: what they miss is rounding, as of columns that nearly
+ * depend on each other. */
+static bool is_idle(csrec_active *a, double miss) {
+    if (miss < 0.5 * a->least) {
+        a->least = miss;
+        a->idle = 0;
+    }
+    return a->idle++ == IDLE_MOST;
 }
 
 csrec_round csrec_active_round(csrec_active *a) {
     double within, without;
     prune(a);
     int64_t found = look(a, &within, &without);
-    if (found == 0 && within == 0.0) return CSREC_ROUND_DONE;
+    if ((found == 0 && within == 0.0) || is_idle(a, fmax(within, without))) return CSREC_ROUND_DONE;
     if (found > a->on.room - a->on.size) return CSREC_ROUND_FULL;
     if (without >= within) join(a, found);
     if (csrec_run_stops(a->s->run)) return CSREC_ROUND_DONE;

@@ -7,9 +7,11 @@
 
 typedef struct csrec_active csrec_active;
 
-/* For the share `lambda` > 0 of max_j |<a_j, y>|, from s->x and s->r. *active is NULL if A has no
- * column access, x is complex or has too many non-zero entries. CSREC_MEMORY. */
-csrec_status csrec_active_create(csrec_support *s, double lambda, csrec_active **active);
+/* For the share `lambda` > 0 of max_j |<a_j, y>|, from s->x and s->r. A: s->A, or another operator
+ * with the same columns, which outlives the rounds. *active is NULL if A has no
+ * column access or x has too many non-zero entries. CSREC_MEMORY. */
+csrec_status csrec_active_create(csrec_support *s, const csrec_operator *A, double lambda,
+                                 csrec_active **active);
 void csrec_active_destroy(csrec_active *active);
 
 /* Result of a round: x and r have improved; they are the minimum, or the run is stopped; or more

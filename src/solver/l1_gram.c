@@ -10,7 +10,8 @@
  * at the minimum of the objective along d, which is convex and piecewise quadratic. So no step
  * raises the objective, and the first with the right signs ends at the minimum up to rounding (the
  * feature-sign search of Lee, Battle, Raina and Ng 2006 has such steps alone). If columns of F
- * depend on each other, G_FF has no inverse, and one of them is removed first.
+ * depend on each other, G_FF has no inverse, and one of them is removed first. Groups of columns
+ * have steps of their own (l1_groups.c).
  */
 #include "solver/l1_gram.h"
 
@@ -19,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/l1_groups.h"
+
 /* Maximum products of a call, and maximum columns for Newton's step, which costs k^3 / 6: some
  * tenths of a second. */
 #define CSREC_RESTRICTED_WORK 0x1p29
@@ -26,7 +29,7 @@ enum { NEWTON_MOST = 1024, NEWTON_TRIES = 32, STEPS_LEAST = 30, STEPS_MOST = 100
 
 csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_l1_gram *q) {
     *q = (csrec_l1_gram){
-        .run = run, .room = room, .lambda = lambda, .simd = csrec_dense_simd_choose()};
+        .run = run, .room = room, .parts = 1, .lambda = lambda, .simd = csrec_dense_simd_choose()};
     double **all[] = {&q->x,    &q->c,      &q->allowed, &q->x0,  &q->c0,
                       &q->next, &q->c_next, &q->z,       &q->c_z, &q->d};
     bool complete = true;
@@ -71,6 +74,7 @@ static double miss_of(double x, double c, double lambda) {
 }
 
 double csrec_l1_gram_miss(const csrec_l1_gram *q) {
+    if (q->parts > 1) return csrec_l1_groups_miss(q);
     double worst = 0.0;
     for (int64_t j = 0; j < q->size; j++)
         worst = fmax(worst, miss_of(q->x[j], q->c[j], q->lambda) - q->allowed[j]);
@@ -79,7 +83,7 @@ double csrec_l1_gram_miss(const csrec_l1_gram *q) {
 
 /* c_v = c0 - G (v - x0), from the start of the call, so that rounding does not accumulate. Most
  * columns stay at 0. */
-static void gradient(csrec_l1_gram *q, const double *v, double *c_v) {
+void csrec_l1_gram_gradient(csrec_l1_gram *q, const double *v, double *c_v) {
     for (int64_t j = 0; j < q->size; j++) q->d[j] = v[j] - q->x0[j];
     memcpy(c_v, q->c0, (size_t)q->size * sizeof *c_v);
     for (int64_t j = 0, end; j < q->size; j = end + 1) {
@@ -118,15 +122,20 @@ static void start_steps(csrec_l1_gram *q, double *t) {
     *t = 1.0;
 }
 
-/* next = soft(z + c_z / L, lambda / L). True if 1 / L is short enough between z and next:
- * <d, G d> <= L <d, d> for d = next - z. */
-static bool shrink(csrec_l1_gram *q) {
-    double limit = q->lambda / q->L, curved = 0.0, moved = 0.0;
+/* next = soft(z + c_z / L, lambda / L) */
+static void soften(csrec_l1_gram *q) {
+    double limit = q->lambda / q->L;
     for (int64_t j = 0; j < q->size; j++) {
         double v = q->z[j] + q->c_z[j] / q->L;
         q->next[j] = v > limit ? v - limit : v < -limit ? v + limit : 0.0;
     }
-    gradient(q, q->next, q->c_next);
+}
+
+/* next of z. True if 1 / L is short enough between them: <d, G d> <= L <d, d> for d = next - z. */
+static bool shrink(csrec_l1_gram *q) {
+    double curved = 0.0, moved = 0.0;
+    (q->parts > 1 ? csrec_l1_groups_shrink : soften)(q);
+    csrec_l1_gram_gradient(q, q->next, q->c_next);
     for (int64_t j = 0; j < q->size; j++) {
         double d = q->next[j] - q->z[j];
         curved += d * (q->c_z[j] - q->c_next[j]);
@@ -180,7 +189,7 @@ static int64_t factor(csrec_l1_gram *q, int64_t *dependent) {
 }
 
 /* R^T d = d */
-static void solve_back(const csrec_l1_gram *q, int64_t k, double *d) {
+void csrec_l1_gram_solve_back(const csrec_l1_gram *q, int64_t k, double *d) {
     for (int64_t i = k - 1; i >= 0; i--) {
         d[i] /= q->R[i * q->stride + i];
         q->simd->subtract(i, 1, q->R + i * q->stride, q->stride, d + i, d);
@@ -196,7 +205,7 @@ static double direction(csrec_l1_gram *q, int64_t k, double *d) {
         right[i] = q->c[j] - copysign(q->lambda, q->x[j]);
         d[i] = (right[i] - q->simd->dot(i, row, d)) / row[i];
     }
-    solve_back(q, k, d);
+    csrec_l1_gram_solve_back(q, k, d);
     for (int64_t i = 0; i < k; i++) gain += d[i] * right[i];
     return gain;
 }
@@ -242,21 +251,24 @@ static double length(const csrec_l1_gram *q, int64_t k, const double *d, double 
 static double rise(const csrec_l1_gram *q) {
     double sum = 0.0;
     for (int64_t j = 0; j < q->size; j++)
-        sum += q->lambda * (fabs(q->x[j]) - fabs(q->z[j])) -
+        sum += q->lambda * (q->parts > 1 ? 0.0 : fabs(q->x[j]) - fabs(q->z[j])) -
                0.5 * (q->x[j] - q->z[j]) * (q->c[j] + q->c_z[j]);
+    for (int64_t j = 0; q->parts > 1 && j < q->size; j += q->parts)
+        sum += q->lambda *
+               (csrec_entry_size(q->parts, q->x + j) - csrec_entry_size(q->parts, q->z + j));
     return sum;
 }
 
 /* x += t d on the first k of F, entry `zero` to 0 unless -1; z, c_z are scratch. False: d is wrong
  * by rounding, as if columns nearly depend on each other; x is unchanged. */
-static bool move(csrec_l1_gram *q, int64_t k, const double *d, double t, int64_t zero) {
+bool csrec_l1_gram_move(csrec_l1_gram *q, int64_t k, const double *d, double t, int64_t zero) {
     size_t bytes = (size_t)q->size * sizeof(double);
     double before = csrec_l1_gram_miss(q);
     memcpy(q->z, q->x, bytes);
     memcpy(q->c_z, q->c, bytes);
     for (int64_t i = 0; i < k; i++) q->x[q->free[i]] += t * d[i];
     if (zero >= 0) q->x[q->free[zero]] = 0.0;
-    gradient(q, q->x, q->c);
+    csrec_l1_gram_gradient(q, q->x, q->c);
     if (rise(q) <= 0.0 || csrec_l1_gram_miss(q) <= before) return true;
     memcpy(q->x, q->z, bytes);
     memcpy(q->c, q->c_z, bytes);
@@ -269,7 +281,7 @@ static bool purge(csrec_l1_gram *q, int64_t k) {
     double *d = q->c_next, slope = 0.0, t = INFINITY;
     int64_t zero = -1;
     memcpy(d, q->R + k * q->stride, (size_t)k * sizeof *d);
-    solve_back(q, k, d);
+    csrec_l1_gram_solve_back(q, k, d);
     for (int64_t i = 0; i < k; i++) d[i] = -d[i];
     d[k] = 1.0;
     for (int64_t i = 0; i <= k; i++) {
@@ -283,17 +295,18 @@ static bool purge(csrec_l1_gram *q, int64_t k) {
         t = -x / d[i];
         zero = i;
     }
-    return zero >= 0 && move(q, k + 1, d, t, zero);
+    return zero >= 0 && csrec_l1_gram_move(q, k + 1, d, t, zero);
 }
 
 /* Newton's step. True: another one would not help now. */
 static bool newton(csrec_l1_gram *q) {
+    if (q->parts > 1) return csrec_l1_groups_newton(q);
     int64_t dependent, k = factor(q, &dependent), zero;
     if (dependent >= 0) return !purge(q, k);
     double *d = q->c_next, gain = direction(q, k, d);
     if (k == 0 || !(gain > 0.0) || !isfinite(gain)) return true;
     double t = length(q, k, d, gain, &zero);
-    return !move(q, k, d, t, zero) || t == 1.0;
+    return !csrec_l1_gram_move(q, k, d, t, zero) || t == 1.0;
 }
 
 /* Steps between two of Newton's, so that these take no more time: k^3 / 6 products in short rows

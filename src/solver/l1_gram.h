@@ -12,6 +12,7 @@
 typedef struct csrec_l1_gram {
     csrec_run *run; /* that is asked whether to stop */
     int64_t size, room, stride;
+    int64_t parts; /* columns of an entry, which follow each other: 1 unless the caller sets it */
     double lambda;
     double *x, *c;   /* [room] as they stand */
     double *allowed; /* [room] by how much |c_j| may miss its bound, for rounding */

@@ -50,6 +50,29 @@ static csrec_status estimate_norm(csrec_l1_steps *o) {
     return status;
 }
 
+/* The length of v - w / 3, as a share of that of v; w is used up. */
+static double off_by(int64_t n, const double *v, double *w) {
+    for (int64_t i = 0; i < n; i++) w[i] = v[i] - w[i] / 3.0;
+    double size = csrec_squares(n, v);
+    return size > 0.0 ? sqrt(csrec_squares(n, w) / size) : 0.0;
+}
+
+/* Products of g and of 3 g differ by their rounding alone; z, at_z, next and q are scratch. */
+static csrec_status measure_rounding(csrec_l1_steps *o) {
+    csrec_support *s = o->s;
+    int64_t n = s->A->n, m = s->A->m;
+    csrec_status status = csrec_support_forward(s, s->g, s->q);
+    for (int64_t j = 0; j < n; j++) o->z[j] = 3.0 * s->g[j];
+    if (!status) status = csrec_support_forward(s, o->z, o->at_z);
+    if (status) return status;
+    o->rounding = fmax(CSREC_L1_ROUNDING, 2.0 * off_by(m, s->q, o->at_z));
+    for (int64_t i = 0; i < m; i++) o->at_z[i] = 3.0 * s->q[i];
+    status = csrec_support_adjoint(s, s->q, o->next);
+    if (!status) status = csrec_support_adjoint(s, o->at_z, o->z);
+    if (!status) o->rounding = fmax(o->rounding, 2.0 * off_by(n, o->next, o->z));
+    return status;
+}
+
 static double largest_entry(const csrec_support *s, const double *v) {
     double largest = 0.0;
     if (s->A->complex_x)
@@ -64,7 +87,8 @@ csrec_status csrec_l1_steps_start(csrec_l1_steps *o, double *largest) {
     if (status) return status;
     *largest = largest_entry(o->s, o->s->g);
     o->size_y = sqrt(csrec_squares(o->s->A->m, o->s->y));
-    return estimate_norm(o);
+    status = estimate_norm(o);
+    return status ? status : measure_rounding(o);
 }
 
 void csrec_l1_steps_restart(csrec_l1_steps *o) {

@@ -10,12 +10,17 @@
 
 #include "solver/support.h"
 
+/* The rounding of a product in doubles, as a share of its length. */
+#define CSREC_L1_ROUNDING 0x1p-50
+
 typedef struct csrec_l1_steps {
     csrec_support *s; /* x, r and y are there; s->g, s->p, s->q are scratch */
     double lambda, L, t;
     double *z, *next; /* [n] extrapolated x, next x */
     double *at_z;     /* [m] y - A z */
     double size_y;    /* ||y|| */
+    double rounding;  /* of a product, as a share of its length: that of doubles, or of the floats
+                         that a caller's product computes with */
     double moved;     /* ||next - z|| of the last step */
     double change;    /* of x by the last step, as a share of ||x||^2 */
 } csrec_l1_steps;
@@ -24,8 +29,8 @@ typedef struct csrec_l1_steps {
 csrec_status csrec_l1_steps_create(csrec_support *s, csrec_l1_steps *steps);
 void csrec_l1_steps_clear(csrec_l1_steps *steps);
 
-/* *largest = max |<a_j, y>|, of a complex column the magnitude. Finds L, too. Call it before the
- * first step. */
+/* *largest = max |<a_j, y>|, of a complex column the magnitude. Finds L and the rounding, too. Call
+ * it before the first step. */
 csrec_status csrec_l1_steps_start(csrec_l1_steps *steps, double *largest);
 
 /* The next step has no momentum and begins at s->x, whose residual is s->r: after a start and

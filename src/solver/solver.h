@@ -145,6 +145,7 @@ static inline double csrec_squares(int64_t n, const double *v) {
 
 /* The magnitude of an entry of so many parts. */
 static inline double csrec_entry_size(int64_t parts, const double *v) {
+    if (parts > 2) return sqrt(csrec_squares(parts, v));
     return parts == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : fabs(v[0]);
 }
 

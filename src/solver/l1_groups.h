@@ -1,0 +1,25 @@
+/* l1_groups.h - the l1 problem on a Gram matrix (l1_gram.h) whose entries are groups of `parts`
+ * columns, as of complex x, whose norm is the sum of the lengths of the groups. */
+#ifndef CSREC_SOLVER_L1_GROUPS_H
+#define CSREC_SOLVER_L1_GROUPS_H
+
+#include "solver/l1_gram.h"
+
+/* By how much the worst group misses its conditions beyond what is allowed: c = lambda x / |x| where
+ * x is not 0, else |c| <= lambda. */
+double csrec_l1_groups_miss(const csrec_l1_gram *q);
+
+/* next = z + c_z / L, each group shortened by lambda / L. */
+void csrec_l1_groups_shrink(csrec_l1_gram *q);
+
+/* Newton's step on the groups that are not 0, shortened until the objective falls. True: another
+ * one would not help now. */
+bool csrec_l1_groups_newton(csrec_l1_gram *q);
+
+/* Shared with l1_gram.c: c_v of v; x += t d on the first k of `free`, undone (false) if it is wrong
+ * by rounding; R^T d = d. */
+void csrec_l1_gram_gradient(csrec_l1_gram *q, const double *v, double *c_v);
+bool csrec_l1_gram_move(csrec_l1_gram *q, int64_t k, const double *d, double t, int64_t zero);
+void csrec_l1_gram_solve_back(const csrec_l1_gram *q, int64_t k, double *d);
+
+#endif
