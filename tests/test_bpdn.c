@@ -33,6 +33,9 @@ static void close_problem(problem *p) {
 static int inexact;
 enum { INEXACT_MOST = 3 };
 
+/* It ends: of 100,000 problems none takes as many. */
+enum { STEPS_MOST = 1500 };
+
 /* Whether the solution is exact, as the outcome says. */
 static bool solve(problem *p, double sigma, double epsilon) {
     csrec_solve_options o = {.solver = "bpdn", .stop = {.sigma = sigma, .epsilon = epsilon}};
@@ -47,6 +50,7 @@ static bool solve(problem *p, double sigma, double epsilon) {
     for (int64_t i = 0; i < p->m; i++) p->r[i] = p->y[i] - p->r[i];
     inexact += report.outcome != CSREC_CONVERGED;
     assert_true(inexact <= INEXACT_MOST);
+    assert_true(report.iterations <= STEPS_MOST);
     return report.outcome == CSREC_CONVERGED;
 }
 
@@ -82,34 +86,116 @@ static csrec_status adjoint(const double *y, double *x, void *context) {
     return csrec_operator_adjoint(context, y, x);
 }
 
-/* A stored matrix, and the same by products. */
+/* A stored matrix m x n, and the same by the caller's products. */
+static void open_both(problem both[2], int64_t m, int64_t n, const double *matrix, bool is_complex,
+                      csrec_product_fn forward_of, csrec_product_fn adjoint_of) {
+    open_problem(
+        &both[0],
+        &(csrec_operator_spec){
+            .name = "dense", .m = m, .n = n, .matrix = matrix, .complex_signal = is_complex});
+    open_problem(&both[1], &(csrec_operator_spec){.name = "callback",
+                                                  .m = m,
+                                                  .n = n,
+                                                  .forward = forward_of,
+                                                  .adjoint = adjoint_of,
+                                                  .context = both[0].A,
+                                                  .complex_signal = is_complex});
+}
+
+static void close_both(problem both[2]) {
+    close_problem(&both[1]);
+    close_problem(&both[0]);
+}
+
+/* Real ones and complex ones. */
 static void minimum_of_a_matrix(void **state) {
     (void)state;
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; round < 24; round++) {
+        const int parts = 1 + round % 2;
         const int64_t m = 20 + check_below(&seed, 40), n = m + check_below(&seed, 100);
-        double *matrix = malloc((size_t)(m * n) * sizeof *matrix);
-        for (int64_t i = 0; i < m * n; i++) matrix[i] = check_normal(&seed);
-        problem stored, alone;
-        open_problem(&stored,
-                     &(csrec_operator_spec){.name = "dense", .m = m, .n = n, .matrix = matrix});
-        open_problem(&alone, &(csrec_operator_spec){.name = "callback",
-                                                    .m = m,
-                                                    .n = n,
-                                                    .forward = forward,
-                                                    .adjoint = adjoint,
-                                                    .context = stored.A});
-        for (int64_t i = 0; i < m; i++) stored.y[i] = alone.y[i] = check_normal(&seed);
-        const double goal = (0.1 + 0.8 * check_uniform(&seed)) * length(m, stored.y);
-        problem *both[] = {&stored, &alone};
+        double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
+        for (int64_t i = 0; i < parts * m * n; i++) matrix[i] = check_normal(&seed);
+        problem both[2];
+        open_both(both, m, n, matrix, parts == 2, forward, adjoint);
+        for (int64_t i = 0; i < parts * m; i++) both[0].y[i] = both[1].y[i] = check_normal(&seed);
+        const double whole = length(parts * m, both[0].y);
+        const double goal = (0.1 + 0.8 * check_uniform(&seed)) * whole;
         for (int k = 0; k < 2; k++) {
-            bool exact = round % 2 ? solve(both[k], goal / sqrt((double)m), 0.0)
-                                   : solve(both[k], 0.0, goal / length(m, stored.y));
-            expect_minimum(both[k], goal, 1, exact);
+            bool exact = round % 4 < 2 ? solve(&both[k], goal / sqrt((double)(parts * m)), 0.0)
+                                       : solve(&both[k], 0.0, goal / whole);
+            expect_minimum(&both[k], goal, parts, exact);
         }
-        close_problem(&alone);
-        close_problem(&stored);
+        close_both(both);
         free(matrix);
     }
+}
+
+/* The columns of an orthonormal matrix, rounded to floats, as complex numbers without imaginary
+ * part. */
+static void draw_orthonormal(int64_t n, double *pairs) {
+    double *q = malloc((size_t)(n * n) * sizeof *q);
+    for (int64_t i = 0; i < n; i++) {
+        double *row = q + i * n;
+        for (int64_t j = 0; j < n; j++) row[j] = check_normal(&seed);
+        for (int64_t k = 0; k < 2 * i; k++) { /* twice, so that rounding is removed, too */
+            double product = 0.0;
+            for (int64_t j = 0; j < n; j++) product += row[j] * q[k % i * n + j];
+            for (int64_t j = 0; j < n; j++) row[j] -= product * q[k % i * n + j];
+        }
+        const double norm = length(n, row);
+        for (int64_t j = 0; j < n; j++) row[j] /= norm;
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        pairs[2 * i] = (float)q[i];
+        pairs[2 * i + 1] = 0.0;
+    }
+    free(q);
+}
+
+enum { SIDE = 40, SIDES = 2 * SIDE };
+
+/* Products in single precision. */
+static csrec_status single(csrec_status (*product)(const csrec_operator *, const double *,
+                                                   double *),
+                           const double *in, double *out, void *context) {
+    double rounded[SIDES];
+    for (int i = 0; i < SIDES; i++) rounded[i] = (float)in[i];
+    csrec_status status = product(context, rounded, out);
+    for (int i = 0; i < SIDES; i++) out[i] = (float)out[i];
+    return status;
+}
+
+static csrec_status forward_single(const double *x, double *y, void *context) {
+    return single(csrec_operator_forward, x, y, context);
+}
+
+static csrec_status adjoint_single(const double *y, double *x, void *context) {
+    return single(csrec_operator_adjoint, y, x, context);
+}
+
+/* Bounds that are 0, or near what the products round, are met as far as these can; of a square
+ * matrix the solution is near the one of A x = y. */
+static void tight_bounds_end(void **state) {
+    (void)state;
+    const double bounds[] = {0.0, 1e-16, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6};
+    double *matrix = malloc((size_t)(2 * SIDE * SIDE) * sizeof *matrix), truth[SIDES] = {0};
+    problem both[2];
+    draw_orthonormal(SIDE, matrix);
+    open_both(both, SIDE, SIDE, matrix, true, forward_single, adjoint_single);
+    for (int k = 0; k < 10; k++) truth[2 * check_below(&seed, SIDE)] = check_normal(&seed);
+    assert_ok(csrec_operator_forward(both[0].A, truth, both[0].y));
+    memcpy(both[1].y, both[0].y, SIDES * sizeof *both[0].y);
+    const double whole = length(SIDES, both[0].y);
+    for (int i = 0; i < 14; i++) {
+        problem *p = &both[i % 2];
+        const double bound = bounds[i / 2], rounding = i % 2 ? 1e-5 : 1e-13;
+        assert_true(solve(p, 0.0, bound));
+        assert_true(length(SIDES, p->r) <= (bound * (1.0 + 1e-6) + rounding) * whole);
+        for (int j = 0; j < SIDES; j++)
+            assert_true(fabs(p->x[j] - truth[j]) <= 2.0 * (bound + rounding) * whole);
+    }
+    close_both(both);
+    free(matrix);
 }
 
 /* Far fewer non-zeros than the phase transition of Donoho and Tanner allows: the solution of A x =
@@ -177,8 +263,9 @@ static void noise_alone_gives_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(minimum_of_a_matrix), cmocka_unit_test(sparse_signals_are_found),
-        cmocka_unit_test(complex_entries), cmocka_unit_test(noise_alone_gives_nothing)};
+        cmocka_unit_test(minimum_of_a_matrix), cmocka_unit_test(tight_bounds_end),
+        cmocka_unit_test(sparse_signals_are_found), cmocka_unit_test(complex_entries),
+        cmocka_unit_test(noise_alone_gives_nothing)};
     seed = check_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

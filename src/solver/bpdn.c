@@ -9,10 +9,10 @@
  * curve instead, and this is a secant.
  *
  * A minimum is found by rounds on few columns (fista_active.c) where the operator has its columns
- * in memory, or where steps have taken as many products as all its columns, if these find room. Else
- * steps on all columns (l1_steps.c) find it roughly, and when lambda changes
- * little, Newton's step and the tangent of the path (l1_newton.c) lead to the solution; a step of
- * l1_steps.c that moves x nowhere proves that it is one.
+ * in memory, or where steps have taken as many products as all its columns, if these find room.
+ * Else steps on all columns (l1_steps.c) find it roughly, and when lambda changes little, Newton's
+ * step and the tangent of the path (l1_newton.c) lead to the solution; a step of l1_steps.c that
+ * moves x nowhere proves that it is one.
  *
  * For goal 0, lambda = 0 is no l1 problem. There the line itself gives x if it leads to r = 0 and
  * r / lambda of the last minimum, whose products with the columns are at most 1, proves that
@@ -55,8 +55,8 @@ enum { STEPS_FIRST = 10, TANGENTS_MOST = 60 };
 #define BPDN_STORED 0x1p23
 
 typedef struct bpdn {
-    csrec_support s;      /* first */
-    csrec_active *active; /* or NULL */
+    csrec_support s;        /* first */
+    csrec_active *active;   /* or NULL */
     csrec_operator *stored; /* the columns of an operator that is known by products, or NULL */
     int64_t walked;         /* steps */
     csrec_l1_steps steps;   /* where active is NULL, and for all below, too */
@@ -110,8 +110,7 @@ static double rounding_of_r(const bpdn *o) {
     const csrec_support *s = &o->s;
     double sum = 0.0;
     if (!o->active)
-        return o->steps.rounding *
-               (o->whole + sqrt(o->steps.L * csrec_squares(s->A->n, s->x)));
+        return o->steps.rounding * (o->whole + sqrt(o->steps.L * csrec_squares(s->A->n, s->x)));
     for (int64_t j = 0; j < s->A->n; j++) sum += (s->x[j] * s->norms[j]) * (s->x[j] * s->norms[j]);
     return CSREC_L1_ROUNDING * (o->whole + sqrt(sum));
 }
@@ -260,6 +259,9 @@ static bool line_ends(bpdn *o) {
     /* Entries that end at 0 end there but for rounding. */
     for (int64_t j = 0; j < n; j++)
         if (!(fabs(x[j]) * s->norms[j] > 1e-13 * o->whole)) x[j] = 0.0;
+    /* The products may round more than columns that were computed by them. */
+    if (o->stored)
+        most = fmax(most, o->steps.rounding * (o->whole + sqrt(o->steps.L * csrec_squares(n, x))));
     s->run->solved = takes(o, x, 4.0 * most);
     return s->run->solved;
 }
@@ -306,13 +308,19 @@ static bool approach(bpdn *o, bool fine) {
     return true;
 }
 
+/* There is no other lambda. x is the solution but for the last digits if ||r|| is near the goal, or
+ * below one that is small beside y. False. */
+static bool end_here(bpdn *o) {
+    double length = sqrt(o->s.energy);
+    o->s.run->solved = fabs(length - o->goal) <= BPDN_CLOSE * o->goal ||
+                       (length < o->goal && o->goal - length <= BPDN_EXACT * o->whole);
+    return false;
+}
+
 /* Minima that were not left no lambda between those known: the last is looked for again, closer,
  * and at last without Newton's steps, whose end may be none; false: that was so before. */
 static bool look_again(bpdn *o) {
-    if (o->anew && o->miss <= BPDN_FINE) {
-        o->s.run->solved = fabs(sqrt(o->s.energy) - o->goal) <= BPDN_CLOSE * o->goal;
-        return false;
-    }
+    if (o->anew && o->miss <= BPDN_FINE) return end_here(o);
     o->anew = o->miss <= BPDN_FINE;
     o->above = o->largest;
     o->below = 0.0;
@@ -338,7 +346,7 @@ static void bound(bpdn *o) {
 static bool next_by_line(bpdn *o, double next) {
     bound(o);
     o->most = 0;
-    if (is_last(o)) return false;
+    if (is_last(o)) return end_here(o);
     if (o->above <= o->below) return look_again(o);
     if (o->below == 0.0)
         next = fmax(next, BPDN_FACTOR * o->lambda);
@@ -381,7 +389,8 @@ static csrec_status compute_columns(bpdn *o, double *matrix) {
     return status;
 }
 
-/* Stores the columns, and goes on by rounds; without memory for them, or with too many, by steps. */
+/* Stores the columns, and goes on by rounds; without memory for them, or with too many, by steps.
+ */
 static csrec_status store_columns(bpdn *o) {
     const csrec_operator *A = o->s.A;
     double *matrix = malloc((size_t)A->m * (size_t)A->n * sizeof *matrix);
@@ -428,7 +437,7 @@ static bool improve(bpdn *o, bool *fine) {
 
 static bool bpdn_update(csrec_run *run) {
     bpdn *o = run->state;
-    bool fine;
+    bool fine = false;
     if (!o->begun) {
         if (is_nothing(o)) return false;
         run->fault = begin(o);

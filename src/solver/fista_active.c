@@ -21,8 +21,9 @@
 
 #include "solver/l1_gram.h"
 
-/* Columns that a round may add, or as many as W has; and the largest size of a Gram matrix. */
-enum { ADD_LEAST = 64, ROOM_MOST = 4096 };
+/* Columns that a round may add, or as many as W has; and the least room for a Gram matrix, and the
+ * most. */
+enum { ADD_LEAST = 64, ROOM_LEAST = 512, ROOM_MOST = 4096 };
 
 /* Rounds that may not halve what is missed. */
 enum { IDLE_MOST = 40 };
@@ -138,6 +139,7 @@ static csrec_status active_start(csrec_active *a, double share) {
     double largest = largest_product(a, s->y);
     a->lambda = share * largest;
     int64_t room = 2 * s->A->m + ADD_LEAST;
+    if (room < ROOM_LEAST) room = ROOM_LEAST;
     if (room > s->A->n) room = s->A->n;
     if (room > ROOM_MOST) room = ROOM_MOST;
     room -= room % s->A->parts;
@@ -186,8 +188,9 @@ void csrec_active_aim(csrec_active *a, double lambda) {
     a->least = INFINITY;
 }
 
-/* Finds at most `most` columns outside W that violate |c_j| <= lambda, in s->largest, whole entries.
- * Checks those with the largest bounds first, the others only if none of these violates it. */
+/* Finds at most `most` columns outside W that violate |c_j| <= lambda, in s->largest, whole
+ * entries. Checks those with the largest bounds first, the others only if none of these violates
+ * it. */
 static int64_t find_missing(csrec_active *a, int64_t most, double *worst) {
     csrec_support *s = a->s;
     double *upper = s->g, *bound = s->p, lambda = a->on.lambda;

@@ -259,15 +259,15 @@ static double rise(const csrec_l1_gram *q) {
     return sum;
 }
 
-/* x += t d on the first k of F, entry `zero` to 0 unless -1; z, c_z are scratch. False: d is wrong
- * by rounding, as if columns nearly depend on each other; x is unchanged. */
+/* x += t d on the first k of F, the entry that begins at `zero` to 0 unless -1; z, c_z are scratch.
+ * False: d is wrong by rounding, as if columns nearly depend on each other; x is unchanged. */
 bool csrec_l1_gram_move(csrec_l1_gram *q, int64_t k, const double *d, double t, int64_t zero) {
     size_t bytes = (size_t)q->size * sizeof(double);
     double before = csrec_l1_gram_miss(q);
     memcpy(q->z, q->x, bytes);
     memcpy(q->c_z, q->c, bytes);
     for (int64_t i = 0; i < k; i++) q->x[q->free[i]] += t * d[i];
-    if (zero >= 0) q->x[q->free[zero]] = 0.0;
+    for (int64_t p = 0; zero >= 0 && p < q->parts; p++) q->x[q->free[zero + p]] = 0.0;
     csrec_l1_gram_gradient(q, q->x, q->c);
     if (rise(q) <= 0.0 || csrec_l1_gram_miss(q) <= before) return true;
     memcpy(q->x, q->z, bytes);

@@ -12,6 +12,11 @@
  * where they differ. */
 #define GROUPS_PIVOT 0x1p-40
 
+/* The square length of a step near the end, as a share of that of x; and of one that leads away,
+ * where columns cancel each other. */
+#define GROUPS_NEAR 1e-8
+#define GROUPS_FAR  1e8
+
 /* Halvings of a step. */
 enum { HALVINGS = 12 };
 
@@ -72,7 +77,7 @@ static void factor(csrec_l1_gram *q, int64_t k) {
             row[i] = (entry - q->simd->dot(i, row, other)) / other[i];
         }
         double left = own - q->simd->dot(at, row, row);
-        row[at] = sqrt(fmax(left, GROUPS_PIVOT * own));
+        row[at] = sqrt(fmax(left, GROUPS_PIVOT * G[j]));
     }
 }
 
@@ -123,13 +128,46 @@ static double length(csrec_l1_gram *q, int64_t k, const double *d, double gain) 
     return 0.0;
 }
 
+/* The first group that is nearest to 0 before the end of d, and where: there it may have to stay.
+ * -1: none. */
+static int64_t first_crossing(const csrec_l1_gram *q, int64_t k, const double *d, double *t) {
+    int64_t first = -1;
+    *t = 1.0;
+    for (int64_t i = 0; i < k; i += q->parts) {
+        double along = 0.0, square = 0.0;
+        for (int64_t p = i; p < i + q->parts; p++) {
+            along -= q->x[q->free[p]] * d[p];
+            square += d[p] * d[p];
+        }
+        if (along <= 0.0 || along >= *t * square) continue;
+        *t = along / square;
+        first = i;
+    }
+    return first;
+}
+
+/* Goes along d to where a group is 0, if its conditions hold there. */
+static bool stop_at_zero(csrec_l1_gram *q, int64_t k, const double *d) {
+    double t;
+    int64_t zero = first_crossing(q, k, d, &t);
+    if (zero < 0 || !csrec_l1_gram_move(q, k, d, t, zero)) return false;
+    if (size_at(q, q->c, q->free[zero]) <= q->lambda) return true;
+    memcpy(q->x, q->z, (size_t)q->size * sizeof *q->x);
+    memcpy(q->c, q->c_z, (size_t)q->size * sizeof *q->c);
+    return false;
+}
+
 bool csrec_l1_groups_newton(csrec_l1_gram *q) {
     int64_t k = list_used(q);
     double *d = q->c_next;
     factor(q, k);
     double gain = direction(q, k, d);
     if (k == 0 || !(gain > 0.0) || !isfinite(gain)) return true;
+    const double far = csrec_squares(k, d) / csrec_squares(q->size, q->x);
+    if (!(far < GROUPS_FAR)) return true;
+    if (stop_at_zero(q, k, d)) return false;
     double t = length(q, k, d, gain);
     /* Near the end the objective falls by less than its rounding: then its conditions decide. */
+    if (t == 0.0 && far > GROUPS_NEAR) return true;
     return !csrec_l1_gram_move(q, k, d, t > 0.0 ? t : 1.0, -1);
 }

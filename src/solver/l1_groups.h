@@ -5,8 +5,8 @@
 
 #include "solver/l1_gram.h"
 
-/* By how much the worst group misses its conditions beyond what is allowed: c = lambda x / |x| where
- * x is not 0, else |c| <= lambda. */
+/* By how much the worst group misses its conditions beyond what is allowed: c = lambda x / |x|
+ * where x is not 0, else |c| <= lambda. */
 double csrec_l1_groups_miss(const csrec_l1_gram *q);
 
 /* next = z + c_z / L, each group shortened by lambda / L. */
