@@ -24,7 +24,7 @@ typedef struct csrec_operator_spec {
     int levels;            /* haar: L; wavelet: levels of the decomposition, 0: as many as fit */
     const uint64_t *rows;  /* haar: [m] ascending distinct rows */
     csrec_columns columns; /* haar */
-    int64_t n;             /* dense, sparse, callback: columns */
+    int64_t n; /* dense, sparse, callback: columns; pairs: x at once, 0: the parts of one */
     const double *matrix;  /* dense: [m * n] row-major, finite, columns of any length, pairs with
                               complex_signal; matrix: [m][entries of a block], for each block in
                               turn; sparse: [offset[n]] entries, column by column, finite, pairs
@@ -38,7 +38,7 @@ typedef struct csrec_operator_spec {
     int block, step;      /* dct: edge of a block, 4 to 32, and distance between blocks */
     const char *kind;     /* wavelet: "haar", "cdf53" or "cdf97" */
     const csrec_operator *first, *second; /* chain: A = second first, first.m == second.n; pairs:
-                                             first, on real and imaginary parts */
+                                             first, on real and imaginary parts, or on n x */
     const double
         *filters; /* conv: [n_filters][kernel], finite; atoms are the filters at every place that
                      overlaps the signal; x is [n_filters][shape + kernel - 1]. blur: one filter,

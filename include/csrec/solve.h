@@ -57,6 +57,8 @@ typedef struct csrec_solve_options {
     const csrec_atoms
         *start; /* warm start: NULL, or the x to start from (solvers that keep a dense x); those
                    with a parameter k keep its k entries of the largest ||a_j|| |x_j| */
+    const double *weights; /* fista, bpdn: NULL, or [entries of x] w_j > 0: sum_j w_j |x_j| in place
+                              of ||x||_1; lambda is then a share of max |<a_j, y>| / w_j */
     double *history; /* NULL or [history_size]: ||r|| / ||y|| after each iteration, the last that of
                         the x returned; later entries are unchanged; csrec_solve_many:
                         [count][history_size] */
@@ -108,7 +110,10 @@ CSREC_API csrec_status csrec_look_at(const csrec_look *look, csrec_atoms *atoms,
  * may be NULL. threads 0: all cores; count 0: there is nothing to do. On failure there are no
  * results. With options->history each right-hand side has its own: the bits of csrec_solve, or,
  * from omp for many, the same to 1e-9; that runs on the CPU then, because a device records no
- * history (docs/cuda.md). */
+ * history (docs/cuda.md). With fista's and bpdn's parameter `joint` it is one problem: the sum over
+ * j of the length of row j of X, [n][count], in place of ||x||_1, and its ||r|| and ||y|| are those
+ * of all right-hand sides; each has the outcome, the iterations and the history of all, and its own
+ * residual. */
 CSREC_API csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
                                         const csrec_solve_options *options, int threads,
                                         csrec_atoms *atoms, double *r, csrec_solve_report *reports,

@@ -94,9 +94,17 @@ def _warm(A: Operator, x0: Any, keep: list[Any]) -> Any:
     return keep[-1]
 
 
+def _weights(weights: Any, n: int) -> np.ndarray:
+    given = numbers(weights, "weights")
+    if given.shape != (n,) or given.dtype.kind == "c":
+        raise ArgumentError(f"weights have shape {given.shape} of {given.dtype}; give ({n},), real")
+    return doubles(given)
+
+
 def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
           epsilon: float = 0.0, sigma: float = 0.0, min_coefficient: float = 0.0,
-          stagnation: float = 0.0, x0: Any = None, reference: bool = False,
+          stagnation: float = 0.0, x0: Any = None, weights: Any = None,
+          nonnegative: bool = False, joint: bool = False, reference: bool = False,
           history: bool = False, callback: Optional[Callback] = None, progress: Any = None,
           threads: int = 0, parallel: bool = False, check: bool = True,
           **params: float) -> Solution:
@@ -126,6 +134,13 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     x0 : array_like, optional
         [n] to start from, for solvers that keep a dense x; those with a parameter k keep its k
         entries of the largest ||a_j|| |x_j|
+    weights : array_like, optional
+        [n] w_j > 0 for 'fista' and 'bpdn': sum w_j |x_j| in place of ||x||_1
+    nonnegative : bool, optional
+        'fista' and 'bpdn', real x: every x_j >= 0
+    joint : bool, optional
+        'fista' and 'bpdn', [m, K]: one problem with the sum over j of ||X[j]||_2, so that an entry
+        is used by all right-hand sides or by none; ||r|| and ||y|| are those of all
     reference : array_like, optional
         'mp' on Haar: a full transform for every atom; slow, the same picks
     history : bool, optional
@@ -145,7 +160,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
         False: leave out the test, by one product each way with random x and y, that the adjoint of
         a ``LinearOperator`` (``rmatvec``) is that of its ``matvec``, as precisely as float32 can say
     **params : float
-        of the solver, as k=20; ``lambda_`` stands for the parameter ``lambda``
+        of the solver, as k=20, or tau=3 of 'bpdn' (least ||A x - y|| with ||x||_1 <= tau);
+        ``lambda_`` stands for the parameter ``lambda``
 
     Returns
     -------
@@ -179,6 +195,8 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     many = given.ndim == 2
     count = given.shape[1] if many else 1
     values = A._doubles(given.T)
+    params = params | {name: 1.0 for name, on in (("nonnegative", nonnegative), ("joint", joint))
+                       if on}
     table, keep = settings(params, solve)
     keep += [values, ffi.new("char[]", word(solver, "solver"))]
     options = ffi.new("csrec_solve_options *")
@@ -191,6 +209,9 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     stop.min_coefficient = scalar(min_coefficient, "min_coefficient")
     if single(given.dtype) or products_single:
         stop.precision = 2.0 ** -23
+    if weights is not None:
+        keep.append(_weights(weights, A.shape[1]))
+        options.weights = pointer(keep[-1])
     if x0 is not None:
         options.start = _warm(A, x0, keep)
     steps = lib.csrec_solve_limit(A._handle, options) if history or not many else 0

@@ -94,7 +94,7 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
         free(made);
         return status;
     }
-    made->parts = made->complex_x ? 2 : 1;
+    if (!made->parts) made->parts = made->complex_x ? 2 : 1;
     status = take(made, error);
     if (status)
         csrec_operator_destroy(made);

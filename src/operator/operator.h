@@ -119,8 +119,9 @@ struct csrec_operator {
     int64_t m, n;
     double norm;               /* an upper bound of ||A||_2; 0: not known */
     bool complex_x, complex_y; /* x, or y, is pairs of real and imaginary parts: n, or m, is even */
-    int64_t parts; /* columns of an entry of x, set after create: 1, or 2 where x is complex: a_j
-                      and i a_j, of real and imaginary part, which are orthogonal and equally long.
+    int64_t parts; /* columns of an entry of x: unless create sets it, 1, or 2 where x is complex:
+                      a_j and i a_j, of real and imaginary part, which are orthogonal and equally
+                      long, as are those of several x at once (pairs).
                       (Not computed where it is used: a loop that GCC 12 knows to run once or twice
                       it vectorises wrongly.) */
     bool serial;   /* a function of the caller's is called by one thread at a time */

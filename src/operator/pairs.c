@@ -1,21 +1,29 @@
-/* pairs.c - an operator of real vectors, applied to real and imaginary parts. */
+/* pairs.c - an operator of real vectors, applied to real and imaginary parts; or any operator,
+ * applied to several x and y: the copies of an entry follow each other, and are one entry of as
+ * many parts. */
 #include <stdlib.h>
 
-#include "operator/chain.h"
+#include "operator/operator.h"
+
+typedef struct pairs {
+    const csrec_operator *first;
+    int64_t copies, x_parts, y_parts; /* numbers of an entry of first's x and y */
+} pairs;
 
 static csrec_status pairs_create(csrec_operator *A, const csrec_operator_spec *spec,
                                  csrec_error *error) {
     const csrec_operator *first = spec->first;
-    if (!first || first->complex_x || first->complex_y)
+    if (!first || (spec->n == 0 && (first->complex_x || first->complex_y)))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator pairs: needs an operator of real vectors as first");
-    csrec_chain *c = malloc(sizeof *c);
+    pairs *c = malloc(sizeof *c);
     if (!c) return csrec_fail(error, CSREC_MEMORY, "operator pairs: out of memory");
-    *c = (csrec_chain){first, NULL};
+    *c = (pairs){first, spec->n ? spec->n : 2, first->parts, first->complex_y ? 2 : 1};
     A->data = c;
-    A->m = 2 * first->m;
-    A->n = 2 * first->n;
-    A->complex_x = A->complex_y = true;
+    A->m = c->copies * first->m;
+    A->n = c->copies * first->n;
+    A->complex_x = A->complex_y = spec->n == 0;
+    A->parts = c->copies * first->parts;
     A->norm = first->norm;
     A->serial = first->serial;
     A->doubted = first->doubted;
@@ -28,15 +36,17 @@ static void pairs_destroy(csrec_operator *A) {
 
 typedef csrec_status (*product_fn)(const csrec_operator *A, const double *in, double *out);
 
-/* n and m: entries of in and out for one part. */
-static csrec_status apply(const csrec_operator *first, product_fn product, int64_t n, int64_t m,
-                          const double *in, double *out) {
+/* n and m: numbers of in and out for one copy, of which n_parts and m_parts follow each other. */
+static csrec_status apply(const pairs *c, product_fn product, int64_t n, int64_t n_parts, int64_t m,
+                          int64_t m_parts, const double *in, double *out) {
     double *from = malloc((size_t)n * sizeof *from), *to = malloc((size_t)m * sizeof *to);
     csrec_status status = from && to ? CSREC_OK : CSREC_MEMORY;
-    for (int part = 0; part < 2 && !status; part++) {
-        for (int64_t j = 0; j < n; j++) from[j] = in[2 * j + part];
-        status = product(first, from, to);
-        for (int64_t i = 0; i < m; i++) out[2 * i + part] = to[i];
+    for (int64_t k = 0; k < c->copies && !status; k++) {
+        for (int64_t j = 0; j < n; j++)
+            from[j] = in[(j / n_parts * c->copies + k) * n_parts + j % n_parts];
+        status = product(c->first, from, to);
+        for (int64_t i = 0; i < m; i++)
+            out[(i / m_parts * c->copies + k) * m_parts + i % m_parts] = to[i];
     }
     free(from);
     free(to);
@@ -44,19 +54,23 @@ static csrec_status apply(const csrec_operator *first, product_fn product, int64
 }
 
 static csrec_status pairs_forward(const csrec_operator *A, const double *x, double *y) {
-    const csrec_operator *first = ((const csrec_chain *)A->data)->first;
-    return apply(first, first->type->forward, first->n, first->m, x, y);
+    const pairs *c = A->data;
+    return apply(c, c->first->type->forward, c->first->n, c->x_parts, c->first->m, c->y_parts, x,
+                 y);
 }
 
 static csrec_status pairs_adjoint(const csrec_operator *A, const double *y, double *x) {
-    const csrec_operator *first = ((const csrec_chain *)A->data)->first;
-    return apply(first, first->type->adjoint, first->m, first->n, y, x);
+    const pairs *c = A->data;
+    return apply(c, c->first->type->adjoint, c->first->m, c->y_parts, c->first->n, c->x_parts, y,
+                 x);
 }
 
 static csrec_status pairs_column_norms(const csrec_operator *A, double *norms) {
-    const csrec_operator *first = ((const csrec_chain *)A->data)->first;
-    csrec_status status = csrec_operator_column_norms(first, norms);
-    for (int64_t j = first->n; j-- > 0 && !status;) norms[2 * j] = norms[2 * j + 1] = norms[j];
+    const pairs *c = A->data;
+    csrec_status status = csrec_operator_column_norms(c->first, norms);
+    const int64_t parts = c->x_parts;
+    for (int64_t j = A->n; j-- > 0 && !status;) /* both parts of an entry have one norm */
+        norms[j] = norms[j / A->parts * parts];
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* bpdn.c - min ||x||_1 subject to ||A x - y|| <= goal, and basis pursuit, A x = y, for goal 0.
+/* bpdn.c - min ||x||_1 subject to ||A x - y|| <= goal, and basis pursuit, A x = y, for goal 0; or
+ * min ||A x - y|| subject to ||x||_1 <= tau.
  *
  * The minimum is that of the l1 problem 1/2 ||A x - y||^2 + lambda ||x||_1 for the one lambda at
  * which ||r|| = goal, r = y - A x: its optimality conditions are the same. ||r|| rises with lambda,
@@ -7,6 +8,8 @@
  * (Osborne, Presnell and Turlach 2000). So the line through the last two minima gives the next
  * lambda, where its r has the length `goal`, and the x to start from. A complex x follows a smooth
  * curve instead, and this is a secant.
+ *
+ * With tau it is ||x||_1, which falls as lambda rises, that is to be tau: the least ||r|| then.
  *
  * A minimum is found by rounds on few columns (fista_active.c) where the operator has its columns
  * in memory, or where steps have taken as many products as all its columns, if these find room.
@@ -21,6 +24,7 @@
  * Products round, and those of a caller may do so in floats. So every condition holds as well as
  * rounding of y - A x and of A^T r lets it be known (l1_steps.h), and no lambda is sought below it.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +67,7 @@ typedef struct bpdn {
     csrec_l1_newton newton;
     bool begun;
     double goal, whole, largest; /* bound of ||r||, ||y||, max |<a_j, y>| */
+    double tau;                  /* bound of ||x||_1 in its place, or 0 */
     double lambda, miss;         /* of the minimum looked for */
     double rough;                /* miss for a lambda that is far from the last */
     double above, below;         /* lambdas with ||r|| above and below the goal */
@@ -91,7 +96,13 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
     bpdn *o = run->state;
     if (status) return status;
     csrec_rules rules = csrec_rules_of(&run->options->stop, -1, run->A->m, run->y);
+    status = csrec_l1_read(run, &o->s, error);
+    if (status) return status;
     o->goal = sqrt(rules.goal);
+    o->tau = csrec_run_param(run, "tau");
+    if (o->tau > 0.0 && rules.goal > 0.0)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "tau bounds ||x||_1 in place of epsilon and sigma; leave them out");
     o->whole = sqrt(rules.whole);
     o->miss = o->rough = BPDN_ROUGH;
     o->x_before = calloc((size_t)run->A->n, sizeof *o->x_before);
@@ -182,10 +193,31 @@ static void draw_line(bpdn *o) {
     for (int64_t i = 0; i < m; i++) o->newton.slope_r[i] = (s->r[i] - o->r_before[i]) / span;
 }
 
+/* The sum of |x_j|. */
+static double l1_norm(const csrec_operator *A, const double *x) {
+    const int64_t parts = A->parts;
+    double sum = 0.0;
+    for (int64_t j = 0; j < A->n; j += parts) sum += csrec_entry_size(parts, x + j);
+    return sum;
+}
+
+/* The lambda at which ||x||_1 on the line is tau, as its signs stay. */
+static double lambda_of_norm(const bpdn *o) {
+    const csrec_operator *A = o->s.A;
+    const double *x = o->newton.x, *d = o->newton.slope_x;
+    double slope = 0.0;
+    for (int64_t j = 0; j < A->n; j += A->parts) {
+        double size = csrec_entry_size(A->parts, x + j);
+        for (int64_t p = j; p < j + A->parts && size > 0.0; p++) slope += x[p] / size * d[p];
+    }
+    return slope < 0.0 ? o->lambda + (o->tau - l1_norm(A, x)) / slope : 0.0;
+}
+
 /* The lambda at which r on the line has the length of the goal, or where it is shortest. */
 static double lambda_on_line(const bpdn *o) {
     const double *r = o->newton.r, *d = o->newton.slope_r;
     int64_t m = o->s.A->m;
+    if (o->tau > 0.0) return lambda_of_norm(o);
     double square = csrec_squares(m, d), left = csrec_squares(m, r) - o->goal * o->goal;
     double slope = 0.0;
     for (int64_t i = 0; i < m; i++) slope += d[i] * r[i];
@@ -211,16 +243,6 @@ static void go_on(bpdn *o, double lambda) {
         s->energy = csrec_squares(m, s->r);
     }
     set_lambda(o, lambda);
-}
-
-/* The sum of |x_j|. */
-static double l1_norm(const csrec_operator *A, const double *x) {
-    double sum = 0.0;
-    if (A->complex_x)
-        for (int64_t j = 0; j < A->n; j += 2) sum += hypot(x[j], x[j + 1]);
-    else
-        for (int64_t j = 0; j < A->n; j++) sum += fabs(x[j]);
-    return sum;
 }
 
 /* The length of r on the line at lambda = 0, as a share of its length at lambda. */
@@ -258,7 +280,8 @@ static bool line_ends(bpdn *o) {
         return false;
     /* Entries that end at 0 end there but for rounding. */
     for (int64_t j = 0; j < n; j++)
-        if (!(fabs(x[j]) * s->norms[j] > 1e-13 * o->whole)) x[j] = 0.0;
+        if (!(fabs(x[j]) * s->norms[j] > 1e-13 * o->whole) || (s->nonnegative && x[j] < 0.0))
+            x[j] = 0.0;
     /* The products may round more than columns that were computed by them. */
     if (o->stored)
         most = fmax(most, o->steps.rounding * (o->whole + sqrt(o->steps.L * csrec_squares(n, x))));
@@ -273,6 +296,8 @@ static bool step_descends(const bpdn *o) {
     double here = 0.5 * s->energy + o->lambda * l1_norm(s->A, s->x);
     double there =
         0.5 * csrec_squares(s->A->m, o->newton.r) + o->lambda * l1_norm(s->A, o->newton.x);
+    for (int64_t j = 0; s->nonnegative && j < s->A->n; j++)
+        if (o->newton.x[j] < 0.0) return false;
     return there <= here + 1e-12 * here;
 }
 
@@ -309,11 +334,16 @@ static bool approach(bpdn *o, bool fine) {
 }
 
 /* There is no other lambda. x is the solution but for the last digits if ||r|| is near the goal, or
- * below one that is small beside y. False. */
+ * below one that is small beside y; or if ||x||_1 is near tau, or least squares have a shorter x.
+ * False. */
 static bool end_here(bpdn *o) {
-    double length = sqrt(o->s.energy);
-    o->s.run->solved = fabs(length - o->goal) <= BPDN_CLOSE * o->goal ||
-                       (length < o->goal && o->goal - length <= BPDN_EXACT * o->whole);
+    double length = sqrt(o->s.energy), norm = o->tau > 0.0 ? l1_norm(o->s.A, o->s.x) : 0.0;
+    if (o->tau > 0.0)
+        o->s.run->solved = norm <= o->tau * (1.0 + BPDN_CLOSE) &&
+                           (is_last(o) || norm >= o->tau * (1.0 - BPDN_CLOSE));
+    else
+        o->s.run->solved = fabs(length - o->goal) <= BPDN_CLOSE * o->goal ||
+                           (length < o->goal && o->goal - length <= BPDN_EXACT * o->whole);
     return false;
 }
 
@@ -336,7 +366,12 @@ static bool look_again(bpdn *o) {
 static void bound(bpdn *o) {
     double length = sqrt(o->s.energy), at = o->lambda * (o->goal / length);
     double miss = fmax(o->miss, least_miss(o)) + rounding_of_r(o) / length;
-    if (length > o->goal)
+    double norm = o->tau > 0.0 ? l1_norm(o->s.A, o->s.x) : 0.0;
+    if (o->tau > 0.0 && norm < o->tau)
+        o->above = fmin(o->above, (1.0 + o->miss) * o->lambda);
+    else if (o->tau > 0.0)
+        o->below = fmax(o->below, (1.0 - o->miss) * o->lambda);
+    else if (length > o->goal)
         o->above = fmin(o->above, (1.0 + miss) * at);
     else
         o->below = fmax(o->below, (1.0 - miss) * at);
@@ -349,7 +384,7 @@ static bool next_by_line(bpdn *o, double next) {
     if (is_last(o)) return end_here(o);
     if (o->above <= o->below) return look_again(o);
     if (o->below == 0.0)
-        next = fmax(next, BPDN_FACTOR * o->lambda);
+        next = fmax(next < o->lambda ? next : 0.0, BPDN_FACTOR * o->lambda);
     else if (!(next > o->below && next < o->above))
         next = sqrt(o->below * o->above);
     o->miss = fmax(BPDN_FINE, o->rough * fmin(1.0, fabs(next / o->lambda - 1.0)));
@@ -357,11 +392,16 @@ static bool next_by_line(bpdn *o, double next) {
     return true;
 }
 
+/* The constraint is met with equality. */
+static bool is_met(const bpdn *o) {
+    if (o->tau > 0.0) return fabs(l1_norm(o->s.A, o->s.x) - o->tau) <= BPDN_EXACT * o->tau;
+    return fabs(sqrt(o->s.energy) - o->goal) <= BPDN_EXACT * o->goal + 4.0 * rounding_of_r(o);
+}
+
 /* The next lambda after a minimum; false: it is the solution, or there is none. */
 static bool advance(bpdn *o, bool fine) {
-    if (o->goal == 0.0) return approach(o, fine);
-    double error = fabs(sqrt(o->s.energy) - o->goal);
-    o->s.run->solved = fine && error <= BPDN_EXACT * o->goal + 4.0 * rounding_of_r(o);
+    if (o->goal == 0.0 && o->tau == 0.0) return approach(o, fine);
+    o->s.run->solved = fine && is_met(o);
     if (o->s.run->solved) return false;
     draw_line(o);
     double next = lambda_on_line(o);
@@ -449,6 +489,13 @@ static bool bpdn_update(csrec_run *run) {
     return !found || advance(o, fine);
 }
 
+static const csrec_param params[] = {
+    {"tau", 0, 0, DBL_MAX, "least ||A x - y|| with ||x||_1 <= tau; 0: least ||x||_1"},
+    CSREC_L1_PARAMS,
+    {0}};
+
+static const char *const lengths[] = {"tau", NULL};
+
 /* About thirty steps for each of ten lambdas. */
 static csrec_solver_need bpdn_need(const csrec_solver_size *size) {
     double steps = size->atoms > 0.0 ? size->atoms : 300.0;
@@ -460,7 +507,10 @@ const csrec_solver_type csrec_solver_bpdn = {
     .name = "bpdn",
     .brief = "least l1 norm within the noise: ||A x - y|| <= sigma sqrt(m), or epsilon ||y||",
     .source = "Chen, Donoho and Saunders 1998; van den Berg and Friedlander 2008, root finding",
+    .params = params,
+    .lengths = lengths,
     .products_alone = true,
+    .weighted = true,
     .constrained = true,
     .steps = 100000,
     .create = bpdn_create,

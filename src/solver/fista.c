@@ -56,6 +56,8 @@ static csrec_status fista_create(csrec_run *run, csrec_error *error) {
     csrec_status status = csrec_sparse_create(run, sizeof(fista), error);
     fista *o = run->state;
     if (status) return status;
+    status = csrec_l1_read(run, &o->s, error);
+    if (status) return status;
     if (csrec_l1_steps_create(&o->s, &o->steps) || csrec_l1_newton_create(&o->s, &o->newton))
         return csrec_fail(error, CSREC_MEMORY, "solver fista: out of memory");
     o->debias = csrec_run_param(run, "debias") != 0.0;
@@ -178,6 +180,7 @@ static bool fista_settles(const csrec_run *run) {
 static const csrec_param params[] = {
     {"lambda", 0.01, 0, 1, "weight of ||x||_1, as a share of max |<a_j, y>|; at 1, x = 0"},
     {"debias", 0, 0, 1, "1: fit the columns found by least squares at the end"},
+    CSREC_L1_PARAMS,
     {0}};
 
 static const char *const reals[] = {"lambda", NULL};
@@ -197,6 +200,7 @@ const csrec_solver_type csrec_solver_fista = {
     .reals = reals,
     .products_alone = true,
     .steps = 100000,
+    .weighted = true,
     .create = fista_create,
     .need = fista_need,
     .destroy = fista_destroy,

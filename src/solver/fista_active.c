@@ -65,9 +65,10 @@ static double active_product(const csrec_active *a, int64_t j, const double *r) 
     return a->access->product(a->state, j, r);
 }
 
-/* |<a_j, r>| of an entry whose first column is j. */
+/* |<a_j, r>| of an entry whose first column is j; where x >= 0, <a_j, r>. */
 static double product_size(const csrec_active *a, int64_t j, const double *r) {
     double square = 0.0;
+    if (a->on.nonnegative) return active_product(a, j, r);
     if (a->on.parts == 1) return fabs(active_product(a, j, r));
     for (int64_t p = j; p < j + a->on.parts; p++) {
         double c = active_product(a, p, r);
@@ -93,7 +94,7 @@ static double largest_product(csrec_active *a, const double *v) {
     find_bounds(a, v, upper);
     for (int64_t j = 1; j < n; j++)
         if (upper[j] > upper[best]) best = j;
-    most = product_size(a, best, v);
+    most = fmax(0.0, product_size(a, best, v));
     for (int64_t j = 0; j < n; j++)
         if (upper[j] > most && j != best) most = fmax(most, product_size(a, j, v));
     return most;
@@ -136,6 +137,7 @@ static csrec_status active_start(csrec_active *a, double share) {
     for (int64_t i = 0; i < s->A->m; i++) squares += s->y[i] * s->y[i];
     a->y_length = sqrt(squares);
     a->on.parts = s->A->parts;
+    a->on.nonnegative = s->nonnegative;
     double largest = largest_product(a, s->y);
     a->lambda = share * largest;
     int64_t room = 2 * s->A->m + ADD_LEAST;
@@ -147,6 +149,7 @@ static csrec_status active_start(csrec_active *a, double share) {
     status =
         csrec_l1_gram_create(s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest), &a->on);
     a->on.parts = s->A->parts;
+    a->on.nonnegative = s->nonnegative;
     return a->list ? status : CSREC_MEMORY;
 }
 

@@ -69,15 +69,15 @@ void csrec_l1_gram_grow(csrec_l1_gram *q, int64_t size) {
     q->stride = stride;
 }
 
-static double miss_of(double x, double c, double lambda) {
-    return x == 0.0 ? fabs(c) - lambda : fabs(c - copysign(lambda, x));
+static double miss_of(const csrec_l1_gram *q, int64_t j) {
+    if (q->x[j] != 0.0) return fabs(q->c[j] - copysign(q->lambda, q->x[j]));
+    return (q->nonnegative ? q->c[j] : fabs(q->c[j])) - q->lambda;
 }
 
 double csrec_l1_gram_miss(const csrec_l1_gram *q) {
     if (q->parts > 1) return csrec_l1_groups_miss(q);
     double worst = 0.0;
-    for (int64_t j = 0; j < q->size; j++)
-        worst = fmax(worst, miss_of(q->x[j], q->c[j], q->lambda) - q->allowed[j]);
+    for (int64_t j = 0; j < q->size; j++) worst = fmax(worst, miss_of(q, j) - q->allowed[j]);
     return worst;
 }
 
@@ -127,7 +127,7 @@ static void soften(csrec_l1_gram *q) {
     double limit = q->lambda / q->L;
     for (int64_t j = 0; j < q->size; j++) {
         double v = q->z[j] + q->c_z[j] / q->L;
-        q->next[j] = v > limit ? v - limit : v < -limit ? v + limit : 0.0;
+        q->next[j] = v > limit ? v - limit : v < -limit && !q->nonnegative ? v + limit : 0.0;
     }
 }
 
@@ -230,8 +230,8 @@ static void next_crossing(const csrec_l1_gram *q, int64_t k, const double *d, do
 }
 
 /* The minimum over 0 <= t <= 1 of the objective at x + t d, whose slope is (t - 1) gain, and
- * 2 lambda |d_i| more beyond each place -x_i / d_i where a sign changes. *zero: the entry of F
- * that is 0 there, or -1. */
+ * 2 lambda |d_i| more beyond each place -x_i / d_i where a sign changes, or infinite if x >= 0.
+ * *zero: the entry of F that is 0 there, or -1. */
 static double length(const csrec_l1_gram *q, int64_t k, const double *d, double gain,
                      int64_t *zero) {
     double sum = 0.0, t = 0.0;
@@ -241,7 +241,7 @@ static double length(const csrec_l1_gram *q, int64_t k, const double *d, double 
         next_crossing(q, k, d, &t, &at);
         if ((t - 1.0) * gain + sum >= 0.0) return 1.0 - sum / gain; /* before the crossing */
         sum += 2.0 * q->lambda * fabs(d[at]);
-        if ((t - 1.0) * gain + sum < 0.0) continue;
+        if (!q->nonnegative && (t - 1.0) * gain + sum < 0.0) continue;
         *zero = at;
         return t;
     }

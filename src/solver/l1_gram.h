@@ -13,6 +13,7 @@ typedef struct csrec_l1_gram {
     csrec_run *run; /* that is asked whether to stop */
     int64_t size, room, stride;
     int64_t parts; /* columns of an entry, which follow each other: 1 unless the caller sets it */
+    bool nonnegative; /* x >= 0, without parts; false unless the caller sets it */
     double lambda;
     double *x, *c;   /* [room] as they stand */
     double *allowed; /* [room] by how much |c_j| may miss its bound, for rounding */
@@ -35,7 +36,7 @@ void csrec_l1_gram_grow(csrec_l1_gram *q, int64_t size);
 void csrec_l1_gram_keep(csrec_l1_gram *q, int64_t count, const int64_t *kept);
 
 /* By how much the worst column misses the optimality conditions beyond what is allowed:
- * c_j = lambda sign(x_j) where x_j is not 0, else |c_j| <= lambda. */
+ * c_j = lambda sign(x_j) where x_j is not 0, else |c_j| <= lambda, or c_j <= lambda if x >= 0. */
 double csrec_l1_gram_miss(const csrec_l1_gram *q);
 
 /* Improves x, until the miss is at most `enough`, a share of a second has gone or the run is

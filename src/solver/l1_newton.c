@@ -47,28 +47,29 @@ static void add_signs(const csrec_support *s, double scale, double *v) {
     int64_t n = s->A->n;
     for (int64_t j = 0; j < n; j++)
         if (!s->chosen[j]) v[j] = 0.0;
-    if (s->A->complex_x)
-        for (int64_t j = 0; j < n; j += 2) {
+    const int64_t parts = s->A->parts;
+    if (parts > 1)
+        for (int64_t j = 0; j < n; j += parts) {
             if (!s->chosen[j]) continue;
-            double size = hypot(x[j], x[j + 1]);
-            v[j] += scale * (x[j] / size);
-            v[j + 1] += scale * (x[j + 1] / size);
+            double size = csrec_entry_size(parts, x + j);
+            for (int64_t p = j; p < j + parts; p++) v[p] += scale * (x[p] / size);
         }
     else
         for (int64_t j = 0; j < n; j++)
             if (s->chosen[j]) v[j] += copysign(scale, scale * x[j]);
 }
 
-/* v += lambda U p on F, for pairs. */
+/* v += lambda U p on F, for entries of several parts. */
 static void add_turning(const csrec_l1_newton *o, const double *p, double *v) {
     const csrec_support *s = o->s;
     const double *x = s->x;
-    for (int64_t j = 0; j < s->A->n && s->A->complex_x; j += 2) {
+    const int64_t parts = s->A->parts;
+    for (int64_t j = 0; j < s->A->n && parts > 1; j += parts) {
         if (!s->chosen[j]) continue;
-        double size = hypot(x[j], x[j + 1]), re = x[j] / size, im = x[j + 1] / size;
-        double across = re * p[j + 1] - im * p[j]; /* (1 - u u^T) p = across (-im, re) */
-        v[j] -= o->lambda / size * across * im;
-        v[j + 1] += o->lambda / size * across * re;
+        double size = csrec_entry_size(parts, x + j), along = 0.0;
+        for (int64_t i = j; i < j + parts; i++) along += x[i] / size * p[i];
+        for (int64_t i = j; i < j + parts; i++)
+            v[i] += o->lambda / size * (p[i] - along * (x[i] / size));
     }
 }
 

@@ -10,6 +10,21 @@
  * numbers have left the range of a double, and no step length works. */
 enum { RAISES = 100, DRAWN = 1 << 16 /* numbers processed between two reports */ };
 
+csrec_status csrec_l1_read(csrec_run *run, csrec_support *s, csrec_error *error) {
+    s->nonnegative = csrec_run_param(run, "nonnegative") != 0.0;
+    if (!s->nonnegative) return CSREC_OK;
+    if (s->A->parts > 1)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "nonnegative: entries of x are complex or joint, and have no sign");
+    bool clipped = false;
+    for (int64_t j = 0; j < s->A->n; j++) {
+        clipped = clipped || s->x[j] < 0.0;
+        s->x[j] = fmax(s->x[j], 0.0);
+    }
+    csrec_status status = clipped ? csrec_support_residual(s) : CSREC_OK;
+    return status == CSREC_STOPPED ? CSREC_OK : status;
+}
+
 csrec_status csrec_l1_steps_create(csrec_support *s, csrec_l1_steps *o) {
     *o = (csrec_l1_steps){.s = s};
     o->z = malloc((size_t)s->A->n * sizeof *o->z);
@@ -75,10 +90,12 @@ static csrec_status measure_rounding(csrec_l1_steps *o) {
 
 static double largest_entry(const csrec_support *s, const double *v) {
     double largest = 0.0;
-    if (s->A->complex_x)
+    const int64_t parts = s->A->parts;
+    if (parts == 2)
         for (int64_t j = 0; j < s->A->n; j += 2) largest = fmax(largest, hypot(v[j], v[j + 1]));
     else
-        for (int64_t j = 0; j < s->A->n; j++) largest = fmax(largest, fabs(v[j]));
+        for (int64_t j = 0; j < s->A->n; j += parts)
+            largest = fmax(largest, s->nonnegative ? v[j] : csrec_entry_size(parts, v + j));
     return largest;
 }
 
@@ -117,8 +134,23 @@ static void shrink_pairs(csrec_l1_steps *o, int64_t n) {
     }
 }
 
+/* And for entries of more parts. */
+static void shrink_entries(csrec_l1_steps *o, int64_t n) {
+    const double limit = o->lambda / o->L;
+    const int64_t parts = o->s->A->parts;
+    for (int64_t j = 0; j < n; j++) o->next[j] = o->z[j] + o->s->p[j] / o->L;
+    for (int64_t j = 0; j < n; j += parts) {
+        double size = csrec_entry_size(parts, o->next + j);
+        double kept = size > limit ? 1.0 - limit / size : 0.0;
+        for (int64_t p = j; p < j + parts; p++) o->next[p] *= kept;
+    }
+}
+
 static void shrink(csrec_l1_steps *o) {
-    (o->s->A->complex_x ? shrink_pairs : shrink_real)(o, o->s->A->n);
+    const csrec_support *s = o->s;
+    const int64_t n = s->A->n, parts = s->A->parts;
+    (parts > 2 ? shrink_entries : parts == 2 ? shrink_pairs : shrink_real)(o, n);
+    for (int64_t j = 0; s->nonnegative && j < n; j++) o->next[j] = fmax(o->next[j], 0.0);
 }
 
 /* Is 1/2 ||A next - y||^2 below its quadratic model at z, as 1 / L demands? That is ||A d||^2 <=

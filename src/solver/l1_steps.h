@@ -2,9 +2,10 @@
  *
  *     min 1/2 ||A x - y||^2 + lambda ||x||_1,
  *
- * by products with A alone. Of a complex x the norm is the sum of the magnitudes. The step is 1 / L
- * with L = ||A||^2 found by power iteration and raised where a step proves it too small (Beck and
- * Teboulle's backtracking). */
+ * by products with A alone, or over x >= 0 where the support says so. Of entries of several parts,
+ * as of complex x, the norm is the sum of the magnitudes. The step is 1 / L with L = ||A||^2 found
+ * by power iteration and raised where a step proves it too small (Beck and Teboulle's
+ * backtracking). */
 #ifndef CSREC_SOLVER_L1_STEPS_H
 #define CSREC_SOLVER_L1_STEPS_H
 
@@ -29,8 +30,19 @@ typedef struct csrec_l1_steps {
 csrec_status csrec_l1_steps_create(csrec_support *s, csrec_l1_steps *steps);
 void csrec_l1_steps_clear(csrec_l1_steps *steps);
 
-/* *largest = max |<a_j, y>|, of a complex column the magnitude. Finds L and the rounding, too. Call
- * it before the first step. */
+/* The rows `nonnegative` and `joint` of the parameters of solvers of l1 problems (l1_read). */
+#define CSREC_L1_PARAMS                                                                            \
+    {"nonnegative", 0, 0, 1, "1: every x_j >= 0"}, {                                               \
+        "joint", 0, 0, 1,                                                                          \
+            "1: of many right-hand sides, sum_j ||row j of X||_2 in place of ||x||_1"              \
+    }
+
+/* Sets s->nonnegative, and to 0 what is negative at the start. CSREC_UNSUPPORTED: entries of
+ * several parts have no sign. */
+csrec_status csrec_l1_read(csrec_run *run, csrec_support *s, csrec_error *error);
+
+/* *largest = max |<a_j, y>|, of an entry of several parts the magnitude; where x >= 0, of <a_j, y>.
+ * Finds L and the rounding, too. Call it before the first step. */
 csrec_status csrec_l1_steps_start(csrec_l1_steps *steps, double *largest);
 
 /* The next step has no momentum and begins at s->x, whose residual is s->r: after a start and

@@ -9,6 +9,7 @@
 #include "haar/atoms.h"
 #include "solver/solver.h"
 #include "solver/units.h"
+#include "solver/weights.h"
 
 static const csrec_solver_type *const types[] = {
     &csrec_solver_mp,     &csrec_solver_omp,  &csrec_solver_romp,
@@ -101,6 +102,7 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
     const csrec_owner owner = {CSREC_OF_SOLVER, type->name, type->params, type->reals};
     csrec_status status = check_stop(type, &options->stop, error);
     if (!status) status = csrec_settings_check(options, 1, &owner, error);
+    if (!status) status = csrec_weights_check(type, A, options->weights, error);
     const csrec_atoms *start = options->start;
     for (int64_t i = 0; start && i < start->n && !status; i++)
         if (!isfinite(start->coefficient[i]))
@@ -330,6 +332,35 @@ static csrec_status solve_in(double unit, csrec_run *run, csrec_atoms *atoms, do
     return status;
 }
 
+/* The same with weights: in the unknowns w_j x_j. */
+static csrec_status solve_weighted(const csrec_operator *A, const double *y,
+                                   const csrec_solve_options *options, csrec_atoms *atoms,
+                                   double *r, csrec_solve_report *report, csrec_error *error) {
+    csrec_solve_options plain = *options;
+    csrec_atoms start = {0}, found = {0};
+    csrec_weighted *weighted;
+    csrec_status status = csrec_weighted_create(A, options->weights, &weighted);
+    plain.weights = NULL;
+    if (!status && options->start) status = csrec_atoms_copy(options->start, &start);
+    if (!status && options->start) {
+        csrec_weighted_apply(weighted, &start);
+        plain.start = &start;
+    }
+    if (status)
+        csrec_fail(error, status, "weights: out of memory for %lld columns", (long long)A->n);
+    else
+        status =
+            csrec_solve(csrec_weighted_operator(weighted), y, &plain, &found, r, report, error);
+    if (!status) csrec_weighted_undo(weighted, &found);
+    if (!status && atoms)
+        *atoms = found;
+    else
+        csrec_atoms_clear(&found);
+    csrec_atoms_clear(&start);
+    csrec_weighted_destroy(weighted);
+    return status;
+}
+
 csrec_status csrec_solve(const csrec_operator *A, const double *y,
                          const csrec_solve_options *options, csrec_atoms *atoms, double *r,
                          csrec_solve_report *report, csrec_error *error) {
@@ -346,6 +377,7 @@ csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
     csrec_status status = csrec_solver_take(options->solver, &type, error);
     if (!status) status = csrec_solve_check(type, A, y, options, error);
     if (status) return status;
+    if (options->weights) return solve_weighted(A, y, options, atoms, r, report, error);
     status = csrec_scaled_create(options, unit, &scaled);
     if (unit != 1.0) scaled_y = malloc((size_t)A->m * sizeof *scaled_y);
     if (status || (unit != 1.0 && !scaled_y)) {

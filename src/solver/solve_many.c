@@ -87,6 +87,16 @@ static bool are_ordinary(const csrec_many *job) {
     return true;
 }
 
+static csrec_status solve_apart(const csrec_solver_type *type, const csrec_many *job,
+                                csrec_error *error) {
+    csrec_status status = type->many && are_ordinary(job) ? type->many(job) : CSREC_UNSUPPORTED;
+    if (status == CSREC_UNSUPPORTED) return one_by_one(job, error);
+    if (status)
+        csrec_fail(error, status, "solver %s: %s, with %lld right-hand sides", type->name,
+                   csrec_status_text(status), (long long)job->count);
+    return status;
+}
+
 csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
                               const csrec_solve_options *options, int threads, csrec_atoms *atoms,
                               double *r, csrec_solve_report *reports, csrec_error *error) {
@@ -109,12 +119,8 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
     csrec_team_begin(&team, options->progress, options->context,
                      (csrec_progress){"right-hand sides", 0, count, -1.0});
     if (atoms) memset(atoms, 0, (size_t)count * sizeof *atoms);
-    status = type->many && are_ordinary(&job) ? type->many(&job) : CSREC_UNSUPPORTED;
-    if (status == CSREC_UNSUPPORTED)
-        status = one_by_one(&job, error);
-    else if (status)
-        csrec_fail(error, status, "solver %s: %s, with %lld right-hand sides", type->name,
-                   csrec_status_text(status), (long long)count);
+    status = csrec_setting_value(options, "joint", 0.0) != 0.0 ? csrec_joint_solve(&job, error)
+                                                               : solve_apart(type, &job, error);
     csrec_team_end(&team);
     for (int64_t k = 0; status && atoms && k < count; k++) csrec_atoms_clear(atoms + k);
     return status;

@@ -74,6 +74,7 @@ struct csrec_solver_type {
     bool constrained; /* stop.epsilon and stop.sigma bound ||r|| in its problem and do not end it */
     int64_t steps;    /* most iterations if stop.atoms is 0; 0: 4 m */
     bool pursues;     /* it shortens r for its own sake: a residual that is rounding ends it */
+    bool weighted;    /* its problem has an l1 norm, which options.weights may change */
     bool norms;       /* it compares columns of unit length (lengths.h) */
     bool products_alone; /* it does little but products, which a device may do sooner */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
@@ -122,6 +123,10 @@ csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
 /* The options of right-hand side k: the job's, with its own history, and a callback that only
  * passes on a request to stop, so that any thread may run it. */
 csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
+
+/* All right-hand sides as one problem whose entries are the rows of X (parameter `joint`). Atoms
+ * are of the caller to clear. */
+csrec_status csrec_joint_solve(const csrec_many *job, csrec_error *error);
 
 /* Reports `done` right-hand sides; true: stop. Any thread of the job may call it. */
 bool csrec_many_stops(const csrec_many *job, int64_t done);

@@ -34,8 +34,8 @@ csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error 
         complete = (*rows[i] = calloc((size_t)A->m, sizeof(double))) && complete;
     s->chosen = calloc((size_t)A->n, sizeof *s->chosen);
     s->largest = malloc((size_t)A->n * sizeof *s->largest);
-    if (A->complex_x)
-        complete = (s->sizes = malloc((size_t)A->n / 2 * sizeof *s->sizes)) && complete;
+    if (A->parts > 1)
+        complete = (s->sizes = malloc((size_t)(A->n / A->parts) * sizeof *s->sizes)) && complete;
     csrec_status status = complete && s->chosen && s->largest ? CSREC_OK : CSREC_MEMORY;
     if (!status) status = csrec_lengths_create(A, run->type->norms, run, &s->lengths);
     s->norms = s->lengths.norms;
@@ -129,16 +129,14 @@ static int64_t find_largest(int64_t n, const double *v, int64_t k, int64_t *list
 }
 
 int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k) {
-    int64_t n = s->A->n;
+    int64_t n = s->A->n, parts = s->A->parts;
     if (csrec_run_stops(s->run)) return 0;
     if (!s->sizes) return find_largest(n, v, k, s->largest);
-    for (int64_t j = 0; j < n / 2; j++) s->sizes[j] = csrec_entry_size(2, v + 2 * j);
-    int64_t found = find_largest(n / 2, s->sizes, k, s->largest);
-    for (int64_t i = found; i-- > 0;) { /* from entries to columns, in place */
-        s->largest[2 * i + 1] = 2 * s->largest[i] + 1;
-        s->largest[2 * i] = 2 * s->largest[i];
-    }
-    return 2 * found;
+    for (int64_t j = 0; j < n / parts; j++) s->sizes[j] = csrec_entry_size(parts, v + parts * j);
+    int64_t found = find_largest(n / parts, s->sizes, k, s->largest);
+    for (int64_t i = found; i-- > 0;) /* from entries to columns, in place */
+        for (int64_t p = parts; p-- > 0;) s->largest[parts * i + p] = parts * s->largest[i] + p;
+    return parts * found;
 }
 
 void csrec_support_prune(csrec_support *s, int64_t k) {
@@ -154,7 +152,7 @@ void csrec_support_choose_used(csrec_support *s) {
     int64_t parts = s->A->parts;
     s->size = 0;
     for (int64_t j = 0; j < s->A->n; j += parts) {
-        bool used = s->norms[j] > 0.0 && (s->x[j] != 0.0 || s->x[j + parts - 1] != 0.0);
+        bool used = s->norms[j] > 0.0 && csrec_entry_size(parts, s->x + j) > 0.0;
         for (int64_t p = 0; p < parts; p++) s->chosen[j + p] = used;
         if (used) s->size += parts;
     }

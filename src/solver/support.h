@@ -19,7 +19,8 @@ typedef struct csrec_support {
     double energy;     /* ||r||^2 */
     double *g, *p, *q; /* [n], [n], [m] of the least squares */
     int64_t *largest;  /* [n] scratch of the selection */
-    double *sizes;     /* [n / 2] of complex x: magnitudes; else NULL */
+    double *sizes;     /* [n / parts] magnitudes, where an entry has several parts; else NULL */
+    bool nonnegative;  /* solvers of l1 problems: x >= 0 is a constraint */
 } csrec_support;
 
 /* Bytes of a support of n columns and m samples. */
@@ -47,7 +48,7 @@ csrec_status csrec_support_subtract(csrec_support *s);
 
 /* Finds the k entries of v [n] with the largest |v_j|, the smaller index first if equal; the
  * indices of their columns, ascending, are in s->largest. Returns the number of these: at most k,
- * or 2 k where x is complex; without zeros; 0 if stopped. O(n). */
+ * or `parts` times k; without zeros; 0 if stopped. O(n). */
 int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
 
 /* min ||y - A x|| over x that are 0 outside the chosen columns, and r. By the operator's `fit`

@@ -13,6 +13,14 @@ double csrec_in_unit(double length, double unit) {
     return fmax(-0x1p300, fmin(0x1p300, length / unit));
 }
 
+csrec_status csrec_atoms_copy(const csrec_atoms *from, csrec_atoms *to) {
+    csrec_status status = csrec_atoms_create(from->n, to);
+    if (status) return status;
+    memcpy(to->column, from->column, (size_t)from->n * sizeof *to->column);
+    memcpy(to->coefficient, from->coefficient, (size_t)from->n * sizeof *to->coefficient);
+    return CSREC_OK;
+}
+
 csrec_status csrec_scaled_create(const csrec_solve_options *solve, double unit, csrec_scaled *to) {
     *to = (csrec_scaled){.solve = *solve};
     to->solve.stop.sigma = csrec_in_unit(solve->stop.sigma, unit);
@@ -29,12 +37,10 @@ csrec_status csrec_scaled_create(const csrec_solve_options *solve, double unit, 
         if (csrec_solver_measures(solve->solver, to->settings[i].name))
             to->settings[i].value = csrec_in_unit(to->settings[i].value, unit);
     if (!solve->start) return CSREC_OK;
-    size_t atoms = (size_t)solve->start->n;
-    csrec_status status = csrec_atoms_create(solve->start->n, &to->start);
+    csrec_status status = csrec_atoms_copy(solve->start, &to->start);
     if (status) return status;
-    memcpy(to->start.column, solve->start->column, atoms * sizeof *to->start.column);
-    for (size_t i = 0; i < atoms; i++)
-        to->start.coefficient[i] = csrec_in_unit(solve->start->coefficient[i], unit);
+    for (int64_t i = 0; i < to->start.n; i++)
+        to->start.coefficient[i] = csrec_in_unit(to->start.coefficient[i], unit);
     to->solve.start = &to->start;
     return CSREC_OK;
 }

@@ -14,6 +14,9 @@
  * every sample and has a finite square. */
 double csrec_in_unit(double length, double unit);
 
+/* Columns and coefficients; counts stay 0. CSREC_MEMORY. */
+csrec_status csrec_atoms_copy(const csrec_atoms *from, csrec_atoms *to);
+
 /* Options with all lengths in the new unit: sigma, min_coefficient, the start's coefficients, and
  * the settings that the solver's table names. csrec_scaled_clear frees what they point to. */
 typedef struct csrec_scaled {
