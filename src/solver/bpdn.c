@@ -38,7 +38,7 @@
  * by steps may miss its conditions at first and at the end; of the goal, or of y, the error of
  * ||r||; of ||x||_1, the gap to its bound where A x = y; and of lambda, the change below which
  * Newton's step is taken, and that two minima of a line are apart. The least factor from one lambda
- * to the next. */
+ * to the next; the width of the last interval of them. */
 #define BPDN_FIRST  0.25
 #define BPDN_LAST   1e-14
 #define BPDN_ROUGH  0.1
@@ -49,11 +49,13 @@
 #define BPDN_NEAR   0.25
 #define BPDN_FACTOR 0.1
 #define BPDN_SPAN   1e-4
+#define BPDN_WIDTH  1e-8
 #define BPDN_HIDDEN 32.0
 
-/* Steps between two of Newton's, twice as many each time; and of Newton's, before it goes without.
+/* Steps between two of Newton's, twice as many each time; of Newton's, before it goes without; and
+ * lines, before intervals are halved.
  */
-enum { STEPS_FIRST = 10, TANGENTS_MOST = 60 };
+enum { STEPS_FIRST = 10, TANGENTS_MOST = 60, LINES_MOST = 30 };
 
 /* Entries of a matrix that is stored: 64 MiB. */
 #define BPDN_STORED 0x1p23
@@ -75,6 +77,7 @@ typedef struct bpdn {
     double *x_before, *r_before; /* [n], [m] */
     bool anew;                   /* it has begun anew, without Newton's steps, */
     int tangents;                /* of which there were so many */
+    int lines;                   /* tried between two lambdas */
     int64_t left, most;          /* steps until Newton's, and after it; most 0: far from the end */
 } bpdn;
 
@@ -354,6 +357,7 @@ static bool look_again(bpdn *o) {
     o->anew = o->miss <= BPDN_FINE;
     o->above = o->largest;
     o->below = 0.0;
+    o->lines = 0;
     o->rough = o->anew ? BPDN_FINE : fmax(BPDN_FINE, 0.1 * o->rough);
     o->miss = fmax(BPDN_FINE, 0.1 * o->miss);
     start_line(o);
@@ -377,15 +381,23 @@ static void bound(bpdn *o) {
         o->below = fmax(o->below, (1.0 - miss) * at);
 }
 
+/* Minima have left no lambda between those known; it is one if they are exact. */
+static bool is_narrow(const bpdn *o) {
+    return o->above - o->below <= (o->below > 0.0 ? BPDN_WIDTH * o->lambda : 0.0);
+}
+
 /* The next lambda by the line, between those known; false: there is none. */
 static bool next_by_line(bpdn *o, double next) {
     bound(o);
     o->most = 0;
     if (is_last(o)) return end_here(o);
-    if (o->above <= o->below) return look_again(o);
+    if (is_narrow(o)) {
+        end_here(o);
+        return !o->s.run->solved && look_again(o);
+    }
     if (o->below == 0.0)
         next = fmax(next < o->lambda ? next : 0.0, BPDN_FACTOR * o->lambda);
-    else if (!(next > o->below && next < o->above))
+    else if (o->lines++ > LINES_MOST || !(next > o->below && next < o->above))
         next = sqrt(o->below * o->above);
     o->miss = fmax(BPDN_FINE, o->rough * fmin(1.0, fabs(next / o->lambda - 1.0)));
     go_on(o, next);

@@ -119,8 +119,9 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
     csrec_team_begin(&team, options->progress, options->context,
                      (csrec_progress){"right-hand sides", 0, count, -1.0});
     if (atoms) memset(atoms, 0, (size_t)count * sizeof *atoms);
-    status = csrec_setting_value(options, "joint", 0.0) != 0.0 ? csrec_joint_solve(&job, error)
-                                                               : solve_apart(type, &job, error);
+    status = csrec_setting_value(options, CSREC_OF_SOLVER, "joint", 0.0) != 0.0
+                 ? csrec_joint_solve(&job, error)
+                 : solve_apart(type, &job, error);
     csrec_team_end(&team);
     for (int64_t k = 0; status && atoms && k < count; k++) csrec_atoms_clear(atoms + k);
     return status;

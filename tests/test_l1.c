@@ -1,0 +1,246 @@
+/* What fista and bpdn minimise and bound: weights, x >= 0, ||x||_1 <= tau, and rows of X that many
+ * right-hand sides share. The conditions of each minimum are computed apart from the solvers. */
+#include <string.h>
+
+#include "operators_drawn.h"
+
+static uint64_t seed;
+
+/* X [n][count] and the residuals of a problem of `parts` numbers an entry: 1, or 2 of complex ones.
+ */
+typedef struct problem {
+    csrec_operator *A, *alone; /* stored, and known by its products */
+    int64_t m, n, count;       /* m, n with parts */
+    int parts;
+    double *y, *r, *x, *c, *weights; /* [count][m], [count][m], [count][n], [count][n], [entries] */
+    bool nonnegative;
+    csrec_solve_report report;
+} problem;
+
+static csrec_status forward(const double *x, double *y, void *context) {
+    return csrec_operator_forward(context, x, y);
+}
+
+static csrec_status adjoint(const double *y, double *x, void *context) {
+    return csrec_operator_adjoint(context, y, x);
+}
+
+static void open_problem(problem *p, int parts, int64_t count) {
+    const int64_t m = 5 + check_below(&seed, 25), n = 5 + check_below(&seed, 50);
+    double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
+    csrec_error error = {""};
+    for (int64_t i = 0; i < parts * m * n; i++) matrix[i] = check_normal(&seed);
+    csrec_operator_spec spec = {
+        .name = "dense", .m = m, .n = n, .matrix = matrix, .complex_signal = parts == 2};
+    *p = (problem){.m = parts * m, .n = parts * n, .count = count, .parts = parts};
+    if (csrec_operator_create(&spec, &p->A, &error)) fail_msg("%s", error.text);
+    spec.name = "callback";
+    spec.forward = forward;
+    spec.adjoint = adjoint;
+    spec.context = p->A;
+    if (csrec_operator_create(&spec, &p->alone, &error)) fail_msg("%s", error.text);
+    free(matrix);
+    double **rows[] = {&p->y, &p->r}, **columns[] = {&p->x, &p->c};
+    for (int i = 0; i < 2; i++) *rows[i] = malloc((size_t)(count * p->m) * sizeof(double));
+    for (int i = 0; i < 2; i++) *columns[i] = malloc((size_t)(count * p->n) * sizeof(double));
+    p->weights = malloc((size_t)n * sizeof *p->weights);
+    for (int64_t j = 0; j < n; j++) p->weights[j] = exp(check_normal(&seed));
+    for (int64_t i = 0; i < count * p->m; i++) p->y[i] = check_normal(&seed);
+}
+
+static void close_problem(problem *p) {
+    csrec_operator_destroy(p->A);
+    csrec_operator_destroy(p->alone);
+    free(p->y);
+    free(p->r);
+    free(p->x);
+    free(p->c);
+    free(p->weights);
+}
+
+static double length(int64_t n, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
+    return sqrt(sum);
+}
+
+/* The length of entry e of all [count][n]. */
+static double entry(const problem *p, const double *v, int64_t e) {
+    double sum = 0.0;
+    for (int64_t k = 0; k < p->count; k++)
+        for (int i = 0; i < p->parts; i++) {
+            const double one = v[k * p->n + e * p->parts + i];
+            sum += one * one;
+        }
+    return sqrt(sum);
+}
+
+/* The sum of w_e |x_e|. */
+static double norm(const problem *p) {
+    double sum = 0.0;
+    for (int64_t e = 0; e < p->n / p->parts; e++) sum += p->weights[e] * entry(p, p->x, e);
+    return sum;
+}
+
+/* max_e |<a_e, v>| / w_e, of v [count][m]; c becomes the products. */
+static double largest(problem *p, const double *v) {
+    double most = 0.0;
+    for (int64_t k = 0; k < p->count; k++)
+        assert_ok(csrec_operator_adjoint(p->A, v + k * p->m, p->c + k * p->n));
+    for (int64_t e = 0; e < p->n / p->parts; e++)
+        most = fmax(most, (p->nonnegative ? p->c[e] : entry(p, p->c, e)) / p->weights[e]);
+    return most;
+}
+
+/* x and the true r. */
+static void solve(problem *p, const char *solver, const csrec_setting *settings, int count,
+                  double epsilon, bool products) {
+    const csrec_solve_options o = {.solver = solver,
+                                   .stop = {.epsilon = epsilon, .atoms = 50000},
+                                   .settings = settings,
+                                   .n_settings = count,
+                                   .weights = p->weights};
+    csrec_atoms *atoms = calloc((size_t)p->count, sizeof *atoms);
+    csrec_solve_report *reports = calloc((size_t)p->count, sizeof *reports);
+    csrec_error error = {""};
+    if (csrec_solve_many(products ? p->alone : p->A, p->count, p->y, &o, 1, atoms, NULL, reports,
+                         &error))
+        fail_msg("%s", error.text);
+    memset(p->x, 0, (size_t)(p->count * p->n) * sizeof *p->x);
+    for (int64_t k = 0; k < p->count; k++) {
+        double *x = p->x + k * p->n, *r = p->r + k * p->m;
+        for (int64_t i = 0; i < atoms[k].n; i++) x[atoms[k].column[i]] = atoms[k].coefficient[i];
+        assert_ok(csrec_operator_forward(p->A, x, r));
+        for (int64_t i = 0; i < p->m; i++) r[i] = p->y[k * p->m + i] - r[i];
+        const double told = length(p->m, r) / length(p->m, p->y + k * p->m);
+        assert_true(fabs(reports[k].residual - told) < 1e-8);
+        csrec_atoms_clear(atoms + k);
+    }
+    p->report = reports[0];
+    free(reports);
+    free(atoms);
+}
+
+/* Where x_e is not 0, <a_e, r> = lambda w_e x_e / |x_e|; elsewhere it is no larger. Returns lambda.
+ */
+static double expect_minimum(problem *p) {
+    const double lambda = largest(p, p->r);
+    for (int64_t e = 0; e < p->n / p->parts; e++) {
+        const double size = entry(p, p->x, e), w = p->weights[e];
+        for (int64_t k = 0; k < p->count && size > 0.0; k++)
+            for (int i = 0; i < p->parts; i++) {
+                const int64_t j = k * p->n + e * p->parts + i;
+                if (p->nonnegative) assert_true(p->x[j] >= 0.0);
+                if (fabs(p->c[j] - lambda * w * p->x[j] / size) > 1e-5 * lambda * w)
+                    fail_msg("entry %d: %g, not %g", (int)e, p->c[j], lambda * w * p->x[j] / size);
+            }
+    }
+    return lambda;
+}
+
+/* A problem of some kind: real or complex, weights or none, x >= 0, one or many right-hand sides.
+ */
+static int draw(problem *p, csrec_setting settings[2]) {
+    const int parts = 1 + (int)check_below(&seed, 2);
+    const int64_t count = check_below(&seed, 2) ? 1 : 2 + check_below(&seed, 3);
+    open_problem(p, parts, count);
+    p->nonnegative = parts == 1 && count == 1 && check_below(&seed, 2);
+    for (int64_t e = 0, plain = check_below(&seed, 2); plain && e < p->n / parts; e++)
+        p->weights[e] = 1.0;
+    settings[0] = (csrec_setting){"joint", count > 1};
+    settings[1] = (csrec_setting){"nonnegative", p->nonnegative};
+    return 2;
+}
+
+enum { ROUNDS = 24 };
+
+static void fista_of_all_kinds(void **state) {
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        problem p;
+        csrec_setting settings[3];
+        int count = draw(&p, settings);
+        const double share = 0.02 + 0.8 * check_uniform(&seed);
+        settings[count++] = (csrec_setting){"lambda", share};
+        solve(&p, "fista", settings, count, 0.0, round % 2);
+        const double lambda = expect_minimum(&p);
+        const double wanted = share * largest(&p, p.y);
+        assert_true(fabs(lambda - wanted) <= 1e-6 * wanted);
+        close_problem(&p);
+    }
+}
+
+static void bounds_of_the_residual(void **state) {
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        problem p;
+        csrec_setting settings[2];
+        const int count = draw(&p, settings);
+        const double epsilon = 0.05 + 0.9 * check_uniform(&seed);
+        solve(&p, "bpdn", settings, count, epsilon, round % 2);
+        const double left = length(p.count * p.m, p.r) / length(p.count * p.m, p.y);
+        if (p.report.outcome == CSREC_CONVERGED) {
+            expect_minimum(&p);
+            assert_true(fabs(left - epsilon) <= 1e-7 * epsilon);
+        } else { /* least squares do not meet it */
+            assert_true(left > epsilon);
+            assert_true(largest(&p, p.r) < 1e-6 * largest(&p, p.y));
+        }
+        close_problem(&p);
+    }
+}
+
+static void bounds_of_the_norm(void **state) {
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        problem p;
+        csrec_setting settings[3];
+        int count = draw(&p, settings);
+        settings[count++] = (csrec_setting){"tau", exp(2.0 * check_normal(&seed))};
+        solve(&p, "bpdn", settings, count, 0.0, round % 2);
+        const double tau = settings[2].value, whole = largest(&p, p.y);
+        const double lambda = largest(&p, p.r);
+        assert_int_equal(p.report.outcome, CSREC_CONVERGED);
+        assert_true(norm(&p) <= tau * (1.0 + 1e-6));
+        /* Inside of the bound x is one of least squares. */
+        if (norm(&p) < tau * (1.0 - 1e-6)) assert_true(lambda <= 1e-6 * whole);
+        if (lambda > 1e-6 * whole) expect_minimum(&p);
+        close_problem(&p);
+    }
+}
+
+static void expect_refusal(const problem *p, const csrec_solve_options *o, const char *word) {
+    csrec_atoms atoms[1] = {{0}};
+    csrec_error error = {""};
+    assert_int_not_equal(csrec_solve(p->A, p->y, o, atoms, NULL, NULL, &error), CSREC_OK);
+    if (!strstr(error.text, word)) fail_msg("'%s' does not name %s", error.text, word);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    problem real, pairs;
+    open_problem(&real, 1, 1);
+    open_problem(&pairs, 2, 1);
+    const csrec_setting sign = {"nonnegative", 1}, tau = {"tau", 1};
+    expect_refusal(&pairs, &(csrec_solve_options){"fista", .settings = &sign, .n_settings = 1},
+                   "nonnegative");
+    expect_refusal(
+        &real,
+        &(csrec_solve_options){"bpdn", .settings = &tau, .n_settings = 1, .stop = {.epsilon = 0.1}},
+        "tau");
+    expect_refusal(&real, &(csrec_solve_options){"omp", .weights = real.weights}, "weights");
+    expect_refusal(&real, &(csrec_solve_options){"iht", .settings = &sign, .n_settings = 1},
+                   "nonnegative");
+    real.weights[0] = 0.0;
+    expect_refusal(&real, &(csrec_solve_options){"bpdn", .weights = real.weights}, "weights");
+    close_problem(&real);
+    close_problem(&pairs);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fista_of_all_kinds), cmocka_unit_test(bounds_of_the_residual),
+        cmocka_unit_test(bounds_of_the_norm), cmocka_unit_test(refusals)};
+    seed = check_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
