@@ -520,6 +520,7 @@ const csrec_solver_type csrec_solver_bpdn = {
     .brief = "least l1 norm within the noise: ||A x - y|| <= sigma sqrt(m), or epsilon ||y||",
     .source = "Chen, Donoho and Saunders 1998; van den Berg and Friedlander 2008, root finding",
     .params = params,
+    .reals = lengths,
     .lengths = lengths,
     .products_alone = true,
     .weighted = true,
