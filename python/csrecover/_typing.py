@@ -85,6 +85,9 @@ class CommonOptions(TypedDict, total=False):
     components: float
     copies: float
     debias: float
+    joint: float
+    nonnegative: float
+    tau: float
     digits: float
     effort: float
     first: float
