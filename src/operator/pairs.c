@@ -3,22 +3,22 @@
  * many parts. */
 #include <stdlib.h>
 
-#include "operator/operator.h"
+#include "operator/chain.h"
 
 typedef struct pairs {
-    const csrec_operator *first;
+    csrec_chain of;                   /* its first; no second */
     int64_t copies, x_parts, y_parts; /* numbers of an entry of first's x and y */
 } pairs;
 
 static csrec_status pairs_create(csrec_operator *A, const csrec_operator_spec *spec,
                                  csrec_error *error) {
-    const csrec_operator *first = spec->first;
+    const csrec_operator *first = spec->of.first;
     if (!first || (spec->n == 0 && (first->complex_x || first->complex_y)))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator pairs: needs an operator of real vectors as first");
     pairs *c = malloc(sizeof *c);
     if (!c) return csrec_fail(error, CSREC_MEMORY, "operator pairs: out of memory");
-    *c = (pairs){first, spec->n ? spec->n : 2, first->parts, first->complex_y ? 2 : 1};
+    *c = (pairs){{first, NULL}, spec->n ? spec->n : 2, first->parts, first->complex_y ? 2 : 1};
     A->data = c;
     A->m = c->copies * first->m;
     A->n = c->copies * first->n;
@@ -44,7 +44,7 @@ static csrec_status apply(const pairs *c, product_fn product, int64_t n, int64_t
     for (int64_t k = 0; k < c->copies && !status; k++) {
         for (int64_t j = 0; j < n; j++)
             from[j] = in[(j / n_parts * c->copies + k) * n_parts + j % n_parts];
-        status = product(c->first, from, to);
+        status = product(c->of.first, from, to);
         for (int64_t i = 0; i < m; i++)
             out[(i / m_parts * c->copies + k) * m_parts + i % m_parts] = to[i];
     }
@@ -55,19 +55,19 @@ static csrec_status apply(const pairs *c, product_fn product, int64_t n, int64_t
 
 static csrec_status pairs_forward(const csrec_operator *A, const double *x, double *y) {
     const pairs *c = A->data;
-    return apply(c, c->first->type->forward, c->first->n, c->x_parts, c->first->m, c->y_parts, x,
-                 y);
+    return apply(c, c->of.first->type->forward, c->of.first->n, c->x_parts, c->of.first->m,
+                 c->y_parts, x, y);
 }
 
 static csrec_status pairs_adjoint(const csrec_operator *A, const double *y, double *x) {
     const pairs *c = A->data;
-    return apply(c, c->first->type->adjoint, c->first->m, c->y_parts, c->first->n, c->x_parts, y,
-                 x);
+    return apply(c, c->of.first->type->adjoint, c->of.first->m, c->y_parts, c->of.first->n,
+                 c->x_parts, y, x);
 }
 
 static csrec_status pairs_column_norms(const csrec_operator *A, double *norms) {
     const pairs *c = A->data;
-    csrec_status status = csrec_operator_column_norms(c->first, norms);
+    csrec_status status = csrec_operator_column_norms(c->of.first, norms);
     const int64_t parts = c->x_parts;
     for (int64_t j = A->n; j-- > 0 && !status;) /* both parts of an entry have one norm */
         norms[j] = norms[j / A->parts * parts];

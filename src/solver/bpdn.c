@@ -131,7 +131,7 @@ static double rounding_of_r(const bpdn *o) {
 
 /* The same of A^T r, as a share of lambda: by how much a minimum misses its conditions at least. */
 static double least_miss(const bpdn *o) {
-    return o->active ? 0.0 : sqrt(o->steps.L) * rounding_of_r(o) / o->lambda;
+    return o->active ? 0.0 : csrec_l1_steps_rounding(&o->steps) / o->lambda;
 }
 
 /* Below this lambda A^T r is rounding. */
@@ -299,8 +299,6 @@ static bool step_descends(const bpdn *o) {
     double here = 0.5 * s->energy + o->lambda * l1_norm(s->A, s->x);
     double there =
         0.5 * csrec_squares(s->A->m, o->newton.r) + o->lambda * l1_norm(s->A, o->newton.x);
-    for (int64_t j = 0; s->nonnegative && j < s->A->n; j++)
-        if (o->newton.x[j] < 0.0) return false;
     return there <= here + 1e-12 * here;
 }
 

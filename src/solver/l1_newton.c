@@ -147,5 +147,7 @@ csrec_status csrec_l1_newton_find(csrec_l1_newton *o, double lambda, bool *found
     add_signs(s, -1.0, s->g);
     memset(o->slope_x, 0, columns * sizeof *o->slope_x);
     memset(o->slope_r, 0, rows * sizeof *o->slope_r);
+    for (int64_t j = 0; s->nonnegative && j < s->A->n; j++)
+        if (o->x[j] < 0.0) *found = false;
     return solve(o, o->slope_x, o->slope_r, s->c, found);
 }

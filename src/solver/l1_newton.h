@@ -18,7 +18,7 @@ void csrec_l1_newton_clear(csrec_l1_newton *newton);
 
 /* Fills all from s->x, s->r for lambda > 0. Signs, of complex entries directions, are those of
  * s->x: if those of the minimum differ, the point is not the minimum. *found: false if columns that
- * x uses depend on each other, nearly, so that there is no such point. */
+ * x uses depend on each other, nearly, so that there is no such point, or it is not x >= 0. */
 csrec_status csrec_l1_newton_find(csrec_l1_newton *newton, double lambda, bool *found);
 
 #endif

@@ -191,6 +191,11 @@ static void extrapolate(csrec_l1_steps *o) {
     o->t = t;
 }
 
+double csrec_l1_steps_rounding(const csrec_l1_steps *o) {
+    const double size = sqrt(o->L * csrec_squares(o->s->A->n, o->s->x));
+    return sqrt(o->L) * o->rounding * (o->size_y + size);
+}
+
 bool csrec_l1_steps_step(csrec_l1_steps *o) {
     csrec_support *s = o->s;
     csrec_status *fault = &s->run->fault;

@@ -49,6 +49,9 @@ csrec_status csrec_l1_steps_start(csrec_l1_steps *steps, double *largest);
  * whenever x, r or lambda were changed. */
 void csrec_l1_steps_restart(csrec_l1_steps *steps);
 
+/* By how much rounding of the products may change A^T (y - A x). */
+double csrec_l1_steps_rounding(const csrec_l1_steps *steps);
+
 /* One step: x, r and the energy of s. False: there is none, because x does not change, numbers
  * leave the range of a double, or s->run->fault is set. */
 bool csrec_l1_steps_step(csrec_l1_steps *steps);

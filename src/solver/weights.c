@@ -54,6 +54,10 @@ static csrec_status weighted_fit(const csrec_operator *A, const bool *chosen, co
     return status;
 }
 
+static bool weighted_explain(const csrec_operator *A, csrec_error *error) {
+    return csrec_operator_explain(of(A)->base, error);
+}
+
 /* The state is the weighted operator itself: it serves one run. */
 static csrec_status access_create(const csrec_operator *A, void **state) {
     *state = of(A);
