@@ -12,7 +12,7 @@ typedef struct pairs {
 
 static csrec_status pairs_create(csrec_operator *A, const csrec_operator_spec *spec,
                                  csrec_error *error) {
-    const csrec_operator *first = spec->of.first;
+    const csrec_operator *first = spec->first;
     if (!first || (spec->n == 0 && (first->complex_x || first->complex_y)))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator pairs: needs an operator of real vectors as first");

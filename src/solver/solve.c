@@ -350,7 +350,7 @@ static csrec_status solve_weighted(const csrec_operator *A, const double *y,
         csrec_fail(error, status, "weights: out of memory for %lld columns", (long long)A->n);
     else
         status =
-            csrec_solve(csrec_weighted_operator(weighted), y, &plain, &found, r, report, error);
+            csrec_solve_one(csrec_weighted_operator(weighted), y, &plain, &found, r, report, error);
     if (!status) csrec_weighted_undo(weighted, &found);
     if (!status && atoms)
         *atoms = found;

@@ -111,6 +111,7 @@ static void set_type(csrec_weighted *o) {
                               .adjoint_on = base->adjoint_on ? weighted_adjoint_on : NULL,
                               .column_norms = o->base->row->column_norms ? weighted_norms : NULL,
                               .fit = base->fit ? weighted_fit : NULL,
+                              .explain = weighted_explain,
                               .access = base->access ? &o->access : NULL};
 }
 
