@@ -65,7 +65,7 @@ typedef struct csrec_solve_options {
     int64_t history_size;
     csrec_progress_fn progress; /* may be NULL */
     void *context;
-    csrec_look *look; /* NULL, or for csrec_look_at; with csrec_solve and a callback only */
+    csrec_look *look; /* NULL, or for csrec_look_at; with csrec_solve, a callback and no weights */
 } csrec_solve_options;
 
 typedef struct csrec_solve_report {

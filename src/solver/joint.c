@@ -116,6 +116,7 @@ csrec_status csrec_joint_solve(const csrec_many *job, csrec_error *error) {
     csrec_solve_report report;
     csrec_solve_options options = *job->options;
     csrec_status status = joint_create(&o, error);
+    options.look = NULL;
     if (options.start) options.start = &o.start;
     if (!status) status = csrec_solve_one(o.A, o.y, &options, &o.found, o.r, &report, error);
     if (!status && deliver(&o, &report))

@@ -341,6 +341,7 @@ static csrec_status solve_weighted(const csrec_operator *A, const double *y,
     csrec_weighted *weighted;
     csrec_status status = csrec_weighted_create(A, options->weights, &weighted);
     plain.weights = NULL;
+    plain.look = NULL; /* its x would be the weighted one */
     if (!status && options->start) status = csrec_atoms_copy(options->start, &start);
     if (!status && options->start) {
         csrec_weighted_apply(weighted, &start);
