@@ -314,6 +314,7 @@ static bool newton(csrec_l1_gram *q) {
 static int64_t steps_of_newton(const csrec_l1_gram *q) {
     double k = 0.0;
     for (int64_t j = 0; j < q->size; j++) k += q->x[j] != 0.0;
+    if (k > NEWTON_MOST) return STEPS_MOST;
     return 8 + (int64_t)(0.5 * k * k / (double)q->size);
 }
 
@@ -330,7 +331,7 @@ void csrec_l1_gram_solve(csrec_l1_gram *q, double enough) {
     for (int64_t i = 0; i < most && csrec_l1_gram_miss(q) > enough; i++) {
         if (csrec_run_stops(q->run)) break;
         step(q, &t);
-        if (++since % 8 || q->size > NEWTON_MOST || since < steps_of_newton(q)) continue;
+        if (++since % 8 || since < steps_of_newton(q)) continue;
         for (int tries = 0; tries < NEWTON_TRIES && !newton(q); tries++)
             if (csrec_run_stops(q->run)) break;
         start_steps(q, &t);
