@@ -38,7 +38,8 @@
  * by steps may miss its conditions at first and at the end; of the goal, or of y, the error of
  * ||r||; of ||x||_1, the gap to its bound where A x = y; and of lambda, the change below which
  * Newton's step is taken, and that two minima of a line are apart. The least factor from one lambda
- * to the next; the width of the last interval of them. */
+ * to the next, also where entries of several parts bend the path; the width of the last interval of
+ * them. */
 #define BPDN_FIRST  0.25
 #define BPDN_LAST   1e-14
 #define BPDN_ROUGH  0.1
@@ -48,6 +49,7 @@
 #define BPDN_CLOSE  1e-7
 #define BPDN_NEAR   0.25
 #define BPDN_FACTOR 0.1
+#define BPDN_CURVED 0.4
 #define BPDN_SPAN   1e-4
 #define BPDN_WIDTH  1e-8
 #define BPDN_HIDDEN 32.0
@@ -386,6 +388,7 @@ static bool is_narrow(const bpdn *o) {
 
 /* The next lambda by the line, between those known; false: there is none. */
 static bool next_by_line(bpdn *o, double next) {
+    const double factor = o->s.A->parts > 1 ? BPDN_CURVED : BPDN_FACTOR;
     bound(o);
     o->most = 0;
     if (is_last(o)) return end_here(o);
@@ -394,7 +397,7 @@ static bool next_by_line(bpdn *o, double next) {
         return !o->s.run->solved && look_again(o);
     }
     if (o->below == 0.0)
-        next = fmax(next < o->lambda ? next : 0.0, BPDN_FACTOR * o->lambda);
+        next = fmax(next < o->lambda ? next : 0.0, factor * o->lambda);
     else if (o->lines++ > LINES_MOST || !(next > o->below && next < o->above))
         next = sqrt(o->below * o->above);
     o->miss = fmax(BPDN_FINE, o->rough * fmin(1.0, fabs(next / o->lambda - 1.0)));
