@@ -33,7 +33,7 @@ static void close_problem(problem *p) {
 static int inexact;
 enum { INEXACT_MOST = 3 };
 
-/* It ends: of 100,000 problems none takes as many. */
+/* It ends long before its limit of 100,000 steps. */
 enum { STEPS_MOST = 1500 };
 
 /* Whether the solution is exact, as the outcome says. */
