@@ -134,7 +134,7 @@ static void of_cssample(void **state) {
 static void of_csrecover(void **state) {
     (void)state;
     static const misuse wrong[] = {
-        {"$R camera.npz -o w.npy -S threshold", "camera.npz", "through an operator", 1},
+        {"$R camera.npz -o w.npy -S threshold -B dct", "camera.npz", "through an operator", 1},
         {"$R camera.npz -o w.npy -B haar", "camera.npz", "through an operator", 1},
         {"$R camera.npz -o w.npy --robust", "camera.npz", "through an operator", 1},
         {"$R camera.npz -o w.npy -u u.npy", "camera.npz", "leave it out", 1},
