@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets
 from ._conv import conv2d, conv2d_backward
-from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, FileError, FormatError,
+from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, Error, FileError, FormatError,
                       OutOfMemoryError, RecoveryWarning, Stopped, UnknownArgumentError, UnsupportedError)
 from ._haar import Haar, haar_rows, haar_transform
 from ._info import RecoverInfo, Track
@@ -46,7 +46,7 @@ __version__: str = text(lib.csrec_version())
 
 __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
-    "DeviceError", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
+    "DeviceError", "Error", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
     "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
     "Wavelet", "adaptive", "backends", "bases", "conv2d",

@@ -7,6 +7,10 @@ class CsrecError(Exception):
     remedy; every subclass is also the built-in exception that it is nearest to."""
 
 
+Error = CsrecError
+"""The same class, by the name that packages usually give it."""
+
+
 class ArgumentError(CsrecError, ValueError):
     """An argument is out of range, or arguments do not fit each other."""
 
