@@ -1,9 +1,10 @@
 """What a Solution says of itself: the residual, r and the history's end are those of its x."""
 import numpy as np
 import pytest
-from scipy.sparse.linalg import aslinearoperator
 
 import csrecover as cs
+
+aslinearoperator = pytest.importorskip("scipy.sparse.linalg").aslinearoperator
 
 GREEDY = {"iht", "htp", "cosamp"}
 SOLVERS = list(cs.solvers())

@@ -163,15 +163,18 @@ bool cli_files_lost(int n, const char *const *paths, csrec_error *error) {
     return false;
 }
 
-void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]) {
+csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
+                             csrec_error *error) {
     uint64_t bytes = 0, all = 0, hash = 0;
     uint32_t crc = 0;
     text[0] = '\0';
     for (int i = 0; i < n; i++, all += bytes) {
-        if (csrec_file_checksum(paths[i], &bytes, &crc, NULL)) return;
+        csrec_status status = csrec_file_checksum(paths[i], &bytes, &crc, error);
+        if (status) return status;
         hash = csrec_random_u64(hash, bytes, crc);
     }
     snprintf(text, CLI_CONTENTS_ROOM, "%d files %" PRIu64 " bytes hash %016" PRIx64, n, all, hash);
+    return CSREC_OK;
 }
 
 void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const char *contents) {

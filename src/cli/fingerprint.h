@@ -38,8 +38,10 @@ void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *p
 /* Why the first of the files that cannot be read now cannot; false: all can, or are pipes. Their
  * fingerprint differs then, too. NULL among the paths is none. */
 bool cli_files_lost(int n, const char *const *paths, csrec_error *error);
-/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that is unknown. */
-void cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]);
+/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that fails. error may
+ * be NULL. */
+csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
+                             csrec_error *error);
 /* The text that cli_contents_of returned. */
 void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const char *contents);
 /* The line, to be freed; NULL: out of memory. */

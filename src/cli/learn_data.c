@@ -156,7 +156,7 @@ static void take_contents(const cli_data *d, char text[CLI_CONTENTS_ROOM]) {
     const char **paths = malloc(((size_t)d->n_files + 1) * sizeof *paths);
     text[0] = '\0';
     for (int i = 0; paths && i < d->n_files; i++) paths[i] = d->files[i].path;
-    if (paths) cli_contents_of(d->n_files, paths, text);
+    if (paths) cli_contents_of(d->n_files, paths, text, NULL);
     free(paths);
 }
 

@@ -13,7 +13,7 @@
 void cli_learn_fingerprint_begin(cli_fingerprint *line, const cli_tool *tool,
                                  const cli_learn_sources *sources) {
     char contents[CLI_CONTENTS_ROOM];
-    cli_contents_of(sources->inputs.n, sources->inputs.text, contents);
+    cli_contents_of(sources->inputs.n, sources->inputs.text, contents, NULL);
     cli_fingerprint_begin(line, tool->name);
     cli_fingerprint_contents(line, "inputs", contents);
     cli_fingerprint_file(line, "mask", sources->mask);

@@ -171,8 +171,9 @@ char *cli_recover_fingerprint(const cli_request *request, const char *input, boo
  * they are the same; the version, the prior. */
 char *cli_recover_card(const cli_request *request);
 
-/* If a recovery may use the learned prior that is installed, finds out what is in it. */
-void cli_prior_find(cli_request *request);
+/* If a recovery may use the learned prior that is installed, finds out what is in it; tells why, if
+ * it cannot be read. */
+int cli_prior_find(cli_request *request);
 
 /* The truth of an input: --reference, or the file of the input's name in that folder. Free it;
  * NULL: none, or out of memory. */

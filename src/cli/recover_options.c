@@ -68,17 +68,17 @@ static bool may_use_prior(const cli_request *request) {
     return false;
 }
 
-void cli_prior_find(cli_request *request) {
+int cli_prior_find(cli_request *request) {
     char path[2][4096];
     const char *const paths[] = {path[0], path[1]};
-    if (!may_use_prior(request)) return;
+    csrec_error error;
+    if (!may_use_prior(request)) return CLI_CONTINUE;
     bool there = csrec_prior_installed(1, sizeof path[0], path[0]) &&
                  csrec_prior_installed(3, sizeof path[1], path[1]);
-    if (there)
-        cli_contents_of(2, paths, request->prior);
-    else
-        snprintf(request->prior, sizeof request->prior, "none");
-    if (!*request->prior) snprintf(request->prior, sizeof request->prior, "unreadable");
+    if (there && cli_contents_of(2, paths, request->prior, &error))
+        return cli_failure(request->tool, "%s", error.text);
+    if (!there) snprintf(request->prior, sizeof request->prior, "none");
+    return CLI_CONTINUE;
 }
 
 int cli_request_conflicts(const cli_request *request) {

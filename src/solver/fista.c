@@ -52,13 +52,20 @@ static void fista_destroy(csrec_run *run) {
     csrec_sparse_destroy(run);
 }
 
+/* Whether a run of so many steps at most, 0: without a limit, may come to Newton's. */
+static bool may_leap(int64_t atoms) {
+    return atoms == 0 || atoms > SIGNS_STAY;
+}
+
 static csrec_status fista_create(csrec_run *run, csrec_error *error) {
     csrec_status status = csrec_sparse_create(run, sizeof(fista), error);
     fista *o = run->state;
     if (status) return status;
     status = csrec_l1_read(run, &o->s, error);
     if (status) return status;
-    if (csrec_l1_steps_create(&o->s, &o->steps) || csrec_l1_newton_create(&o->s, &o->newton))
+    bool leaps = may_leap(run->options->stop.atoms);
+    if (csrec_l1_steps_create(&o->s, &o->steps) ||
+        (leaps && csrec_l1_newton_create(&o->s, &o->newton)))
         return csrec_fail(error, CSREC_MEMORY, "solver fista: out of memory");
     o->debias = csrec_run_param(run, "debias") != 0.0;
     double share = csrec_run_param(run, "lambda");
@@ -188,8 +195,9 @@ static const char *const reals[] = {"lambda", NULL};
 /* With backtracking about three products a step. */
 static csrec_solver_need fista_need(const csrec_solver_size *size) {
     double steps = size->atoms > 0.0 ? size->atoms : 200.0;
-    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (4.0 * size->n + 3.0 * size->m),
-                               3.0 * steps, 0.0};
+    double vectors =
+        may_leap((int64_t)size->atoms) ? 4.0 * size->n + 3.0 * size->m : 2.0 * size->n + size->m;
+    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * vectors, 3.0 * steps, 0.0};
 }
 
 const csrec_solver_type csrec_solver_fista = {

@@ -2,6 +2,7 @@
  */
 #include "solver/threshold.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,14 +148,14 @@ static csrec_status threshold_result(const csrec_run *run, csrec_atoms *atoms, d
 }
 
 static const csrec_param params[] = {
-    {"first", 0, 0, 1e300, "first threshold, in units of y; 0: 60/255 of the range"},
-    {"last", 0, 0, 1e300, "last threshold; 0: 3/255 of the range, at least sigma"},
+    {"first", 0, 0, DBL_MAX, "first threshold, in units of y; 0: 60/255 of the range"},
+    {"last", 0, 0, DBL_MAX, "last threshold; 0: 3/255 of the range, at least sigma"},
     {"steps", 60, 1, 1e6, "iterations, over which the threshold falls exponentially"},
     {"relax", 1, 0, 1.5, "over-relaxation: 1 moves twice as far as the thresholded signal"},
     {"blend", 1.2, 0, 100,
      "noisy samples are put back as T^2 / (T^2 + (blend sigma)^2) at threshold T"},
     {"soft", 0, 0, 1, "1: soft thresholding: kept coefficients shrink by the threshold"},
-    {"range", 0, 0, 1e300,
+    {"range", 0, 0, DBL_MAX,
      "range of which thresholds are shares, in units of y; 0: the range of "
      "the samples"},
     {0}};
