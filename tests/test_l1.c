@@ -25,11 +25,27 @@ static csrec_status adjoint(const double *y, double *x, void *context) {
     return csrec_operator_adjoint(context, y, x);
 }
 
-static void open_problem(problem *p, int parts, int64_t count) {
+/* Columns: normal, with nearly one direction, or of very different lengths. */
+enum { PLAIN, ALIKE, LENGTHS };
+
+static void draw_matrix(int kind, int parts, int64_t m, int64_t n, double *matrix) {
+    for (int64_t i = 0; i < parts * m * n; i++) matrix[i] = check_normal(&seed);
+    for (int64_t i = 0; kind == ALIKE && i < m; i++) {
+        const double common = 30.0 * check_normal(&seed);
+        for (int64_t j = 0; j < n; j++) matrix[parts * (i * n + j)] += common;
+    }
+    for (int64_t j = 0; kind == LENGTHS && j < n; j++) {
+        const double size = pow(10.0, 6.0 * check_uniform(&seed) - 3.0);
+        for (int64_t i = 0; i < m; i++)
+            for (int k = 0; k < parts; k++) matrix[parts * (i * n + j) + k] *= size;
+    }
+}
+
+static void open_problem(problem *p, int kind, int parts, int64_t count) {
     const int64_t m = 5 + check_below(&seed, 25), n = 5 + check_below(&seed, 50);
     double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
     csrec_error error = {""};
-    for (int64_t i = 0; i < parts * m * n; i++) matrix[i] = check_normal(&seed);
+    draw_matrix(kind, parts, m, n, matrix);
     csrec_operator_spec spec = {
         .name = "dense", .m = m, .n = n, .matrix = matrix, .complex_signal = parts == 2};
     *p = (problem){.m = parts * m, .n = parts * n, .count = count, .parts = parts};
@@ -143,7 +159,7 @@ static double expect_minimum(problem *p) {
 static int draw(problem *p, csrec_setting settings[2]) {
     const int parts = 1 + (int)check_below(&seed, 2);
     const int64_t count = check_below(&seed, 2) ? 1 : 2 + check_below(&seed, 3);
-    open_problem(p, parts, count);
+    open_problem(p, PLAIN, parts, count);
     p->nonnegative = parts == 1 && count == 1 && check_below(&seed, 2);
     for (int64_t e = 0, plain = check_below(&seed, 2); plain && e < p->n / parts; e++)
         p->weights[e] = 1.0;
@@ -166,6 +182,53 @@ static void fista_of_all_kinds(void **state) {
         const double lambda = expect_minimum(&p);
         const double wanted = share * largest(&p, p.y);
         assert_true(fabs(lambda - wanted) <= 1e-6 * wanted);
+        close_problem(&p);
+    }
+}
+
+static void weigh_alike(problem *p) {
+    for (int64_t e = 0; e < p->n / p->parts; e++) p->weights[e] = 1.0;
+}
+
+/* By how much the worst entry misses its condition for lambda, as a share of it, beyond the
+ * rounding of sums of m and of n terms. */
+static double worst_miss(problem *p, double lambda) {
+    const int64_t m = p->m, n = p->n;
+    double worst = 0.0, terms = length(m, p->y);
+    double *column = malloc((size_t)m * sizeof *column), *norms = malloc((size_t)n * sizeof *norms);
+    largest(p, p->r);
+    for (int64_t j = 0; j < n; j++) {
+        assert_ok(csrec_operator_column(p->A, j, column));
+        norms[j] = length(m, column);
+        terms += fabs(p->x[j]) * norms[j];
+    }
+    for (int64_t j = 0; j < n; j += p->parts) {
+        const double size = length(p->parts, p->x + j);
+        double off[2], rounding = (double)(m + n + 64) * 0x1p-52 * terms * norms[j];
+        for (int i = 0; i < p->parts; i++)
+            off[i] = p->c[j + i] - (size > 0.0 ? lambda * p->x[j + i] / size : 0.0);
+        worst = fmax(worst, length(p->parts, off) - (size > 0.0 ? 0.0 : lambda) - rounding);
+    }
+    free(norms);
+    free(column);
+    return worst / lambda;
+}
+
+/* Where rounds on few columns cease to help, they are not the end: that is the minimum, or it is
+ * said not to be. */
+static void hard_columns(void **state) {
+    (void)state;
+    for (int round = 0; round < 16; round++) {
+        problem p;
+        open_problem(&p, round % 2 ? ALIKE : LENGTHS, 1 + (round / 2) % 2, 1);
+        weigh_alike(&p);
+        const csrec_setting set = {"lambda", pow(10.0, -3.0 - 2.0 * check_uniform(&seed))};
+        solve(&p, "fista", &set, 1, 0.0, false);
+        const double miss = worst_miss(&p, set.value * largest(&p, p.y));
+        if (p.report.outcome == CSREC_CONVERGED && miss > 2e-10)
+            fail_msg("round %d misses the minimum by %g lambda", round, miss);
+        if (p.report.outcome != CSREC_CONVERGED)
+            assert_int_equal(p.report.outcome, CSREC_STEP_LIMIT);
         close_problem(&p);
     }
 }
@@ -219,8 +282,8 @@ static void expect_refusal(const problem *p, const csrec_solve_options *o, const
 static void refusals(void **state) {
     (void)state;
     problem real, pairs;
-    open_problem(&real, 1, 1);
-    open_problem(&pairs, 2, 1);
+    open_problem(&real, PLAIN, 1, 1);
+    open_problem(&pairs, PLAIN, 2, 1);
     const csrec_setting sign = {"nonnegative", 1}, tau = {"tau", 1};
     expect_refusal(&pairs, &(csrec_solve_options){"fista", .settings = &sign, .n_settings = 1},
                    "nonnegative");
@@ -239,8 +302,9 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fista_of_all_kinds), cmocka_unit_test(bounds_of_the_residual),
-        cmocka_unit_test(bounds_of_the_norm), cmocka_unit_test(refusals)};
+        cmocka_unit_test(fista_of_all_kinds), cmocka_unit_test(hard_columns),
+        cmocka_unit_test(bounds_of_the_residual), cmocka_unit_test(bounds_of_the_norm),
+        cmocka_unit_test(refusals)};
     seed = check_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

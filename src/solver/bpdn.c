@@ -476,7 +476,7 @@ static bool improve(bpdn *o, bool *fine) {
     if (o->active) {
         csrec_round came = csrec_active_round(o->active);
         *fine = came == CSREC_ROUND_DONE;
-        if (came != CSREC_ROUND_FULL) return *fine;
+        if (came != CSREC_ROUND_STUCK) return *fine;
         csrec_active_destroy(o->active);
         o->active = NULL;
         o->s.run->fault = csrec_l1_steps_start(steps, &o->largest);

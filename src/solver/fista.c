@@ -36,7 +36,8 @@ typedef struct fista {
     csrec_l1_steps steps;
     csrec_l1_newton newton;
     double lambda; /* the target; steps.lambda falls to it */
-    bool begun;    /* steps on all columns */
+    bool begun;    /* steps on all columns, */
+    double first;  /* for this lambda first, or 0 */
     bool debias;
     uint64_t signs;      /* a hash of those of x */
     int64_t stay, until; /* steps with the same signs; those before Newton's */
@@ -80,8 +81,9 @@ static csrec_status begin(csrec_run *run, fista *o) {
     double largest = 0.0;
     csrec_status status = csrec_l1_steps_start(&o->steps, &largest);
     o->lambda = o->steps.lambda = csrec_run_param(run, "lambda") * largest;
+    double first = o->first > 0.0 ? o->first : FISTA_FIRST * largest;
     if (o->lambda > 0.0 && !run->options->start) /* a start is near its end */
-        o->steps.lambda = fmax(o->lambda, FISTA_FIRST * largest);
+        o->steps.lambda = fmax(o->lambda, first);
     csrec_l1_steps_restart(&o->steps);
     o->until = SIGNS_STAY;
     o->begun = true;
@@ -163,7 +165,8 @@ static bool fista_update(csrec_run *run) {
     fista *o = run->state;
     if (!o->active) return fista_step(run, o);
     csrec_round came = csrec_active_round(o->active);
-    if (came != CSREC_ROUND_FULL) return came == CSREC_ROUND_BETTER;
+    if (came != CSREC_ROUND_STUCK) return came == CSREC_ROUND_BETTER;
+    o->first = csrec_active_reached(o->active);
     csrec_active_destroy(o->active);
     o->active = NULL;
     return fista_step(run, o);

@@ -39,6 +39,9 @@ static const int64_t JOINED = INT64_C(1) << 28;
 #define CSREC_ACTIVE_NEXT  0.25
 #define CSREC_ACTIVE_CLOSE 0.2
 
+/* The rounding of the conditions that rounds aim at. */
+#define CSREC_ACTIVE_ROUNDING (16.0 * DBL_EPSILON)
+
 struct csrec_active {
     csrec_support *s;
     const csrec_operator *A; /* the columns of s->A */
@@ -48,6 +51,7 @@ struct csrec_active {
     double lambda;   /* the target; on.lambda falls to it */
     double y_length; /* ||y|| */
     bool bounded;    /* s->g bounds |c| for s->r */
+    double rounding; /* of c_j, as a share of ||a_j|| */
     double least;    /* miss that rounds for on.lambda have reached, */
     int idle;        /* and how many did not halve it */
     csrec_l1_gram on;
@@ -100,14 +104,15 @@ static double largest_product(csrec_active *a, const double *v) {
     return most;
 }
 
-/* Bound of the rounding of c_j: a share of ||a_j|| times the sizes of all terms of r. */
-static void allow(csrec_active *a) {
+/* By how much each column may miss its condition: a share of lambda, and the rounding of c_j, which
+ * is `share` of ||a_j|| times the sizes of all terms of r. */
+static void allow(csrec_active *a, double share) {
     const csrec_support *s = a->s;
     double summed = a->y_length;
     for (int64_t k = 0; k < a->on.size; k++) summed += fabs(a->on.x[k]) * s->norms[a->list[k]];
+    a->rounding = share * summed;
     for (int64_t k = 0; k < a->on.size; k++)
-        a->on.allowed[k] =
-            CSREC_ACTIVE_MISS * a->on.lambda + 16.0 * DBL_EPSILON * summed * s->norms[a->list[k]];
+        a->on.allowed[k] = CSREC_ACTIVE_MISS * a->on.lambda + a->rounding * s->norms[a->list[k]];
 }
 
 /* Adds the `count` columns of s->largest to W; G is incomplete if stopped. */
@@ -179,6 +184,10 @@ csrec_status csrec_active_create(csrec_support *s, const csrec_operator *A, doub
     return status;
 }
 
+double csrec_active_reached(const csrec_active *a) {
+    return a->on.lambda;
+}
+
 double csrec_active_lambda(const csrec_active *a) {
     return a->lambda;
 }
@@ -214,7 +223,8 @@ static int64_t find_missing(csrec_active *a, int64_t most, double *worst) {
             double c = product_size(a, j, s->r);
             bound[j] = 0.0;
             *worst = fmax(*worst, c - lambda);
-            for (int64_t p = 0; p < parts && c > limit; p++) s->largest[found++] = j + p;
+            bool violates = c > limit + a->rounding * s->norms[j];
+            for (int64_t p = 0; p < parts && violates; p++) s->largest[found++] = j + p;
         }
     }
     return found;
@@ -267,7 +277,7 @@ static int64_t look(csrec_active *a, double *within, double *without) {
     for (;;) {
         int64_t most = a->on.size > ADD_LEAST ? a->on.size : ADD_LEAST;
         int64_t left = a->on.room - a->on.size;
-        allow(a);
+        allow(a, CSREC_ACTIVE_ROUNDING);
         *within = csrec_l1_gram_miss(&a->on);
         *without = 0.0;
         int64_t found = find_missing(a, most < left || left == 0 ? most : left, without);
@@ -279,8 +289,7 @@ static int64_t look(csrec_active *a, double *within, double *without) {
     }
 }
 
-/* Whether rounds have long ceased to help: what they miss is rounding, as of columns that nearly
- * depend on each other. */
+/* Whether rounds have long ceased to help. */
 static bool is_idle(csrec_active *a, double miss) {
     if (miss < 0.5 * a->least) {
         a->least = miss;
@@ -289,17 +298,29 @@ static bool is_idle(csrec_active *a, double miss) {
     return a->idle++ == IDLE_MOST;
 }
 
+/* Rounds help no longer. What they miss may be rounding, as of columns that nearly depend on each
+ * other, of sums of m and of as many terms as W has columns; if it is not, steps have to go on. */
+static csrec_round end_rounds(csrec_active *a) {
+    double without = 0.0;
+    if (csrec_run_stops(a->s->run)) return CSREC_ROUND_DONE;
+    allow(a, (double)(a->s->A->m + a->on.size + 64) * DBL_EPSILON);
+    bool holds = a->on.lambda == a->lambda && csrec_l1_gram_miss(&a->on) == 0.0 &&
+                 find_missing(a, a->on.parts, &without) == 0;
+    return holds ? CSREC_ROUND_DONE : CSREC_ROUND_STUCK;
+}
+
 csrec_round csrec_active_round(csrec_active *a) {
     double within, without;
     prune(a);
     int64_t found = look(a, &within, &without);
-    if ((found == 0 && within == 0.0) || is_idle(a, fmax(within, without))) return CSREC_ROUND_DONE;
-    if (found > a->on.room - a->on.size) return CSREC_ROUND_FULL;
+    if (found == 0 && within == 0.0) return CSREC_ROUND_DONE;
+    if (is_idle(a, fmax(within, without))) return end_rounds(a);
+    if (found > a->on.room - a->on.size) return CSREC_ROUND_STUCK;
     if (without >= within) join(a, found);
     if (csrec_run_stops(a->s->run)) return CSREC_ROUND_DONE;
-    allow(a);
+    allow(a, CSREC_ACTIVE_ROUNDING);
     csrec_l1_gram_solve(&a->on, 1e-2 * without);
-    if (found == 0 && !moved(a)) return CSREC_ROUND_DONE;
+    bool still = found == 0 && !moved(a);
     settle(a);
-    return CSREC_ROUND_BETTER;
+    return still ? end_rounds(a) : CSREC_ROUND_BETTER;
 }
