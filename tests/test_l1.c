@@ -291,6 +291,9 @@ static void refusals(void **state) {
         &real,
         &(csrec_solve_options){"bpdn", .settings = &tau, .n_settings = 1, .stop = {.epsilon = 0.1}},
         "tau");
+    const csrec_setting fitted[] = {sign, {"debias", 1}};
+    expect_refusal(&real, &(csrec_solve_options){"fista", .settings = fitted, .n_settings = 2},
+                   "debias");
     expect_refusal(&real, &(csrec_solve_options){"omp", .weights = real.weights}, "weights");
     expect_refusal(&real, &(csrec_solve_options){"iht", .settings = &sign, .n_settings = 1},
                    "nonnegative");

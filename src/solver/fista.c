@@ -69,6 +69,9 @@ static csrec_status fista_create(csrec_run *run, csrec_error *error) {
         (leaps && csrec_l1_newton_create(&o->s, &o->newton)))
         return csrec_fail(error, CSREC_MEMORY, "solver fista: out of memory");
     o->debias = csrec_run_param(run, "debias") != 0.0;
+    if (o->debias && o->s.nonnegative)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "debias: least squares do not keep x >= 0; leave out nonnegative or it");
     double share = csrec_run_param(run, "lambda");
     if (share > 0.0 && !csrec_run_stops(run))
         status = csrec_active_create(&o->s, run->A, share, &o->active);
