@@ -667,7 +667,7 @@ class _Functions:
 
     def __init__(self, functions: Any, y: np.ndarray) -> None:
         self.matvec, self.rmatvec = functions
-        back = np.asarray(self.rmatvec(y if y.ndim == 1 else y[:, 0]))
+        back = np.asarray(self.rmatvec((y if y.ndim == 1 else y[:, 0]).copy()))  # it may write there
         self.shape = (y.shape[0], back.size)
         self.dtype = np.result_type(y.dtype, back.dtype, np.float32)
 
