@@ -347,6 +347,16 @@ static csrec_status solve_nothing(const csrec_operator *A, int64_t count, csrec_
     return status;
 }
 
+/* The real map of pairs that multiplication with complex numbers is: of the even columns a_j, the
+ * odd ones are i a_j. */
+static void as_complex_map(int64_t m, int64_t n, double *A) {
+    for (int64_t i = 0; i < m; i += 2)
+        for (int64_t j = 0; j < n; j += 2) {
+            A[i * n + j + 1] = -A[(i + 1) * n + j];
+            A[(i + 1) * n + j + 1] = A[i * n + j];
+        }
+}
+
 /* One of 200 wrong adjoints is missed with a probability of 2e-4 (two normal numbers that happen to
  * be close), five of them in one of 10^9 runs. */
 static void wrong_adjoints_are_told(void **state) {
@@ -364,6 +374,7 @@ static void wrong_adjoints_are_told(void **state) {
             right[i] = scale * check_normal(&seed);
             wrong[i] = right[i] + 0.3 * scale * check_normal(&seed);
         }
+        if (pairs) as_complex_map(m, n, right);
         twofold t = {m, n, right, right, 0};
         csrec_operator *A;
         csrec_error error = {""};
@@ -384,6 +395,32 @@ static void wrong_adjoints_are_told(void **state) {
         free(wrong);
     }
     if (missed > 4) fail_msg("%d wrong adjoints were missed", missed);
+}
+
+/* The adjoint is right, of a map of real and imaginary parts that A(i x) = i A x does not hold for.
+ */
+static void maps_of_parts_are_not_complex(void **state) {
+    (void)state;
+    int missed = 0;
+    for (int round = 0; round < 200; round++) {
+        const int64_t m = 2 + 2 * check_below(&seed, 40), n = 2 + 2 * check_below(&seed, 40);
+        double *map = malloc((size_t)(m * n) * sizeof *map);
+        for (int64_t i = 0; i < m * n; i++) map[i] = check_normal(&seed);
+        as_complex_map(m, n, map);
+        for (int64_t i = 0; i < m * n; i++) /* the real part of x alone, or any map of its parts */
+            map[i] = round % 2 ? (i % 2 ? 0.0 : map[i]) : map[i] + 0.3 * check_normal(&seed);
+        twofold t = {m, n, map, map, 0};
+        csrec_operator *A;
+        csrec_error error = {""};
+        const csrec_operator_spec spec = rough_spec(&t, true);
+        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        csrec_status status = solve_nothing(A, 1 + round % 3, &error);
+        missed += status == CSREC_OK;
+        if (status && !strstr(error.text, "is not linear in complex x")) fail_msg("%s", error.text);
+        csrec_operator_destroy(A);
+        free(map);
+    }
+    if (missed > 4) fail_msg("%d maps were missed", missed);
 }
 
 /* Once for all right-hand sides; factors of chains and pairs are tested through these. */
@@ -435,6 +472,7 @@ int main(void) {
         cmocka_unit_test(calls_come_one_at_a_time),
         cmocka_unit_test(parallel_calls_overlap),
         cmocka_unit_test(wrong_adjoints_are_told),
+        cmocka_unit_test(maps_of_parts_are_not_complex),
         cmocka_unit_test(adjoints_are_tested_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,7 @@ def test_pylops_operators_pass(rng):
     n = 60
     for dtype in ("float32", "float64"):
         for A in (pylops.FirstDerivative(n, dtype=dtype), pylops.Diagonal(rng.random(n), dtype=dtype),
-                  pylops.signalprocessing.FFT(n, real=True, dtype=dtype),
+                  pylops.signalprocessing.DCT((n,), dtype=dtype),
                   pylops.signalprocessing.Convolve1D(n, rng.random(7), offset=3, dtype=dtype),
                   pylops.signalprocessing.DWT(n, wavelet="haar", dtype=dtype)
                   if _has("pywt") else pylops.Identity(n, dtype=dtype),
@@ -154,6 +154,52 @@ def test_functions_are_an_operator(rng):
             cs.solve(A, 3.0, "iht", k=2)
     with pytest.raises(cs.ArgumentError, match="forward, adjoint"):
         cs.solve(np.sin, y, "iht", k=2)
+
+
+def test_functions_may_write_into_their_arguments(rng):
+    A, _, y = problem(rng, 30, 60, 2)
+    for M, rhs in ((A, y), (A, np.c_[y, 2 * y]), (A * np.exp(2j * rng.random(A.shape)), y + 1j)):
+        def forward(v, M=M):
+            out = M @ v
+            v[:] = 7
+            return out
+
+        def adjoint(v, M=M):
+            out = M.conj().T @ v
+            v[:] = 7
+            return out
+        kept = rhs.copy()
+        for A_given in ((forward, adjoint),
+                        linalg.LinearOperator(M.shape, forward, adjoint, dtype=M.dtype)):
+            for solver, params in (("omp", {"atoms": 2}), ("iht", {"k": 2}),
+                                   ("fista", {"lambda_": 0.5}), ("bpdn", {"epsilon": 0.5})):
+                found = cs.solve(A_given, rhs, solver, **params)
+                np.testing.assert_array_equal(rhs, kept)
+                np.testing.assert_allclose(found.x, cs.solve(M, rhs, solver, **params).x, atol=1e-6)
+
+
+def test_maps_that_are_not_linear_in_complex_x_are_told(rng):
+    """Linear in real and imaginary parts, with the adjoint of that, of each part or mixed."""
+    A, _, y = problem(rng, 30, 60, 2)
+    C = A * np.exp(2j * np.pi * rng.random(A.shape))
+    maps = {"real part": (lambda v: C @ v.real, lambda v: (C.conj().T @ v).real),
+            "conjugate": (lambda v: C @ v.conj(), lambda v: (C.conj().T @ v).conj()),
+            "imaginary parts scaled": (lambda v: C @ (v.real + 2j * v.imag),
+                                       lambda v: (w := C.conj().T @ v).real + 2j * w.imag)}
+    for forward, adjoint in maps.values():
+        for given in ((forward, adjoint),
+                      linalg.LinearOperator(C.shape, forward, adjoint, dtype=complex)):
+            for rhs in (y + 0j, np.c_[y, y] + 0j):
+                with pytest.raises(cs.ArgumentError, match="is not linear in complex x"):
+                    cs.solve(given, rhs, "omp", atoms=2)
+    pylops = pytest.importorskip("pylops")
+    with pytest.raises(cs.ArgumentError, match="is not linear in complex x"):
+        cs.solve(pylops.signalprocessing.FFT(32, real=True), np.ones(17, complex), "omp", atoms=2)
+    for P in (pylops.signalprocessing.FFT(32, dtype=complex),
+              pylops.signalprocessing.FFT2D((4, 8), dtype=complex),
+              pylops.MatrixMult(C, dtype=complex), pylops.Diagonal(C[0], dtype=complex),
+              pylops.Identity(32, dtype=complex), pylops.MatrixMult(C, dtype=complex).H):
+        cs.solve(P, rng.standard_normal(P.shape[0]) + 1j, "fista", lambda_=0.1, atoms=2)
 
 
 @pytest.mark.parametrize("package", ("scipy", "pylops"))
