@@ -121,7 +121,8 @@ static void test_recovery(void **unused) {
     for (int64_t k = 0; k < p.n; k++) p.y[k] += 1e-3 * (2.0 * check_uniform(&seed) - 1.0);
     options.backend = "cpu";
     assert_ok(csrec_recover(&p, &options, c, NULL, NULL, NULL));
-    print_message("rms of the difference %g, of moved samples %g\n", rms(n, a, b), rms(n, a, c));
+    print_message("rms of the difference %g, of moved samples %g; residuals %.17g, %.17g\n",
+                  rms(n, a, b), rms(n, a, c), cpu.residual, cuda.residual);
     assert_true(rms(n, a, b) <= 2.0 * rms(n, a, c));
     /* By the triangle inequality residuals differ by no more than the pictures do at the samples,
      * which is about as much as elsewhere. */

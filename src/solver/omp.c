@@ -141,7 +141,8 @@ static csrec_status omp_result(const csrec_run *run, csrec_atoms *atoms, double 
     csrec_qr_solve(&o->qr, x); /* R x = Q^T y */
     for (int64_t k = 0; k < o->qr.size; k++) o->s.x[o->picks[k]] = x[k];
     /* Columns that nearly depend on each other give x errors that r of the steps does not have. */
-    csrec_status status = run->looking ? CSREC_OK : csrec_support_subtract(&o->s);
+    bool as_it_is = run->looking || csrec_run_stops(o->s.run);
+    csrec_status status = as_it_is ? CSREC_OK : csrec_support_subtract(&o->s);
     return status ? status : csrec_support_result(run, atoms, r);
 }
 
