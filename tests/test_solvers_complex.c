@@ -296,7 +296,7 @@ static void sparse_signals_are_recovered(void **state) {
 }
 
 /* Of exp(i t) y the solution is exp(i t) x, because only magnitudes are compared: three steps of
- * each solver on noise. */
+ * each solver on noise, and all of fista's, whose rounds on few columns differ on their way. */
 static void phases_do_not_matter(void **state) {
     static const char *const solvers[] = {"mp", "omp", "romp", "cosamp", "iht", "htp", "fista"};
     (void)state;
@@ -306,7 +306,7 @@ static void phases_do_not_matter(void **state) {
             if (open_problem(&p, kinds[round % 3], 30, 50, 1)) {
                 csrec_setting set = {"k", 5.0};
                 const csrec_solve_options options = {.solver = solvers[s],
-                                                     .stop = {.atoms = 3},
+                                                     .stop = {.atoms = s < 6 ? 3 : 0},
                                                      .settings = &set,
                                                      .n_settings = s >= 2 && s < 6};
                 number x[50], turned[50], r[M_MOST], by = cexp(I * angle());
