@@ -91,6 +91,8 @@ typedef struct csrec_recover_report {
     const char *remark;             /* a sentence: the result misses its measurements by more than
                                        sigma and epsilon allow (then the outcome is CSREC_UNMET),
                                        or is made in another way than was asked for; or NULL */
+    bool bounded; /* epsilon or sigma was given, or a solver's problem has a bound (bpdn): without,
+                     missing the default epsilon is CSREC_CONVERGED or CSREC_EXHAUSTED */
 } csrec_recover_report;
 
 /* Sets nothing: all is resolved from the measurement. The default for pictures and volumes is the
@@ -307,8 +309,9 @@ enum { CSREC_DOUBT_SIZE = 200 };
 /* Sentence i from 0 on about them; false if there are no more. */
 CSREC_API bool csrec_doubts_text(const csrec_doubts *doubts, int i, char text[CSREC_DOUBT_SIZE]);
 
-/* A sentence if a pursuit ended with a residual above a quarter of the samples: then nothing was
- * recovered, though csrec_recover returned CSREC_OK. false: there is no such doubt. */
+/* A sentence if a pursuit ended above its bound, or without one, with a residual above a quarter of
+ * the samples: then nothing was recovered, though csrec_recover returned CSREC_OK. false: there is
+ * no such doubt. */
 CSREC_API bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUBT_SIZE]);
 
 /* A sentence if the options, as given to csrec_recover, name a solver but no basis, for what was

@@ -42,5 +42,7 @@ def test_sentences_are_those_of_the_tool(rng, tool, tmp_path):
 
 def test_a_pursuit_without_a_result_warns(rng):
     mask = rng.random(SHAPE) < 0.3
-    with pytest.warns(cs.RecoveryWarning, match="bound cannot be met"):
-        cs.recover(rng.standard_normal(mask.sum()), mask=mask, solver="cosamp", shifts=1, k=5)
+    y = rng.standard_normal(mask.sum())
+    for bound, outcome in (({"epsilon": 1e-3}, "bound cannot be met"), ({}, "converged")):
+        with pytest.warns(cs.RecoveryWarning, match=f"ended .{outcome}. with .* no recovery"):
+            cs.recover(y, mask=mask, solver="cosamp", shifts=1, k=5, **bound)

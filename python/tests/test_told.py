@@ -1,4 +1,6 @@
 """What a Solution says of itself: the residual, r and the history's end are those of its x."""
+import warnings
+
 import numpy as np
 import pytest
 
@@ -143,3 +145,33 @@ def test_a_perfect_solution_on_the_tree_converged(rng):
         for solver in ("omp", "mp"):
             found = cs.solve(haar, haar @ x, solver, **({"atoms": 5000} if solver == "mp" else {}))
             assert found.outcome == "converged", (solver, found.outcome, found.residual)
+
+
+@pytest.mark.parametrize("solver, params", (("fista", {"lambda_": 1e-3}), ("iht", {"k": 20}), ("htp", {"k": 20}),
+                                            ("cosamp", {"k": 20})))
+@pytest.mark.parametrize("basis", ("wavelet", "dct", "haar"))
+@pytest.mark.parametrize("through", (False, True))
+def test_a_default_epsilon_is_no_bound_that_was_missed(rng, solver, params, basis, through):
+    """Only what was asked for is missed, whole or in tiles; a recovery that is none still warns."""
+    if through and basis == "haar":
+        pytest.skip("of entries alone")
+    truth = np.cumsum(rng.standard_normal((32, 32)), 0)
+    scan = cs.measure(truth, "hadamard", rate=0.5, scramble=1) if through else cs.sample(truth, 0.5)
+    ways = [params | {"shifts": 1} if basis == "haar" else params]
+    if not through and basis == "dct":
+        ways.append(params | {"tile": 16})
+    for way in ways:
+        run = lambda **bound: cs.recover(scan, solver=solver, basis=basis, return_info=True, **way, **bound)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            signal, info = run()
+        assert 2e-3 < info.residual and info.outcome == "converged"
+        assert (info.residual > 0.25) == any("no recovery" in str(w.message) for w in caught)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again, missed = run(epsilon=1e-3)
+            np.testing.assert_array_equal(again, signal)
+            assert missed.outcome == "bound cannot be met"
+            scan.sigma = 1e-9
+            assert run()[1].outcome == "bound cannot be met"
+            scan.sigma = 0.0

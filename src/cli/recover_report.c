@@ -12,6 +12,7 @@ static void tell_summary(const cli_job *job) {
     const char *output = cli_is_dash(job->output) ? "stdout" : job->output;
     const char *source = cli_sigma_source(job);
     char residual[32] = "", together[48] = "", noise[48] = "", expected[64] = "";
+    char doubt[CSREC_DOUBT_SIZE];
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
     if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
     if (job->plan.method.iterates)
@@ -20,12 +21,13 @@ static void tell_summary(const cli_job *job) {
     if (isfinite(job->expected))
         snprintf(expected, sizeof expected, ", expected error about %.3g (%.1f dB)", job->expected,
                  cli_job_expected_psnr(job));
+    bool above =
+        r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET || csrec_doubt_result(r, doubt);
     cli_note(job->tool, "%s%s%s: %s%s%s, %.2f s%s%s", job->input, output ? " -> " : "",
              output ? output : "",
              r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far"
-             : r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET
-                 ? csrec_outcome_text(r->outcome)
-                 : "recovered",
+             : above                         ? csrec_outcome_text(r->outcome)
+                                             : "recovered",
              residual, noise, r->seconds_total, together, expected);
 }
 

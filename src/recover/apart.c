@@ -266,13 +266,14 @@ static csrec_status run_on(const csrec_context *context, void *job, csrec_error 
     run_job *j = job;
     csrec_layout layout = j->tiles->layout; /* threads by this machine's memory */
     csrec_normal normal;
-    j->report = (csrec_recover_report){.method = layout.method->shown.name};
+    j->report = (csrec_recover_report){0};
     csrec_status status = csrec_layout_make(&j->tiles->form, wanted, context, &layout, error);
     if (status) return status;
     status =
         csrec_normal_create(&j->part, &layout.plan.options, j->tiles->survey.unit, &normal, error);
     if (!status) status = run_normal(&normal, context, j, error);
     csrec_normal_clear(&normal);
+    csrec_layout_report(&layout, &j->report);
     return status;
 }
 

@@ -228,8 +228,9 @@ bool csrec_doubts_text(const csrec_doubts *d, int i, char text[CSREC_DOUBT_SIZE]
 
 bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUBT_SIZE]) {
     const csrec_outcome o = report->outcome;
-    bool is_none = (o == CSREC_EXHAUSTED || o == CSREC_UNMET || o == CSREC_STAGNANT) &&
-                   report->residual > MOST_RESIDUAL;
+    bool is_above = o == CSREC_EXHAUSTED || o == CSREC_UNMET || o == CSREC_STAGNANT ||
+                    (o == CSREC_CONVERGED && !report->bounded);
+    bool is_none = is_above && report->residual > MOST_RESIDUAL;
     if (is_none)
         snprintf(text, CSREC_DOUBT_SIZE,
                  "The pursuit ended (%s) with %.2g %% of the samples unexplained: this is no "

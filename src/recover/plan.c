@@ -201,6 +201,10 @@ static void list_parameters(const csrec_owner owner[3], csrec_plan *plan) {
                 p->name, csrec_setting_value(solve, owner[i].kind, p->name, p->value)};
 }
 
+static const csrec_solver_type *solver_of(const csrec_recover_options *options) {
+    return options->solve.solver ? csrec_solver_find(options->solve.solver) : NULL;
+}
+
 csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, csrec_wanted wanted,
                                   csrec_layout *plan, csrec_error *error) {
@@ -217,13 +221,26 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     }
     o->method = plan->method->shown.name;
     if (!(plan->method->shown.takes & CSREC_TAKES(SOLVER))) o->solve.solver = NULL;
+    plan->bounded =
+        o->solve.stop.epsilon > 0.0 || o->solve.stop.sigma > 0.0 || measurement->sigma > 0.0;
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
+    const csrec_solver_type *solver = solver_of(o);
+    plan->bounded = plan->bounded || (solver && solver->constrained);
     plan->plan.method = plan->method->shown;
     plan->plan.by_channels = plan->method->by_channels && plan->method->by_channels(o);
     csrec_owner owner[3];
     csrec_method_owners(o, owner);
     list_parameters(owner, &plan->plan);
     return csrec_settings_check(&o->solve, 3, owner, error);
+}
+
+void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *report) {
+    const csrec_solver_type *solver = solver_of(&layout->plan.options);
+    report->method = layout->method->shown.name;
+    report->estimate = layout->plan.estimate;
+    report->bounded = layout->bounded;
+    if (report->outcome == CSREC_UNMET && solver && !layout->bounded)
+        report->outcome = solver->select ? CSREC_EXHAUSTED : CSREC_CONVERGED;
 }
 
 /* ------------------------------------------------------------------ device */

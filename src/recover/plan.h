@@ -13,6 +13,7 @@ typedef struct csrec_layout {
     uint64_t available; /* to the process, whatever the options allow */
     bool parts;         /* can be recovered in tiles */
     bool through;       /* measured through an operator */
+    bool bounded;       /* as in csrec_recover_report */
 } csrec_layout;
 
 /* Requested results: coefficients, the signal, or both. */
@@ -34,6 +35,10 @@ bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout 
 csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wanted wanted,
                                const csrec_context *context, csrec_layout *layout,
                                csrec_error *error);
+
+/* Completes the report of what ran: a default epsilon was not asked for, so missing it is what a
+ * solver without a bound would have told. */
+void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *report);
 
 /* CSREC_MEMORY if it does not fit. */
 csrec_status csrec_layout_check(const csrec_layout *layout, csrec_error *error);

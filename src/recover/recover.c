@@ -108,8 +108,7 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
     csrec_status status = csrec_whole_of(&normal->m, &whole, error);
     if (!status) status = run_whole_or_tiles(&j->layout, &recovery, error);
     csrec_whole_clear(&whole);
-    report->method = j->layout.method->shown.name;
-    report->estimate = j->layout.plan.estimate;
+    csrec_layout_report(&j->layout, report);
     report->seconds_total = csrec_seconds() - start;
     if (status || csrec_comm_rank(normal->options.comm) > 0) return status;
     csrec_history_end(history, j->signal, report);

@@ -283,6 +283,5 @@ void csrec_slabs_range(const csrec_slabs *s, int64_t channel, double *least, dou
 
 void csrec_slabs_report(const csrec_slabs *s, csrec_recover_report *report) {
     *report = s->report;
-    report->method = s->layout.method->shown.name;
-    report->estimate = s->layout.plan.estimate;
+    csrec_layout_report(&s->layout, report);
 }
