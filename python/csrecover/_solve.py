@@ -196,7 +196,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     count = given.shape[1] if many else 1
     values = A._doubles(given.T)
     params = params | {name: 1.0 for name, on in (("nonnegative", nonnegative), ("joint", joint))
-                       if on}
+                       if flag(on, name)}
     table, keep = settings(params, solve)
     keep += [values, ffi.new("char[]", word(solver, "solver"))]
     options = ffi.new("csrec_solve_options *")

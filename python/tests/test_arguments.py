@@ -224,14 +224,21 @@ def test_positions_are_whole_and_in_range(rng):
 def test_truth_values_are_not_guessed(rng):
     truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
     A, _, y = problem(rng, 20, 40, 2)
-    for wrong in ("no", "False", 2, 0.0, None, [True]):
+    for wrong in ("no", "False", 2, 0.0, None, [True], 1.5, np.nan):
         for name in ("robust", "reference_pursuit", "return_info", "return_uncertainty", "coefficients"):
             refused(lambda: cs.recover(truth, mask, **{name: wrong}), f"{name} = .*True or False")
         refused(lambda: cs.solve(A, y, history=wrong), "history = ")
+        for name in ("nonnegative", "joint"):
+            for solver in ("omp", "bpdn"):
+                refused(lambda: cs.solve(A, np.c_[y, y], solver, epsilon=0.1, **{name: wrong}),
+                        f"{name} = .*True or False")
         refused(lambda: cs.solve(A, y, "mp", reference=wrong), "reference = ")
         refused(lambda: cs.orthogonal_mp(A, y, return_path=wrong), "return_path = ")
         refused(lambda: cs.orthogonal_mp(A, y, n_nonzero_coefs=2, return_n_iter=wrong), "return_n_iter = ")
     assert cs.solve(A, y, history=np.True_).history is not None
+    for on in (True, np.True_, 1):
+        assert cs.solve(A, -y, "fista", lambda_=0.1, nonnegative=on).x.min() >= 0
+    assert cs.solve(A, -y, "fista", lambda_=0.1, nonnegative=0).x.min() < 0
 
 
 def test_no_targets(rng):
