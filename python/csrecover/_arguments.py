@@ -64,6 +64,14 @@ def pair(value: Any, name: str) -> list[float]:
     return [scalar(first, name), scalar(second, name)]
 
 
+def deviation(value: Any, name: str) -> float:
+    """A standard deviation: a number from 0 on."""
+    found = scalar(value, name)
+    if not 0.0 <= found < float("inf"):
+        raise ArgumentError(f"{name} = {shown(value)}; must be finite and not negative")
+    return found
+
+
 def flag(value: Any, name: str) -> bool:
     """A truth value, or the numbers 0 and 1; text is true whatever it says, so it is refused."""
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and
@@ -100,7 +108,7 @@ def _drawn(rng: Any) -> int:
                             "RandomState of NumPy") from None
 
 
-def seed_of(seed: Any, rng: Any) -> int:
+def seed_of(seed: Any, rng: Any, name: str = "seed") -> int:
     """A seed of the library, drawn from rng if there is one."""
     if rng is not None:
         if seed is not SEED:
@@ -112,5 +120,5 @@ def seed_of(seed: Any, rng: Any) -> int:
             return found
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ArgumentError(f"seed = {shown(seed)}; must be a whole number, 0 to 2^64 - 1 (or give "
-                        "rng)")
+    raise ArgumentError(f"{name} = {shown(seed)}; must be a whole number, 0 to 2^64 - 1"
+                        f"{' (or give rng)' if name == 'seed' else ''}")

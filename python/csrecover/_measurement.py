@@ -67,7 +67,8 @@ class Measurement:
         """Samples that a masked array of numpy.ma hides, in any channel, are not known: they are
         left out."""
         if isinstance(self.y, np.ma.MaskedArray):
-            known = ~np.ma.getmaskarray(self.y).reshape(len(self.y), -1).any(axis=1)
+            hidden = np.ma.getmaskarray(self.y)
+            known = ~hidden.any(axis=tuple(range(1, hidden.ndim)))
             if not known.all():
                 self.index, self.pattern, self.count = np.asarray(self.index)[known], None, 0
             self.y = self.y.data[known]

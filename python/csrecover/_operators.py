@@ -8,7 +8,7 @@ import numpy as np
 from ._arguments import as_tuple, flag, shown, whole, word
 from ._errors import ArgumentError
 from ._library import (check, doubles, ffi, lib, new_error, new_shape, numbers, pairs, pointer,
-                       positions, real, single)
+                       positions, real, single, unmasked)
 
 
 try:
@@ -71,15 +71,19 @@ class _Algebra(_Linear):
         """A x of an array; of an operator of csrecover :class:`Chain`, of others SciPy's product;
         of a number, SciPy's multiple."""
         x = _known(x)
-        if isinstance(x, _Linear) or np.isscalar(x) or not np.ndim(x):
+        if isinstance(x, _Linear):
             return _closed(super().dot(x))
+        if not np.ndim(x):
+            if np.asarray(x).dtype.kind not in "biufc":
+                raise TypeError(f"no product of {self!r} with {shown(x)}")
+            return _closed(super().dot(np.asarray(x)[()]))
         return self.matvec(x) if np.ndim(x) == 1 else self.matmat(x)
 
     def _rdot(self, x: Any) -> Any:
         return _closed(super()._rdot(_known(x)))
 
     def __rmul__(self, x: Any) -> Any:
-        return self.dot(x) if np.isscalar(x) else self._rdot(x)
+        return self._rdot(x) if np.ndim(x) else self.dot(x)
 
     def __neg__(self) -> Any:
         return self.dot(-1)
@@ -617,7 +621,7 @@ class Chain(Operator):
 def _product_of(A: Any, name: str, x: np.ndarray, size: int) -> np.ndarray:
     """A.matvec(x) or A.rmatvec(x): [size] numbers of the kind that x has."""
     try:
-        found = np.asarray(getattr(A, name)(x))
+        found = np.asarray(unmasked(getattr(A, name)(x), f"A.{name}", "return numbers"))
     except ValueError as error:
         if type(error) is not ValueError:
             raise
@@ -667,7 +671,8 @@ class _Functions:
 
     def __init__(self, functions: Any, y: np.ndarray) -> None:
         self.matvec, self.rmatvec = functions
-        back = np.asarray(self.rmatvec((y if y.ndim == 1 else y[:, 0]).copy()))  # it may write there
+        column = (y if y.ndim == 1 else y[:, 0]).copy()  # the function may write there
+        back = np.asarray(unmasked(self.rmatvec(column), "A.rmatvec", "return numbers"))
         self.shape = (y.shape[0], back.size)
         self.dtype = np.result_type(y.dtype, back.dtype, np.float32)
 

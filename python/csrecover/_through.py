@@ -1,15 +1,19 @@
 """Signals that are measured through an operator: y = A x."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, scalar, seed_of, whole, word
-from ._errors import ArgumentError
-from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number, numbers,
-                       pairs, pointer, real, text)
+from ._arguments import SEED, as_tuple, deviation, flag, scalar, seed_of, shown, whole, word
+from ._errors import ArgumentError, DataError, UnknownArgumentError
+from ._library import (NULL, check, copied, doubles, ffi, hint, lib, new_error, new_shape, number,
+                       numbers, pairs, pointer, real, text)
+
+#: Fields that an operator reads; of others each that is given is a mistake.
+_READ = {"hadamard": ("ordering", "scramble"), "fourier": ("complex", "coils"),
+         "matrix": ("matrix", "block"), "blur": ("kernel",), "downsample": ("factor",)}
 
 ROWS = ("uniform", "first", "variable", "lines")
 
@@ -51,9 +55,33 @@ def _extents(given: Any, dims: int, name: str) -> tuple[Any, tuple[int, ...]]:
     return ffi.new("int64_t[]", values), values
 
 
+def _check_read(t: Through) -> None:
+    for field in fields(t)[1:]:
+        given = getattr(t, field.name)
+        if given is not field.default and field.name not in _READ.get(t.name, (field.name,)):
+            raise ArgumentError(f"operator {t.name}: does not take {field.name}: leave it out")
+
+
+def _through_of(operator: Any, parameters: dict[str, Any]) -> Through:
+    """A copy of operator, or the one with that name."""
+    if isinstance(operator, Through):
+        if parameters:
+            raise ArgumentError(f"{next(iter(parameters))}: a Through has its own fields; set it "
+                                "there")
+        return replace(operator)
+    names = [field.name for field in fields(Through)[1:]]
+    for key in parameters:
+        if key not in names:
+            near = hint(key, [*names, *(measure.__kwdefaults__ or {}), "rate"])
+            raise UnknownArgumentError(f"unknown argument '{shown(key)[1:-1]}'"
+                                       f"{near or '; see Through for those of an operator'}")
+    return Through(operator, **parameters)
+
+
 def through_to_c(t: Through, shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
     """csrec_operator_spec * that points into t's arrays, and what must be kept alive with it."""
     name = ffi.new("char[]", word(t.name, "name"))
+    _check_read(t)
     made = ffi.new("csrec_operator_spec *", {"name": name})
     keep: list[Any] = [name]
 
@@ -64,8 +92,8 @@ def through_to_c(t: Through, shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
         keep.append(ffi.new("char[]", word(t.ordering, "ordering")))
         made.ordering = keep[-1]
     made.scrambled = t.scramble is not None
-    made.seed = seed_of(t.scramble or 0, None)
-    made.complex_signal = bool(t.complex)
+    made.seed = 0 if t.scramble is None else seed_of(t.scramble, None, "scramble")
+    made.complex_signal = flag(t.complex, "complex")
     if t.coils is not None:
         coils = numbers(t.coils, "coils")
         if coils.shape[1:] != shape:
@@ -154,13 +182,19 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
     True
     """
     from ._measurement import Measurement, to_c
-    through = operator if isinstance(operator, Through) else Through(operator, **parameters)
+    through, sigma = _through_of(operator, parameters), deviation(sigma, "sigma")
     values = numbers(image, "image")
+    unknown = values.size - int(np.isfinite(values).sum())
+    if unknown:
+        raise DataError(f"image: is not finite in {unknown} of {values.size} entries; give finite "
+                        "numbers: an operator mixes all of them")
+    if flag(through.complex, "complex") and through.name == "fourier" and values.dtype.kind != "c":
+        values = values.astype(np.complex64 if values.dtype.itemsize <= 4 else np.complex128)
     if channel_axis is not None:
         values = np.moveaxis(values, channel_axis, -1)
     shape = values.shape if channel_axis is None else values.shape[:-1]
     channels = 1 if channel_axis is None else values.shape[-1]
-    through.complex = through.name == "fourier" and values.dtype.kind == "c"
+    through.complex = through.complex or (through.name == "fourier" and values.dtype.kind == "c")
     is_complex = values.dtype.kind == "c" or through.name == "fourier"
     coils = 1 if through.coils is None else len(through.coils)
     seed = seed_of(seed, rng)
@@ -174,7 +208,7 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
     y = np.empty(int(lib.csrec_measurement_values(made)))
     x = pairs(values) if values.dtype.kind == "c" else doubles(values)
     check(lib.csrec_measurement_simulate(made, pointer(x), pointer(y), error), error)
-    if scalar(sigma, "sigma") > 0.0:
+    if sigma > 0.0:
         y += sigma * np.random.default_rng(seed).standard_normal(y.shape)
     if is_complex:
         y = y.view(np.complex128)
@@ -185,7 +219,7 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
         np.float32 if single else np.float64)
     scales = {np.dtype(np.uint8): (0.0, 255.0), np.dtype(np.uint16): (0.0, 65535.0)}
     del keep
-    return Measurement(y.astype(kind, copy=False), index, shape, float(sigma),
+    return Measurement(y.astype(kind, copy=False), index, shape, sigma,
                        scales.get(values.dtype), through=through)
 
 

@@ -131,6 +131,32 @@ def test_what_is_under_a_mask_is_not_used(rng):
         refused(call, "is masked in ", cs.DataError)
 
 
+def test_nothing_is_known_under_a_whole_mask(rng):
+    for shape, axis in (((24, 24), None), ((24, 24, 3), -1), ((30,), None)):
+        hidden = np.ma.MaskedArray(rng.random(shape), True)
+        refused(lambda: cs.recover(hidden, channel_axis=axis), "no samples", cs.DataError)
+
+
+def test_products_of_users_hide_nothing(rng):
+    A, _, y = problem(rng, 20, 40, 2)
+    hide = lambda v, some: np.ma.MaskedArray(v, np.arange(v.size) < 3) if some else np.ma.MaskedArray(v)
+    for first, second in ((True, False), (False, True)):
+        pair = (lambda v, on=first: hide(A @ v, on), lambda v, on=second: hide(A.T @ v, on))
+        refused(lambda: cs.solve(pair, y, "iht", k=2), r"A\.r?matvec: is masked in 3 of", cs.DataError)
+    open_ = (lambda v: hide(A @ v, False), lambda v: hide(A.T @ v, False))
+    np.testing.assert_allclose(cs.solve(open_, y, "iht", k=2).x, cs.solve(A, y, "iht", k=2).x, atol=1e-9)
+
+
+def test_multiples_are_by_numbers():
+    D = cs.Dense(np.eye(3))
+    for wrong in ("a", b"a", None, object()):
+        for call in (lambda: D * wrong, lambda: D.dot(wrong), lambda: wrong * D):
+            with pytest.raises(TypeError):
+                call()
+    for right in (2, 2.0, np.float32(2), np.array(2)):
+        np.testing.assert_array_equal((D * right) @ np.ones(3), 2 * np.ones(3))
+
+
 def test_unknown_keyword_arguments(rng):
     truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
     A, _, y = problem(rng, 20, 40, 2)

@@ -128,10 +128,47 @@ def test_the_minimum_is_scikit_images(rng):
     ("kernel", dict(operator="blur", kernel=np.ones(3))),
     ("factor", dict(operator="downsample", factor=0)),
     ("lines", dict(operator="hadamard", rate=0.5, rows="lines")),
+    ("sigma = -1", dict(operator="hadamard", sigma=-1)),
+    ("sigma = nan", dict(operator="hadamard", sigma=np.nan)),
+    ("sigma = inf", dict(operator="hadamard", sigma=np.inf)),
+    ("does not take scramble", dict(operator="fourier", scramble=1)),
+    ("does not take ordering", dict(operator="blur", kernel=np.ones((3, 3)), ordering="sequency")),
+    ("does not take block", dict(operator="hadamard", block=2)),
+    ("does not take matrix", dict(operator="hadamard", matrix=np.ones((5, 256)))),
+    ("does not take kernel", dict(operator="matrix", matrix=np.ones((5, 256)), kernel=np.ones((3, 3)))),
+    ("does not take complex", dict(operator="hadamard", complex=True)),
+    ("complex = 'no'", dict(operator="fourier", complex="no")),
+    ("scramble = 'no'", dict(operator="hadamard", scramble="no")),
+    ("scramble = False", dict(operator="hadamard", scramble=False)),
+    ("scramble = 2.5", dict(operator="hadamard", scramble=2.5)),
+    ("'scrambl'; did you mean scramble", dict(operator="hadamard", scrambl=1)),
+    ("'sigm'; did you mean sigma", dict(operator="hadamard", sigm=1)),
+    ("unknown argument 'foo'; see Through", dict(operator="hadamard", foo=1)),
+    ("scramble: a Through", dict(operator=cs.Through("hadamard"), scramble=1)),
     ("rate", dict(operator="hadamard", rate=1.5))))
 def test_wrong_input(words, parameters):
-    with pytest.raises(cs.CsrecError, match=words):
+    with pytest.raises(cs.CsrecError, match=words) as caught:
         cs.measure(picture(16), **parameters)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
+    assert isinstance(caught.value, cs.UnknownArgumentError) == ("'; " in words)
+
+
+@pytest.mark.parametrize("value", (np.nan, np.inf, -np.inf))
+def test_signals_that_are_not_finite_are_not_measured(rng, value):
+    for image in (picture(16) + 0.0, picture(16) + 0j, picture(16).astype(np.float32)):
+        image.flat[rng.integers(256)] = value
+        for operator in ("hadamard", "fourier"):
+            with pytest.raises(cs.DataError, match="image: is not finite in 1 of 256"):
+                cs.measure(image, operator)
+
+
+def test_a_through_is_not_changed():
+    """A real picture may be measured as a complex signal."""
+    given = cs.Through("fourier")
+    assert cs.measure(picture(16) + 1j, given).through.complex and not given.complex
+    scan = cs.measure(picture(16), "fourier", complex=True)
+    assert scan.through.complex
+    np.testing.assert_allclose(cs.recover(scan, method="tv"), picture(16), atol=1e-2)
 
 
 @pytest.mark.parametrize("operator", ("hadamard", "fourier", "blur"))
