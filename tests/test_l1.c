@@ -272,6 +272,44 @@ static void bounds_of_the_norm(void **state) {
     }
 }
 
+/* Near x = 0 the path is a ray, whatever tau: it is met to rounding. */
+static void small_bounds_of_the_norm(void **state) {
+    (void)state;
+    const double least[] = {1e-100, 1e-12, 1e-9, 1e-8, 1e-6, 1e-4};
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        problem p;
+        csrec_setting settings[3];
+        int count = draw(&p, settings);
+        const double tau = least[round % 6] * (0.5 + check_uniform(&seed));
+        settings[count++] = (csrec_setting){"tau", tau};
+        solve(&p, "bpdn", settings, count, 0.0, round % 2);
+        assert_int_equal(p.report.outcome, CSREC_CONVERGED);
+        const bool some = largest(&p, p.y) > 0.0; /* x >= 0 may leave 0 alone */
+        if (fabs(norm(&p) - some * tau) > 2e-9 * tau) fail_msg("%.12g, not %.12g", norm(&p), tau);
+        expect_minimum(&p);
+        close_problem(&p);
+    }
+}
+
+/* No column meets y: x = 0 is within every bound of ||x||_1, and the least squares. */
+static void nothing_to_fit(void **state) {
+    (void)state;
+    const double matrix[6] = {0.0}, y[2] = {1.0, -2.0};
+    const csrec_setting tau = {"tau", 1.0};
+    const csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 3, .matrix = matrix};
+    const csrec_solve_options o = {.solver = "bpdn", .settings = &tau, .n_settings = 1};
+    csrec_operator *A;
+    csrec_atoms atoms;
+    csrec_solve_report report;
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    assert_ok(csrec_solve(A, y, &o, &atoms, NULL, &report, NULL));
+    assert_int_equal(atoms.n, 0);
+    assert_int_equal(report.outcome, CSREC_CONVERGED);
+    assert_true(report.residual == 1.0);
+    csrec_atoms_clear(&atoms);
+    csrec_operator_destroy(A);
+}
+
 static void expect_refusal(const problem *p, const csrec_solve_options *o, const char *word) {
     csrec_atoms atoms[1] = {{0}};
     csrec_error error = {""};
@@ -304,10 +342,13 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fista_of_all_kinds), cmocka_unit_test(hard_columns),
-        cmocka_unit_test(bounds_of_the_residual), cmocka_unit_test(bounds_of_the_norm),
-        cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fista_of_all_kinds),
+                                       cmocka_unit_test(hard_columns),
+                                       cmocka_unit_test(bounds_of_the_residual),
+                                       cmocka_unit_test(bounds_of_the_norm),
+                                       cmocka_unit_test(small_bounds_of_the_norm),
+                                       cmocka_unit_test(nothing_to_fit),
+                                       cmocka_unit_test(refusals)};
     seed = check_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,15 +171,13 @@ static csrec_status begin(bpdn *o) {
     return status;
 }
 
-/* x = 0 meets the constraint. */
-static bool is_nothing(bpdn *o) {
+/* x = 0 is the solution: it meets the constraint, or no column meets y. */
+static void take_nothing(bpdn *o) {
     csrec_support *s = &o->s;
-    if (o->whole > o->goal) return false;
     memset(s->x, 0, (size_t)s->A->n * sizeof *s->x);
     memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
     s->energy = o->whole * o->whole;
     s->run->solved = true;
-    return true;
 }
 
 /* v = from + t slope */
@@ -336,14 +334,39 @@ static bool approach(bpdn *o, bool fine) {
     return true;
 }
 
+/* The path begins as a ray from x = 0, where ||x||_1 near 0 leaves no digits to lambda. Whether x
+ * times a number, with ||x||_1 = tau, misses the conditions by at most `most`; then x is that. */
+static bool takes_scaled(bpdn *o, double most) {
+    csrec_support *s = &o->s;
+    const double norm = l1_norm(s->A, s->x), t = o->tau / norm;
+    if (!(norm > 0.0)) return false;
+    for (int64_t i = 0; i < s->A->m; i++) s->q[i] = s->y[i] + t * (s->r[i] - s->y[i]);
+    s->run->fault = csrec_support_adjoint(s, s->q, s->g);
+    if (s->run->fault) return false;
+    const double lambda = csrec_l1_largest(s, s->g);
+    if (!(csrec_l1_miss(s, s->g, lambda) <= fmax(most, least_miss(o)) * lambda)) return false;
+    for (int64_t j = 0; j < s->A->n; j++) s->x[j] *= t;
+    s->run->fault = csrec_support_subtract(s);
+    s->run->solved = !s->run->fault;
+    return s->run->solved;
+}
+
+/* x is the solution if it is near the bound tau of ||x||_1, where least squares may have a shorter
+ * x. */
+static void end_at_norm(bpdn *o) {
+    const double norm = l1_norm(o->s.A, o->s.x), off = norm / o->tau - 1.0;
+    if (off < 0.0 && is_last(o))
+        o->s.run->solved = true;
+    else if (!takes_scaled(o, BPDN_CLOSE))
+        o->s.run->solved = fabs(off) <= BPDN_CLOSE;
+}
+
 /* There is no other lambda. x is the solution but for the last digits if ||r|| is near the goal, or
- * below one that is small beside y; or if ||x||_1 is near tau, or least squares have a shorter x.
- * False. */
+ * below one that is small beside y. False. */
 static bool end_here(bpdn *o) {
-    double length = sqrt(o->s.energy), norm = o->tau > 0.0 ? l1_norm(o->s.A, o->s.x) : 0.0;
+    const double length = sqrt(o->s.energy);
     if (o->tau > 0.0)
-        o->s.run->solved = norm <= o->tau * (1.0 + BPDN_CLOSE) &&
-                           (is_last(o) || norm >= o->tau * (1.0 - BPDN_CLOSE));
+        end_at_norm(o);
     else
         o->s.run->solved = fabs(length - o->goal) <= BPDN_CLOSE * o->goal ||
                            (length < o->goal && o->goal - length <= BPDN_EXACT * o->whole);
@@ -416,6 +439,8 @@ static bool advance(bpdn *o, bool fine) {
     if (o->goal == 0.0 && o->tau == 0.0) return approach(o, fine);
     o->s.run->solved = fine && is_met(o);
     if (o->s.run->solved) return false;
+    const bool longer = fine && o->tau > 0.0 && l1_norm(o->s.A, o->s.x) > o->tau;
+    if (longer && (takes_scaled(o, BPDN_FINE) || o->s.run->fault)) return false;
     draw_line(o);
     double next = lambda_on_line(o);
     bool near = !o->active && !o->anew && fabs(next / o->lambda - 1.0) < BPDN_NEAR;
@@ -476,7 +501,7 @@ static bool improve(bpdn *o, bool *fine) {
     if (o->active) {
         csrec_round came = csrec_active_round(o->active);
         *fine = came == CSREC_ROUND_DONE;
-        if (came != CSREC_ROUND_STUCK) return *fine;
+        if (came < CSREC_ROUND_FULL) return *fine;
         csrec_active_destroy(o->active);
         o->active = NULL;
         o->s.run->fault = csrec_l1_steps_start(steps, &o->largest);
@@ -488,18 +513,26 @@ static bool improve(bpdn *o, bool *fine) {
     return *fine || miss <= o->miss || (o->most && --o->left == 0);
 }
 
+/* r is 0 but for its last digits within ||x||_1 <= tau: no minimum has to be known. */
+static bool fits_within(const bpdn *o) {
+    return o->tau > 0.0 && o->s.energy <= (BPDN_EXACT * o->whole) * (BPDN_EXACT * o->whole) &&
+           l1_norm(o->s.A, o->s.x) <= o->tau;
+}
+
 static bool bpdn_update(csrec_run *run) {
     bpdn *o = run->state;
     bool fine = false;
     if (!o->begun) {
-        if (is_nothing(o)) return false;
-        run->fault = begin(o);
-        if (o->largest == 0.0) return false; /* no column meets y */
+        const bool nothing = o->whole <= o->goal;
+        if (!nothing) run->fault = begin(o);
+        if (nothing || (!run->fault && o->largest == 0.0 && o->tau > 0.0)) take_nothing(o);
+        if (nothing || o->largest == 0.0) return false;
     }
     if (run->fault) return false;
     bool found = improve(o, &fine);
     if (run->fault || run->stopped) return false;
-    return !found || advance(o, fine);
+    run->solved = fits_within(o);
+    return !run->solved && (!found || advance(o, fine));
 }
 
 static const csrec_param params[] = {

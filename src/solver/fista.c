@@ -37,7 +37,7 @@ typedef struct fista {
     csrec_l1_newton newton;
     double lambda; /* the target; steps.lambda falls to it */
     bool begun;    /* steps on all columns, */
-    double first;  /* for this lambda first, or 0 */
+    double first;  /* for this lambda first, where rounds ceased to help; or 0 */
     bool debias;
     uint64_t signs;      /* a hash of those of x */
     int64_t stay, until; /* steps with the same signs; those before Newton's */
@@ -143,6 +143,14 @@ static double hidden(const fista *o) {
     return 0.125 * precision * sqrt(L) * terms / o->lambda; /* of many entries, which err apart */
 }
 
+/* Whether the conditions hold after rounds, whose end is exact: a step does not tell it, which may
+ * be below the last digit of entries of short columns. */
+static bool holds(fista *o) {
+    csrec_support *s = &o->s;
+    s->run->fault = csrec_support_adjoint(s, s->r, s->g);
+    return s->run->fault || csrec_l1_miss(s, s->g, o->lambda) <= 2.0 * FISTA_FINE * o->lambda;
+}
+
 /* One step on all columns. It ends where x meets the conditions of the minimum, or does not change
  * in 13 digits. */
 static bool fista_step(csrec_run *run, fista *o) {
@@ -159,7 +167,12 @@ static bool fista_step(csrec_run *run, fista *o) {
         csrec_l1_steps_restart(steps);
         return true;
     }
-    if (!moves || miss <= fmax(FISTA_FINE, hidden(o)) || steps->change <= 0x1p-90) return false;
+    bool ends = !moves || miss <= FISTA_FINE;
+    if (o->first > 0.0)
+        ends = ends && holds(o);
+    else
+        ends = ends || miss <= hidden(o) || steps->change <= 0x1p-90;
+    if (ends) return false;
     if (signs_stay(o)) run->fault = leap(o);
     return !run->fault;
 }
@@ -168,8 +181,8 @@ static bool fista_update(csrec_run *run) {
     fista *o = run->state;
     if (!o->active) return fista_step(run, o);
     csrec_round came = csrec_active_round(o->active);
-    if (came != CSREC_ROUND_STUCK) return came == CSREC_ROUND_BETTER;
-    o->first = csrec_active_reached(o->active);
+    if (came < CSREC_ROUND_FULL) return came == CSREC_ROUND_BETTER;
+    if (came == CSREC_ROUND_STUCK) o->first = csrec_active_reached(o->active);
     csrec_active_destroy(o->active);
     o->active = NULL;
     return fista_step(run, o);

@@ -315,7 +315,7 @@ csrec_round csrec_active_round(csrec_active *a) {
     int64_t found = look(a, &within, &without);
     if (found == 0 && within == 0.0) return CSREC_ROUND_DONE;
     if (is_idle(a, fmax(within, without))) return end_rounds(a);
-    if (found > a->on.room - a->on.size) return CSREC_ROUND_STUCK;
+    if (found > a->on.room - a->on.size) return CSREC_ROUND_FULL;
     if (without >= within) join(a, found);
     if (csrec_run_stops(a->s->run)) return CSREC_ROUND_DONE;
     allow(a, CSREC_ACTIVE_ROUNDING);

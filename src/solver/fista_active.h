@@ -17,7 +17,12 @@ void csrec_active_destroy(csrec_active *active);
 /* Result of a round: x and r have improved; they are the minimum, or the run is stopped; or steps
  * on all columns have to go on from here: more columns are needed than a Gram matrix pays for, or
  * rounds help no longer and x is not the minimum. */
-typedef enum csrec_round { CSREC_ROUND_BETTER, CSREC_ROUND_DONE, CSREC_ROUND_STUCK } csrec_round;
+typedef enum csrec_round {
+    CSREC_ROUND_BETTER,
+    CSREC_ROUND_DONE,
+    CSREC_ROUND_FULL,
+    CSREC_ROUND_STUCK
+} csrec_round;
 
 /* The lambda of the last round, which falls to that of csrec_active_lambda. */
 double csrec_active_reached(const csrec_active *active);

@@ -88,7 +88,7 @@ static csrec_status measure_rounding(csrec_l1_steps *o) {
     return status;
 }
 
-static double largest_entry(const csrec_support *s, const double *v) {
+double csrec_l1_largest(const csrec_support *s, const double *v) {
     double largest = 0.0;
     const int64_t parts = s->A->parts;
     if (parts == 2)
@@ -99,10 +99,24 @@ static double largest_entry(const csrec_support *s, const double *v) {
     return largest;
 }
 
+double csrec_l1_miss(const csrec_support *s, const double *c, double lambda) {
+    const int64_t parts = s->A->parts;
+    double worst = fmax(0.0, csrec_l1_largest(s, c) - lambda);
+    for (int64_t j = 0; j < s->A->n; j += parts) {
+        double size = csrec_entry_size(parts, s->x + j), square = 0.0;
+        for (int64_t p = j; p < j + parts && size > 0.0; p++) {
+            double off = c[p] - lambda * (s->x[p] / size);
+            square += off * off;
+        }
+        worst = fmax(worst, sqrt(square));
+    }
+    return worst;
+}
+
 csrec_status csrec_l1_steps_start(csrec_l1_steps *o, double *largest) {
     csrec_status status = csrec_support_adjoint(o->s, o->s->y, o->s->g);
     if (status) return status;
-    *largest = largest_entry(o->s, o->s->g);
+    *largest = csrec_l1_largest(o->s, o->s->g);
     o->size_y = sqrt(csrec_squares(o->s->A->m, o->s->y));
     status = estimate_norm(o);
     return status ? status : measure_rounding(o);

@@ -41,6 +41,13 @@ void csrec_l1_steps_clear(csrec_l1_steps *steps);
  * several parts have no sign. */
 csrec_status csrec_l1_read(csrec_run *run, csrec_support *s, csrec_error *error);
 
+/* max_j |v_j|, of an entry of several parts the magnitude; where x >= 0, of v_j, at least 0. */
+double csrec_l1_largest(const csrec_support *s, const double *v);
+
+/* By how much the worst entry of s->x misses the conditions of the minimum, c = A^T (y - A x):
+ * c_j = lambda x_j / |x_j| where x_j is not 0, else |c_j| <= lambda. */
+double csrec_l1_miss(const csrec_support *s, const double *c, double lambda);
+
 /* *largest = max |<a_j, y>|, of an entry of several parts the magnitude; where x >= 0, of <a_j, y>.
  * Finds L and the rounding, too. Call it before the first step. */
 csrec_status csrec_l1_steps_start(csrec_l1_steps *steps, double *largest);
