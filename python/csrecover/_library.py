@@ -9,9 +9,9 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from ._arguments import as_tuple, scalar, word
+from ._arguments import as_tuple, scalar, shown, word
 from ._csrec import ffi
-from ._errors import BY_STATUS, ArgumentError, CsrecError, DataError
+from ._errors import BY_STATUS, ArgumentError, CsrecError, DataError, UnknownArgumentError
 
 
 @contextmanager
@@ -79,6 +79,11 @@ def unknown(what: str, name: str, choices: Sequence[str]) -> ArgumentError:
     """The error for a name that no table has."""
     return ArgumentError(f"{what} '{name}' is unknown; use one of {', '.join(choices)}"
                          f"{hint(name, choices)}")
+
+
+def unknown_argument(key: str, names: Sequence[str], remedy: str) -> UnknownArgumentError:
+    """The error for a keyword argument that is none of ``names``; remedy: where none is near."""
+    return UnknownArgumentError(f"unknown argument '{shown(key)[1:-1]}'{hint(key, names) or remedy}")
 
 
 def number(prefix: str, enum: str, name: str, choices: Sequence[str]) -> int:

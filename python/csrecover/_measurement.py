@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, NoReturn, Optional
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ._arguments import SEED, as_tuple, flag, pair, scalar, seed_of, shown, whol
 from ._errors import ArgumentError
 from ._html import picture, table
 from ._library import (NULL, check, copied, doubles, ffi, indices, lib, new_error, new_shape, number,
-                       numbers, path_bytes, pointer, real, text)
+                       numbers, path_bytes, pointer, real, text, unknown_argument)
 from ._progress import Callback, Watch
 from ._through import Through, pairs, through_from_c, through_to_c
 
@@ -290,7 +290,8 @@ def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = S
 def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = None,
            seed: int = SEED, *, count: Optional[int] = None,
            channel_axis: Optional[int] = None, rng: Any = None,
-           callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
+           callback: Optional[Callback] = None, progress: Any = None,
+           **unknown: NoReturn) -> Measurement:
     """Takes samples of a signal.
 
     Parameters
@@ -310,6 +311,8 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
         called with a :class:`Progress`; a true result raises :class:`Stopped`
     progress : bool or tqdm, optional
         True, or a bar of tqdm, shows how far it is
+    **unknown
+        refused, with the argument of a similar name
 
     Returns
     -------
@@ -327,6 +330,10 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
     >>> scan.shape, len(scan.y)
     ((64, 64), 1229)
     """
+    for key in unknown:
+        raise unknown_argument(key, ["rate", "pattern", "seed", *(sample.__kwdefaults__ or {})],
+                               "; noise is added to image beforehand" if key == "sigma" else
+                               "; see sample for its arguments")
     masked = isinstance(image, np.ma.MaskedArray)
     values = real(image.data if masked else image, "image")
     if masked:

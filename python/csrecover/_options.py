@@ -8,9 +8,9 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
-from ._arguments import SEED, flag, scalar, seed_of, shown, whole, word
-from ._errors import ArgumentError, UnknownArgumentError
-from ._library import NULL, ffi, hint, lib, number, text, unknown
+from ._arguments import SEED, flag, scalar, seed_of, whole, word
+from ._errors import ArgumentError
+from ._library import NULL, ffi, lib, number, text, unknown, unknown_argument
 from ._models import Model
 from ._tables import bases, methods, solvers
 
@@ -48,9 +48,9 @@ def _setting(key: str, calls: Sequence[Callable[..., Any]]) -> str:
         return name
     arguments = [name for one in calls for name, kind in inspect.signature(one).parameters.items()
                  if kind.kind is kind.KEYWORD_ONLY]
-    near = hint(key, [*arguments, *(name + "_" * iskeyword(name) for name in sorted(_parameters()))])
-    raise UnknownArgumentError(f"unknown argument '{shown(key)[1:-1]}'{near or '; see methods, '}"
-                               f"{'' if near else 'solvers and bases for their parameters'}")
+    parameters = (name + "_" * iskeyword(name) for name in sorted(_parameters()))
+    raise unknown_argument(key, [*arguments, *parameters],
+                           "; see methods, solvers and bases for their parameters")
 
 
 def settings(given: dict[str, float], *calls: Callable[..., Any]) -> tuple[Any, list[Any]]:

@@ -6,10 +6,10 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, deviation, flag, scalar, seed_of, shown, whole, word
-from ._errors import ArgumentError, DataError, UnknownArgumentError
-from ._library import (NULL, check, copied, doubles, ffi, hint, lib, new_error, new_shape, number,
-                       numbers, pairs, pointer, real, text)
+from ._arguments import SEED, as_tuple, deviation, flag, scalar, seed_of, whole, word
+from ._errors import ArgumentError, DataError
+from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number, numbers,
+                       pairs, pointer, real, text, unknown_argument)
 
 #: Fields that an operator reads; of others each that is given is a mistake.
 _READ = {"hadamard": ("ordering", "scramble"), "fourier": ("complex", "coils"),
@@ -72,9 +72,8 @@ def _through_of(operator: Any, parameters: dict[str, Any]) -> Through:
     names = [field.name for field in fields(Through)[1:]]
     for key in parameters:
         if key not in names:
-            near = hint(key, [*names, *(measure.__kwdefaults__ or {}), "rate"])
-            raise UnknownArgumentError(f"unknown argument '{shown(key)[1:-1]}'"
-                                       f"{near or '; see Through for those of an operator'}")
+            raise unknown_argument(key, [*names, *(measure.__kwdefaults__ or {}), "rate"],
+                                   "; see Through for those of an operator")
     return Through(operator, **parameters)
 
 

@@ -173,6 +173,10 @@ def test_unknown_keyword_arguments(rng):
                 call(**{wrong: "text"})
     with pytest.raises(cs.UnknownArgumentError, match=r"'qualty'; did you mean quality\?"):
         cs.recover(truth, mask, qualty="best")
+    for wrong, words in (("patern", "did you mean pattern"), ("sigma", "noise is added to image"),
+                         ("foo", "see sample")):
+        refused(lambda: cs.sample(truth, 0.3, **{wrong: 1}), f"unknown argument '{wrong}'; {words}",
+                cs.UnknownArgumentError)
 
 
 def test_parameters_say_whose_they_are(rng):
