@@ -272,6 +272,37 @@ static void bounds_of_the_norm(void **state) {
     }
 }
 
+/* max_j |<a_j, r>| / ||a_j||: by how much one column shortens r. */
+static double shortens(problem *p) {
+    double most = 0.0, *column = malloc((size_t)p->m * sizeof *column);
+    largest(p, p->r);
+    for (int64_t j = 0; j < p->n; j++) {
+        assert_ok(csrec_operator_column(p->A, j, column));
+        most = fmax(most, fabs(p->c[j]) / length(p->m, column));
+    }
+    free(column);
+    return most;
+}
+
+/* Columns of very different lengths: a result is the minimum, or said not to be. */
+static void bounds_of_the_norm_of_hard_columns(void **state) {
+    (void)state;
+    for (int round = 0; round < 16; round++) {
+        problem p;
+        open_problem(&p, LENGTHS, 1 + round % 2, 1);
+        weigh_alike(&p);
+        const csrec_setting tau = {"tau", pow(10.0, 3.0 * check_uniform(&seed) - 2.0)};
+        solve(&p, "bpdn", &tau, 1, 0.0, false);
+        const bool met = norm(&p) >= tau.value * (1.0 - 1e-6);
+        if (p.report.outcome == CSREC_CONVERGED) {
+            assert_true(norm(&p) <= tau.value * (1.0 + 1e-6));
+            if (!met && shortens(&p) > 1e-6 * length(p.m, p.y))
+                fail_msg("round %d: a column shortens r by %g", round, shortens(&p));
+        }
+        close_problem(&p);
+    }
+}
+
 /* Near x = 0 the path is a ray, whatever tau: it is met to rounding. */
 static void small_bounds_of_the_norm(void **state) {
     (void)state;
@@ -346,6 +377,7 @@ int main(void) {
                                        cmocka_unit_test(hard_columns),
                                        cmocka_unit_test(bounds_of_the_residual),
                                        cmocka_unit_test(bounds_of_the_norm),
+                                       cmocka_unit_test(bounds_of_the_norm_of_hard_columns),
                                        cmocka_unit_test(small_bounds_of_the_norm),
                                        cmocka_unit_test(nothing_to_fit),
                                        cmocka_unit_test(refusals)};

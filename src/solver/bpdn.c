@@ -351,12 +351,24 @@ static bool takes_scaled(bpdn *o, double most) {
     return s->run->solved;
 }
 
+/* Whether ||r|| is least but for the last digits: A^T r is near 0, as at the last lambda, if x is its
+ * minimum. */
+static bool is_shortest(bpdn *o) {
+    csrec_support *s = &o->s;
+    double longest = 0.0;
+    for (int64_t j = 0; j < s->A->n; j++) longest = fmax(longest, s->norms[j]);
+    const double rounding =
+        o->active ? longest * rounding_of_r(o) : csrec_l1_steps_rounding(&o->steps);
+    s->run->fault = csrec_support_adjoint(s, s->r, s->g);
+    return !s->run->fault && csrec_l1_largest(s, s->g) <= 1e-9 * o->largest + 8.0 * rounding;
+}
+
 /* x is the solution if it is near the bound tau of ||x||_1, where least squares may have a shorter
  * x. */
 static void end_at_norm(bpdn *o) {
     const double norm = l1_norm(o->s.A, o->s.x), off = norm / o->tau - 1.0;
     if (off < 0.0 && is_last(o))
-        o->s.run->solved = true;
+        o->s.run->solved = is_shortest(o);
     else if (!takes_scaled(o, BPDN_CLOSE))
         o->s.run->solved = fabs(off) <= BPDN_CLOSE;
 }
