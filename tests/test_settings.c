@@ -122,6 +122,7 @@ static const char *const kinds[] = {"method", "solver", "basis"};
 
 static double another(const csrec_param *p) {
     double ends[] = {p->most, p->least, p->value};
+    if (strcmp(p->name, "joint") == 0) return p->value; /* a recovery has nothing to join */
     for (int i = 0; i < 3; i++)
         if (ends[i] != p->value && fabs(ends[i]) < 1e3) return ends[i];
     return p->value;

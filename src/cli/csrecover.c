@@ -94,8 +94,10 @@ static const cli_option options[] = {
      "Stop when the residual is at most E times the norm of the samples (default 0.001; 0.01 for "
      "the mean of several grids).",
      AT(epsilon), .low = 0.0, .high = 0.999999},
-    {"atoms", 'k', CLI_INTEGER, "K", "Stop after K atoms in each grid and channel.", AT(atoms),
-     .low = 1, .high = 0x1p62},
+    {"atoms", 'k', CLI_INTEGER, "K",
+     "Stop after K iterations of the solver in each grid and channel: of mp and omp, K atoms. The "
+     "number of coefficients that iht, htp and cosamp keep is their parameter k.",
+     AT(atoms), .low = 1, .high = 0x1p62},
     {"min-coefficient", 0, CLI_REAL, "V",
      "Stop when the largest coefficient is below V, in units of the samples.", AT(min_coefficient),
      .low = 0.0, .high = 1e300},

@@ -1,11 +1,14 @@
-/* wait.c - how OpenMP's threads wait in a tool, part of each tool's program.
+/* wait.c - how OpenMP's threads wait in a tool, and that OpenBLAS has none; part of each tool's
+ * program.
  *
  * GCC's library lets a thread that waits for others spin, for milliseconds, before it sleeps. Where
- * processes compete for the processors, waiting threads then keep working ones from them. The
- * library reads the environment when it is loaded, before main; so a tool that finds no wish of the
- * user there starts itself again with one, before the constructors of its libraries, which take
- * most of the time of a start. The environment at that time is the last argument. Where this is not
- * possible, threads wait as they do elsewhere. Results do not depend on it. */
+ * processes compete for the processors, waiting threads then keep working ones from them. OpenBLAS
+ * starts threads that are never used here, and where the memory for their buffers is short they try
+ * for ever, so that the process does not end. Both read the environment when they are loaded,
+ * before main; so a tool that finds no wish of the user there starts itself again with one, before
+ * the constructors of its libraries, which take most of the time of a start. The environment at
+ * that time is the last argument. Where this is not possible, threads are as they are elsewhere.
+ * Results do not depend on it. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <string.h>
@@ -26,7 +29,7 @@ enum { VARIABLES = 4096, PATH = 4096 };
 
 /* Rounds of a wait, 0.1 to 0.4 ms. On 16 idle cores loops with pauses of less lose nothing, others
  * a few percent; two programs at once on 4 cores take 0.5 ms a loop instead of 8. */
-static char spin[] = "GOMP_SPINCOUNT=10000";
+static char spin[] = "GOMP_SPINCOUNT=10000", blas[] = "OPENBLAS_NUM_THREADS=1";
 
 static int begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
@@ -34,17 +37,20 @@ static int begins(const char *text, const char *with) {
 
 static void start_again(int argc, char **argv, char **environment) {
     char path[PATH], *given[VARIABLES];
-    int n = 0;
+    int n = 0, waits = 0, threads = 0;
     (void)argc;
-    for (; environment[n] && n < VARIABLES - 2; n++) {
+    for (; environment[n] && n < VARIABLES - 3; n++) {
         given[n] = environment[n];
-        if (begins(given[n], "OMP_WAIT_POLICY=") || begins(given[n], "GOMP_SPINCOUNT=")) return;
+        waits |= begins(given[n], "OMP_WAIT_POLICY=") || begins(given[n], "GOMP_SPINCOUNT=");
+        threads |= begins(given[n], "OPENBLAS_NUM_THREADS=");
     }
+    if (environment[n] || (waits && threads)) return;
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (environment[n] || length <= 0) return;
+    if (length <= 0) return;
     path[length] = '\0';
-    given[n] = spin;
-    given[n + 1] = NULL;
+    if (!waits) given[n++] = spin;
+    if (!threads) given[n++] = blas;
+    given[n] = NULL;
     execve(path, argv, given);
 }
 

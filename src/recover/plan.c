@@ -205,6 +205,18 @@ static const csrec_solver_type *solver_of(const csrec_recover_options *options) 
     return options->solve.solver ? csrec_solver_find(options->solve.solver) : NULL;
 }
 
+/* What many right-hand sides share has no meaning here; a bound of x takes the place of the default
+ * one of r. */
+static csrec_status resolve_l1(csrec_recover_options *o, csrec_error *error) {
+    if (csrec_setting_value(&o->solve, CSREC_OF_SOLVER, "joint", 0.0) != 0.0)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "joint: is for several right-hand sides of csrec_solve_many; a recovery "
+                          "solves channels one by one");
+    bool bounds_x = csrec_setting_value(&o->solve, CSREC_OF_SOLVER, "tau", 0.0) > 0.0;
+    if (bounds_x && o->solve.stop.epsilon == CSREC_EPSILON_UNSET) o->solve.stop.epsilon = 0.0;
+    return CSREC_OK;
+}
+
 csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, csrec_wanted wanted,
                                   csrec_layout *plan, csrec_error *error) {
@@ -223,6 +235,8 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (!(plan->method->shown.takes & CSREC_TAKES(SOLVER))) o->solve.solver = NULL;
     plan->bounded =
         o->solve.stop.epsilon > 0.0 || o->solve.stop.sigma > 0.0 || measurement->sigma > 0.0;
+    status = resolve_l1(o, error);
+    if (status) return status;
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
     const csrec_solver_type *solver = solver_of(o);
     plan->bounded = plan->bounded || (solver && solver->constrained);
