@@ -174,7 +174,8 @@ static csrec_status adjoint_single(const double *y, double *x, void *context) {
 }
 
 /* Bounds that are 0, or near what the products round, are met as far as these can; of a square
- * matrix the solution is near the one of A x = y. */
+ * matrix the solution is near the one of A x = y. It is found on a line of minima to lambda = 0,
+ * which multiplies the rounding of the last one by largest / lambda, hundreds here. */
 static void tight_bounds_end(void **state) {
     (void)state;
     const double bounds[] = {0.0, 1e-16, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6};
@@ -188,7 +189,7 @@ static void tight_bounds_end(void **state) {
     const double whole = length(SIDES, both[0].y);
     for (int i = 0; i < 14; i++) {
         problem *p = &both[i % 2];
-        const double bound = bounds[i / 2], rounding = i % 2 ? 1e-5 : 1e-13;
+        const double bound = bounds[i / 2], rounding = i % 2 ? 1e-5 : 1e-11;
         assert_true(solve(p, 0.0, bound));
         assert_true(length(SIDES, p->r) <= (bound * (1.0 + 1e-6) + rounding) * whole);
         for (int j = 0; j < SIDES; j++)

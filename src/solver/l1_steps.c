@@ -185,7 +185,8 @@ static bool step_holds(csrec_l1_steps *o, csrec_status *status) {
     }
     o->moved = sqrt(moved);
     return isfinite(raised + moved) &&
-           sqrt(raised) <= (1.0 + 0x1p-20) * sqrt(o->L) * o->moved + 0x1p-40 * o->size_y;
+           sqrt(raised) <= (1.0 + 0x1p-20) * sqrt(o->L) * o->moved +
+                               fmax(0x1p-40, 4.0 * o->rounding) * o->size_y;
 }
 
 /* r is affine in x: y - A z follows from those of x and next, without a product. */
