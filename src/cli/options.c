@@ -103,7 +103,8 @@ static int store_seed(const cli_tool *tool, const cli_option *option, const char
 
 const char *cli_hint(const char *given, int n, const char *const *names, char text[CLI_HINT]) {
     const char *near = csrec_name_near(given, n, names);
-    snprintf(text, CLI_HINT, near ? "; did you mean %.36s?" : "", near);
+    text[0] = '\0';
+    if (near) snprintf(text, CLI_HINT, "; did you mean %.36s?", near);
     return text;
 }
 
