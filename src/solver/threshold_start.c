@@ -69,7 +69,10 @@ csrec_status csrec_threshold_start(const csrec_mask *mask, const double *y, doub
     level l[DEPTH] = {{.cells = mask->entries}};
     int levels = 1;
     int64_t cells = mask->entries;
-    csrec_mask_extents(&mask->shape, l[0].extent);
+    if (!csrec_mask_extents(&mask->shape, l[0].extent)) { /* of more than three axes: as one */
+        l[0].extent[0] = l[0].extent[1] = 1;
+        l[0].extent[2] = mask->entries;
+    }
     while (l[levels - 1].cells > 1) {
         cells += set_extents(&l[levels - 1], &l[levels]);
         levels++;
