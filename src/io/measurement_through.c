@@ -142,14 +142,16 @@ static csrec_status read_matrix(const csrec_npz *npz, const csrec_shape *shape,
                                 csrec_operator_spec *spec, csrec_error *error) {
     csrec_shape seen;
     double *matrix = NULL;
-    int64_t each = 1;
+    int64_t each = 0;
     csrec_status status = read_array(npz, "matrix", false, &matrix, &seen, error);
     if (status) return status;
     spec->matrix = matrix;
     if (csrec_npz_has(npz, "block"))
         status = read_extents(npz, "block", shape->dims, &spec->kernel, error);
     if (status) return status;
-    for (int a = 0; a < shape->dims; a++) each *= spec->kernel ? spec->kernel[a] : shape->dim[a];
+    csrec_shape part = *shape;
+    for (int a = 0; a < shape->dims && spec->kernel; a++) part.dim[a] = spec->kernel[a];
+    if (csrec_shape_count(&part, &each)) each = 0; /* too many for any matrix */
     if (seen.dims != 2 || seen.dim[1] != each)
         return csrec_fail(
             error, CSREC_DATA,
