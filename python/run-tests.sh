@@ -70,6 +70,9 @@ if ! has "$python"; then
             rm -rf "$place/venv"
             skip "pip cannot install NumPy, cffi and pytest: $(tail -n 1 "$place/log")"
         }
+        # The reference of most solvers' and operators' tests; --install tests without it.
+        pip_install "$place/venv/bin/python" 60 scipy >"$place/log" 2>&1 ||
+            say "Without SciPy many tests are skipped: $(tail -n 1 "$place/log")"
     fi
     python=$place/venv/bin/python
 fi

@@ -26,7 +26,7 @@ except ImportError:
         def __matmul__(self, x: Any) -> Any:
             return self.dot(x)
 
-        __add__ = __pow__ = _rdot = dot
+        __mul__ = __add__ = __pow__ = _rdot = dot
 
     def aslinearoperator(A: Any) -> Any:
         raise TypeError(f"no algebra with {type(A).__name__}; it needs SciPy")

@@ -153,6 +153,11 @@ def test_multiples_are_by_numbers():
         for call in (lambda: D * wrong, lambda: D.dot(wrong), lambda: wrong * D):
             with pytest.raises(TypeError):
                 call()
+
+
+def test_multiples():
+    pytest.importorskip("scipy.sparse.linalg")
+    D = cs.Dense(np.eye(3))
     for right in (2, 2.0, np.float32(2), np.array(2)):
         np.testing.assert_array_equal((D * right) @ np.ones(3), 2 * np.ones(3))
 
@@ -267,8 +272,8 @@ def test_truth_values_are_not_guessed(rng):
         refused(lambda: cs.orthogonal_mp(A, y, n_nonzero_coefs=2, return_n_iter=wrong), "return_n_iter = ")
     assert cs.solve(A, y, history=np.True_).history is not None
     for on in (True, np.True_, 1):
-        assert cs.solve(A, -y, "fista", lambda_=0.1, nonnegative=on).x.min() >= 0
-    assert cs.solve(A, -y, "fista", lambda_=0.1, nonnegative=0).x.min() < 0
+        assert cs.solve(A, -A[:, 3], "fista", lambda_=0.1, nonnegative=on).x.min() >= 0
+    assert cs.solve(A, -A[:, 3], "fista", lambda_=0.1, nonnegative=0).x.min() < 0
 
 
 def test_no_targets(rng):
