@@ -161,10 +161,41 @@ static void every_set_solves_the_same(void **state) {
     }
 }
 
+/* Fast transforms of any shape: lines side by side and alone, blocks and strips. */
+static void every_set_has_the_same_products(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"haar", "cdf53", "cdf97", NULL};
+    for (int i = 0; i < 4; i++) {
+        static double x[SETS][1 << 15], back[SETS][1 << 15];
+        const csrec_shape shape = {3,
+                                   {1 + (int64_t)check_below(&seed, 24),
+                                    1 + (int64_t)check_below(&seed, 24),
+                                    1 + (int64_t)check_below(&seed, 24)}};
+        const csrec_operator_spec spec = {
+            .name = kinds[i] ? "wavelet" : "hadamard", .shape = &shape, .kind = kinds[i]};
+        static double signal[1 << 15];
+        for (int j = 0; j < 1 << 15; j++) signal[j] = check_normal(&seed);
+        for (int k = number_of_sets() - 1, last = k; k >= 0; k--) {
+            csrec_operator *A;
+            int64_t m, n;
+            most = (csrec_cpu)k;
+            assert_ok(csrec_operator_create(&spec, &A, NULL));
+            csrec_operator_size(A, &m, &n);
+            assert_in_range(m, 1, 1 << 15);
+            assert_ok(csrec_operator_adjoint(A, signal, back[k]));
+            assert_ok(csrec_operator_forward(A, signal, x[k]));
+            compare(spec.name, 0.0, k, m, x[k], x[last]);
+            compare(spec.name, 0.0, k, n, back[k], back[last]);
+            csrec_operator_destroy(A);
+        }
+    }
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_set_gives_the_same_picture),
                                        cmocka_unit_test(every_set_gives_the_same_by_models),
-                                       cmocka_unit_test(every_set_solves_the_same)};
+                                       cmocka_unit_test(every_set_solves_the_same),
+                                       cmocka_unit_test(every_set_has_the_same_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

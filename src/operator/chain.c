@@ -45,29 +45,29 @@ static void chain_destroy(csrec_operator *A) {
 
 static csrec_status chain_forward(const csrec_operator *A, const double *x, double *y) {
     const chain *c = A->data;
-    double *between = malloc((size_t)c->first->m * sizeof *between);
+    double *between = csrec_operator_borrow(A, c->first->m);
     csrec_status status = between ? c->first->type->forward(c->first, x, between) : CSREC_MEMORY;
     if (!status) status = c->second->type->forward(c->second, between, y);
-    free(between);
+    csrec_operator_give_back(A, between);
     return status;
 }
 
 static csrec_status chain_adjoint(const csrec_operator *A, const double *y, double *x) {
     const chain *c = A->data;
-    double *between = malloc((size_t)c->first->m * sizeof *between);
+    double *between = csrec_operator_borrow(A, c->first->m);
     csrec_status status = between ? c->second->type->adjoint(c->second, y, between) : CSREC_MEMORY;
     if (!status) status = c->first->type->adjoint(c->first, between, x);
-    free(between);
+    csrec_operator_give_back(A, between);
     return status;
 }
 
 /* The first operator may know its columns cheaply. */
 static csrec_status chain_column(const csrec_operator *A, int64_t j, double *a) {
     const chain *c = A->data;
-    double *between = malloc((size_t)c->first->m * sizeof *between);
+    double *between = csrec_operator_borrow(A, c->first->m);
     csrec_status status = between ? csrec_operator_column(c->first, j, between) : CSREC_MEMORY;
     if (!status) status = c->second->type->forward(c->second, between, a);
-    free(between);
+    csrec_operator_give_back(A, between);
     return status;
 }
 

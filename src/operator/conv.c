@@ -139,11 +139,11 @@ static csrec_status conv_synthesize(const csrec_operator *A, const double *x, do
 
 static csrec_status conv_adjoint(const csrec_operator *A, const double *y, double *x) {
     const csrec_conv_dictionary *d = A->data;
-    double *signal = malloc((size_t)d->mask.entries * sizeof *signal);
+    double *signal = csrec_operator_borrow(A, d->mask.entries);
     if (!signal) return CSREC_MEMORY;
     csrec_mask_scatter(&d->mask, y, signal);
     csrec_status status = conv_product(d, false, d->packed[0], signal, x);
-    free(signal);
+    csrec_operator_give_back(A, signal);
     return status;
 }
 

@@ -196,18 +196,18 @@ static csrec_status dct_synthesize(const csrec_operator *A, const double *x, dou
 
 static csrec_status dct_adjoint(const csrec_operator *A, const double *y, double *x) {
     const csrec_dct *d = A->data;
-    double *signal = malloc((size_t)d->mask.entries * sizeof *signal);
+    double *signal = csrec_operator_borrow(A, d->mask.entries);
     if (!signal) return CSREC_MEMORY;
     csrec_mask_scatter(&d->mask, y, signal);
     weigh(d, false, signal);
     csrec_status status = dct_analyze(A, signal, x);
-    free(signal);
+    csrec_operator_give_back(A, signal);
     return status;
 }
 
 static csrec_status dct_column(const csrec_operator *A, int64_t j, double *a) {
     const csrec_dct *d = A->data;
-    double *signal = malloc((size_t)d->mask.entries * sizeof *signal);
+    double *signal = csrec_operator_borrow(A, d->mask.entries);
     double *x = calloc((size_t)d->size, sizeof *x);
     csrec_status status = signal && x ? CSREC_OK : CSREC_MEMORY;
     if (!status) {
@@ -215,7 +215,7 @@ static csrec_status dct_column(const csrec_operator *A, int64_t j, double *a) {
         status = synthesize_some(d, x, j / d->size, j / d->size + 1, signal);
     }
     if (!status) csrec_mask_gather(&d->mask, signal, a);
-    free(signal);
+    csrec_operator_give_back(A, signal);
     free(x);
     return status;
 }

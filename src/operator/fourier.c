@@ -97,7 +97,7 @@ static void add_weighed(const fourier *f, int64_t c, const double *grid, double 
 
 static csrec_status fourier_forward(const csrec_operator *A, const double *x, double *y) {
     const fourier *f = A->data;
-    double *grid = malloc(2 * (size_t)f->entries * sizeof *grid);
+    double *grid = csrec_operator_borrow(A, 2 * f->entries);
     csrec_status status = grid ? CSREC_OK : CSREC_MEMORY;
     for (int64_t c = 0; c < f->n_coils && !status; c++) {
         weigh(f, c, x, grid);
@@ -105,13 +105,13 @@ static csrec_status fourier_forward(const csrec_operator *A, const double *x, do
         for (int64_t k = 0; k < f->m; k++)
             memcpy(y + 2 * (k * f->n_coils + c), grid + 2 * f->index[k], 2 * sizeof *y);
     }
-    free(grid);
+    csrec_operator_give_back(A, grid);
     return status;
 }
 
 static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, double *x) {
     const fourier *f = A->data;
-    double *grid = malloc(2 * (size_t)f->entries * sizeof *grid);
+    double *grid = csrec_operator_borrow(A, 2 * f->entries);
     csrec_status status = grid ? CSREC_OK : CSREC_MEMORY;
     memset(x, 0, (size_t)A->n * sizeof *x);
     for (int64_t c = 0; c < f->n_coils && !status; c++) {
@@ -121,7 +121,7 @@ static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, do
         status = csrec_fft_execute(f->fft, 1, grid);
         add_weighed(f, c, grid, x);
     }
-    free(grid);
+    csrec_operator_give_back(A, grid);
     return status;
 }
 

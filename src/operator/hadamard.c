@@ -1,70 +1,17 @@
-/* hadamard.c - the operator of Hadamard's rows, and the fast transform. */
+/* hadamard.c - the operator of Hadamard's rows. */
 #include "operator/hadamard.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/permutation.h"
 #include "base/through.h"
 #include "operator/mask.h"
 
-/* ------------------------------------------------------------------ transform ----------------- */
-
-/* Doubles of a block that stays in the first-level cache; rows and columns of a strip that stays in
- * the second. */
-enum { BLOCK = 1 << 11, ROWS = 1 << 9, COLUMNS = 4 }; /* 16 KiB of a stack */
-
-/* One level on [2][half]. */
-static void one_level(int64_t half, double *a, double *b) {
-    for (int64_t i = 0; i < half; i++) {
-        double u = a[i], v = b[i];
-        a[i] = u + v;
-        b[i] = u - v;
-    }
-}
-
-/* Two levels on [4][quarter]. */
-static void two_levels(int64_t quarter, double *x) {
-    double *a = x, *b = x + quarter, *c = x + 2 * quarter, *d = x + 3 * quarter;
-    for (int64_t i = 0; i < quarter; i++) {
-        double s = a[i] + b[i], t = a[i] - b[i], u = c[i] + d[i], v = c[i] - d[i];
-        a[i] = s + u;
-        b[i] = t + v;
-        c[i] = s - u;
-        d[i] = t - v;
-    }
-}
-
-/* The levels of [rows][columns] along its first axis: two at a time, then one if their number is
- * odd. */
-static void transform_rows(int64_t rows, int64_t columns, double *x) {
-    int64_t width = 1;
-    for (; 4 * width <= rows; width *= 4)
-        for (int64_t at = 0; at < rows; at += 4 * width)
-            two_levels(width * columns, x + at * columns);
-    if (2 * width <= rows) one_level(width * columns, x, x + width * columns);
-}
-
-/* Rows that are a power of two apart share places of a cache, so a strip is copied. */
-static void transform_strip(int64_t rows, int64_t stride, double *x) {
-    double part[ROWS * COLUMNS];
-    for (int64_t r = 0; r < rows; r++)
-        memcpy(part + r * COLUMNS, x + r * stride, COLUMNS * sizeof *part);
-    transform_rows(rows, COLUMNS, part);
-    for (int64_t r = 0; r < rows; r++)
-        memcpy(x + r * stride, part + r * COLUMNS, COLUMNS * sizeof *part);
-}
-
 void csrec_hadamard_transform(int64_t n, double *x) {
-    const int64_t block = n < BLOCK ? n : BLOCK;
-    for (int64_t at = 0; at < n; at += block) transform_rows(block, 1, x + at);
-    for (int64_t stride = block, rows; stride < n; stride *= rows) {
-        rows = n / stride < ROWS ? n / stride : ROWS;
-        for (int64_t top = 0; top < n; top += rows * stride)
-            for (int64_t at = 0; at < stride; at += COLUMNS)
-                transform_strip(rows, stride, x + top + at);
-    }
+    CSREC_CPU_CHOOSE(csrec_hadamard)(n, x);
 }
 
 /* ------------------------------------------------------------------ orderings ----------------- */
@@ -218,24 +165,26 @@ static csrec_status hadamard_create(csrec_operator *A, const csrec_operator_spec
 
 static csrec_status hadamard_forward(const csrec_operator *A, const double *x, double *y) {
     const csrec_hadamard *h = A->data;
-    double *grid = calloc((size_t)h->padded, sizeof *grid);
+    double *grid = csrec_operator_borrow(A, h->padded);
     if (!grid) return CSREC_MEMORY;
+    if (h->entries < h->padded) memset(grid, 0, (size_t)h->padded * sizeof *grid);
     for (int64_t i = 0; i < h->entries; i++) grid[h->place[i]] = x[i];
     csrec_hadamard_transform(h->padded, grid);
     for (int64_t k = 0; k < h->m; k++) y[k] = grid[h->row[k]];
-    free(grid);
+    csrec_operator_give_back(A, grid);
     return CSREC_OK;
 }
 
 /* H is symmetric. */
 static csrec_status hadamard_adjoint(const csrec_operator *A, const double *y, double *x) {
     const csrec_hadamard *h = A->data;
-    double *grid = calloc((size_t)h->padded, sizeof *grid);
+    double *grid = csrec_operator_borrow(A, h->padded);
     if (!grid) return CSREC_MEMORY;
+    memset(grid, 0, (size_t)h->padded * sizeof *grid);
     for (int64_t k = 0; k < h->m; k++) grid[h->row[k]] = y[k];
     csrec_hadamard_transform(h->padded, grid);
     for (int64_t i = 0; i < h->entries; i++) x[i] = grid[h->place[i]];
-    free(grid);
+    csrec_operator_give_back(A, grid);
     return CSREC_OK;
 }
 

@@ -16,6 +16,9 @@ typedef struct csrec_hadamard {
 
 /* x <- H x, n = 2^k entries, in O(n log n), in cache where that is possible. */
 void csrec_hadamard_transform(int64_t n, double *x);
+void csrec_hadamard_generic(int64_t n, double *x);
+void csrec_hadamard_avx2(int64_t n, double *x);
+void csrec_hadamard_avx512(int64_t n, double *x);
 
 /* The natural number of row `k` of an ordering: csrec_ordering_info. For orderings that need a
  * table see csrec_hadamard_rows. */

@@ -76,7 +76,7 @@ void csrec_mask_scatter(const csrec_mask *mask, const double *y, double *signal)
 }
 
 csrec_status csrec_mask_forward(const csrec_operator *A, const double *x, double *y) {
-    double *signal = malloc((size_t)A->mask->entries * sizeof *signal);
+    double *signal = csrec_operator_borrow(A, A->mask->entries);
     csrec_status status = signal ? A->row->synthesize(A, x, signal) : CSREC_MEMORY;
     if (!status) csrec_mask_gather(A->mask, signal, y);
     free(signal);

@@ -2,17 +2,23 @@
 #include "operator/engine.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
+
+struct csrec_spare {
+    _Atomic(double *) block; /* NULL: none, or a product has it */
+};
 
 static const csrec_operator_type *const types[] = {
     &csrec_operator_haar,       &csrec_operator_dense,    &csrec_operator_dct,
     &csrec_operator_wavelet,    &csrec_operator_conv,     &csrec_operator_mask,
     &csrec_operator_chain,      &csrec_operator_callback, &csrec_operator_hadamard,
     &csrec_operator_fourier,    &csrec_operator_matrix,   &csrec_operator_blur,
-    &csrec_operator_downsample, &csrec_operator_pairs,    &csrec_operator_sparse, &csrec_operator_identity};
+    &csrec_operator_downsample, &csrec_operator_pairs,    &csrec_operator_sparse,
+    &csrec_operator_identity};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -86,12 +92,18 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
     csrec_status status = refuse_fields(type, spec, error);
     if (status) return status;
     csrec_operator *made = calloc(1, sizeof *made);
-    if (!made) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", type->name);
-    made->type = made->row = type;
-    made->context = *context;
-    status = type->create(made, spec, error);
+    csrec_spare *spare = calloc(1, sizeof *spare);
+    if (made && spare) {
+        made->type = made->row = type;
+        made->context = *context;
+        made->spare = spare;
+        status = type->create(made, spec, error);
+    } else {
+        status = csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", type->name);
+    }
     if (status) {
         free(made);
+        free(spare);
         return status;
     }
     if (!made->parts) made->parts = made->complex_x ? 2 : 1;
@@ -127,7 +139,18 @@ void csrec_operator_destroy(csrec_operator *A) {
     if (A->state) engines[A->context.kind]->release(A);
     A->row->destroy(A);
     if (A->owned) csrec_context_destroy(&A->context);
+    free(atomic_load(&A->spare->block));
+    free(A->spare);
     free(A);
+}
+
+double *csrec_operator_borrow(const csrec_operator *A, int64_t n) {
+    double *block = atomic_exchange(&A->spare->block, NULL);
+    return block ? block : malloc((size_t)n * sizeof *block);
+}
+
+void csrec_operator_give_back(const csrec_operator *A, double *block) {
+    if (block) free(atomic_exchange(&A->spare->block, block));
 }
 
 void csrec_operator_size(const csrec_operator *A, int64_t *m, int64_t *n) {

@@ -110,6 +110,8 @@ typedef struct csrec_operator_type {
 /* What a device keeps for an operator whose products it computes. */
 typedef struct csrec_operator_state csrec_operator_state;
 
+typedef struct csrec_spare csrec_spare; /* operator.c */
+
 struct csrec_operator {
     const csrec_operator_type *type; /* what is called: the row, or the device's in its place */
     const csrec_operator_type *row;  /* of the table */
@@ -128,10 +130,17 @@ struct csrec_operator {
     bool doubted;  /* so is the adjoint: csrec_adjoint_test */
     void *data;    /* of the type */
     const csrec_mask *mask; /* where there is synthesize, else NULL */
+    csrec_spare *spare;
 };
 
-/* Norms of columns that are computed: those that are rounding beside the largest, such as of details
- * that a blur removes, become 0, so that nothing is divided by them. */
+/* Memory for one product, of the size that this operator's products always take: the block of an
+ * earlier product where none has it at this time, as the pages of a new one cost more than a fast
+ * product. Its entries are not set. NULL: out of memory. Any thread may call both. */
+double *csrec_operator_borrow(const csrec_operator *A, int64_t n);
+void csrec_operator_give_back(const csrec_operator *A, double *block);
+
+/* Norms of columns that are computed: those that are rounding beside the largest, such as of
+ * details that a blur removes, become 0, so that nothing is divided by them. */
 void csrec_norms_clean(int64_t n, double *norms);
 
 /* Why a product with A failed, if a function of the caller's did: replaces the text of error. */

@@ -63,62 +63,65 @@ static csrec_status wavelet_create(csrec_operator *A, const csrec_operator_spec 
     return CSREC_OK;
 }
 
-typedef enum direction { ANALYZE, SYNTHESIZE, TRANSPOSE } direction;
+typedef csrec_lifting_way direction;
 
-/* One level along a line in place; scratch: [2 n]. */
-static void transform_line(const csrec_lifting *lifting, direction way, int64_t n, double *line,
-                           int64_t stride, double *scratch) {
-    double *in = scratch, *out = scratch + n;
-    for (int64_t i = 0; i < n; i++) in[i] = line[i * stride];
-    if (way == ANALYZE)
-        csrec_lifting_analyze(lifting, n, in, out);
-    else if (way == SYNTHESIZE)
-        csrec_lifting_synthesize(lifting, n, in, out);
-    else
-        csrec_lifting_transpose(lifting, n, in, out);
-    for (int64_t i = 0; i < n; i++) line[i * stride] = out[i];
-}
-
-/* One level along one axis, all lines of the region. */
+/* One level along one axis, all lines of the region: eight at a time where they lie side by side.
+ */
 static void transform_axis(const wavelet *w, direction way, int level, int axis, double *v,
                            double *scratch) {
+    const csrec_lift_fn lift = csrec_lift_choose();
     const int64_t *r = w->region[level];
     const int64_t stride[3] = {w->extent[1] * w->extent[2], w->extent[2], 1};
     int p = axis == 0 ? 1 : 0, q = axis == 2 ? 1 : 2; /* the other two axes */
     if (r[axis] < 2) return;
     for (int64_t i = 0; i < r[p]; i++)
-        for (int64_t j = 0; j < r[q]; j++)
-            transform_line(w->lifting, way, r[axis], v + i * stride[p] + j * stride[q],
-                           stride[axis], scratch);
+        for (int64_t j = 0; j < r[q];) {
+            const bool wide = axis != 2 && j + CSREC_LIFTING_WIDE <= r[q];
+            lift(w->lifting, way, wide, r[axis], v + i * stride[p] + j * stride[q], stride[axis],
+                 scratch);
+            j += wide ? CSREC_LIFTING_WIDE : 1;
+        }
 }
 
-static csrec_status transform(const wavelet *w, direction way, double *v) {
+static int64_t longest_of(const wavelet *w) {
     int64_t longest = 1;
     for (int a = 0; a < 3; a++)
         if (w->extent[a] > longest) longest = w->extent[a];
-    double *scratch = malloc(2 * (size_t)longest * sizeof *scratch);
+    return longest;
+}
+
+/* Entries of scratch: lines side by side are not those of the last axis. */
+static int64_t scratch_of(const wavelet *w) {
+    int64_t wide = w->extent[0] > w->extent[1] ? w->extent[0] : w->extent[1];
+    wide *= CSREC_LIFTING_WIDE;
+    return wide > w->extent[2] ? wide : w->extent[2];
+}
+
+static csrec_status transform(const wavelet *w, direction way, double *v) {
+    double *scratch = malloc((size_t)scratch_of(w) * sizeof *scratch);
     if (!scratch) return CSREC_MEMORY;
+    const bool back = way == CSREC_LIFTING_SYNTHESIZE;
     for (int k = 0; k < w->levels; k++)
         for (int a = 0; a < 3; a++)
-            transform_axis(w, way, way == SYNTHESIZE ? w->levels - 1 - k : k, a, v, scratch);
+            transform_axis(w, way, back ? w->levels - 1 - k : k, a, v, scratch);
     free(scratch);
     return CSREC_OK;
 }
 
 static csrec_status wavelet_analyze(const csrec_operator *A, const double *signal, double *x) {
     memcpy(x, signal, (size_t)A->n * sizeof *x);
-    return transform(A->data, ANALYZE, x);
+    return transform(A->data, CSREC_LIFTING_ANALYZE, x);
 }
 
 static csrec_status wavelet_synthesize(const csrec_operator *A, const double *x, double *signal) {
     memcpy(signal, x, (size_t)A->n * sizeof *x);
-    return transform(A->data, SYNTHESIZE, signal);
+    return transform(A->data, CSREC_LIFTING_SYNTHESIZE, signal);
 }
 
 static csrec_status wavelet_adjoint(const csrec_operator *A, const double *y, double *x) {
     const wavelet *w = A->data;
     csrec_mask_scatter(&w->mask, y, x);
-    return transform(w, TRANSPOSE, x);
+    return transform(w, CSREC_LIFTING_TRANSPOSE, x);
 }
 
 /* ---- column norms
@@ -133,7 +136,7 @@ typedef struct square {
     int64_t first, end;
 } square;
 
-/* Square of function j of `level` along the axis, in g [extent]. scratch: [2 extent]. */
+/* Square of function j of `level` along the axis, in g [extent]. scratch: [extent]. */
 static square square_of(const wavelet *w, int axis, int level, int64_t j, double *g,
                         double *scratch) {
     square s = {g, 0, w->extent[axis]};
@@ -141,7 +144,8 @@ static square square_of(const wavelet *w, int axis, int level, int64_t j, double
     g[j] = 1.0;
     for (int k = level; k >= 0; k--)
         if (w->region[k][axis] > 1)
-            transform_line(w->lifting, SYNTHESIZE, w->region[k][axis], g, 1, scratch);
+            csrec_lift_choose()(w->lifting, CSREC_LIFTING_SYNTHESIZE, false, w->region[k][axis], g,
+                                1, scratch);
     for (int64_t i = 0; i < w->extent[axis]; i++) g[i] *= g[i];
     while (s.first < s.end && g[s.first] == 0.0) s.first++;
     while (s.first < s.end && g[s.end - 1] == 0.0) s.end--;
@@ -149,7 +153,7 @@ static square square_of(const wavelet *w, int axis, int level, int64_t j, double
 }
 
 /* out[o][j][i] = sum_k g_j[k] in[o][k][i], j < region. A few j at a time: neighbours take the same
- * entries. scratch: [SQUARES + 2][extent]. */
+ * entries. scratch: [SQUARES + 1][extent]. */
 static void sum_axis(const wavelet *w, int axis, int level, const int64_t size[3], const double *in,
                      double *out, double *scratch) {
     int64_t outer = axis == 0 ? 1 : axis == 1 ? size[0] : size[0] * size[1];
@@ -187,10 +191,7 @@ static void level_norms(const wavelet *w, int level, const double *mask, double 
 
 static csrec_status wavelet_column_norms(const csrec_operator *A, double *norms) {
     const wavelet *w = A->data;
-    int64_t longest = 1;
-    for (int a = 0; a < 3; a++)
-        if (w->extent[a] > longest) longest = w->extent[a];
-    double *work = calloc((size_t)(3 * A->n + (SQUARES + 2) * longest), sizeof *work);
+    double *work = calloc((size_t)(3 * A->n + (SQUARES + 1) * longest_of(w)), sizeof *work);
     if (!work) return CSREC_MEMORY;
     for (int64_t k = 0; k < A->m; k++) work[w->mask.index[k]] = 1.0;
     for (int64_t j = 0; j < A->n; j++) norms[j] = work[j] != 0.0; /* no levels: x is the signal */
@@ -209,13 +210,14 @@ static csrec_operator_need wavelet_need(const csrec_operator_spec *spec) {
     static const double per_step = 2e-8; /* seconds of one thread, an entry */
     int64_t entries = 0;
     csrec_shape_count(spec->shape, &entries);
-    double n = (double)entries, longest = 1.0;
-    for (int a = 0; a < spec->shape->dims; a++)
-        longest = fmax(longest, (double)spec->shape->dim[a]);
+    double n = (double)entries, lines = (double)spec->shape->dim[spec->shape->dims - 1];
+    for (int a = 0; a < spec->shape->dims - 1; a++)
+        lines = fmax(lines, CSREC_LIFTING_WIDE * (double)spec->shape->dim[a]);
     return (csrec_operator_need){.n = n,
                                  .product = per_step * n,
                                  .stored = true,
-                                 .own = 8.0 * (double)spec->m + 16.0 * longest}; /* a line */
+                                 .own =
+                                     8.0 * (double)spec->m + 8.0 * lines}; /* those of one pass */
 }
 
 const csrec_operator_type csrec_operator_wavelet = {

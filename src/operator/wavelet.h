@@ -27,12 +27,30 @@ CSREC_BOTH bool csrec_lifting_mirrors(double left) {
 /* The row of the table named kind; NULL: none. */
 const csrec_lifting *csrec_lifting_find(const char *kind);
 
-/* One level on a line v [n]; out: the (n + 1) / 2 of s, then those of d. */
-void csrec_lifting_analyze(const csrec_lifting *lifting, int64_t n, const double *v, double *out);
+/* Analysis, its inverse, and the transpose of its inverse. */
+typedef enum csrec_lifting_way {
+    CSREC_LIFTING_ANALYZE,
+    CSREC_LIFTING_SYNTHESIZE,
+    CSREC_LIFTING_TRANSPOSE
+} csrec_lifting_way;
 
-/* Its inverse, and the transpose of its inverse: in is s, then d, and is overwritten. */
-void csrec_lifting_synthesize(const csrec_lifting *lifting, int64_t n, double *in, double *v);
-void csrec_lifting_transpose(const csrec_lifting *lifting, int64_t n, const double *v, double *out);
+enum { CSREC_LIFTING_WIDE = 8 };
+
+/* One level in place on a line of n > 1 entries `stride` apart: the (n + 1) / 2 of s, then those of
+ * d. wide: on that line and the CSREC_LIFTING_WIDE - 1 that begin at the next addresses; each has
+ * the bits that it has alone. scratch: [n], or as many for each line. */
+typedef void (*csrec_lift_fn)(const csrec_lifting *lifting, csrec_lifting_way way, bool wide,
+                              int64_t n, double *v, int64_t stride, double *scratch);
+
+void csrec_lift_generic(const csrec_lifting *, csrec_lifting_way, bool, int64_t, double *, int64_t,
+                        double *);
+void csrec_lift_avx2(const csrec_lifting *, csrec_lifting_way, bool, int64_t, double *, int64_t,
+                     double *);
+void csrec_lift_avx512(const csrec_lifting *, csrec_lifting_way, bool, int64_t, double *, int64_t,
+                       double *);
+
+/* The build for this processor. */
+csrec_lift_fn csrec_lift_choose(void);
 
 enum { CSREC_WAVELET_LEVELS = 32 };
 
