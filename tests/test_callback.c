@@ -442,7 +442,8 @@ static void adjoints_are_tested_once(void **state) {
             calls[unchecked][many] = t.calls;
         }
     }
-    for (int many = 0; many < 2; many++) assert_int_equal(calls[0][many], calls[1][many] + 2);
+    /* The product with y measures the columns, too, which one product is for without the test. */
+    for (int many = 0; many < 2; many++) assert_int_equal(calls[0][many], calls[1][many] + 1);
     const csrec_operator_spec dense = {.name = "dense", .m = 3, .n = 3, .matrix = square};
     assert_ok(csrec_operator_create(&dense, &D, NULL));
     t.adjoint = wrong;

@@ -44,7 +44,8 @@ typedef struct csrec_stop {
 /* A window on a running csrec_solve, zeroed by the caller; see csrec_look_at. */
 typedef struct csrec_look {
     const void *run; /* the library's */
-    double unit;
+    double unit;     /* of y */
+    int exponent;    /* of the operator's unit */
 } csrec_look;
 
 typedef struct csrec_solve_options {
@@ -81,11 +82,12 @@ typedef struct csrec_solve_report {
  * and count 0. Coefficients belong to A's columns as given, whatever their length. Of complex x,
  * which is pairs, columns 2 j and 2 j + 1 are the real and imaginary part of entry j: they are
  * picked together by the magnitude |<a_j, r>| / ||a_j||, and `atoms`, the parameter k and
- * iterations count entries. y may have any size, as in csrec_recover; a result that is not finite
- * is CSREC_DATA. An A with operator callback in it is first tested, unless `unchecked`, by one
- * product each way: of random x and y, <A x, y> and <x, A^T y> must agree within 2^-21 (64 +
- * sqrt(max(m, n))) (||A x|| + ||A^T y||), which float32 does, else CSREC_ARGUMENT. MP: Mallat and
- * Zhang 1993; Andrecut 2008, as method table 1 of Park 2015. */
+ * iterations count entries. y, A's columns, the weights and the start may have any size: they are
+ * solved in units that are powers of two. CSREC_DATA: a result that is not finite, or too small for
+ * its digits, and columns below 2^-960 of the longest. An A with operator callback in it is first
+ * tested, unless `unchecked`, by one product each way: of random x and y, <A x, y> and <x, A^T y>
+ * must agree within 2^-21 (64 + sqrt(max(m, n))) (||A x|| + ||A^T y||), which float32 does, else
+ * CSREC_ARGUMENT. MP: Mallat and Zhang 1993; Andrecut 2008, as method table 1 of Park 2015. */
 CSREC_API csrec_status csrec_solve(const csrec_operator *A, const double *y,
                                    const csrec_solve_options *options, csrec_atoms *atoms,
                                    double *r, csrec_solve_report *report, csrec_error *error);

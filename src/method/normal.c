@@ -8,7 +8,7 @@ csrec_status csrec_normal_create(const csrec_measurement *measurement,
                                  csrec_normal *normal, csrec_error *error) {
     *normal = (csrec_normal){.m = *measurement, .options = *options, .unit = unit};
     csrec_measurement *m = &normal->m;
-    csrec_status status = csrec_scaled_create(&options->solve, unit, &normal->scaled);
+    csrec_status status = csrec_scaled_create(&options->solve, unit, 0, &normal->scaled);
     if (status) return csrec_fail(error, status, "out of memory");
     normal->options.solve = normal->scaled.solve;
     m->sigma = csrec_in_unit(m->sigma, unit);

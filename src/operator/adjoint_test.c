@@ -74,21 +74,44 @@ static csrec_status compare(const csrec_operator *A, const double *x, const doub
     return CSREC_OK;
 }
 
-csrec_status csrec_adjoint_test(const csrec_operator *A, csrec_error *error) {
-    if (!A->doubted) return CSREC_OK;
-    double *x = malloc(2 * (size_t)A->n * sizeof *x), *y = malloc(2 * (size_t)A->m * sizeof *y);
-    csrec_status status = x && y ? CSREC_OK : CSREC_MEMORY;
-    if (!status) {
-        draw(A->n, 0, x);
-        draw(A->m, 1, y);
-        status = A->type->forward(A, x, y + A->m);
-    }
+static void multiply(int64_t n, int shift, double *v) {
+    for (int64_t i = 0; i < n && shift; i++) v[i] = ldexp(v[i], shift);
+}
+
+/* Products of random x [n] and y [m], times 2^shift for these, into what follows x and y. */
+static csrec_status take_products(const csrec_operator *A, int shift, double *x, double *y) {
+    if (A->doubted) draw(A->n, 0, x);
+    draw(A->m, 1, y);
+    multiply(A->doubted ? A->n : 0, shift, x);
+    multiply(A->m, shift, y);
+    csrec_status status = A->doubted ? A->type->forward(A, x, y + A->m) : CSREC_OK;
     if (!status) status = A->type->adjoint(A, y, x + A->n);
+    multiply(A->doubted ? A->n : 0, -shift, x);
+    multiply(A->m, -shift, y);
+    return status;
+}
+
+/* Another shift, where products have left the range or come near its end; 0: none. */
+static int other_shift(const csrec_operator *A, csrec_status status, const double *Aty) {
+    bool finite = true;
+    if (status) return status == CSREC_DATA ? -400 : 0;
+    for (int64_t j = 0; j < A->n; j++) finite = finite && isfinite(Aty[j]);
+    const double most = csrec_largest(A->n, Aty);
+    return !finite || most > 0x1p960 ? -400 : most < 0x1p-900 ? 400 : 0;
+}
+
+csrec_status csrec_adjoint_test(const csrec_operator *A, int *exponent, csrec_error *error) {
+    double *x = malloc(2 * (size_t)A->n * sizeof *x), *y = malloc(2 * (size_t)A->m * sizeof *y);
+    csrec_status status = x && y ? take_products(A, 0, x, y) : CSREC_MEMORY;
+    const int shift = x && y ? other_shift(A, status, x + A->n) : 0;
+    if (shift) status = take_products(A, shift, x, y);
+    const double most = status ? 0.0 : csrec_largest(A->n, x + A->n);
+    if (most > 0.0) *exponent = ilogb(most) - shift;
     if (status == CSREC_STOPPED)
         status = CSREC_OK; /* the solver hears it, too */
-    else if (!status)
+    else if (!status && A->doubted)
         status = compare(A, x, y, y + A->m, x + A->n, error);
-    else if (!csrec_operator_explain(A, error))
+    else if (status && !csrec_operator_explain(A, error))
         csrec_fail(error, status, "operator %s: %s", A->row->name, csrec_status_text(status));
     free(x);
     free(y);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "operator/dense.h"
+#include "operator/engine.h"
 
 const csrec_dense_simd *csrec_dense_simd_choose(void) {
 #if defined(__x86_64__)
@@ -138,6 +139,25 @@ static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *s
     return (spec->complex_signal ? create_complex : create_real)(A, spec, error);
 }
 
+static csrec_status dense_divide(const csrec_operator *A, int exponent, csrec_operator **divided,
+                                 csrec_error *error) {
+    const csrec_dense *d = A->data;
+    const int64_t parts = A->complex_x ? 2 : 1, m = A->m / parts, n = A->n / parts;
+    double *matrix = csrec_memory_allocate((size_t)A->m * (size_t)n * sizeof *matrix);
+    if (!matrix)
+        return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory for %lld x %lld",
+                          (long long)m, (long long)n);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < A->m; i++)
+            matrix[(i / parts * n + j) * parts + i % parts] =
+                ldexp(d->columns[j * parts * A->m + i], -exponent);
+    const csrec_operator_spec spec = {
+        .name = "dense", .m = m, .n = n, .matrix = matrix, .complex_signal = A->complex_x};
+    csrec_status status = csrec_operator_create_on(&A->context, &spec, divided, error);
+    free(matrix);
+    return status;
+}
+
 /* x is sparse in most solvers: columns with x_j = 0 are not read. Each block of rows sums its
  * columns in one order, so the number of threads does not change the result. */
 static csrec_status dense_forward(const csrec_operator *A, const double *x, double *y) {
@@ -245,4 +265,5 @@ const csrec_operator_type csrec_operator_dense = {.name = "dense",
                                                   .column_norms = dense_column_norms,
                                                   .correlate = dense_correlate,
                                                   .column = dense_column,
-                                                  .access = &csrec_dense_access};
+                                                  .access = &csrec_dense_access,
+                                                  .divide = dense_divide};

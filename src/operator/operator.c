@@ -139,7 +139,7 @@ void csrec_operator_destroy(csrec_operator *A) {
     if (A->state) engines[A->context.kind]->release(A);
     A->row->destroy(A);
     if (A->owned) csrec_context_destroy(&A->context);
-    free(atomic_load(&A->spare->block));
+    if (A->spare) free(atomic_load(&A->spare->block));
     free(A->spare);
     free(A);
 }

@@ -98,6 +98,9 @@ typedef struct csrec_operator_type {
     /* Says why the last product failed, and forgets it; false: not known. */
     bool (*explain)(const csrec_operator *A, csrec_error *error);
     const csrec_column_access *access; /* optional */
+    /* Optional: A / 2^exponent as a matrix of its own; default: by products. */
+    csrec_status (*divide)(const csrec_operator *A, int exponent, csrec_operator **divided,
+                           csrec_error *error);
     /* Of bases and frames of a sampled signal, which is y = mask synthesize(x): the whole signal,
      * and coefficients with synthesize(analyze(signal)) = signal. */
     csrec_status (*synthesize)(const csrec_operator *A, const double *x, double *signal);
@@ -120,6 +123,8 @@ struct csrec_operator {
     csrec_operator_state *state;     /* NULL: the CPU's */
     int64_t m, n;
     double norm;               /* an upper bound of ||A||_2; 0: not known */
+    int exponent;              /* the caller's A is 2^exponent times this one, and its x divided by
+                                  it (ordinary.h); else 0 */
     bool complex_x, complex_y; /* x, or y, is pairs of real and imaginary parts: n, or m, is even */
     int64_t parts; /* columns of an entry of x: unless create sets it, 1, or 2 where x is complex:
                       a_j and i a_j, of real and imaginary part, which are orthogonal and equally
@@ -130,7 +135,7 @@ struct csrec_operator {
     bool doubted;  /* so is the adjoint: csrec_adjoint_test */
     void *data;    /* of the type */
     const csrec_mask *mask; /* where there is synthesize, else NULL */
-    csrec_spare *spare;
+    csrec_spare *spare;     /* NULL: its products borrow none */
 };
 
 /* Memory for one product, of the size that this operator's products always take: the block of an
@@ -147,9 +152,11 @@ void csrec_norms_clean(int64_t n, double *norms);
 bool csrec_operator_explain(const csrec_operator *A, csrec_error *error);
 
 /* Fails, in a line that has both numbers, if the caller's adjoint is not that of the forward
- * product: of random x and y, |<A x, y> - <x, A^T y>| must not be beyond rounding. At most two
- * products. */
-csrec_status csrec_adjoint_test(const csrec_operator *A, csrec_error *error);
+ * product: of random x and y, |<A x, y> - <x, A^T y>| must not be beyond rounding. Sets *exponent
+ * to that of the largest entry of A^T y, about that of the longest column; it is as it was for 0.
+ * At most two products, or one where A is not doubted, and as many again if they leave the range of
+ * doubles. */
+csrec_status csrec_adjoint_test(const csrec_operator *A, int *exponent, csrec_error *error);
 
 /* NULL if no operator, or no basis, has the name. */
 const csrec_operator_type *csrec_operator_find(const char *name);

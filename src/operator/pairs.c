@@ -25,6 +25,7 @@ static csrec_status pairs_create(csrec_operator *A, const csrec_operator_spec *s
     A->complex_x = A->complex_y = spec->n == 0;
     A->parts = c->copies * first->parts;
     A->norm = first->norm;
+    A->exponent = first->exponent;
     A->serial = first->serial;
     A->doubted = first->doubted;
     return CSREC_OK;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "operator/operator.h"
+#include "operator/engine.h"
 
 typedef struct sparse {
     int64_t *first; /* [n + 1] of column j's entries in the next two */
@@ -121,6 +121,35 @@ static csrec_status sparse_create(csrec_operator *A, const csrec_operator_spec *
     return CSREC_OK;
 }
 
+/* Of a complex one, the column of an entry's real part has re and im of each in turn. */
+static csrec_status sparse_divide(const csrec_operator *A, int exponent, csrec_operator **divided,
+                                  csrec_error *error) {
+    const sparse *s = A->data;
+    const int64_t parts = A->complex_x ? 2 : 1, n = A->n / parts;
+    const int64_t entries = s->first[A->n] / (parts * parts);
+    csrec_operator_spec spec = {
+        .name = "sparse", .m = A->m / parts, .n = n, .complex_signal = A->complex_x};
+    int64_t *offset = malloc((size_t)(n + 1) * sizeof *offset);
+    int64_t *index = malloc(((size_t)entries + 1) * sizeof *index);
+    double *matrix = malloc(((size_t)(parts * entries) + 1) * sizeof *matrix);
+    bool made = offset && index && matrix;
+    for (int64_t j = 0; made && j <= n; j++) offset[j] = s->first[parts * j] / (parts * parts);
+    for (int64_t j = 0; made && j < n; j++)
+        for (int64_t k = 0; k < parts * (offset[j + 1] - offset[j]); k++) {
+            index[offset[j] + k / parts] = s->row[s->first[parts * j] + k] / parts;
+            matrix[parts * offset[j] + k] = ldexp(s->value[s->first[parts * j] + k], -exponent);
+        }
+    spec.offset = offset;
+    spec.index = index;
+    spec.matrix = matrix;
+    csrec_status status = made ? csrec_operator_create_on(&A->context, &spec, divided, error)
+                               : csrec_fail(error, CSREC_MEMORY, "operator sparse: out of memory");
+    free(offset);
+    free(index);
+    free(matrix);
+    return status;
+}
+
 /* ---- products */
 
 static double product(const sparse *s, int64_t j, const double *v) {
@@ -227,4 +256,5 @@ const csrec_operator_type csrec_operator_sparse = {.name = "sparse",
                                                    .adjoint_on = sparse_adjoint_on,
                                                    .column_norms = sparse_column_norms,
                                                    .column = sparse_column,
-                                                   .access = &sparse_access};
+                                                   .access = &sparse_access,
+                                                   .divide = sparse_divide};

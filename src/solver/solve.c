@@ -7,6 +7,7 @@
 #include "base/stop.h"
 #include "base/threads.h"
 #include "haar/atoms.h"
+#include "operator/ordinary.h"
 #include "solver/solver.h"
 #include "solver/units.h"
 #include "solver/weights.h"
@@ -153,7 +154,7 @@ csrec_status csrec_look_at(const csrec_look *look, csrec_atoms *atoms, double *r
     csrec_run run = *(const csrec_run *)look->run;
     run.looking = true;
     csrec_status status = run.type->result(&run, &own, r);
-    if (!status && (csrec_scale_back(own.n, look->unit, own.coefficient) >= 0 ||
+    if (!status && (!csrec_atoms_scale_back(&own, look->unit, look->exponent) ||
                     (r && csrec_scale_back(run.A->m, look->unit, r) >= 0)))
         status = CSREC_DATA;
     if (status) csrec_fail(error, status, "look: %s", csrec_status_text(status));
@@ -309,7 +310,7 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
 static csrec_status bring_back(const csrec_run *run, double unit, csrec_atoms *atoms, double *r,
                                const csrec_solve_report *report, csrec_error *error) {
     bool finite = isfinite(report->residual) &&
-                  csrec_scale_back(atoms->n, unit, atoms->coefficient) < 0 &&
+                  csrec_atoms_scale_back(atoms, unit, run->A->exponent) &&
                   (!r || csrec_scale_back(run->A->m, unit, r) < 0);
     return finite ? CSREC_OK
                   : csrec_fail(error, CSREC_DATA,
@@ -365,8 +366,12 @@ static csrec_status solve_weighted(const csrec_operator *A, const double *y,
 csrec_status csrec_solve(const csrec_operator *A, const double *y,
                          const csrec_solve_options *options, csrec_atoms *atoms, double *r,
                          csrec_solve_report *report, csrec_error *error) {
-    csrec_status status = csrec_adjoint_test(A, error);
-    return status ? status : csrec_solve_one(A, y, options, atoms, r, report, error);
+    csrec_operator *ordinary;
+    csrec_status status = csrec_ordinary_create(A, &ordinary, error);
+    if (!status)
+        status = csrec_solve_one(ordinary ? ordinary : A, y, options, atoms, r, report, error);
+    csrec_operator_destroy(ordinary);
+    return status;
 }
 
 csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
@@ -379,14 +384,14 @@ csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
     if (!status) status = csrec_solve_check(type, A, y, options, error);
     if (status) return status;
     if (options->weights) return solve_weighted(A, y, options, atoms, r, report, error);
-    status = csrec_scaled_create(options, unit, &scaled);
+    status = csrec_scaled_create(options, unit, A->exponent, &scaled);
     if (unit != 1.0) scaled_y = malloc((size_t)A->m * sizeof *scaled_y);
     if (status || (unit != 1.0 && !scaled_y)) {
         status = csrec_fail(error, CSREC_MEMORY, "out of memory for %lld samples", (long long)A->m);
     } else {
         for (int64_t i = 0; scaled_y && i < A->m; i++) scaled_y[i] = y[i] / unit;
         csrec_run run = {.A = A, .y = scaled_y ? scaled_y : y, .options = &scaled.solve};
-        if (options->look) *options->look = (csrec_look){.unit = unit};
+        if (options->look) *options->look = (csrec_look){.unit = unit, .exponent = A->exponent};
         status = solve_in(unit, &run, atoms, r, report, error);
         if (status) csrec_operator_explain(A, error);
     }

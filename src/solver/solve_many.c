@@ -3,6 +3,7 @@
 
 #include "base/threads.h"
 #include "haar/atoms.h"
+#include "operator/ordinary.h"
 #include "solver/solver.h"
 #include "solver/units.h"
 
@@ -82,6 +83,7 @@ static csrec_status check_many(const csrec_solver_type *type, const csrec_many *
 
 /* Other solvers need one unit for each right-hand side. */
 static bool are_ordinary(const csrec_many *job) {
+    if (job->A->exponent) return false;
     for (int64_t k = 0; k < job->count; k++)
         if (csrec_unit_of(csrec_largest(job->A->m, job->y + k * job->A->m)) != 1.0) return false;
     return true;
@@ -97,6 +99,29 @@ static csrec_status solve_apart(const csrec_solver_type *type, const csrec_many 
     return status;
 }
 
+static csrec_status solve_all(const csrec_solver_type *type, csrec_many *job, int threads,
+                              csrec_error *error) {
+    csrec_team team;
+    const csrec_solve_options *options = job->options;
+    const double work = (double)job->count * (double)job->A->m * (double)job->A->n;
+    const bool single = job->count == 1 || job->A->serial;
+    job->threads = csrec_threads_for(single          ? 1
+                                     : work < 0x1p62 ? (int64_t)work
+                                                     : INT64_MAX,
+                                     threads);
+    job->team = &team;
+    csrec_team_begin(&team, options->progress, options->context,
+                     (csrec_progress){"right-hand sides", 0, job->count, -1.0});
+    if (job->atoms) memset(job->atoms, 0, (size_t)job->count * sizeof *job->atoms);
+    csrec_status status = csrec_setting_value(options, CSREC_OF_SOLVER, "joint", 0.0) != 0.0
+                              ? csrec_joint_solve(job, error)
+                              : solve_apart(type, job, error);
+    csrec_team_end(&team);
+    for (int64_t k = 0; status && job->atoms && k < job->count; k++)
+        csrec_atoms_clear(job->atoms + k);
+    return status;
+}
+
 csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const double *y,
                               const csrec_solve_options *options, int threads, csrec_atoms *atoms,
                               double *r, csrec_solve_report *reports, csrec_error *error) {
@@ -108,21 +133,13 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
                           "%lld right-hand sides, %d threads; neither may be negative",
                           (long long)count, threads);
     if (count == 0) return csrec_solve_check(type, A, NULL, options, error);
-    csrec_team team;
-    const double work = (double)count * (double)A->m * (double)A->n;
-    const int64_t items = count == 1 || A->serial ? 1 : work < 0x1p62 ? (int64_t)work : INT64_MAX;
-    const int most = csrec_threads_for(items, threads);
-    csrec_many job = {A, count, y, options, most, atoms, r, reports, &team};
+    csrec_operator *ordinary;
+    csrec_many job = {A, count, y, options, 1, atoms, r, reports, NULL};
     csrec_status status = check_many(type, &job, error);
-    if (!status) status = csrec_adjoint_test(A, error);
+    if (!status) status = csrec_ordinary_create(A, &ordinary, error);
     if (status) return status;
-    csrec_team_begin(&team, options->progress, options->context,
-                     (csrec_progress){"right-hand sides", 0, count, -1.0});
-    if (atoms) memset(atoms, 0, (size_t)count * sizeof *atoms);
-    status = csrec_setting_value(options, CSREC_OF_SOLVER, "joint", 0.0) != 0.0
-                 ? csrec_joint_solve(&job, error)
-                 : solve_apart(type, &job, error);
-    csrec_team_end(&team);
-    for (int64_t k = 0; status && atoms && k < count; k++) csrec_atoms_clear(atoms + k);
+    if (ordinary) job.A = ordinary;
+    status = solve_all(type, &job, threads, error);
+    csrec_operator_destroy(ordinary);
     return status;
 }

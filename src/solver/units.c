@@ -1,6 +1,7 @@
 /* units.c - lengths in another unit, and back. */
 #include "solver/units.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,28 +22,41 @@ csrec_status csrec_atoms_copy(const csrec_atoms *from, csrec_atoms *to) {
     return CSREC_OK;
 }
 
-csrec_status csrec_scaled_create(const csrec_solve_options *solve, double unit, csrec_scaled *to) {
+/* v 2^shift, clamped as csrec_in_unit. */
+static double shifted(double v, int shift) {
+    return fmax(-0x1p300, fmin(0x1p300, ldexp(v, shift)));
+}
+
+/* The start is near the size of y, whatever it was. */
+static csrec_status scale_start(const csrec_atoms *start, int shift, csrec_atoms *to) {
+    csrec_status status = csrec_atoms_copy(start, to);
+    const double largest = csrec_largest(start->n, start->coefficient);
+    const int size = largest > 0.0 ? ilogb(largest) + shift : 0;
+    if (size > 64 || size < -300) shift -= size;
+    for (int64_t i = 0; i < to->n && !status; i++)
+        to->coefficient[i] = shifted(to->coefficient[i], shift);
+    return status;
+}
+
+csrec_status csrec_scaled_create(const csrec_solve_options *solve, double unit, int exponent,
+                                 csrec_scaled *to) {
+    const int shift = exponent - ilogb(unit);
     *to = (csrec_scaled){.solve = *solve};
     to->solve.stop.sigma = csrec_in_unit(solve->stop.sigma, unit);
     to->solve.stop.min_coefficient = csrec_in_unit(solve->stop.min_coefficient, unit);
     size_t settings = (size_t)solve->n_settings * sizeof *to->settings;
-    if (unit == 1.0) return CSREC_OK;
-    if (settings) {
+    if (settings && shift) {
         to->settings = malloc(settings);
         if (!to->settings) return CSREC_MEMORY;
         memcpy(to->settings, solve->settings, settings);
         to->solve.settings = to->settings;
+        for (int i = 0; i < solve->n_settings; i++)
+            if (csrec_solver_measures(solve->solver, to->settings[i].name))
+                to->settings[i].value = shifted(to->settings[i].value, shift);
     }
-    for (int i = 0; i < solve->n_settings; i++)
-        if (csrec_solver_measures(solve->solver, to->settings[i].name))
-            to->settings[i].value = csrec_in_unit(to->settings[i].value, unit);
     if (!solve->start) return CSREC_OK;
-    csrec_status status = csrec_atoms_copy(solve->start, &to->start);
-    if (status) return status;
-    for (int64_t i = 0; i < to->start.n; i++)
-        to->start.coefficient[i] = csrec_in_unit(to->start.coefficient[i], unit);
     to->solve.start = &to->start;
-    return CSREC_OK;
+    return scale_start(solve->start, shift, &to->start);
 }
 
 void csrec_scaled_clear(csrec_scaled *scaled) {
@@ -59,4 +73,18 @@ int64_t csrec_scale_back(int64_t n, double unit, double *v) {
         if (i < fault && !isfinite(v[i])) fault = i;
     }
     return fault < n ? fault : -1;
+}
+
+bool csrec_atoms_scale_back(csrec_atoms *atoms, double unit, int exponent) {
+    const int shift = ilogb(unit) - exponent;
+    bool exact = true;
+    double largest = 0.0;
+    for (int64_t i = 0; i < atoms->n && shift; i++) {
+        const double v = ldexp(atoms->coefficient[i], shift);
+        if (!isfinite(v)) return false;
+        exact = exact && ldexp(v, -shift) == atoms->coefficient[i];
+        largest = fmax(largest, fabs(v));
+        atoms->coefficient[i] = v;
+    }
+    return exact || largest >= DBL_MIN;
 }

@@ -1,8 +1,12 @@
 /* weights.c - an operator with its columns divided by weights. */
 #include "solver/weights.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/unit.h"
 
 struct csrec_weighted {
     csrec_operator A; /* first */
@@ -10,8 +14,12 @@ struct csrec_weighted {
     csrec_column_access access;
     const csrec_operator *base;
     void *state;              /* of the base's access */
-    double *weight, *scratch; /* [n] of the columns */
+    double *weight, *scratch; /* [n] of the columns, the weights in their unit */
+    const double *weights;    /* of the entries, as given */
 };
+
+/* The weight of a column that stays 0. */
+#define HEAVY 0x1p1000
 
 static csrec_weighted *of(const csrec_operator *A) {
     return A->data;
@@ -115,6 +123,13 @@ static void set_type(csrec_weighted *o) {
                               .access = base->access ? &o->access : NULL};
 }
 
+/* The unit of the least, so that no column grows. */
+static double unit_of_weights(int64_t n, const double *weights) {
+    double least = weights[0];
+    for (int64_t j = 1; j < n; j++) least = fmin(least, weights[j]);
+    return csrec_unit_of(least);
+}
+
 csrec_status csrec_weighted_create(const csrec_operator *A, const double *weights,
                                    csrec_weighted **weighted) {
     csrec_weighted *o = calloc(1, sizeof *o);
@@ -123,14 +138,17 @@ csrec_status csrec_weighted_create(const csrec_operator *A, const double *weight
     o->weight = malloc((size_t)A->n * sizeof *o->weight);
     o->scratch = malloc((size_t)A->n * sizeof *o->scratch);
     if (!o->weight || !o->scratch) return CSREC_MEMORY;
-    for (int64_t j = 0; j < A->n; j++) o->weight[j] = weights[j / A->parts];
+    const double unit = unit_of_weights(A->n / A->parts, weights);
+    for (int64_t j = 0; j < A->n; j++) o->weight[j] = fmin(weights[j / A->parts] / unit, HEAVY);
     o->base = A;
+    o->weights = weights;
     set_type(o);
     o->A = *A;
     o->A.type = o->A.row = &o->type;
     o->A.owned = false;
     o->A.state = NULL;
     o->A.norm = 0.0;
+    o->A.exponent -= ilogb(unit);
     o->A.data = o;
     return CSREC_OK;
 }
@@ -147,14 +165,18 @@ const csrec_operator *csrec_weighted_operator(const csrec_weighted *weighted) {
 }
 
 void csrec_weighted_apply(const csrec_weighted *weighted, csrec_atoms *atoms) {
-    for (int64_t i = 0; i < atoms->n; i++)
-        if (atoms->column[i] < (uint64_t)weighted->A.n)
-            atoms->coefficient[i] *= weighted->weight[atoms->column[i]];
+    const int64_t n = weighted->A.n, parts = weighted->A.parts;
+    for (int64_t i = 0; i < atoms->n; i++) {
+        if (atoms->column[i] >= (uint64_t)n) continue;
+        const double z =
+            atoms->coefficient[i] * weighted->weights[(int64_t)atoms->column[i] / parts];
+        atoms->coefficient[i] = fmax(-DBL_MAX, fmin(DBL_MAX, z));
+    }
 }
 
 void csrec_weighted_undo(const csrec_weighted *weighted, csrec_atoms *atoms) {
     for (int64_t i = 0; i < atoms->n; i++)
-        atoms->coefficient[i] /= weighted->weight[atoms->column[i]];
+        atoms->coefficient[i] /= weighted->weights[(int64_t)atoms->column[i] / weighted->A.parts];
 }
 
 csrec_status csrec_weights_check(const csrec_solver_type *type, const csrec_operator *A,
