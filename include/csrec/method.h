@@ -41,7 +41,7 @@ typedef struct csrec_method {
     const char *model;                 /* kind of model that it needs, or NULL */
     const char *solver; /* NULL, or the name in options.solve.solver that chooses this method */
     unsigned takes;     /* 1 << csrec_takes for each option */
-    bool iterates;      /* its report counts iterations and has a residual */
+    bool iterates;      /* its report counts iterations */
     bool foresees;      /* it expects its own errors: csrec_uncertainty is cheap */
     const char
         *device; /* what of it a CUDA device computes, and where not all of it; NULL: nothing */

@@ -78,7 +78,10 @@ typedef struct csrec_recover_report {
     csrec_outcome outcome; /* of several pursuits, the last in the enumeration's order */
     int64_t pursuits;      /* pursuits run: grids x channels */
     int64_t iterations;    /* atoms picked in all of them */
-    double residual;       /* largest ||r|| / ||y|| of any pursuit */
+    double residual;       /* ||y - A x||_2 / ||y||_2 of the signal x returned, over all channels;
+                              without a signal that of the atoms, the largest of a channel */
+    double unexplained;    /* largest ||r|| / ||y|| of any pursuit, before means over several and
+                              before samples are put back; 0: no pursuits */
     int levels;            /* L of the (first) grid */
     const char *backend;   /* the backend that ran */
     csrec_error given_up;  /* the device's error after which "auto" used the CPU, or empty */

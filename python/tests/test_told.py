@@ -175,3 +175,30 @@ def test_a_default_epsilon_is_no_bound_that_was_missed(rng, solver, params, basi
             scan.sigma = 1e-9
             assert run()[1].outcome == "bound cannot be met"
             scan.sigma = 0.0
+
+
+MODELLED = {"pca", "conv"}
+
+
+@pytest.mark.parametrize("method", sorted(set(cs.methods()) - MODELLED))
+@pytest.mark.parametrize("sigma", (0.0, 0.05))
+def test_the_residual_told_is_that_of_the_signal(rng, method, sigma):
+    """Of means over grids and frames, of samples that are put back, of channels, tiles and operators."""
+    truth = np.cumsum(rng.standard_normal((24, 24, 2)), 0) * (1, 1e-3)
+    matrix = rng.standard_normal((300, 576))
+    ways = [(cs.sample(truth, 0.5, channel_axis=2), {}), (cs.sample(truth[..., 0], 0.5), {"tile": 256})]
+    if method == "grids":
+        ways.append((cs.sample(truth[..., 0], 0.5), {"shifts": 1}))
+    if method == "sparse":
+        ways += [(ways[0][0], {"solver": "iht", "basis": "dct", "k": 9})]
+    if method in ("sparse", "tv", "pnp"):
+        ways += [(cs.measure(truth, "matrix", matrix=matrix, channel_axis=2), {})]
+    for scan, way in ways:
+        scan.sigma = sigma
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            signal, info = cs.recover(scan, method=method, return_info=True, **way)
+        y = np.asarray(scan.y)
+        flat = signal.reshape(576, *y.shape[1:])
+        off = np.linalg.norm((flat[scan.index] if scan.through is None else matrix @ flat) - y)
+        assert abs(info.residual - off / np.linalg.norm(y)) <= 1e-9 * max(1, info.residual), (way, info)

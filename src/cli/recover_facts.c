@@ -129,8 +129,8 @@ int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     if (job->plan.method.iterates) {
         add(&f, "pursuits", "%lld", (long long)r->pursuits);
         add(&f, "iterations", "%lld", (long long)r->iterations);
-        add(&f, "residual", "%.6g", r->residual);
     }
+    add(&f, "residual", "%.6g", r->residual);
     add(&f, "library", "csrec %s", csrec_version());
     return f.n;
 }

@@ -11,24 +11,22 @@ static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->report;
     const char *output = cli_is_dash(job->output) ? "stdout" : job->output;
     const char *source = cli_sigma_source(job);
-    char residual[32] = "", together[48] = "", noise[48] = "", expected[64] = "";
+    char together[48] = "", noise[48] = "", expected[64] = "";
     char doubt[CSREC_DOUBT_SIZE];
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
     if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
-    if (job->plan.method.iterates)
-        snprintf(residual, sizeof residual, ", residual %.3g", r->residual);
     if (source) snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->measurement.sigma, source);
     if (isfinite(job->expected))
         snprintf(expected, sizeof expected, ", expected error about %.3g (%.1f dB)", job->expected,
                  cli_job_expected_psnr(job));
     bool above =
         r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET || csrec_doubt_result(r, doubt);
-    cli_note(job->tool, "%s%s%s: %s%s%s, %.2f s%s%s", job->input, output ? " -> " : "",
+    cli_note(job->tool, "%s%s%s: %s, residual %.3g%s, %.2f s%s%s", job->input, output ? " -> " : "",
              output ? output : "",
              r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far"
              : above                         ? csrec_outcome_text(r->outcome)
                                              : "recovered",
-             residual, noise, r->seconds_total, together, expected);
+             r->residual, noise, r->seconds_total, together, expected);
 }
 
 static void tell_estimate(const cli_job *job) {
@@ -45,11 +43,12 @@ static void tell_method(const cli_job *job) {
     const csrec_recover_report *r = &job->report;
     char work[96] = "", devices[256];
     if (plan->method.iterates)
-        snprintf(work, sizeof work, ", %lld pursuits, %lld iterations, residual %.3e",
-                 (long long)r->pursuits, (long long)r->iterations, r->residual);
-    cli_note(job->tool, "%s: %lld samples, method %s, backend %s: %s%s", job->input,
+        snprintf(work, sizeof work, ", %lld pursuits, %lld iterations", (long long)r->pursuits,
+                 (long long)r->iterations);
+    cli_note(job->tool, "%s: %lld samples, method %s, backend %s: %s%s, residual %.3e", job->input,
              (long long)job->measurement.n, plan->method.name,
-             cli_devices_text(r, devices, sizeof devices), csrec_outcome_text(r->outcome), work);
+             cli_devices_text(r, devices, sizeof devices), csrec_outcome_text(r->outcome), work,
+             r->residual);
     if (*r->given_up.text)
         cli_note(job->tool, "auto runs on the CPU because the device failed: %s", r->given_up.text);
     for (int i = 0; i < plan->n_parameters; i++)
@@ -85,12 +84,11 @@ static void json_iterations(cli_json *json, const cli_job *job) {
     if (job->plan.method.iterates) {
         cli_json_integer(json, "pursuits", r->pursuits);
         cli_json_integer(json, "iterations", r->iterations);
-        cli_json_real(json, "residual", r->residual);
     } else {
         cli_json_text(json, "pursuits", NULL);
         cli_json_text(json, "iterations", NULL);
-        cli_json_text(json, "residual", NULL);
     }
+    cli_json_real(json, "residual", r->residual);
 }
 
 static void json_devices(cli_json *json, const csrec_recover_report *r) {

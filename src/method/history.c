@@ -346,11 +346,8 @@ void csrec_history_end(csrec_history *h, const double *signal, const csrec_recov
     if (!h) return;
     csrec_record *last = csrec_history_record(h, TRACKS_RESULT, "result", "iteration", -1);
     int64_t iterations = report->iterations > 0 ? report->iterations : 1;
-    if (signal && !h->measurement->through)
-        csrec_record_signal(last, iterations, signal);
-    else
-        csrec_record_add(last, iterations, report->residual * report->residual, 1.0,
-                         signal && last ? csrec_record_error(last, signal) : NAN);
+    csrec_record_add(last, iterations, report->residual * report->residual, 1.0,
+                     signal && last ? csrec_record_error(last, signal) : NAN);
     if (h->short_of_memory || make_tracks(h)) drop_tracks(h);
     h->measurement = NULL;
 }

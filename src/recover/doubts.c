@@ -230,12 +230,12 @@ bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUB
     const csrec_outcome o = report->outcome;
     bool is_above = o == CSREC_EXHAUSTED || o == CSREC_UNMET || o == CSREC_STAGNANT ||
                     (o == CSREC_CONVERGED && !report->bounded);
-    bool is_none = is_above && report->residual > MOST_RESIDUAL;
+    bool is_none = is_above && report->unexplained > MOST_RESIDUAL;
     if (is_none)
         snprintf(text, CSREC_DOUBT_SIZE,
                  "The pursuit ended (%s) with %.2g %% of the samples unexplained: this is no "
                  "recovery; try another solver.",
-                 csrec_outcome_text(o), 100.0 * report->residual);
+                 csrec_outcome_text(o), 100.0 * report->unexplained);
     return is_none;
 }
 

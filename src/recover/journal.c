@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-static const char MAGIC[8] = "csrecjrn";
+static const char MAGIC[8] = "csrecjr2";
 
 enum { PAGE = 4096, OPEN = 1 << 22 }; /* OPEN: tag of a message */
 
@@ -30,7 +30,7 @@ typedef struct record {
     uint64_t checksum; /* of all that follows; more than 32 bits: 0 is no checksum */
     int64_t tile;
     int64_t pursuits, iterations, levels, outcome;
-    double residual;
+    double residual, unexplained;
 } record;
 
 struct csrec_journal {
@@ -241,6 +241,7 @@ bool csrec_journal_take(const csrec_journal *j, int64_t tile, csrec_part *part,
                                      .pursuits = r.pursuits,
                                      .iterations = r.iterations,
                                      .residual = r.residual,
+                                     .unexplained = r.unexplained,
                                      .levels = (int)r.levels,
                                      .tiles_resumed = 1};
     return true;
@@ -258,7 +259,8 @@ void csrec_journal_keep(const csrec_journal *j, int64_t tile, const csrec_part *
                 .iterations = report->iterations,
                 .levels = report->levels,
                 .outcome = (int64_t)report->outcome,
-                .residual = report->residual};
+                .residual = report->residual,
+                .unexplained = report->unexplained};
     if (!values) return;
     csrec_part_copy(part, j->channels, &box, values);
     r.checksum = checksum(&r, values, bytes);

@@ -111,6 +111,10 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
     csrec_layout_report(&j->layout, report);
     report->seconds_total = csrec_seconds() - start;
     if (status || csrec_comm_rank(normal->options.comm) > 0) return status;
+    if (!j->signal)
+        report->residual = report->unexplained;
+    else if (!normal->m.through)
+        report->residual = csrec_samples_residual(&normal->m, j->signal);
     csrec_history_end(history, j->signal, report);
     status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
     if (!status && j->variance) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "method/model.h"
 #include "operator/mask.h"
 #include "recover/journal.h"
 #include "recover/select.h"
@@ -59,6 +60,7 @@ void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all
     all->pursuits += one->pursuits;
     all->iterations += one->iterations;
     all->residual = fmax(all->residual, one->residual);
+    all->unexplained = fmax(all->unexplained, one->unexplained);
     all->tiles_resumed += one->tiles_resumed;
     if (one->outcome > all->outcome) all->outcome = one->outcome;
     all->levels = one->levels > all->levels ? one->levels : all->levels;
@@ -85,6 +87,7 @@ static csrec_status recover_tile(csrec_tiler *j, const csrec_measurement *part, 
         j->tile.report = one;
         status = j->method->run(&j->tile, error);
     }
+    if (!status) one->residual = csrec_samples_residual(part, values);
     if (!status && (!one->backend || j->stopped)) one->outcome = CSREC_INTERRUPTED;
     return status;
 }

@@ -81,7 +81,7 @@ static void add_reports(part *p, const csrec_cuda_batch *batch) {
         csrec_outcome outcome = csrec_stop_verdict(&p->job->options->solve.stop, p->job->m->n,
                                                    residual, (csrec_outcome)one->outcome);
         if (outcome > total->outcome) total->outcome = outcome;
-        total->residual = fmax(total->residual, residual);
+        total->unexplained = fmax(total->unexplained, residual);
     }
     p->iterations = total->iterations;
 }

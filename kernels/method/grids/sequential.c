@@ -53,7 +53,7 @@ static void add_report(run *r, const csrec_speculate_report *one) {
     csrec_outcome outcome = csrec_stop_verdict(&r->job->options->solve.stop, r->job->m->n,
                                                one->solve.residual, one->solve.outcome);
     if (outcome > total->outcome) total->outcome = outcome;
-    total->residual = fmax(total->residual, one->solve.residual);
+    total->unexplained = fmax(total->unexplained, one->solve.residual);
     total->seconds_tree += one->build_ms * 1e-3;
     total->seconds_pursuit += one->pursuit_ms * 1e-3;
     total->seconds_synthesis += one->result_ms * 1e-3;

@@ -104,7 +104,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     }
     for (int64_t i = 0; i < values && !status; i++) r->signal[i] += base[i];
     if (!status) csrec_samples_restore(m, r->signal);
-    if (!status) r->report->residual = csrec_samples_residual(m, r->signal);
     if (r->report->outcome == CSREC_STEP_LIMIT && options->solve.stop.atoms == ITERATIONS)
         r->report->outcome = CSREC_DONE;
     csrec_team_end(&team);

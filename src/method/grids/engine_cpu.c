@@ -109,7 +109,7 @@ static void add_report(job *j, const csrec_grid_run *run) {
         total->pursuits++;
         total->iterations += one->iterations;
         if (one->outcome > total->outcome) total->outcome = one->outcome;
-        total->residual = fmax(total->residual, one->residual);
+        total->unexplained = fmax(total->unexplained, one->residual);
         csrec_history_atoms(j->options->history, run->grid.levels, &run->atoms[c]);
     }
 }

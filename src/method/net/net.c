@@ -223,7 +223,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     if (status) return status;
     r->report->backend = csrec_device_name(r->context->kind);
     r->report->pursuits = 1;
-    r->report->residual = csrec_samples_residual(r->measurement, r->signal);
     r->report->seconds_pursuit = csrec_seconds() - began;
     return CSREC_OK;
 }

@@ -230,7 +230,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
         report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
         report->backend = csrec_device_name(r->context->kind);
         report->pursuits = report->iterations = 1;
-        report->residual = csrec_samples_residual(measurement, r->signal);
         report->seconds_pursuit = csrec_seconds() - began;
     }
     if (begun) csrec_blas_end(1);

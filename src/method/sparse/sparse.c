@@ -234,8 +234,28 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
         report->pursuits++;
         report->iterations += j->reports[t].iterations;
         if (j->reports[t].outcome > report->outcome) report->outcome = j->reports[t].outcome;
-        report->residual = fmax(report->residual, j->reports[t].residual);
+        report->unexplained = fmax(report->unexplained, j->reports[t].residual);
     }
+}
+
+/* Of the signal, which may be a mean over frames: ||y - A x|| / ||y|| over all channels. */
+static csrec_status take_residual(job *j, const double *signal, csrec_recover_report *report) {
+    const csrec_measurement *m = j->measurement;
+    const csrec_operator *A = j->measured;
+    double *y = malloc((size_t)A->m * sizeof *y), *x = j->result, energy = 0.0, whole = 0.0;
+    csrec_status status = y ? CSREC_OK : CSREC_MEMORY;
+    for (int64_t c = 0; c < m->channels && !status; c++) {
+        csrec_channel_take(j->entries, m->channels, c, j->wide, signal, x);
+        status = A->type->forward(A, x, y);
+        for (int64_t k = 0; k < A->m && !status; k++) {
+            double value = m->y[(k / j->each * m->channels + c) * j->each + k % j->each];
+            energy += (value - y[k]) * (value - y[k]);
+            whole += value * value;
+        }
+    }
+    report->residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
+    free(y);
+    return status;
 }
 
 static void clear(job *j) {
@@ -266,6 +286,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     double ready = csrec_seconds();
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);
+    if (!status && j.measured) status = take_residual(&j, r->signal, r->report);
     r->report->backend = csrec_device_name(r->context->kind);
     r->report->seconds_tree = ready - start;
     r->report->seconds_pursuit = csrec_seconds() - ready;
