@@ -131,8 +131,8 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
  * They share the tiles, or the grids of method grids with shifts > 1, or with shifts = 1 its one
  * pursuit, by solver mp on the CPU, which may give atoms, too: then all pass atoms, or none.
  * Signal, atoms and report are complete on the first process; the others may pass signal NULL. The
- * bits are those of one process with these tiles. CSREC_ARGUMENT: fewer tiles than processes; a
- * method that needs the whole; atoms of several grids; on the CPU a history. */
+ * bits are those of one process with these tiles; processes beyond their number have nothing to do.
+ * CSREC_ARGUMENT: a method that needs the whole; atoms of several grids; on the CPU a history. */
 
 /* ------------------------------------------------------------------ several devices ----------- */
 

@@ -39,8 +39,9 @@ CSREC_API csrec_status csrec_slabs_take(csrec_slabs *slabs, csrec_slab slab, dou
                                         csrec_error *error);
 
 /* With options->comm all its processes create the object, and each reads and recovers its tiles,
- * which are those of csrec_recover if csrec_slabs_pay is false.
- * The first one takes slabs; the others call this, which returns when it has taken the last. */
+ * which are those of csrec_recover if csrec_slabs_pay is false. CSREC_UNSUPPORTED: there is a
+ * single tile, which csrec_recover recovers as a whole. The first one takes slabs; the others call
+ * this, which returns when it has taken the last. */
 CSREC_API csrec_status csrec_slabs_serve(csrec_slabs *slabs, csrec_error *error);
 
 /* Instead of take and serve, on all processes, each of which then has no more than its lines of

@@ -1,6 +1,7 @@
 /* csbench.c - the benchmark suite of a researcher: the table of commands. */
 #include "bench.h"
 #include "progress.h"
+#include "ranks.h"
 
 static const bench_command *const commands[] = {&bench_phase,    &bench_sparsity, &bench_coherence,
                                                 &bench_problems, &bench_dense,    &bench_paper,
@@ -14,6 +15,7 @@ int main(int argc, char **argv) {
     const cli_program program = {
         "csbench", "Measures solvers and operators on random problems, beside theory and paper.",
         tools, COMMANDS};
-    int command, code = cli_program_parse(&program, argc, argv, &command);
+    int command, code = cli_ranks_alone(program.name);
+    if (code == CLI_CONTINUE) code = cli_program_parse(&program, argc, argv, &command);
     return code == CLI_CONTINUE ? cli_exit_code(commands[command]->run(argc - 1, argv + 1)) : code;
 }

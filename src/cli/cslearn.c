@@ -1,6 +1,7 @@
 /* cslearn.c - learns models from pictures and arrays: the table of learners. */
 #include "learn.h"
 #include "progress.h"
+#include "ranks.h"
 
 static const cli_learner *const learners[] = {&cli_learn_pca, &cli_learn_gmm, &cli_learn_conv,
                                               &cli_learn_net, &cli_learn_info};
@@ -13,6 +14,7 @@ int main(int argc, char **argv) {
     const cli_program program = {"cslearn",
                                  "Learns models from pictures and arrays, for csrecover --model.",
                                  commands, LEARNERS};
-    int command, code = cli_program_parse(&program, argc, argv, &command);
+    int command, code = cli_ranks_alone(program.name);
+    if (code == CLI_CONTINUE) code = cli_program_parse(&program, argc, argv, &command);
     return code == CLI_CONTINUE ? cli_exit_code(learners[command]->run(argc - 1, argv + 1)) : code;
 }

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "ranks.h"
 #include "sample.h"
 
 typedef cli_sample_arguments arguments;
@@ -145,8 +145,10 @@ static int check_arguments(const arguments *a) {
         !cli_format_has(csrec_format_of(a->output), CSREC_USE_ARRAYS))
         return cli_usage(&tool, "--output %s: measurement files are %s; or - for stdout", a->output,
                          csrec_format_list(CSREC_USE_ARRAYS, false, "or", list, sizeof list));
-    if (a->output && strcmp(a->output, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_usage(&tool, "-o - would write binary data to the terminal; use a pipe");
+    if (a->output && cli_is_dash(a->output)) {
+        int code = cli_stdout_check(&tool);
+        if (code != CLI_CONTINUE) return code;
+    }
     if (a->mask_out && !cli_format_has(csrec_format_of(a->mask_out), CSREC_USE_WRITE))
         return cli_ending_refuse(&tool, "--mask-out", a->mask_out, CSREC_USE_WRITE, "");
     int code = a->output ? cli_output_check(&tool, a->output) : CLI_CONTINUE;
@@ -364,7 +366,8 @@ static int sample_run(const arguments *a, cli_signal *signal, csrec_measurement 
 
 int main(int argc, char **argv) {
     arguments a = {.pattern = -1, .through = -1, .ordering = -1, .rows = -1, .seed = 1};
-    int code = cli_parse(&tool, argc, argv, &a);
+    int code = cli_ranks_alone(tool.name);
+    if (code == CLI_CONTINUE) code = cli_parse(&tool, argc, argv, &a);
     if (code == CLI_CONTINUE) code = check_arguments(&a);
     if (code != CLI_CONTINUE) return code;
     if (a.next) return cli_exit_code(cli_next_run(&tool, &a));

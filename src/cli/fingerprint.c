@@ -62,6 +62,45 @@ static bool is_given(const cli_tool *tool, const cli_option *option, const void 
     return memcmp(at + option->offset, defaults + option->offset, size_of(option->type)) != 0;
 }
 
+/* The parameter that a text KEY=VALUE sets, without whose it is; NULL: it is none. */
+static const char *parameter_of(const char *text, size_t *length) {
+    const char *equals = strchr(text, '='), *dot = strchr(text, '.');
+    const char *begin = dot && equals && dot < equals ? dot + 1 : text;
+    *length = equals ? (size_t)(equals - begin) : 0;
+    return equals ? begin : NULL;
+}
+
+/* Whether two settings are not in the order of their parameters. */
+static bool is_after(const char *first, const char *second) {
+    size_t n = 0, m = 0;
+    const char *a = parameter_of(first, &n), *b = parameter_of(second, &m);
+    int order = a && b ? memcmp(a, b, n < m ? n : m) : 0;
+    return a && b && (order ? order > 0 : n > m);
+}
+
+static bool is_same_setting(const char *first, const char *second) {
+    size_t length = strcspn(first, "=");
+    return first[length] && strncmp(first, second, length + 1) == 0;
+}
+
+/* Settings by their parameters, without those that a later one overrides, as their order has no
+ * meaning otherwise. */
+static void add_texts(cli_fingerprint *line, const char *name, const cli_texts *texts) {
+    const char *sorted[CLI_TEXTS_MOST];
+    int n = 0;
+    for (int i = 0; i < texts->n; i++) {
+        bool overridden = false;
+        for (int k = i + 1; k < texts->n; k++)
+            overridden = overridden || is_same_setting(texts->text[i], texts->text[k]);
+        if (overridden) continue;
+        int at = n++;
+        for (; at > 0 && is_after(sorted[at - 1], texts->text[i]); at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = texts->text[i];
+    }
+    for (int i = 0; i < n; i++) cli_fingerprint_text(line, name, sorted[i]);
+}
+
 static void add_option(cli_fingerprint *line, const cli_option *option, const void *value) {
     char name[64];
     snprintf(name, sizeof name, "--%s", option->name);
@@ -85,8 +124,7 @@ static void add_option(cli_fingerprint *line, const cli_option *option, const vo
         cli_fingerprint_text(line, name, *(const char *const *)value);
         break;
     case CLI_TEXTS:
-        for (int i = 0; i < ((const cli_texts *)value)->n; i++)
-            cli_fingerprint_text(line, name, ((const cli_texts *)value)->text[i]);
+        add_texts(line, name, value);
         break;
     default:
         cli_fingerprint_integer(line, name, 1);
@@ -220,28 +258,62 @@ static void take_value(const char *entry, size_t length, char *value, size_t roo
     snprintf(value, room, "%.*s", entry ? (int)(length - name) : 0, entry ? entry + name : "");
 }
 
+/* What another line has in place of an entry: the same setting; or else an entry of that name that
+ * the first line lacks. */
+static const char *find_other(const char *a, const char *b, const char *at, size_t length,
+                              size_t *found) {
+    const char *same = NULL;
+    size_t name = name_of(at, length), named = name < length ? name + 1 : name, any;
+    const char *equals = memchr(at + named, '=', length - named);
+    *found = 0;
+    if (equals) same = find_entry(b, at, (size_t)(equals - at) + 1, false, found);
+    if (same) return same;
+    *found = 0;
+    while ((b = next_entry(b, found)))
+        if (*found >= named && memcmp(b, at, named) == 0 && !find_entry(a, b, *found, true, &any))
+            return b;
+    return NULL;
+}
+
+/* Tells of the entry `at` of one line, and of what the other has there. */
+static void tell(const char *at, size_t length, const char *same, size_t other, cli_difference *d) {
+    snprintf(d->name, sizeof d->name, "%.*s", (int)name_of(at, length), at);
+    take_value(at, length, d->first, sizeof d->first);
+    take_value(same, other, d->second, sizeof d->second);
+}
+
 /* The number of the first entry of `a` that is not in `b`, from 0 on; INT_MAX: there is none. */
 static int find_difference(const char *a, const char *b, cli_difference *d) {
     size_t length = 0, other;
     int number = 0;
     for (const char *at = a; (at = next_entry(at, &length)); number++) {
         if (find_entry(b, at, length, true, &other)) continue;
-        size_t name = name_of(at, length), named = name < length ? name + 1 : name;
-        const char *same = find_entry(b, at, named, false, &other);
-        snprintf(d->name, sizeof d->name, "%.*s", (int)name, at);
-        take_value(at, length, d->first, sizeof d->first);
-        take_value(same, other, d->second, sizeof d->second);
+        const char *same = find_other(a, b, at, length, &other);
+        tell(at, length, same, other, d);
         return number;
     }
     return INT_MAX;
 }
 
+/* The first entries that are not the same, of lines that have the same entries in another order. */
+static void find_order(const char *a, const char *b, cli_difference *d) {
+    size_t length = 0, other = 0;
+    while ((a = next_entry(a, &length)) && (b = next_entry(b, &other)))
+        if (length != other || memcmp(a, b, length) != 0) {
+            tell(a, length, b, other, d);
+            return;
+        }
+}
+
 bool cli_fingerprint_compare(const char *first, const char *second, cli_difference *d) {
     cli_difference other;
     if (strcmp(first, second) == 0) return false;
-    *d = (cli_difference){.name = "the order of options"};
+    *d = (cli_difference){.name = ""};
     int number = find_difference(first, second, d);
-    if (find_difference(second, first, &other) >= number) return true;
+    if (find_difference(second, first, &other) >= number) {
+        if (number == INT_MAX) find_order(first, second, d);
+        return true;
+    }
     *d = other;
     memcpy(d->first, other.second, sizeof d->first);
     memcpy(d->second, other.first, sizeof d->second);

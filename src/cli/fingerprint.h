@@ -27,7 +27,8 @@ void cli_fingerprint_text(cli_fingerprint *line, const char *name, const char *t
 void cli_fingerprint_integer(cli_fingerprint *line, const char *name, int64_t value);
 void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value);
 /* The options in effect on at most that, of which --NAME=value: contents of files that are read if
- * results depend on them; those that have the value of tool->defaults are left out. */
+ * results depend on them; those that have the value of tool->defaults are left out. Settings
+ * KEY=VALUE are in the order of their keys, so that theirs on the command line does not count. */
 void cli_fingerprint_options(cli_fingerprint *line, const cli_tool *tool, const void *arguments,
                              cli_effect most);
 /* The size of the file and the CRC-32 of its bytes. */
@@ -38,8 +39,8 @@ void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *p
 /* Why the first of the files that cannot be read now cannot; false: all can, or are pipes. Their
  * fingerprint differs then, too. NULL among the paths is none. */
 bool cli_files_lost(int n, const char *const *paths, csrec_error *error);
-/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that fails. error may
- * be NULL. */
+/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that fails. error
+ * may be NULL. */
 csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
                              csrec_error *error);
 /* The text that cli_contents_of returned. */
@@ -48,7 +49,7 @@ void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const cha
 char *cli_fingerprint_end(cli_fingerprint *line);
 
 /* How two lines differ: the entry's name, and what each line has there, cut to the room, "" where
- * it has none. false: they are the same. */
+ * it has none; or the first entries whose order differs. false: they are the same. */
 typedef struct cli_difference {
     char name[64], first[160], second[160];
 } cli_difference;

@@ -73,6 +73,14 @@ int cli_output_check(const cli_tool *tool, const char *path) {
     return cli_is_dash(path) ? CLI_CONTINUE : check_file(tool, csrec_path_file(path, file));
 }
 
+int cli_stdout_check(const cli_tool *tool) {
+    if (!isatty(STDOUT_FILENO)) return CLI_CONTINUE;
+    if (getenv("PMIX_RANK") || getenv("OMPI_COMM_WORLD_RANK"))
+        return cli_usage(tool, "-o -: this launcher gives every process a terminal as its stdout, "
+                               "which changes binary data; write to a file, -o FILE");
+    return cli_usage(tool, "-o - would write binary data to the terminal; use a pipe");
+}
+
 /* Largest value of an integer type that pictures use; 0: no picture type. */
 static double type_white(csrec_dtype dtype) {
     return dtype == CSREC_U8 ? 255.0 : dtype == CSREC_U16 ? 65535.0 : dtype == CSREC_BOOL ? 1.0 : 0;

@@ -38,6 +38,10 @@ bool cli_stat(const char *path, struct stat *info);
  * Called before any work; removes temporary files of killed runs from its folder. */
 int cli_output_check(const cli_tool *tool, const char *path);
 
+/* CLI_CONTINUE, or CLI_USAGE after a line: stdout is a terminal, which binary data would disturb.
+ */
+int cli_stdout_check(const cli_tool *tool);
+
 /* How values become a picture: black and white, and bits a sample. */
 typedef struct cli_tones {
     double scale[2]; /* equal: not known */

@@ -163,12 +163,23 @@ static bool tell_difference(const hello *h, const char *card) {
     return true;
 }
 
-/* The code of all after that of rank k is known. */
-static int judge(const hello *h, int code, const char *card) {
+/* Whether the rank is another tool. The name of a rank begins with that of its tool. */
+static bool tell_tool(const hello *h, const char *mine) {
+    const cli_tool tool = {.name = h->name};
+    int length = (int)strcspn(mine, " ");
+    if (strncmp(h->name, mine, (size_t)length + 1) == 0) return false;
+    cli_failure(&tool, "is another tool than rank 0, which is %.*s; start all ranks alike", length,
+                mine);
+    return true;
+}
+
+/* The code of all after that of rank k is known. Where rank 0 has failed, it has said why. */
+static int judge(const hello *h, const cli_ranks *r, int code, const char *card) {
     const char *message = strstr(h->said, ": ");
     const cli_tool tool = {.name = h->name};
-    if (tell_difference(h, card)) return CLI_FAILURE;
-    if (code != CLI_CONTINUE || h->code == CLI_CONTINUE) return code;
+    if (code != CLI_CONTINUE) return code;
+    if (tell_tool(h, r->name) || tell_difference(h, card)) return CLI_FAILURE;
+    if (h->code == CLI_CONTINUE) return code;
     return cli_failure(&tool, "%s", message ? message + 2 : "stopped before the start");
 }
 
@@ -178,7 +189,7 @@ static int judge_all(cli_ranks *r, int code, const char *card, csrec_error *erro
     for (int k = 1; k < csrec_comm_size(r->comm) && !status; k++) {
         hello h = {0};
         status = meet(r->comm, k, &h, error);
-        if (!status && all == code) all = judge(&h, code, card);
+        if (!status && all == code) all = judge(&h, r, code, card);
         free(h.name);
         free(h.card);
         free(h.said);
@@ -241,6 +252,36 @@ bool cli_items_take(csrec_comm *comm, int numbers, cli_json *json) {
     }
     free(text);
     return whole;
+}
+
+/* ------------------------------------------------------------------ tools that do not share ----
+ */
+
+/* Whether the launcher has started this very process, and not a script that did: MPI begins once in
+ * each of a launcher's processes, and the script may start a tool that needs it. */
+static bool is_rank_itself(void) {
+    static const char *const ranks[] = {"PMIX_RANK=", "PMI_RANK=", "OMPI_COMM_WORLD_RANK="};
+    char path[64], *entry = NULL;
+    size_t room = 0;
+    bool itself = true;
+    snprintf(path, sizeof path, "/proc/%ld/environ", (long)getppid());
+    FILE *file = fopen(path, "r");
+    while (file && itself && getdelim(&entry, &room, '\0', file) > 0)
+        for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+            itself = itself && strncmp(entry, ranks[i], strlen(ranks[i])) != 0;
+    if (file) fclose(file);
+    free(entry);
+    return itself;
+}
+
+int cli_ranks_alone(const char *program) {
+    const cli_tool tool = {.name = program};
+    cli_ranks ranks = {.out = -1, .err = -1};
+    if (!is_rank_itself() || csrec_comm_join(&ranks.comm, NULL) || !ranks.comm) return CLI_CONTINUE;
+    name_rank(&ranks, &tool);
+    int code = cli_ranks_agree(&ranks, CLI_CONTINUE, NULL);
+    cli_ranks_leave(&ranks);
+    return code;
 }
 
 void cli_ranks_leave(cli_ranks *r) {

@@ -19,8 +19,8 @@ typedef struct cli_ranks {
 int cli_ranks_join(const cli_tool *tool, cli_ranks *ranks);
 
 /* The same code on all ranks, before any work: CLI_CONTINUE if all have that, and cards that are
- * alike. Else one line, of rank 0: how the card of the first rank that differs does; what rank 0
- * has said already, with its code; or the message of the first rank that failed. card: a line of
+ * alike, of the same tool. Else one line, of rank 0: what it has said already, with its code; how
+ * the first rank that differs does; or the message of the first rank that failed. card: a line of
  * fingerprint.h of all that must be alike; NULL if the command line cannot be parsed. */
 int cli_ranks_agree(cli_ranks *ranks, int code, const char *card);
 
@@ -43,6 +43,10 @@ bool cli_item_give(csrec_comm *comm, int number, char *text, size_t size);
 /* Prints all that have arrived as items of the list that is open, by their numbers. false: some are
  * lost. */
 bool cli_items_take(csrec_comm *comm, int numbers, cli_json *json);
+
+/* Of a tool whose processes share nothing, at its start: CLI_CONTINUE, or after one line an exit
+ * code where other ranks are another tool, which would wait for this one. */
+int cli_ranks_alone(const char *program);
 
 void cli_ranks_leave(cli_ranks *ranks);
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "recover.h"
 
@@ -11,11 +10,9 @@ static int check_stdout(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     request->format = a->format >= 0 ? cli_format_with(CSREC_USE_WRITE, (int)a->format)
                                      : cli_format_with(CSREC_USE_ROWS, 0);
-    if (isatty(STDOUT_FILENO))
-        return cli_usage(request->tool, "-o - would write binary data to the terminal; use a pipe");
     if (a->json)
         return cli_usage(request->tool, "--json and -o - both write to stdout; write to a file");
-    return CLI_CONTINUE;
+    return cli_stdout_check(request->tool);
 }
 
 static int check_output_name(cli_request *request) {

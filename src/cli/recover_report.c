@@ -55,6 +55,14 @@ static void tell_method(const cli_job *job) {
         cli_note(job->tool, "%s = %g", plan->parameter[i].name, plan->parameter[i].value);
 }
 
+/* Of ranks that share tiles; those that share grids or a pursuit share the only tile. */
+static void tell_idle(const cli_job *job) {
+    const int64_t ranks = csrec_comm_size(job->request->tiles), tiles = job->report.estimate.tiles;
+    if (job->a->quiet || tiles < 1 || ranks <= tiles || job->plan.options.shifts > 0) return;
+    cli_note(job->tool, "%s: note: %lld of %lld ranks had no tile; smaller ones, --tile, share it",
+             job->input, (long long)(ranks - tiles), (long long)ranks);
+}
+
 void cli_job_tell(const cli_job *job) {
     const csrec_recover_report *r = &job->report;
     if (job->a->verbose) {
@@ -66,6 +74,7 @@ void cli_job_tell(const cli_job *job) {
     if (r->tiles_resumed > 0 && !job->a->quiet)
         cli_note(job->tool, "%s: %lld of %lld tiles are those of an earlier run", job->input,
                  (long long)r->tiles_resumed, (long long)r->estimate.tiles);
+    tell_idle(job);
     cli_job_warn(job);
     tell_summary(job);
     if (job->truth && !job->a->json && !isnan(job->quality.psnr)) {

@@ -46,14 +46,17 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
     const csrec_recover_options *options = recovery->options;
     bool ranks = csrec_comm_size(options->comm) > 1;
     bool shared = ranks && sharers(layout, recovery->measurement->n, recovery->context->kind) > 1;
+    csrec_tiling tiling = layout->tiling;
     csrec_status status = CSREC_OK;
     if (options->model)
         status = csrec_model_check_scales(recovery->measurement, options->model, error);
+    if (!status && ranks && !shared) status = csrec_spread_agree(options->comm, &tiling, error);
     if (status) return status;
-    if (!shared && (ranks || layout->tiling.tiles > 1))
-        return csrec_recover_tiles(layout->method, recovery, &layout->tiling, error);
-    status = layout->method->run(recovery, error);
-    return status || !shared ? status : add_reports(options->comm, recovery->report, error);
+    if (tiling.tiles > 1) return csrec_recover_tiles(layout->method, recovery, &tiling, error);
+    /* What cannot be shared the first process does. */
+    if (shared || csrec_comm_rank(options->comm) == 0)
+        status = layout->method->run(recovery, error);
+    return status || !ranks ? status : add_reports(options->comm, recovery->report, error);
 }
 
 /* The arguments of csrec_recover, and its plan. */

@@ -145,9 +145,14 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
                                .channels = s->form.channels,
                                .stops = waits_no_more,
                                .context = s};
-    status = csrec_spread_agree(s->given.comm, &s->layout.tiling, &s->spread.first, &s->spread.end,
-                                error);
+    status = csrec_spread_agree(s->given.comm, &s->layout.tiling, error);
     if (status) return status;
+    const int64_t tiles = s->layout.tiling.tiles;
+    const int rank = csrec_comm_rank(s->given.comm);
+    if (tiles == 1 && csrec_comm_size(s->given.comm) > 1)
+        return csrec_fail(error, CSREC_UNSUPPORTED, "a single tile is recovered as a whole");
+    s->spread.first = csrec_spread_first(s->given.comm, tiles, rank);
+    s->spread.end = csrec_spread_first(s->given.comm, tiles, rank + 1);
     s->tiler.done = s->spread.first;
     s->line = s->spread.first / csrec_tiling_line(&s->layout.tiling);
     status = csrec_journal_open(s->given.journal, s->given.journal_key, &s->layout.tiling,

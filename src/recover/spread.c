@@ -28,21 +28,12 @@ static int owner_of(const csrec_spread *s, int64_t cell) {
     return rank;
 }
 
-csrec_status csrec_spread_agree(csrec_comm *comm, csrec_tiling *tiling, int64_t *first,
-                                int64_t *end, csrec_error *error) {
+csrec_status csrec_spread_agree(csrec_comm *comm, csrec_tiling *tiling, csrec_error *error) {
     int size = csrec_comm_size(comm), rank = csrec_comm_rank(comm), from = 0;
     csrec_status status = CSREC_OK;
     for (int to = 1; rank == 0 && to < size && !status; to++)
         status = csrec_comm_send(comm, to, TILING, tiling, sizeof *tiling, error);
     if (rank > 0) status = csrec_comm_take(comm, &from, TILING, tiling, sizeof *tiling, error);
-    if (status) return status;
-    if (tiling->tiles < size)
-        status = csrec_fail(error, CSREC_ARGUMENT,
-                            "%d processes for %lld tiles; use at most as many, or smaller tiles "
-                            "(option tile)",
-                            size, (long long)tiling->tiles);
-    *first = csrec_spread_first(comm, tiling->tiles, rank);
-    *end = csrec_spread_first(comm, tiling->tiles, rank + 1);
     return status;
 }
 

@@ -29,10 +29,8 @@ int64_t csrec_spread_first(const csrec_comm *comm, int64_t n, int rank);
 csrec_status csrec_spread_exchange(csrec_comm *comm, int64_t n, size_t size, void *all,
                                    csrec_error *error);
 
-/* All processes take the first one's tiling, and then the range of their tiles. CSREC_ARGUMENT:
- * more processes than tiles. */
-csrec_status csrec_spread_agree(csrec_comm *comm, csrec_tiling *tiling, int64_t *first,
-                                int64_t *end, csrec_error *error);
+/* All processes take the first one's tiling. */
+csrec_status csrec_spread_agree(csrec_comm *comm, csrec_tiling *tiling, csrec_error *error);
 
 /* Adds a recovered tile to the cells that it reaches, wherever they are, and takes what has arrived
  * from others. */

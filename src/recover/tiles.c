@@ -161,23 +161,24 @@ static bool tiler_stops(void *tiler) {
 /* This process's tiles, and with them the whole on the first process. */
 static csrec_status run_share(csrec_tiler *j, const csrec_recovery *recovery, csrec_error *error) {
     csrec_comm *comm = recovery->options->comm;
-    double *signal = csrec_comm_rank(comm) == 0 ? recovery->signal : recovery->common;
-    csrec_tiling tiling = *j->tiling;
+    const csrec_tiling *tiling = j->tiling;
+    const int rank = csrec_comm_rank(comm);
     csrec_spread spread = {.comm = comm,
-                           .tiling = &tiling,
+                           .tiling = tiling,
+                           .first = csrec_spread_first(comm, tiling->tiles, rank),
+                           .end = csrec_spread_first(comm, tiling->tiles, rank + 1),
                            .channels = recovery->measurement->channels,
                            .common = recovery->common != NULL,
                            .stops = tiler_stops,
                            .context = j};
-    csrec_status status = csrec_spread_agree(comm, &tiling, &spread.first, &spread.end, error);
-    if (!status)
-        status = csrec_mosaic_create(&tiling, spread.channels, signal, &spread.mosaic, error);
-    j->tiling = &tiling;
+    csrec_status status =
+        csrec_mosaic_create(tiling, spread.channels,
+                            rank == 0 ? recovery->signal : recovery->common, &spread.mosaic, error);
     j->spread = &spread;
     j->done = spread.first;
     if (!status)
         status =
-            csrec_journal_open(recovery->options->journal, recovery->options->journal_key, &tiling,
+            csrec_journal_open(recovery->options->journal, recovery->options->journal_key, tiling,
                                spread.channels, recovery->unit, comm, &j->journal, error);
     if (!status) status = csrec_tiler_run(j, recovery, spread.end - spread.first, error);
     if (!status && comm) status = csrec_spread_collect(&spread, error);

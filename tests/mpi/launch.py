@@ -5,6 +5,7 @@ import array
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -99,7 +100,7 @@ def start(ranks, *words, stderr=subprocess.DEVNULL):
 
 
 def lines_of_ours(text):
-    return [line for line in text.splitlines() if line.startswith("csrecover")]
+    return [line for line in text.splitlines() if re.match("cs(recover|sample|learn|bench)", line)]
 
 
 def processes(folder):

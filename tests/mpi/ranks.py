@@ -13,6 +13,7 @@ from launch import (
     build,
     bytes_of,
     clean,
+    command,
     draw,
     environment,
     lines_of_ours,
@@ -114,10 +115,33 @@ def one_line(words, part, ranks=3):
     assert not os.path.exists("x.npy")
 
 
+def fewer_tiles_than_ranks():
+    """Those without a tile wait; a note tells of them. Of a .npy, and of what every rank reads."""
+    run(0, "cssample", "full.npy", "-o", "one.npz", "--rate", "0.3")
+    for source, tile in (("one.npz", []), ("small.npy", draw.choice(([], ["--tile", "300000"])))):
+        words = [source, "--quality", "fast", *tile]
+        run(0, "csrecover", *words, "-o", "one.npy")
+        done = run(draw.choice((4, 5)), "csrecover", *words, "-o", "all.npy")
+        lines = lines_of_ours(done.stderr)
+        assert len(lines) == 1 and "ranks had no tile" in lines[0], lines
+        assert bytes_of("all.npy") == bytes_of("one.npy"), words
+        assert not lines_of_ours(run(3, "csrecover", *words, "-q", "-o", "all.npy").stderr)
+
+
+def a_terminal_of_the_launcher_is_named():
+    """Open MPI gives its processes one as stdout, MPICH a pipe, which takes a recovery."""
+    words = ["small.npy", "-o", "-", "--quality", "fast"]
+    done = subprocess.run(command(2, "csrecover", *words), env=environment, capture_output=True)
+    if done.returncode:
+        one_line(words, "gives every process a terminal as its stdout", 2)
+    else:
+        run(0, "csrecover", *words[:2], "one.npy", *words[3:])
+        assert done.stdout and bytes_of("one.npy").startswith(done.stdout)  # its fingerprint follows
+
+
 def wrong_use_is_one_line():
     tiles = ["tiles.npy", "-o", "x.npy", "--tile", "90000"]
     cases = [
-        (["tiles.npy", "-o", "x.npy", "--quality", "fast"], "3 processes for"),
         (["tiles.npy", "-o", "x.npy", "--shifts", "1", "--solver", "omp"], "needs the whole signal"),
         ([*tiles, "--quality", "fast", "--json", "--history"], "several processes give the signal"),
         (["missing.npy", "-o", "x.npy", "--tile", "90000"], "missing.npy"),
@@ -147,6 +171,25 @@ def ranks_that_differ_are_one_line():
     shared, tiles = ["a.npy", "b.npy", "-o", "x/"], ["tiles.npy", "-o", "x.npy", "--tile", "90000"]
     one = ["a.npy", "-o", "x.npy", "--shifts", "1"]
     rank = "(rank 1): differs from rank 0 in "
+    settings = ["--set", "block=8", "--set", "last=2", "--set", "soft=1"]
+    reverse = ["--set", "soft=1", "--set", "block=16", "--set", "last=2", "--set", "block=8"]
+    run_each([tool, *shared, "-Q", "fast", *settings], [tool, *shared, "-Q", "fast", *reverse])
+    shutil.rmtree("x")
+    refused(
+        [tool, *shared, *settings],
+        [tool, *shared, *reverse, "--set", "soft=0"],
+        rank + "--set: soft=0, and there soft=1",
+    )
+    twice = ["--set", "k=3", "--set", "solver.k=4"]
+    refused(
+        [tool, *shared, *twice],
+        [tool, *shared, *twice[2:], *twice[:2]],
+        rank + "--set: solver.k=4, and there k=3",
+    )
+    for other in ("cssample", "cslearn", "csbench"):
+        pair = [[tool, *shared], [f"{build}/{other}", "--help"]]
+        first, second = draw.sample(pair, 2)
+        refused(first, second, "(rank 1): is another tool than rank 0, which is cs")
     for words in (shared, tiles, one):
         differences = [
             (["--sigma", "0.1"], ["--sigma", "0.2"]),
@@ -242,6 +285,8 @@ run_tests(
     tiles_are_shared,
     slabs_are_shared,
     slabs_of_archives_are_shared,
+    fewer_tiles_than_ranks,
+    a_terminal_of_the_launcher_is_named,
     wrong_use_is_one_line,
     *([] if SLURM else [ranks_that_differ_are_one_line]),
     launchers_are_recognised,
