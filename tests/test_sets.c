@@ -29,6 +29,7 @@ typedef struct choice {
 
 static const choice choices[] = {
     {"fast", NULL, NULL, NULL, true},       {"balanced", NULL, NULL, NULL, false},
+    {"best", NULL, NULL, NULL, false},      {"max", NULL, NULL, NULL, false},
     {NULL, "frames", NULL, NULL, true},     {NULL, "adaptive", NULL, NULL, true},
     {NULL, "grids", NULL, NULL, true},      {NULL, "tv", NULL, NULL, true},
     {NULL, "gaussian", NULL, NULL, false},  {NULL, "mixture", NULL, NULL, false},
@@ -52,6 +53,11 @@ static void set_choice(const choice *c, const csrec_measurement *m, csrec_recove
     for (int i = 0; c->preset && csrec_recover_preset(i, NULL, NULL); i++)
         if (strcmp(csrec_recover_preset(i, NULL, NULL), c->preset) == 0)
             csrec_recover_preset(i, m, o);
+    static const csrec_setting few[] = {{"steps", 2}, {"turns", 2}, {"groups", 1}};
+    if (c->preset && strcmp(c->preset, "max") == 0 && o->solve.n_settings) {
+        o->solve.settings = few; /* of the same parts, which take minutes otherwise */
+        o->solve.n_settings = sizeof few / sizeof *few;
+    }
     if (c->method) o->method = c->method;
     o->solve.solver = c->solver;
     o->basis = c->basis;
