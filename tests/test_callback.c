@@ -126,6 +126,48 @@ static void picks_are_those_of_exact_lengths(void **state) {
     free(matrix);
 }
 
+/* So many picks that x and r come by products: picks and x are those of a dense matrix, also where
+ * the second half of the columns are those of the first but for 10^-4. */
+static void many_picks_fit_as_few(void **state) {
+    enum { M = 110, N = 120, ATOMS = 90 };
+    (void)state;
+    static double matrix[M * N];
+    double y[M], x[2][N], most = 0.0;
+    for (int close = 0; close < 2; close++) {
+        for (int i = 0; i < M * N; i++)
+            matrix[i] = close && i % N >= N / 2 ? matrix[i - N / 2] + 1e-4 * check_normal(&seed)
+                                                : check_normal(&seed);
+        for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
+        given g = {.drawn = {M, N, matrix}, .most = 1 << 30};
+        const csrec_solve_options options = {.solver = "omp", .stop.atoms = ATOMS};
+        for (int o = 0; o < 2; o++) {
+            const csrec_operator_spec spec = {.name = o ? "dense" : "callback",
+                                              .m = M,
+                                              .n = N,
+                                              .matrix = matrix,
+                                              .forward = times,
+                                              .adjoint = transposed_times,
+                                              .context = &g};
+            csrec_operator *A = NULL;
+            csrec_atoms found = {0};
+            double r[M], image[M];
+            assert_ok(csrec_operator_create(&spec, &A, NULL));
+            assert_ok(csrec_solve(A, y, &options, &found, r, NULL, NULL));
+            assert_int_equal(found.n, ATOMS);
+            memset(x[o], 0, sizeof x[o]);
+            for (int64_t k = 0; k < found.n; k++) x[o][found.column[k]] = found.coefficient[k];
+            assert_ok(csrec_operator_forward(A, x[o], image));
+            for (int i = 0; i < M; i++) assert_true(fabs(image[i] + r[i] - y[i]) <= 1e-9);
+            csrec_atoms_clear(&found);
+            csrec_operator_destroy(A);
+        }
+        for (int j = 0; j < N; j++) most = fmax(most, fabs(x[1][j]));
+        for (int j = 0; j < N; j++)
+            if (!(fabs(x[0][j] - x[1][j]) <= 1e-9 * most))
+                fail_msg("%d: x[%d] = %g, not %g", close, j, x[0][j], x[1][j]);
+    }
+}
+
 /* The status of the function is that of the solver, NaN are data, and the line names the function.
  */
 static void failures_of_products_end_a_solver(void **state) {
@@ -469,6 +511,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solvers_need_products_alone),
         cmocka_unit_test(picks_are_those_of_exact_lengths),
+        cmocka_unit_test(many_picks_fit_as_few),
         cmocka_unit_test(failures_of_products_end_a_solver),
         cmocka_unit_test(calls_come_one_at_a_time),
         cmocka_unit_test(parallel_calls_overlap),

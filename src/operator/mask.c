@@ -79,7 +79,7 @@ csrec_status csrec_mask_forward(const csrec_operator *A, const double *x, double
     double *signal = csrec_operator_borrow(A, A->mask->entries);
     csrec_status status = signal ? A->row->synthesize(A, x, signal) : CSREC_MEMORY;
     if (!status) csrec_mask_gather(A->mask, signal, y);
-    free(signal);
+    csrec_operator_give_back(A, signal);
     return status;
 }
 

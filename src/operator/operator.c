@@ -8,9 +8,12 @@
 
 #include "base/names.h"
 
+/* Two blocks: that of a column's unit vector, and that of its product. */
 struct csrec_spare {
-    _Atomic(double *) block; /* NULL: none, or a product has it */
+    _Atomic(double *) block[2]; /* NULL: none, or a product has it */
 };
+
+enum { HEAD = 8 }; /* numbers before a block; the first is its size */
 
 static const csrec_operator_type *const types[] = {
     &csrec_operator_haar,       &csrec_operator_dense,    &csrec_operator_dct,
@@ -139,18 +142,26 @@ void csrec_operator_destroy(csrec_operator *A) {
     if (A->state) engines[A->context.kind]->release(A);
     A->row->destroy(A);
     if (A->owned) csrec_context_destroy(&A->context);
-    if (A->spare) free(atomic_load(&A->spare->block));
+    for (int i = 0; i < 2 && A->spare; i++) free(atomic_load(&A->spare->block[i]));
     free(A->spare);
     free(A);
 }
 
 double *csrec_operator_borrow(const csrec_operator *A, int64_t n) {
-    double *block = atomic_exchange(&A->spare->block, NULL);
-    return block ? block : malloc((size_t)n * sizeof *block);
+    for (int i = 0; i < 2; i++) {
+        double *block = atomic_exchange(&A->spare->block[i], NULL);
+        if (block && block[0] >= (double)n) return block + HEAD;
+        free(block);
+    }
+    double *block = malloc(((size_t)n + HEAD) * sizeof *block);
+    if (block) block[0] = (double)n;
+    return block ? block + HEAD : NULL;
 }
 
 void csrec_operator_give_back(const csrec_operator *A, double *block) {
-    if (block) free(atomic_exchange(&A->spare->block, block));
+    double *rest = block ? block - HEAD : NULL;
+    for (int i = 0; i < 2 && rest; i++) rest = atomic_exchange(&A->spare->block[i], rest);
+    free(rest);
 }
 
 void csrec_operator_size(const csrec_operator *A, int64_t *m, int64_t *n) {
@@ -173,11 +184,12 @@ bool csrec_operator_explain(const csrec_operator *A, csrec_error *error) {
 csrec_status csrec_operator_column(const csrec_operator *A, int64_t j, double *a) {
     if (j < 0 || j >= A->n) return CSREC_ARGUMENT;
     if (A->type->column) return A->type->column(A, j, a);
-    double *unit = calloc((size_t)A->n, sizeof *unit);
+    double *unit = csrec_operator_borrow(A, A->n);
     if (!unit) return CSREC_MEMORY;
+    memset(unit, 0, (size_t)A->n * sizeof *unit);
     unit[j] = 1.0;
     csrec_status status = A->type->forward(A, unit, a);
-    free(unit);
+    csrec_operator_give_back(A, unit);
     return status;
 }
 

@@ -138,9 +138,9 @@ struct csrec_operator {
     csrec_spare *spare;     /* NULL: its products borrow none */
 };
 
-/* Memory for one product, of the size that this operator's products always take: the block of an
- * earlier product where none has it at this time, as the pages of a new one cost more than a fast
- * product. Its entries are not set. NULL: out of memory. Any thread may call both. */
+/* Memory for one product: a block of an earlier one where none has it at this time, as the pages of
+ * a new one cost more than a fast product. Its entries are not set. NULL: out of memory. Any thread
+ * may call both. */
 double *csrec_operator_borrow(const csrec_operator *A, int64_t n);
 void csrec_operator_give_back(const csrec_operator *A, double *block);
 

@@ -207,7 +207,7 @@ static const csrec_param params[] = {{"kind", 2, 0, 2, "0: haar, 1: cdf53, 2: cd
                                      {0}};
 
 static csrec_operator_need wavelet_need(const csrec_operator_spec *spec) {
-    static const double per_step = 2e-8; /* seconds of one thread, an entry */
+    static const double per_step = 5e-9; /* seconds of one thread, an entry */
     int64_t entries = 0;
     csrec_shape_count(spec->shape, &entries);
     double n = (double)entries, lines = (double)spec->shape->dim[spec->shape->dims - 1];

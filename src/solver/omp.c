@@ -1,17 +1,18 @@
 /* omp.c - Orthogonal Matching Pursuit: after each pick, a least squares fit on all picked columns.
  *
  * With unit columns q_1, q_2, .. that span the picked ones (omp_qr.c), r -= <q, r> q is the new
- * residual, and x follows once at the end from R x = Q^T y. An operator with an orthogonal search
- * of its own is asked for it instead; on a dense matrix omp_predict.c finds the picks.
+ * residual, and x follows once at the end from R x = Q^T y. After many picks x and r come by
+ * products instead (omp_products.c). An operator with an orthogonal search of its own is asked for
+ * it instead; on a dense matrix omp_predict.c finds the picks.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "operator/dense.h"
-#include "solver/omp_predict.h"
-#include "solver/omp_qr.h"
 #include "solver/omp_batch.h"
+#include "solver/omp_predict.h"
+#include "solver/omp_products.h"
 #include "solver/support.h"
 
 typedef struct omp {
@@ -19,6 +20,7 @@ typedef struct omp {
     const csrec_atom_search *own;
     void *search; /* of the operator's own search */
     csrec_qr qr;
+    int64_t by_products;            /* columns from which x and r come by products */
     csrec_omp_predictor *predictor; /* or NULL */
     int64_t pick;                   /* of select; -1: none */
     double c;                       /* its correlation */
@@ -74,7 +76,9 @@ static csrec_status omp_create(csrec_run *run, csrec_error *error) {
     if (run->options->stop.atoms) room = run->options->stop.atoms * run->A->parts;
     o->picks = malloc((size_t)room * sizeof *o->picks);
     o->t = malloc(2 * (size_t)room * sizeof *o->t);
-    status = csrec_qr_create(run->A, o->s.norms, room, &o->qr);
+    o->by_products = csrec_omp_products_from(run->A, room);
+    int64_t columns = o->by_products + run->A->parts; /* one pick may pass it */
+    status = csrec_qr_create(run->A, o->s.norms, room, columns < room ? columns : room, &o->qr);
     if (!status && !csrec_run_stops(run))
         status = csrec_omp_predictor_create(run->A, &o->predictor);
     if (!status && o->picks && o->t) return CSREC_OK;
@@ -118,10 +122,45 @@ static bool add_column(csrec_run *run, omp *o, int64_t column) {
     return true;
 }
 
+/* x on the picks, by R x = Q^T y; x: [2 room], the solution in its second half. */
+static void solve_picks(omp *o) {
+    double *x = o->t + o->qr.room;
+    memcpy(x, o->t, (size_t)o->qr.size * sizeof *x);
+    csrec_qr_solve(&o->qr, x);
+    for (int64_t k = 0; k < o->qr.size; k++) o->s.x[o->picks[k]] = x[k];
+}
+
+static bool by_products(const omp *o) {
+    return o->qr.size > o->by_products;
+}
+
+/* The columns of the pick's entry, and the fit, by products: c is <a_j, r> / ||a_j|| of this r. */
+static bool add_by_products(csrec_run *run, omp *o) {
+    csrec_support *s = &o->s;
+    const int64_t before = o->qr.size;
+    if (!by_products(o)) solve_picks(o);
+    for (int64_t j = o->pick; j < o->pick + run->A->parts; j++) {
+        if (!csrec_omp_products_add(s, &o->qr, o->picks, j)) {
+            o->qr.size = before;
+            return false;
+        }
+        o->picks[o->qr.size - 1] = j;
+    }
+    for (int64_t k = 0; k < o->qr.size; k++) {
+        const int64_t j = o->picks[k];
+        o->t[k] = s->c[j] * s->norms[j];
+        s->chosen[j] = true;
+    }
+    s->size = o->qr.size;
+    run->fault = csrec_omp_products_fit(s, &o->qr, o->picks, o->t);
+    return !run->fault;
+}
+
 static bool omp_update(csrec_run *run) {
     omp *o = run->state;
     if (o->own) return o->own->update(o->search);
     if (run->fault || o->pick < 0 || o->c == 0.0 || csrec_run_stops(run)) return false;
+    if (o->qr.size + run->A->parts > o->by_products) return add_by_products(run, o);
     for (int64_t p = 0; p < run->A->parts; p++)
         if (!add_column(run, o, o->pick + p)) return false;
     o->s.energy = csrec_dense_simd_choose()->dot(run->A->m, o->s.r, o->s.r);
@@ -136,26 +175,32 @@ static double omp_energy(const csrec_run *run) {
 static csrec_status omp_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
     omp *o = run->state;
     if (o->own) return o->own->result(o->search, atoms, r);
-    double *x = o->t + o->qr.room;
-    memcpy(x, o->t, (size_t)o->qr.size * sizeof *x);
-    csrec_qr_solve(&o->qr, x); /* R x = Q^T y */
-    for (int64_t k = 0; k < o->qr.size; k++) o->s.x[o->picks[k]] = x[k];
+    if (!by_products(o)) solve_picks(o);
     /* Columns that nearly depend on each other give x errors that r of the steps does not have. */
-    bool as_it_is = run->looking || csrec_run_stops(o->s.run);
-    csrec_status status = as_it_is ? CSREC_OK : csrec_support_subtract(&o->s);
+    csrec_status status = CSREC_OK;
+    if (run->looking || csrec_run_stops(o->s.run)) {
+        /* as they are */
+    } else if (by_products(o)) {
+        status = csrec_omp_products_correct(&o->s, &o->qr, o->picks, o->t);
+    } else {
+        status = csrec_support_subtract(&o->s);
+    }
     return status ? status : csrec_support_result(run, atoms, r);
 }
 
-/* Q and R of omp_qr.c grow with the picks, a third of the samples where no limit is given. */
+/* R of omp_qr.c grows with the picks, a third of the samples where no limit is given, and Q until x
+ * comes by products, of which a pick then takes twice as many. */
 static csrec_solver_need omp_need(const csrec_solver_size *size) {
     const double per_product = 2.5e-10; /* seconds */
     double most = size->m < size->n ? size->m : size->n;
     double room = size->atoms > 0.0 ? size->atoms : most;
     double picks = size->atoms > 0.0 ? size->atoms : most / 3.0;
-    double columns = 8.0 * (3.0 * size->n + size->m); /* norms, x, c and r: no least squares */
-    double chosen = fmin(size->n, 4096.0 * picks);    /* in pages */
-    return (csrec_solver_need){columns + chosen + 8.0 * picks * (size->m + room), picks,
-                               per_product * 4.0 * picks * picks * size->m};
+    double stored = fmin(picks, csrec_omp_products_number(size->m, size->n));
+    double columns = 8.0 * (5.0 * size->n + 2.0 * size->m); /* norms, x, c, g, p, r and q */
+    double chosen = fmin(size->n, 4096.0 * picks);          /* in pages */
+    return (csrec_solver_need){
+        columns + chosen + 8.0 * (stored * size->m + picks * room), 4.0 * picks - 2.0 * stored,
+        per_product * (4.0 * stored * stored * size->m + 2.0 * picks * picks * picks / 3.0)};
 }
 
 const csrec_solver_type csrec_solver_omp = {

@@ -9,9 +9,9 @@
 #include "operator/dense.h"
 
 csrec_status csrec_qr_create(const csrec_operator *A, const double *norms, int64_t room,
-                             csrec_qr *qr) {
+                             int64_t columns, csrec_qr *qr) {
     *qr = (csrec_qr){.A = A, .norms = norms, .room = room};
-    qr->Q = malloc((size_t)room * (size_t)A->m * sizeof *qr->Q);
+    qr->Q = malloc((size_t)columns * (size_t)A->m * sizeof *qr->Q);
     qr->R = malloc((size_t)room * (size_t)room * sizeof *qr->R);
     qr->share = malloc((size_t)room * sizeof *qr->share);
     return qr->Q && qr->R && qr->share ? CSREC_OK : CSREC_MEMORY;
@@ -67,5 +67,13 @@ void csrec_qr_solve(const csrec_qr *b, double *x) {
     for (int64_t k = b->size - 1; k >= 0; k--) {
         x[k] /= b->R[k * b->room + k];
         for (int64_t i = 0; i < k; i++) x[i] -= x[k] * b->R[k * b->room + i];
+    }
+}
+
+void csrec_qr_solve_transposed(const csrec_qr *b, double *x) {
+    const csrec_dense_simd *simd = csrec_dense_simd_choose();
+    for (int64_t k = 0; k < b->size; k++) {
+        const double *column = b->R + k * b->room;
+        x[k] = (x[k] - simd->dot(k, column, x)) / column[k];
     }
 }

@@ -8,13 +8,13 @@ typedef struct csrec_qr {
     const csrec_operator *A;
     const double *norms; /* [n] of A's columns; not owned */
     int64_t room, size;
-    double *Q, *R; /* [room][m], [room][room]: R[i][j], i <= j, in row j */
+    double *Q, *R; /* [columns][m], [room][room]: R[i][j], i <= j, in row j */
     double *share; /* [room] scratch */
 } csrec_qr;
 
-/* CSREC_MEMORY. */
+/* For at most `room` columns, of which csrec_qr_add adds the first `columns`. CSREC_MEMORY. */
 csrec_status csrec_qr_create(const csrec_operator *A, const double *norms, int64_t room,
-                             csrec_qr *qr);
+                             int64_t columns, csrec_qr *qr);
 void csrec_qr_clear(csrec_qr *qr);
 
 /* Adds column j; false if it lies in the span of those before, or *status is set. */
@@ -23,7 +23,8 @@ bool csrec_qr_add(csrec_qr *qr, int64_t j, csrec_status *status);
 /* r -= <q, r> q of basis vector k. */
 void csrec_qr_reduce(const csrec_qr *qr, int64_t k, double *r);
 
-/* R x = b in place; [size]. */
+/* R x = b, and R^T x = b, in place; [size]. */
 void csrec_qr_solve(const csrec_qr *qr, double *b);
+void csrec_qr_solve_transposed(const csrec_qr *qr, double *b);
 
 #endif
