@@ -96,6 +96,34 @@ static void htp_ends_where_its_step_ends(void **state) {
 }
 
 /* At the minimum: |<a_j, r>| <= lambda, and = lambda with the sign of x_j where x_j is not 0. */
+/* Steps before the end fit roughly; what is given is fitted to rounding, wherever it ends. */
+static void what_ends_is_fitted_exactly(void **state) {
+    static const char *const solvers[] = {"htp", "romp"};
+    const char *backend = *state;
+    for (int c = 0; c < cases(backend, 30); c++) {
+        dense_problem p = draw_dense(&seed, backend, 80, 120, 12);
+        const csrec_setting k = {"k", 20};
+        double r[80], size = 0.0;
+        for (int i = 0; i < p.m; i++) p.y[i] += check_normal(&seed);
+        for (int i = 0; i < p.m; i++) size += p.y[i] * p.y[i];
+        for (int way = 0; way < 6; way++) {
+            const csrec_solve_options options = {
+                .solver = solvers[way % 2],
+                .settings = &k,
+                .n_settings = 1,
+                .stop = {.atoms = way / 2, .epsilon = way / 2 == 2 ? 0.5 : 0.0}};
+            csrec_atoms atoms = {0};
+            assert_ok(csrec_solve(p.A, p.y, &options, &atoms, r, NULL, NULL));
+            for (int64_t i = 0; i < atoms.n; i++)
+                if (correlation(p.m, p.n, p.matrix, r, (int64_t)atoms.column[i]) >
+                    1e-10 * sqrt(size))
+                    fail_msg("%s, way %d: a gradient on its columns", options.solver, way);
+            csrec_atoms_clear(&atoms);
+        }
+        drop_dense(&p);
+    }
+}
+
 static void fista_meets_its_optimality_conditions(void **state) {
     const char *backend = check_backend(state);
     for (int t = 0; t < 30; t++) {
@@ -285,6 +313,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CHECK_ON("cpu", sparse_signals_are_recovered_exactly),
         CHECK_ON("cpu", omp_equals_plain_omp),
+        CHECK_ON("cpu", what_ends_is_fitted_exactly),
         CHECK_ON("cpu", htp_ends_where_its_step_ends),
         CHECK_ON("cpu", fista_meets_its_optimality_conditions),
         CHECK_ON("cpu", wrong_settings_are_refused),

@@ -193,7 +193,7 @@ static csrec_status fista_result(const csrec_run *run, csrec_atoms *atoms, doubl
     csrec_status status = CSREC_OK;
     if (o->debias && !run->stopped && !run->looking) {
         csrec_support_choose_used(&o->s);
-        status = csrec_support_fit(&o->s);
+        status = csrec_support_fit(&o->s, CSREC_FIT_EXACT);
     }
     if (status == CSREC_STOPPED) status = CSREC_OK; /* nothing is fitted */
     return status ? status : csrec_support_result(run, atoms, r);

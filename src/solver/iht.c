@@ -12,7 +12,8 @@ typedef struct iht {
     int64_t k;
     double *z;    /* [n] the next x */
     double *r;    /* [m] y - A x before a step */
-    bool *before; /* [n] its predecessor's support */
+    bool *before; /* [n] its predecessor's support, */
+    bool rough;   /* and whether it was a rough fit */
 } iht;
 
 static void iht_destroy(csrec_run *run) {
@@ -133,6 +134,7 @@ static csrec_status take_back(iht *o, double energy) {
     memcpy(s->r, o->r, (size_t)s->A->m * sizeof *s->r);
     memcpy(s->chosen, o->before, (size_t)s->A->n * sizeof *s->chosen);
     s->energy = energy;
+    s->rough = o->rough;
     return csrec_support_correlate(s);
 }
 
@@ -146,8 +148,7 @@ static attempt try_step(csrec_run *run, iht *o, double mu) {
     threshold(o, mu);
     if (!support_changed(o)) return SUPPORT_STAYS;
     change_places(o);
-    run->fault = csrec_support_fit(s);
-    if (!run->fault && s->energy < before) return TAKEN;
+    if (csrec_support_shortens(s, before)) return TAKEN;
     csrec_status status = take_back(o, before);
     if (!run->fault) run->fault = status;
     return NOT_SHORTER;
@@ -164,11 +165,14 @@ static bool htp_update(csrec_run *run) {
     if (run->fault) return false;
     memcpy(o->before, s->chosen, (size_t)run->A->n * sizeof *o->before);
     memcpy(o->r, s->r, (size_t)run->A->m * sizeof *o->r);
+    o->rough = s->rough;
     attempt came = try_step(run, o, 1.0);
-    if (came == SUPPORT_STAYS) return try_step(run, o, 2.0) == TAKEN;
-    for (double mu = 0.5; came == NOT_SHORTER && !run->fault && mu > 0x1p-60; mu *= 0.5)
-        came = try_step(run, o, mu);
-    return came == TAKEN;
+    if (came == SUPPORT_STAYS)
+        came = try_step(run, o, 2.0);
+    else
+        for (double mu = 0.5; came == NOT_SHORTER && !run->fault && mu > 0x1p-60; mu *= 0.5)
+            came = try_step(run, o, mu);
+    return came == TAKEN || csrec_support_settle(s);
 }
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
@@ -206,4 +210,5 @@ const csrec_solver_type csrec_solver_htp = {
     .need = iht_need,
     .update = htp_update,
     .energy = csrec_support_energy,
-    .result = csrec_support_result};
+    .result = csrec_support_fitted,
+    .settles = csrec_support_settles};

@@ -196,8 +196,9 @@ static csrec_solver_need omp_need(const csrec_solver_size *size) {
     double room = size->atoms > 0.0 ? size->atoms : most;
     double picks = size->atoms > 0.0 ? size->atoms : most / 3.0;
     double stored = fmin(picks, csrec_omp_products_number(size->m, size->n));
-    double columns = 8.0 * (5.0 * size->n + 2.0 * size->m); /* norms, x, c, g, p, r and q */
-    double chosen = fmin(size->n, 4096.0 * picks);          /* in pages */
+    double columns = 8.0 * (3.0 * size->n + size->m); /* norms, x, c and r; later g, p and q */
+    if (picks > stored) columns += 8.0 * (2.0 * size->n + size->m);
+    double chosen = fmin(size->n, 4096.0 * picks); /* in pages */
     return (csrec_solver_need){
         columns + chosen + 8.0 * (stored * size->m + picks * room), 4.0 * picks - 2.0 * stored,
         per_product * (4.0 * stored * stored * size->m + 2.0 * picks * picks * picks / 3.0)};

@@ -70,7 +70,7 @@ static bool romp_update(csrec_run *run) {
     if (run->fault) return false;
     int64_t parts = run->A->parts, first = 0, end = 0;
     int64_t found = csrec_support_largest(&o->s, o->s.c, o->k) / parts;
-    if (found == 0 || o->s.size >= run->A->m) return false;
+    if (found == 0 || o->s.size >= run->A->m) return csrec_support_settle(&o->s);
     for (int64_t i = 0; i < found; i++) {
         int64_t j = o->s.largest[parts * i];
         o->candidates[i] = (candidate){csrec_entry_size(parts, o->s.c + j), j};
@@ -81,9 +81,7 @@ static bool romp_update(csrec_run *run) {
         for (int64_t p = 0; p < parts; p++) o->s.chosen[o->candidates[i].column + p] = true;
         o->s.size += parts;
     }
-    double before = o->s.energy;
-    run->fault = csrec_support_fit(&o->s);
-    return !run->fault && o->s.energy < before;
+    return csrec_support_shortens(&o->s, o->s.energy);
 }
 
 static const csrec_param params[] = {
@@ -107,4 +105,5 @@ const csrec_solver_type csrec_solver_romp = {
     .select = select_columns,
     .update = romp_update,
     .energy = csrec_support_energy,
-    .result = csrec_support_result};
+    .result = csrec_support_fitted,
+    .settles = csrec_support_settles};

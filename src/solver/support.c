@@ -158,43 +158,68 @@ void csrec_support_choose_used(csrec_support *s) {
     }
 }
 
+/* Limits of a fit: steps, and ||g|| as a share of ||r||. */
+#define EXACT_STEPS 1000
+#define ROUGH_STEPS 200
+#define ROUGH       1e-6
+
+/* The chosen columns, whose entries of g and p come first, and of c, where others are 0. */
+static int64_t list_chosen(csrec_support *s) {
+    int64_t size = 0;
+    for (int64_t j = 0; j < s->A->n; j++) {
+        s->c[j] = 0.0;
+        if (s->chosen[j] && s->norms[j] > 0.0) s->largest[size++] = j;
+    }
+    return size;
+}
+
 /* The gradient A^T r on the chosen columns, each scaled to unit length: the normal equations are
  * then as well conditioned as the columns allow. */
-static csrec_status gradient(csrec_support *s) {
+static csrec_status gradient(csrec_support *s, int64_t size) {
     csrec_status status = csrec_support_adjoint(s, s->r, s->g);
-    for (int64_t j = 0; j < s->A->n && !status; j++)
-        s->g[j] = s->chosen[j] && s->norms[j] > 0.0 ? s->g[j] / s->norms[j] : 0.0;
+    for (int64_t i = 0; i < size && !status; i++)
+        s->g[i] = s->g[s->largest[i]] / s->norms[s->largest[i]];
     return status;
 }
 
-/* q = A D p with D the inverse norms; p is left scaled by D. */
-static csrec_status apply_scaled(csrec_support *s) {
-    for (int64_t j = 0; j < s->A->n; j++) s->c[j] = s->p[j] != 0.0 ? s->p[j] / s->norms[j] : 0.0;
+/* q = A D p with D the inverse norms; c is D p. */
+static csrec_status apply_scaled(csrec_support *s, int64_t size) {
+    for (int64_t i = 0; i < size; i++) s->c[s->largest[i]] = s->p[i] / s->norms[s->largest[i]];
     return csrec_support_forward(s, s->c, s->q);
 }
 
-static csrec_status conjugate_gradients(csrec_support *s) {
-    int64_t n = s->A->n, m = s->A->m;
+/* One step along p; gamma = ||g||^2 before. false: no length is. */
+static bool step_along(csrec_support *s, int64_t size, double gamma) {
+    const double alpha = gamma / csrec_squares(s->A->m, s->q);
+    if (!isfinite(alpha)) return false;
+    for (int64_t i = 0; i < size; i++) s->x[s->largest[i]] += alpha * s->c[s->largest[i]];
+    for (int64_t i = 0; i < s->A->m; i++) s->r[i] -= alpha * s->q[i];
+    s->energy = csrec_squares(s->A->m, s->r);
+    return true;
+}
+
+static csrec_status conjugate_gradients(csrec_support *s, csrec_fit fit) {
     csrec_status status = csrec_support_residual(s);
     if (status) return status;
-    status = gradient(s);
-    memcpy(s->p, s->g, (size_t)n * sizeof *s->p);
-    double gamma = csrec_squares(n, s->g), start = csrec_squares(m, s->y);
+    const int64_t size = list_chosen(s);
+    status = gradient(s, size);
+    memcpy(s->p, s->g, (size_t)size * sizeof *s->p);
+    double gamma = csrec_squares(size, s->g), start = csrec_squares(s->A->m, s->y);
     /* Exact arithmetic needs `size` steps; rounding adds some. */
-    for (int64_t step = 0; step < 4 * s->size + 10 && !status; step++) {
+    int64_t most = fit == CSREC_FIT_ROUGH ? ROUGH_STEPS : EXACT_STEPS;
+    if (most > 4 * s->size + 10) most = 4 * s->size + 10;
+    for (int64_t step = 0; step < most && !status; step++) {
         if (gamma <= 0x1p-104 * start) break; /* ||A_S^T r|| below rounding of ||y|| */
-        status = apply_scaled(s);
-        if (status) break;
-        double alpha = gamma / csrec_squares(m, s->q);
-        if (!isfinite(alpha)) break;
-        for (int64_t j = 0; j < n; j++) s->x[j] += alpha * s->c[j];
-        for (int64_t i = 0; i < m; i++) s->r[i] -= alpha * s->q[i];
-        status = gradient(s);
-        double now = csrec_squares(n, s->g), beta = now / gamma;
-        for (int64_t j = 0; j < n; j++) s->p[j] = s->g[j] + beta * s->p[j];
+        s->rough = fit == CSREC_FIT_ROUGH;
+        if (s->rough && gamma <= ROUGH * ROUGH * s->energy) break;
+        status = apply_scaled(s, size);
+        if (status || !step_along(s, size, gamma)) break;
+        status = gradient(s, size);
+        double now = csrec_squares(size, s->g), beta = now / gamma;
+        for (int64_t i = 0; i < size; i++) s->p[i] = s->g[i] + beta * s->p[i];
         gamma = now;
     }
-    s->energy = csrec_squares(m, s->r);
+    if (gamma <= 0x1p-104 * start) s->rough = false;
     return status == CSREC_STOPPED ? CSREC_OK : status; /* x and r are those of the last step */
 }
 
@@ -208,14 +233,30 @@ static void drop_rounding(csrec_support *s) {
             for (int64_t p = 0; p < parts; p++) s->x[j + p] = 0.0;
 }
 
-csrec_status csrec_support_fit(csrec_support *s) {
+csrec_status csrec_support_fit(csrec_support *s, csrec_fit fit) {
     for (int64_t j = 0; j < s->A->n; j++)
         if (!s->chosen[j]) s->x[j] = 0.0;
+    s->rough = false;
     csrec_status status = s->A->type->fit ? s->A->type->fit(s->A, s->chosen, s->y, s->x, s->r)
-                                          : conjugate_gradients(s);
+                                          : conjugate_gradients(s, fit);
     if (s->A->type->fit) s->energy = csrec_squares(s->A->m, s->r);
     if (!status) drop_rounding(s);
     return status;
+}
+
+bool csrec_support_shortens(csrec_support *s, double energy) {
+    csrec_status *fault = &s->run->fault;
+    *fault = csrec_support_fit(s, CSREC_FIT_ROUGH);
+    if (!*fault && s->rough && !(s->energy < energy))
+        *fault = csrec_support_fit(s, CSREC_FIT_EXACT);
+    return !*fault && s->energy < energy;
+}
+
+bool csrec_support_settle(csrec_support *s) {
+    const double before = s->energy;
+    if (!s->rough || s->run->fault) return false;
+    s->run->fault = csrec_support_fit(s, CSREC_FIT_EXACT);
+    return !s->run->fault && s->energy < before;
 }
 
 double csrec_support_energy(const csrec_run *run) {
@@ -226,4 +267,16 @@ csrec_status csrec_support_result(const csrec_run *run, csrec_atoms *atoms, doub
     const csrec_support *s = run->state;
     if (r) memcpy(r, s->r, (size_t)s->A->m * sizeof *r);
     return atoms ? csrec_run_atoms(run, s->x, atoms) : CSREC_OK;
+}
+
+bool csrec_support_settles(const csrec_run *run) {
+    return ((const csrec_support *)run->state)->rough;
+}
+
+csrec_status csrec_support_fitted(const csrec_run *run, csrec_atoms *atoms, double *r) {
+    csrec_support *s = run->state;
+    csrec_status status = CSREC_OK;
+    if (s->rough && !run->looking && !run->stopped) status = csrec_support_fit(s, CSREC_FIT_EXACT);
+    if (status == CSREC_STOPPED) status = csrec_support_subtract(s);
+    return status ? status : csrec_support_result(run, atoms, r);
 }

@@ -21,6 +21,7 @@ typedef struct csrec_support {
     int64_t *largest;  /* [n] scratch of the selection */
     double *sizes;     /* [n / parts] magnitudes, where an entry has several parts; else NULL */
     bool nonnegative;  /* solvers of l1 problems: x >= 0 is a constraint */
+    bool rough;        /* x is that of a rough fit */
 } csrec_support;
 
 /* Bytes of a support of n columns and m samples. */
@@ -53,9 +54,19 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
 
 /* min ||y - A x|| over x that are 0 outside the chosen columns, and r. By the operator's `fit`
  * (exact), or by conjugate gradients on the normal equations from the current x (CGLS, Bjorck
- * 1996, 7.4.1) to rounding or until the run is stopped. CSREC_STOPPED: stopped before it began; r
- * does not belong to x. */
-csrec_status csrec_support_fit(csrec_support *s);
+ * 1996, 7.4.1): to rounding, or 1,000 steps; or rough, until the gradient on unit columns is
+ * 10^-6 ||r||, or 200 steps, and s->rough is set; or until the run is stopped. CSREC_STOPPED:
+ * stopped before it began; r does not belong to x. */
+typedef enum csrec_fit { CSREC_FIT_EXACT, CSREC_FIT_ROUGH } csrec_fit;
+csrec_status csrec_support_fit(csrec_support *s, csrec_fit fit);
+
+/* Fits x roughly, and goes on to an exact fit unless ||r||^2 is below `energy` then. Whether it is;
+ * sets the run's fault. */
+bool csrec_support_shortens(csrec_support *s, double energy);
+
+/* For a step that finds nothing left to do: whether x was a rough fit, and the exact one has a
+ * shorter r. Sets the run's fault. */
+bool csrec_support_settle(csrec_support *s);
 
 /* Keeps the k entries of x with the largest share ||a_j|| |x_j| of A x, and chooses their columns.
  * c is scratch; r is not computed. */
@@ -67,5 +78,9 @@ void csrec_support_choose_used(csrec_support *s);
 /* Shared table entries: csrec_support as the first member of run->state. */
 double csrec_support_energy(const csrec_run *run);
 csrec_status csrec_support_result(const csrec_run *run, csrec_atoms *atoms, double *r);
+
+/* The same of solvers whose x is a fit, which becomes exact, and whether it is not yet. */
+csrec_status csrec_support_fitted(const csrec_run *run, csrec_atoms *atoms, double *r);
+bool csrec_support_settles(const csrec_run *run);
 
 #endif
