@@ -148,7 +148,7 @@ void csrec_operator_destroy(csrec_operator *A) {
 }
 
 double *csrec_operator_borrow(const csrec_operator *A, int64_t n) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && A->spare; i++) {
         double *block = atomic_exchange(&A->spare->block[i], NULL);
         if (block && block[0] >= (double)n) return block + HEAD;
         free(block);
@@ -160,7 +160,7 @@ double *csrec_operator_borrow(const csrec_operator *A, int64_t n) {
 
 void csrec_operator_give_back(const csrec_operator *A, double *block) {
     double *rest = block ? block - HEAD : NULL;
-    for (int i = 0; i < 2 && rest; i++) rest = atomic_exchange(&A->spare->block[i], rest);
+    for (int i = 0; i < 2 && rest && A->spare; i++) rest = atomic_exchange(&A->spare->block[i], rest);
     free(rest);
 }
 

@@ -135,7 +135,7 @@ struct csrec_operator {
     bool doubted;  /* so is the adjoint: csrec_adjoint_test */
     void *data;    /* of the type */
     const csrec_mask *mask; /* where there is synthesize, else NULL */
-    csrec_spare *spare;     /* NULL: its products borrow none */
+    csrec_spare *spare;     /* NULL: products keep no memory */
 };
 
 /* Memory for one product: a block of an earlier one where none has it at this time, as the pages of
