@@ -179,7 +179,13 @@ static void wrong_models_are_named(void **state) {
                            .y = (double[]){1.0, 2.0}};
     double signal[32];
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "is for pictures of 3 channels, but the samples have 2"));
+    assert_non_null(strstr(error.text,
+                           "is for pictures of 3 channels, but the samples have 2; use a "
+                           "model for 2 or for 1"));
+    m.channels = 1;
+    assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_DATA);
+    assert_non_null(strstr(error.text, "but the samples have 1; use a model for 1"));
+    assert_null(strstr(error.text, "or for 1"));
     o.method = "pca";
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     csrec_model_destroy(model);

@@ -33,27 +33,51 @@ static void write_array(const char *name, const char *descr, int64_t bytes) {
     free(b.data);
 }
 
-/* A failed call to the system is told as such, with the file. */
+#define LONG8(c) c c c c c c c c
+#define LONG256  LONG8(LONG8("name"))
+
+/* A failed call to the system is told as such, with the file and with what helps. */
 static void causes_are_told(void **state) {
     (void)state;
+    static const struct {
+        const char *command, *cause, *remedy;
+    } causes[] = {{"$R round.npy -Q fast -o no.npy", "round.npy: cannot be opened", "its links"},
+                  {"$R cause.npz -Q fast -o round.npy", "cannot be written", "its links"},
+                  {"$R cause.npz -Q fast -o round.npy/no.npy", "not writable", "its links"},
+                  {"$R cause.npz/a.npz -o no.npy", "(Not a directory)", "is no folder"},
+                  {"$R cause.npz -o gray.png/no.npy", "(Not a directory)", "is no folder"},
+                  {"$R " LONG256 ".npz -o no.npy", "too long)", "a shorter name"},
+                  {"$R cause.npz -o " LONG256 ".npy -Q fast", "too long)", "a shorter name"},
+                  {"$R cause.npz --model " LONG256 ".npz -o no.npy", "too long)", "a shorter name"},
+                  {"$R cause.npz -o " LONG256 "/", "too long)", "a shorter name"},
+                  {"$L pca none/ -o no.npz", "(No such file or directory)", "check the name"}};
     run_well("ln -s round.npy about.npy && ln -s about.npy round.npy && "
              "$S gray.png -o cause.npz -r 0.3");
     expect_mistake("$R cause.npz -Q fast -o round.npy", 1,
                    "round.npy: cannot be written (Too many");
     expect_mistake("$R round.npy -Q fast -o no.npy", 1, "round.npy: cannot be opened (Too many");
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        const char *command = causes[i].command;
+        int code = run(command);
+        const char *text = read_text("err");
+        if (code != 1 || !strstr(text, causes[i].cause) || !strstr(text, causes[i].remedy))
+            fail_msg("%s: %d, %s", command, code, text);
+    }
     for (int limit = 4; limit < 14; limit++) {
         char command[160];
         snprintf(command, sizeof command, "ulimit -n %d; $R cause.npz -Q fast -q -o no.npy", limit);
         int code = run(command);
         const char *text = read_text("err");
         if (code == 0) continue;
-        if (!strstr(text, "Too many open files") && !strstr(text, "error while loading"))
+        if (!strstr(text, "error while loading") &&
+            (!strstr(text, "Too many open files") || !strstr(text, "ulimit -n")))
             fail_msg("%s: %s", command, text);
     }
     run_well("rm -f round.npy about.npy no.npy cause.npz");
 }
 
 static void make_mistakes(void) {
+    run_well("mkdir -p both");
     const char text[] = "these are words\n";
     const char *const named[] = {"text.png", "text.npy", "text.npz", "text.csv"};
     for (int i = 0; i < 4; i++) write_bytes(named[i], text, sizeof text - 1);
@@ -126,7 +150,7 @@ static void of_cssample(void **state) {
         {"$S gray.png -o w.npz -r 3", "--rate", "from", 2},
         {"$S gray.png -o w.npz", "--rate", "--count", 2},
         {"$S gray.png -o w.npz -r 0.3 --wings", "--wings", "--help", 2},
-        {"$S gray.png -r 0.3 -o - >/dev/full", "standard output", "check", 1},
+        {"$S gray.png -r 0.3 -o - >/dev/full", "standard output", "make room", 1},
     };
     try_all(wrong, sizeof wrong / sizeof *wrong);
 }
@@ -176,7 +200,9 @@ static void of_csrecover(void **state) {
         {"$R none.npz -o new/ -q", "none.npz", "check the name", 1},
         {"$R scan.npz none.npz scan.npz -o new/ -q", "same file", "rename", 2},
         {"$R scan.npz -o new/ --report new-pages/ --wings", "--wings", "--help", 2},
-        {"$R scan.npz -o - >/dev/full", "standard output", "check", 1},
+        {"$R scan.npz -o both/ -u both/ --format npy", "both/scan.npy", "name another", 2},
+        {"$R scan.npz -o both -u both/../both/ --format npy", "both/scan.npy", "name another", 2},
+        {"$R scan.npz -o - >/dev/full", "standard output", "make room", 1},
         {"$R scan.npz --json -q >/dev/full", "stdout", "check its destination", 1},
         {"$R --help >/dev/full", "stdout", "check its destination", 1},
         {"$R --list >/dev/full", "stdout", "check its destination", 1},

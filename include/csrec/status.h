@@ -49,6 +49,15 @@ CSREC_API const char *csrec_version(void);
  */
 CSREC_API const char *csrec_name_near(const char *given, int n, const char *const *names);
 
+/* Numbers from least to most in words: "0 to 5", "1 or more" where most is 9e15 at least, which
+ * stands for no end, "5 or less", "" without both ends. Returns text. */
+enum { CSREC_RANGE_ROOM = 64 };
+CSREC_API const char *csrec_range_text(double least, double most, char text[CSREC_RANGE_ROOM]);
+
+/* What to do after a call of the system has failed with errno `reason`, as "make room on the disk";
+ * `otherwise` where a remedy depends on what was tried. */
+CSREC_API const char *csrec_errno_remedy(int reason, const char *otherwise);
+
 /* ------------------------------------------------------------------ progress ------------------ */
 
 typedef struct csrec_progress {

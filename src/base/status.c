@@ -1,6 +1,7 @@
 /* status.c - texts of status codes and names of enumerations, each from a single list. */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,42 @@ csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *for
             if (*c == '\n' || *c == '\r') *c = '?';
     }
     return status;
+}
+
+const char *csrec_range_text(double least, double most, char text[CSREC_RANGE_ROOM]) {
+    const bool begins = least > -9e15, ends = most < 9e15; /* counts end there, too */
+    if (begins && ends)
+        snprintf(text, CSREC_RANGE_ROOM, "%.10g to %.10g", least, most);
+    else if (begins || ends)
+        snprintf(text, CSREC_RANGE_ROOM, "%.10g or %s", begins ? least : most,
+                 begins ? "more" : "less");
+    else
+        text[0] = '\0';
+    return text;
+}
+
+static const struct {
+    int reason;
+    const char *remedy;
+} remedies[] = {{EMFILE, "close files, or raise the limit of this process, ulimit -n"},
+                {ENFILE, "close files, or raise the limit of the system, fs.file-max"},
+                {ENOSPC, "make room on the disk"},
+                {EDQUOT, "make room within the quota"},
+                {EFBIG, "raise the limit, ulimit -f, or choose another disk"},
+                {ENOMEM, "close other programs, or raise the limit of memory"},
+                {EACCES, "change the permissions, or choose another"},
+                {EPERM, "change the permissions, or choose another"},
+                {EROFS, "choose another disk, this one is read-only"},
+                {EISDIR, "name a file in it"},
+                {ENOTDIR, "check the name: a part of it is no folder"},
+                {ELOOP, "check its links, which lead in a circle"},
+                {ENAMETOOLONG, "choose a shorter name"},
+                {EIO, "check the disk"}};
+
+const char *csrec_errno_remedy(int reason, const char *otherwise) {
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (remedies[i].reason == reason) return remedies[i].remedy;
+    return otherwise;
 }
 
 /* Enumerations count from 0; each table is in the order of its enumeration. */

@@ -47,7 +47,12 @@ static int by_path(const void *a, const void *b) {
 
 static csrec_status add_folder(list *l, const char *folder, csrec_error *error) {
     DIR *dir = opendir(folder);
-    if (!dir) return refuse(error, CSREC_FILE, folder, strerror(errno));
+    if (!dir) {
+        char text[128];
+        const char *remedy = csrec_errno_remedy(errno, "check the name");
+        snprintf(text, sizeof text, "cannot be read (%s); %s", strerror(errno), remedy);
+        return refuse(error, CSREC_FILE, folder, text);
+    }
     int first = l->n;
     bool room = true;
     for (struct dirent *entry; room && (entry = readdir(dir));) {

@@ -64,6 +64,15 @@ static void list_devices(void) {
         printf("%s: %s\n", backend, device);
 }
 
+/* "a KIND from 0 to 5", "a KIND, 0 or more", or "a finite KIND". */
+static const char *describe_range(const char *kind, const cli_option *option, char text[96]) {
+    char range[CSREC_RANGE_ROOM];
+    csrec_range_text(option->low, option->high, range);
+    const char *between = strstr(range, " to ") ? " from " : ", ";
+    snprintf(text, 96, "a %s%s%s%s", *range ? "" : "finite ", kind, *range ? between : "", range);
+    return text;
+}
+
 static int store_integer(const cli_tool *tool, const cli_option *option, const char *value,
                          int64_t *to) {
     char *end, remedy[96];
@@ -71,8 +80,8 @@ static int store_integer(const cli_tool *tool, const cli_option *option, const c
     long long number = strtoll(value, &end, 10);
     bool fits = errno == 0 && end != value && *end == '\0' && (double)number >= option->low &&
                 (double)number <= option->high;
-    snprintf(remedy, sizeof remedy, "a whole number from %.0f to %.0f", option->low, option->high);
-    if (!fits) return wrong_value(tool, option, value, remedy);
+    if (!fits)
+        return wrong_value(tool, option, value, describe_range("whole number", option, remedy));
     *to = number;
     return CLI_CONTINUE;
 }
@@ -82,8 +91,7 @@ static int store_real(const cli_tool *tool, const cli_option *option, const char
     char *end, remedy[96];
     double number = strtod(value, &end);
     bool fits = end != value && *end == '\0' && number >= option->low && number <= option->high;
-    snprintf(remedy, sizeof remedy, "a number from %g to %g", option->low, option->high);
-    if (!fits) return wrong_value(tool, option, value, remedy);
+    if (!fits) return wrong_value(tool, option, value, describe_range("number", option, remedy));
     *to = number;
     return CLI_CONTINUE;
 }

@@ -61,8 +61,8 @@ static int check_file(const cli_tool *tool, const char *path) {
     if (!folder) return cli_failure(tool, "%s: out of memory", path);
     int code = CLI_CONTINUE;
     if (access(folder, W_OK | X_OK) != 0)
-        code = cli_failure(tool, "%s: its folder is not writable: %s; choose another", path,
-                           strerror(errno));
+        code = cli_failure(tool, "%s: its folder is not writable (%s); %s", path, strerror(errno),
+                           csrec_errno_remedy(errno, "choose another"));
     free(folder);
     if (code == CLI_CONTINUE) csrec_files_sweep(path);
     return code;

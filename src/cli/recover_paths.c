@@ -45,11 +45,11 @@ static int make_folder(const cli_tool *tool, const char *folder, cli_folders *ma
     if (mkdir(folder, 0777) == 0)
         made->folder[made->n++] = folder;
     else if (errno != EEXIST)
-        return cli_failure(tool, "%s: the folder cannot be created: %s; choose another", folder,
-                           strerror(errno));
+        return cli_failure(tool, "%s: the folder cannot be created (%s); %s", folder,
+                           strerror(errno), csrec_errno_remedy(errno, "choose another"));
     if (access(folder, W_OK | X_OK) == 0) return CLI_CONTINUE;
-    return cli_failure(tool, "%s: the folder is not writable: %s; choose another", folder,
-                       strerror(errno));
+    return cli_failure(tool, "%s: the folder is not writable (%s); %s", folder, strerror(errno),
+                       csrec_errno_remedy(errno, "choose another"));
 }
 
 int cli_folders_make(const cli_request *request, cli_folders *made) {

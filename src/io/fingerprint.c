@@ -122,9 +122,7 @@ static int open_regular(const char *path, csrec_status *status, csrec_error *err
         return -1;
     }
     int fd = there ? open(file, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        *status = csrec_fail(error, CSREC_FILE, "%s: cannot be opened (%s); check the name", path,
-                             strerror(errno));
+    if (fd < 0) *status = csrec_open_failed(path, error);
     return fd;
 }
 
@@ -139,8 +137,7 @@ csrec_status csrec_file_checksum(const char *path, uint64_t *bytes, uint32_t *cr
     ssize_t got = 0;
     for (*bytes = 0; buffer && (got = read(fd, buffer, TAIL)) > 0; *bytes += (uint64_t)got)
         sum = crc32(sum, buffer, (uInt)got);
-    if (got < 0)
-        status = csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s)", path, strerror(errno));
+    if (got < 0) status = csrec_read_failed(path, error);
     *crc = (uint32_t)sum;
     close(fd);
     free(buffer);

@@ -12,9 +12,17 @@
 #include "io/fingerprint.h"
 #include "io/format.h"
 
-static csrec_status read_failed(const char *name, csrec_error *error) {
-    return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); check the file and its disk",
-                      name, strerror(errno));
+csrec_status csrec_open_failed(const char *name, csrec_error *error) {
+    const char *remedy = csrec_errno_remedy(errno, "check the name");
+    return csrec_fail(error, CSREC_FILE, "%s: cannot be opened (%s); %s", name, strerror(errno),
+                      remedy);
+}
+
+csrec_status csrec_read_failed(const char *name, csrec_error *error) {
+    const int reason = errno ? errno : EIO;
+    const char *remedy = csrec_errno_remedy(reason, "check the file and its disk");
+    return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); %s", name, strerror(reason),
+                      remedy);
 }
 
 /* What cannot be read has no format, but is not empty either. On failure the input is closed. */
@@ -22,7 +30,7 @@ static csrec_status check_readable(csrec_input *input, csrec_error *error) {
     csrec_input_format(input);
     if (!input->failure) return CSREC_OK;
     errno = input->failure;
-    csrec_status status = read_failed(input->name, error);
+    csrec_status status = csrec_read_failed(input->name, error);
     csrec_input_close(input);
     return status;
 }
@@ -52,7 +60,7 @@ static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
         room *= 2;
     }
     if (ferror(file)) {
-        csrec_status status = read_failed(input->name, error);
+        csrec_status status = csrec_read_failed(input->name, error);
         free(bytes);
         return status;
     }
@@ -71,8 +79,7 @@ csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_
     FILE *file = fopen(csrec_path_file(path, name), "rb");
     struct stat info;
     if (!file || fstat(fileno(file), &info) != 0) {
-        csrec_status status = csrec_fail(
-            error, CSREC_FILE, "%s: cannot be opened (%s); check the name", path, strerror(errno));
+        csrec_status status = csrec_open_failed(path, error);
         if (file) fclose(file);
         return status;
     }
@@ -174,7 +181,7 @@ csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t byte
         }
     }
     if (got < 0)
-        return errno ? read_failed(name, error)
+        return errno ? csrec_read_failed(name, error)
                      : csrec_fail(error, CSREC_FORMAT,
                                   "%s: the data are damaged; write or copy the file again", name);
     if ((uint64_t)got < bytes) return ends_early(name, error);
@@ -188,7 +195,7 @@ csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char 
     if (reader->memory)
         reader->memory += bytes;
     else if (fseeko(reader->context, (off_t)bytes, SEEK_CUR) != 0)
-        return read_failed(name, error);
+        return csrec_read_failed(name, error);
     reader->left -= bytes;
     return CSREC_OK;
 }

@@ -27,6 +27,10 @@ typedef struct csrec_input {
 csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error);
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error);
 /* Bytes that the caller keeps alive. */
+/* CSREC_FILE, by errno, of opening and of reading a file. */
+csrec_status csrec_open_failed(const char *name, csrec_error *error);
+csrec_status csrec_read_failed(const char *name, csrec_error *error);
+
 csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);
 void csrec_input_close(csrec_input *input);
 

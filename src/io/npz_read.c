@@ -119,8 +119,7 @@ csrec_status csrec_npz_seek(csrec_npz_member *member, int64_t element, csrec_err
     const uint64_t before = (uint64_t)element * member->header.bytes;
     errno = 0;
     if (zip_fseek(member->file, (zip_int64_t)(member->head + before), SEEK_SET) != 0)
-        return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); check the file and its disk",
-                          member->name, errno ? strerror(errno) : "no seek");
+        return csrec_read_failed(member->name, error);
     member->reader.left = all - before;
     return CSREC_OK;
 }

@@ -13,9 +13,10 @@
 #include "io/fingerprint.h"
 
 csrec_status csrec_output_failed(const char *name, csrec_error *error) {
-    return csrec_fail(error, CSREC_FILE,
-                      "%s: cannot be written (%s); check the folder and the disk", name,
-                      strerror(errno ? errno : EIO));
+    const int reason = errno ? errno : EIO;
+    const char *remedy = csrec_errno_remedy(reason, "check the folder and the disk");
+    return csrec_fail(error, CSREC_FILE, "%s: cannot be written (%s); %s", name, strerror(reason),
+                      remedy);
 }
 
 static bool open_temporary(csrec_output *output, mode_t mode) {

@@ -25,8 +25,8 @@ static csrec_status open_network(csrec_prior_pass *p, const csrec_model *model, 
         return csrec_fail(
             error, CSREC_DATA,
             "model: array 'channels': is for pictures of %d channels, but the samples "
-            "have %lld; use a model for %lld or for 1",
-            p->channels, (long long)channels, (long long)channels);
+            "have %lld; use a model for %lld%s",
+            p->channels, (long long)channels, (long long)channels, channels > 1 ? " or for 1" : "");
     status = csrec_prior_create(model, context, options, &p->net, error);
     if (!status) csrec_net_info(p->net, NULL, &p->multiple, NULL);
     return status;

@@ -110,10 +110,11 @@ static uint64_t draw_id(void) {
 }
 
 static csrec_status failed(const char *path, csrec_error *error) {
+    const int reason = errno ? errno : EIO;
+    const char *remedy = csrec_errno_remedy(reason, "check the folder and the disk");
     return csrec_fail(error, CSREC_FILE,
-                      "%s: the file for finished tiles cannot be written (%s); check the folder "
-                      "and the disk",
-                      path, strerror(errno ? errno : EIO));
+                      "%s: the file for finished tiles cannot be written (%s); %s", path,
+                      strerror(reason), remedy);
 }
 
 static bool has_magic(int fd) {

@@ -61,8 +61,10 @@ static csrec_status check_range(const csrec_param *param, const csrec_setting *s
                                 csrec_error *error) {
     bool inside = set->value >= param->least && set->value <= param->most;
     if (inside && (!whole || set->value == floor(set->value))) return CSREC_OK;
-    return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %s%g to %g", set->name, set->value,
-                      whole ? "a whole number, " : "", param->least, param->most);
+    char range[CSREC_RANGE_ROOM];
+    return csrec_fail(error, CSREC_ARGUMENT, "%s = %g; must be %s%s", set->name, set->value,
+                      whole ? "a whole number, " : "",
+                      csrec_range_text(param->least, param->most, range));
 }
 
 /* "method sparse, solver omp", into text. */
@@ -76,17 +78,37 @@ static void describe(int n, const csrec_owner *owners, size_t room, char *text) 
     }
 }
 
+/* "; it is a parameter of romp, iht", the solvers that have it, into text; "": none has. */
+static void find_solvers(const char *name, size_t room, char *text) {
+    const char *solver, *brief, *source;
+    const csrec_param *p;
+    *text = '\0';
+    for (int i = 0; csrec_solver_info(i, &solver, &brief, &source); i++)
+        for (int j = 0; (p = csrec_solver_param(i, j)); j++) {
+            size_t used = strlen(text);
+            if (strcmp(p->name, name) == 0)
+                snprintf(text + used, room - used, "%s%s", used ? ", " : "; it is a parameter of ",
+                         solver);
+        }
+}
+
+/* One remedy: the parameter of another owner, else a near name of its own, or the list of them. */
 static csrec_status unknown(const csrec_setting *set, int n, const csrec_owner *owners,
                             csrec_error *error) {
     const char *dot = strchr(set->name, '.');
     csrec_names names = {.given = dot ? dot + 1 : set->name};
-    char whose[120];
+    char whose[120], also[120] = "";
     describe(n, owners, sizeof whose, whose);
+    for (int i = 0; i < n; i++)
+        if (csrec_param_find(owners[i].params, names.given))
+            return csrec_fail(error, CSREC_ARGUMENT, "%s: no parameter '%.40s'; use %s.%s", whose,
+                              set->name, kinds[owners[i].kind], names.given);
     for (int i = 0; i < n; i++)
         for (const csrec_param *p = owners[i].params; p && p->name; p++)
             csrec_names_add(&names, p->name);
-    return csrec_fail(error, CSREC_ARGUMENT, "%s: no parameter '%.40s'; %s%s%s", whose, set->name,
-                      *names.list ? "use " : "there is none", names.list, names.hint);
+    if (!*names.hint) find_solvers(names.given, sizeof also, also);
+    return csrec_fail(error, CSREC_ARGUMENT, "%s: no parameter '%.40s'; %s%s%s%s", whose, set->name,
+                      *names.list ? "use " : "there is none", names.list, names.hint, also);
 }
 
 static csrec_status ambiguous(const csrec_setting *set, const bool owns[KINDS],
