@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""l1.py - basis pursuit denoise, the lasso and total variation beside SPGL1, PyLops, SigPy and
-scikit-image: the same problem in the same run, on one core. Each peer iterates until its result is
+"""l1.py - basis pursuit denoise, the lasso and total variation beside SPGL1, PyLops, SigPy,
+scikit-learn and scikit-image: the same problem in the same run, on one core. Each peer iterates until its result is
 within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are those of the processor, the
 best of five. Needs NumPy, SciPy, and the peers that are installed; the rest are left out."""
 import argparse
@@ -39,6 +39,21 @@ def gaussian(rng, m, n, k, is_complex):
     x[rng.choice(n, k, replace=False)] = 2 * normal(k)
     noise = 0.02 * normal(m)
     return A, A @ x + noise, np.linalg.norm(noise)
+
+
+def rays(side, angles):
+    """Lengths of parallel rays in pixels, by points half a pixel apart, [angles * side, side^2]."""
+    import scipy.sparse
+    half = (side - 1) / 2
+    turn, at, along = (a.ravel() for a in np.meshgrid(
+        np.pi * np.arange(angles) / angles, np.arange(side) - half,
+        np.arange(-0.75 * side, 0.75 * side, 0.5), indexing="ij"))
+    u = np.rint(at * np.cos(turn) - along * np.sin(turn) + half).astype(int)
+    v = np.rint(at * np.sin(turn) + along * np.cos(turn) + half).astype(int)
+    ray = np.repeat(np.arange(angles * side), 3 * side)
+    on = (u >= 0) & (u < side) & (v >= 0) & (v < side)
+    return scipy.sparse.csc_matrix((np.full(on.sum(), 0.5), (ray[on], (v * side + u)[on])),
+                                   shape=(angles * side, side * side))
 
 
 class Bench:
@@ -92,6 +107,23 @@ class Bench:
                          linop, y[:, None], proxg=sigpy.prox.L1Reg((n, 1), weight), max_iter=i,
                          alpha=1 / length, show_pbar=False).run() for i in steps])
 
+    def tomography(self, rng, side, angles, share):
+        """The lasso of a sparse matrix whose neighbouring columns nearly depend on each other."""
+        A = rays(side, angles)
+        v, u = np.mgrid[:side, :side] / side
+        y = A @ (1.0 * (np.hypot(u - .4, v - .5) < .3) + .5 * (np.hypot(u - .6, v - .4) < .1)).ravel()
+        y += 0.01 * np.linalg.norm(y) / np.sqrt(y.size) * rng.standard_normal(y.size)
+        weight = share * np.abs(A.T @ y).max()
+        S = self.cs.Sparse(A)
+        found, own = machine.seconds(lambda: self.cs.solve(S, y, "fista", lambda_=share))
+        linear = peer("sklearn.linear_model")
+        if linear:
+            self.add(f"lasso, rays, `lambda` {share:g}", f"{y.size} x {side * side}, sparse", found.x,
+                     own, "scikit-learn",
+                     [lambda tol=tol: linear.Lasso(weight / y.size, fit_intercept=False, tol=tol,
+                                                   max_iter=100000).fit(A, y).coef_
+                      for tol in (1e-4, 1e-6, 1e-8)])
+
     def variation(self, rng, side):
         """Denoising: the weight of the peer gives ||x - y||, which is our bound."""
         v, u = np.mgrid[:side, :side] / side
@@ -127,6 +159,8 @@ def main():
     bench.lasso(rng, 200, 1000, 20, 0.005)
     bench.lasso(rng, 100, 300, 10, 0.05, is_complex=True)
     bench.variation(rng, 64)
+    for share in (0.01, 0.001):
+        bench.tomography(np.random.default_rng(3), 64, 12, share)
     described = machine.describe(arguments.build)
     described["load"] = round(os.getloadavg()[0], 1)
     for name in ("spgl1", "sigpy"):

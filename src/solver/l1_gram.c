@@ -1,17 +1,9 @@
-/* l1_gram.c - accelerated proximal steps on a Gram matrix, and Newton's step between them.
+/* l1_gram.c - the Gram matrix, and accelerated proximal steps on it, with Newton's step between
+ * them.
  *
  * Gradients are affine in x, so c at an extrapolated point follows from c at two others, and a step
- * is one product with G. The steps find which columns x uses and with what signs s; given these,
- * the minimum over those columns F is
- *
- *     G_FF x_F = A_F^T y - lambda s_F,
- *
- * to which Newton's step d leads: G_FF d = c_F - lambda s_F. If signs change along d, the step ends
- * at the minimum of the objective along d, which is convex and piecewise quadratic. So no step
- * raises the objective, and the first with the right signs ends at the minimum up to rounding (the
- * feature-sign search of Lee, Battle, Raina and Ng 2006 has such steps alone). If columns of F
- * depend on each other, G_FF has no inverse, and one of them is removed first. Groups of columns
- * have steps of their own (l1_groups.c).
+ * is one product with G. Groups of columns are solved so (l1_groups.c has their steps and
+ * Newton's); single columns by their signs (l1_signs.c), and by steps where these are too many.
  */
 #include "solver/l1_gram.h"
 
@@ -21,6 +13,7 @@
 #include <string.h>
 
 #include "solver/l1_groups.h"
+#include "solver/l1_signs.h"
 
 /* Maximum products of a call, and maximum columns for Newton's step, which costs k^3 / 6: some
  * tenths of a second. */
@@ -165,29 +158,6 @@ static void step(csrec_l1_gram *q, double *t) {
     *t = longer;
 }
 
-/* R R^T = G_FF by rows, up to the first column that depends on those before: *dependent, or -1,
- * with its row of R in `row` k. */
-static int64_t factor(csrec_l1_gram *q, int64_t *dependent) {
-    int64_t k = 0;
-    *dependent = -1;
-    for (int64_t j = 0; j < q->size; j++) {
-        if (q->x[j] == 0.0) continue;
-        double *row = q->R + k * q->stride, own = q->G[j * q->stride + j];
-        for (int64_t i = 0; i < k; i++) {
-            const double *other = q->R + i * q->stride;
-            row[i] = (q->G[j * q->stride + q->free[i]] - q->simd->dot(i, row, other)) / other[i];
-        }
-        double left = own - q->simd->dot(k, row, row);
-        q->free[k] = j;
-        if (!(left > 0x1p-40 * own)) {
-            *dependent = j;
-            break;
-        }
-        row[k++] = sqrt(left);
-    }
-    return k;
-}
-
 /* R^T d = d */
 void csrec_l1_gram_solve_back(const csrec_l1_gram *q, int64_t k, double *d) {
     for (int64_t i = k - 1; i >= 0; i--) {
@@ -196,59 +166,7 @@ void csrec_l1_gram_solve_back(const csrec_l1_gram *q, int64_t k, double *d) {
     }
 }
 
-/* d = G_FF^-1 (c_F - lambda s_F), in the order of F; returns <d, c_F - lambda s_F>. */
-static double direction(csrec_l1_gram *q, int64_t k, double *d) {
-    double *right = q->next, gain = 0.0;
-    for (int64_t i = 0; i < k; i++) {
-        const double *row = q->R + i * q->stride;
-        int64_t j = q->free[i];
-        right[i] = q->c[j] - copysign(q->lambda, q->x[j]);
-        d[i] = (right[i] - q->simd->dot(i, row, d)) / row[i];
-    }
-    csrec_l1_gram_solve_back(q, k, d);
-    for (int64_t i = 0; i < k; i++) gain += d[i] * right[i];
-    return gain;
-}
-
-/* Where x + t d crosses 0 next, beyond place (*t, *at) in the order of t, then of F; 1, -1: nowhere
- * before t = 1. */
-static void next_crossing(const csrec_l1_gram *q, int64_t k, const double *d, double *t,
-                          int64_t *at) {
-    double near = 1.0;
-    int64_t first = -1;
-    for (int64_t i = 0; i < k; i++) {
-        double x = q->x[q->free[i]];
-        if (x * d[i] >= 0.0) continue;
-        double here = -x / d[i];
-        bool beyond = here > *t || (here == *t && i > *at);
-        if (!beyond || here >= near) continue;
-        near = here;
-        first = i;
-    }
-    *t = near;
-    *at = first;
-}
-
-/* The minimum over 0 <= t <= 1 of the objective at x + t d, whose slope is (t - 1) gain, and
- * 2 lambda |d_i| more beyond each place -x_i / d_i where a sign changes, or infinite if x >= 0.
- * *zero: the entry of F that is 0 there, or -1. */
-static double length(const csrec_l1_gram *q, int64_t k, const double *d, double gain,
-                     int64_t *zero) {
-    double sum = 0.0, t = 0.0;
-    int64_t at = -1;
-    *zero = -1;
-    for (;;) {
-        next_crossing(q, k, d, &t, &at);
-        if ((t - 1.0) * gain + sum >= 0.0) return 1.0 - sum / gain; /* before the crossing */
-        sum += 2.0 * q->lambda * fabs(d[at]);
-        if (!q->nonnegative && (t - 1.0) * gain + sum < 0.0) continue;
-        *zero = at;
-        return t;
-    }
-}
-
-/* The increase of the objective from x = z, where c was c_z. */
-static double rise(const csrec_l1_gram *q) {
+double csrec_l1_gram_rise(const csrec_l1_gram *q) {
     double sum = 0.0;
     for (int64_t j = 0; j < q->size; j++)
         sum += q->lambda * (q->parts > 1 ? 0.0 : fabs(q->x[j]) - fabs(q->z[j])) -
@@ -269,44 +187,10 @@ bool csrec_l1_gram_move(csrec_l1_gram *q, int64_t k, const double *d, double t, 
     for (int64_t i = 0; i < k; i++) q->x[q->free[i]] += t * d[i];
     for (int64_t p = 0; zero >= 0 && p < q->parts; p++) q->x[q->free[zero + p]] = 0.0;
     csrec_l1_gram_gradient(q, q->x, q->c);
-    if (rise(q) <= 0.0 || csrec_l1_gram_miss(q) <= before) return true;
+    if (csrec_l1_gram_rise(q) <= 0.0 || csrec_l1_gram_miss(q) <= before) return true;
     memcpy(q->x, q->z, bytes);
     memcpy(q->c, q->c_z, bytes);
     return false;
-}
-
-/* Column k of F is the sum of w_i times those before: along (-w, 1) only ||x||_1 changes, and
- * falls one way or is even, until an entry is 0. */
-static bool purge(csrec_l1_gram *q, int64_t k) {
-    double *d = q->c_next, slope = 0.0, t = INFINITY;
-    int64_t zero = -1;
-    memcpy(d, q->R + k * q->stride, (size_t)k * sizeof *d);
-    csrec_l1_gram_solve_back(q, k, d);
-    for (int64_t i = 0; i < k; i++) d[i] = -d[i];
-    d[k] = 1.0;
-    for (int64_t i = 0; i <= k; i++) {
-        double x = q->x[q->free[i]];
-        slope += d[i] * (copysign(q->lambda, x) - q->c[q->free[i]]);
-    }
-    for (int64_t i = 0; i <= k; i++) {
-        double x = q->x[q->free[i]];
-        if (slope > 0.0) d[i] = -d[i];
-        if (x * d[i] >= 0.0 || -x / d[i] >= t) continue;
-        t = -x / d[i];
-        zero = i;
-    }
-    return zero >= 0 && csrec_l1_gram_move(q, k + 1, d, t, zero);
-}
-
-/* Newton's step. True: another one would not help now. */
-static bool newton(csrec_l1_gram *q) {
-    if (q->parts > 1) return csrec_l1_groups_newton(q);
-    int64_t dependent, k = factor(q, &dependent), zero;
-    if (dependent >= 0) return !purge(q, k);
-    double *d = q->c_next, gain = direction(q, k, d);
-    if (k == 0 || !(gain > 0.0) || !isfinite(gain)) return true;
-    double t = length(q, k, d, gain, &zero);
-    return !csrec_l1_gram_move(q, k, d, t, zero) || t == 1.0;
 }
 
 /* Steps between two of Newton's, so that these take no more time: k^3 / 6 products in short rows
@@ -314,11 +198,12 @@ static bool newton(csrec_l1_gram *q) {
 static int64_t steps_of_newton(const csrec_l1_gram *q) {
     double k = 0.0;
     for (int64_t j = 0; j < q->size; j++) k += q->x[j] != 0.0;
-    if (k > NEWTON_MOST) return STEPS_MOST;
+    if (q->parts == 1 || k > NEWTON_MOST) return STEPS_MOST;
     return 8 + (int64_t)(0.5 * k * k / (double)q->size);
 }
 
 void csrec_l1_gram_solve(csrec_l1_gram *q, double enough) {
+    if (q->parts == 1 && csrec_l1_signs_solve(q, enough)) return;
     double k = (double)q->size, t;
     int64_t most = (int64_t)(CSREC_RESTRICTED_WORK / (k * k + 1.0)), since = 0;
     if (most < STEPS_LEAST) most = STEPS_LEAST;
@@ -332,7 +217,7 @@ void csrec_l1_gram_solve(csrec_l1_gram *q, double enough) {
         if (csrec_run_stops(q->run)) break;
         step(q, &t);
         if (++since % 8 || since < steps_of_newton(q)) continue;
-        for (int tries = 0; tries < NEWTON_TRIES && !newton(q); tries++)
+        for (int tries = 0; tries < NEWTON_TRIES && !csrec_l1_groups_newton(q); tries++)
             if (csrec_run_stops(q->run)) break;
         start_steps(q, &t);
         since = 0;
