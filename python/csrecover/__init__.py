@@ -22,7 +22,7 @@ from ._haar import Haar, haar_rows, haar_transform
 from ._info import RecoverInfo, Track
 from ._inpaint import inpaint
 from ._learn import learn_conv, learn_gmm, learn_net, learn_pca
-from ._library import Atoms, lib, text
+from ._library import Atoms, lib, name_all, text
 from ._measurement import Measurement, Placement, positions_of, read, sample, write
 from ._metrics import psnr, ssim
 from ._models import Model, read_model
@@ -56,6 +56,8 @@ __all__ = [
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim",
     "synthesize", "tiles", "where_next", "write",
 ]
+
+name_all(globals(), __all__)
 
 
 def _has_sklearn() -> bool:

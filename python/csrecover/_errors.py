@@ -1,6 +1,9 @@
 """Exceptions: one class a status of the C library, with its one line of text."""
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class CsrecError(Exception):
     """What libcsrec refuses or fails at. ``str(error)`` is one line that names the field and the
@@ -49,6 +52,14 @@ class Stopped(CsrecError):
 
 class RecoveryWarning(UserWarning):
     """What lets the result of a recovery be worthless."""
+
+
+def warn(message: str, kind: type[Warning]) -> None:
+    """A warning at the line that called the package, however deep within it this is."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "csrecover":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
 
 
 #: By the name of csrec_status without its prefix.

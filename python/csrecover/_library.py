@@ -1,17 +1,22 @@
 """The C library: loading, statuses as exceptions, arrays as pointers."""
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence, TypeVar, cast
 
 import numpy as np
 
 from ._arguments import as_tuple, scalar, shown, word
 from ._csrec import ffi
 from ._errors import BY_STATUS, ArgumentError, CsrecError, DataError, UnknownArgumentError
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @contextmanager
@@ -84,6 +89,35 @@ def unknown(what: str, name: str, choices: Sequence[str]) -> ArgumentError:
 def unknown_argument(key: str, names: Sequence[str], remedy: str) -> UnknownArgumentError:
     """The error for a keyword argument that is none of ``names``; remedy: where none is near."""
     return UnknownArgumentError(f"unknown argument '{shown(key)[1:-1]}'{hint(key, names) or remedy}")
+
+
+def named(function: F) -> F:
+    """The function, with an UnknownArgumentError for a keyword argument that it does not have."""
+    kinds = inspect.signature(function).parameters.values()
+    names = [p.name for p in kinds if p.kind is not p.POSITIONAL_ONLY]
+
+    @functools.wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        for key in given:
+            if key not in names:
+                own = [name for name in names if name != "self"]
+                what, takes = function.__qualname__.removesuffix(".__init__"), ", ".join(own)
+                raise unknown_argument(key, own, f"; see help(csrecover.{what})" if len(takes) > 80
+                                       else f"; {what} takes {takes or 'no argument'}")
+        return function(*args, **given)
+
+    return function if any(p.kind is p.VAR_KEYWORD for p in kinds) else cast(F, call)
+
+
+def name_all(module: dict[str, Any], public: Sequence[str]) -> None:
+    """Makes the public functions and classes of a module ``named``, where they are defined, too."""
+    for name in public:
+        thing = module[name]
+        if inspect.isfunction(thing):
+            module[name] = named(thing)
+            setattr(sys.modules[thing.__module__], name, module[name])
+        elif inspect.isclass(thing) and inspect.isfunction(vars(thing).get("__init__")):
+            thing.__init__ = named(thing.__init__)
 
 
 def number(prefix: str, enum: str, name: str, choices: Sequence[str]) -> int:

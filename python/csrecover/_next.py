@@ -1,13 +1,12 @@
 """Where to measure next, in which order, and several scans as one."""
 from __future__ import annotations
 
-import warnings
 from typing import Any, Optional, Sequence
 
 import numpy as np
 
 from ._arguments import SEED, as_tuple, seed_of, whole
-from ._errors import DataError
+from ._errors import DataError, warn
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, pointer,
                        positions, real)
 from ._measurement import Measurement, from_c, to_c
@@ -143,8 +142,8 @@ def merge(measurements: Sequence[Measurement]) -> Measurement:
     result = from_c(merged)
     if contradictions[0]:
         place = tuple(int(i) for i in np.unravel_index(contradictions[1], result.shape))
-        warnings.warn(f"merged measurements contradict each other at {contradictions[0]} positions, "
-                      f"first at {place}; their mean is used", stacklevel=2)
+        warn(f"merged measurements contradict each other at {contradictions[0]} positions, "
+             f"first at {place}; their mean is used", UserWarning)
     return result
 
 

@@ -1,14 +1,13 @@
 """Orthogonal Matching Pursuit with the arguments and shapes of scikit-learn's functions."""
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, Optional, Union
 
 import numpy as np
 
 from ._arguments import flag, shown
-from ._errors import ArgumentError, DataError
+from ._errors import ArgumentError, DataError, warn
 from ._library import kept, real
 from ._operators import Dense
 from ._solve import solve
@@ -77,9 +76,8 @@ def pursue(A: np.ndarray, y: np.ndarray, atoms: int, tol: Optional[np.ndarray] =
 
 def _warn(early: np.ndarray) -> None:
     if early.any():
-        warnings.warn("Orthogonal matching pursuit ended prematurely due to linear dependence in "
-                      "the dictionary. The requested precision might not have been met.",
-                      RuntimeWarning, stacklevel=4)
+        warn("Orthogonal matching pursuit ended prematurely due to linear dependence in the "
+             "dictionary. The requested precision might not have been met.", RuntimeWarning)
 
 
 def _steps(n: int, dtype: Any, found: list[tuple[np.ndarray, np.ndarray]],

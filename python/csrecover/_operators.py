@@ -8,7 +8,7 @@ import numpy as np
 from ._arguments import as_tuple, flag, shown, whole, word
 from ._errors import ArgumentError
 from ._library import (check, doubles, ffi, lib, new_error, new_shape, numbers, pairs, pointer,
-                       positions, real, single, unmasked)
+                       positions, real, single, unknown_argument, unmasked)
 
 
 try:
@@ -43,6 +43,10 @@ _COMPLEX, _OF_FACTORS = ("dense", "sparse", "callback"), ("chain", "pairs")
 
 def _created(name: str, backend: str, **spec: Any) -> Any:
     made, error = ffi.new("csrec_operator **"), new_error()
+    fields = [field for field, _ in ffi.typeof("csrec_operator_spec").fields]
+    for key in spec:
+        if key not in fields:
+            raise unknown_argument(key, fields, "; see the classes of operators")
     names = [ffi.new("char[]", word(*each)) for each in ((name, "name"), (backend, "backend"))]
     whole_spec = ffi.new("csrec_operator_spec *", {"name": names[0], "backend": names[1], **spec})
     check(lib.csrec_operator_create(whole_spec, made, error), error)

@@ -1,14 +1,13 @@
 """From samples to the whole signal."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
 
 from ._arguments import SEED, flag, pair, scalar, whole
 from ._comm import Ranks
-from ._errors import ArgumentError, RecoveryWarning
+from ._errors import ArgumentError, RecoveryWarning, warn
 from ._info import RecoverInfo, tracks_of
 from ._labels import along, axis_of, restored
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
@@ -74,9 +73,8 @@ def _given(sigma: Any) -> float:
 def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
     """A mask of what is missing keeps almost nothing."""
     if mask is not None and m.rate < 0.02 and np.shape(y)[:len(m.shape)] == m.shape:
-        warnings.warn(f"mask is true for {100 * m.rate:.2g} % of the entries, which are taken as "
-                      "known; if it marks what is missing, give ~mask or use inpaint",
-                      RecoveryWarning, stacklevel=3)
+        warn(f"mask is true for {100 * m.rate:.2g} % of the entries, which are taken as known; if it "
+             "marks what is missing, give ~mask or use inpaint", RecoveryWarning)
 
 
 def _backend_of(backend: str, devices: Any) -> str:
@@ -293,10 +291,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     check(lib.csrec_measurement_check(made, b"samples", error), error)
     plain = m.through is None and not made.is_complex
     for sentence in doubts_about(made, options.threads, robust) if ranks.root and plain else ():
-        warnings.warn(sentence, RecoveryWarning, stacklevel=2)
+        warn(sentence, RecoveryWarning)
     sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
     if ranks.root and lib.csrec_doubt_basis(made, options, sentence):
-        warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
+        warn(text(sentence), RecoveryWarning)
     signal = _signal(m, made) if ranks.root else np.empty(0)
     error_map = _signal(m, made) if return_uncertainty else None
     found = new_atoms(int(made.channels)) if coefficients else NULL
@@ -324,9 +322,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if not ranks.root:
         return (None, None) if return_info else None
     if lib.csrec_doubt_result(report, sentence):
-        warnings.warn(text(sentence), RecoveryWarning, stacklevel=2)
+        warn(text(sentence), RecoveryWarning)
     if report.remark != NULL:
-        warnings.warn(text(report.remark), RecoveryWarning, stacklevel=2)
+        warn(text(report.remark), RecoveryWarning)
     wanted = kept(np.asarray(m.y).real)
     if _parts(m, made) == 2:
         signal = signal.view(np.complex128)[..., 0]

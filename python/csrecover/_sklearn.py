@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arguments import flag
+from ._library import named
 from ._omp import pursue, wanted
 
 
@@ -42,6 +43,7 @@ class OrthogonalMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator)
     array([ 7, 30])
     """
 
+    @named
     def __init__(self, *, n_nonzero_coefs: Optional[int] = None, tol: Optional[float] = None,
                  fit_intercept: bool = True, precompute: Any = "auto") -> None:
         self.n_nonzero_coefs = n_nonzero_coefs

@@ -1,6 +1,8 @@
 """Counts, names, seeds and progress bars: what is taken, and what is refused in one line."""
+import inspect
 import io
 import os
+import pickle
 import subprocess
 import sys
 
@@ -329,3 +331,43 @@ def test_without_tqdm():
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     assert said.stdout == "progress=True needs tqdm: pip install tqdm\n"
+
+
+#: Calls that lack what a function cannot do without fail for that first.
+HALF = np.array([1.0, np.nan, 2.0, 3.0])
+NEEDED = {"recover": (HALF,), "sample": (np.zeros(8),), "tiles": (HALF,), "Operator": ("dct",),
+          "solve": (np.eye(2), np.ones(2)), "inpaint": (np.ones((4, 4)), np.eye(4)),
+          "measure": (np.zeros(8), "hadamard")}
+
+
+def calls(name):
+    """Whether it is a function or a class that one calls: no error, and no tuple that is a result."""
+    thing = getattr(cs, name)
+    return callable(thing) and not (inspect.isclass(thing) and issubclass(thing, (BaseException, tuple)))
+
+
+@pytest.mark.parametrize("name", list(filter(calls, sorted(cs.__all__))))
+def test_an_unknown_keyword_is_told_by_every_function_and_class(name):
+    thing = getattr(cs, name)
+    with pytest.raises(cs.UnknownArgumentError, match="unknown argument 'zzz'") as caught:
+        thing(*NEEDED.get(name, ()), zzz=1)
+    assert isinstance(caught.value, TypeError) and "\n" not in str(caught.value)
+    for near in list(inspect.signature(thing).parameters.values())[-1:]:
+        if near.kind is near.VAR_KEYWORD or len(near.name) < 4:
+            continue
+        with pytest.raises(cs.UnknownArgumentError, match=f"did you mean {near.name}\\?"):
+            thing(*NEEDED.get(name, ()), **{near.name[:-1] + "_": 1})
+
+
+def test_a_misspelt_field_of_an_operator_is_told():
+    with pytest.raises(cs.UnknownArgumentError, match="'scrambl'; did you mean scramble?"):
+        cs.Through("hadamard", scrambl=1)
+    assert pickle.loads(pickle.dumps(cs.psnr)) is cs.psnr
+
+
+def test_warnings_name_the_line_that_called_the_package():
+    scans = [cs.Measurement(y=np.full(3, value), index=np.arange(3), shape=(8,), sigma=0.1)
+             for value in (1.0, 9.0)]
+    with pytest.warns(UserWarning, match="contradict each other") as seen:
+        cs.merge(scans)
+    assert [warning.filename for warning in seen] == [__file__]
