@@ -59,15 +59,11 @@
  */
 enum { STEPS_FIRST = 10, TANGENTS_MOST = 60, LINES_MOST = 30 };
 
-/* Entries of a matrix that is stored: 64 MiB. */
-#define BPDN_STORED 0x1p23
-
 typedef struct bpdn {
-    csrec_support s;        /* first */
-    csrec_active *active;   /* or NULL */
-    csrec_operator *stored; /* the columns of an operator that is known by products, or NULL */
-    int64_t walked;         /* steps */
-    csrec_l1_steps steps;   /* where active is NULL, and for all below, too */
+    csrec_support s;              /* first */
+    csrec_active *active;         /* or NULL */
+    csrec_active_columns columns; /* of an operator that is known by products */
+    csrec_l1_steps steps;         /* where active is NULL, and for all below, too */
     csrec_l1_newton newton;
     bool begun;
     double goal, whole, largest; /* bound of ||r||, ||y||, max |<a_j, y>| */
@@ -87,7 +83,7 @@ static void bpdn_destroy(csrec_run *run) {
     bpdn *o = run->state;
     if (o) {
         csrec_active_destroy(o->active);
-        csrec_operator_destroy(o->stored);
+        csrec_operator_destroy(o->columns.stored);
         csrec_l1_steps_clear(&o->steps);
         csrec_l1_newton_clear(&o->newton);
         free(o->x_before);
@@ -286,7 +282,7 @@ static bool line_ends(bpdn *o) {
         if (!(fabs(x[j]) * s->norms[j] > 1e-13 * o->whole) || (s->nonnegative && x[j] < 0.0))
             x[j] = 0.0;
     /* The products may round more than columns that were computed by them. */
-    if (o->stored)
+    if (o->columns.stored)
         most = fmax(most, o->steps.rounding * (o->whole + sqrt(o->steps.L * csrec_squares(n, x))));
     s->run->solved = takes(o, x, 4.0 * most);
     return s->run->solved;
@@ -351,8 +347,8 @@ static bool takes_scaled(bpdn *o, double most) {
     return s->run->solved;
 }
 
-/* Whether ||r|| is least but for the last digits: A^T r is near 0, as at the last lambda, if x is its
- * minimum. */
+/* Whether ||r|| is least but for the last digits: A^T r is near 0, as at the last lambda, if x is
+ * its minimum. */
 static bool is_shortest(bpdn *o) {
     csrec_support *s = &o->s;
     double longest = 0.0;
@@ -468,48 +464,16 @@ static bool advance(bpdn *o, bool fine) {
     return !o->s.run->fault && next_by_line(o, next);
 }
 
-/* The matrix of the columns, row by row. */
-static csrec_status compute_columns(bpdn *o, double *matrix) {
-    const csrec_operator *A = o->s.A;
-    csrec_status status = CSREC_OK;
-    for (int64_t j = 0; j < A->n && !status; j++) {
-        status = csrec_run_stops(o->s.run) ? CSREC_STOPPED : csrec_operator_column(A, j, o->s.q);
-        for (int64_t i = 0; i < A->m; i++) matrix[i * A->n + j] = o->s.q[i];
-    }
-    return status;
-}
-
-/* Stores the columns, and goes on by rounds; without memory for them, or with too many, by steps.
- */
-static csrec_status store_columns(bpdn *o) {
-    const csrec_operator *A = o->s.A;
-    double *matrix = malloc((size_t)A->m * (size_t)A->n * sizeof *matrix);
-    if (!matrix) return CSREC_OK;
-    csrec_status status = compute_columns(o, matrix);
-    const csrec_operator_spec spec = {.name = "dense", .m = A->m, .n = A->n, .matrix = matrix};
-    csrec_error error;
-    if (!status) status = csrec_operator_create(&spec, &o->stored, &error);
-    free(matrix);
-    if (status) return status == CSREC_MEMORY ? CSREC_OK : status;
-    o->stored->parts = A->parts;
-    memset(o->s.chosen, 0, (size_t)A->n * sizeof *o->s.chosen);
-    status = csrec_active_create(&o->s, o->stored, o->lambda / o->largest, &o->active);
-    if (o->active) csrec_active_aim(o->active, o->lambda);
-    return status;
-}
-
-/* Steps have cost as much as the columns would. */
-static bool is_time_to_store(bpdn *o) {
-    const csrec_operator *A = o->s.A;
-    return ++o->walked == A->n / 3 + 100 && !A->type->access &&
-           (double)A->m * (double)A->n <= BPDN_STORED;
-}
-
 /* A round or a step. Returns whether x is the minimum for lambda, roughly or `fine`, or whether it
  * is time for Newton's step. */
 static bool improve(bpdn *o, bool *fine) {
     csrec_l1_steps *steps = &o->steps;
-    if (!o->active && is_time_to_store(o) && (o->s.run->fault = store_columns(o))) return false;
+    if (!o->active && csrec_active_is_due(&o->columns, &o->s)) {
+        o->s.run->fault =
+            csrec_active_store(&o->columns, &o->s, o->lambda / o->largest, &o->active);
+        if (o->active) csrec_active_aim(o->active, o->lambda);
+    }
+    if (o->s.run->fault) return false;
     if (o->active) {
         csrec_round came = csrec_active_round(o->active);
         *fine = came == CSREC_ROUND_DONE;

@@ -4,8 +4,9 @@
  * parameter `lambda` is a share of that maximum. An iteration is a step of l1_steps.c. With
  * `debias` the columns found are fitted by least squares at the end.
  *
- * Where the operator has its columns in memory, an iteration is a round of fista_active.c instead,
- * whose steps are on a few columns. Without lambda every column takes part, and steps on all it is.
+ * Where the operator has its columns in memory, or steps have taken as many products as its columns
+ * are, an iteration is a round of fista_active.c instead, whose steps are on a few columns. Without
+ * lambda every column takes part, and steps on all it is.
  *
  * Steps alone need thousands where lambda is small. So larger lambdas are solved roughly first,
  * each from the last one's x, and when the signs of x stay, Newton's step (l1_newton.c) leads to
@@ -33,6 +34,7 @@ enum { SIGNS_STAY = 8 }; /* steps before Newton's; twice as many after one that 
 typedef struct fista {
     csrec_support s;      /* first */
     csrec_active *active; /* or NULL */
+    csrec_active_columns columns;
     csrec_l1_steps steps;
     csrec_l1_newton newton;
     double lambda; /* the target; steps.lambda falls to it */
@@ -47,6 +49,7 @@ static void fista_destroy(csrec_run *run) {
     fista *o = run->state;
     if (o) {
         csrec_active_destroy(o->active);
+        csrec_operator_destroy(o->columns.stored);
         csrec_l1_steps_clear(&o->steps);
         csrec_l1_newton_clear(&o->newton);
     }
@@ -177,14 +180,30 @@ static bool fista_step(csrec_run *run, fista *o) {
     return !run->fault;
 }
 
-static bool fista_update(csrec_run *run) {
-    fista *o = run->state;
-    if (!o->active) return fista_step(run, o);
-    csrec_round came = csrec_active_round(o->active);
-    if (came < CSREC_ROUND_FULL) return came == CSREC_ROUND_BETTER;
+/* Rounds, which go on from steps where these have cost as much as columns that can be stored. */
+static void enter_rounds(fista *o) {
+    csrec_run *run = o->s.run;
+    if (o->active || !(o->lambda > 0.0) || !csrec_active_is_due(&o->columns, &o->s)) return;
+    run->fault = csrec_active_store(&o->columns, &o->s, csrec_run_param(run, "lambda"), &o->active);
+}
+
+static void leave_rounds(fista *o, csrec_round came) {
     if (came == CSREC_ROUND_STUCK) o->first = csrec_active_reached(o->active);
     csrec_active_destroy(o->active);
     o->active = NULL;
+    if (o->begun) csrec_l1_steps_restart(&o->steps);
+}
+
+static bool fista_update(csrec_run *run) {
+    fista *o = run->state;
+    enter_rounds(o);
+    if (run->fault) return false;
+    if (!o->active) return fista_step(run, o);
+    const csrec_round came = csrec_active_round(o->active);
+    if (came == CSREC_ROUND_DONE && o->columns.stored) /* r by products, which may be floats */
+        run->fault = csrec_support_residual(&o->s);
+    if (came < CSREC_ROUND_FULL) return came == CSREC_ROUND_BETTER;
+    leave_rounds(o, came);
     return fista_step(run, o);
 }
 

@@ -39,6 +39,9 @@ static const int64_t JOINED = INT64_C(1) << 28;
 #define CSREC_ACTIVE_NEXT  0.25
 #define CSREC_ACTIVE_CLOSE 0.2
 
+/* Entries of a matrix that is stored: 64 MiB. */
+#define STORED 0x1p23
+
 /* The rounding of the conditions that rounds aim at. */
 #define CSREC_ACTIVE_ROUNDING (16.0 * DBL_EPSILON)
 
@@ -146,6 +149,8 @@ static csrec_status active_start(csrec_active *a, double share) {
     double largest = largest_product(a, s->y);
     a->lambda = share * largest;
     int64_t room = 2 * s->A->m + ADD_LEAST;
+    /* Groups that nearly depend on each other are used together, more of them than rows. */
+    if (s->A->parts > 1) room = 2 * (room + ROOM_LEAST);
     if (room < ROOM_LEAST) room = ROOM_LEAST;
     if (room > s->A->n) room = s->A->n;
     if (room > ROOM_MOST) room = ROOM_MOST;
@@ -182,6 +187,38 @@ csrec_status csrec_active_create(csrec_support *s, const csrec_operator *A, doub
     else
         csrec_active_destroy(a);
     return status;
+}
+
+/* The matrix of the columns, row by row. */
+static csrec_status compute_columns(csrec_support *s, double *matrix) {
+    const csrec_operator *A = s->A;
+    csrec_status status = CSREC_OK;
+    for (int64_t j = 0; j < A->n && !status; j++) {
+        status = csrec_run_stops(s->run) ? CSREC_STOPPED : csrec_operator_column(A, j, s->q);
+        for (int64_t i = 0; i < A->m; i++) matrix[i * A->n + j] = s->q[i];
+    }
+    return status;
+}
+
+bool csrec_active_is_due(csrec_active_columns *columns, const csrec_support *s) {
+    return ++columns->walked == s->A->n / 3 + 100 && !s->A->type->access &&
+           (double)s->A->m * (double)s->A->n <= STORED;
+}
+
+csrec_status csrec_active_store(csrec_active_columns *columns, csrec_support *s, double lambda,
+                                csrec_active **active) {
+    const csrec_operator *A = s->A;
+    double *matrix = malloc((size_t)A->m * (size_t)A->n * sizeof *matrix);
+    if (!matrix) return CSREC_OK;
+    csrec_status status = compute_columns(s, matrix);
+    const csrec_operator_spec spec = {.name = "dense", .m = A->m, .n = A->n, .matrix = matrix};
+    csrec_error error;
+    if (!status) status = csrec_operator_create(&spec, &columns->stored, &error);
+    free(matrix);
+    if (status) return status == CSREC_MEMORY ? CSREC_OK : status;
+    columns->stored->parts = A->parts;
+    memset(s->chosen, 0, (size_t)A->n * sizeof *s->chosen);
+    return csrec_active_create(s, columns->stored, lambda, active);
 }
 
 double csrec_active_reached(const csrec_active *a) {

@@ -14,6 +14,19 @@ csrec_status csrec_active_create(csrec_support *s, const csrec_operator *A, doub
                                  csrec_active **active);
 void csrec_active_destroy(csrec_active *active);
 
+/* The columns of an operator that is known by products, computed when steps have cost as much. */
+typedef struct csrec_active_columns {
+    csrec_operator *stored; /* or NULL; the solver destroys it after the rounds */
+    int64_t walked;         /* steps */
+} csrec_active_columns;
+
+/* Counts a step. Whether it is time to store columns, which take no more than 64 MiB. */
+bool csrec_active_is_due(csrec_active_columns *columns, const csrec_support *s);
+
+/* Stores them for csrec_active_create; *active is NULL, too, if there is no memory for them. */
+csrec_status csrec_active_store(csrec_active_columns *columns, csrec_support *s, double lambda,
+                                csrec_active **active);
+
 /* Result of a round: x and r have improved; they are the minimum, or the run is stopped; or steps
  * on all columns have to go on from here: more columns are needed than a Gram matrix pays for, or
  * rounds help no longer and x is not the minimum. */

@@ -23,8 +23,8 @@ enum { NEWTON_MOST = 1024, NEWTON_TRIES = 32, STEPS_LEAST = 30, STEPS_MOST = 100
 csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_l1_gram *q) {
     *q = (csrec_l1_gram){
         .run = run, .room = room, .parts = 1, .lambda = lambda, .simd = csrec_dense_simd_choose()};
-    double **all[] = {&q->x,    &q->c,      &q->allowed, &q->x0,  &q->c0,
-                      &q->next, &q->c_next, &q->z,       &q->c_z, &q->d};
+    double **all[] = {&q->x,      &q->c, &q->allowed, &q->x0, &q->c0,   &q->next,
+                      &q->c_next, &q->z, &q->c_z,     &q->d,  &q->slope};
     bool complete = true;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         complete = (*all[i] = malloc((size_t)room * sizeof(double))) && complete;
@@ -36,8 +36,8 @@ csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, c
 }
 
 void csrec_l1_gram_clear(csrec_l1_gram *q) {
-    double *all[] = {q->x,      q->c, q->allowed, q->x0, q->c0, q->next,
-                     q->c_next, q->z, q->c_z,     q->d,  q->G,  q->R};
+    double *all[] = {q->x, q->c,   q->allowed, q->x0, q->c0, q->next, q->c_next,
+                     q->z, q->c_z, q->d,       q->G,  q->R,  q->slope};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
     free(q->free);
     *q = (csrec_l1_gram){0};
@@ -177,28 +177,12 @@ double csrec_l1_gram_rise(const csrec_l1_gram *q) {
     return sum;
 }
 
-/* x += t d on the first k of F, the entry that begins at `zero` to 0 unless -1; z, c_z are scratch.
- * False: d is wrong by rounding, as if columns nearly depend on each other; x is unchanged. */
-bool csrec_l1_gram_move(csrec_l1_gram *q, int64_t k, const double *d, double t, int64_t zero) {
-    size_t bytes = (size_t)q->size * sizeof(double);
-    double before = csrec_l1_gram_miss(q);
-    memcpy(q->z, q->x, bytes);
-    memcpy(q->c_z, q->c, bytes);
-    for (int64_t i = 0; i < k; i++) q->x[q->free[i]] += t * d[i];
-    for (int64_t p = 0; zero >= 0 && p < q->parts; p++) q->x[q->free[zero + p]] = 0.0;
-    csrec_l1_gram_gradient(q, q->x, q->c);
-    if (csrec_l1_gram_rise(q) <= 0.0 || csrec_l1_gram_miss(q) <= before) return true;
-    memcpy(q->x, q->z, bytes);
-    memcpy(q->c, q->c_z, bytes);
-    return false;
-}
-
 /* Steps between two of Newton's, so that these take no more time: k^3 / 6 products in short rows
  * take as long as k^3 / 2 in long ones. */
 static int64_t steps_of_newton(const csrec_l1_gram *q) {
     double k = 0.0;
     for (int64_t j = 0; j < q->size; j++) k += q->x[j] != 0.0;
-    if (q->parts == 1 || k > NEWTON_MOST) return STEPS_MOST;
+    if (q->parts == 1 || k > NEWTON_MOST) return STEPS_MOST + 1;
     return 8 + (int64_t)(0.5 * k * k / (double)q->size);
 }
 

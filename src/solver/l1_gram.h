@@ -19,10 +19,11 @@ typedef struct csrec_l1_gram {
     double *allowed; /* [room] by how much |c_j| may miss its bound, for rounding */
     double *G;       /* [size][stride] */
     const csrec_dense_simd *simd;
-    double L; /* of the steps: at least ||G|| as far as they have shown; 0: none taken */
-    double *x0, *c0, *next, *c_next, *z, *c_z, *d; /* [room] */
-    double *R;                                     /* [size][stride] Cholesky factor, lower */
-    int64_t *free;                                 /* [room] columns that Newton's step moves */
+    double L;     /* of the steps: at least ||G|| as far as they have shown; 0: none taken */
+    double sigma; /* of the next proximal point of groups; 0: none taken */
+    double *x0, *c0, *next, *c_next, *z, *c_z, *d, *slope; /* [room] */
+    double *R;     /* [size][stride] Cholesky factor, lower */
+    int64_t *free; /* [room] columns that Newton's step moves */
 } csrec_l1_gram;
 
 /* No columns yet. Memory that no column uses is not touched. CSREC_MEMORY. */

@@ -1,24 +1,41 @@
-/* l1_groups.c - groups of columns in the l1 problem on a Gram matrix. Where no group is 0 the
- * objective is smooth, and Newton's step d there solves
+/* l1_groups.c - groups of columns in the l1 problem on a Gram matrix, by proximal points:
  *
- *     (G + lambda U) d = c - lambda u,    u = x / |x|,    U = (1 - u u^T) / |x| on each group.
+ *     x+ = argmin 1/2 ||A v - y||^2 + lambda sum |v| + 1/2 sum |v - x|^2 / s,    s = sigma /
+ * ||a||^2
+ *
+ * on each group, which converge in few steps of large sigma, however nearly columns depend on each
+ * other. With p(v) = soft(x + s c(v), s lambda), x+ is where p(v) = v. That is where the gradient
+ * G (v - p) of the convex and once differentiable
+ *
+ *     f(v) = 1/2 v^T G v + 1/2 sum |p|^2 / s
+ *
+ * is 0, to which the semismooth Newton's step d leads: d = -v on groups with p = 0, and on others
+ *
+ *     (G + M) d = M (p - v) - G d_0,    M = 1 / s + lambda / |p| (1 - u u^T),    u = p / |p|,
+ *
+ * with d_0 the step on the former (Li, Sun and Toh 2018, for the lasso). Lengths of columns do not
+ * matter, as s is measured by them.
  */
 #include "solver/l1_groups.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* The least pivot as a share of its diagonal: of columns that depend on each other, the step goes
- * where they differ. */
-#define GROUPS_PIVOT 0x1p-40
+/* sigma of the first step, by how much it rises, and its most: what it adds to G is above G's
+ * rounding. */
+#define GROUPS_FIRST 1e2
+#define GROUPS_MOST  1e10
+#define GROUPS_RAISE 10.0
 
-/* The square length of a step near the end, as a share of that of x; and of one that leads away,
- * where columns cancel each other. */
-#define GROUPS_NEAR 1e-8
-#define GROUPS_FAR  1e8
+/* Newton's steps for a proximal point, halvings of a step, and columns that one moves. */
+enum { STEPS_MOST = 30, HALVINGS = 30, MOVED_MOST = 1024 };
 
-/* Halvings of a step. */
-enum { HALVINGS = 12 };
+/* The error of a proximal point as a share of the way to it; and of p beside z, below which z
+ * leads.
+ */
+#define GROUPS_CLOSE 0.1
+#define GROUPS_NEAR  0.1
 
 static double size_at(const csrec_l1_gram *q, const double *v, int64_t j) {
     return csrec_entry_size(q->parts, v + j);
@@ -49,125 +66,203 @@ void csrec_l1_groups_shrink(csrec_l1_gram *q) {
     }
 }
 
-/* The columns of groups that are not 0, in `free`. */
+/* sigma / ||a_j||^2; 0 for a column of zeros. */
+static double reach(const csrec_l1_gram *q, int64_t j) {
+    const double square = q->G[j * q->stride + j];
+    return square > 0.0 ? q->sigma / square : 0.0;
+}
+
+/* to = soft(x + s (c_z - t slope), s lambda) */
+static void soften(const csrec_l1_gram *q, double t, const double *slope, double *to) {
+    for (int64_t j = 0; j < q->size; j += q->parts) {
+        const double s = reach(q, j);
+        for (int64_t p = j; p < j + q->parts; p++)
+            to[p] = q->x[p] + s * (slope ? q->c_z[p] - t * slope[p] : q->c_z[p]);
+        double size = size_at(q, to, j), limit = s * q->lambda;
+        double kept = size > limit ? 1.0 - limit / size : 0.0;
+        for (int64_t p = j; p < j + q->parts; p++) to[p] *= kept;
+    }
+}
+
+/* The columns of groups that p does not leave 0, in `free`. */
 static int64_t list_used(csrec_l1_gram *q) {
     int64_t k = 0;
     for (int64_t j = 0; j < q->size; j += q->parts) {
-        if (!(size_at(q, q->x, j) > 0.0)) continue;
+        if (!(size_at(q, q->next, j) > 0.0)) continue;
         for (int64_t p = j; p < j + q->parts; p++) q->free[k++] = p;
     }
     return k;
 }
 
-/* lambda U between columns i and j of one group. */
-static double turning(const csrec_l1_gram *q, int64_t i, int64_t j) {
-    double size = size_at(q, q->x, j / q->parts * q->parts);
-    return q->lambda / size * ((i == j ? 1.0 : 0.0) - (q->x[i] / size) * (q->x[j] / size));
+/* M between columns i and j of one group. */
+static double bent(const csrec_l1_gram *q, int64_t i, int64_t j) {
+    const int64_t group = j / q->parts * q->parts;
+    const double size = size_at(q, q->next, group), own = i == j ? 1.0 : 0.0;
+    return own / reach(q, group) +
+           q->lambda / size * (own - (q->next[i] / size) * (q->next[j] / size));
 }
 
-/* R R^T = G + lambda U on the first k of `free`. */
+/* R R^T = G + M on the first k of `free`. */
 static void factor(csrec_l1_gram *q, int64_t k) {
     for (int64_t at = 0; at < k; at++) {
         int64_t j = q->free[at], group = at / q->parts * q->parts;
         const double *G = q->G + j * q->stride;
-        double *row = q->R + at * q->stride, own = G[j] + turning(q, j, j);
+        double *row = q->R + at * q->stride, own = G[j] + bent(q, j, j);
         for (int64_t i = 0; i < at; i++) {
             const double *other = q->R + i * q->stride;
-            double entry = G[q->free[i]] + (i < group ? 0.0 : turning(q, q->free[i], j));
+            double entry = G[q->free[i]] + (i < group ? 0.0 : bent(q, q->free[i], j));
             row[i] = (entry - q->simd->dot(i, row, other)) / other[i];
         }
         double left = own - q->simd->dot(at, row, row);
-        row[at] = sqrt(fmax(left, GROUPS_PIVOT * G[j]));
+        row[at] = sqrt(fmax(left, 0x1p-44 * G[j]));
     }
 }
 
-/* d = (G + lambda U)^-1 (c - lambda u), in the order of `free`; returns <d, c - lambda u>. */
-static double direction(csrec_l1_gram *q, int64_t k, double *d) {
-    double *right = q->next, gain = 0.0;
+/* slope = G d */
+static void multiply(const csrec_l1_gram *q, const double *d, double *slope) {
+    memset(slope, 0, (size_t)q->size * sizeof *slope);
+    for (int64_t j = 0, end; j < q->size; j = end + 1) {
+        for (end = j; end < q->size && d[end] != 0.0;) end++;
+        q->simd->subtract(q->size, end - j, q->G + j * q->stride, q->stride, d + j, slope);
+    }
+    for (int64_t j = 0; j < q->size; j++) slope[j] = -slope[j];
+}
+
+/* What the conditions of the proximal point miss at z, by column of a group whose z is not 0. */
+static double off_at(const csrec_l1_gram *q, int64_t group, int64_t p) {
+    return q->c_z[p] - q->lambda * (q->z[p] / size_at(q, q->z, group)) -
+           (q->z[p] - q->x[p]) / reach(q, group);
+}
+
+/* Newton's step from z, and slope = G d. */
+static void direction(csrec_l1_gram *q, bool near, int64_t k, double *d, double *slope) {
+    double *right = q->d;
+    for (int64_t j = 0; j < q->size; j++)
+        d[j] = size_at(q, q->next, j / q->parts * q->parts) > 0.0 ? 0.0 : -q->z[j];
+    multiply(q, d, slope);
     for (int64_t i = 0; i < k; i++) {
         const double *row = q->R + i * q->stride;
-        int64_t j = q->free[i];
-        right[i] = q->c[j] - q->lambda * (q->x[j] / size_at(q, q->x, j / q->parts * q->parts));
-        d[i] = (right[i] - q->simd->dot(i, row, d)) / row[i];
+        const int64_t j = q->free[i], group = j / q->parts * q->parts;
+        double sum = near ? off_at(q, group, j) : -slope[j];
+        for (int64_t p = group; p < group + q->parts && !near; p++)
+            sum += bent(q, p, j) * (q->next[p] - q->z[p]);
+        right[i] = (sum - q->simd->dot(i, row, right)) / row[i];
     }
-    csrec_l1_gram_solve_back(q, k, d);
-    for (int64_t i = 0; i < k; i++) gain += d[i] * right[i];
-    return gain;
+    csrec_l1_gram_solve_back(q, k, right);
+    for (int64_t i = 0; i < k; i++) d[q->free[i]] = right[i];
+    multiply(q, d, slope);
 }
 
-/* The sum of |x + t d| - |x|, d on the first k of `free`. */
-static double lengthened(const csrec_l1_gram *q, int64_t k, const double *d, double t) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < k; i += q->parts) {
-        double square = 0.0;
-        for (int64_t p = i; p < i + q->parts; p++) {
-            double x = q->x[q->free[p]] + t * d[p];
-            square += x * x;
-        }
-        sum += sqrt(square) - size_at(q, q->x, q->free[i]);
+/* The longest of 1, 1/2, 1/4, ... at which f falls by a share of what its slope promises, but for
+ * rounding; 0: none. */
+static double length(csrec_l1_gram *q, const double *d, const double *slope) {
+    double gain = 0.0, along = 0.0, curved = 0.0, terms = 0.0, t = 1.0;
+    for (int64_t j = 0; j < q->size; j++) {
+        gain += slope[j] * (q->next[j] - q->z[j]);
+        along += slope[j] * q->z[j];
+        curved += slope[j] * d[j];
+        terms += fabs(slope[j]) * (fabs(q->z[j]) + fabs(d[j]));
     }
-    return sum;
-}
-
-/* The longest of 1, 1/2, 1/4, ... at which the objective at x + t d falls by a share of what its
- * slope promises; 0: none. q->z, q->c_z are scratch. */
-static double length(csrec_l1_gram *q, int64_t k, const double *d, double gain) {
-    double slope = 0.0, curved = 0.0, t = 1.0;
-    memcpy(q->z, q->x, (size_t)q->size * sizeof *q->z);
-    for (int64_t i = 0; i < k; i++) q->z[q->free[i]] += d[i];
-    csrec_l1_gram_gradient(q, q->z, q->c_z);
-    for (int64_t i = 0; i < k; i++) {
-        int64_t j = q->free[i];
-        slope += d[i] * q->c[j];
-        curved += d[i] * (q->c[j] - q->c_z[j]);
-    }
+    if (!(gain > 0.0) || !isfinite(gain)) return 0.0;
     for (int i = 0; i < HALVINGS; i++, t *= 0.5) {
-        double rise = t * (0.5 * t * curved - slope) + q->lambda * lengthened(q, k, d, t);
-        if (rise <= -1e-3 * t * gain) return t;
+        double rise = t * (along + 0.5 * t * curved);
+        soften(q, t, slope, q->d);
+        for (int64_t j = 0; j < q->size; j++)
+            if (q->d[j] != 0.0 || q->next[j] != 0.0)
+                rise += 0.5 * (q->d[j] - q->next[j]) * (q->d[j] + q->next[j]) /
+                        reach(q, j / q->parts * q->parts);
+        if (rise <= -1e-4 * t * gain + 16.0 * DBL_EPSILON * t * terms) return t;
     }
     return 0.0;
 }
 
-/* The first group that is nearest to 0 before the end of d, and where: there it may have to stay.
- * -1: none. */
-static int64_t first_crossing(const csrec_l1_gram *q, int64_t k, const double *d, double *t) {
-    int64_t first = -1;
-    *t = 1.0;
-    for (int64_t i = 0; i < k; i += q->parts) {
-        double along = 0.0, square = 0.0;
-        for (int64_t p = i; p < i + q->parts; p++) {
-            along -= q->x[q->free[p]] * d[p];
-            square += d[p] * d[p];
-        }
-        if (along <= 0.0 || along >= *t * square) continue;
-        *t = along / square;
-        first = i;
+/* Whether z is so near that p, whose rounding is that of c times s, is worth less: then p = z. */
+static bool is_near(csrec_l1_gram *q) {
+    for (int64_t j = 0; j < q->size; j += q->parts) {
+        double square = 0.0;
+        for (int64_t p = j; p < j + q->parts; p++)
+            square += (q->next[p] - q->z[p]) * (q->next[p] - q->z[p]);
+        if (sqrt(square) > GROUPS_NEAR * size_at(q, q->z, j)) return false;
     }
-    return first;
+    memcpy(q->next, q->z, (size_t)q->size * sizeof *q->z);
+    return true;
 }
 
-/* Goes along d to where a group is 0, if its conditions hold there. */
-static bool stop_at_zero(csrec_l1_gram *q, int64_t k, const double *d) {
-    double t;
-    int64_t zero = first_crossing(q, k, d, &t);
-    if (zero < 0 || !csrec_l1_gram_move(q, k, d, t, zero)) return false;
-    if (size_at(q, q->c, q->free[zero]) <= q->lambda) return true;
-    memcpy(q->x, q->z, (size_t)q->size * sizeof *q->x);
-    memcpy(q->c, q->c_z, (size_t)q->size * sizeof *q->c);
+/* By how much z misses the conditions of the proximal point beyond rounding, in units of unit
+ * columns; *way: the length of (z - x) / s in these. */
+static double off(const csrec_l1_gram *q, double *way) {
+    double worst = 0.0;
+    *way = 0.0;
+    for (int64_t j = 0; j < q->size; j += q->parts) {
+        const double norm = sqrt(q->G[j * q->stride + j]), s = reach(q, j);
+        const bool used = size_at(q, q->z, j) > 0.0;
+        double square = 0.0, moved = 0.0;
+        if (!(norm > 0.0)) continue;
+        for (int64_t p = j; p < j + q->parts; p++) {
+            const double miss = used ? off_at(q, j, p) : q->c_z[p] + q->x[p] / s;
+            square += miss * miss;
+            moved += (q->z[p] - q->x[p]) * (q->z[p] - q->x[p]);
+        }
+        const double miss = sqrt(square) - (used ? 0.0 : q->lambda) - 0.25 * q->allowed[j];
+        worst = fmax(worst, miss / norm);
+        *way = fmax(*way, sqrt(moved) * norm / q->sigma);
+    }
+    return worst;
+}
+
+/* One of Newton's steps for the proximal point. *miss is what z misses; false: there is no step. */
+static bool step(csrec_l1_gram *q, double *miss, double *way) {
+    const size_t bytes = (size_t)q->size * sizeof *q->z;
+    double *d = q->c_next, before = *miss;
+    soften(q, 0.0, NULL, q->next);
+    const bool near = is_near(q);
+    const int64_t k = list_used(q);
+    if (k > MOVED_MOST) return false;
+    factor(q, k);
+    direction(q, near, k, d, q->slope);
+    const double t = near ? 1.0 : length(q, d, q->slope);
+    for (int64_t j = 0; j < q->size; j++) q->z[j] += t * d[j];
+    csrec_l1_gram_gradient(q, q->z, q->c_z);
+    *miss = off(q, way);
+    if (near && !(*miss < before)) { /* the last digits */
+        memcpy(q->z, q->next, bytes);
+        csrec_l1_gram_gradient(q, q->z, q->c_z);
+        *miss = off(q, way);
+        return false;
+    }
+    return t > 0.0;
+}
+
+/* x = z; false: undone, as the objective rises, and what is missed is more than before. */
+static bool take(csrec_l1_gram *q, double before) {
+    const size_t bytes = (size_t)q->size * sizeof *q->x;
+    memcpy(q->next, q->z, bytes);
+    memcpy(q->c_next, q->c_z, bytes);
+    memcpy(q->z, q->x, bytes);
+    memcpy(q->c_z, q->c, bytes);
+    memcpy(q->x, q->next, bytes);
+    memcpy(q->c, q->c_next, bytes);
+    if (csrec_l1_gram_rise(q) <= 0.0 || csrec_l1_groups_miss(q) <= before) return true;
+    memcpy(q->x, q->z, bytes);
+    memcpy(q->c, q->c_z, bytes);
     return false;
 }
 
 bool csrec_l1_groups_newton(csrec_l1_gram *q) {
-    int64_t k = list_used(q);
-    double *d = q->c_next;
-    factor(q, k);
-    double gain = direction(q, k, d);
-    if (k == 0 || !(gain > 0.0) || !isfinite(gain)) return true;
-    const double far = csrec_squares(k, d) / csrec_squares(q->size, q->x);
-    if (!(far < GROUPS_FAR)) return true;
-    if (stop_at_zero(q, k, d)) return false;
-    double t = length(q, k, d, gain);
-    /* Near the end the objective falls by less than its rounding: then its conditions decide. */
-    if (t == 0.0 && far > GROUPS_NEAR) return true;
-    return !csrec_l1_gram_move(q, k, d, t > 0.0 ? t : 1.0, -1);
+    const size_t bytes = (size_t)q->size * sizeof *q->z;
+    const double before = csrec_l1_groups_miss(q);
+    double miss = INFINITY, way = 0.0;
+    bool moves = true;
+    if (!(q->sigma > 0.0)) q->sigma = GROUPS_FIRST;
+    memcpy(q->z, q->x, bytes);
+    memcpy(q->c_z, q->c, bytes);
+    for (int i = 0; i < STEPS_MOST && moves && miss > GROUPS_CLOSE * way; i++) {
+        if (csrec_run_stops(q->run)) return true;
+        moves = step(q, &miss, &way);
+    }
+    const bool close = miss <= GROUPS_CLOSE * way, taken = take(q, before);
+    const double after = csrec_l1_groups_miss(q);
+    q->sigma = close ? fmin(GROUPS_MOST, GROUPS_RAISE * q->sigma)
+                     : fmax(GROUPS_FIRST, q->sigma / (GROUPS_RAISE * GROUPS_RAISE));
+    return !taken || after == 0.0 || !(after < 0.9 * before);
 }

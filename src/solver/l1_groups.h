@@ -12,16 +12,13 @@ double csrec_l1_groups_miss(const csrec_l1_gram *q);
 /* next = z + c_z / L, each group shortened by lambda / L. */
 void csrec_l1_groups_shrink(csrec_l1_gram *q);
 
-/* Newton's step on the groups that are not 0, shortened until the objective falls. True: another
- * one would not help now. */
+/* A proximal point by Newton's steps. True: another one would not help now. */
 bool csrec_l1_groups_newton(csrec_l1_gram *q);
 
 /* Shared with l1_gram.c and l1_signs.c: the increase of the objective from x = z, where c was c_z;
- * c_v of v; x += t d on the first k of `free`, undone (false) if it is wrong
- * by rounding; R^T d = d. */
+ * c_v of v; R^T d = d. */
 double csrec_l1_gram_rise(const csrec_l1_gram *q);
 void csrec_l1_gram_gradient(csrec_l1_gram *q, const double *v, double *c_v);
-bool csrec_l1_gram_move(csrec_l1_gram *q, int64_t k, const double *d, double t, int64_t zero);
 void csrec_l1_gram_solve_back(const csrec_l1_gram *q, int64_t k, double *d);
 
 #endif
