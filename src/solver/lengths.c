@@ -5,10 +5,13 @@
 
 /* Entries up to which all lengths are measured; probes for estimates that are compared, and for
  * others. */
-enum { FEW = 1024, PROBES = 128, PROBES_ROUGH = 12 };
+enum { FEW = 1024, PROBES = 128, PROBES_ROUGH = 12, PROBES_ROUNDING = 6 };
 
 /* chi^2_128 exceeds 128 times the square of this with a probability of 10^-12. */
 #define LENGTHS_SLACK 1.47
+
+/* Columns that are shorter, as a share of the longest, may be rounding even of floats. */
+#define LENGTHS_SHORT 0x1p-12
 
 static bool stops(const csrec_lengths *l) {
     return l->run && csrec_run_stops(l->run);
@@ -44,13 +47,54 @@ static csrec_status probe(csrec_lengths *l, int probes) {
     return status;
 }
 
+/* noise[j] += the squares by which products of v and of 3 v differ, which only rounding does. */
+static csrec_status add_noise(csrec_lengths *l, uint64_t probe, double *images, double *noise) {
+    const int64_t n = l->A->n, m = l->A->m;
+    for (int64_t i = 0; i < m; i++) l->column[i] = csrec_random_normal(1, PROBES + probe, i);
+    csrec_status status = stops(l) ? CSREC_STOPPED : l->A->type->adjoint(l->A, l->column, images);
+    for (int64_t i = 0; i < m; i++) l->column[i] *= 3.0;
+    if (!status) status = l->A->type->adjoint(l->A, l->column, images + n);
+    for (int64_t j = 0; j < n && !status; j++) {
+        const double off = images[n + j] / 3.0 - images[j];
+        noise[j - j % l->A->parts] += off * off / (PROBES_ROUNDING * l->A->parts);
+    }
+    return status;
+}
+
+/* Columns have the length 0 of which rounding leaves less than a third of the digits that those of
+ * the longest have: noise_j > ||a_j|| (noise / ||a||)^(1/3). A fit would divide by them. Columns
+ * that are short but exact, as those of a matrix, stay. */
+static csrec_status drop_hidden(csrec_lengths *l, double most) {
+    const int64_t n = l->A->n, parts = l->A->parts;
+    double *noise = calloc((size_t)n, sizeof *noise),
+           *images = malloc(2 * (size_t)n * sizeof *images);
+    csrec_status status = noise && images ? CSREC_OK : CSREC_MEMORY;
+    for (int t = 0; t < PROBES_ROUNDING && !status; t++)
+        status = add_noise(l, (uint64_t)t, images, noise);
+    double loudest = 0.0;
+    for (int64_t j = 0; j < n && !status; j += parts) loudest = fmax(loudest, noise[j]);
+    const double share = cbrt(sqrt(loudest) / most);
+    for (int64_t j = 0; j < n && !status; j += parts)
+        if (sqrt(noise[j]) > share * l->norms[j]) set_norm(l, j, 0.0);
+    free(noise);
+    free(images);
+    return status;
+}
+
 /* Columns of rounding, as details that a blur removes, have the length 0. */
-static void drop_rounding(csrec_lengths *l) {
+static csrec_status drop_rounding(csrec_lengths *l) {
+    double most = 0.0, least = INFINITY;
     csrec_norms_clean(l->A->n, l->norms);
+    for (int64_t j = 0; j < l->A->n; j++) {
+        most = fmax(most, l->norms[j]);
+        if (l->norms[j] > 0.0) least = fmin(least, l->norms[j]);
+    }
+    csrec_status status = least < LENGTHS_SHORT * most ? drop_hidden(l, most) : CSREC_OK;
     for (int64_t j = 0; j < l->A->n; j++) {
         l->least = fmax(l->least, 0x1p-44 * l->norms[j]);
         if (l->known) l->known[j] = l->norms[j] == 0.0;
     }
+    return status;
 }
 
 static csrec_status find(csrec_lengths *l, bool compared) {
@@ -62,7 +106,7 @@ static csrec_status find(csrec_lengths *l, bool compared) {
     if (compared && !few) l->known = calloc((size_t)A->n, sizeof *l->known);
     if (!l->column || (compared && !few && !l->known)) return CSREC_MEMORY;
     csrec_status status = few ? measure_all(l) : probe(l, compared ? PROBES : PROBES_ROUGH);
-    if (compared && !status) drop_rounding(l);
+    if (compared && !status) status = drop_rounding(l);
     return status == CSREC_STOPPED ? CSREC_OK : status;
 }
 

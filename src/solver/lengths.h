@@ -20,8 +20,10 @@ typedef struct csrec_lengths {
 
 /* compared: a solver compares columns of unit length. Lengths are then exact, by as many products,
  * where A knows them or has few entries, else estimates with a standard deviation of 6 %. If not
- * compared, those that A does not know are estimates from 12 probes. If stopped, 0. CSREC_MEMORY,
- * or the status of a product; csrec_lengths_clear after a failure, too. */
+ * compared, those that A does not know are estimates from 12 probes. Compared columns that rounding
+ * of the products hides, but for a third of the digits of the longest or less, have the length 0:
+ * where the shortest is below 2^-12 of the longest, 12 more products tell them. If stopped, 0.
+ * CSREC_MEMORY, or the status of a product; csrec_lengths_clear after a failure, too. */
 csrec_status csrec_lengths_create(const csrec_operator *A, bool compared, csrec_run *run,
                                   csrec_lengths *lengths);
 void csrec_lengths_clear(csrec_lengths *lengths);

@@ -220,6 +220,8 @@ static csrec_status conjugate_gradients(csrec_support *s, csrec_fit fit) {
         gamma = now;
     }
     if (gamma <= 0x1p-104 * start) s->rough = false;
+    /* Of large x, as on short columns, r has the rounding of all steps. */
+    if (!status && !s->rough) status = csrec_support_residual(s);
     return status == CSREC_STOPPED ? CSREC_OK : status; /* x and r are those of the last step */
 }
 

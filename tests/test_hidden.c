@@ -1,0 +1,151 @@
+/* Columns that an operator removes, but for rounding of its products, are no columns: pursuits by
+ * products leave them out, and take those that are as short but exact. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "linear.h"
+
+static uint64_t seed;
+
+enum { ROWS = 40, COLUMNS = 80, LONG = 30, PICKED = 4 };
+
+/* A = S U^T H U U^T: x are coefficients of the orthonormal rows of U, H weakens the entries of U v,
+ * S keeps rows. Exactly, column j is H_j times that of U^T; of products that compute U U^T, it has
+ * rounding of the longest. */
+typedef struct smoother {
+    double U[COLUMNS * COLUMNS], H[COLUMNS];
+} smoother;
+
+static void turn(const smoother *s, const double *in, double *out) {
+    for (int i = 0; i < COLUMNS; i++) {
+        out[i] = 0.0;
+        for (int j = 0; j < COLUMNS; j++) out[i] += s->U[i * COLUMNS + j] * in[j];
+    }
+}
+
+static void turn_back(const smoother *s, const double *in, double *out) {
+    memset(out, 0, COLUMNS * sizeof *out);
+    for (int i = 0; i < COLUMNS; i++)
+        for (int j = 0; j < COLUMNS; j++) out[j] += s->U[i * COLUMNS + j] * in[i];
+}
+
+static csrec_status smooth(const double *x, double *y, void *context) {
+    const smoother *s = context;
+    double signal[COLUMNS], spectrum[COLUMNS];
+    turn_back(s, x, signal);
+    turn(s, signal, spectrum);
+    for (int j = 0; j < COLUMNS; j++) spectrum[j] *= s->H[j];
+    turn_back(s, spectrum, signal);
+    memcpy(y, signal, ROWS * sizeof *y);
+    return CSREC_OK;
+}
+
+static csrec_status smooth_back(const double *y, double *x, void *context) {
+    const smoother *s = context;
+    double signal[COLUMNS] = {0.0}, spectrum[COLUMNS];
+    memcpy(signal, y, ROWS * sizeof *y);
+    turn(s, signal, spectrum);
+    for (int j = 0; j < COLUMNS; j++) spectrum[j] *= s->H[j];
+    turn_back(s, spectrum, signal);
+    turn(s, signal, x);
+    return CSREC_OK;
+}
+
+/* The same with U U^T left out: exact however short. */
+static csrec_status weaken(const double *x, double *y, void *context) {
+    const smoother *s = context;
+    double spectrum[COLUMNS], signal[COLUMNS];
+    for (int j = 0; j < COLUMNS; j++) spectrum[j] = s->H[j] * x[j];
+    turn_back(s, spectrum, signal);
+    memcpy(y, signal, ROWS * sizeof *y);
+    return CSREC_OK;
+}
+
+static csrec_status weaken_back(const double *y, double *x, void *context) {
+    const smoother *s = context;
+    double signal[COLUMNS] = {0.0};
+    memcpy(signal, y, ROWS * sizeof *y);
+    turn(s, signal, x);
+    for (int j = 0; j < COLUMNS; j++) x[j] *= s->H[j];
+    return CSREC_OK;
+}
+
+static csrec_operator *create(smoother *s, bool exact) {
+    csrec_operator *A;
+    const csrec_operator_spec spec = {.name = "callback",
+                                      .m = ROWS,
+                                      .n = COLUMNS,
+                                      .forward = exact ? weaken : smooth,
+                                      .adjoint = exact ? weaken_back : smooth_back,
+                                      .context = s};
+    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    return A;
+}
+
+static void draw(double shortest, smoother *s) {
+    draw_orthonormal(&seed, COLUMNS, COLUMNS, s->U);
+    for (int j = 0; j < COLUMNS; j++) s->H[j] = j < LONG ? 1.0 + check_uniform(&seed) : shortest;
+}
+
+static void removed_columns_are_left_out(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"omp", "mp", "romp", "cosamp"};
+    for (size_t k = 0; k < 4; k++)
+        for (double shortest = 1e-12; shortest > 1e-17; shortest *= 0.1) {
+            smoother s;
+            double x[COLUMNS] = {0.0}, y[ROWS];
+            draw(shortest, &s);
+            for (int p = 0; p < PICKED; p++) x[check_below(&seed, LONG)] = 1.0;
+            assert_ok(weaken(x, y, &s));
+            for (int i = 0; i < ROWS; i++) y[i] += 0.05 * check_normal(&seed);
+            csrec_operator *A = create(&s, false);
+            csrec_atoms found;
+            csrec_solve_report report;
+            const csrec_setting set = {"k", PICKED};
+            const csrec_solve_options options = {.solver = solvers[k],
+                                                 .stop = {.epsilon = 1e-3},
+                                                 .settings = &set,
+                                                 .n_settings = k > 1};
+            assert_ok(csrec_solve(A, y, &options, &found, NULL, &report, NULL));
+            assert_true(found.n > 0);
+            for (int64_t i = 0; i < found.n; i++)
+                if (found.column[i] >= LONG)
+                    fail_msg("%s: x[%d] = %g of a column that is %g long", solvers[k],
+                             (int)found.column[i], found.coefficient[i], shortest);
+            /* So few columns do not fit the noise. */
+            assert_true(report.outcome != CSREC_CONVERGED && report.residual > 1e-3);
+            csrec_atoms_clear(&found);
+            csrec_operator_destroy(A);
+        }
+}
+
+static void short_but_exact_columns_stay(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"omp", "mp", "romp"};
+    for (size_t k = 0; k < 3; k++) {
+        smoother s;
+        double x[COLUMNS] = {0.0}, y[ROWS];
+        draw(1e-12, &s);
+        const int64_t j = LONG + check_below(&seed, COLUMNS - LONG);
+        x[j] = 3e12;
+        assert_ok(weaken(x, y, &s));
+        csrec_operator *A = create(&s, true);
+        csrec_atoms found;
+        const csrec_setting set = {"k", 1};
+        const csrec_solve_options options = {
+            .solver = solvers[k], .settings = &set, .n_settings = k > 1};
+        assert_ok(csrec_solve(A, y, &options, &found, NULL, NULL, NULL));
+        assert_true(found.n == 1 && (int64_t)found.column[0] == j);
+        assert_true(fabs(found.coefficient[0] / x[j] - 1.0) < 1e-9);
+        csrec_atoms_clear(&found);
+        csrec_operator_destroy(A);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(removed_columns_are_left_out),
+                                       cmocka_unit_test(short_but_exact_columns_stay)};
+    seed = check_seed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
