@@ -79,7 +79,7 @@ static void soften(const csrec_l1_gram *q, double t, const double *slope, double
         for (int64_t p = j; p < j + q->parts; p++)
             to[p] = q->x[p] + s * (slope ? q->c_z[p] - t * slope[p] : q->c_z[p]);
         double size = size_at(q, to, j), limit = s * q->lambda;
-        double kept = size > limit ? 1.0 - limit / size : 0.0;
+        double kept = s > 0.0 && size > limit ? 1.0 - limit / size : 0.0;
         for (int64_t p = j; p < j + q->parts; p++) to[p] *= kept;
     }
 }
