@@ -143,9 +143,44 @@ static void short_but_exact_columns_stay(void **state) {
     }
 }
 
+/* Columns from 1 down to where rounding nearly hides them: no fit is worse than x = 0, and the
+ * residual told is that of x. */
+static void fits_on_short_columns_do_not_lengthen_r(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"romp", "htp", "cosamp", "omp"};
+    for (int round = 0; round < 40; round++) {
+        smoother s;
+        double x[COLUMNS] = {0.0}, y[ROWS], Ax[ROWS], whole = 0.0, left = 0.0;
+        draw(1.0, &s);
+        for (int j = 0; j < COLUMNS; j++) s.H[j] = pow(10.0, -10.5 * j / COLUMNS);
+        for (int i = 0; i < ROWS; i++) y[i] = check_normal(&seed);
+        csrec_operator *A = create(&s, false);
+        csrec_atoms found;
+        csrec_solve_report report;
+        const csrec_setting set = {"k", 16};
+        const csrec_solve_options options = {.solver = solvers[round % 4],
+                                             .stop = {.epsilon = 1e-4},
+                                             .settings = &set,
+                                             .n_settings = round % 4 < 3};
+        assert_ok(csrec_solve(A, y, &options, &found, NULL, &report, NULL));
+        for (int64_t i = 0; i < found.n; i++) x[found.column[i]] = found.coefficient[i];
+        assert_ok(csrec_operator_forward(A, x, Ax));
+        for (int i = 0; i < ROWS; i++) {
+            whole += y[i] * y[i];
+            left += (y[i] - Ax[i]) * (y[i] - Ax[i]);
+        }
+        const double told = report.residual, true_one = sqrt(left / whole);
+        if (!(told <= 1.0 + 1e-9) || fabs(told - true_one) > 1e-4 + 1e-6 * true_one)
+            fail_msg("%s: residual %g, of x %g", options.solver, told, true_one);
+        csrec_atoms_clear(&found);
+        csrec_operator_destroy(A);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(removed_columns_are_left_out),
-                                       cmocka_unit_test(short_but_exact_columns_stay)};
+                                       cmocka_unit_test(short_but_exact_columns_stay),
+                                       cmocka_unit_test(fits_on_short_columns_do_not_lengthen_r)};
     seed = check_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,14 +188,21 @@ static csrec_status apply_scaled(csrec_support *s, int64_t size) {
     return csrec_support_forward(s, s->c, s->q);
 }
 
-/* One step along p; gamma = ||g||^2 before. false: no length is. */
-static bool step_along(csrec_support *s, int64_t size, double gamma) {
-    const double alpha = gamma / csrec_squares(s->A->m, s->q);
-    if (!isfinite(alpha)) return false;
+static void move_along(csrec_support *s, int64_t size, double alpha) {
     for (int64_t i = 0; i < size; i++) s->x[s->largest[i]] += alpha * s->c[s->largest[i]];
     for (int64_t i = 0; i < s->A->m; i++) s->r[i] -= alpha * s->q[i];
     s->energy = csrec_squares(s->A->m, s->r);
-    return true;
+}
+
+/* One step along p; gamma = ||g||^2 before. false: no length is, or r gets longer, where rounding
+ * of short columns has made p one that leads nowhere; that step is undone. */
+static bool step_along(csrec_support *s, int64_t size, double gamma) {
+    const double alpha = gamma / csrec_squares(s->A->m, s->q), before = s->energy;
+    if (!isfinite(alpha)) return false;
+    move_along(s, size, alpha);
+    if (s->energy <= before * (1.0 + 0x1p-30)) return true;
+    move_along(s, size, -alpha);
+    return false;
 }
 
 static csrec_status conjugate_gradients(csrec_support *s, csrec_fit fit) {
