@@ -574,6 +574,7 @@ def paper(results):
 
 def l1(results):
     data = results("l1")
+    rays = next((r["machine"] for r in data["rows"] if "machine" in r), data["machine"])
     def short(value):
         return f"{value:.2g}" if value < 99 else f"{value:.0f}"
     rows = [(r["problem"], r["size"], r["peer"], short(1000 * r["ours_seconds"]),
@@ -582,10 +583,10 @@ def l1(results):
     header = ("problem", "size", "peer", "ms here", "ms of the peer", "ratio", "difference of x")
     return table(header, rows) + (
         "\n\nA peer iterates, in doublings or powers of 100 of its tolerance, until x is within 1e-5 "
-        "of ours; processor time, best of five, one thread, matrices prepared and step lengths given; "
+        "of ours, or at the last of its tolerances (scikit-learn: 1e-8); processor time, best of five, one thread, matrices prepared and step lengths given; "
         f"others worked on the machine at the same time (load {data['machine']['load']}). bench/l1.py; "
         f"SPGL1 {data['machine'].get('spgl1')}, SigPy {data['machine'].get('sigpy')}; "
-        f"{named(data['machine'])}.")
+        f"{named(data['machine'])}. Rays: {named(rays)}.")
 
 
 def bart(results):
