@@ -583,7 +583,8 @@ def l1(results):
     header = ("problem", "size", "peer", "ms here", "ms of the peer", "ratio", "difference of x")
     return table(header, rows) + (
         "\n\nA peer iterates, in doublings or powers of 100 of its tolerance, until x is within 1e-5 "
-        "of ours, or at the last of its tolerances (scikit-learn: 1e-8); processor time, best of five, one thread, matrices prepared and step lengths given; "
+        "of ours, or at the last of its tolerances (scikit-learn: 1e-8); processor time, best of "
+        "five, one thread, matrices prepared and step lengths given; "
         f"others worked on the machine at the same time (load {data['machine']['load']}). bench/l1.py; "
         f"SPGL1 {data['machine'].get('spgl1')}, SigPy {data['machine'].get('sigpy')}; "
         f"{named(data['machine'])}. Rays: {named(rays)}.")

@@ -3,12 +3,16 @@
 
 #include <stdlib.h>
 
-/* Entries up to which all lengths are measured; probes for estimates that are compared, and for
- * others. */
-enum { FEW = 1024, PROBES = 128, PROBES_ROUGH = 12, PROBES_ROUNDING = 6 };
+/* Entries up to which all lengths are measured; probes for estimates that are compared, at first
+ * and at most, and for others. */
+enum { FEW = 1024, PROBES = 128, PROBES_MOST = 512, PROBES_ROUGH = 12, PROBES_ROUNDING = 6 };
 
-/* chi^2_128 exceeds 128 times the square of this with a probability of 10^-12. */
-#define LENGTHS_SLACK 1.47
+/* chi^2_T exceeds T times the square of this with a probability of 10^-12 (Wilson and Hilferty
+ * 1931): 1.47 for 128. */
+static double slack_of(int probes) {
+    const double share = 2.0 / (9.0 * probes);
+    return pow(1.0 - share + 7.034 * sqrt(share), 1.5);
+}
 
 /* Columns that are shorter, as a share of the longest, may be rounding even of floats. */
 #define LENGTHS_SHORT 0x1p-12
@@ -31,26 +35,33 @@ static csrec_status measure_all(csrec_lengths *l) {
     return status;
 }
 
+/* So many more probes, where lengths are not known; norms become the mean of all so far. */
 static csrec_status probe(csrec_lengths *l, int probes) {
     const int64_t n = l->A->n, parts = l->A->parts;
-    double *image = malloc((size_t)n * sizeof *image);
-    csrec_status status = image ? CSREC_OK : CSREC_MEMORY;
-    for (int t = 0; t < probes && !status; t++) {
+    const double share = (double)l->probes / (l->probes + probes), own = 1.0 / (l->probes + probes);
+    double *image = malloc((size_t)n * sizeof *image), *sum = calloc((size_t)n, sizeof *sum);
+    csrec_status status = image && sum ? CSREC_OK : CSREC_MEMORY;
+    for (int t = l->probes; t < l->probes + probes && !status; t++) {
         for (int64_t i = 0; i < l->A->m; i++)
             l->column[i] = csrec_random_normal(1, (uint64_t)t, (uint64_t)i);
         status = stops(l) ? CSREC_STOPPED : l->A->type->adjoint(l->A, l->column, image);
-        for (int64_t j = 0; j < n && !status; j++) l->norms[j] += image[j] * image[j] / probes;
+        for (int64_t j = 0; j < n && !status; j++) sum[j] += image[j] * image[j];
     }
-    for (int64_t j = 0; j < n; j += parts)
-        set_norm(l, j, sqrt((l->norms[j] + l->norms[j + parts - 1]) / 2.0));
+    for (int64_t j = 0; j < n && !status; j += parts)
+        if (!l->known || !l->known[j])
+            set_norm(l, j,
+                     sqrt(share * l->norms[j] * l->norms[j] +
+                          own * (sum[j] + sum[j + parts - 1]) / 2.0));
+    l->probes += status ? 0 : probes;
     free(image);
+    free(sum);
     return status;
 }
 
 /* noise[j] += the squares by which products of v and of 3 v differ, which only rounding does. */
 static csrec_status add_noise(csrec_lengths *l, uint64_t probe, double *images, double *noise) {
     const int64_t n = l->A->n, m = l->A->m;
-    for (int64_t i = 0; i < m; i++) l->column[i] = csrec_random_normal(1, PROBES + probe, i);
+    for (int64_t i = 0; i < m; i++) l->column[i] = csrec_random_normal(1, PROBES_MOST + probe, i);
     csrec_status status = stops(l) ? CSREC_STOPPED : l->A->type->adjoint(l->A, l->column, images);
     for (int64_t i = 0; i < m; i++) l->column[i] *= 3.0;
     if (!status) status = l->A->type->adjoint(l->A, l->column, images + n);
@@ -138,7 +149,17 @@ static csrec_status measure(csrec_lengths *l, int64_t j, double *c) {
     for (int64_t p = 0; p < l->A->parts; p++)
         c[j + p] = norm > 0.0 ? c[j + p] * guessed / norm : 0.0;
     l->known[j] = true;
+    l->measured++;
     return CSREC_OK;
+}
+
+/* As many probes again where twice as many lengths have been measured: fewer are then. */
+static csrec_status sharpen(csrec_lengths *l, double *c) {
+    if (2 * l->probes > l->measured || l->probes >= PROBES_MOST) return CSREC_OK;
+    for (int64_t j = 0; j < l->A->n; j++) c[j] *= l->norms[j];
+    csrec_status status = probe(l, l->probes);
+    for (int64_t j = 0; j < l->A->n; j++) c[j] = l->norms[j] > 0.0 ? c[j] / l->norms[j] : 0.0;
+    return status;
 }
 
 csrec_status csrec_lengths_pick(csrec_lengths *l, const bool *skip, double *c, int64_t *pick,
@@ -160,8 +181,9 @@ csrec_status csrec_lengths_pick(csrec_lengths *l, const bool *skip, double *c, i
                 most = here;
             }
         }
-        if (guess < 0 || (*pick >= 0 && LENGTHS_SLACK * most <= *size)) return CSREC_OK;
+        if (guess < 0 || (*pick >= 0 && slack_of(l->probes) * most <= *size)) return CSREC_OK;
         csrec_status status = measure(l, guess, c);
+        if (!status) status = sharpen(l, c);
         if (status) return status;
     }
 }
