@@ -197,6 +197,13 @@ static csrec_status allocate(gmm_learning *j, csrec_error *error) {
     return csrec_em_create(j->context, &j->mixture, &plan, &j->em, error);
 }
 
+/* The rows; a piece of them, with the posteriors of every component; moments and factors. */
+double csrec_gmm_learn_bytes(int64_t m, int64_t d, int K) {
+    const csrec_data data = {.m = m, .n = d};
+    double n = (double)d, piece = (double)csrec_data_piece(&data);
+    return 4.0 * (double)m * n + piece * (4.0 * n + 8.0 * K) + 24.0 * K * n * n;
+}
+
 csrec_status csrec_gmm_learn_on(const csrec_context *context, const csrec_data *data,
                                 const csrec_learn_options *options, csrec_model **model,
                                 bool *stopped, csrec_error *error) {

@@ -13,6 +13,9 @@ csrec_status csrec_gmm_learn_on(const csrec_context *context, const csrec_data *
                                 const csrec_learn_options *options, csrec_model **model,
                                 bool *stopped, csrec_error *error);
 
+/* The most that csrec_gmm_learn_on has in memory, with data of m rows of d that it holds. */
+double csrec_gmm_learn_bytes(int64_t m, int64_t d, int K);
+
 /* Expectation and maximisation steps; the mixture and the context must outlive them. */
 csrec_status csrec_em_create(const csrec_context *context, csrec_mixture *mixture,
                              const csrec_em_plan *plan, csrec_em **em, csrec_error *error);

@@ -105,14 +105,26 @@ static void apply(const double *matrix, bool transposed, int edge, int64_t outer
             }
 }
 
+/* The same for the last axis, whose entries are side by side: last(j, k) is the factor of in[o][j]
+ * in out[o][k]. */
+static void apply_last(const double *last, int edge, int64_t outer, const double *restrict in,
+                       double *restrict out) {
+    memset(out, 0, (size_t)(outer * edge) * sizeof *out);
+    for (int64_t o = 0; o < outer; o++, in += edge, out += edge)
+        for (int j = 0; j < edge; j++)
+            for (int k = 0; k < edge; k++) out[k] += last[j * edge + k] * in[j];
+}
+
 /* The matrices of the three axes on one block: values in block, scratch in other [size]. The
- * result is in `other`: three passes. */
-static void transform(const csrec_dct *d, double *const matrix[3], bool transposed, double *block,
-                      double *other) {
+ * result is in `other`: three passes. last: the third matrix as apply_last has it. */
+static void transform(const csrec_dct *d, double *const matrix[3], const double *last,
+                      bool transposed, double *block, double *other) {
     int64_t e0 = d->axis[0].edge, e1 = d->axis[1].edge, e2 = d->axis[2].edge;
-    apply(matrix[0], transposed, (int)e0, 1, e1 * e2, block, other);
-    apply(matrix[1], transposed, (int)e1, e0, e2, other, block);
-    apply(matrix[2], transposed, (int)e2, e0 * e1, 1, block, other);
+    if (e0 * e1 > 1) { /* the matrix of an axis of one entry is 1 */
+        apply(matrix[0], transposed, (int)e0, 1, e1 * e2, block, other);
+        apply(matrix[1], transposed, (int)e1, e0, e2, other, block);
+    }
+    apply_last(last, (int)e2, e0 * e1, block, other);
 }
 
 /* First entry of block number b. */
@@ -158,9 +170,13 @@ static csrec_status blocks_of(const csrec_dct *d, double *const matrix[3], const
                               double *x) {
     double *block = malloc((size_t)d->size * sizeof *block);
     if (!block) return CSREC_MEMORY;
+    double last[CSREC_DCT_MOST * CSREC_DCT_MOST];
+    const int edge = d->axis[2].edge;
+    for (int j = 0; j < edge; j++)
+        for (int k = 0; k < edge; k++) last[j * edge + k] = matrix[2][k * edge + j];
     for (int64_t b = 0; b < d->blocks; b++) {
         cut(d, signal, b, block);
-        transform(d, matrix, false, block, x + b * d->size);
+        transform(d, matrix, last, false, block, x + b * d->size);
     }
     free(block);
     return CSREC_OK;
@@ -181,7 +197,7 @@ static csrec_status synthesize_some(const csrec_dct *d, const double *x, int64_t
     memset(signal, 0, (size_t)d->mask.entries * sizeof *signal);
     for (int64_t b = first; b < end; b++, x += d->size) {
         memcpy(block, x, (size_t)d->size * sizeof *block);
-        transform(d, matrix, true, block, block + d->size);
+        transform(d, matrix, matrix[2], true, block, block + d->size);
         add(d, block + d->size, b, signal);
     }
     weigh(d, false, signal);
@@ -251,9 +267,10 @@ static const csrec_param params[] = {
     {"step", 0, 0, CSREC_DCT_MOST, "distance of blocks, at most block; 0: half a block"},
     {0}};
 
-/* Seconds of one thread for a multiplication of a block's transform; for an entry: a step of blocks
- * that are never stored, and that times the edge. */
-static const double PER_PRODUCT = 2.1e-10, PER_PIXEL = 1.4e-9, PER_PIXEL_EDGE = 1e-10;
+/* Seconds of one thread for a multiplication of a block's transform, and for a coefficient besides;
+ * for an entry: a step of blocks that are never stored, and that times the edge. */
+static const double PER_PRODUCT = 2.1e-10, PER_COEFFICIENT = 5e-9, PER_PIXEL = 1.4e-9,
+                    PER_PIXEL_EDGE = 1e-10;
 
 /* Blocks `step` apart along each axis, at both ends too. Where none are stored (dct_shrink.c): four
  * planes and a quarter of one, over the blocks that cover the signal wherever they begin. */
@@ -272,7 +289,7 @@ static csrec_operator_need dct_need(const csrec_operator_spec *spec) {
         fast = fast && extent >= block;
     }
     need.stored = !fast;
-    need.product = PER_PRODUCT * need.n * edges;
+    need.product = need.n * (PER_PRODUCT * edges + PER_COEFFICIENT);
     need.step = planes * (PER_PIXEL + PER_PIXEL_EDGE * block);
     if (fast) need.kept = 4.0 * planes * (4.0 + 1.0 / (step * step)) + 8.0 * (double)spec->m;
     return need;

@@ -378,19 +378,21 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
         joint = (double)each;
         edge = (double)(shape.dim[0] < shape.dim[1] ? shape.dim[0] : shape.dim[1]);
     }
+    double extent[2] = {(double)task->shape.dim[0], (double)task->shape.dim[1]};
+    double sides[2] = {fmin(edge, extent[0]), fmin(edge, extent[1])};
     if (!model) { /* of a picture that is thinner than a patch */
-        const double height = fmin(edge, (double)task->shape.dim[0]),
-                     width = fmin(edge, (double)task->shape.dim[1]);
-        d = height * width;
-        edge = fmin(height, width);
+        d = sides[0] * sides[1];
+        edge = fmin(sides[0], sides[1]);
     }
     double step = fmin(value[STEP], edge), entries = (double)task->entries;
-    double count = entries / (step * step) * (channels / joint);
+    double count = channels / joint;
+    for (int a = 0; a < 2; a++) count *= ceil((extent[a] - sides[a]) / step) + 1.0;
     csrec_recover_options own = {.mean = true};
     csrec_method_frames.complete(NULL, false, &own);
     csrec_task first = csrec_task_with(task, &own);
     csrec_need start = csrec_method_frames.need(&first);
     double values = (8.0 * channels + 1.0) * entries;
+    double learner = model ? 0.0 : csrec_gmm_learn_bytes((int64_t)count, (int64_t)d, (int)K);
     double learning = model ? 0.0 : LEARNING * count * K * d * d;
     double fitting =
         PER_POSTERIOR * rounds * count * K * d * d + PER_CONDITION * rounds * count * d * d * 2.0;
@@ -403,7 +405,8 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
     }
     return (csrec_need){
         values + fmax(start.bytes + 8.0 * (double)task->n * channels,
-                      csrec_signal_bytes(task) + csrec_fit_run_bytes(count, K, d, task->threads)),
+                      csrec_signal_bytes(task) +
+                          fmax(learner, csrec_fit_run_bytes(count, K, d, task->threads))),
         start.seconds + learned + fitted};
 }
 

@@ -244,6 +244,13 @@ static const double WEIGHTS = 1.3e8, TILE_BYTES = 320.0, FIT_WEIGHTS = 1.55e8, F
 
 enum { HALVES = 8 }; /* what its extents are multiples of */
 
+/* Of the picture as the network works on it: at its coarsest scale thin ones fill no block. */
+static double worked_pixels(const int64_t extent[2]) {
+    const double least = 28.0;
+    return fmax(least, (double)csrec_prior_padded(extent[0], HALVES)) *
+           fmax(least, (double)csrec_prior_padded(extent[1], HALVES));
+}
+
 /* Of the largest tile that takes 1 GiB, as csrec_net_run cuts them. */
 static double tile_pixels(const int64_t extent[2]) {
     const double margin = 256.0;
@@ -263,9 +270,9 @@ static csrec_need need_of(const csrec_task *task) {
     double copies = fmax(csrec_task_param(task, &params[2]), 1.0), part = fmin(pixels, SIDE * SIDE);
     double tile = TILE_BYTES * tile_pixels(task->shape.dim);
     double fit = steps > 0.0 ? copies * part * FIT_BYTES + FIT_WEIGHTS : 0.0;
-    double seconds = runs * (turns * PASS * pixels + steps * copies * STEP * part);
-    if (task->options->seconds > 0.0)
-        seconds = fmin(seconds, task->options->seconds + runs * turns * PASS * pixels);
+    double passes = runs * turns * PASS * worked_pixels(task->shape.dim);
+    double seconds = passes + runs * steps * copies * STEP * part;
+    if (task->options->seconds > 0.0) seconds = fmin(seconds, task->options->seconds + passes);
     csrec_need need = {csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) + WEIGHTS +
                            fmax(tile, fit),
                        0.2 + csrec_task_share(task, seconds, 1 << 20)};
