@@ -37,9 +37,9 @@
 /* Shares: of max |<a_j, y>|, the first lambda and the last; of lambda, by how much a minimum found
  * by steps may miss its conditions at first and at the end; of the goal, or of y, the error of
  * ||r||; of ||x||_1, the gap to its bound where A x = y; and of lambda, the change below which
- * Newton's step is taken, and that two minima of a line are apart. The least factor from one lambda
- * to the next, also where entries of several parts bend the path; the width of the last interval of
- * them. */
+ * Newton's step is taken, and that two minima of a line are apart; of the goal and ||x||_1, what
+ * the dual may leave at the end. The least factor from one lambda to the next, also where entries
+ * of several parts bend the path; the width of the last interval of them. */
 #define BPDN_FIRST  0.25
 #define BPDN_LAST   1e-14
 #define BPDN_ROUGH  0.1
@@ -47,6 +47,7 @@
 #define BPDN_EXACT  1e-9
 #define BPDN_GAP    1e-8
 #define BPDN_CLOSE  1e-7
+#define BPDN_PROVED 1e-6
 #define BPDN_NEAR   0.25
 #define BPDN_FACTOR 0.1
 #define BPDN_CURVED 0.4
@@ -369,6 +370,20 @@ static void end_at_norm(bpdn *o) {
         o->s.run->solved = fabs(off) <= BPDN_CLOSE;
 }
 
+/* Whether ||x||_1 is the least but for a share of BPDN_PROVED: v = r / max |<a_j, r>| is feasible
+ * for the dual, so that none within the goal is below <y, v> - goal ||v||. */
+static bool is_proved(bpdn *o) {
+    csrec_support *s = &o->s;
+    const double length = sqrt(s->energy), norm = l1_norm(s->A, s->x);
+    double product = 0.0;
+    if (!(length <= (1.0 + BPDN_CLOSE) * o->goal)) return false;
+    s->run->fault = csrec_support_adjoint(s, s->r, s->g);
+    if (s->run->fault) return false;
+    for (int64_t i = 0; i < s->A->m; i++) product += s->y[i] * s->r[i];
+    const double least = (product - o->goal * length) / csrec_l1_largest(s, s->g);
+    return fabs(norm - least) <= BPDN_PROVED * norm;
+}
+
 /* There is no other lambda. x is the solution but for the last digits if ||r|| is near the goal, or
  * below one that is small beside y. False. */
 static bool end_here(bpdn *o) {
@@ -377,7 +392,8 @@ static bool end_here(bpdn *o) {
         end_at_norm(o);
     else
         o->s.run->solved = fabs(length - o->goal) <= BPDN_CLOSE * o->goal ||
-                           (length < o->goal && o->goal - length <= BPDN_EXACT * o->whole);
+                           (length < o->goal && o->goal - length <= BPDN_EXACT * o->whole) ||
+                           is_proved(o);
     return false;
 }
 
