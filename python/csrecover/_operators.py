@@ -1,6 +1,9 @@
 """Operators A, m x n: what a solver sees of a matrix."""
 from __future__ import annotations
 
+import threading
+import weakref
+from contextlib import nullcontext
 from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
@@ -641,6 +644,22 @@ def _product_of(A: Any, name: str, x: np.ndarray, size: int) -> np.ndarray:
     return found.reshape(size)
 
 
+#: Of each operator of a user, however many solves in however many threads call it.
+_LOCKS: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_LOCKS_LOCK = threading.Lock()
+
+
+def _lock_of(A: Any) -> Any:
+    """What is held while a function of A runs, so that calls are one at a time; of two functions that
+    of the first, or of the object whose method it is. What has no weak references has its own."""
+    key = getattr(A.matvec, "__self__", A.matvec) if isinstance(A, _Functions) else A
+    try:
+        with _LOCKS_LOCK:
+            return _LOCKS.setdefault(key, threading.RLock())
+    except TypeError:
+        return threading.RLock()
+
+
 class _Given(Operator):
     """The products of any ``LinearOperator``. An exception of theirs is kept in ``failure``."""
 
@@ -649,6 +668,7 @@ class _Given(Operator):
         kind = np.dtype(np.complex128 if given.kind == "c" else np.float64)
         m, n = (int(extent) for extent in A.shape)
         self.failure: Optional[BaseException] = None
+        alone = nullcontext() if flag(parallel, "parallel") else _lock_of(A)
 
         def product(name: str, size: int, out_size: int) -> Any:
             def run(source: Any, target: Any, _context: Any) -> int:
@@ -656,7 +676,8 @@ class _Given(Operator):
                     return int(lib.CSREC_STOPPED)
                 x = np.frombuffer(ffi.buffer(source, kind.itemsize * size), kind).copy()
                 out = np.frombuffer(ffi.buffer(target, kind.itemsize * out_size), kind)
-                out[:] = _product_of(A, name, x, out_size)
+                with alone:
+                    out[:] = _product_of(A, name, x, out_size)
                 return int(lib.CSREC_OK)
             return ffi.callback("csrec_product_fn", run, error=int(lib.CSREC_STOPPED),
                                 onerror=self._failed)
@@ -676,7 +697,8 @@ class _Functions:
     def __init__(self, functions: Any, y: np.ndarray) -> None:
         self.matvec, self.rmatvec = functions
         column = (y if y.ndim == 1 else y[:, 0]).copy()  # the function may write there
-        back = np.asarray(unmasked(self.rmatvec(column), "A.rmatvec", "return numbers"))
+        with _lock_of(self):
+            back = np.asarray(unmasked(self.rmatvec(column), "A.rmatvec", "return numbers"))
         self.shape = (y.shape[0], back.size)
         self.dtype = np.result_type(y.dtype, back.dtype, np.float32)
 

@@ -2,6 +2,7 @@
 functions, algebra with ours."""
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -234,3 +235,38 @@ def test_algebra_with_operators_of_others(rng, package):
                     np.testing.assert_allclose(found.H @ x, want.conj().T @ x, rtol=0, atol=1e-9)
                 y = want[:, np.argmax(np.linalg.norm(want, axis=0))]
                 assert cs.solve(found, y, "omp", atoms=1).residual < 1e-9
+
+
+@pytest.mark.parametrize("way", ["operator", "functions", "methods"])
+def test_solves_in_several_threads_call_one_operator_one_at_a_time(way):
+    rng = np.random.default_rng(11)
+    matrix, calls, overlaps = rng.normal(size=(20, 30)), [], []
+
+    class Device:
+        def apply(self, factor, x):
+            calls.append(1)
+            overlaps.append(len(calls) > 1)
+            time.sleep(0.001)  # lets other threads run
+            calls.pop()
+            return factor @ x
+
+        def forward(self, x):
+            return self.apply(matrix, x)
+
+        def adjoint(self, y):
+            return self.apply(matrix.T, y)
+
+    device = Device()
+    forward, adjoint = device.forward, device.adjoint
+    functions = (lambda x: forward(x), lambda y: adjoint(y))
+    given = {"operator": linalg.LinearOperator(matrix.shape, matvec=forward, rmatvec=adjoint, dtype=float),
+             "functions": functions, "methods": (forward, adjoint)}[way]
+    y = matrix[:, 3] - matrix[:, 7]
+    with ThreadPoolExecutor(4) as pool:
+        def one(_):
+            pair = (device.forward, device.adjoint)  # made anew, as users write it
+            return cs.solve(pair if way == "methods" else given, y, "iht", k=2).x
+        found = list(pool.map(one, range(8)))
+    assert len(overlaps) > 100 and not any(overlaps)
+    for x in found:
+        np.testing.assert_array_equal(x, found[0])
