@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, deviation, flag, scalar, seed_of, whole, word
+from ._arguments import SEED, as_tuple, deviation, flag, scalar, seed_of, shown, whole, word
 from ._errors import ArgumentError, DataError
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, number, numbers,
                        pairs, pointer, real, text, unknown_argument)
@@ -231,6 +231,9 @@ def _rows(made: Any, through: Through, all_rows: int, entries: int, rate: Option
             raise ArgumentError(f"rate = {rate}; must be above 0 and at most 1")
         count = max(1, int(np.floor(rate * entries + 0.5)))
     if count is None:
+        if rows is not None:
+            raise ArgumentError(f"rows = {shown(rows)} chooses some of the rows; give rate or count, "
+                                "or leave it out")
         return np.arange(all_rows)
     if rows is None:
         ordered = through.ordering not in (None, "natural") and through.scramble is None

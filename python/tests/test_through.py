@@ -256,3 +256,8 @@ def test_identity_keeps_samples(rng):
     mask = rng.random(x.shape) < 0.5
     found = cs.recover(x[mask], mask, solver="omp", basis="identity")
     np.testing.assert_allclose(found, np.where(mask, x, 0), atol=1e-12)
+
+
+def test_rows_of_what_is_measured_whole_are_refused():
+    with pytest.raises(cs.ArgumentError, match="rows = 'first' chooses some of the rows; give rate"):
+        cs.measure(np.zeros((8, 8)), "downsample", factor=2, rows="first")

@@ -24,6 +24,12 @@ static bool is_named(const arguments *a, const char *name) {
     return a->through >= 0 && strcmp(csrec_through_info(a->through), name) == 0;
 }
 
+/* Whether rows are chosen among those of a transform, or of a blur that is not measured whole. */
+static bool chooses_rows(const arguments *a) {
+    return is_named(a, "hadamard") || is_named(a, "fourier") ||
+           (is_named(a, "blur") && (a->rate > 0.0 || a->count > 0));
+}
+
 /* Options that belong to one operator. */
 static const char *stray(const arguments *a) {
     if (!is_named(a, "hadamard") && (a->ordering >= 0 || a->scramble))
@@ -35,7 +41,8 @@ static const char *stray(const arguments *a) {
                          : "--block goes with --operator matrix";
     if (!is_named(a, "blur") && a->kernel) return "--kernel goes with --operator blur";
     if (!is_named(a, "downsample") && a->factor) return "--factor goes with --operator downsample";
-    if (a->rows >= 0 && a->through < 0) return "--rows goes with --operator";
+    if (a->rows >= 0 && !chooses_rows(a))
+        return "--rows goes with --operator hadamard and fourier, and with blur and --rate";
     return NULL;
 }
 
