@@ -43,18 +43,29 @@ INLINE void transform_rows(int64_t width, int64_t rows, int64_t columns, double 
     if (2 * width <= rows) one_level(width * columns, x, x + width * columns);
 }
 
+typedef double eight __attribute__((vector_size(64)));
+
+/* Entries of a vector in another order; GCC before 12 knows the second form alone. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define SWAPPED(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#endif
+#endif
+#ifndef SWAPPED
+typedef int64_t places __attribute__((vector_size(64)));
+#define SWAPPED(v, ...) __builtin_shuffle(v, (places){__VA_ARGS__})
+#endif
+
 /* The first three levels of eight neighbours, in registers. */
 INLINE void transform_eight(double *x) {
-    double v[8];
-    memcpy(v, x, sizeof v);
-    for (int half = 1; half < 8; half *= 2)
-        for (int i = 0; i < 8; i++)
-            if (!(i & half)) {
-                double a = v[i], b = v[i + half];
-                v[i] = a + b;
-                v[i + half] = a - b;
-            }
-    memcpy(x, v, sizeof v);
+    const eight signs[3] = {
+        {1, -1, 1, -1, 1, -1, 1, -1}, {1, 1, -1, -1, 1, 1, -1, -1}, {1, 1, 1, 1, -1, -1, -1, -1}};
+    eight v;
+    memcpy(&v, x, sizeof v);
+    v = SWAPPED(v, 1, 0, 3, 2, 5, 4, 7, 6) + signs[0] * v;
+    v = SWAPPED(v, 2, 3, 0, 1, 6, 7, 4, 5) + signs[1] * v;
+    v = SWAPPED(v, 4, 5, 6, 7, 0, 1, 2, 3) + signs[2] * v;
+    memcpy(x, &v, sizeof v);
 }
 
 INLINE void transform_block(int64_t block, double *x) {

@@ -8,8 +8,6 @@ typedef struct cosamp {
     csrec_support s; /* first */
     int64_t k;
     double *best_x, *best_r; /* of the previous iteration */
-    bool *best_chosen;
-    bool exact; /* fits from now on */
 } cosamp;
 
 static void cosamp_destroy(csrec_run *run) {
@@ -17,7 +15,6 @@ static void cosamp_destroy(csrec_run *run) {
     if (o) {
         free(o->best_x);
         free(o->best_r);
-        free(o->best_chosen);
     }
     csrec_sparse_destroy(run);
 }
@@ -30,56 +27,38 @@ static csrec_status cosamp_create(csrec_run *run, csrec_error *error) {
     o->k = k;
     o->best_x = malloc((size_t)run->A->n * sizeof *o->best_x);
     o->best_r = malloc((size_t)run->A->m * sizeof *o->best_r);
-    o->best_chosen = malloc((size_t)run->A->n * sizeof *o->best_chosen);
-    return o->best_x && o->best_r && o->best_chosen
-               ? CSREC_OK
-               : csrec_fail(error, CSREC_MEMORY, "solver cosamp: out of memory");
+    return o->best_x && o->best_r ? CSREC_OK
+                                  : csrec_fail(error, CSREC_MEMORY, "solver cosamp: out of memory");
 }
 
 /* More columns than samples cannot be fitted, so the number of candidates is limited. */
-static csrec_status step(cosamp *o) {
-    csrec_support *s = &o->s;
-    csrec_status status = csrec_support_correlate(s);
-    if (status) return status;
-    int64_t room = (s->A->m - s->size) / s->A->parts, most = 2 * o->k < room ? 2 * o->k : room;
-    int64_t joined = csrec_support_largest(s, s->c, most);
-    for (int64_t i = 0; i < joined; i++) s->chosen[s->largest[i]] = true;
-    s->size += joined;
-    status = csrec_support_fit(s, o->exact ? CSREC_FIT_EXACT : CSREC_FIT_ROUGH);
-    csrec_support_prune(s, o->k);
-    return status ? status : csrec_support_residual(s);
-}
-
-/* Rough fits lead near the end; where one has no shorter r, exact ones go on. */
 static bool cosamp_update(csrec_run *run) {
     cosamp *o = run->state;
     csrec_support *s = &o->s;
-    const size_t x_bytes = (size_t)run->A->n * sizeof *s->x,
-                 chosen_bytes = (size_t)run->A->n * sizeof *s->chosen,
-                 r_bytes = (size_t)run->A->m * sizeof *s->r;
-    const double before = s->energy;
-    const int64_t size = s->size;
+    size_t x_bytes = (size_t)run->A->n * sizeof *s->x, r_bytes = (size_t)run->A->m * sizeof *s->r;
+    double before = s->energy;
     memcpy(o->best_x, s->x, x_bytes);
     memcpy(o->best_r, s->r, r_bytes);
-    memcpy(o->best_chosen, s->chosen, chosen_bytes);
-    for (;;) {
-        run->fault = step(o);
-        if (!run->fault && s->energy < before) return true;
-        memcpy(s->x, o->best_x, x_bytes);
-        memcpy(s->r, o->best_r, r_bytes);
-        memcpy(s->chosen, o->best_chosen, chosen_bytes);
-        s->energy = before;
-        s->size = size;
-        if (run->fault || o->exact || !s->rough) return false;
-        o->exact = true;
-    }
+    run->fault = csrec_support_correlate(s);
+    if (run->fault) return false;
+    int64_t room = (run->A->m - s->size) / run->A->parts, most = 2 * o->k < room ? 2 * o->k : room;
+    int64_t joined = csrec_support_largest(s, s->c, most);
+    for (int64_t i = 0; i < joined; i++) s->chosen[s->largest[i]] = true;
+    s->size += joined;
+    run->fault = csrec_support_fit(s, CSREC_FIT_CLOSE);
+    csrec_support_prune(s, o->k);
+    if (!run->fault) run->fault = csrec_support_residual(s);
+    if (!run->fault && s->energy < before) return true;
+    memcpy(s->x, o->best_x, x_bytes);
+    memcpy(s->r, o->best_r, r_bytes);
+    s->energy = before;
+    return false;
 }
 
 static const csrec_param params[] = {CSREC_SPARSE_PARAM, {0}};
 
 static csrec_solver_need cosamp_need(const csrec_solver_size *size) {
-    return (csrec_solver_need){csrec_support_bytes(size) + 9.0 * size->n + 8.0 * size->m, 200.0,
-                               0.0};
+    return (csrec_solver_need){csrec_support_bytes(size) + 8.0 * (size->n + size->m), 200.0, 0.0};
 }
 
 const csrec_solver_type csrec_solver_cosamp = {

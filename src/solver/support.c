@@ -158,10 +158,13 @@ void csrec_support_choose_used(csrec_support *s) {
     }
 }
 
-/* Limits of a fit: steps, and ||g|| as a share of ||r||. */
-#define EXACT_STEPS 1000
-#define ROUGH_STEPS 200
-#define ROUGH       1e-6
+/* Where a fit ends: steps, and ||g|| as a share of ||r||. */
+static const struct fit_end {
+    int64_t steps;
+    double share;
+} fit_ends[] = {[CSREC_FIT_EXACT] = {1000, 0.0},
+                [CSREC_FIT_CLOSE] = {1000, 1e-12},
+                [CSREC_FIT_ROUGH] = {200, 1e-6}};
 
 /* The chosen columns, whose entries of g and p come first, and of c, where others are 0. */
 static int64_t list_chosen(csrec_support *s) {
@@ -213,12 +216,12 @@ static csrec_status conjugate_gradients(csrec_support *s, csrec_fit fit) {
     memcpy(s->p, s->g, (size_t)size * sizeof *s->p);
     double gamma = csrec_squares(size, s->g), start = csrec_squares(s->A->m, s->y);
     /* Exact arithmetic needs `size` steps; rounding adds some. */
-    int64_t most = fit == CSREC_FIT_ROUGH ? ROUGH_STEPS : EXACT_STEPS;
+    int64_t most = fit_ends[fit].steps;
     if (most > 4 * s->size + 10) most = 4 * s->size + 10;
     for (int64_t step = 0; step < most && !status; step++) {
         if (gamma <= 0x1p-104 * start) break; /* ||A_S^T r|| below rounding of ||y|| */
         s->rough = fit == CSREC_FIT_ROUGH;
-        if (s->rough && gamma <= ROUGH * ROUGH * s->energy) break;
+        if (gamma <= fit_ends[fit].share * fit_ends[fit].share * s->energy) break;
         status = apply_scaled(s, size);
         if (status || !step_along(s, size, gamma)) break;
         status = gradient(s, size);

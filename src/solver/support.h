@@ -54,10 +54,10 @@ int64_t csrec_support_largest(csrec_support *s, const double *v, int64_t k);
 
 /* min ||y - A x|| over x that are 0 outside the chosen columns, and r. By the operator's `fit`
  * (exact), or by conjugate gradients on the normal equations from the current x (CGLS, Bjorck
- * 1996, 7.4.1): to rounding, or 1,000 steps; or rough, until the gradient on unit columns is
- * 10^-6 ||r||, or 200 steps, and s->rough is set; or until the run is stopped. CSREC_STOPPED:
- * stopped before it began; r does not belong to x. */
-typedef enum csrec_fit { CSREC_FIT_EXACT, CSREC_FIT_ROUGH } csrec_fit;
+ * 1996, 7.4.1): to rounding; or close, until the gradient on unit columns is 10^-12 ||r||; both
+ * 1,000 steps at most; or rough, until it is 10^-6 ||r||, or 200 steps, and s->rough is set; or
+ * until the run is stopped. CSREC_STOPPED: stopped before it began; r does not belong to x. */
+typedef enum csrec_fit { CSREC_FIT_EXACT, CSREC_FIT_CLOSE, CSREC_FIT_ROUGH } csrec_fit;
 csrec_status csrec_support_fit(csrec_support *s, csrec_fit fit);
 
 /* Fits x roughly, and goes on to an exact fit unless ||r||^2 is below `energy` then. Whether it is;
