@@ -218,18 +218,23 @@ static void draw_picture(double *x) {
     }
 }
 
+/* A measurement of the picture through b->spec, without its rows. */
+static void open_picture(bench *b, int64_t *index, double *y) {
+    b->m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
+                               .channels = 1,
+                               .index = index,
+                               .y = y,
+                               .is_complex = strcmp(b->spec.name, "fourier") == 0,
+                               .scale = {0.0, 255.0},
+                               .through = &b->spec};
+}
+
 /* So many rows of an operator of the picture. */
 static void measure_part(bench *b, const char *name, bool scrambled, csrec_row_choice choice,
                          int64_t count, const double *truth, int64_t *index, double *y) {
     csrec_sampling rows;
     *b = (bench){.spec = {.name = name, .scrambled = scrambled, .seed = check_next(&seed)}};
-    b->m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
-                               .channels = 1,
-                               .index = index,
-                               .y = y,
-                               .is_complex = strcmp(name, "fourier") == 0,
-                               .scale = {0.0, 255.0},
-                               .through = &b->spec};
+    open_picture(b, index, y);
     assert_ok(csrec_sampling_rows(&b->m, choice, count, check_next(&seed), &rows, NULL));
     memcpy(index, rows.index, (size_t)rows.n * sizeof *index);
     b->m.n = rows.n;
@@ -269,6 +274,17 @@ static bool fourier_is_built(void) {
     return status == CSREC_OK;
 }
 
+/* All rows of a matrix of each block of the picture. */
+static void measure_whole(bench *b, int height, int width, int rows, const double *A,
+                          const double *truth, int64_t *index, double *y) {
+    *b = (bench){.spec = {.name = "matrix", .m = rows, .matrix = A}, .edge = {height, width}};
+    if (height * width < ENTRIES) b->spec.kernel = b->edge;
+    open_picture(b, index, y);
+    b->m.n = rows * (ENTRIES / (height * width));
+    for (int64_t i = 0; i < b->m.n; i++) index[i] = i;
+    assert_ok(csrec_measurement_simulate(&b->m, truth, y, NULL));
+}
+
 /* Rows of Hadamard's matrix of a block, with random signs of its entries: orthogonal, and mixing in
  * the block. One matrix for all blocks. */
 static void measure_blocks(bench *b, int height, int width, int rows, const double *truth,
@@ -285,18 +301,7 @@ static void measure_blocks(bench *b, int height, int width, int rows, const doub
             A[i * each + j] = A[j] * (__builtin_parity((unsigned)(h & j)) ? -1.0 : 1.0);
     }
     free(row);
-    *b = (bench){.spec = {.name = "matrix", .m = rows, .matrix = A}, .edge = {height, width}};
-    b->spec.kernel = b->edge;
-    const int n = rows * (ENTRIES / each);
-    for (int i = 0; i < n; i++) index[i] = i;
-    b->m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
-                               .n = n,
-                               .channels = 1,
-                               .index = index,
-                               .y = y,
-                               .scale = {0.0, 255.0},
-                               .through = &b->spec};
-    assert_ok(csrec_measurement_simulate(&b->m, truth, y, NULL));
+    measure_whole(b, height, width, rows, A, truth, index, y);
 }
 
 /* Orthonormal rows: waves of 1 to 4 periods along each axis in one of the two directions, and
@@ -324,16 +329,7 @@ static void measure_waves(bench *b, int rows, const double *truth, double *A, in
         const double length = sqrt(squares(ENTRIES, a, NULL));
         for (int j = 0; j < ENTRIES; j++) a[j] /= length;
     }
-    *b = (bench){.spec = {.name = "matrix", .m = rows, .matrix = A}};
-    for (int i = 0; i < rows; i++) index[i] = i;
-    b->m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
-                               .n = rows,
-                               .channels = 1,
-                               .index = index,
-                               .y = y,
-                               .scale = {0.0, 255.0},
-                               .through = &b->spec};
-    assert_ok(csrec_measurement_simulate(&b->m, truth, y, NULL));
+    measure_whole(b, SIDE, SIDE, rows, A, truth, index, y);
 }
 
 /* Operators of a picture: whether message passing is for them. Blocks of the whole mix all. */

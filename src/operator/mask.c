@@ -145,30 +145,18 @@ static csrec_operator_need identity_need(const csrec_operator_spec *spec) {
         .n = n, .product = per_entry * n, .stored = true, .own = 8.0 * (double)spec->m};
 }
 
-/* The same as a basis: the entries of the signal are its coefficients. */
+/* As a basis, whose coefficients are the entries of the signal, and as an operator by itself. */
+#define MASK_CALLS                                                                                 \
+    .takes = CSREC_TAKES_INDEX, .create = mask_create, .destroy = mask_destroy,                    \
+    .forward = mask_forward, .adjoint = mask_adjoint, .column_norms = mask_column_norms,           \
+    .correlate = mask_adjoint, .synthesize = copy, .analyze = copy
+
 const csrec_operator_type csrec_operator_identity = {
     .name = "identity",
     .brief = "the signal itself is sparse: its entries are the coefficients",
-    .takes = CSREC_TAKES_INDEX,
     .params = params,
-    .create = mask_create,
-    .destroy = mask_destroy,
-    .forward = mask_forward,
-    .adjoint = mask_adjoint,
-    .column_norms = mask_column_norms,
-    .correlate = mask_adjoint,
-    .synthesize = copy,
-    .analyze = copy,
-    .need = identity_need};
+    .need = identity_need,
+    MASK_CALLS};
 
-const csrec_operator_type csrec_operator_mask = {.name = "mask",
-                                                 .brief = "the sampled entries of a signal",
-                                                 .takes = CSREC_TAKES_INDEX,
-                                                 .create = mask_create,
-                                                 .destroy = mask_destroy,
-                                                 .forward = mask_forward,
-                                                 .adjoint = mask_adjoint,
-                                                 .column_norms = mask_column_norms,
-                                                 .correlate = mask_adjoint,
-                                                 .synthesize = copy,
-                                                 .analyze = copy};
+const csrec_operator_type csrec_operator_mask = {
+    .name = "mask", .brief = "the sampled entries of a signal", MASK_CALLS};
