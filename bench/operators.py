@@ -153,7 +153,8 @@ def main():
                           [*lines, "--coils", "coils.npy"], rate)
         found = {"machine": machine.describe(arguments.build), "source": source, "rows": bench.rows}
         if arguments.only in "greedy":
-            found["greedy"] = bench.greedy(chosen[0][1].astype(np.float32))
+            rows = bench.greedy(chosen[0][1].astype(np.float32))
+            found["greedy"] = {"machine": found["machine"], "rows": rows}
     machine.write(arguments.json, found)
 
 
