@@ -30,6 +30,16 @@ static bool is_skipped(const char *command) {
     return strstr(read_text("out"), "\"status\": \"skipped\"") != NULL;
 }
 
+/* The learned prior is a part of what a picture was made from, and of nothing else. */
+static void lines_and_volumes_do_without_the_prior(void **state) {
+    (void)state;
+    make_scans();
+    run_well("$S line.npy -q -o l.npz -r 0.5 && $R l.npz v.npz a.npz -q -o prior/ --format npy");
+    run_well("grep -aq '; prior=' prior/a.npy && ! grep -aq '; prior=' prior/l.npy prior/v.npy");
+    expect_done("$R l.npz v.npz a.npz -q -o prior/ --format npy", 0, 3);
+    run_well("$R a.npz -q -Q fast -o prior/a.npy && ! grep -aq '; prior=' prior/a.npy");
+}
+
 static void what_is_done_is_skipped_whatever_its_date(void **state) {
     (void)state;
     make_scans();
@@ -212,7 +222,8 @@ static void any_interruption_comes_to_the_same_bytes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_done_is_skipped_whatever_its_date),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_and_volumes_do_without_the_prior),
+                                       cmocka_unit_test(what_is_done_is_skipped_whatever_its_date),
                                        cmocka_unit_test(what_is_not_whole_is_done_again),
                                        cmocka_unit_test(an_input_of_other_bytes_is_done_again),
                                        cmocka_unit_test(other_settings_are_done_again),

@@ -227,12 +227,15 @@ static const cli_tool tool = {
 
 int main(int argc, char **argv) {
     cli_request request = {.tool = &tool, .all = &tool, .a = defaults};
+    cli_prior prior = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    csrec_error error;
     cli_progress progress;
     cli_ranks ranks;
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD,
             1 << 20); /* return large blocks to the system as soon as they are freed */
 #endif
+    request.prior = &prior;
     request.words = argv;
     request.n_words = argc;
     int code = cli_ranks_join(&tool, &ranks);
@@ -240,8 +243,10 @@ int main(int argc, char **argv) {
     code = cli_parse(&tool, argc, argv, &request.a);
     const bool parsed = code == CLI_CONTINUE;
     if (parsed) code = cli_request_check(&request);
-    if (code == CLI_CONTINUE) code = cli_prior_find(&request);
-    char *card = parsed && ranks.comm ? cli_recover_card(&request) : NULL;
+    const bool asks = code == CLI_CONTINUE && ranks.comm;
+    const char *weights = asks ? cli_prior_find(&request, &error) : "";
+    char *card =
+        parsed && ranks.comm ? cli_recover_card(&request, weights ? weights : "unreadable") : NULL;
     if (code == CLI_CONTINUE) code = cli_request_share(&request, &ranks);
     code = cli_ranks_agree(&ranks, code, card);
     free(card);

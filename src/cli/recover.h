@@ -3,6 +3,8 @@
 #define CSREC_CLI_RECOVER_H
 
 #include "describe.h"
+#include <pthread.h>
+
 #include "fingerprint.h"
 #include "methods.h"
 #include "output.h"
@@ -26,6 +28,13 @@ typedef struct cli_recover_arguments {
         resume, history, no_sync, merge, robust;
 } cli_recover_arguments;
 
+/* What the weights that are installed have in them. Of several threads one reads them. */
+typedef struct cli_prior {
+    pthread_mutex_t lock;
+    bool found;
+    char text[CLI_CONTENTS_ROOM];
+} cli_prior;
+
 /* The checked arguments, the same for every input. */
 typedef struct cli_request {
     const cli_tool *tool, *all; /* all: speaks for all ranks, tool for one */
@@ -44,7 +53,7 @@ typedef struct cli_request {
     double sigma;                              /* of --sigma, unless it is auto */
     csrec_setting settings[CLI_TEXTS_MOST];    /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
-    char prior[CLI_CONTENTS_ROOM]; /* contents of the weights that are installed; "": not used */
+    cli_prior *prior; /* of all copies of the request */
 } cli_request;
 
 enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map */
@@ -59,6 +68,7 @@ typedef struct cli_job {
     char *output, *reference, *page, *plot, *map; /* NULL: none; map: of the uncertainty */
     char *command;                                /* the command that repeats this recovery */
     char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint), */
+    const char *prior; /* what cli_prior_find told, if the recovery may use it; else "" */
     bool known;        /* and of all their contents */
     char *journal;     /* keeps finished tiles, beside the output; NULL: none */
     csrec_file_lock *locks[CLI_OUTPUTS];
@@ -162,18 +172,21 @@ void cli_folders_drop(const cli_folders *made);
 void cli_recover_add_paths(const void *arguments, cli_paths *paths);
 
 /* One line with all that the result of an input depends on: the contents of the input, the mask,
- * the model, the learned prior if it may be used and, with --report and --plot, the reference; all
+ * the model and, with --report and --plot, the reference; all
  * settings that change the result; the version. Free it; NULL: out of memory. *known is false if
- * contents are unknown, as of stdin (recover_fingerprint.c). */
-char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
+ * contents are unknown, as of stdin (recover_fingerprint.c). prior: what cli_prior_find returned,
+ * or
+ * "": it is not used. */
+char *cli_recover_fingerprint(const cli_request *request, const char *input, const char *prior,
+                              bool *known);
 
 /* What must be alike on all ranks, as such a line: settings, names of files, and what tells that
- * they are the same; the version, the prior. */
-char *cli_recover_card(const cli_request *request);
+ * they are the same; the version, the prior that may be used. */
+char *cli_recover_card(const cli_request *request, const char *prior);
 
-/* If a recovery may use the learned prior that is installed, finds out what is in it; tells why, if
- * it cannot be read. */
-int cli_prior_find(cli_request *request);
+/* What is in the learned prior that is installed, which is read when this is first asked; "": no
+ * recovery of a picture by this request would use it. NULL: it cannot be read, and why. */
+const char *cli_prior_find(const cli_request *request, csrec_error *error);
 
 /* The truth of an input: --reference, or the file of the input's name in that folder. Free it;
  * NULL: none, or out of memory. */

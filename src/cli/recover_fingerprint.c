@@ -5,7 +5,8 @@
 
 #include "recover.h"
 
-char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known) {
+char *cli_recover_fingerprint(const cli_request *request, const char *input, const char *prior,
+                              bool *known) {
     const cli_recover_arguments *a = &request->a;
     cli_fingerprint line;
     char *reference = a->report || a->plot ? cli_reference_path(request, input) : NULL;
@@ -16,14 +17,14 @@ char *cli_recover_fingerprint(const cli_request *request, const char *input, boo
     cli_fingerprint_file(&line, "reference", reference);
     cli_fingerprint_options(&line, request->all, a, CLI_ON_RESULTS);
     if (a->coefficients) cli_fingerprint_text(&line, "atoms", "kept"); /* of a single grid */
-    if (*request->prior) cli_fingerprint_text(&line, "prior", request->prior);
+    if (*prior) cli_fingerprint_text(&line, "prior", prior);
     free(reference);
     char *text = cli_fingerprint_end(&line);
     *known = line.known && text;
     return text;
 }
 
-char *cli_recover_card(const cli_request *request) {
+char *cli_recover_card(const cli_request *request, const char *prior) {
     const cli_recover_arguments *a = &request->a;
     cli_fingerprint line;
     cli_fingerprint_begin(&line, request->all->name);
@@ -33,6 +34,6 @@ char *cli_recover_card(const cli_request *request) {
         snprintf(name, sizeof name, "input %d", i + 1);
         cli_fingerprint_name(&line, name, a->inputs.text[i]);
     }
-    if (*request->prior) cli_fingerprint_text(&line, "prior", request->prior);
+    if (*prior) cli_fingerprint_text(&line, "prior", prior);
     return cli_fingerprint_end(&line);
 }

@@ -160,6 +160,22 @@ static int read_samples(cli_job *job) {
     return !status ? CLI_CONTINUE : status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
 }
 
+/* The prior is for pictures: then it belongs to the fingerprint, as its last entry. */
+static int add_prior(cli_job *job) {
+    csrec_error error;
+    if (job->measurement.shape.dims != 2) return CLI_CONTINUE;
+    const char *prior = cli_prior_find(job->request, &error);
+    if (!prior) return cli_job_fail(job, "%s", error.text);
+    if (!*prior) return CLI_CONTINUE;
+    const size_t used = strlen(job->fingerprint), room = used + strlen(prior) + 16;
+    char *line = realloc(job->fingerprint, room);
+    if (!line) return cli_job_fail(job, "%s: out of memory", job->input);
+    snprintf(line + used, room - used, "; prior=%s", prior);
+    job->fingerprint = line;
+    job->prior = prior;
+    return CLI_CONTINUE;
+}
+
 static int load(cli_job *job) {
     csrec_error error;
     int code = cli_job_find_large(job);
@@ -178,6 +194,7 @@ static int load(cli_job *job) {
         cli_truth_read(job->reference, &job->measurement, &job->tones, &job->truth, &error))
         return cli_job_fail(job, "%s", error.text);
     code = cli_job_model(job);
+    if (code == CLI_CONTINUE) code = add_prior(job);
     if (code == CLI_CONTINUE) code = cli_job_options(job);
     if (code != CLI_CONTINUE || !job->large) return code;
     code = cli_job_begin_large(job);
@@ -202,11 +219,12 @@ static int load_unchanged(cli_job *job) {
     char *after = NULL;
     csrec_error error;
     if (job->a->info) return load(job);
-    job->fingerprint = cli_recover_fingerprint(job->request, job->input, &job->known);
+    job->fingerprint = cli_recover_fingerprint(job->request, job->input, "", &job->known);
+    job->prior = "";
     if (!job->fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
     int code = load(job);
     if (code != CLI_CONTINUE) return code;
-    after = cli_recover_fingerprint(job->request, job->input, &known);
+    after = cli_recover_fingerprint(job->request, job->input, job->prior, &known);
     if (!after)
         code = cli_job_fail(job, "%s: out of memory", job->input);
     else if (strcmp(after, job->fingerprint) != 0 && is_lost(job, &error))

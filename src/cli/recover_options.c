@@ -68,17 +68,24 @@ static bool may_use_prior(const cli_request *request) {
     return false;
 }
 
-int cli_prior_find(cli_request *request) {
+static csrec_status read_prior(char text[CLI_CONTENTS_ROOM], csrec_error *error) {
     char path[2][4096];
     const char *const paths[] = {path[0], path[1]};
-    csrec_error error;
-    if (!may_use_prior(request)) return CLI_CONTINUE;
-    bool there = csrec_prior_installed(1, sizeof path[0], path[0]) &&
-                 csrec_prior_installed(3, sizeof path[1], path[1]);
-    if (there && cli_contents_of(2, paths, request->prior, &error))
-        return cli_failure(request->tool, "%s", error.text);
-    if (!there) snprintf(request->prior, sizeof request->prior, "none");
-    return CLI_CONTINUE;
+    if (csrec_prior_installed(1, sizeof path[0], path[0]) &&
+        csrec_prior_installed(3, sizeof path[1], path[1]))
+        return cli_contents_of(2, paths, text, error);
+    snprintf(text, CLI_CONTENTS_ROOM, "none");
+    return CSREC_OK;
+}
+
+const char *cli_prior_find(const cli_request *request, csrec_error *error) {
+    cli_prior *prior = request->prior;
+    if (!may_use_prior(request)) return "";
+    pthread_mutex_lock(&prior->lock);
+    if (!prior->found) prior->found = !read_prior(prior->text, error);
+    const bool found = prior->found;
+    pthread_mutex_unlock(&prior->lock);
+    return found ? prior->text : NULL;
 }
 
 int cli_request_conflicts(const cli_request *request) {

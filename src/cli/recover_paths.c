@@ -141,10 +141,10 @@ static bool signal_is_done(const cli_request *request, const char *input, const 
     return false;
 }
 
-static bool all_is_done(const cli_request *request, const char *input) {
+static bool all_is_done_with(const cli_request *request, const char *input, const char *prior) {
     const cli_recover_arguments *a = &request->a;
     bool known = false;
-    char *line = cli_recover_fingerprint(request, input, &known);
+    char *line = cli_recover_fingerprint(request, input, prior, &known);
     bool done =
         known && signal_is_done(request, input, line) &&
         (!a->report || is_done(a->report, request->page_folder, input, ".html", line)) &&
@@ -153,6 +153,13 @@ static bool all_is_done(const cli_request *request, const char *input) {
         (!a->coefficients || is_done(a->coefficients, false, input, "", line));
     free(line);
     return done;
+}
+
+/* Results of the same input and settings tell by their fingerprints whether they used the prior. */
+static bool all_is_done(const cli_request *request, const char *input) {
+    if (all_is_done_with(request, input, "")) return true;
+    const char *prior = cli_prior_find(request, NULL);
+    return prior && *prior && all_is_done_with(request, input, prior);
 }
 
 /* Of ranks that share the tiles the first decides. If it has failed, the next message tells. */
