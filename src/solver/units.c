@@ -22,41 +22,43 @@ csrec_status csrec_atoms_copy(const csrec_atoms *from, csrec_atoms *to) {
     return CSREC_OK;
 }
 
-/* v 2^shift, clamped as csrec_in_unit. */
-static double shifted(double v, int shift) {
-    return fmax(-0x1p300, fmin(0x1p300, ldexp(v, shift)));
+/* v 2^exponent / unit, clamped as csrec_in_unit; a recovery's unit may be any number. */
+static double in_units(double v, double unit, int exponent) {
+    int own;
+    const double mantissa = frexp(unit, &own);
+    return fmax(-0x1p300, fmin(0x1p300, ldexp(v / mantissa, exponent - own)));
 }
 
 /* The start is near the size of y, whatever it was. */
-static csrec_status scale_start(const csrec_atoms *start, int shift, csrec_atoms *to) {
+static csrec_status scale_start(const csrec_atoms *start, double unit, int exponent,
+                                csrec_atoms *to) {
     csrec_status status = csrec_atoms_copy(start, to);
     const double largest = csrec_largest(start->n, start->coefficient);
-    const int size = largest > 0.0 ? ilogb(largest) + shift : 0;
-    if (size > 64 || size < -300) shift -= size;
+    const int size = largest > 0.0 ? ilogb(largest) + exponent - ilogb(unit) : 0;
+    if (size > 64 || size < -300) exponent -= size;
     for (int64_t i = 0; i < to->n && !status; i++)
-        to->coefficient[i] = shifted(to->coefficient[i], shift);
+        to->coefficient[i] = in_units(to->coefficient[i], unit, exponent);
     return status;
 }
 
 csrec_status csrec_scaled_create(const csrec_solve_options *solve, double unit, int exponent,
                                  csrec_scaled *to) {
-    const int shift = exponent - ilogb(unit);
     *to = (csrec_scaled){.solve = *solve};
     to->solve.stop.sigma = csrec_in_unit(solve->stop.sigma, unit);
     to->solve.stop.min_coefficient = csrec_in_unit(solve->stop.min_coefficient, unit);
     size_t settings = (size_t)solve->n_settings * sizeof *to->settings;
-    if (settings && shift) {
+    if (settings && (unit != 1.0 || exponent)) {
         to->settings = malloc(settings);
         if (!to->settings) return CSREC_MEMORY;
         memcpy(to->settings, solve->settings, settings);
         to->solve.settings = to->settings;
         for (int i = 0; i < solve->n_settings; i++)
             if (csrec_solver_measures(solve->solver, to->settings[i].name))
-                to->settings[i].value = shifted(to->settings[i].value, shift);
+                to->settings[i].value = in_units(to->settings[i].value, unit, exponent);
     }
     if (!solve->start) return CSREC_OK;
     to->solve.start = &to->start;
-    return scale_start(solve->start, shift, &to->start);
+    return scale_start(solve->start, unit, exponent, &to->start);
 }
 
 void csrec_scaled_clear(csrec_scaled *scaled) {
