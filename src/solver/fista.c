@@ -4,9 +4,9 @@
  * parameter `lambda` is a share of that maximum. An iteration is a step of l1_steps.c. With
  * `debias` the columns found are fitted by least squares at the end.
  *
- * Where the operator has its columns in memory, or steps have taken as many products as its columns
- * are, an iteration is a round of fista_active.c instead, whose steps are on a few columns. Without
- * lambda every column takes part, and steps on all it is.
+ * Where the operator has its columns in memory, or, of entries of several parts, steps have taken
+ * as many products as its columns are, an iteration is a round of fista_active.c instead, whose
+ * steps are on a few columns. Without lambda every column takes part, and steps on all it is.
  *
  * Steps alone need thousands where lambda is small. So larger lambdas are solved roughly first,
  * each from the last one's x, and when the signs of x stay, Newton's step (l1_newton.c) leads to
@@ -180,10 +180,14 @@ static bool fista_step(csrec_run *run, fista *o) {
     return !run->fault;
 }
 
-/* Rounds, which go on from steps where these have cost as much as columns that can be stored. */
+/* Rounds on entries of several parts, which go on from steps where these have cost as much as
+ * columns that can be stored. (Real ones have Newton's step, and of several minima, as in a frame,
+ * steps find one that rounding does not decide.) */
 static void enter_rounds(fista *o) {
     csrec_run *run = o->s.run;
-    if (o->active || !(o->lambda > 0.0) || !csrec_active_is_due(&o->columns, &o->s)) return;
+    if (o->active || o->s.A->parts == 1 || !(o->lambda > 0.0) ||
+        !csrec_active_is_due(&o->columns, &o->s))
+        return;
     run->fault = csrec_active_store(&o->columns, &o->s, csrec_run_param(run, "lambda"), &o->active);
 }
 
