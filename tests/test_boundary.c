@@ -137,8 +137,8 @@ static void powers_of_two(const way *w, const problem *p) {
 
 /* What rounding does not decide. Solvers that pick columns take one of several that are equally
  * good, and in samples of few levels or under a residual that they have made themselves, many are.
- * bpdn takes one of several minima, where columns depend on each other; A x, the signal at the
- * samples, is the same in all of them (the constraint's ball is strictly convex). */
+ * fista and bpdn take one of several minima, where columns depend on each other; A x, the signal at
+ * the samples, is the same in all of them (||y - A x||^2 is strictly convex in it). */
 typedef enum compared { PART_ALL, PART_SAMPLES, PART_NONE } compared;
 
 static compared determined(const way *w, const problem *p) {
@@ -152,7 +152,8 @@ static compared determined(const way *w, const problem *p) {
     const char *solver = plan.options.solve.solver;
     for (size_t i = 0; solver && i < sizeof picks / sizeof *picks; i++)
         if (strcmp(solver, picks[i]) == 0) return PART_NONE;
-    return solver && strcmp(solver, "bpdn") == 0 ? PART_SAMPLES : PART_ALL;
+    bool several = solver && (strcmp(solver, "bpdn") == 0 || strcmp(solver, "fista") == 0);
+    return several ? PART_SAMPLES : PART_ALL;
 }
 
 static void check_close(const way *w, const problem *p, const run *r, const run *base) {

@@ -112,7 +112,7 @@ CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measu
                                            csrec_recover_options *options);
 
 /* signal: [entries * channels], channels fastest, every entry of the shape; NULL if only the atoms
- * are requested, for a signal that does not fit into memory. atoms: NULL, or [channels]
+ * are requested, for a signal that does not fit into memory. atoms: NULL, or [channels] of real samples
  * (options->shifts must be 1 then). Interruption returns the best result so far; report->outcome
  * says so. report may be NULL. y may have any size: outside of 2^-64 to 2^64 it is scaled to 1 to 2
  * by a power of two, with sigma, scale and all lengths among the options (at most 2^300 in that

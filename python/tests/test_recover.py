@@ -143,6 +143,12 @@ def test_info_and_atoms(rng):
                                rtol=0, atol=1e-9)
 
 
+def test_coefficients_are_of_real_samples(rng):
+    truth, mask = sampled(rng, 0.5, 32)
+    with pytest.raises(cs.UnsupportedError, match="these are complex; recover real and imaginary"):
+        cs.recover(truth[mask] * (1 + 1j), mask=mask, method="grids", shifts=1, coefficients=True)
+
+
 def test_uncertainty_is_the_tools(rng, tool, tmp_path):
     truth, mask = sampled(rng)
     np.savez(tmp_path / "scan.npz", y=truth[mask], mask=mask)

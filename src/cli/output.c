@@ -140,16 +140,17 @@ static csrec_status write_picture(csrec_files *files, const char *path, const cs
 }
 
 /* Of what is not asked for: the type of the samples where the format keeps it; else float32, whose
- * 24 bits are enough for values from 16-bit or float32 samples. */
+ * 24 bits are enough for values from 16-bit or float32 samples. Where all values are beyond the
+ * range of float32, or below it, they are float64 whatever is asked for. */
 csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
                            int64_t n, const double *values) {
     csrec_dtype type =
         csrec_dtype_size(samples) > 2 && samples != CSREC_F32 ? CSREC_F64 : CSREC_F32;
     if (cli_format_has(format, CSREC_USE_TYPES)) type = samples;
     if (form->dtype >= 0) type = (csrec_dtype)form->dtype;
-    for (int64_t i = 0; i < n && type == CSREC_F32; i++)
-        if (fabs(values[i]) > FLT_MAX) type = CSREC_F64;
-    return type;
+    double largest = 0.0;
+    for (int64_t i = 0; i < n && type == CSREC_F32; i++) largest = fmax(largest, fabs(values[i]));
+    return largest > FLT_MAX || (largest > 0.0 && largest < FLT_MIN) ? CSREC_F64 : type;
 }
 
 static csrec_status write_array(csrec_files *files, const char *path, const csrec_format *format,

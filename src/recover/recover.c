@@ -237,6 +237,10 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     j->wanted =
         (csrec_wanted){.signal = j->signal || (others && !j->atoms), .atoms = j->atoms != NULL};
     csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
+    if (!status && j->atoms && j->measurement->is_complex)
+        status = csrec_fail(error, CSREC_UNSUPPORTED,
+                            "coefficients are those of real samples, and these are complex; "
+                            "recover real and imaginary parts each, or omit the coefficients");
     j->measurement = &real;
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
