@@ -143,10 +143,16 @@ def test_info_and_atoms(rng):
                                rtol=0, atol=1e-9)
 
 
-def test_coefficients_are_of_real_samples(rng):
+def test_coefficients_are_of_real_samples(rng, tool, tmp_path):
     truth, mask = sampled(rng, 0.5, 32)
-    with pytest.raises(cs.UnsupportedError, match="these are complex; recover real and imaginary"):
-        cs.recover(truth[mask] * (1 + 1j), mask=mask, method="grids", shifts=1, coefficients=True)
+    scan, found = tmp_path / "scan.npz", tmp_path / "atoms.npz"
+    np.savez(scan, y=truth[mask] * (1 + 1j), mask=mask)
+    why = "these are complex; recover real and imaginary"
+    with pytest.raises(cs.UnsupportedError, match=why):
+        cs.recover(cs.read(scan), method="grids", shifts=1, coefficients=True)
+    run = subprocess.run([tool, scan, "-C", found, "--shifts", "1"], capture_output=True, text=True)
+    assert run.returncode == 1 and why in run.stderr and run.stderr.count("\n") == 1
+    assert not found.exists()
 
 
 def test_uncertainty_is_the_tools(rng, tool, tmp_path):
