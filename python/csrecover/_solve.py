@@ -256,7 +256,13 @@ def _looked_at(look: Any, A: Operator, solver: str, dtype: np.dtype[Any]) -> Opt
     check_status(lib.csrec_look_at(look, found, NULL, error), error)
     x = np.zeros(A._parts * A.shape[1])
     _scatter(A, solver, take_atoms(found[0]), x)
-    return A._back(x).astype(dtype, copy=False)
+    return _typed(A._back(x), dtype)
+
+
+def _typed(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """In this type, unless all would be infinite or 0 there."""
+    size, ends = np.abs(x).max(initial=0.0), np.finfo(dtype)
+    return x if size > ends.max or 0.0 < size < ends.tiny else x.astype(dtype, copy=False)
 
 
 def _solution(A: Operator, solver: str, found: Any, reports: Any, r: np.ndarray,
@@ -268,7 +274,7 @@ def _solution(A: Operator, solver: str, found: Any, reports: Any, r: np.ndarray,
     x, r = A._back(x), A._back(r)
     if A._complex:
         atoms = [_whole_atoms(row) for row in x]
-    x, r = x.astype(dtype, copy=False), r.astype(dtype, copy=False)
+    x, r = _typed(x, dtype), _typed(r, dtype)
     residual = np.array([reports[k].residual for k in range(len(r))])
     iterations = np.array([reports[k].iterations for k in range(len(r))])
     outcome = [text(lib.csrec_outcome_text(reports[k].outcome)) for k in range(len(r))]

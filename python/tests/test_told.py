@@ -202,3 +202,54 @@ def test_the_residual_told_is_that_of_the_signal(rng, method, sigma):
         flat = signal.reshape(576, *y.shape[1:])
         off = np.linalg.norm((flat[scan.index] if scan.through is None else matrix @ flat) - y)
         assert abs(info.residual - off / np.linalg.norm(y)) <= 1e-9 * max(1, info.residual), (way, info)
+
+
+@pytest.mark.parametrize("solver", ("iht", "htp", "romp", "cosamp"))
+def test_a_start_is_fitted(rng, solver):
+    """No start ends farther from y than x = 0, and x is a fit on the columns it uses."""
+    for name, A, B in operators(rng):
+        m, n = B.shape
+        y = B @ rng.standard_normal(n) if rng.random() < 0.5 else B[:, 0] * 1.0
+        start = rng.standard_normal(n) * 10 ** rng.uniform(-3, 9)
+        found = cs.solve(A, y, solver, k=min(3, m), x0=start)
+        if solver != "iht":  # which steps from its start
+            assert found.residual <= 1 + 1e-9, name
+        if solver in ("htp", "romp"):
+            used = np.flatnonzero(found.x)
+            fit = np.linalg.lstsq(B[:, used], y, rcond=None)[0]
+            rest = np.linalg.norm(y - B[:, used] @ fit) / np.linalg.norm(y)
+            assert found.residual <= rest + 1e-6, (name, found)
+
+
+def test_fista_ends_at_the_minimum_from_any_start(rng):
+    """Also where the start, or a step, meets y: an l1 norm may be less elsewhere."""
+    for name, A, B in operators(rng):
+        x = np.zeros(B.shape[1], B.dtype)
+        x[rng.choice(x.size, 5, replace=False)] = rng.standard_normal(5)
+        y = B @ x
+        weight = 0.3 * np.abs(B.conj().T @ y).max()
+        cost = lambda v: np.linalg.norm(y - B @ v) ** 2 / 2 + weight * np.abs(v).sum()
+        wanted = cost(cs.solve(B, y, "fista", lambda_=0.3).x)
+        for start in (x, x + 1e10 * rng.standard_normal(x.size)):
+            found = cs.solve(A, y, "fista", lambda_=0.3, x0=start)
+            assert found.outcome == "converged" and abs(cost(found.x) - wanted) <= 1e-7 * wanted, name
+
+
+@pytest.mark.parametrize("by_products", (False, True))
+def test_a_bound_of_the_norm_is_kept_however_a_run_ends(rng, by_products):
+    for _ in range(5):
+        A = (rng.standard_normal((30, 3)) @ rng.standard_normal((3, 7))).astype(np.float32).astype(float)
+        y = A @ np.array([1, 0, 0, -1.0, 0, 0, 0.5]) + 0.3 * rng.standard_normal(30)
+        w = 10 ** rng.uniform(-2, 2, 7)
+        tau = 0.01 * (w * [1, 0, 0, 1, 0, 0, 0.5]).sum()
+        found = cs.solve(aslinearoperator(A) if by_products else A, y, "bpdn", tau=tau, weights=w, atoms=2000)
+        assert (w * np.abs(found.x)).sum() <= tau * (1 + 1e-5), found
+        assert abs(found.residual - np.linalg.norm(y - A @ found.x) / np.linalg.norm(y)) < 1e-7
+
+
+def test_what_float32_cannot_hold_stays_double():
+    for column, sample in ((1e-30, 1e10), (1e30, 1e-20)):
+        found = cs.solve(np.array([[column]]), np.float32([sample]), "omp")
+        assert found.x[0] == pytest.approx(float(np.float32(sample)) / column)
+    with pytest.raises(cs.DataError, match="x is beyond the range"):
+        cs.solve(np.array([[2.0 ** -900]]), [2.0 ** 500], "fista", weights=[2.0 ** -500])

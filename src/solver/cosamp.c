@@ -67,6 +67,7 @@ const csrec_solver_type csrec_solver_cosamp = {
     .source = "Needell and Tropp 2009, algorithm 2.1",
     .params = params,
     .norms = true,
+    .fits = true,
     .pursues = true,
     .create = cosamp_create,
     .need = cosamp_need,

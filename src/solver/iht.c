@@ -204,6 +204,7 @@ const csrec_solver_type csrec_solver_htp = {
     .source = "Foucart 2011, algorithm HTP; the step is halved where ||r|| would rise",
     .params = params,
     .norms = true,
+    .fits = true,
     .pursues = true,
     .create = iht_create,
     .destroy = iht_destroy,

@@ -10,9 +10,21 @@
  * numbers have left the range of a double, and no step length works. */
 enum { RAISES = 100, DRAWN = 1 << 16 /* numbers processed between two reports */ };
 
+/* A start whose r is no shorter than that of x = 0 has no smaller objective. */
+static void drop_bad_start(csrec_support *s) {
+    const double whole = csrec_squares(s->A->m, s->y);
+    if (s->energy < whole) return;
+    memset(s->x, 0, (size_t)s->A->n * sizeof *s->x);
+    memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
+    s->energy = whole;
+}
+
 csrec_status csrec_l1_read(csrec_run *run, csrec_support *s, csrec_error *error) {
     s->nonnegative = csrec_run_param(run, "nonnegative") != 0.0;
-    if (!s->nonnegative) return CSREC_OK;
+    if (!s->nonnegative) {
+        drop_bad_start(s);
+        return CSREC_OK;
+    }
     if (s->A->parts > 1)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "nonnegative: entries of x are complex or joint, and have no sign");
@@ -22,6 +34,7 @@ csrec_status csrec_l1_read(csrec_run *run, csrec_support *s, csrec_error *error)
         s->x[j] = fmax(s->x[j], 0.0);
     }
     csrec_status status = clipped ? csrec_support_residual(s) : CSREC_OK;
+    if (!status) drop_bad_start(s);
     return status == CSREC_STOPPED ? CSREC_OK : status;
 }
 

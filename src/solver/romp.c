@@ -98,6 +98,7 @@ const csrec_solver_type csrec_solver_romp = {
     .source = "Needell and Vershynin 2010; decoder of Sen and Darabi 2011",
     .params = params,
     .norms = true,
+    .fits = true,
     .pursues = true,
     .create = romp_create,
     .need = romp_need,

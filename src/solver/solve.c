@@ -226,7 +226,9 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
     csrec_rules rules = csrec_rules_of(stop, planned, run->A->m, run->y);
     if (run->type->steps && !stop->atoms) rules.limit = run->type->steps;
     if (run->type->pursues) rules.goal = rules.end;
-    if (run->type->constrained) rules.goal = -1.0;
+    /* An l1 norm may be less elsewhere, though r is 0. */
+    const bool shortens = run->type->weighted && rules.goal == 0.0 && rules.whole > 0.0;
+    if (run->type->constrained || shortens) rules.goal = -1.0;
     int64_t limit = rules.limit;
     double energy = run->type->energy(run), whole = rules.whole, goal = rules.goal;
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
@@ -353,7 +355,10 @@ static csrec_status solve_weighted(const csrec_operator *A, const double *y,
     else
         status =
             csrec_solve_one(csrec_weighted_operator(weighted), y, &plain, &found, r, report, error);
-    if (!status) csrec_weighted_undo(weighted, &found);
+    if (!status && !csrec_weighted_undo(weighted, &found))
+        status = csrec_fail(error, CSREC_DATA,
+                            "x is beyond the range of a double; rescale the samples and the "
+                            "columns of the operator");
     if (!status && atoms)
         *atoms = found;
     else

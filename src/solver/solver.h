@@ -73,6 +73,7 @@ struct csrec_solver_type {
     bool reference;   /* solve.reference has a meaning */
     bool constrained; /* stop.epsilon and stop.sigma bound ||r|| in its problem and do not end it */
     int64_t steps;    /* most iterations if stop.atoms is 0; 0: 4 m */
+    bool fits;        /* its x is a least squares fit on its columns, and so is a start of it */
     bool pursues;     /* it shortens r for its own sake: a residual that is rounding ends it */
     bool weighted;    /* its problem has an l1 norm, which options.weights may change */
     bool norms;       /* it compares columns of unit length (lengths.h) */

@@ -30,7 +30,8 @@ csrec_status csrec_sparse_begin(csrec_run *run, size_t size, int64_t *k, csrec_e
     if (!status) status = find_target(run, k, error);
     if (status || !run->options->start) return status;
     csrec_support_prune(run->state, *k);
-    status = csrec_support_subtract(run->state);
+    status = run->type->fits ? csrec_support_fit(run->state, CSREC_FIT_EXACT) : CSREC_STOPPED;
+    if (status == CSREC_STOPPED) status = csrec_support_subtract(run->state);
     return status ? csrec_fail(error, status, "solver %s: %s", run->type->name,
                                csrec_status_text(status))
                   : CSREC_OK;

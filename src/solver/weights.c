@@ -174,9 +174,13 @@ void csrec_weighted_apply(const csrec_weighted *weighted, csrec_atoms *atoms) {
     }
 }
 
-void csrec_weighted_undo(const csrec_weighted *weighted, csrec_atoms *atoms) {
-    for (int64_t i = 0; i < atoms->n; i++)
+bool csrec_weighted_undo(const csrec_weighted *weighted, csrec_atoms *atoms) {
+    bool finite = true;
+    for (int64_t i = 0; i < atoms->n; i++) {
         atoms->coefficient[i] /= weighted->weights[(int64_t)atoms->column[i] / weighted->A.parts];
+        finite = finite && isfinite(atoms->coefficient[i]);
+    }
+    return finite;
 }
 
 csrec_status csrec_weights_check(const csrec_solver_type *type, const csrec_operator *A,

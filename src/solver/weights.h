@@ -16,7 +16,8 @@ const csrec_operator *csrec_weighted_operator(const csrec_weighted *weighted);
 
 /* To the unknowns w_j x_j, and back. */
 void csrec_weighted_apply(const csrec_weighted *weighted, csrec_atoms *atoms);
-void csrec_weighted_undo(const csrec_weighted *weighted, csrec_atoms *atoms);
+/* false: a coefficient is beyond the range of a double. */
+bool csrec_weighted_undo(const csrec_weighted *weighted, csrec_atoms *atoms);
 
 /* CSREC_ARGUMENT, CSREC_UNSUPPORTED: weights that are not numbers above 0, or a solver without. */
 csrec_status csrec_weights_check(const csrec_solver_type *type, const csrec_operator *A,
