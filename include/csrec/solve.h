@@ -57,8 +57,8 @@ typedef struct csrec_solve_options {
     int n_settings;
     const csrec_atoms
         *start; /* warm start: NULL, or the x to start from (solvers that keep a dense x); those
-                   with a parameter k keep its k entries of the largest ||a_j|| |x_j|, fitted but for
-                   iht; fista and bpdn leave it out if it is no nearer to y than x = 0 */
+                   with a parameter k keep its k entries of the largest ||a_j|| |x_j|, fitted but
+                   for iht; fista and bpdn leave it out if it is no nearer to y than x = 0 */
     const double *weights; /* fista, bpdn: NULL, or [entries of x] w_j > 0: sum_j w_j |x_j| in place
                               of ||x||_1; lambda is then a share of max |<a_j, y>| / w_j */
     double *history; /* NULL or [history_size]: ||r|| / ||y|| after each iteration, the last that of

@@ -270,3 +270,14 @@ def test_solves_in_several_threads_call_one_operator_one_at_a_time(way):
     assert len(overlaps) > 100 and not any(overlaps)
     for x in found:
         np.testing.assert_array_equal(x, found[0])
+
+
+@pytest.mark.parametrize("solver", sorted(set(cs.solvers()) - {"threshold"}))
+def test_an_operator_of_zeros_in_float32(rng, solver):
+    m, n = rng.integers(1, 9, 2)
+    B = np.zeros((m, n), np.float32)
+    A = linalg.LinearOperator((m, n), lambda v: B @ v.astype(np.float32), dtype=np.float32,
+                              rmatvec=lambda v: B.T @ v.astype(np.float32))
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = cs.solve(A, np.ones(m), solver)
+    assert not found.x.any() and found.residual == 1
