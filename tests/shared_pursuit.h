@@ -140,7 +140,7 @@ static inline bool same(const problem *p, const result *a, const result *b, bool
 }
 
 typedef struct tally {
-    int64_t outcomes[6], tops, merged, undone, rounds;
+    int64_t outcomes[CSREC_INTERRUPTED + 1], tops, merged, undone, rounds;
 } tally;
 
 static inline void add_to(tally *t, const csrec_shared_report *report) {
