@@ -38,14 +38,7 @@ void csrec_sensed_clear(csrec_sensed *s) {
 }
 
 csrec_status csrec_sensed_product(csrec_sensed *s, const double *x, double *out) {
-    const int64_t channels = s->m->channels;
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < channels && !status; c++) {
-        csrec_channel_take(s->entries, channels, c, s->wide, x, s->from);
-        status = s->A->type->forward(s->A, s->from, s->to);
-        csrec_channel_put(s->m->n, channels, c, s->each, s->to, out);
-    }
-    return status;
+    return csrec_measured_product(s->m, s->A, x, s->from, s->to, out);
 }
 
 csrec_status csrec_sensed_residual(csrec_sensed *s, const double *x, double *out) {

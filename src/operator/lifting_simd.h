@@ -78,18 +78,29 @@ INLINE void give(int64_t w, double factor, int64_t ns, int64_t nd, const double 
         for (int64_t l = 0; l < w; l++) v[(ns + i) * stride + l] = d[i * w + l] / factor;
 }
 
-INLINE void analyze(const csrec_lifting *o, int64_t w, int64_t n, double *v, int64_t stride,
-                    double *scratch) {
+/* Step k, times `sign`; or its transpose. */
+INLINE void step(const csrec_lifting *o, bool transposed, int k, double sign, int64_t w, int64_t ns,
+                 int64_t nd, double *restrict s, double *restrict d) {
+    const double left = sign * o->left[k], right = sign * o->right[k];
+    if (k % 2 == 0 && !transposed)
+        predict(w, left, right, ns, nd, s, d);
+    else if (k % 2 == 0)
+        predict_transposed(w, left, right, ns, nd, s, d);
+    else if (!transposed)
+        update(w, left, right, ns, nd, s, d);
+    else
+        update_transposed(w, left, right, ns, nd, s, d);
+}
+
+/* Analysis, or the transpose of synthesis. */
+INLINE void analyze(const csrec_lifting *o, bool transposed, int64_t w, int64_t n, double *v,
+                    int64_t stride, double *scratch) {
     int64_t ns = (n + 1) / 2, nd = n / 2;
     double *s = scratch, *d = scratch + ns * w;
     split(w, ns, nd, v, stride, s, d);
-    for (int k = 0; k < o->steps; k++) {
-        if (k % 2 == 0)
-            predict(w, o->left[k], o->right[k], ns, nd, s, d);
-        else
-            update(w, o->left[k], o->right[k], ns, nd, s, d);
-    }
-    give(w, o->scale, ns, nd, s, d, v, stride);
+    for (int k = 0; k < o->steps; k++)
+        step(o, transposed, k, transposed ? -1.0 : 1.0, w, ns, nd, s, d);
+    give(w, transposed ? 1.0 / o->scale : o->scale, ns, nd, s, d, v, stride);
 }
 
 INLINE void synthesize(const csrec_lifting *o, int64_t w, int64_t n, double *v, int64_t stride,
@@ -99,40 +110,21 @@ INLINE void synthesize(const csrec_lifting *o, int64_t w, int64_t n, double *v, 
     take(w, n, v, stride, s);
     for (int64_t i = 0; i < ns * w; i++) s[i] *= factor;
     for (int64_t i = 0; i < nd * w; i++) d[i] /= factor;
-    for (int k = o->steps - 1; k >= 0; k--) {
-        if (k % 2 == 0)
-            predict(w, -o->left[k], -o->right[k], ns, nd, s, d);
-        else
-            update(w, -o->left[k], -o->right[k], ns, nd, s, d);
-    }
+    for (int k = o->steps - 1; k >= 0; k--) step(o, false, k, -1.0, w, ns, nd, s, d);
     for (int64_t i = 0; i < ns; i++)
         for (int64_t l = 0; l < w; l++) v[2 * i * stride + l] = s[i * w + l];
     for (int64_t i = 0; i < nd; i++)
         for (int64_t l = 0; l < w; l++) v[(2 * i + 1) * stride + l] = d[i * w + l];
 }
 
-INLINE void transpose(const csrec_lifting *o, int64_t w, int64_t n, double *v, int64_t stride,
-                      double *scratch) {
-    int64_t ns = (n + 1) / 2, nd = n / 2;
-    double *s = scratch, *d = scratch + ns * w;
-    split(w, ns, nd, v, stride, s, d);
-    for (int k = 0; k < o->steps; k++) {
-        if (k % 2 == 0)
-            predict_transposed(w, -o->left[k], -o->right[k], ns, nd, s, d);
-        else
-            update_transposed(w, -o->left[k], -o->right[k], ns, nd, s, d);
-    }
-    give(w, 1.0 / o->scale, ns, nd, s, d, v, stride);
-}
-
 INLINE void lift(const csrec_lifting *o, csrec_lifting_way way, int64_t wide, int64_t n, double *v,
                  int64_t stride, double *scratch) {
     if (way == CSREC_LIFTING_ANALYZE)
-        analyze(o, wide, n, v, stride, scratch);
+        analyze(o, false, wide, n, v, stride, scratch);
     else if (way == CSREC_LIFTING_SYNTHESIZE)
         synthesize(o, wide, n, v, stride, scratch);
     else
-        transpose(o, wide, n, v, stride, scratch);
+        analyze(o, true, wide, n, v, stride, scratch);
 }
 
 void SIMD_TABLE(const csrec_lifting *o, csrec_lifting_way way, bool wide, int64_t n, double *v,

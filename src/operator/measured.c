@@ -45,8 +45,8 @@ void csrec_channel_put(int64_t n, int64_t channels, int64_t c, int width, const 
         memcpy(to + (i * channels + c) * width, from + i * width, (size_t)width * sizeof *to);
 }
 
-static csrec_status simulate(const csrec_measurement *m, const csrec_operator *A, double *x,
-                             const double *signal, double *out, double *y) {
+csrec_status csrec_measured_product(const csrec_measurement *m, const csrec_operator *A,
+                                    const double *signal, double *x, double *out, double *y) {
     int64_t entries;
     csrec_status status = csrec_shape_count(&m->shape, &entries);
     for (int64_t c = 0; c < m->channels && !status; c++) {
@@ -64,7 +64,7 @@ csrec_status csrec_measurement_simulate(const csrec_measurement *measurement, co
     csrec_status status = csrec_measured_operator(&csrec_context_cpu, &m, &A, error);
     if (status) return status;
     double *x = malloc((size_t)A->n * sizeof *x), *out = malloc((size_t)A->m * sizeof *out);
-    status = x && out ? simulate(&m, A, x, signal, out, y) : CSREC_MEMORY;
+    status = x && out ? csrec_measured_product(&m, A, signal, x, out, y) : CSREC_MEMORY;
     if (status) csrec_fail(error, status, "measurement: %s", csrec_status_text(status));
     free(x);
     free(out);

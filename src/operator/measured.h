@@ -16,9 +16,13 @@ void csrec_channel_take(int64_t n, int64_t channels, int64_t c, int width, const
 void csrec_channel_put(int64_t n, int64_t channels, int64_t c, int width, const double *from,
                        double *to);
 
-/* ||A||_2, or a bound that the operator knows, or 2 % more than a power iteration finds; and whether
- * A A^T = ||A||^2 I to rounding, as of distinct rows of an orthogonal matrix. Random vectors decide
- * that: it is wrong with probability 0. */
+/* y = A signal of all channels; x [A->n] and out [A->m] are scratch. */
+csrec_status csrec_measured_product(const csrec_measurement *m, const csrec_operator *A,
+                                    const double *signal, double *x, double *out, double *y);
+
+/* ||A||_2, or a bound that the operator knows, or 2 % more than a power iteration finds; and
+ * whether A A^T = ||A||^2 I to rounding, as of distinct rows of an orthogonal matrix. Random
+ * vectors decide that: it is wrong with probability 0. */
 csrec_status csrec_measured_norm(const csrec_operator *A, double *norm, bool *tight);
 
 #endif

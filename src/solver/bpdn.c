@@ -170,11 +170,8 @@ static csrec_status begin(bpdn *o) {
 
 /* x = 0 is the solution: it meets the constraint, or no column meets y. */
 static void take_nothing(bpdn *o) {
-    csrec_support *s = &o->s;
-    memset(s->x, 0, (size_t)s->A->n * sizeof *s->x);
-    memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
-    s->energy = o->whole * o->whole;
-    s->run->solved = true;
+    csrec_support_zero(&o->s);
+    o->s.run->solved = true;
 }
 
 /* v = from + t slope */
@@ -193,14 +190,6 @@ static void draw_line(bpdn *o) {
     for (int64_t i = 0; i < m; i++) o->newton.slope_r[i] = (s->r[i] - o->r_before[i]) / span;
 }
 
-/* The sum of |x_j|. */
-static double l1_norm(const csrec_operator *A, const double *x) {
-    const int64_t parts = A->parts;
-    double sum = 0.0;
-    for (int64_t j = 0; j < A->n; j += parts) sum += csrec_entry_size(parts, x + j);
-    return sum;
-}
-
 /* The lambda at which ||x||_1 on the line is tau, as its signs stay. */
 static double lambda_of_norm(const bpdn *o) {
     const csrec_operator *A = o->s.A;
@@ -210,7 +199,7 @@ static double lambda_of_norm(const bpdn *o) {
         double size = csrec_entry_size(A->parts, x + j);
         for (int64_t p = j; p < j + A->parts && size > 0.0; p++) slope += x[p] / size * d[p];
     }
-    return slope < 0.0 ? o->lambda + (o->tau - l1_norm(A, x)) / slope : 0.0;
+    return slope < 0.0 ? o->lambda + (o->tau - csrec_l1_norm(A, x)) / slope : 0.0;
 }
 
 /* The lambda at which r on the line has the length of the goal, or where it is shortest. */
@@ -275,7 +264,7 @@ static bool line_ends(bpdn *o) {
     for (int64_t i = 0; i < m; i++) product += s->y[i] * o->newton.r[i];
     if (share_that_stays(o) * sqrt(csrec_squares(m, o->newton.r)) > most) return false;
     combine(n, o->newton.x, -o->lambda, o->newton.slope_x, x);
-    double norm = l1_norm(s->A, x);
+    double norm = csrec_l1_norm(s->A, x);
     if (fabs(norm - product / o->lambda) > BPDN_GAP * norm + o->whole * rounding / o->lambda)
         return false;
     /* Entries that end at 0 end there but for rounding. */
@@ -293,9 +282,9 @@ static bool line_ends(bpdn *o) {
  * are not those of a minimum, and columns that nearly depend on each other carry x far away. */
 static bool step_descends(const bpdn *o) {
     const csrec_support *s = &o->s;
-    double here = 0.5 * s->energy + o->lambda * l1_norm(s->A, s->x);
+    double here = 0.5 * s->energy + o->lambda * csrec_l1_norm(s->A, s->x);
     double there =
-        0.5 * csrec_squares(s->A->m, o->newton.r) + o->lambda * l1_norm(s->A, o->newton.x);
+        0.5 * csrec_squares(s->A->m, o->newton.r) + o->lambda * csrec_l1_norm(s->A, o->newton.x);
     return there <= here + 1e-12 * here;
 }
 
@@ -331,13 +320,18 @@ static bool approach(bpdn *o, bool fine) {
     return true;
 }
 
+/* v = r of t x. */
+static void scale_residual(const csrec_support *s, double t, double *v) {
+    for (int64_t i = 0; i < s->A->m; i++) v[i] = s->y[i] + t * (s->r[i] - s->y[i]);
+}
+
 /* The path begins as a ray from x = 0, where ||x||_1 near 0 leaves no digits to lambda. Whether x
  * times a number, with ||x||_1 = tau, misses the conditions by at most `most`; then x is that. */
 static bool takes_scaled(bpdn *o, double most) {
     csrec_support *s = &o->s;
-    const double norm = l1_norm(s->A, s->x), t = o->tau / norm;
+    const double norm = csrec_l1_norm(s->A, s->x), t = o->tau / norm;
     if (!(norm > 0.0)) return false;
-    for (int64_t i = 0; i < s->A->m; i++) s->q[i] = s->y[i] + t * (s->r[i] - s->y[i]);
+    scale_residual(s, t, s->q);
     s->run->fault = csrec_support_adjoint(s, s->q, s->g);
     if (s->run->fault) return false;
     const double lambda = csrec_l1_largest(s, s->g);
@@ -363,7 +357,7 @@ static bool is_shortest(bpdn *o) {
 /* x is the solution if it is near the bound tau of ||x||_1, where least squares may have a shorter
  * x. */
 static void end_at_norm(bpdn *o) {
-    const double norm = l1_norm(o->s.A, o->s.x), off = norm / o->tau - 1.0;
+    const double norm = csrec_l1_norm(o->s.A, o->s.x), off = norm / o->tau - 1.0;
     if (off < 0.0 && is_last(o))
         o->s.run->solved = is_shortest(o);
     else if (!takes_scaled(o, BPDN_CLOSE))
@@ -374,7 +368,7 @@ static void end_at_norm(bpdn *o) {
  * for the dual, so that none within the goal is below <y, v> - goal ||v||. */
 static bool is_proved(bpdn *o) {
     csrec_support *s = &o->s;
-    const double length = sqrt(s->energy), norm = l1_norm(s->A, s->x);
+    const double length = sqrt(s->energy), norm = csrec_l1_norm(s->A, s->x);
     double product = 0.0;
     if (!(length <= (1.0 + BPDN_CLOSE) * o->goal)) return false;
     s->run->fault = csrec_support_adjoint(s, s->r, s->g);
@@ -417,7 +411,7 @@ static bool look_again(bpdn *o) {
 static void bound(bpdn *o) {
     double length = sqrt(o->s.energy), at = o->lambda * (o->goal / length);
     double miss = fmax(o->miss, least_miss(o)) + rounding_of_r(o) / length;
-    double norm = o->tau > 0.0 ? l1_norm(o->s.A, o->s.x) : 0.0;
+    double norm = o->tau > 0.0 ? csrec_l1_norm(o->s.A, o->s.x) : 0.0;
     if (o->tau > 0.0 && norm < o->tau)
         o->above = fmin(o->above, (1.0 + o->miss) * o->lambda);
     else if (o->tau > 0.0)
@@ -454,7 +448,7 @@ static bool next_by_line(bpdn *o, double next) {
 
 /* The constraint is met with equality. */
 static bool is_met(const bpdn *o) {
-    if (o->tau > 0.0) return fabs(l1_norm(o->s.A, o->s.x) - o->tau) <= BPDN_EXACT * o->tau;
+    if (o->tau > 0.0) return fabs(csrec_l1_norm(o->s.A, o->s.x) - o->tau) <= BPDN_EXACT * o->tau;
     return fabs(sqrt(o->s.energy) - o->goal) <= BPDN_EXACT * o->goal + 4.0 * rounding_of_r(o);
 }
 
@@ -463,7 +457,7 @@ static bool advance(bpdn *o, bool fine) {
     if (o->goal == 0.0 && o->tau == 0.0) return approach(o, fine);
     o->s.run->solved = fine && is_met(o);
     if (o->s.run->solved) return false;
-    const bool longer = fine && o->tau > 0.0 && l1_norm(o->s.A, o->s.x) > o->tau;
+    const bool longer = fine && o->tau > 0.0 && csrec_l1_norm(o->s.A, o->s.x) > o->tau;
     if (longer && (takes_scaled(o, BPDN_FINE) || o->s.run->fault)) return false;
     draw_line(o);
     double next = lambda_on_line(o);
@@ -508,7 +502,7 @@ static bool improve(bpdn *o, bool *fine) {
 /* r is 0 but for its last digits within ||x||_1 <= tau: no minimum has to be known. */
 static bool fits_within(const bpdn *o) {
     return o->tau > 0.0 && o->s.energy <= (BPDN_EXACT * o->whole) * (BPDN_EXACT * o->whole) &&
-           l1_norm(o->s.A, o->s.x) <= o->tau;
+           csrec_l1_norm(o->s.A, o->s.x) <= o->tau;
 }
 
 static bool bpdn_update(csrec_run *run) {
@@ -538,11 +532,11 @@ static const char *const lengths[] = {"tau", NULL};
 static csrec_status bpdn_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
     bpdn *o = run->state;
     csrec_support *s = &o->s;
-    const double norm = o->tau > 0.0 ? l1_norm(s->A, s->x) : 0.0,
+    const double norm = o->tau > 0.0 ? csrec_l1_norm(s->A, s->x) : 0.0,
                  t = norm > 0.0 ? o->tau / norm : 1.0;
     if (t < 1.0 - BPDN_CLOSE && !run->looking) {
         for (int64_t j = 0; j < s->A->n; j++) s->x[j] *= t;
-        for (int64_t i = 0; i < s->A->m; i++) s->r[i] = t * s->r[i] + (1.0 - t) * s->y[i];
+        scale_residual(s, t, s->r);
         s->energy = csrec_squares(s->A->m, s->r);
     }
     return csrec_support_result(run, atoms, r);

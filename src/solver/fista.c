@@ -98,10 +98,7 @@ static csrec_status begin(csrec_run *run, fista *o) {
 
 /* 1/2 ||r||^2 + lambda ||x||_1. */
 static double objective(const fista *o, const double *x, const double *r) {
-    int64_t parts = o->s.A->parts;
-    double norm = 0.0;
-    for (int64_t j = 0; j < o->s.A->n; j += parts) norm += csrec_entry_size(parts, x + j);
-    return 0.5 * csrec_squares(o->s.A->m, r) + o->lambda * norm;
+    return 0.5 * csrec_squares(o->s.A->m, r) + o->lambda * csrec_l1_norm(o->s.A, x);
 }
 
 /* Whether x has kept its signs for long enough. */

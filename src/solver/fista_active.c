@@ -75,9 +75,9 @@ static double active_product(const csrec_active *a, int64_t j, const double *r) 
 /* |<a_j, r>| of an entry whose first column is j; where x >= 0, <a_j, r>. */
 static double product_size(const csrec_active *a, int64_t j, const double *r) {
     double square = 0.0;
-    if (a->on.nonnegative) return active_product(a, j, r);
-    if (a->on.parts == 1) return fabs(active_product(a, j, r));
-    for (int64_t p = j; p < j + a->on.parts; p++) {
+    if (a->s->nonnegative) return active_product(a, j, r);
+    if (a->s->A->parts == 1) return fabs(active_product(a, j, r));
+    for (int64_t p = j; p < j + a->s->A->parts; p++) {
         double c = active_product(a, p, r);
         square += c * c;
     }
@@ -86,7 +86,7 @@ static double product_size(const csrec_active *a, int64_t j, const double *r) {
 
 /* upper_j >= |<a_j, r>| for the first column of each entry; of the others it is 0. */
 static void find_bounds(csrec_active *a, const double *r, double *upper) {
-    const int64_t parts = a->on.parts;
+    const int64_t parts = a->s->A->parts;
     a->access->bounds(a->state, r, upper);
     for (int64_t j = 0; parts > 1 && j < a->s->A->n; j += parts) {
         upper[j] = csrec_entry_size(parts, upper + j) * (1.0 + 0x1p-50);
@@ -144,8 +144,6 @@ static csrec_status active_start(csrec_active *a, double share) {
     double squares = 0.0;
     for (int64_t i = 0; i < s->A->m; i++) squares += s->y[i] * s->y[i];
     a->y_length = sqrt(squares);
-    a->on.parts = s->A->parts;
-    a->on.nonnegative = s->nonnegative;
     double largest = largest_product(a, s->y);
     a->lambda = share * largest;
     int64_t room = 2 * s->A->m + ADD_LEAST;

@@ -10,31 +10,19 @@
  * numbers have left the range of a double, and no step length works. */
 enum { RAISES = 100, DRAWN = 1 << 16 /* numbers processed between two reports */ };
 
-/* A start whose r is no shorter than that of x = 0 has no smaller objective. */
-static void drop_bad_start(csrec_support *s) {
-    const double whole = csrec_squares(s->A->m, s->y);
-    if (s->energy < whole) return;
-    memset(s->x, 0, (size_t)s->A->n * sizeof *s->x);
-    memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
-    s->energy = whole;
-}
-
 csrec_status csrec_l1_read(csrec_run *run, csrec_support *s, csrec_error *error) {
     s->nonnegative = csrec_run_param(run, "nonnegative") != 0.0;
-    if (!s->nonnegative) {
-        drop_bad_start(s);
-        return CSREC_OK;
-    }
-    if (s->A->parts > 1)
+    if (s->nonnegative && s->A->parts > 1)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "nonnegative: entries of x are complex or joint, and have no sign");
     bool clipped = false;
-    for (int64_t j = 0; j < s->A->n; j++) {
+    for (int64_t j = 0; s->nonnegative && j < s->A->n; j++) {
         clipped = clipped || s->x[j] < 0.0;
         s->x[j] = fmax(s->x[j], 0.0);
     }
     csrec_status status = clipped ? csrec_support_residual(s) : CSREC_OK;
-    if (!status) drop_bad_start(s);
+    /* A start whose r is no shorter than that of x = 0 has no smaller objective. */
+    if (!status && s->energy >= csrec_squares(s->A->m, s->y)) csrec_support_zero(s);
     return status == CSREC_STOPPED ? CSREC_OK : status;
 }
 
@@ -101,14 +89,17 @@ static csrec_status measure_rounding(csrec_l1_steps *o) {
     return status;
 }
 
+double csrec_l1_norm(const csrec_operator *A, const double *x) {
+    double sum = 0.0;
+    for (int64_t j = 0; j < A->n; j += A->parts) sum += csrec_entry_size(A->parts, x + j);
+    return sum;
+}
+
 double csrec_l1_largest(const csrec_support *s, const double *v) {
     double largest = 0.0;
     const int64_t parts = s->A->parts;
-    if (parts == 2)
-        for (int64_t j = 0; j < s->A->n; j += 2) largest = fmax(largest, hypot(v[j], v[j + 1]));
-    else
-        for (int64_t j = 0; j < s->A->n; j += parts)
-            largest = fmax(largest, s->nonnegative ? v[j] : csrec_entry_size(parts, v + j));
+    for (int64_t j = 0; j < s->A->n; j += parts)
+        largest = fmax(largest, s->nonnegative ? v[j] : csrec_entry_size(parts, v + j));
     return largest;
 }
 
@@ -150,18 +141,7 @@ static void shrink_real(csrec_l1_steps *o, int64_t n) {
     }
 }
 
-/* The same for pairs, whose magnitude is shortened. */
-static void shrink_pairs(csrec_l1_steps *o, int64_t n) {
-    double limit = o->lambda / o->L;
-    for (int64_t j = 0; j < n; j += 2) {
-        double re = o->z[j] + o->s->p[j] / o->L, im = o->z[j + 1] + o->s->p[j + 1] / o->L;
-        double size = sqrt(re * re + im * im), kept = size > limit ? 1.0 - limit / size : 0.0;
-        o->next[j] = kept * re;
-        o->next[j + 1] = kept * im;
-    }
-}
-
-/* And for entries of more parts. */
+/* The same for entries of several parts, whose magnitude is shortened. */
 static void shrink_entries(csrec_l1_steps *o, int64_t n) {
     const double limit = o->lambda / o->L;
     const int64_t parts = o->s->A->parts;
@@ -175,8 +155,8 @@ static void shrink_entries(csrec_l1_steps *o, int64_t n) {
 
 static void shrink(csrec_l1_steps *o) {
     const csrec_support *s = o->s;
-    const int64_t n = s->A->n, parts = s->A->parts;
-    (parts > 2 ? shrink_entries : parts == 2 ? shrink_pairs : shrink_real)(o, n);
+    const int64_t n = s->A->n;
+    (s->A->parts > 1 ? shrink_entries : shrink_real)(o, n);
     for (int64_t j = 0; s->nonnegative && j < n; j++) o->next[j] = fmax(o->next[j], 0.0);
 }
 

@@ -41,6 +41,9 @@ void csrec_l1_steps_clear(csrec_l1_steps *steps);
  * several parts have no sign. */
 csrec_status csrec_l1_read(csrec_run *run, csrec_support *s, csrec_error *error);
 
+/* ||x||_1, of entries of several parts the sum of their magnitudes. */
+double csrec_l1_norm(const csrec_operator *A, const double *x);
+
 /* max_j |v_j|, of an entry of several parts the magnitude; where x >= 0, of v_j, at least 0. */
 double csrec_l1_largest(const csrec_support *s, const double *v);
 

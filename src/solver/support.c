@@ -15,10 +15,15 @@ csrec_status csrec_support_subtract(csrec_support *s) {
     return CSREC_OK;
 }
 
-/* The initial x and its r. */
-static csrec_status set_out(csrec_run *run, csrec_support *s, csrec_error *error) {
+void csrec_support_zero(csrec_support *s) {
+    memset(s->x, 0, (size_t)s->A->n * sizeof *s->x);
     memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
     s->energy = csrec_squares(s->A->m, s->r);
+}
+
+/* The initial x and its r. */
+static csrec_status set_out(csrec_run *run, csrec_support *s, csrec_error *error) {
+    csrec_support_zero(s);
     csrec_status status = csrec_run_start(run, s->x, error);
     return status || !run->options->start ? status : csrec_support_subtract(s);
 }

@@ -35,6 +35,9 @@ static inline double csrec_support_bytes(const csrec_solver_size *size) {
 csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error);
 void csrec_support_clear(csrec_support *s);
 
+/* x = 0 and r = y. */
+void csrec_support_zero(csrec_support *s);
+
 /* y = A x and x = A^T y, with a report before. CSREC_STOPPED: stop was requested; nothing is
  * written. */
 csrec_status csrec_support_forward(const csrec_support *s, const double *x, double *y);

@@ -239,22 +239,18 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
 }
 
 /* Of the signal, which may be a mean over frames: ||y - A x|| / ||y|| over all channels. */
-static csrec_status take_residual(job *j, const double *signal, csrec_recover_report *report) {
+static csrec_status take_residual(const job *j, const double *signal,
+                                  csrec_recover_report *report) {
     const csrec_measurement *m = j->measurement;
     const csrec_operator *A = j->measured;
-    double *y = malloc((size_t)A->m * sizeof *y), *x = j->result, energy = 0.0, whole = 0.0;
-    csrec_status status = y ? CSREC_OK : CSREC_MEMORY;
-    for (int64_t c = 0; c < m->channels && !status; c++) {
-        csrec_channel_take(j->entries, m->channels, c, j->wide, signal, x);
-        status = A->type->forward(A, x, y);
-        for (int64_t k = 0; k < A->m && !status; k++) {
-            double value = m->y[(k / j->each * m->channels + c) * j->each + k % j->each];
-            energy += (value - y[k]) * (value - y[k]);
-            whole += value * value;
-        }
-    }
-    report->residual = whole > 0.0 ? sqrt(energy / whole) : 0.0;
-    free(y);
+    const int64_t values = A->m * m->channels;
+    double *r = malloc((size_t)(values + A->m) * sizeof *r);
+    csrec_status status =
+        r ? csrec_measured_product(m, A, signal, j->result, r + values, r) : CSREC_MEMORY;
+    for (int64_t k = 0; k < values && !status; k++) r[k] -= m->y[k];
+    const double whole = csrec_squares(values, m->y);
+    if (!status) report->residual = whole > 0.0 ? sqrt(csrec_squares(values, r) / whole) : 0.0;
+    free(r);
     return status;
 }
 
