@@ -257,18 +257,29 @@ bool cli_items_take(csrec_comm *comm, int numbers, cli_json *json) {
 /* ------------------------------------------------------------------ tools that do not share ----
  */
 
+static const char *const rank_names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"};
+enum { RANK_NAMES = sizeof rank_names / sizeof *rank_names };
+
+static bool has_rank(void) {
+    for (int i = 0; i < RANK_NAMES; i++)
+        if (getenv(rank_names[i])) return true;
+    return false;
+}
+
 /* Whether the launcher has started this very process, and not a script that did: MPI begins once in
  * each of a launcher's processes, and the script may start a tool that needs it. */
 static bool is_rank_itself(void) {
-    static const char *const ranks[] = {"PMIX_RANK=", "PMI_RANK=", "OMPI_COMM_WORLD_RANK="};
     char path[64], *entry = NULL;
     size_t room = 0;
-    bool itself = true;
+    bool itself = has_rank();
+    if (!itself) return false;
     snprintf(path, sizeof path, "/proc/%ld/environ", (long)getppid());
     FILE *file = fopen(path, "r");
     while (file && itself && getdelim(&entry, &room, '\0', file) > 0)
-        for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
-            itself = itself && strncmp(entry, ranks[i], strlen(ranks[i])) != 0;
+        for (int i = 0; i < RANK_NAMES; i++) {
+            const size_t length = strlen(rank_names[i]);
+            itself = itself && (strncmp(entry, rank_names[i], length) != 0 || entry[length] != '=');
+        }
     if (file) fclose(file);
     free(entry);
     return itself;

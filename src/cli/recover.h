@@ -171,14 +171,15 @@ void cli_folders_drop(const cli_folders *made);
 /* Adds the paths in folders of --output, --report, --plot or --reference for each input. */
 void cli_recover_add_paths(const void *arguments, cli_paths *paths);
 
-/* One line with all that the result of an input depends on: the contents of the input, the mask,
- * the model and, with --report and --plot, the reference; all
- * settings that change the result; the version. Free it; NULL: out of memory. *known is false if
- * contents are unknown, as of stdin (recover_fingerprint.c). prior: what cli_prior_find returned,
- * or
- * "": it is not used. */
-char *cli_recover_fingerprint(const cli_request *request, const char *input, const char *prior,
-                              bool *known);
+/* One line with all that the result of an input depends on, but for the prior: the contents of the
+ * input, the mask, the model and, with --report and --plot, the reference; all settings that change
+ * the result; the version. Free it; NULL: out of memory. *known is false if contents are unknown,
+ * as of stdin (recover_fingerprint.c). */
+char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
+
+/* The line (NULL: NULL), with what cli_prior_find returned as its last entry; "": without one. The
+ * line given is freed, or is the result. NULL: out of memory. */
+char *cli_fingerprint_add_prior(char *line, const char *prior);
 
 /* What must be alike on all ranks, as such a line: settings, names of files, and what tells that
  * they are the same; the version, the prior that may be used. */

@@ -166,14 +166,9 @@ static int add_prior(cli_job *job) {
     if (job->measurement.shape.dims != 2) return CLI_CONTINUE;
     const char *prior = cli_prior_find(job->request, &error);
     if (!prior) return cli_job_fail(job, "%s", error.text);
-    if (!*prior) return CLI_CONTINUE;
-    const size_t used = strlen(job->fingerprint), room = used + strlen(prior) + 16;
-    char *line = realloc(job->fingerprint, room);
-    if (!line) return cli_job_fail(job, "%s: out of memory", job->input);
-    snprintf(line + used, room - used, "; prior=%s", prior);
-    job->fingerprint = line;
+    job->fingerprint = cli_fingerprint_add_prior(job->fingerprint, prior);
     job->prior = prior;
-    return CLI_CONTINUE;
+    return job->fingerprint ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
 }
 
 static int load(cli_job *job) {
@@ -219,12 +214,13 @@ static int load_unchanged(cli_job *job) {
     char *after = NULL;
     csrec_error error;
     if (job->a->info) return load(job);
-    job->fingerprint = cli_recover_fingerprint(job->request, job->input, "", &job->known);
+    job->fingerprint = cli_recover_fingerprint(job->request, job->input, &job->known);
     job->prior = "";
     if (!job->fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
     int code = load(job);
     if (code != CLI_CONTINUE) return code;
-    after = cli_recover_fingerprint(job->request, job->input, job->prior, &known);
+    after = cli_fingerprint_add_prior(cli_recover_fingerprint(job->request, job->input, &known),
+                                      job->prior);
     if (!after)
         code = cli_job_fail(job, "%s: out of memory", job->input);
     else if (strcmp(after, job->fingerprint) != 0 && is_lost(job, &error))

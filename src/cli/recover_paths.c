@@ -141,25 +141,27 @@ static bool signal_is_done(const cli_request *request, const char *input, const 
     return false;
 }
 
-static bool all_is_done_with(const cli_request *request, const char *input, const char *prior) {
+static bool all_is_done_by(const cli_request *request, const char *input, const char *line) {
     const cli_recover_arguments *a = &request->a;
-    bool known = false;
-    char *line = cli_recover_fingerprint(request, input, prior, &known);
-    bool done =
-        known && signal_is_done(request, input, line) &&
-        (!a->report || is_done(a->report, request->page_folder, input, ".html", line)) &&
-        (!a->plot || is_done(a->plot, request->plot_folder, input, ".svg", line)) &&
-        (!a->uncertainty || is_done(a->uncertainty, request->map_folder, input, ".npy", line)) &&
-        (!a->coefficients || is_done(a->coefficients, false, input, "", line));
-    free(line);
-    return done;
+    return line && signal_is_done(request, input, line) &&
+           (!a->report || is_done(a->report, request->page_folder, input, ".html", line)) &&
+           (!a->plot || is_done(a->plot, request->plot_folder, input, ".svg", line)) &&
+           (!a->uncertainty || is_done(a->uncertainty, request->map_folder, input, ".npy", line)) &&
+           (!a->coefficients || is_done(a->coefficients, false, input, "", line));
 }
 
 /* Results of the same input and settings tell by their fingerprints whether they used the prior. */
 static bool all_is_done(const cli_request *request, const char *input) {
-    if (all_is_done_with(request, input, "")) return true;
-    const char *prior = cli_prior_find(request, NULL);
-    return prior && *prior && all_is_done_with(request, input, prior);
+    bool known = false;
+    char *line = cli_recover_fingerprint(request, input, &known);
+    bool done = known && all_is_done_by(request, input, line);
+    const char *prior = known && !done ? cli_prior_find(request, NULL) : NULL;
+    if (prior && *prior) {
+        line = cli_fingerprint_add_prior(line, prior);
+        done = all_is_done_by(request, input, line);
+    }
+    free(line);
+    return done;
 }
 
 /* Of ranks that share the tiles the first decides. If it has failed, the next message tells. */
