@@ -123,6 +123,29 @@ static void holes_are_those_left(void **state) {
     }
 }
 
+/* Half of a signal that no memory holds is empty; a strip of them, too. */
+static void huge_signals_are_looked_at(void **state) {
+    (void)state;
+    static const csrec_shape shapes[] = {
+        {1, {INT64_C(1) << 62}}, {2, {INT64_C(1) << 61, 2}}, {3, {3, INT64_C(1) << 59, 2}}};
+    for (int k = 0; k < 3; k++) {
+        int64_t extent[1] = {500};
+        scan s = scan_create(1, extent);
+        const csrec_shape *shape = &s.m.shape;
+        s.m.shape = shapes[k];
+        int64_t along = shape->dim[k / 2], rest = k == 0 ? 1 : k == 1 ? 2 : 6;
+        for (s.m.n = 0; s.m.n < 500; s.m.n++) {
+            double at = 1.0 - 0.5 * check_uniform(&seed);
+            int64_t i = (int64_t)(at * (double)along) % along;
+            s.m.index[s.m.n] = k == 2 ? s.m.n % 3 * along * 2 + 2 * i : i * rest;
+        }
+        csrec_doubts d = find(&s.m);
+        double least = 0.49 - 1.5 * d.reach / (double)along;
+        if (d.unreached < least || d.unreached > 0.52) fail_msg("%d: %g far", k, d.unreached);
+        csrec_measurement_clear(&s.m);
+    }
+}
+
 static void random_patterns_raise_no_doubt(void **state) {
     (void)state;
     for (int round = 0; round < 120; round++) {
@@ -201,6 +224,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grids_are_those_drawn),
         cmocka_unit_test(holes_are_those_left),
+        cmocka_unit_test(huge_signals_are_looked_at),
         cmocka_unit_test(random_patterns_raise_no_doubt),
         cmocka_unit_test(every_doubt_has_a_sentence),
         cmocka_unit_test(values_are_looked_at),

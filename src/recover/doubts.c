@@ -14,6 +14,9 @@
 /* Fewer random samples than this lie on some grid by chance: at most 7 in 2^31 such signals. */
 enum { LEAST_ON_GRID = 32 };
 
+/* No more than this are made for each sample in a search for holes. */
+enum { CELLS_OF_SAMPLE = 64 };
+
 /* Edge of the patches of which methods know; holes of less are bridged whatever the rate. */
 static const double LEAST_REACH = 8.0;
 
@@ -123,13 +126,22 @@ typedef struct cells {
     uint32_t *squared; /* distance to the nearest cell with a sample, in cells */
 } cells;
 
-static cells cells_of(const csrec_shape *shape, double reach) {
-    cells c = {.edge = (int64_t)fmin(reach / 4.0, 0x1p62), .dim = {1, 1, 1}, .count = 1};
-    for (int a = 0; a < shape->dims; a++) c.dim[3 - shape->dims + a] = shape->dim[a];
+static void divide(cells *c, int64_t edge) {
+    c->edge = edge;
+    c->count = 1;
     for (int a = 0; a < 3; a++) {
-        c.extent[a] = (c.dim[a] + c.edge - 1) / c.edge;
-        c.count *= c.extent[a];
+        c->extent[a] = (c->dim[a] - 1) / edge + 1;
+        c->count *= c->extent[a];
     }
+}
+
+/* A long strip has fewer samples than balls along it: cells are then larger, for holes that are. */
+static cells cells_of(const csrec_measurement *m, double reach) {
+    const csrec_shape *shape = &m->shape;
+    cells c = {.dim = {1, 1, 1}};
+    for (int a = 0; a < shape->dims; a++) c.dim[3 - shape->dims + a] = shape->dim[a];
+    divide(&c, (int64_t)fmin(reach / 4.0, 0x1p62));
+    while (c.count / CELLS_OF_SAMPLE > m->n + 1) divide(&c, 2 * c.edge);
     return c;
 }
 
@@ -171,7 +183,7 @@ static csrec_status find_holes(const csrec_measurement *m, csrec_doubts *doubts,
     if (m->shape.dims > 3 || axes == 0) return CSREC_OK;
     double rate = (double)m->n / (double)entries;
     doubts->reach = reach_of(axes, rate, (double)entries);
-    cells c = cells_of(&m->shape, doubts->reach);
+    cells c = cells_of(m, doubts->reach);
     c.squared = malloc((size_t)c.count * sizeof *c.squared);
     if (!c.squared) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     mark_samples(m, &c);

@@ -105,7 +105,8 @@ static csrec_status plan_tiles(const csrec_measurement *measurement, const csrec
 /* Whether the method can work on parts, and a smallest part is smaller than the whole. */
 static bool has_parts(const csrec_task *task) {
     const csrec_method_type *method = csrec_method_of(task->options);
-    return task->shape.dims <= CSREC_TILE_AXES && method->parts && method->parts(task);
+    return task->shape.dims <= CSREC_TILE_AXES && csrec_tiling_bears(&task->shape) &&
+           method->parts && method->parts(task);
 }
 
 /* Chooses threads and tiles for the available memory. */

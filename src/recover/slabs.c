@@ -180,6 +180,9 @@ csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_sample
         return csrec_fail(error, CSREC_ARGUMENT, "history needs the whole signal in memory");
     if (form->channels < 1 || form->shape.dims < 1 || csrec_shape_count(&form->shape, &entries))
         return csrec_fail(error, CSREC_ARGUMENT, "the signal has no valid shape");
+    if (!csrec_tiling_bears(&form->shape))
+        return csrec_fail(error, CSREC_UNSUPPORTED, "no disk holds a signal of %lld entries",
+                          (long long)entries);
     csrec_slabs *s = calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->form = *form;

@@ -20,6 +20,9 @@ typedef struct csrec_tile {
     int64_t box[CSREC_TILE_AXES][2];  /* with what is around */
 } csrec_tile;
 
+/* Whether tiles of such a signal can be counted: no disk holds a larger one. */
+bool csrec_tiling_bears(const csrec_shape *shape);
+
 /* One tile. pad by the distance of the samples. */
 csrec_tiling csrec_tiling_whole(const csrec_task *task);
 

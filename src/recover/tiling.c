@@ -7,6 +7,7 @@
 /* Entries around a tile: the extent of the methods' windows, or of a few samples if they are far
  * apart. */
 enum { TILE = 1 << 24 }; /* values, unless given */
+#define MOST (INT64_C(1) << 44) /* entries: more fill any disk, in tiles too many to count */
 enum { PAD = 64, PAD_3D = 16, GAPS = 8, GAPS_3D = 4, LEAST = 4 };
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -14,6 +15,11 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
+}
+
+bool csrec_tiling_bears(const csrec_shape *shape) {
+    int64_t entries = 0;
+    return csrec_shape_count(shape, &entries) == CSREC_OK && entries <= MOST;
 }
 
 csrec_tiling csrec_tiling_whole(const csrec_task *task) {
