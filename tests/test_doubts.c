@@ -79,6 +79,7 @@ static void grids_are_those_drawn(void **state) {
 /* ------------------------------------------------------------------ holes --------------------- */
 
 static const int64_t sides[4][3] = {{0}, {4000}, {90, 70}, {22, 26, 30}};
+static const int64_t strips[4][3] = {{0}, {9000}, {9000, 2}, {3, 3000, 2}};
 
 /* The share of the entries that are farther than `reach` from every sample, one by one. */
 static double share_beyond(const scan *s, double reach) {
@@ -137,7 +138,7 @@ static void huge_signals_are_looked_at(void **state) {
         for (s.m.n = 0; s.m.n < 500; s.m.n++) {
             double at = 1.0 - 0.5 * check_uniform(&seed);
             int64_t i = (int64_t)(at * (double)along) % along;
-            s.m.index[s.m.n] = k == 2 ? s.m.n % 3 * along * 2 + 2 * i : i * rest;
+            s.m.index[s.m.n] = k == 2 ? s.m.n % 3 * along * 2 + 2 * i : i * rest + s.m.n % rest;
         }
         csrec_doubts d = find(&s.m);
         double least = 0.49 - 1.5 * d.reach / (double)along;
@@ -152,7 +153,7 @@ static void random_patterns_raise_no_doubt(void **state) {
         static const csrec_pattern patterns[] = {CSREC_PATTERN_UNIFORM, CSREC_PATTERN_JITTER,
                                                  CSREC_PATTERN_POISSON};
         int dims = 1 + round % 3;
-        scan s = scan_create(dims, sides[dims]);
+        scan s = scan_create(dims, round % 2 ? sides[dims] : strips[dims]);
         int64_t n = (int64_t)((0.02 + 0.6 * check_uniform(&seed)) * (double)s.entries);
         csrec_pattern pattern = patterns[round / 3 % (dims == 1 ? 2 : 3)];
         csrec_sampling drawn = {0};

@@ -114,10 +114,19 @@ static int64_t find_grid(const csrec_measurement *m) {
 /* ------------------------------------------------------------------ holes --------------------- */
 
 /* As far from all samples no entry of a random pattern is, but for one in 10^6 patterns: a ball of
- * volume V is empty with probability exp(-rate V). */
-static double reach_of(int axes, double rate, double entries) {
+ * volume V is empty with probability exp(-rate V). Of short axes a ball holds no more than all. */
+static double reach_of(const csrec_shape *shape, double rate, double entries) {
     static const double unit_ball[] = {1.0, 2.0, 3.141592653589793, 4.18879020478639};
-    return fmax(pow(log(1e6 * entries) / (unit_ball[axes] * rate), 1.0 / axes), LEAST_REACH);
+    double reach = LEAST_REACH, rest = log(1e6 * entries) / rate, dim[3] = {1.0, 1.0, 1.0};
+    for (int a = 0; a < shape->dims; a++) dim[a] = (double)shape->dim[a];
+    for (int axes = 3; axes > 0; axes--) {
+        int least = dim[0] <= dim[1] ? 0 : 1;
+        if (dim[2] < dim[least]) least = 2;
+        if (dim[least] > 1.0) reach = fmax(reach, pow(rest / unit_ball[axes], 1.0 / axes));
+        rest /= dim[least];
+        dim[least] = INFINITY;
+    }
+    return reach;
 }
 
 /* The signal in cells of so many entries along each axis; missing axes are the first. */
@@ -182,7 +191,7 @@ static csrec_status find_holes(const csrec_measurement *m, csrec_doubts *doubts,
     csrec_shape_count(&m->shape, &entries);
     if (m->shape.dims > 3 || axes == 0) return CSREC_OK;
     double rate = (double)m->n / (double)entries;
-    doubts->reach = reach_of(axes, rate, (double)entries);
+    doubts->reach = reach_of(&m->shape, rate, (double)entries);
     cells c = cells_of(m, doubts->reach);
     c.squared = malloc((size_t)c.count * sizeof *c.squared);
     if (!c.squared) return csrec_fail(error, CSREC_MEMORY, "out of memory");
