@@ -180,20 +180,29 @@ static bool may_go_on(csrec_status status) {
     return status == CSREC_MEMORY || status == CSREC_DEVICE || status == CSREC_UNSUPPORTED;
 }
 
+/* Failures deep in an engine may have no words of their own. */
+static csrec_status run_in_words(const char *name, const csrec_device_work *work, void *job,
+                                 csrec_device_ran *ran, csrec_error *error) {
+    csrec_error why = {{0}};
+    csrec_status status = run_on(name, work, job, ran, &why);
+    return status
+               ? csrec_fail(error, status, "%s", why.text[0] ? why.text : csrec_status_text(status))
+               : CSREC_OK;
+}
+
 csrec_status csrec_device_run(const char *name, const csrec_device_work *work, void *job,
                               csrec_device_ran *ran, csrec_error *error) {
     csrec_device_ran own = {.device = kinds[CSREC_DEVICE_CPU].name};
     if (!ran) ran = &own;
     *ran = own;
-    if (!csrec_device_automatic(name)) return run_on(name, work, job, ran, error);
+    if (!csrec_device_automatic(name)) return run_in_words(name, work, job, ran, error);
     for (int k = CSREC_DEVICE_KINDS - 1; k > CSREC_DEVICE_CPU; k--) {
         if (!devices[k] || !work->pays || !work->pays((csrec_device_kind)k, job)) continue;
         csrec_error why = {{0}};
-        csrec_status status = run_on(kinds[k].name, work, job, ran, &why);
+        csrec_status status = run_in_words(kinds[k].name, work, job, ran, &why);
         if (!status) return status;
         if (!may_go_on(status)) return csrec_fail(error, status, "%s", why.text);
-        if (!why.text[0]) csrec_fail(&why, status, "%s", csrec_status_text(status));
         ran->given_up = why;
     }
-    return run_on(kinds[CSREC_DEVICE_CPU].name, work, job, ran, error);
+    return run_in_words(kinds[CSREC_DEVICE_CPU].name, work, job, ran, error);
 }

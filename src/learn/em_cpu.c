@@ -19,6 +19,7 @@ typedef struct component {
     double weights[GATHER];
     int waiting;
     csrec_status status;
+    csrec_error error; /* where status is one */
 } component;
 
 typedef struct engine {
@@ -94,8 +95,8 @@ static csrec_status begin(void *state, csrec_error *error) {
 
 static void hand_over(component *p) {
     if (p->waiting && !p->status)
-        p->status =
-            csrec_statistics_add_covariance(p->statistics, p->waiting, p->rows, p->weights, NULL);
+        p->status = csrec_statistics_add_covariance(p->statistics, p->waiting, p->rows, p->weights,
+                                                    &p->error);
     p->waiting = 0;
 }
 
@@ -153,7 +154,8 @@ static csrec_status moments(void *state, int k, double *weight, double *shift, d
     hand_over(p);
     *weight = p->weight;
     memcpy(shift, p->shift, (size_t)em->mixture->d * sizeof *shift);
-    if (p->status || !(p->weight > 0.0)) return p->status;
+    if (p->status) return csrec_fail(error, p->status, "%s", p->error.text);
+    if (!(p->weight > 0.0)) return CSREC_OK;
     return csrec_statistics_covariance(p->statistics, C, error);
 }
 

@@ -30,10 +30,11 @@ static csrec_status guess_channel(const csrec_measurement *part, const csrec_mas
     return status;
 }
 
-static csrec_status guess(const csrec_measurement *part, int64_t entries, double *out) {
+static csrec_status guess(const csrec_measurement *part, int64_t entries, double *out,
+                          csrec_error *error) {
     csrec_operator_spec spec = {.shape = &part->shape, .m = part->n, .index = part->index};
     csrec_mask mask;
-    csrec_status status = csrec_mask_create(&spec, "mask", &mask, NULL);
+    csrec_status status = csrec_mask_create(&spec, "mask", &mask, error);
     if (status) return status;
     double *y = malloc((size_t)(part->n + entries) * sizeof *y);
     status = y ? CSREC_OK : CSREC_MEMORY;
@@ -41,7 +42,7 @@ static csrec_status guess(const csrec_measurement *part, int64_t entries, double
         status = guess_channel(part, &mask, c, y, y + part->n, out);
     free(y);
     csrec_mask_clear(&mask);
-    return status;
+    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ all of them */
@@ -80,7 +81,7 @@ static csrec_status recover_tile(csrec_tiler *j, const csrec_measurement *part, 
         return CSREC_OK;
     }
     if (j->stopped) {
-        status = guess(part, entries, values);
+        status = guess(part, entries, values, error);
     } else {
         j->tile.measurement = part;
         j->tile.signal = values;
