@@ -30,6 +30,9 @@ static inline int bench_operand_refuse(const cli_tool *tool, const char *operand
     return cli_usage(tool, "takes options only, not '%s'; see %s --help", operand, tool->name);
 }
 
+/* The status, with its own words: of functions that have none. */
+csrec_status bench_in_words(csrec_status status, csrec_error *error);
+
 /* ------------------------------------------------------------------ random problems ---------- */
 
 enum { BENCH_SIZE_MOST = 1 << 16 };

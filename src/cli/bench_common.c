@@ -1,8 +1,14 @@
 /* bench_common.c - choices and checks of several commands. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
 #include "output.h"
+
+csrec_status bench_in_words(csrec_status status, csrec_error *error) {
+    if (status) snprintf(error->text, sizeof error->text, "%s", csrec_status_text(status));
+    return status;
+}
 
 int bench_plot_check(const cli_tool *tool, const char *plot) {
     const char *dot = plot ? strrchr(plot, '.') : NULL;

@@ -128,7 +128,6 @@ static csrec_status compare(const arguments *a, const bench_operator *o, checks 
     bench_trials trials;
     int64_t more = o->m > o->n ? o->m : o->n, k = a->k ? a->k : (o->m + 3) / 4;
     csrec_operator_spec spec = {.name = "dense", .m = o->m, .n = o->n, .matrix = o->matrix};
-    snprintf(error->text, sizeof error->text, "out of memory");
     c->x = values(o->n);
     c->y = values(o->m);
     c->one = values(more);
@@ -137,13 +136,15 @@ static csrec_status compare(const arguments *a, const bench_operator *o, checks 
     c->r = values(more);
     c->norms = values(o->n);
     if (!c->x || !c->y || !c->one || !c->two || !c->before || !c->r || !c->norms)
-        return CSREC_MEMORY;
+        return bench_in_words(CSREC_MEMORY, error);
     csrec_status status = bench_solvers_take(&a->solvers, &trials, error);
     if (!status && a->solvers.n == 0) drop_thresholds(&trials);
     if (!status) status = csrec_operator_create(&spec, &c->dense, error);
     measure_norms(o, c->norms);
-    if (!status) status = compare_products(o, a->seed, c);
-    if (!status) status = bench_signal_draw(2, o->m, o->n, o->matrix, k, a->seed, c->x);
+    if (!status) status = bench_in_words(compare_products(o, a->seed, c), error);
+    if (!status)
+        status =
+            bench_in_words(bench_signal_draw(2, o->m, o->n, o->matrix, k, a->seed, c->x), error);
     multiply(o, c->x, c->y);
     const bench_pair pair = {o,      c->dense, c->y,      c->norms, a->tolerance,
                              c->one, c->two,   c->before, c->r};
@@ -217,7 +218,8 @@ static csrec_status draw_haar(const arguments *a, csrec_columns columns, bench_o
     if (status) return status;
     uint64_t *rows = malloc((size_t)a->m * sizeof *rows);
     for (int64_t i = 0; i < a->m && rows; i++) rows[i] = (uint64_t)drawn.index[i];
-    status = rows ? bench_operator_haar(levels, a->m, rows, columns, o, error) : CSREC_MEMORY;
+    status = rows ? bench_operator_haar(levels, a->m, rows, columns, o, error)
+                  : bench_in_words(CSREC_MEMORY, error);
     free(rows);
     csrec_sampling_clear(&drawn);
     return status;

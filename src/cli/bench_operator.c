@@ -126,12 +126,9 @@ static csrec_status read_points(const csrec_measurement *m, csrec_columns column
     if (!status) status = csrec_rows_levels(&m->shape, CSREC_ORDER_MORTON, &levels);
     if (!status)
         status = csrec_rows_from_index(&m->shape, CSREC_ORDER_MORTON, m->n, m->index, rows);
-    if (status) {
-        snprintf(error->text, sizeof error->text, "%s", csrec_status_text(status));
-    } else {
-        qsort(rows, (size_t)m->n, sizeof *rows, ascending);
-        status = bench_operator_haar(levels, m->n, rows, columns, o, error);
-    }
+    bench_in_words(status, error);
+    if (!status) qsort(rows, (size_t)m->n, sizeof *rows, ascending);
+    if (!status) status = bench_operator_haar(levels, m->n, rows, columns, o, error);
     free(rows);
     return status;
 }
@@ -147,8 +144,7 @@ static csrec_status fill_products(bench_operator *o, csrec_error *error) {
     }
     free(unit);
     free(a);
-    if (status) snprintf(error->text, sizeof error->text, "%s", csrec_status_text(status));
-    return status;
+    return bench_in_words(status, error);
 }
 
 csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_operator *o,
