@@ -63,19 +63,23 @@ static csrec_status find_outliers(const csrec_measurement *m, int threads, doubl
 /* Rows span the differences of places: 0 left of the diagonal (Hermite normal form). */
 typedef struct lattice {
     int dims;
+    bool too_large; /* for integers of 64 bits: nothing is known of it */
     int64_t row[CSREC_DIMS_MAX][CSREC_DIMS_MAX];
 } lattice;
 
-static void subtract(int dims, int64_t times, const int64_t *b, int64_t *v) {
-    for (int k = 0; k < dims; k++) v[k] -= times * b[k];
+static void subtract(lattice *l, int64_t times, const int64_t *b, int64_t *v) {
+    for (int k = 0; k < l->dims && !l->too_large; k++) {
+        l->too_large = fabs((double)v[k]) + fabs((double)times * (double)b[k]) >= 0x1p62;
+        if (!l->too_large) v[k] -= times * b[k];
+    }
 }
 
 /* Euclid's algorithm on one axis after the other. v is used up. */
 static void lattice_add(lattice *l, int64_t *v) {
     for (int a = 0; a < l->dims; a++) {
         int64_t *b = l->row[a];
-        while (v[a]) {
-            subtract(l->dims, b[a] / v[a], v, b);
+        while (v[a] && !l->too_large) {
+            subtract(l, b[a] / v[a], v, b);
             for (int k = 0; k < l->dims; k++) {
                 int64_t swap = b[k];
                 b[k] = v[k];
@@ -86,14 +90,17 @@ static void lattice_add(lattice *l, int64_t *v) {
     /* Entries right of the diagonal stay small. */
     for (int a = l->dims - 1; a >= 0; a--)
         for (int k = a + 1; k < l->dims; k++)
-            if (l->row[k][k]) subtract(l->dims, l->row[a][k] / l->row[k][k], l->row[k], l->row[a]);
+            if (l->row[k][k]) subtract(l, l->row[a][k] / l->row[k][k], l->row[k], l->row[a]);
 }
 
-/* Entries for each place of the lattice; 0: it does not fill the shape. */
+/* Entries for each place of the lattice; 0: it does not fill the shape, or none of 2^62 entries. */
 static int64_t lattice_step(const lattice *l, const csrec_shape *shape) {
     int64_t step = 1;
-    for (int a = 0; a < l->dims; a++)
-        if (shape->dim[a] > 1) step *= llabs(l->row[a][a]);
+    for (int a = 0; a < l->dims; a++) {
+        if (shape->dim[a] == 1) continue;
+        if ((double)step * fabs((double)l->row[a][a]) >= 0x1p62) return 0;
+        step *= llabs(l->row[a][a]);
+    }
     return step;
 }
 
@@ -102,13 +109,13 @@ static int64_t find_grid(const csrec_measurement *m) {
     lattice l = {.dims = m->shape.dims};
     if (m->n < LEAST_ON_GRID) return 1;
     csrec_place_of(&m->shape, m->index[0], first);
-    for (int64_t i = 1; i < m->n && step != 1; i++) {
+    for (int64_t i = 1; i < m->n && step != 1 && !l.too_large; i++) {
         csrec_place_of(&m->shape, m->index[i], v);
-        subtract(l.dims, 1, first, v);
+        subtract(&l, 1, first, v);
         lattice_add(&l, v);
         step = lattice_step(&l, &m->shape);
     }
-    return step ? step : 1;
+    return step && !l.too_large ? step : 1;
 }
 
 /* ------------------------------------------------------------------ holes --------------------- */
