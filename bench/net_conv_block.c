@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "conv/block.h"
+#include "net/block.h"
 #include "net_conv.h"
 
 typedef struct state {

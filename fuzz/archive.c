@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "fuzz.h"
-#include "io/npy.h"
+#include "files/npy/npy.h"
 
 enum { BYTES_MAX = 1 << 20, LOCAL = 30, ENTRY = 46, END = 22 };
 

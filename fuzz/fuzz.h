@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "csrec.h"
-#include "io/format.h"
+#include "files/format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* fuzz_csv.c - any bytes as a CSV text. */
 #include "fuzz.h"
-#include "io/csv/csv.h"
+#include "files/csv/csv.h"
 
 static int check_matrix(const char *text, size_t size) {
     csrec_error error = {""};

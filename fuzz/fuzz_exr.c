@@ -1,6 +1,6 @@
 /* fuzz_exr.c - any bytes as OpenEXR: read, checked, and written again with its attributes. */
 #include "fuzz.h"
-#include "io/exr/exr.h"
+#include "files/exr/exr.h"
 
 /* OpenEXR 3.1 forgets parts of headers that it refuses. */
 const char *__lsan_default_suppressions(void);

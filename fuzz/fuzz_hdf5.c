@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "io/hdf5/hdf5.h"
+#include "files/hdf5/hdf5.h"
 
 static const double VALUES_MOST = 1 << 22;
 

@@ -1,8 +1,8 @@
 /* fuzz_npz.c - any bytes as a .npy array, as rows to learn from, as the mask of a picture, and as a
  * measurement, which for zip bytes is a .npz. */
 #include "fuzz.h"
-#include "io/measurement.h"
-#include "io/npy.h"
+#include "files/measurement.h"
+#include "files/npy/npy.h"
 
 enum { ENTRIES_MAX = 1 << 18 };
 

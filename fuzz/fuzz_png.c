@@ -1,7 +1,7 @@
 /* fuzz_png.c - any bytes as a picture, whole, with samples in it, and as the mask of one. */
 #include "fuzz.h"
-#include "io/image.h"
-#include "io/measurement.h"
+#include "files/png/png.h"
+#include "files/measurement.h"
 
 static void check_image(const csrec_image *image) {
     int64_t count;

@@ -1,7 +1,7 @@
 /* fuzz_recover.c - a measurement file that says, in a member "options" (fuzz.h), how it is
  * recovered: all methods; what comes out is finite, or one line of text. */
 #include "fuzz.h"
-#include "io/measurement.h"
+#include "files/measurement.h"
 
 enum { VALUES_MAX = 4096 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "fuzz.h"
-#include "io/npz.h"
+#include "files/npz/npz.h"
 
 static char path_text[4096];
 

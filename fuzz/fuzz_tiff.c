@@ -1,6 +1,6 @@
 /* fuzz_tiff.c - any bytes as a TIFF: read, checked, and written again with its metadata. */
 #include "fuzz.h"
-#include "io/tiff/tiff.h"
+#include "files/tiff/tiff.h"
 
 static const double VALUES_MOST = 1 << 22;
 

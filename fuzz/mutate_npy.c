@@ -3,7 +3,7 @@
 
 #include "base/half.h"
 #include "fuzz.h"
-#include "io/npy.h"
+#include "files/npy/npy.h"
 
 enum { EXTENT_MAX = 40, MEMBER_MAX = 1 << 15 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/canvas.h"
+#include "tools/common/canvas.h"
 #include "csrec.h"
 #include "density.h"
 

@@ -3,7 +3,7 @@
 #ifndef CSREC_TESTS_CSBENCH_H
 #define CSREC_TESTS_CSBENCH_H
 
-#include "cli/bench.h"
+#include "tools/bench/bench.h"
 #include "tools.h"
 
 /* The number after "key": in the JSON text. */

@@ -4,7 +4,7 @@
 
 #include "io_signal.h"
 
-#include "io/hdf5/hdf5.h"
+#include "files/hdf5/hdf5.h"
 
 static uint64_t seed;
 

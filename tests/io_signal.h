@@ -4,7 +4,7 @@
 
 #include "io_file.h"
 
-#include "io/format.h"
+#include "files/format.h"
 
 static inline csrec_status write_signal(const char *path, const csrec_image *image,
                                         const char *like, csrec_error *error) {

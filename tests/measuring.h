@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/permutation.h"
+#include "sampling/permutation.h"
 #include "operators_drawn.h"
 
 /* ---- Hadamard */

@@ -8,7 +8,7 @@
 #   src          includes nothing of kernels and shim
 #   kernels      also include shim
 #   shim         includes kernels/device and src/base only
-#   src/cli      includes include/ only
+#   src/tools    includes include/ only, and of src/tools its own folder and common
 # Python reads include/ only, by its generator.
 #
 # Besides, each parallel region has a number of threads that base/threads.h has tested.
@@ -17,8 +17,9 @@ cd "${1:-$(dirname "$0")/..}"
 
 rooms='
 base
-device io
-haar conv comm
+measurement device comm
+sampling
+files haar conv
 net
 operator
 solver
@@ -42,10 +43,16 @@ grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src kernels shim |
         }
     }
 
-    # src, kernels, shim, cli, or include for a header of include/.
+    # src, kernels, shim, tools, or include for a header of include/.
     function side(path) {
-        if (path ~ /^src\/cli\//) return "cli"
+        if (path ~ /^src\/tools\//) return "tools"
         return substr(path, 1, index(path, "/") - 1)
+    }
+
+    # The folder of a file in src/tools.
+    function tool(path,    part) {
+        split(path, part, "/")
+        return part[3]
     }
 
     # The longest folder of the path, without its side, that the table has; "" if none.
@@ -67,7 +74,8 @@ grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src kernels shim |
     function allowed(file, target,    from, to, a, b) {
         from = side(file); to = side(target)
         if (to == "include") return 1
-        if (from == "cli" || to == "cli") return from == to
+        if (from == "tools" || to == "tools")
+            return from == to && (tool(target) == "common" || tool(target) == tool(file))
         if (from == "shim" || to == "shim")
             return from == "kernels" || from == to || (from == "shim" && room(target) == "base") ||
                 (from == "shim" && to == "kernels" && room(target) == "device")

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "conv/block.h"
+#include "net/block.h"
 #include "simd.h"
 
 static uint64_t seed;

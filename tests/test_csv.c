@@ -5,7 +5,7 @@
 #include <locale.h>
 #include <unistd.h>
 
-#include "io/csv/csv.h"
+#include "files/csv/csv.h"
 
 static uint64_t seed;
 

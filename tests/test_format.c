@@ -1,7 +1,7 @@
 /* test_format.c - the table of formats: names, contents, lists, and what does not fit. */
 #include "io_file.h"
 
-#include "io/format.h"
+#include "files/format.h"
 
 static const char *name_of(const char *path) {
     const csrec_format *format = csrec_format_of(path);

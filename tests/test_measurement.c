@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "io/measurement.h"
+#include "files/measurement.h"
 
 static void reads_index_and_shape(void **state) {
     (void)state;

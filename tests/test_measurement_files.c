@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "io/measurement.h"
+#include "files/measurement.h"
 
 static void reads_transparent_pictures(void **state) {
     (void)state;

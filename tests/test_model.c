@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "io/npz.h"
+#include "files/npz/npz.h"
 
 static uint64_t seed;
 

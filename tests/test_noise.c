@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "recover/nearby.h"
+#include "measurement/nearby.h"
 
 static uint64_t seed;
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "io/npy.h"
+#include "files/npy/npy.h"
 
 static uint64_t seed;
 

@@ -2,7 +2,7 @@
 #include "io_npy.h"
 #include "io_zip.h"
 
-#include "io/npz.h"
+#include "files/npz/npz.h"
 
 static uint64_t seed;
 

@@ -2,7 +2,7 @@
  */
 #include "io_png.h"
 
-#include "io/image.h"
+#include "files/png/png.h"
 
 static uint64_t seed;
 

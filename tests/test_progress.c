@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "cli/progress.h"
+#include "tools/common/progress.h"
 
 static uint64_t seed;
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/permutation.h"
+#include "sampling/permutation.h"
 #include "base/random.h"
 
 static uint64_t seed;

@@ -1,7 +1,7 @@
 /* cslearn net, and csrecover with its models, by their command lines. */
 #include "tools.h"
 
-#include "io/npz.h"
+#include "files/npz/npz.h"
 
 /* In $SHORT and $TINY: trainings of two steps and of one, of the smallest network that the tool
  * offers; in $N, a copy of csrecover beside which no prior is installed. */

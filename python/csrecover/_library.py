@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 @contextmanager
 def _short_waits() -> Iterator[None]:
     """OpenMP's threads spin while they wait, which takes processors from others; how long, its
-    library reads from the environment when it is loaded. As the tools have it (src/cli/wait.c),
+    library reads from the environment when it is loaded. As the tools have it (src/tools/common/wait.c),
     unless the user says otherwise; the environment is then as before."""
     ours = not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & set(os.environ)
     if ours:

@@ -131,7 +131,7 @@ static int darts_throw(csrec_made_mask_plan *plan, int squared, int wanted, int 
     return hits;
 }
 
-/* As src/base/sampling_poisson.c: from a radius at which darts fill slightly fewer places than
+/* As src/sampling/poisson.c: from a radius at which darts fill slightly fewer places than
  * wanted, to smaller ones until the count is met. Without Bridson's steps before the darts, which
  * spare time for large pictures only. */
 int csrec_made_known_poisson(csrec_made_mask_plan *plan, float share) {

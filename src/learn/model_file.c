@@ -5,7 +5,7 @@
 
 #include "base/half.h"
 #include "base/memory.h"
-#include "io/npz.h"
+#include "files/npz/npz.h"
 #include "learn/model.h"
 
 /* ------------------------------------------------------------------ reading */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "io/format.h"
-#include "io/npy.h"
+#include "files/format.h"
+#include "files/npy/npy.h"
 
 struct csrec_rows {
     csrec_input input;

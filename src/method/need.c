@@ -2,7 +2,7 @@
 #include "method/need.h"
 
 #include "base/threads.h"
-#include "base/through.h"
+#include "measurement/through.h"
 #include "solver/solver.h"
 
 double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes) {

@@ -1,7 +1,7 @@
 /* apply.c - one pass over a picture of any size, in tiles that overlap by the network's reach.
  *
  * Tiles begin at multiples of 4 pixels of the smallest results, so that the 4 x 4 tiles of
- * Winograd's products are the same as in the whole picture: then so are the bits (conv/block.h). */
+ * Winograd's products are the same as in the whole picture: then so are the bits (net/block.h). */
 #include <stdlib.h>
 #include <string.h>
 

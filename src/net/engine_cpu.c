@@ -1,4 +1,4 @@
-/* engine_cpu.c - a network's products on the CPU: arrays as conv/block.h has them. */
+/* engine_cpu.c - a network's products on the CPU: arrays as net/block.h has them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "conv/block.h"
+#include "net/block.h"
 #include "net/engine.h"
 
 typedef struct packed_layer {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/through.h"
+#include "measurement/through.h"
 #include "operator/mask.h"
 
 typedef csrec_fourier fourier;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/permutation.h"
-#include "base/through.h"
+#include "sampling/permutation.h"
+#include "measurement/through.h"
 #include "operator/mask.h"
 
 void csrec_hadamard_transform(int64_t n, double *x) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/through.h"
+#include "measurement/through.h"
 
 /* One bit an entry finds repeats. */
 static csrec_status check_index(const csrec_operator_spec *spec, const char *name, int64_t entries,

@@ -10,7 +10,7 @@ struct csrec_mask {
     int64_t *index; /* [m] */
 };
 
-/* Of an operator that measures whole signals (base/through.h): its rows, after its parameters are
+/* Of an operator that measures whole signals (measurement/through.h): its rows, after its parameters are
  * checked. CSREC_ARGUMENT: no shape; errors as of csrec_measurement_rows. */
 csrec_status csrec_rows_of(const csrec_operator_spec *spec, const char *name, int64_t *rows,
                            csrec_error *error);

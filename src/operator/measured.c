@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/through.h"
+#include "measurement/through.h"
 
 static csrec_operator_spec spec_of(const csrec_measurement *m) {
     csrec_operator_spec spec = {.name = "mask"};

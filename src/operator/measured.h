@@ -2,7 +2,7 @@
 #ifndef CSREC_OPERATOR_MEASURED_H
 #define CSREC_OPERATOR_MEASURED_H
 
-#include "base/through.h"
+#include "measurement/through.h"
 #include "operator/engine.h"
 
 /* The measurement is checked, and real (csrec_measurement_real). */

@@ -1,5 +1,5 @@
 /* adaptive.c - csrec_adaptive: rounds of measuring where a recovery expects errors. */
-#include "io/measurement.h"
+#include "files/measurement.h"
 #include "csrec/adaptive.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/measurement.h"
+#include "files/measurement.h"
 #include "csrec/tiles.h"
 #include "method/model.h"
 #include "method/normal.h"

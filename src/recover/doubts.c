@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/measurement.h"
-#include "base/distance.h"
+#include "files/measurement.h"
+#include "sampling/distance.h"
 #include "base/place.h"
 #include "recover/recover.h"
 #include "solver/solver.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/through.h"
+#include "measurement/through.h"
 #include "recover/recover.h"
 #include "solver/solver.h"
 

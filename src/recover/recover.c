@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/through.h"
+#include "measurement/through.h"
 #include "method/history.h"
 #include "method/model.h"
 #include "method/normal.h"

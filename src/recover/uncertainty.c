@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/measurement.h"
+#include "files/measurement.h"
 #include "base/random.h"
 #include "recover/recover.h"
 

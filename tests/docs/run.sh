@@ -163,7 +163,7 @@ if [ "$update" != --update ]; then
     for page in docs/notebook/*.md; do
         check_links "$page"
     done
-    for tool in src/cli/cs*.c; do
+    for tool in src/tools/*/cs*.c; do
         tool=${tool##*/}
         check_examples "${tool%.c}"
     done

@@ -1,5 +1,5 @@
 /* two.c - a program of two commands, for the tests of manual pages and completions. */
-#include "cli/options.h"
+#include "tools/common/options.h"
 
 typedef struct {
     const char *input, *folder;

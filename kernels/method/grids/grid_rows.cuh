@@ -1,11 +1,11 @@
 /* grid_rows.cuh - the row of the Haar matrix that an entry becomes on a dyadic grid. The readable
- * counterparts are src/base/order.c and src/method/grid.c. */
+ * counterparts are src/sampling/order.c and src/method/grid.c. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_GRID_ROWS_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_GRID_ROWS_CUH
 
 #include "kernels/method/grids/synthesis.h"
 
-/* Skilling's transformation, as src/base/hilbert.c; x: coordinates by axis of the grid. */
+/* Skilling's transformation, as src/sampling/hilbert.c; x: coordinates by axis of the grid. */
 __device__ static inline void hilbert(const csrec_cuda_grid &grid, uint64_t *x) {
     int axes = grid.axes;
     uint64_t low = (UINT64_C(1) << grid.hilbert_bits) - 1;

@@ -1,0 +1,104 @@
+/* csv.h - text: samples, one a line with its coordinates, or a matrix with empty fields. */
+#ifndef CSREC_FILES_CSV_CSV_H
+#define CSREC_FILES_CSV_CSV_H
+
+#include <locale.h>
+
+#include "csrec.h"
+
+/* ------------------------------------------------------------------ lines (csv_line.c) -------- */
+
+/* A line, or a field of one. */
+typedef struct csrec_csv_line {
+    const char *begin, *end; /* without line end */
+    int64_t number;          /* from 1 */
+} csrec_csv_line;
+
+typedef struct csrec_csv_cursor {
+    const char *at, *end;
+    int64_t number; /* lines read so far */
+} csrec_csv_cursor;
+
+/* The beginning of a text, behind its byte order mark. */
+csrec_csv_cursor csrec_csv_start(const char *text, uint64_t size);
+/* The next line that is not blank; comments are lines too. false at the end. */
+bool csrec_csv_next(csrec_csv_cursor *cursor, csrec_csv_line *line);
+/* The next one that is no comment. */
+bool csrec_csv_next_data(csrec_csv_cursor *cursor, csrec_csv_line *line);
+bool csrec_csv_is_comment(csrec_csv_line line);
+/* The separator that a line uses: ';', tab, ',' or ' ' for runs of blanks. */
+char csrec_csv_separator(const csrec_csv_line *line);
+/* Takes the next field off the line, blanks and quotes around it removed; false after the last. */
+bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field);
+
+bool csrec_csv_integer(const csrec_csv_line *field, int64_t *value); /* >= 0 */
+bool csrec_csv_number(const csrec_csv_line *field, double *value);   /* may be infinite or NaN */
+/* Empty, NaN, NA, N/A, null or none, in upper or lower case. */
+bool csrec_csv_is_unknown(const csrec_csv_line *field);
+/* The field for a message: at most 31 characters, printable. */
+const char *csrec_csv_show(const csrec_csv_line *field, char text[32]);
+
+/* Decimal points stay points in every locale; this changes the calling thread alone. */
+typedef struct csrec_csv_locale {
+    locale_t plain, before;
+} csrec_csv_locale;
+bool csrec_csv_locale_enter(csrec_csv_locale *locale);
+void csrec_csv_locale_leave(csrec_csv_locale *locale);
+
+/* ------------------------------------------------------------------ columns (csv_header.c) ---- */
+
+typedef struct csrec_csv_columns {
+    char separator;
+    int64_t header;              /* line of the header, 0 without one */
+    int dims, channels;          /* columns of coordinates, then of values */
+    int axis[CSREC_DIMS_MAX];    /* of each column of coordinates */
+    bool counts[CSREC_DIMS_MAX]; /* its name, as row and col, numbers cells: it holds no places */
+} csrec_csv_columns;
+
+/* Whether a line names columns: none of its fields is a number, and one is no unknown value. */
+bool csrec_csv_is_header(csrec_csv_line line, char separator);
+
+/* Columns by their names. Values are those named value..., or all of r, g, b; else those behind
+ * coordinates with known names (x, y, z, row, col, lon, lat, t, ...), as in x,y,height; else z or y
+ * where it is the last of these, as in x,y,z; else the last column. Coordinates with known names
+ * become axes by their meaning, x the fastest; others as listed, the slowest first. */
+csrec_status csrec_csv_header(csrec_csv_line line, const char *name, csrec_csv_columns *columns,
+                              csrec_error *error);
+
+/* ------------------------------------------------------------------ samples (csv_list.c) ------ */
+
+/*   # comment; "# shape: H,W" gives the signal's shape, else it is the largest coordinates + 1
+ *   row,col,value        header, optional for exactly three columns
+ *   0,3,17.5
+ * Columns are separated by semicolons, tabs, commas or blanks, whichever of these, in this order,
+ * the first line holds. Delivers shape, n, channels, index and y. Coordinates other than whole
+ * numbers from 0, or any with options->grid, become cells (csv_grid.c); where the column is called
+ * row, col or the like they are refused without a grid. Samples whose value is
+ * unknown are left out. options: NULL or checked. */
+csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
+                             const csrec_read_options *options, csrec_measurement *measurement,
+                             csrec_error *error);
+
+/* Puts samples at coordinates [n * dims] into the nearest cells of a grid: of `grid`, else of the
+ * step that the coordinates of an axis have, else of square cells such that about a quarter of all
+ * get a sample. Values of one cell are averaged. Takes measurement->n, channels and y [n *
+ * channels]; delivers shape and index, and fewer samples where cells are shared. */
+csrec_status csrec_csv_place(const double *coordinates, int dims, const csrec_shape *grid,
+                             const char *name, csrec_measurement *measurement,
+                             csrec_placement *placement, csrec_error *error);
+
+/* ------------------------------------------------------------------ matrices (csv_matrix.c) --- */
+
+/* Whether the text is a matrix: without a header, its lines have one field or more than three, or
+ * three of which the first or second is unknown in some line. */
+bool csrec_csv_is_matrix(const char *text, uint64_t size);
+
+/* Numbers of H lines of W fields, [H, W], or [H] of one field: I64 if all are whole, else F64 with
+ * NaN where unknown. */
+csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char *name,
+                                    csrec_image *signal, csrec_error *error);
+
+csrec_status csrec_csv_matrix_write(csrec_files *files, const char *path, const csrec_image *signal,
+                                    const char *like, csrec_error *error);
+
+#endif

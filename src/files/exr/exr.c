@@ -1,0 +1,129 @@
+/* exr.c - OpenEXRCore over an input or an output; the row of the format. */
+#include "files/exr/exr.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "files/format.h"
+#include "files/measurement.h"
+#include "files/output.h"
+
+/* Pixels a side: strides of three channels of 32 bits fit 31 bits. */
+enum { SIDE_MOST = 1 << 27 };
+
+/* ------------------------------------------------------------------ what the library calls ---- */
+
+/* Names in the file may have any bytes; a message is one line. */
+static void on_error(exr_const_context_t file, exr_result_t code, const char *message) {
+    void *data = NULL;
+    (void)code;
+    if (!file || exr_get_user_data(file, &data) || !data) return;
+    csrec_exr *exr = data;
+    if (exr->text[0]) return;
+    snprintf(exr->text, sizeof exr->text, "%s", message);
+    for (char *at = exr->text; *at; at++)
+        if (*at < 32 || *at > 126) *at = '?';
+}
+
+static int64_t on_size(exr_const_context_t file, void *data) {
+    (void)file;
+    return (int64_t)((csrec_exr *)data)->input->size;
+}
+
+static int64_t on_read(exr_const_context_t file, void *data, void *buffer, uint64_t bytes,
+                       uint64_t offset, exr_stream_error_func_ptr_t fail) {
+    const csrec_input *input = ((csrec_exr *)data)->input;
+    (void)file;
+    (void)fail;
+    uint64_t left = offset < input->size ? input->size - offset : 0;
+    size_t take = bytes < left ? (size_t)bytes : (size_t)left;
+    if (input->bytes) {
+        memcpy(buffer, input->bytes + (take ? offset : 0), take);
+        return (int64_t)take;
+    }
+    if (take == 0) return 0;
+    if (fseeko(input->file, (off_t)offset, SEEK_SET)) return -1;
+    size_t got = fread(buffer, 1, take, input->file);
+    return ferror(input->file) ? -1 : (int64_t)got;
+}
+
+static int64_t on_write(exr_const_context_t file, void *data, const void *buffer, uint64_t bytes,
+                        uint64_t offset, exr_stream_error_func_ptr_t fail) {
+    csrec_exr *exr = data;
+    (void)file;
+    (void)fail;
+    if (offset != exr->at && fseeko(exr->output, (off_t)offset, SEEK_SET)) return -1;
+    size_t done = fwrite(buffer, 1, (size_t)bytes, exr->output);
+    exr->at = offset + done;
+    return done == bytes ? (int64_t)done : -1;
+}
+
+/* ------------------------------------------------------------------ open and close ------------ */
+
+static exr_context_initializer_t setup(csrec_exr *exr) {
+    exr_context_initializer_t with = EXR_DEFAULT_CONTEXT_INITIALIZER;
+    with.error_handler_fn = on_error;
+    with.user_data = exr;
+    with.max_image_width = with.max_image_height = SIDE_MOST;
+    with.max_tile_width = with.max_tile_height = SIDE_MOST;
+    with.flags = EXR_CONTEXT_FLAG_DISABLE_CHUNK_RECONSTRUCTION;
+    return with;
+}
+
+csrec_status csrec_exr_open(csrec_input *input, csrec_exr *exr, csrec_error *error) {
+    *exr = (csrec_exr){.name = input->name, .input = input};
+    exr_context_initializer_t with = setup(exr);
+    with.read_fn = on_read;
+    with.size_fn = on_size;
+    exr_result_t result = exr_start_read(&exr->file, "file", &with);
+    if (!result) return CSREC_OK;
+    csrec_exr_close(exr);
+    return csrec_exr_failed(exr, result, error);
+}
+
+csrec_status csrec_exr_create(FILE *output, const char *name, csrec_exr *exr, csrec_error *error) {
+    *exr = (csrec_exr){.name = name, .output = output};
+    exr_context_initializer_t with = setup(exr);
+    with.write_fn = on_write;
+    exr_result_t result = exr_start_write(&exr->file, "file", EXR_WRITE_FILE_DIRECTLY, &with);
+    if (!result) return CSREC_OK;
+    csrec_exr_close(exr);
+    return csrec_exr_failed(exr, result, error);
+}
+
+exr_result_t csrec_exr_close(csrec_exr *exr) {
+    exr_result_t result = exr->file ? exr_finish(&exr->file) : EXR_ERR_SUCCESS;
+    exr->file = NULL;
+    return result;
+}
+
+csrec_status csrec_exr_failed(csrec_exr *exr, exr_result_t result, csrec_error *error) {
+    if (result == EXR_ERR_OUT_OF_MEMORY)
+        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", exr->name);
+    const char *text = exr->text[0] ? exr->text : exr_get_default_error_message(result);
+    if (!exr->output)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: damaged OpenEXR (%s); write or copy the file again", exr->name,
+                          text);
+    if (ferror(exr->output)) return csrec_output_failed(exr->name, error);
+    return csrec_fail(error, CSREC_FILE, "%s: cannot be written as OpenEXR (%s); write .npy",
+                      exr->name, text);
+}
+
+/* ------------------------------------------------------------------ the row ------------------- */
+
+static const char *refusal(const csrec_shape *shape, int64_t channels) {
+    bool fits = shape->dims == 2 && (channels == 1 || channels == 3) &&
+                shape->dim[0] <= SIDE_MOST && shape->dim[1] <= SIDE_MOST;
+    return fits ? NULL : "an OpenEXR file holds pictures of 1 or 3 channels; write .npy";
+}
+
+const csrec_format_row csrec_exr_format = {
+    .format = {"exr", ".exr", "OpenEXR", "an OpenEXR picture",
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES, CSREC_EXR_NEEDS},
+    .magic = {{"\x76\x2f\x31\x01", 4}},
+    .signal = csrec_exr_signal,
+    .measurement = csrec_measurement_from_signal,
+    .refusal = refusal,
+    .write = csrec_exr_write,
+};

@@ -1,0 +1,252 @@
+/* format.c - the table of file formats; a row is found by content or by name. */
+#include "files/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+/* ------------------------------------------------------------------ not built ---------------- */
+
+#ifndef CSREC_HAS_TIFF
+const csrec_format_row csrec_tiff_format = {
+    .format = {"tiff", ".tif .tiff", "TIFF", "a TIFF", 0, CSREC_TIFF_NEEDS},
+    .magic = {{"II*\0", 4}, {"MM\0*", 4}, {"II+\0", 4}, {"MM\0+", 4}},
+};
+#endif
+
+#ifndef CSREC_HAS_FITS
+const csrec_format_row csrec_fits_format = {
+    .format = {"fits", ".fits .fit .fts", "FITS", "a FITS", 0, CSREC_FITS_NEEDS},
+    .magic = {{CSREC_FITS_MAGIC, sizeof CSREC_FITS_MAGIC - 1}},
+};
+#endif
+
+#ifndef CSREC_HAS_EXR
+const csrec_format_row csrec_exr_format = {
+    .format = {"exr", ".exr", "OpenEXR", "an OpenEXR picture", 0, CSREC_EXR_NEEDS},
+    .magic = {{"\x76\x2f\x31\x01", 4}},
+};
+#endif
+
+#ifndef CSREC_HAS_HDF5
+const csrec_format_row csrec_hdf5_format = {
+    .format = {"hdf5", CSREC_HDF5_ENDINGS, "HDF5", "an HDF5 file", 0, CSREC_HDF5_NEEDS},
+    .magic = {{CSREC_HDF5_MAGIC, sizeof CSREC_HDF5_MAGIC - 1}},
+    .members = true,
+};
+#endif
+
+/* ------------------------------------------------------------------ by name ------------------ */
+
+static const csrec_format_row *const rows[] = {
+    &csrec_npz_format,  &csrec_png_format, &csrec_npy_format,  &csrec_tiff_format,
+    &csrec_fits_format, &csrec_exr_format, &csrec_hdf5_format, &csrec_csv_format};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const csrec_format *csrec_format_info(int i) {
+    return i >= 0 && i < ROWS ? &rows[i]->format : NULL;
+}
+
+const csrec_format_row *csrec_format_row_of(const csrec_format *format) {
+    for (int i = 0; i < ROWS; i++)
+        if (&rows[i]->format == format) return rows[i];
+    return NULL;
+}
+
+/* Whether the ending is in the list, which is separated by blanks. */
+static bool is_among(const char *endings, const char *ending) {
+    size_t length = strlen(ending);
+    for (const char *at = endings; *at; at += strspn(at, " ")) {
+        size_t each = strcspn(at, " ");
+        if (each == length && strncasecmp(at, ending, length) == 0) return true;
+        at += each;
+    }
+    return false;
+}
+
+static const csrec_format_row *named(const char *file) {
+    const char *dot = strrchr(file, '.');
+    for (int i = 0; dot && i < ROWS; i++)
+        if (is_among(rows[i]->format.endings, dot)) return rows[i];
+    return NULL;
+}
+
+bool csrec_format_has_members(const char *file) {
+    const csrec_format_row *row = named(file);
+    return row && row->members;
+}
+
+const csrec_format *csrec_format_of(const char *path) {
+    char file[CSREC_PATH_ROOM];
+    const csrec_format_row *row = named(csrec_path_file(path, file));
+    return row && (row->members || !csrec_path_member(path)) ? &row->format : NULL;
+}
+
+const char *csrec_format_list(int use, bool titles, const char *word, char *text, size_t room) {
+    int left = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < ROWS; i++) left += (rows[i]->format.uses & use) != 0;
+    for (int i = 0; i < ROWS; i++) {
+        const csrec_format *f = &rows[i]->format;
+        if (!(f->uses & use)) continue;
+        const char *name = titles ? f->title : f->endings;
+        int length = (int)(titles ? strlen(name) : strcspn(name, " "));
+        left--;
+        snprintf(text + used, room - used, "%.*s%s%s%s", length, name,
+                 left == 0   ? ""
+                 : left == 1 ? " "
+                             : ", ",
+                 left == 1 ? word : "", left == 1 ? " " : "");
+        used += strlen(text + used);
+    }
+    return text;
+}
+
+const char *csrec_format_refusal(const csrec_format *format, const csrec_shape *shape,
+                                 int64_t channels) {
+    const csrec_format_row *row = csrec_format_row_of(format);
+    if (!row || !row->refusal) return "holds no signals";
+    return row->refusal(shape, channels);
+}
+
+csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
+                                    const csrec_format *format, const csrec_image *signal,
+                                    const char *like, csrec_error *error) {
+    const csrec_format_row *row = csrec_format_row_of(format);
+    if (row && signal->is_complex && row != &csrec_npy_format)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: complex values are written as .npy alone",
+                          path);
+    if (row && row->write) return row->write(files, path, signal, like, error);
+    return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
+}
+
+csrec_status csrec_files_add_slabs(csrec_files *files, const char *path, const csrec_format *format,
+                                   const csrec_image *signal, csrec_slab_fn take, void *context,
+                                   const char *like, csrec_error *error) {
+    const csrec_format_row *row = csrec_format_row_of(format);
+    if (row && row->write_slabs)
+        return row->write_slabs(files, path, signal, take, context, like, error);
+    return csrec_fail(error, CSREC_UNSUPPORTED, "%s: its format is not written in slabs", path);
+}
+
+/* ------------------------------------------------------------------ slabs -------------------- */
+
+csrec_status csrec_format_no_slabs(const csrec_input *input, csrec_error *error) {
+    char list[128];
+    return csrec_fail(error, CSREC_UNSUPPORTED,
+                      "%s: can only be read as a whole; save it as %s, with the first axis slowest",
+                      input->name,
+                      csrec_format_list(CSREC_USE_SLABS, true, "or", list, sizeof list));
+}
+
+csrec_status csrec_input_narrow(const csrec_input *input, csrec_shape *shape, csrec_error *error) {
+    const csrec_slab *slab = &input->slab;
+    if (slab->count == 0) return CSREC_OK;
+    if (slab->first < 0 || slab->count < 0 || shape->dims < 1 ||
+        slab->count > shape->dim[0] - slab->first)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: has %lld along its first axis, not %lld",
+                          input->name, shape->dims > 0 ? (long long)shape->dim[0] : 0LL,
+                          (long long)slab->first + (long long)slab->count);
+    shape->dim[0] = slab->count;
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ by content -------------- */
+
+/* A file that is only part of a magic is truncated, unless text can begin with it. */
+static bool begins(const csrec_format_row *row, const uint8_t *head, size_t count) {
+    for (int k = 0; row->magic[k].bytes; k++) {
+        const char *magic = row->magic[k].bytes;
+        size_t size = row->magic[k].size, seen = count < size ? count : size;
+        if (memcmp(head, magic, seen) == 0 && (seen == size || (unsigned char)magic[0] > 126))
+            return true;
+    }
+    return false;
+}
+
+/* A block of 512, 1024, 2048 or more bytes that may precede HDF5 is for its user: MATLAB says there
+ * what the file is. */
+static bool follows_block(csrec_input *input) {
+    uint8_t head[sizeof CSREC_HDF5_MAGIC - 1];
+    for (uint64_t at = 512; at < input->size; at *= 2)
+        if (csrec_input_peek(input, at, head, sizeof head) == sizeof head &&
+            memcmp(head, CSREC_HDF5_MAGIC, sizeof head) == 0)
+            return true;
+    return false;
+}
+
+/* No control characters except those that occur in text. */
+static bool is_text(const uint8_t *head, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (head[i] < 32 && (head[i] == 0 || !strchr("\t\r\n\f", head[i]))) return false;
+    return true;
+}
+
+static const csrec_format_row *row_of_content(csrec_input *input) {
+    uint8_t head[256];
+    size_t count = csrec_input_head(input, head, sizeof head);
+    for (int i = 0; count && i < ROWS; i++)
+        if (begins(rows[i], head, count)) return rows[i];
+    if (count && follows_block(input)) return &csrec_hdf5_format;
+    for (int i = 0; count && i < ROWS; i++)
+        if (!rows[i]->magic[0].bytes && is_text(head, count)) return rows[i];
+    return NULL;
+}
+
+const csrec_format_row *csrec_input_format(csrec_input *input) {
+    if (!input->row) input->row = row_of_content(input);
+    return input->row;
+}
+
+bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input) {
+    csrec_error ignored;
+    if (!path || strcmp(path, "-") == 0 || csrec_input_open(path, input, &ignored)) return false;
+    if (csrec_input_format(input) == row) return true;
+    csrec_input_close(input);
+    return false;
+}
+
+/* Formats that are not read, and what makes of them one that is. */
+static const struct {
+    const char *magic, *what, *remedy;
+} strangers[] = {
+    {"CDF\1", "a NetCDF-3 (classic) file", "nccopy -k nc4 IN.nc OUT.nc makes it NetCDF-4"},
+    {"CDF\2", "a NetCDF-3 (classic) file", "nccopy -k nc4 IN.nc OUT.nc makes it NetCDF-4"},
+    {"CDF\5", "a NetCDF-3 (classic) file", "nccopy -k nc4 IN.nc OUT.nc makes it NetCDF-4"},
+    {"\x0e\x03\x13\x01", "an HDF4 file", "h4toh5 IN.hdf OUT.h5 makes it HDF5"},
+    {"MATLAB 5.0 MAT-file", "a MATLAB 5 file", "save it with -v7.3, which is HDF5"},
+};
+
+static csrec_status refuse_stranger(csrec_input *input, csrec_error *error) {
+    uint8_t head[32];
+    size_t count = csrec_input_head(input, head, sizeof head);
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        size_t size = strlen(strangers[i].magic);
+        if (count >= size && memcmp(head, strangers[i].magic, size) == 0)
+            return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is %s, which is not read; %s",
+                              input->name, strangers[i].what, strangers[i].remedy);
+    }
+    return CSREC_OK;
+}
+
+csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,
+                                  csrec_error *error) {
+    char list[128];
+    uint8_t byte;
+    if (csrec_input_head(input, &byte, 1) == 0)
+        return csrec_fail(error, CSREC_FORMAT, "%s: is empty; write the file again", input->name);
+    const csrec_format_row *row = csrec_input_format(input);
+    if (row && row->format.needs && !row->format.uses)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: is %s, which needs %s, without which this was built; convert it, or "
+                          "build again with that library",
+                          input->name, row->format.what, row->format.needs);
+    csrec_status status = refuse_stranger(input, error);
+    if (status) return status;
+    return csrec_fail(error, CSREC_FORMAT, "%s: is none of %s; %s", input->name,
+                      csrec_format_list(use, true, "and", list, sizeof list), remedy);
+}

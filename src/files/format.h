@@ -1,0 +1,91 @@
+/* format.h - the table of file formats: how each is recognised, read and written. */
+#ifndef CSREC_FILES_FORMAT_H
+#define CSREC_FILES_FORMAT_H
+
+#include "files/frame.h"
+#include "files/input.h"
+
+enum { CSREC_MAGICS = 4 };
+
+/* What delivers the samples of slabs; closed by `close`. */
+typedef struct csrec_slab_source {
+    void *state;
+    csrec_slab_samples_fn read;
+    void (*close)(void *state);
+} csrec_slab_source;
+
+/* A row: defined last in the source file of its format. Functions that a format does not support
+ * are NULL, or fail with the remedy. */
+typedef struct csrec_format_row {
+    csrec_format format;
+    /* Files begin with one of these, up to a NULL; none: with anything that is text. */
+    struct {
+        const char *bytes;
+        size_t size;
+    } magic[CSREC_MAGICS + 1];
+    csrec_status (*signal)(csrec_input *input, csrec_image *signal, csrec_error *error);
+    /* Reads what precedes the pixels: pixels->dtype and shape, bits, palette, and whether entries
+     * may be transparent or otherwise unknown. No data, nothing to free; the input can be read
+     * afterwards. */
+    csrec_status (*peek)(csrec_input *input, csrec_image *signal, bool *transparent,
+                         csrec_error *error);
+    /* Delivers an unchecked measurement or nothing. */
+    csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
+                                csrec_measurement *measurement, csrec_error *error);
+    /* Opens samples with positions of which slabs are read; takes the input over. form: shape, n
+     * and all but index and y. CSREC_UNSUPPORTED: they are read as a whole. */
+    csrec_status (*open_slabs)(csrec_input *input, const csrec_read_options *options,
+                               csrec_measurement *form, csrec_slab_source *source,
+                               csrec_error *error);
+    bool members; /* a path may go on with :/NAME, input->member */
+    const char *(*refusal)(const csrec_shape *shape, int64_t channels);
+    csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
+                          const char *like, csrec_error *error);
+    csrec_status (*write_slabs)(csrec_files *files, const char *path, const csrec_image *signal,
+                                csrec_slab_fn take, void *context, const char *like,
+                                csrec_error *error);
+    csrec_framing framing; /* if files are a head, the values in C order, and a tail */
+} csrec_format_row;
+
+const csrec_format_row *csrec_format_row_of(const csrec_format *format);
+
+/* The rows, in the order in which they are listed. */
+extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_format,
+    csrec_tiff_format, csrec_fits_format, csrec_exr_format, csrec_hdf5_format, csrec_csv_format;
+
+/* The libraries of formats that may be missing, with their least versions. */
+#define CSREC_TIFF_NEEDS "libtiff 4.5"
+#define CSREC_FITS_NEEDS "cfitsio 4.2"
+#define CSREC_EXR_NEEDS  "OpenEXR 3.1"
+#define CSREC_HDF5_NEEDS "libhdf5 1.10.7"
+
+/* What every FITS begins with. */
+#define CSREC_FITS_MAGIC "SIMPLE  ="
+
+/* What an HDF5 file begins with, perhaps after a block of its user. */
+#define CSREC_HDF5_MAGIC   "\x89HDF\r\n\x1a\n"
+#define CSREC_HDF5_ENDINGS ".h5 .hdf5 .hdf .nc .nc4 .nxs"
+
+/* Whether the file of that name has members, by its ending. */
+bool csrec_format_has_members(const char *file);
+
+/* Found by the first bytes, never by the name; NULL: empty, or no format of the table. What was
+ * found stays, so that a later failure to read cannot make of it another format. */
+const csrec_format_row *csrec_input_format(csrec_input *input);
+
+/* Fails for an input whose slabs cannot be read. */
+csrec_status csrec_format_no_slabs(const csrec_input *input, csrec_error *error);
+
+/* Narrows a shape to the input's slab, if it has one. CSREC_ARGUMENT: beyond the shape. */
+csrec_status csrec_input_narrow(const csrec_input *input, csrec_shape *shape, csrec_error *error);
+
+/* Opens the file whose metadata a new one of that format gets: false, and the input has nothing to
+ * close, if there is none, or none of that format. */
+bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input);
+
+/* Fails for an input whose format does not support the use: empty, or none of those. `remedy`
+ * follows their list. */
+csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,
+                                  csrec_error *error);
+
+#endif

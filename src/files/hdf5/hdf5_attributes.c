@@ -1,0 +1,156 @@
+/* hdf5_attributes.c - attributes of an object: numbers, texts, and copies of all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "files/hdf5/hdf5.h"
+
+enum { BYTES_MOST = 1 << 20 }; /* of an attribute in memory; longer ones are left out */
+
+/* An attribute with its type and space. */
+typedef struct opened {
+    hid_t id, type, space;
+    hssize_t count;
+    size_t bytes; /* in memory, in the native type */
+    hid_t native;
+} opened;
+
+static void close_attribute(const opened *a) {
+    if (a->native >= 0) H5Tclose(a->native);
+    if (a->space >= 0) H5Sclose(a->space);
+    if (a->type >= 0) H5Tclose(a->type);
+    if (a->id >= 0) H5Aclose(a->id);
+}
+
+/* false: nothing is open. */
+static bool open_attribute(hid_t object, const char *name, opened *a) {
+    *a = (opened){.id = -1, .type = -1, .space = -1, .native = -1};
+    if (H5Aexists(object, name) <= 0) return false;
+    a->id = H5Aopen(object, name, H5P_DEFAULT);
+    if (a->id >= 0) a->type = H5Aget_type(a->id);
+    if (a->id >= 0) a->space = H5Aget_space(a->id);
+    if (a->type >= 0) a->native = H5Tget_native_type(a->type, H5T_DIR_DEFAULT);
+    if (a->space >= 0) a->count = H5Sget_simple_extent_npoints(a->space);
+    size_t each = a->native >= 0 ? H5Tget_size(a->native) : 0;
+    if (each > 0 && a->count > 0 && (size_t)a->count <= BYTES_MOST / each) {
+        a->bytes = each * (size_t)a->count;
+        return true;
+    }
+    close_attribute(a);
+    return false;
+}
+
+int csrec_hdf5_numbers(hid_t object, const char *name, hid_t type, int most, void *values,
+                       H5T_class_t *class) {
+    opened a;
+    int count = 0;
+    if (!open_attribute(object, name, &a)) return 0;
+    H5T_class_t found = H5Tget_class(a.type);
+    if ((found == H5T_INTEGER || found == H5T_FLOAT) && a.count <= most &&
+        H5Aread(a.id, type, values) >= 0)
+        count = (int)a.count;
+    if (class) *class = found;
+    close_attribute(&a);
+    return count;
+}
+
+/* The text of an attribute that has one, of fixed or variable length; to be freed. */
+static char *text_of(const csrec_hdf5 *h5, const opened *a) {
+    if (H5Tget_class(a->type) != H5T_STRING || a->count != 1) return NULL;
+    if (H5Tis_variable_str(a->type) > 0) {
+        hvl_t *one = csrec_hdf5_sequences(h5, a->id, 1, 1);
+        char *text = one ? one->p : NULL;
+        free(one);
+        return text;
+    }
+    char *text = calloc(a->bytes + 1, 1);
+    if (text && H5Aread(a->id, a->native, text) >= 0) return text;
+    free(text);
+    return NULL;
+}
+
+bool csrec_hdf5_text(const csrec_hdf5 *h5, hid_t object, const char *name, char *text,
+                     size_t room) {
+    opened a;
+    if (!open_attribute(object, name, &a)) return false;
+    char *found = text_of(h5, &a);
+    close_attribute(&a);
+    bool fits = found && strlen(found) < room;
+    if (fits) strcpy(text, found);
+    free(found);
+    return fits;
+}
+
+bool csrec_hdf5_text_is(const csrec_hdf5 *h5, hid_t object, const char *name,
+                        const char *expected) {
+    char text[64];
+    return csrec_hdf5_text(h5, object, name, text, sizeof text) && strcmp(text, expected) == 0;
+}
+
+/* ------------------------------------------------------------------ copies -------------------- */
+
+typedef struct copying {
+    const csrec_hdf5 *h5;
+    hid_t to;
+    const char *const *without;
+} copying;
+
+static bool is_among(const char *const *names, const char *name) {
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0) return true;
+    return false;
+}
+
+/* In the native type: of texts of variable length, where they are. */
+static bool write_texts(const csrec_hdf5 *h5, const opened *from, hid_t to) {
+    hvl_t *texts = csrec_hdf5_sequences(h5, from->id, (int)from->count, 1);
+    char **values = calloc((size_t)from->count, sizeof *values);
+    for (hssize_t k = 0; values && texts && k < from->count; k++) values[k] = texts[k].p;
+    bool good = values && texts && H5Awrite(to, from->native, values) >= 0;
+    csrec_hdf5_sequences_free(texts, (int)from->count);
+    free(values);
+    return good;
+}
+
+static bool write_values(const opened *from, hid_t to) {
+    void *values = calloc(from->bytes, 1);
+    bool good = values && H5Aread(from->id, from->native, values) >= 0 &&
+                H5Awrite(to, from->native, values) >= 0;
+    free(values);
+    return good;
+}
+
+/* The type of the file may be one that the file has a name for: a copy has none. */
+static void copy_values(const csrec_hdf5 *h5, const opened *from, const char *name, hid_t object) {
+    hid_t type = H5Tcopy(from->type);
+    hid_t to =
+        type < 0 ? -1 : H5Acreate2(object, name, type, from->space, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = to >= 0 && (H5Tis_variable_str(from->type) > 0 ? write_texts(h5, from, to)
+                                                               : write_values(from, to));
+    if (to >= 0) H5Aclose(to);
+    if (to >= 0 && !good) H5Adelete(object, name);
+    if (type >= 0) H5Tclose(type);
+}
+
+bool csrec_hdf5_is_plain(hid_t type, bool texts) {
+    H5T_class_t class = H5Tget_class(type);
+    if (class == H5T_STRING) return texts || H5Tis_variable_str(type) == 0;
+    return class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM;
+}
+
+static herr_t copy_attribute(hid_t object, const char *name, const H5A_info_t *info, void *data) {
+    const copying *c = data;
+    opened a;
+    (void)info;
+    if (is_among(c->without, name) || H5Aexists(c->to, name) > 0 ||
+        !open_attribute(object, name, &a))
+        return 0;
+    if (csrec_hdf5_is_plain(a.type, true)) copy_values(c->h5, &a, name, c->to);
+    close_attribute(&a);
+    return 0;
+}
+
+void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
+                                const char *const *without) {
+    copying c = {h5, to, without};
+    H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &c);
+}

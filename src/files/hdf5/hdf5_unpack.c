@@ -1,0 +1,175 @@
+/* hdf5_unpack.c - the conventions of NetCDF: values for unknown, valid ranges, packed numbers; and
+ * chunks that were never written. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "files/hdf5/hdf5.h"
+
+enum { FILLS_MOST = 16 };
+
+/* What tells that a value is unknown. Integers of 64 bits are compared as bits. */
+typedef struct rules {
+    int fills;
+    struct {
+        double value;
+        uint8_t bits[8];
+    } fill[FILLS_MOST];
+    double low, high;
+    bool limited, unpacked; /* low and high are in units of the unpacked values */
+} rules;
+
+static bool is_integer(csrec_dtype dtype) {
+    return dtype < CSREC_F32;
+}
+
+/* ------------------------------------------------------------------ attributes ---------------- */
+
+/* With _Unsigned, the number that a negative one stands for. */
+static double unwrap(const csrec_hdf5_layout *l, double value) {
+    return l->wraps && value < 0.0 ? value + ldexp(1.0, 8 * (int)csrec_dtype_size(l->stored))
+                                   : value;
+}
+
+/* Numbers that the type does not have are never among the values. */
+static void add_integers(hid_t dataset, const char *name, csrec_dtype type, rules *r) {
+    double number[FILLS_MOST];
+    uint64_t bits[FILLS_MOST];
+    const csrec_array view = {.dtype = type, .data = bits};
+    int count = csrec_hdf5_numbers(dataset, name, H5T_NATIVE_DOUBLE, FILLS_MOST, number, NULL);
+    if (csrec_hdf5_numbers(dataset, name, csrec_hdf5_type(type), FILLS_MOST, bits, NULL) != count)
+        return;
+    size_t size = csrec_dtype_size(type);
+    for (int k = 0; k < count && r->fills < FILLS_MOST; k++)
+        if (csrec_array_value(&view, k) == number[k])
+            memcpy(r->fill[r->fills++].bits, (const uint8_t *)bits + (size_t)k * size, size);
+}
+
+static void add_fills(hid_t dataset, const char *name, const csrec_hdf5_layout *l, rules *r) {
+    double number[FILLS_MOST];
+    if (is_integer(l->dtype)) {
+        add_integers(dataset, name, l->stored, r);
+        if (l->wraps) add_integers(dataset, name, l->dtype, r);
+        return;
+    }
+    int count = csrec_hdf5_numbers(dataset, name, H5T_NATIVE_DOUBLE, FILLS_MOST, number, NULL);
+    for (int k = 0; k < count && r->fills < FILLS_MOST; k++) {
+        double value = unwrap(l, number[k]);
+        r->fill[r->fills++].value = l->dtype == CSREC_F32 ? (double)(float)value : value;
+    }
+}
+
+/* Limits of another kind than packed integers are of the unpacked values. */
+static void take_limit(hid_t dataset, const char *name, const csrec_hdf5_layout *l, double *low,
+                       double *high, rules *r) {
+    double range[2];
+    H5T_class_t class = H5T_INTEGER;
+    int most = low && high ? 2 : 1;
+    if (csrec_hdf5_numbers(dataset, name, H5T_NATIVE_DOUBLE, most, range, &class) != most) return;
+    r->unpacked = class == H5T_FLOAT && is_integer(l->stored) && !is_integer(l->dtype);
+    if (low) *low = r->unpacked ? range[0] : unwrap(l, range[0]);
+    if (high) *high = r->unpacked ? range[most - 1] : unwrap(l, range[most - 1]);
+    r->limited = true;
+}
+
+static void read_rules(hid_t dataset, const csrec_hdf5_layout *l, rules *r) {
+    *r = (rules){.low = -INFINITY, .high = INFINITY};
+    add_fills(dataset, "_FillValue", l, r);
+    add_fills(dataset, "missing_value", l, r);
+    take_limit(dataset, "valid_min", l, &r->low, NULL, r);
+    take_limit(dataset, "valid_max", l, NULL, &r->high, r);
+    take_limit(dataset, "valid_range", l, &r->low, &r->high, r);
+}
+
+/* ------------------------------------------------------------------ values -------------------- */
+
+static bool is_fill(const rules *r, const csrec_array *values, int64_t i) {
+    size_t size = csrec_dtype_size(values->dtype);
+    const uint8_t *bits = (const uint8_t *)values->data + (size_t)i * size;
+    bool integer = is_integer(values->dtype);
+    for (int k = 0; k < r->fills; k++)
+        if (integer ? memcmp(bits, r->fill[k].bits, size) == 0
+                    : csrec_array_value(values, i) == r->fill[k].value)
+            return true;
+    return false;
+}
+
+/* An entry is unknown if all of its channels are. */
+static void mark(const rules *r, bool fills, bool limits, int64_t channels, csrec_image *signal) {
+    int64_t entries = signal->pixels.count / channels;
+    for (int64_t i = 0; i < entries; i++) {
+        bool known = false;
+        for (int64_t k = i * channels; k < (i + 1) * channels && !known; k++) {
+            double value = csrec_array_value(&signal->pixels, k);
+            known = !(fills && is_fill(r, &signal->pixels, k)) &&
+                    !(limits && (value < r->low || value > r->high));
+        }
+        signal->alpha[i] &= known;
+    }
+}
+
+static double packed_value(const csrec_array *values, int64_t i, const csrec_hdf5_layout *l) {
+    double value = csrec_array_value(values, i);
+    return is_integer(l->stored) ? unwrap(l, value) : value;
+}
+
+/* Values are changed by both in double precision, whatever their type. */
+static void change(csrec_array *values, const csrec_hdf5_layout *l, double scale, double offset) {
+    for (int64_t i = 0; i < values->count; i++) {
+        double value = packed_value(values, i, l) * scale + offset;
+        if (values->dtype == CSREC_F32)
+            ((float *)values->data)[i] = (float)value;
+        else
+            ((double *)values->data)[i] = value;
+    }
+}
+
+/* ------------------------------------------------------------------ chunks -------------------- */
+
+/* Whether chunks may be missing whose place then has a value that stands for nothing. */
+static bool open_grid(hid_t dataset, const csrec_hdf5_layout *l, csrec_hdf5_grid *g) {
+    hid_t creation = H5Dget_create_plist(dataset);
+    H5D_fill_value_t fill = H5D_FILL_VALUE_DEFAULT;
+    bool chunked = creation >= 0 && csrec_hdf5_grid_open(creation, l, g) &&
+                   H5Pfill_value_defined(creation, &fill) >= 0;
+    if (creation >= 0) H5Pclose(creation);
+    return chunked && fill == H5D_FILL_VALUE_USER_DEFINED &&
+           csrec_hdf5_chunks_written(dataset) < g->count;
+}
+
+static void clear_row(void *alpha, hsize_t whole, hsize_t part, hsize_t length) {
+    (void)part;
+    memset((uint8_t *)alpha + whole, 0, length);
+}
+
+static void mark_unwritten(hid_t dataset, const csrec_hdf5_layout *l, csrec_hdf5_grid *g,
+                           uint8_t *alpha) {
+    do
+        if (csrec_hdf5_chunk_bytes(dataset, g) == 0)
+            csrec_hdf5_grid_rows(g, l->rank - l->has_channels, clear_row, alpha);
+    while (csrec_hdf5_grid_next(g));
+}
+
+/* ------------------------------------------------------------------ all ----------------------- */
+
+csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l,
+                               csrec_image *signal, csrec_error *error) {
+    csrec_array *values = &signal->pixels;
+    rules r;
+    csrec_hdf5_grid g;
+    read_rules(dataset, l, &r);
+    int64_t channels = l->has_channels ? values->shape.dim[values->shape.dims - 1] : 1;
+    bool missing = H5Aexists(dataset, "_FillValue") <= 0 && open_grid(dataset, l, &g);
+    if (r.fills || r.limited || missing) {
+        signal->alpha = malloc((size_t)(values->count / channels));
+        if (!signal->alpha) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+        memset(signal->alpha, 1, (size_t)(values->count / channels));
+    }
+    if (l->wraps && !is_integer(l->dtype)) change(values, l, 1.0, 0.0);
+    if (r.fills || (r.limited && !r.unpacked)) mark(&r, true, !r.unpacked, channels, signal);
+    if (l->scale != 1.0 || l->offset != 0.0) change(values, l, l->scale, l->offset);
+    if (r.limited && r.unpacked) mark(&r, false, true, channels, signal);
+    if (missing) mark_unwritten(dataset, l, &g, signal->alpha);
+    return CSREC_OK;
+}

@@ -1,0 +1,201 @@
+/* input.c - opening files, pipes and stdin for reading, and their contents. */
+#include "files/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "files/fingerprint.h"
+#include "files/format.h"
+
+csrec_status csrec_open_failed(const char *name, csrec_error *error) {
+    const char *remedy = csrec_errno_remedy(errno, "check the name");
+    return csrec_fail(error, CSREC_FILE, "%s: cannot be opened (%s); %s", name, strerror(errno),
+                      remedy);
+}
+
+csrec_status csrec_read_failed(const char *name, csrec_error *error) {
+    const int reason = errno ? errno : EIO;
+    const char *remedy = csrec_errno_remedy(reason, "check the file and its disk");
+    return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); %s", name, strerror(reason),
+                      remedy);
+}
+
+/* What cannot be read has no format, but is not empty either. On failure the input is closed. */
+static csrec_status check_readable(csrec_input *input, csrec_error *error) {
+    csrec_input_format(input);
+    if (!input->failure) return CSREC_OK;
+    errno = input->failure;
+    csrec_status status = csrec_read_failed(input->name, error);
+    csrec_input_close(input);
+    return status;
+}
+
+static csrec_status ends_early(const char *name, csrec_error *error) {
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: ends early; the file is truncated, write or copy it again", name);
+}
+
+/* Doubles the buffer as the pipe delivers, so only memory limits the length of a pipe. */
+static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
+    size_t room = 1 << 16, size = 0, got;
+    uint8_t *bytes = malloc(room);
+    if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    while ((got = fread(bytes + size, 1, room - size, file)) > 0) {
+        size += got;
+        if (size < room) continue;
+        csrec_status status = csrec_memory_check(room, 1, input->name, error);
+        uint8_t *grown = status == CSREC_OK ? realloc(bytes, 2 * room) : NULL;
+        if (!grown) {
+            free(bytes);
+            return status != CSREC_OK
+                       ? status
+                       : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+        }
+        bytes = grown;
+        room *= 2;
+    }
+    if (ferror(file)) {
+        csrec_status status = csrec_read_failed(input->name, error);
+        free(bytes);
+        return status;
+    }
+    input->bytes = input->owned = bytes;
+    input->size = size;
+    return CSREC_OK;
+}
+
+csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error) {
+    *input = (csrec_input){.name = path, .member = csrec_path_member(path)};
+    if (strcmp(path, "-") == 0) {
+        input->name = "standard input";
+        return slurp(stdin, input, error);
+    }
+    char name[CSREC_PATH_ROOM];
+    FILE *file = fopen(csrec_path_file(path, name), "rb");
+    struct stat info;
+    if (!file || fstat(fileno(file), &info) != 0) {
+        csrec_status status = csrec_open_failed(path, error);
+        if (file) fclose(file);
+        return status;
+    }
+    if (S_ISREG(info.st_mode)) {
+        input->file = file;
+        input->size = (uint64_t)info.st_size;
+        return CSREC_OK;
+    }
+    csrec_status status = S_ISDIR(info.st_mode)
+                              ? csrec_fail(error, CSREC_FILE, "%s: is a folder; name a file", path)
+                              : slurp(file, input, error);
+    fclose(file);
+    return status;
+}
+
+/* On failure the input is closed. */
+static csrec_status check_member(csrec_input *input, csrec_error *error) {
+    if (!input->member || csrec_input_format(input) == &csrec_hdf5_format) return CSREC_OK;
+    csrec_input_close(input);
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: the file is no HDF5, which has arrays with names; leave out :%s",
+                      input->name, csrec_path_member(input->name));
+}
+
+csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
+    csrec_status status = csrec_input_open_whole(path, input, error);
+    if (status == CSREC_OK) status = check_readable(input, error);
+    if (status == CSREC_OK) status = check_member(input, error);
+    if (status == CSREC_OK) input->size -= csrec_fingerprint_record(input);
+    return status;
+}
+
+csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name) {
+    /* A non-NULL pointer, so that bytes != NULL means "in memory" for size 0 too. */
+    return (csrec_input){.name = name, .bytes = size ? bytes : (const void *)"", .size = size};
+}
+
+void csrec_input_close(csrec_input *input) {
+    if (!input) return;
+    if (input->file) fclose(input->file);
+    free(input->owned);
+    *input = (csrec_input){.name = input->name};
+}
+
+size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count) {
+    if (input->bytes) {
+        uint64_t left = offset < input->size ? input->size - offset : 0;
+        if (left < count) count = (size_t)left;
+        if (count) memcpy(to, input->bytes + offset, count);
+        return count;
+    }
+    ssize_t got = pread(fileno(input->file), to, count, (off_t)offset); /* the position stays */
+    if (got < 0) input->failure = errno;
+    return got > 0 ? (size_t)got : 0;
+}
+
+size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
+    return csrec_input_peek(input, 0, head, count);
+}
+
+csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {
+    if (input->bytes) return CSREC_OK;
+    csrec_status status = csrec_memory_check(input->size, 1, input->name, error);
+    if (status != CSREC_OK) return status;
+    uint8_t *bytes = malloc((size_t)input->size + 1);
+    if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    csrec_reader reader = csrec_input_reader(input);
+    status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
+    if (status != CSREC_OK) {
+        free(bytes);
+        return status;
+    }
+    input->bytes = input->owned = bytes;
+    return CSREC_OK;
+}
+
+static int64_t read_file(void *context, void *buffer, uint64_t bytes) {
+    FILE *file = context;
+    size_t got = fread(buffer, 1, (size_t)bytes, file);
+    return ferror(file) ? -1 : (int64_t)got;
+}
+
+csrec_reader csrec_input_reader(csrec_input *input) {
+    if (input->bytes) return (csrec_reader){.left = input->size, .memory = input->bytes};
+    return (csrec_reader){.left = input->size, .read = read_file, .context = input->file};
+}
+
+csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t bytes, const char *name,
+                               csrec_error *error) {
+    int64_t got = 0;
+    if (bytes <= reader->left && bytes > 0) {
+        if (reader->memory) {
+            memcpy(buffer, reader->memory, (size_t)bytes);
+            reader->memory += bytes;
+            got = (int64_t)bytes;
+        } else {
+            errno = 0;
+            got = reader->read(reader->context, buffer, bytes);
+        }
+    }
+    if (got < 0)
+        return errno ? csrec_read_failed(name, error)
+                     : csrec_fail(error, CSREC_FORMAT,
+                                  "%s: the data are damaged; write or copy the file again", name);
+    if ((uint64_t)got < bytes) return ends_early(name, error);
+    reader->left -= bytes;
+    return CSREC_OK;
+}
+
+csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char *name,
+                               csrec_error *error) {
+    if (bytes > reader->left) return ends_early(name, error);
+    if (reader->memory)
+        reader->memory += bytes;
+    else if (fseeko(reader->context, (off_t)bytes, SEEK_CUR) != 0)
+        return csrec_read_failed(name, error);
+    reader->left -= bytes;
+    return CSREC_OK;
+}

@@ -1,0 +1,64 @@
+/* input.h - bytes to read, from a file, a pipe or memory, with their number known beforehand. */
+#ifndef CSREC_FILES_INPUT_H
+#define CSREC_FILES_INPUT_H
+
+#include <stdio.h>
+
+#include "csrec.h"
+
+/* Knowing the size before parsing allows every declared size to be checked before allocating; so a
+ * regular file stays a FILE, and anything else (stdin, pipes) is read into memory whole. */
+typedef struct csrec_input {
+    const char *name;     /* for messages: the path */
+    const char *member;   /* "/NAME" at the end of the path: what is read of the file; or NULL */
+    FILE *file;           /* a regular file, or NULL */
+    const uint8_t *bytes; /* the whole contents, or NULL while they are in `file` */
+    uint8_t *owned;       /* memory to free, or NULL */
+    uint64_t size;
+    int failure;                        /* errno of a peek that failed, or 0 */
+    const struct csrec_format_row *row; /* what csrec_input_format found, or NULL */
+    csrec_progress_fn progress;         /* of what takes long, or NULL */
+    void *context;
+    csrec_slab slab; /* to read, by formats with CSREC_USE_SLABS; count 0: all */
+} csrec_input;
+
+/* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with
+ * it, and nothing is read yet. CSREC_FILE: it cannot be opened or its beginning cannot be read. */
+csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error);
+csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error);
+/* Bytes that the caller keeps alive. */
+/* CSREC_FILE, by errno, of opening and of reading a file. */
+csrec_status csrec_open_failed(const char *name, csrec_error *error);
+csrec_status csrec_read_failed(const char *name, csrec_error *error);
+
+csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);
+void csrec_input_close(csrec_input *input);
+
+/* The bytes from `offset` on, up to `count`, without consuming them; returns how many there are: 0
+ * also on failure, which input->failure then tells. */
+size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);
+/* The same of the first bytes. */
+size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count);
+/* Makes the whole contents available as input->bytes. */
+csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
+
+/* A forward-only stream with a known number of bytes left. */
+typedef struct csrec_reader {
+    uint64_t left;
+    const uint8_t *memory; /* next byte, if the source is memory */
+    /* Otherwise: bytes read (fewer only at the end), negative on failure. */
+    int64_t (*read)(void *context, void *buffer, uint64_t bytes);
+    void *context;
+} csrec_reader;
+
+csrec_reader csrec_input_reader(csrec_input *input);
+
+/* Exactly `bytes` bytes, or CSREC_FORMAT ("ends early") or CSREC_FILE. */
+csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t bytes, const char *name,
+                               csrec_error *error);
+
+/* Leaves out `bytes` bytes of an input, not of a stream that is unpacked. */
+csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char *name,
+                               csrec_error *error);
+
+#endif

@@ -1,0 +1,184 @@
+/* header.c - the header of a .npy file: a Python dictionary of descr, fortran_order, shape. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "files/npy/npy.h"
+
+/* Far above any header of plain types; structured types, which are refused, may be longer. */
+enum { HEADER_LIMIT = 1 << 16 };
+
+/* A cursor over the dictionary's text, which ends in a 0 byte. */
+typedef struct {
+    const char *at;
+    csrec_npy_header *header;
+    bool has_descr, has_order, has_shape;
+    bool nested; /* descr is a list: a structured type */
+    char descr[64];
+} parser;
+
+static void skip_blanks(parser *p) {
+    while (*p->at && strchr(" \t\r\n", *p->at)) p->at++;
+}
+
+static bool take(parser *p, const char *token) {
+    skip_blanks(p);
+    size_t length = strlen(token);
+    if (strncmp(p->at, token, length) != 0) return false;
+    p->at += length;
+    return true;
+}
+
+static bool take_string(parser *p, char *text, size_t room) {
+    skip_blanks(p);
+    char quote = *p->at;
+    if (quote != '\'' && quote != '"') return false;
+    const char *end = strchr(p->at + 1, quote);
+    if (!end || (size_t)(end - p->at) > room) return false;
+    size_t length = (size_t)(end - p->at) - 1;
+    memcpy(text, p->at + 1, length);
+    text[length] = 0;
+    p->at = end + 1;
+    return true;
+}
+
+static bool take_extent(parser *p, int64_t *extent) {
+    skip_blanks(p);
+    if (*p->at < '0' || *p->at > '9') return false;
+    for (*extent = 0; *p->at >= '0' && *p->at <= '9'; p->at++) {
+        if (*extent > (INT64_MAX - 9) / 10) return false;
+        *extent = *extent * 10 + (*p->at - '0');
+    }
+    if (*p->at == 'L') p->at++; /* long integers of Python 2 */
+    return true;
+}
+
+/* dims beyond CSREC_DIMS_MAX are counted but not kept. */
+static bool take_shape(parser *p) {
+    csrec_shape *shape = &p->header->shape;
+    int64_t extent;
+    if (!take(p, "(")) return false;
+    for (shape->dims = 0; !take(p, ")"); shape->dims++) {
+        if (shape->dims > 0 && !take(p, ",")) return false;
+        if (take(p, ")")) return true;
+        if (!take_extent(p, &extent)) return false;
+        if (shape->dims < CSREC_DIMS_MAX) shape->dim[shape->dims] = extent;
+    }
+    return true;
+}
+
+static bool take_order(parser *p) {
+    if (take(p, "True")) return p->header->fortran = true;
+    p->header->fortran = false;
+    return take(p, "False");
+}
+
+static bool take_entry(parser *p) {
+    char key[32];
+    if (!take_string(p, key, sizeof key) || !take(p, ":")) return false;
+    if (strcmp(key, "descr") == 0) {
+        skip_blanks(p);
+        p->has_descr = true;
+        if (*p->at == '[' || *p->at == '(') return !(p->nested = true); /* refused later */
+        return take_string(p, p->descr, sizeof p->descr);
+    }
+    if (strcmp(key, "fortran_order") == 0) return p->has_order = take_order(p);
+    if (strcmp(key, "shape") == 0) return p->has_shape = take_shape(p);
+    return false;
+}
+
+static bool take_dictionary(parser *p) {
+    if (!take(p, "{")) return false;
+    while (!take(p, "}")) {
+        if (!take_entry(p)) return false;
+        if (!take(p, ",")) return take(p, "}");
+    }
+    return true;
+}
+
+static csrec_status parse_text(const char *text, const char *name, csrec_npy_header *header,
+                               csrec_error *error) {
+    parser p = {.at = text, .header = header};
+    bool good = take_dictionary(&p);
+    if (p.nested)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: has a structured type; save each field as an array of its own",
+                          name);
+    if (!good || !p.has_descr || !p.has_order || !p.has_shape)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: the .npy header is damaged; write the file again with numpy.save",
+                          name);
+    return csrec_npy_descr(p.descr, name, header, error);
+}
+
+/* magic, version, length of the dictionary: 2 bytes in version 1, 4 in 2 and 3, little-endian. */
+static csrec_status read_length(csrec_reader *reader, const char *name, uint32_t *length,
+                                csrec_error *error) {
+    uint8_t head[12] = {0};
+    csrec_status status = csrec_reader_take(reader, head, 8, name, error);
+    if (status != CSREC_OK) return status;
+    if (memcmp(head, CSREC_NPY_MAGIC, 6) != 0)
+        return csrec_fail(error, CSREC_FORMAT, "%s: is not .npy data; write it with numpy.save",
+                          name);
+    if (head[6] < 1 || head[6] > 3)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: .npy version %d is not known; write version 1, 2 or 3", name,
+                          head[6]);
+    size_t bytes = head[6] == 1 ? 2 : 4;
+    status = csrec_reader_take(reader, head + 8, bytes, name, error);
+    *length = (uint32_t)head[8] | (uint32_t)head[9] << 8 | (uint32_t)head[10] << 16 |
+              (uint32_t)head[11] << 24;
+    return status;
+}
+
+/* Checked by division, so that no product can overflow. */
+static csrec_status check_size(const csrec_reader *reader, const char *name,
+                               csrec_npy_header *header, csrec_error *error) {
+    const csrec_shape *shape = &header->shape;
+    const int most = header->is_complex ? CSREC_DIMS_MAX - 1 : CSREC_DIMS_MAX;
+    if (shape->dims > most)
+        return csrec_fail(error, CSREC_UNSUPPORTED, "%s: has %d axes; save it with at most %d",
+                          name, shape->dims, most);
+    if (header->is_complex) header->shape.dim[header->shape.dims++] = 2;
+    uint64_t room = reader->left / header->bytes, count = 1;
+    for (int d = 0; d < shape->dims; d++)
+        if (shape->dim[d] == 0)
+            return csrec_fail(
+                error, CSREC_DATA,
+                "%s: is empty (an extent of its shape is 0); save at least one element", name);
+    for (int d = 0; d < shape->dims; d++) {
+        if ((uint64_t)shape->dim[d] > room / count)
+            return csrec_fail(error, CSREC_FORMAT,
+                              "%s: declares more elements than its %llu bytes hold; the file is "
+                              "truncated, write or copy it again",
+                              name, (unsigned long long)reader->left);
+        count *= (uint64_t)shape->dim[d];
+    }
+    if (count * header->bytes != reader->left)
+        return csrec_fail(
+            error, CSREC_FORMAT,
+            "%s: declares %llu bytes of elements but %llu are present; write the file "
+            "again with numpy.save",
+            name, (unsigned long long)(count * header->bytes), (unsigned long long)reader->left);
+    header->count = (int64_t)count;
+    return CSREC_OK;
+}
+
+csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec_npy_header *header,
+                                   csrec_error *error) {
+    uint32_t length = 0;
+    csrec_status status = read_length(reader, name, &length, error);
+    if (status != CSREC_OK) return status;
+    if (length > HEADER_LIMIT)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: the .npy header of %u bytes is too long; save a plain array", name,
+                          length);
+    char *text = malloc((size_t)length + 1);
+    if (!text) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    status = csrec_reader_take(reader, text, length, name, error);
+    text[length] = 0;
+    *header = (csrec_npy_header){0};
+    if (status == CSREC_OK) status = parse_text(text, name, header, error);
+    free(text);
+    return status == CSREC_OK ? check_size(reader, name, header, error) : status;
+}

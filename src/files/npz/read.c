@@ -1,0 +1,188 @@
+/* read.c - arrays from the members of a zip archive. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "files/npz/npz.h"
+
+/* Deflate cannot expand by more than 1032 (a match of 258 bytes from 2 bits); other methods can,
+ * but no array writer uses them at such ratios. */
+enum { EXPANSION_MAX = 1032 };
+
+csrec_status csrec_npz_open(csrec_input *input, csrec_npz *npz, csrec_error *error) {
+    zip_error_t reason;
+    zip_error_init(&reason);
+    *npz = (csrec_npz){.name = input->name, .size = input->size};
+    zip_source_t *source = input->file
+                               ? zip_source_filep_create(input->file, 0, -1, &reason)
+                               : zip_source_buffer_create(input->bytes, input->size, 0, &reason);
+    if (source) {
+        input->file = NULL; /* closed with the source */
+        npz->zip = zip_open_from_source(source, ZIP_RDONLY, &reason);
+        if (!npz->zip) zip_source_free(source);
+    }
+    csrec_status status = CSREC_OK;
+    if (!npz->zip)
+        status = zip_error_code_zip(&reason) == ZIP_ER_MEMORY
+                     ? csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name)
+                     : csrec_fail(error, CSREC_FORMAT,
+                                  "%s: is not a whole zip archive (%s); write it again with "
+                                  "numpy.savez",
+                                  npz->name, zip_error_strerror(&reason));
+    zip_error_fini(&reason);
+    return status;
+}
+
+void csrec_npz_close(csrec_npz *npz) {
+    if (npz->zip) zip_discard(npz->zip);
+    npz->zip = NULL;
+}
+
+static zip_int64_t locate(const csrec_npz *npz, const char *field) {
+    char name[128];
+    snprintf(name, sizeof name, "%s.npy", field);
+    zip_int64_t index = zip_name_locate(npz->zip, name, 0);
+    return index >= 0 ? index : zip_name_locate(npz->zip, field, 0);
+}
+
+bool csrec_npz_has(const csrec_npz *npz, const char *field) {
+    return locate(npz, field) >= 0;
+}
+
+bool csrec_npz_is_stored(const csrec_npz *npz, const char *field) {
+    zip_stat_t info;
+    zip_int64_t index = locate(npz, field);
+    zip_stat_init(&info);
+    return index >= 0 && zip_stat_index(npz->zip, (zip_uint64_t)index, 0, &info) == 0 &&
+           (info.valid & ZIP_STAT_COMP_METHOD) && info.comp_method == ZIP_CM_STORE;
+}
+
+/* A bomb declares more than its compressed bytes can hold, or than the machine has memory for. */
+static csrec_status check_member(const csrec_npz *npz, zip_uint64_t index, const char *name,
+                                 uint64_t *size, csrec_error *error) {
+    zip_stat_t info;
+    zip_stat_init(&info);
+    if (zip_stat_index(npz->zip, index, 0, &info) != 0 || !(info.valid & ZIP_STAT_SIZE) ||
+        !(info.valid & ZIP_STAT_COMP_SIZE))
+        return csrec_fail(error, CSREC_FORMAT, "%s: damaged zip directory; write the file again",
+                          name);
+    bool stored = info.comp_method == ZIP_CM_STORE;
+    if (info.comp_size > npz->size || (stored && info.size != info.comp_size) ||
+        info.size / EXPANSION_MAX > info.comp_size)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: declares %llu bytes but its %llu compressed bytes cannot hold them; "
+                          "write the file again",
+                          name, (unsigned long long)info.size, (unsigned long long)info.comp_size);
+    *size = info.size;
+    return npz->in_pieces ? CSREC_OK : csrec_memory_check(info.size, 1, name, error);
+}
+
+static int64_t read_member(void *context, void *buffer, uint64_t bytes) {
+    zip_file_t *file = context;
+    zip_int64_t got = zip_fread(file, buffer, bytes);
+    if (got < 0) {
+        /* errno distinguishes a failing disk from damaged data; codes of zlib are no errno. */
+        zip_error_t *reason = zip_file_get_error(file);
+        bool disk = zip_error_system_type(reason) == ZIP_ET_SYS;
+        errno = disk ? zip_error_code_system(reason) : 0;
+    }
+    return got;
+}
+
+csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_member *member,
+                             csrec_error *error) {
+    *member = (csrec_npz_member){0};
+    snprintf(member->name, sizeof member->name, "%.340s: array '%s'", npz->name, field);
+    zip_int64_t index = locate(npz, field);
+    if (index < 0)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s is missing; save it with numpy.savez(..., %s=...)", member->name,
+                          field);
+    uint64_t size = 0;
+    csrec_status status = check_member(npz, (zip_uint64_t)index, member->name, &size, error);
+    if (status != CSREC_OK) return status;
+    member->file = zip_fopen_index(npz->zip, (zip_uint64_t)index, 0);
+    if (!member->file)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: cannot be unpacked (%s); write it again with numpy.savez",
+                          member->name, zip_error_strerror(zip_get_error(npz->zip)));
+    member->reader = (csrec_reader){.left = size, .read = read_member, .context = member->file};
+    status = csrec_npy_header_read(&member->reader, member->name, &member->header, error);
+    member->head = size - member->reader.left;
+    return status == CSREC_OK ? status : csrec_npz_end(member, status, error);
+}
+
+csrec_status csrec_npz_seek(csrec_npz_member *member, int64_t element, csrec_error *error) {
+    const uint64_t all = (uint64_t)member->header.count * member->header.bytes;
+    const uint64_t before = (uint64_t)element * member->header.bytes;
+    errno = 0;
+    if (zip_fseek(member->file, (zip_int64_t)(member->head + before), SEEK_SET) != 0)
+        return csrec_read_failed(member->name, error);
+    member->reader.left = all - before;
+    return CSREC_OK;
+}
+
+void csrec_npz_leave(csrec_npz_member *member) {
+    zip_fclose(member->file);
+    member->file = NULL;
+}
+
+csrec_status csrec_npz_changed(const csrec_npz_member *member, csrec_error *error) {
+    return csrec_fail(error, CSREC_FORMAT, "%s: changed while it was read; read the file again",
+                      member->name);
+}
+
+csrec_status csrec_npz_check_end(csrec_npz_member *member, csrec_error *error) {
+    char beyond;
+    /* libzip compares the checksum when it meets the end, so the end must be read. */
+    if (zip_fread(member->file, &beyond, 1) == 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: the checksum or the length is wrong; write or copy the file again",
+                      member->name);
+}
+
+csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error) {
+    if (status == CSREC_OK) status = csrec_npz_check_end(member, error);
+    csrec_npz_leave(member);
+    return status;
+}
+
+csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_array *array,
+                             csrec_error *error) {
+    csrec_npz_member member;
+    csrec_array result = {0};
+    csrec_status status = csrec_npz_begin(npz, field, &member, error);
+    if (status != CSREC_OK) return status;
+    if (member.header.kind == 'U' || member.header.kind == 'S')
+        status = csrec_fail(error, CSREC_FORMAT, "%s: holds text; save numbers", member.name);
+    if (status == CSREC_OK) {
+        status = csrec_array_create(member.header.dtype, &member.header.shape, &result);
+        if (status != CSREC_OK)
+            csrec_fail(error, status, "%s: %s", member.name, csrec_status_text(status));
+    }
+    if (status == CSREC_OK)
+        status = csrec_npy_values(&member.reader, &member.header, member.name, result.data, error);
+    status = csrec_npz_end(&member, status, error);
+    if (status == CSREC_OK)
+        *array = result;
+    else
+        csrec_array_clear(&result);
+    return status;
+}
+
+csrec_status csrec_npz_read(const char *path, const char *name, csrec_array *array,
+                            csrec_error *error) {
+    csrec_input input;
+    csrec_npz npz;
+    csrec_status status = csrec_input_open(path, &input, error);
+    if (status != CSREC_OK) return status;
+    status = csrec_npz_open(&input, &npz, error);
+    if (status == CSREC_OK) {
+        status = csrec_npz_array(&npz, name, array, error);
+        csrec_npz_close(&npz);
+    }
+    csrec_input_close(&input);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* output.h - one file, written under a temporary name and then renamed. */
+#ifndef CSREC_FILES_OUTPUT_H
+#define CSREC_FILES_OUTPUT_H
+
+#include <stdio.h>
+
+#include "csrec.h"
+
+typedef enum csrec_output_mode {
+    CSREC_OUTPUT_STREAM, /* written front to back */
+    CSREC_OUTPUT_SEEK    /* the writer also seeks: pipes are filled from a spool at the end */
+} csrec_output_mode;
+
+typedef struct csrec_output {
+    csrec_files *files; /* renames it */
+    const char *name;   /* for messages */
+    FILE *file;         /* write here */
+    FILE *sink;         /* final target of a spool, or NULL */
+    char *target;       /* final name, or NULL for stdout and devices */
+    char *temporary;    /* the name until the rename */
+} csrec_output;
+
+/* path "-" is stdout. A regular file is written under a temporary name in the same folder; devices
+ * and pipes are written directly, for renaming over /dev/null would replace it. */
+csrec_status csrec_output_open(csrec_files *files, const char *path, csrec_output_mode mode,
+                               csrec_output *output, csrec_error *error);
+csrec_status csrec_output_write(csrec_output *output, const void *data, uint64_t bytes,
+                                csrec_error *error);
+/* With status CSREC_OK passes the file, on the disk and closed, to the commit of `files`; else, or
+ * if that fails, removes it. Returns status or the failure. */
+csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec_error *error);
+
+/* The error line for a failed write to `name`, from errno. */
+csrec_status csrec_output_failed(const char *name, csrec_error *error);
+
+/* A file for the commit: takes over target and temporary, and the descriptor `lock`, which holds
+ * the temporary (files.c). */
+typedef struct csrec_staged {
+    char *name; /* for messages: as the caller wrote it */
+    char *target, *temporary;
+    int lock, folder; /* descriptors; folder -1 until the commit */
+} csrec_staged;
+
+const csrec_files_options *csrec_files_asked(const csrec_files *files);
+
+/* The fingerprint to write, or NULL: a stream has none, since it is never read again. */
+const char *csrec_output_fingerprint(const csrec_output *output);
+/* Writes it, if there is one, after the last byte: for formats whose readers do not look there. */
+csrec_status csrec_output_append_fingerprint(csrec_output *output, csrec_error *error);
+csrec_status csrec_files_stage(csrec_files *files, const csrec_staged *staged, csrec_error *error);
+
+/* Commits with status CSREC_OK, and frees in any case; for a single file. */
+csrec_status csrec_files_finish(csrec_files *files, csrec_status status, csrec_error *error);
+
+/* Temporaries: .csrec-PID-NUMBER.tmp (temporary.c). Their writer holds a lock on them (flock), so
+ * that an unlocked one is known to be left by a killed run. */
+
+/* Makes one beside target, open and locked; its name goes to *name, to be freed. -1: errno. */
+int csrec_temporary_open(const char *target, char **name);
+
+#endif

@@ -1,0 +1,71 @@
+/* tiff.h - TIFF files by libtiff: opening them over an input or an output, pages, their metadata.
+ */
+#ifndef CSREC_FILES_TIFF_TIFF_H
+#define CSREC_FILES_TIFF_TIFF_H
+
+#include <stdio.h>
+#include <tiffio.h>
+
+#include "files/input.h"
+
+/* An open file. libtiff's messages go to `text`, the first of them is kept. */
+typedef struct csrec_tiff {
+    TIFF *file;
+    const char *name; /* for messages */
+    csrec_input *input;
+    FILE *output;
+    uint64_t at; /* position in input->bytes */
+    char text[160];
+} csrec_tiff;
+
+/* On failure nothing is open. The input must outlive the file. */
+csrec_status csrec_tiff_open(csrec_input *input, csrec_tiff *tiff, csrec_error *error);
+/* big: offsets of 64 bits, for files of more than 4 GiB. */
+csrec_status csrec_tiff_create(FILE *output, const char *name, bool big, csrec_tiff *tiff,
+                               csrec_error *error);
+void csrec_tiff_close(csrec_tiff *tiff);
+
+/* "NAME: damaged TIFF (what libtiff said)". */
+csrec_status csrec_tiff_damaged(csrec_tiff *tiff, csrec_error *error);
+
+/* What all pages of a file have in common. */
+typedef struct csrec_tiff_layout {
+    uint32_t height, width;
+    uint16_t stored;   /* samples a pixel in the file */
+    uint16_t channels; /* without alpha, a palette expanded */
+    bool alpha;        /* the last sample stored says what is known */
+    csrec_dtype dtype; /* of the file; with a palette the result is U8 */
+    uint16_t photometric, compression;
+    bool nodata; /* `unknown` is GDAL's nodata tag */
+    double unknown;
+    int64_t pages;
+} csrec_tiff_layout;
+
+/* The pages that are pictures of their own, not reduced copies or masks of others. Goes to the
+ * next, or to the first; false at the end. */
+bool csrec_tiff_first(csrec_tiff *tiff);
+bool csrec_tiff_next(csrec_tiff *tiff);
+
+/* Reads and checks the layout of all pages. */
+csrec_status csrec_tiff_layout_read(csrec_tiff *tiff, csrec_tiff_layout *layout,
+                                    csrec_error *error);
+
+/* Copies what describes the picture, not how it is stored, from the page of one file to that of
+ * another: resolution, orientation, texts, dates, profiles, and tags of GeoTIFF, GDAL and ImageJ.
+ * Not the nodata value: in a recovery everything is known. */
+void csrec_tiff_copy_tags(TIFF *from, TIFF *to);
+
+/* The tag of GDAL whose text is the value of unknown entries. */
+enum { CSREC_TIFF_NODATA = 42113 };
+
+/* The slab of the input; without one, all. */
+csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
+csrec_status csrec_tiff_peek(csrec_input *input, csrec_image *signal, bool *transparent,
+                             csrec_error *error);
+csrec_status csrec_tiff_write(csrec_files *files, const char *path, const csrec_image *signal,
+                              const char *like, csrec_error *error);
+csrec_status csrec_tiff_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
+                                    csrec_slab_fn take, void *context, const char *like,
+                                    csrec_error *error);
+
+#endif

@@ -1,0 +1,243 @@
+/* merge.c - several measurements of one signal become one. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/sort.h"
+#include "measurement/measurement.h"
+
+/* Two values contradict each other beyond this many standard deviations of their difference, or,
+ * where there is no sigma, beyond this share of the range. */
+static const double MOST_SIGMAS = 6.0, MOST_SHARE = 0.05;
+
+typedef struct {
+    const csrec_measurement *const *parts;
+    int64_t n, samples; /* parts, and their samples together */
+    double range;       /* of values: from black to white, or of all samples */
+    uint64_t *position; /* [samples] ascending */
+    int64_t *sample;    /* [samples] number among the samples of all parts, in their order */
+    int64_t *start;     /* [n + 1] number of each part's first sample */
+    double unit;        /* the largest sigma, or 1 */
+    double variance;    /* sum over the merged samples, in squares of the unit */
+    int64_t contradictions, first; /* positions, and the first of them or -1 */
+} merge;
+
+/* ------------------------------------------------------------------ checks ------------------ */
+
+static bool has_scale(const csrec_measurement *m) {
+    return m->scale[0] != m->scale[1];
+}
+
+static csrec_status fail_part(int64_t k, csrec_status status, const char *what, const char *remedy,
+                              csrec_error *error) {
+    return csrec_fail(error, status, "part %lld: %s than the first; %s", (long long)k + 1, what,
+                      remedy);
+}
+
+/* scale: of the parts before, or equal numbers. */
+static csrec_status check_part(const csrec_measurement *const parts[], int64_t k, double scale[2],
+                               csrec_error *error) {
+    const csrec_measurement *m = parts[k], *first = parts[0];
+    char name[40];
+    snprintf(name, sizeof name, "part %lld", (long long)k + 1);
+    csrec_status status = csrec_measurement_check_points(m, name, error);
+    if (status) return status;
+    if (!csrec_shape_equal(&m->shape, &first->shape))
+        return fail_part(k, CSREC_DATA, "has another shape", "merge scans of the same signal",
+                         error);
+    if (m->channels != first->channels)
+        return fail_part(k, CSREC_DATA, "has other channels", "merge scans with the same channels",
+                         error);
+    if (!has_scale(m)) return CSREC_OK;
+    if (scale[0] != scale[1] && (m->scale[0] != scale[0] || m->scale[1] != scale[1]))
+        return csrec_fail(error, CSREC_DATA,
+                          "part %lld: has scale %g, %g, a part before it %g, %g; merge scans in "
+                          "the same units",
+                          (long long)k + 1, m->scale[0], m->scale[1], scale[0], scale[1]);
+    memcpy(scale, m->scale, sizeof m->scale);
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ types ------------------- */
+
+/* Whether float32 holds every value of the type: integers of 16 bits, and itself. */
+static bool fits_float(csrec_dtype dtype) {
+    return csrec_dtype_size(dtype) <= 2 || dtype == CSREC_F32;
+}
+
+/* The type of values that may be means. */
+static csrec_dtype merged_type(const merge *s, const csrec_measurement *merged) {
+    csrec_dtype dtype = s->parts[0]->dtype;
+    bool same = true, narrow = true, whole = true;
+    for (int64_t k = 0; k < s->n; k++) {
+        same = same && s->parts[k]->dtype == dtype;
+        narrow = narrow && fits_float(s->parts[k]->dtype);
+    }
+    for (int64_t i = 0; i < merged->n * merged->channels; i++)
+        whole = whole && merged->y[i] == trunc(merged->y[i]);
+    if (same && (whole || dtype == CSREC_F32 || dtype == CSREC_F64)) return dtype;
+    return narrow ? CSREC_F32 : CSREC_F64;
+}
+
+/* Samples of integer types have the range of the type for black and white, which means lose. */
+static void keep_scale(const merge *s, csrec_measurement *merged) {
+    csrec_dtype dtype = s->parts[0]->dtype;
+    bool small = dtype == CSREC_U8 || dtype == CSREC_U16;
+    if (merged->dtype == dtype || has_scale(merged) || !small) return;
+    merged->scale[1] = dtype == CSREC_U8 ? 255.0 : 65535.0;
+}
+
+static double range_of(const merge *s, const double scale[2]) {
+    double low = INFINITY, high = -INFINITY;
+    if (scale[0] != scale[1]) return fabs(scale[1] - scale[0]);
+    for (int64_t k = 0; k < s->n; k++)
+        for (int64_t i = 0; i < s->parts[k]->n * s->parts[k]->channels; i++) {
+            low = fmin(low, s->parts[k]->y[i]);
+            high = fmax(high, s->parts[k]->y[i]);
+        }
+    return high - low;
+}
+
+/* ------------------------------------------------------------------ one position ------------ */
+
+typedef struct {
+    const double *y; /* [channels] */
+    double sigma;
+} value;
+
+static value value_of(const merge *s, int64_t sample) {
+    int64_t low = 0, high = s->n;
+    while (high - low > 1) { /* the part that holds the sample */
+        int64_t middle = low + (high - low) / 2;
+        *(s->start[middle] <= sample ? &low : &high) = middle;
+    }
+    const csrec_measurement *m = s->parts[low];
+    return (value){m->y + (sample - s->start[low]) * m->channels, m->sigma};
+}
+
+static bool contradict(const merge *s, value a, value b) {
+    bool known = a.sigma > 0.0 && b.sigma > 0.0;
+    double most = known ? MOST_SIGMAS * hypot(a.sigma, b.sigma) : MOST_SHARE * s->range;
+    for (int64_t c = 0; c < s->parts[0]->channels; c++)
+        if (fabs(a.y[c] - b.y[c]) > most) return true;
+    return false;
+}
+
+/* The smallest sigma of the samples from .. to - 1; 0 if one has none, or if there is one sample.
+ */
+static double least_sigma(const merge *s, int64_t from, int64_t to) {
+    double least = value_of(s, s->sample[from]).sigma;
+    for (int64_t i = from + 1; i < to; i++) least = fmin(least, value_of(s, s->sample[i]).sigma);
+    return to - from > 1 ? least : 0.0;
+}
+
+/* A weight of the weighted or the plain mean; at most 1, so that nothing overflows. */
+static double weight_of(value v, double least) {
+    return least > 0.0 ? (least / v.sigma) * (least / v.sigma) : 1.0;
+}
+
+/* The mean of the samples from .. to - 1, all of one position. It is the first value plus a mean of
+ * differences, so that equal values stay what they are. */
+static void average(merge *s, int64_t from, int64_t to, double *y) {
+    const int64_t channels = s->parts[0]->channels;
+    const double least = least_sigma(s, from, to);
+    const value first = value_of(s, s->sample[from]);
+    double total = 0.0;
+    bool contradicted = false;
+    for (int64_t i = from; i < to; i++) total += weight_of(value_of(s, s->sample[i]), least);
+    for (int64_t c = 0; c < channels; c++) y[c] = first.y[c];
+    for (int64_t i = from; i < to; i++) {
+        value v = value_of(s, s->sample[i]);
+        double share = weight_of(v, least) / total, deviation = share * (v.sigma / s->unit);
+        for (int64_t c = 0; c < channels; c++) y[c] += share * (v.y[c] - first.y[c]);
+        for (int64_t j = from; j < i && !contradicted; j++)
+            contradicted = contradict(s, value_of(s, s->sample[j]), v);
+        s->variance += deviation * deviation;
+    }
+    if (!contradicted) return;
+    if (s->contradictions++ == 0) s->first = (int64_t)s->position[from];
+}
+
+/* ------------------------------------------------------------------ the whole --------------- */
+
+static csrec_status allocate(merge *s) {
+    for (int64_t k = 0; k < s->n; k++) {
+        s->samples += s->parts[k]->n;
+        s->unit = fmax(s->unit, s->parts[k]->sigma);
+    }
+    if (s->unit == 0.0) s->unit = 1.0;
+    s->position = malloc((size_t)s->samples * sizeof *s->position);
+    s->sample = malloc((size_t)s->samples * sizeof *s->sample);
+    s->start = malloc(((size_t)s->n + 1) * sizeof *s->start);
+    return s->position && s->sample && s->start ? CSREC_OK : CSREC_MEMORY;
+}
+
+static csrec_status sort_samples(merge *s) {
+    int64_t i = 0;
+    for (int64_t k = 0; k < s->n; k++) {
+        s->start[k] = i;
+        for (int64_t j = 0; j < s->parts[k]->n; j++, i++) {
+            s->position[i] = (uint64_t)s->parts[k]->index[j];
+            s->sample[i] = i;
+        }
+    }
+    s->start[s->n] = i;
+    return csrec_sort_rows(s->samples, s->position, s->sample);
+}
+
+static double merged_sigma(const merge *s, int64_t n) {
+    bool same = true;
+    for (int64_t k = 1; k < s->n; k++) same = same && s->parts[k]->sigma == s->parts[0]->sigma;
+    return same ? s->parts[0]->sigma : s->unit * sqrt(s->variance / (double)n);
+}
+
+static csrec_status join(merge *s, csrec_measurement *merged, csrec_error *error) {
+    csrec_status status = allocate(s);
+    if (!status) status = sort_samples(s);
+    if (!status) {
+        merged->n = 0;
+        for (int64_t i = 0; i < s->samples; i++)
+            merged->n += i == 0 || s->position[i] != s->position[i - 1];
+        status = csrec_measurement_allocate(merged, "the merged measurement", error);
+    }
+    if (status) return status;
+    int64_t k = 0;
+    for (int64_t i = 0, to; i < s->samples; i = to, k++) {
+        for (to = i + 1; to < s->samples && s->position[to] == s->position[i];) to++;
+        merged->index[k] = (int64_t)s->position[i];
+        average(s, i, to, merged->y + k * merged->channels);
+    }
+    merged->sigma = merged_sigma(s, k);
+    merged->dtype = merged_type(s, merged);
+    keep_scale(s, merged);
+    return CSREC_OK;
+}
+
+csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const parts[],
+                                     csrec_measurement *merged, int64_t contradictions[2],
+                                     csrec_error *error) {
+    if (error) error->text[0] = '\0';
+    if (n < 1) return csrec_fail(error, CSREC_ARGUMENT, "nothing to merge; give measurements");
+    merge s = {.parts = parts, .n = n, .first = -1};
+    csrec_measurement made = {0};
+    csrec_status status = CSREC_OK;
+    for (int64_t k = 0; k < n && !status; k++) status = check_part(parts, k, made.scale, error);
+    if (status) return status;
+    made.shape = parts[0]->shape;
+    made.channels = parts[0]->channels;
+    s.range = range_of(&s, made.scale);
+    status = join(&s, &made, error);
+    free(s.position);
+    free(s.sample);
+    free(s.start);
+    if (status)
+        return csrec_fail(error, status, "no memory to merge %lld measurements", (long long)n);
+    if (contradictions) {
+        contradictions[0] = s.contradictions;
+        contradictions[1] = s.first;
+    }
+    *merged = made;
+    return CSREC_OK;
+}

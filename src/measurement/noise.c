@@ -1,0 +1,261 @@
+/* noise.c - the standard deviation of the noise, from the flattest parts of a measurement.
+ *
+ * Samples are divided by their places into blocks of four leaves, and a plane is fitted to each
+ * leaf. What a plane leaves is noise, and what the signal does beyond planes; the flattest blocks
+ * have little of the latter. For noise of the variance v alone, the mean square of a block with f
+ * degrees of freedom is v chi^2_f / f. The blocks below its quantile LOWER are taken, and v is
+ * their mean by that of the lower part of chi^2_f / f: a fixed point, sought upwards from the tenth
+ * of the blocks that is flattest. Where fewer blocks are taken than LOWER of them, some are only
+ * nearly flat, and v is lowered a little.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "measurement/measurement.h"
+#include "base/unit.h"
+#include "measurement/nearby.h"
+
+enum { LEAVES = 4, BLOCKS_LEAST = 8, LEAF_MOST = 2 * CSREC_DIMS_MAX + 4 };
+
+/* LOWER, the same as a quantile of the normal distribution, and how much sigma is lowered where no
+ * block is flat (docs/measured.md). */
+static const double LOWER = 0.65, LOWER_NORMAL = 0.38532047, NEARLY_FLAT = 0.1;
+
+/* Samples of a leaf, at most; half of them are one more than a plane has parameters. */
+static int leaf_samples(int dims) {
+    return 2 * dims + 4;
+}
+
+/* A block: the sum of squares that planes leave, and its degrees of freedom; the same of half the
+ * differences of adjacent samples, and their number. */
+typedef struct flat_block {
+    double squares, freedom, adjacent, pairs;
+} flat_block;
+
+typedef struct noise_job {
+    const csrec_measurement *m;
+    double unit; /* y = unit * value */
+    csrec_nearby nearby;
+    flat_block *block;
+    int64_t blocks;
+} noise_job;
+
+static double value_of(const noise_job *j, int64_t rank, int64_t channel) {
+    int64_t at = csrec_nearby_sample(&j->nearby, rank) * j->m->channels + channel;
+    return j->m->y[at] / j->unit;
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+static double dot(int n, const double *a, const double *b) {
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static void remove_part(int n, const double *of, double *from) {
+    double share = dot(n, of, from);
+    for (int i = 0; i < n; i++) from[i] -= share * of[i];
+}
+
+/* An orthonormal basis of the planes over the places of n samples; returns their number: fewer
+ * where places have less than all axes. */
+static int plane_basis(const noise_job *j, int64_t begin, int n,
+                       double basis[CSREC_DIMS_MAX + 1][LEAF_MOST]) {
+    const int64_t *first = csrec_nearby_place(&j->nearby, begin);
+    int count = 1;
+    for (int i = 0; i < n; i++) basis[0][i] = 1.0 / sqrt((double)n);
+    for (int a = 0; a < j->nearby.dims; a++) {
+        double *axis = basis[count];
+        for (int i = 0; i < n; i++)
+            axis[i] = (double)(csrec_nearby_place(&j->nearby, begin + i)[a] - first[a]);
+        remove_part(n, basis[0], axis);
+        double whole = dot(n, axis, axis);
+        for (int k = 1; k < count; k++) remove_part(n, basis[k], axis);
+        double rest = dot(n, axis, axis);
+        if (rest <= 1e-9 * whole) continue;
+        for (int i = 0; i < n; i++) axis[i] /= sqrt(rest);
+        count++;
+    }
+    return count;
+}
+
+static void add_leaf(noise_job *j, int64_t begin, int64_t end, flat_block *block) {
+    double basis[CSREC_DIMS_MAX + 1][LEAF_MOST], rest[LEAF_MOST];
+    int n = (int)(end - begin), planes = plane_basis(j, begin, n, basis);
+    for (int64_t c = 0; c < j->m->channels; c++) {
+        for (int i = 0; i < n; i++)
+            rest[i] = value_of(j, begin + i, c) - value_of(j, begin, c); /* equal ones leave 0 */
+        for (int k = 0; k < planes; k++) remove_part(n, basis[k], rest);
+        block->squares += dot(n, rest, rest);
+        block->freedom += n - planes;
+    }
+}
+
+static void add_leaves(noise_job *j, int64_t begin, int64_t end, flat_block *block) {
+    int64_t middle = csrec_nearby_middle(&j->nearby, begin, end);
+    if (end - begin <= leaf_samples(j->nearby.dims)) {
+        add_leaf(j, begin, end, block);
+        return;
+    }
+    add_leaves(j, begin, middle, block);
+    add_leaves(j, middle, end, block);
+}
+
+static void add_adjacent(const noise_job *j, int64_t begin, int64_t end, flat_block *block) {
+    for (int64_t k = begin; k < end; k++)
+        for (int64_t l = begin; l < k; l++) {
+            if (csrec_nearby_distance(&j->nearby, k, l) != 1.0) continue;
+            for (int64_t c = 0; c < j->m->channels; c++) {
+                double difference = value_of(j, k, c) - value_of(j, l, c);
+                block->adjacent += 0.5 * difference * difference;
+                block->pairs += 1.0;
+            }
+        }
+}
+
+static void add_blocks(noise_job *j, int64_t begin, int64_t end) {
+    int64_t middle = csrec_nearby_middle(&j->nearby, begin, end);
+    if (end - begin > LEAVES * leaf_samples(j->nearby.dims)) {
+        add_blocks(j, begin, middle);
+        add_blocks(j, middle, end);
+        return;
+    }
+    flat_block *block = &j->block[j->blocks++];
+    *block = (flat_block){0};
+    add_leaves(j, begin, end, block);
+    add_adjacent(j, begin, end, block);
+}
+
+/* ------------------------------------------------------------------ the estimate */
+
+/* Wilson and Hilferty's (1931) quantile of chi^2_f / f; normal: that of the normal distribution. */
+static double chi_quantile(double f, double normal) {
+    double spread = 2.0 / (9.0 * f), root = 1.0 - spread + normal * sqrt(spread);
+    return root * root * root;
+}
+
+/* The mean of chi^2_f / f below its quantile LOWER, which is t: 1 - (f t / 2)^(f/2) exp(-f t / 2) /
+ * Gamma(f/2 + 1) / LOWER, with Stirling's series. */
+static double lower_mean(double f, double t) {
+    double a = 0.5 * f, density = exp(a * log(t) - a * (t - 1.0) - 1.0 / (12.0 * a));
+    return 1.0 - density / sqrt(2.0 * 3.14159265358979324 * a) / LOWER;
+}
+
+static int by_mean_square(const void *a, const void *b) {
+    const flat_block *p = a, *q = b;
+    double left = p->squares * q->freedom, right = q->squares * p->freedom;
+    return (left > right) - (left < right);
+}
+
+/* The flattest blocks together, *n of them: three at least. */
+static flat_block sum_flattest(const noise_job *j, double below, int64_t *n) {
+    flat_block sum = {0};
+    for (*n = 0; *n < j->blocks; ++*n) {
+        const flat_block *b = &j->block[*n];
+        if (*n >= 3 && b->squares > below * b->freedom) break;
+        sum.squares += b->squares;
+        sum.freedom += b->freedom;
+        sum.adjacent += b->adjacent;
+        sum.pairs += b->pairs;
+    }
+    return sum;
+}
+
+typedef struct noise_found {
+    double sigma;
+    double flat;     /* share of the blocks that were taken, as a part of LOWER */
+    double adjacent; /* mean of half the squared differences of their adjacent samples */
+    double pairs;    /* their number */
+} noise_found;
+
+static noise_found found_of(double variance, double share, const flat_block *sum) {
+    double flat = fmin(share / LOWER, 1.0);
+    return (noise_found){.sigma = sqrt(variance) * (1.0 - NEARLY_FLAT * (1.0 - flat)),
+                         .flat = flat,
+                         .adjacent = sum->pairs > 0.0 ? sum->adjacent / sum->pairs : 0.0,
+                         .pairs = sum->pairs};
+}
+
+static noise_found find_fixed_point(noise_job *j) {
+    const double TENTH = -1.2815516; /* of the normal distribution */
+    noise_found found = {0};
+    qsort(j->block, (size_t)j->blocks, sizeof *j->block, by_mean_square);
+    double f = j->block[j->blocks / 2].freedom;
+    double limit = chi_quantile(f, LOWER_NORMAL), mean = lower_mean(f, limit);
+    const flat_block *start = &j->block[j->blocks / 10];
+    double variance = start->squares / start->freedom / chi_quantile(f, TENTH);
+    for (int round = 0; round < 50; round++) {
+        int64_t n;
+        flat_block sum = sum_flattest(j, limit * variance, &n);
+        double before = variance;
+        if (sum.squares == 0.0) return (noise_found){0};
+        variance = sum.squares / sum.freedom / mean;
+        found = found_of(variance, (double)n / (double)j->blocks, &sum);
+        if (fabs(variance - before) <= 1e-4 * before) break;
+    }
+    return found;
+}
+
+static csrec_status find_noise(const csrec_measurement *m, double unit, noise_found *found,
+                               csrec_error *error) {
+    noise_job j = {.m = m, .unit = unit};
+    int leaf = leaf_samples(m->shape.dims);
+    long long least = BLOCKS_LEAST * LEAVES * leaf;
+    if (m->n < least)
+        return csrec_fail(error, CSREC_DATA,
+                          "%lld samples are too few to estimate the noise from, which takes %lld; "
+                          "give sigma",
+                          (long long)m->n, least);
+    csrec_status status = csrec_nearby_create(m, LEAVES * leaf, &j.nearby, error);
+    /* a block has more than half of its most samples */
+    if (!status && !(j.block = malloc((size_t)(2 * m->n / (LEAVES * leaf)) * sizeof *j.block)))
+        status = csrec_fail(error, CSREC_MEMORY, "no memory for the blocks of %lld samples",
+                            (long long)m->n);
+    if (!status) {
+        add_blocks(&j, 0, m->n);
+        *found = find_fixed_point(&j);
+    }
+    csrec_nearby_clear(&j.nearby);
+    free(j.block);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the interface */
+
+static double unit_of(const csrec_measurement *m) {
+    return csrec_unit_of(csrec_largest(m->n * m->channels, m->y));
+}
+
+csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
+                                  csrec_error *error) {
+    noise_found found = {0};
+    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
+    if (status) return status;
+    double unit = unit_of(measurement);
+    status = find_noise(measurement, unit, &found, error);
+    if (!status) *sigma = found.sigma * unit;
+    return status;
+}
+
+/* Noise that is visible, in enough flat parts, and white: neighbours differ no less than others.
+ * Limits: docs/measured.md. */
+static bool is_likely(const noise_found *found, double range) {
+    const double VISIBLE = 1.0 / 35.0, FLAT = 0.25, WHITE = 0.82, PAIRS = 30.0;
+    bool white = found->pairs < PAIRS || found->adjacent > WHITE * found->sigma * found->sigma;
+    return found->sigma > VISIBLE * range && found->flat > FLAT && white;
+}
+
+csrec_status csrec_noise_likely(const csrec_measurement *measurement, double *sigma,
+                                csrec_error *error) {
+    noise_found found = {0};
+    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
+    if (status) return status;
+    *sigma = 0.0;
+    double unit = unit_of(measurement), range = 0.0;
+    for (int64_t c = 0; c < measurement->channels; c++)
+        range = fmax(range, csrec_nearby_range(measurement, unit, c));
+    status = find_noise(measurement, unit, &found, error);
+    if (!status && is_likely(&found, range)) *sigma = found.sigma * unit;
+    return status == CSREC_DATA ? CSREC_OK : status;
+}

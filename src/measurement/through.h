@@ -1,0 +1,50 @@
+/* through.h - sizes of the operators through which whole signals are measured, by their
+ * specification alone. */
+#ifndef CSREC_MEASUREMENT_THROUGH_H
+#define CSREC_MEASUREMENT_THROUGH_H
+
+#include "base/error.h"
+
+/* Properties of an operator, whatever its parameters. */
+typedef struct csrec_through_type {
+    const char *name;
+    bool chosen;    /* index chooses rows; else all are measured */
+    bool complex_y; /* y is complex, whatever the signal is */
+    /* Checks the parameters, and sets the number of rows. name: of the file, for messages. */
+    csrec_status (*rows)(const csrec_operator_spec *spec, const csrec_shape *shape,
+                         const char *name, int64_t *rows, csrec_error *error);
+} csrec_through_type;
+
+/* NULL if no such operator measures signals. */
+const csrec_through_type *csrec_through_find(const char *name);
+
+/* csrec_measurement_rows, for a file of that name. */
+csrec_status csrec_through_rows(const csrec_measurement *m, const char *name, int64_t *rows,
+                                csrec_error *error);
+
+/* Hadamard's ordering of this name. CSREC_DATA if there is none; name: of the file. */
+csrec_status csrec_ordering_find(const char *text, const char *name, const char **ordering,
+                                 csrec_error *error);
+
+/* The power of two that Hadamard's matrix has along an axis of this extent. */
+int64_t csrec_through_padded(int64_t extent);
+
+/* Values that each row and channel has in y: coils. */
+static inline int64_t csrec_through_coils(const csrec_operator_spec *spec) {
+    return spec && spec->coils ? spec->n_coils : 1;
+}
+
+/* Whether the signal's values are complex. */
+static inline bool csrec_measurement_signal_complex(const csrec_measurement *m) {
+    const csrec_through_type *type = m->through ? csrec_through_find(m->through->name) : NULL;
+    return type && type->complex_y ? m->through->complex_signal : m->is_complex;
+}
+
+/* The same measurement with real values: parts of complex ones as channels; unless its operator
+ * itself is complex. The result shares all arrays. */
+csrec_measurement csrec_measurement_real(const csrec_measurement *measurement);
+
+/* Frees a specification that a measurement owns. */
+void csrec_through_destroy(csrec_operator_spec *spec);
+
+#endif

@@ -1,0 +1,43 @@
+/* ball.h - the entries of a signal of up to three axes that are near one of them. */
+#ifndef CSREC_SAMPLING_BALL_H
+#define CSREC_SAMPLING_BALL_H
+
+#include "csrec.h"
+
+static inline int64_t csrec_larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static inline int64_t csrec_smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* floor(sqrt(v)), v >= 0. */
+int64_t csrec_root(int64_t v);
+
+/* The coordinates of a flat position; extents of missing axes are 1, in front. */
+void csrec_locate(const int64_t extent[3], int64_t point, int64_t at[3]);
+
+/* A run of the last axis inside the ball. */
+typedef struct csrec_ball_row {
+    int64_t first, count; /* flat positions */
+    int64_t across;       /* squared distance of the centre from the line of the row */
+    int64_t along;        /* from the centre to `first`, along the row: 0 or less */
+} csrec_ball_row;
+
+/* The entries of a signal at less than a distance from one of them, row by row. */
+typedef struct csrec_ball {
+    const int64_t *extent; /* [3], of the caller */
+    int64_t at[3];
+    int64_t most;    /* the largest squared distance inside */
+    int64_t z, last; /* the plane, and the last one */
+    int64_t y, end;  /* the next row of this plane, and the last one */
+} csrec_ball;
+
+/* squared >= 1: of the distance. */
+csrec_ball csrec_ball_at(const int64_t extent[3], int64_t point, int64_t squared);
+
+/* The next row; false: there is none. */
+bool csrec_ball_next(csrec_ball *ball, csrec_ball_row *row);
+
+#endif

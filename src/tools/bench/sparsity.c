@@ -1,0 +1,127 @@
+/* sparsity.c - the share of signals recovered against their number of entries that are not 0,
+ * at one m. */
+#include "study.h"
+
+typedef struct {
+    bench_study_options study;
+    int64_t samples, most, step;
+} arguments;
+
+static const cli_option options[] = {
+    BENCH_STUDY_OPTIONS,
+    {"samples", 'm', CLI_INTEGER, "M", "Rows of the matrices (default n / 4).",
+     offsetof(arguments, samples), .low = 1, .high = BENCH_SIZE_MOST},
+    {"most", 'k', CLI_INTEGER, "K", "Largest k (default m / 2).", offsetof(arguments, most),
+     .low = 1, .high = BENCH_SIZE_MOST},
+    {"step", 0, CLI_INTEGER, "D", "Difference between values of k (default about K / 16).",
+     offsetof(arguments, step), .low = 1, .high = BENCH_SIZE_MOST},
+    CLI_STANDARD};
+
+static const cli_tool tool = {
+    .name = "csbench sparsity",
+    .brief = "Success against sparsity: what share of signals each solver recovers, over k.",
+    .synopsis = "-o FILE.npz [OPTION...]",
+    .details = "As csbench phase, at one m: k is step, 2 step, ... up to the largest. The file has "
+               "successes [solvers, 1, K], m [1], k [1, K], trials, n and the names of the "
+               "solvers.\n"
+               "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (the "
+               "file has what is known).",
+    .examples = "csbench sparsity -o success.npz -n 64 -m 24 -s omp -s htp -T 4 --plot success.svg",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .listing = bench_study_list,
+    .operand = offsetof(arguments, study.operand),
+    .optional = true};
+
+static bool print(const bench_study *study) {
+    const bench_trials *t = &study->trials;
+    printf("share of %lld signals recovered; m = %lld, n = %lld, %s, %s\n     k",
+           (long long)t->count, (long long)study->m[0], (long long)t->n,
+           bench_ensemble_name(t->ensemble), bench_amplitudes_name(t->amplitudes));
+    for (int s = 0; s < t->n_solvers; s++) printf("%8s", t->solver[s]);
+    for (int64_t r = 0; r < study->rows; r++) {
+        printf("\n%6lld", (long long)study->k[r]);
+        for (int s = 0; s < t->n_solvers; s++) printf("%8.3f", bench_study_share(study, s, 0, r));
+    }
+    printf("\n");
+    return fflush(stdout) == 0;
+}
+
+typedef struct row_of {
+    const bench_study *study;
+    int solver;
+} row_of;
+
+static double number_share(int64_t r, const void *context) {
+    const row_of *of = context;
+    return bench_study_share(of->study, of->solver, 0, r);
+}
+
+static void add_json(const bench_study *study, cli_json *json) {
+    row_of of = {study, 0};
+    cli_json_integers(json, "k", (int)study->rows, study->k);
+    cli_json_begin_list(json, "solvers");
+    for (; of.solver < study->trials.n_solvers; of.solver++) {
+        cli_json_begin_item(json);
+        cli_json_text(json, "solver", study->trials.solver[of.solver]);
+        cli_json_numbers(json, "share", study->rows, number_share, &of);
+        cli_json_end(json);
+    }
+    cli_json_end_list(json);
+}
+
+static bool draw(const bench_study *study, cli_chart charts[BENCH_CHARTS_MOST], int *n) {
+    const bench_trials *t = &study->trials;
+    cli_chart *chart = &charts[(*n)++];
+    chart->from_zero = true;
+    snprintf(chart->title, sizeof chart->title, "%s: m = %lld, n = %lld",
+             bench_ensemble_name(t->ensemble), (long long)study->m[0], (long long)t->n);
+    snprintf(chart->x_label, sizeof chart->x_label, "k");
+    snprintf(chart->y_label, sizeof chart->y_label, "share of signals recovered");
+    for (int s = 0; s < t->n_solvers && s < CLI_SERIES_MOST; s++) {
+        cli_series *series = &chart->series[chart->n_series++];
+        snprintf(series->name, sizeof series->name, "%s", t->solver[s]);
+        if (!cli_series_create(series, study->rows)) return false;
+        for (series->n = 0; series->n < study->rows; series->n++) {
+            series->x[series->n] = (double)study->k[series->n];
+            series->y[series->n] = bench_study_share(study, s, 0, series->n);
+        }
+    }
+    return true;
+}
+
+static int check_sizes(arguments *a) {
+    if (a->samples == 0) a->samples = (a->study.n + 3) / 4;
+    if (a->most == 0) a->most = (a->samples + 1) / 2;
+    if (a->step == 0) a->step = (a->most + 15) / 16;
+    if (a->samples > a->study.n)
+        return cli_usage(&tool, "--samples %lld: at most --columns, %lld", (long long)a->samples,
+                         (long long)a->study.n);
+    if (a->most > a->samples)
+        return cli_usage(&tool, "--most %lld: at most --samples, %lld", (long long)a->most,
+                         (long long)a->samples);
+    return a->step > a->most ? cli_usage(&tool, "--step %lld: at most --most, %lld",
+                                         (long long)a->step, (long long)a->most)
+                             : CLI_CONTINUE;
+}
+
+static int sparsity_run(int argc, char **argv) {
+    arguments a = {.study = BENCH_STUDY_DEFAULTS};
+    bench_study study = {
+        .tool = &tool, .options = &a.study, .draw = draw, .print = print, .add_json = add_json};
+    int code = cli_parse(&tool, argc, argv, &a);
+    if (code == CLI_CONTINUE) code = check_sizes(&a);
+    if (code == CLI_CONTINUE) code = bench_study_check(&study);
+    if (code != CLI_CONTINUE) return code;
+    if (bench_study_create(&study, 1, a.most / a.step)) {
+        study.m[0] = a.samples;
+        for (int64_t r = 0; r < study.rows; r++) study.k[r] = (r + 1) * a.step;
+        code = bench_study_run(&study);
+    } else {
+        code = cli_failure(&tool, "out of memory");
+    }
+    bench_study_clear(&study);
+    return code;
+}
+
+const bench_command bench_sparsity = {&tool, sparsity_run};

@@ -1,0 +1,267 @@
+/* study.c - runs a study: checks, an estimate from timed sizes, progress, and the report. */
+#include "study.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/fingerprint.h"
+#include "tools/common/output.h"
+#include "tools/common/progress.h"
+
+/* Seconds between two writes of the file. */
+static const double SAVE_EVERY = 10.0;
+
+double bench_study_share(const bench_study *study, int solver, int64_t column, int64_t row) {
+    int64_t at = (solver * study->columns + column) * study->rows + row;
+    return (double)study->successes[at] / (double)study->trials.count;
+}
+
+void bench_study_list(FILE *out) {
+    const char *name, *brief, *source;
+    fprintf(out, "Ensembles (--ensemble NAME):\n");
+    for (int i = 0; bench_ensemble_name(i); i++)
+        fprintf(out, "  %-15s %s\n", bench_ensemble_name(i), bench_ensemble_brief(i));
+    fprintf(out, "Amplitudes (--amplitudes NAME):\n  ");
+    for (int i = 0; bench_amplitudes_name(i); i++)
+        fprintf(out, "%s%s", i ? ", " : "", bench_amplitudes_name(i));
+    fprintf(out, "\nSolvers (--solver NAME):\n");
+    bench_trials trials;
+    csrec_error error;
+    bench_solvers_take(&(cli_texts){.n = 0}, &trials, &error);
+    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
+        for (int s = 0; s < trials.n_solvers; s++)
+            if (strcmp(name, trials.solver[s]) == 0) fprintf(out, "  %-15s %s\n", name, brief);
+}
+
+bool bench_study_create(bench_study *study, int64_t columns, int64_t rows) {
+    int64_t cells = columns * rows;
+    study->columns = columns;
+    study->rows = rows;
+    study->m = calloc((size_t)columns, sizeof *study->m);
+    study->k = calloc((size_t)cells, sizeof *study->k);
+    study->successes = malloc((size_t)(cells * study->trials.n_solvers) * sizeof(int32_t));
+    if (!study->m || !study->k || !study->successes) return false;
+    for (int64_t i = 0; i < cells * study->trials.n_solvers; i++) study->successes[i] = -1;
+    return true;
+}
+
+void bench_study_clear(bench_study *study) {
+    free(study->m);
+    free(study->k);
+    free(study->successes);
+    free(study->fingerprint);
+}
+
+/* ------------------------------------------------------------------ checks -------------------- */
+
+static int check_files(const bench_study *study) {
+    const bench_study_options *o = study->options;
+    char list[64];
+    if (!o->output) return cli_usage(study->tool, "nothing to write: give -o FILE.npz");
+    if (cli_is_dash(o->output) || !cli_format_has(csrec_format_of(o->output), CSREC_USE_ARRAYS))
+        return cli_usage(study->tool, "--output %s: results are a file, %s", o->output,
+                         csrec_format_list(CSREC_USE_ARRAYS, false, "or", list, sizeof list));
+    int code = cli_output_check(study->tool, o->output);
+    return code == CLI_CONTINUE ? bench_plot_check(study->tool, o->plot) : code;
+}
+
+static void set_trials(bench_study *study) {
+    const bench_study_options *o = study->options;
+    bench_trials *t = &study->trials;
+    t->ensemble = o->ensemble;
+    t->amplitudes = o->amplitudes;
+    t->n = o->n;
+    t->count = o->count;
+    t->matrices = o->matrices ? o->matrices : (o->count + 3) / 4;
+    t->seed = o->seed;
+    t->tolerance = o->tolerance;
+    t->noise = o->noise;
+    t->factor = o->factor;
+    t->threads = (int)o->threads;
+    t->backend = cli_backend_name(o->backend);
+}
+
+int bench_study_check(bench_study *study) {
+    const bench_study_options *o = study->options;
+    if (o->operand) return bench_operand_refuse(study->tool, o->operand);
+    const char *refusal = bench_ensemble_refusal(o->ensemble, o->n);
+    if (refusal)
+        return cli_usage(study->tool, "--columns %lld with --ensemble %s: %s", (long long)o->n,
+                         bench_ensemble_name(o->ensemble), refusal);
+    if (o->matrices > o->count)
+        return cli_usage(study->tool, "--matrices %lld: at most --trials, %lld",
+                         (long long)o->matrices, (long long)o->count);
+    set_trials(study);
+    int code = bench_solvers_check(study->tool, &o->solvers, &study->trials);
+    return code == CLI_CONTINUE ? check_files(study) : code;
+}
+
+/* Everything that the counts depend on. */
+static char *fingerprint_of(const bench_study *study) {
+    const bench_trials *t = &study->trials;
+    cli_fingerprint line;
+    cli_fingerprint_begin(&line, study->tool->name);
+    for (int s = 0; s < t->n_solvers; s++) cli_fingerprint_text(&line, "solver", t->solver[s]);
+    cli_fingerprint_text(&line, "ensemble", bench_ensemble_name(t->ensemble));
+    cli_fingerprint_text(&line, "amplitudes", bench_amplitudes_name(t->amplitudes));
+    cli_fingerprint_text(&line, "backend", t->backend ? t->backend : "cpu");
+    cli_fingerprint_integer(&line, "n", t->n);
+    cli_fingerprint_integer(&line, "trials", t->count);
+    cli_fingerprint_integer(&line, "matrices", t->matrices);
+    cli_fingerprint_integer(&line, "seed", (int64_t)t->seed);
+    cli_fingerprint_real(&line, "tolerance", t->tolerance);
+    if (t->noise > 0.0) { /* files of before there was noise stay readable */
+        cli_fingerprint_real(&line, "noise", t->noise);
+        cli_fingerprint_real(&line, "factor", t->factor);
+    }
+    cli_fingerprint_integer(&line, "columns", study->columns);
+    cli_fingerprint_integer(&line, "rows", study->rows);
+    cli_fingerprint_integer(&line, "m", study->m[0]);
+    cli_fingerprint_integer(&line, "k", study->k[study->columns * study->rows - 1]);
+    return cli_fingerprint_end(&line);
+}
+
+/* ------------------------------------------------------------------ the run ------------------- */
+
+typedef struct runner {
+    bench_study *study;
+    cli_progress progress;
+    int64_t done, total; /* sizes */
+    double saved;        /* second of the last write */
+    bool stopped;
+} runner;
+
+static bool report_size(const csrec_progress *now, void *context) {
+    runner *r = context;
+    const bench_trials *t = &r->study->trials;
+    int64_t each = t->n_solvers * t->count;
+    csrec_progress all = {"signals", r->done * each + now->done, r->total * each, -1.0};
+    return cli_progress_report(&all, &r->progress);
+}
+
+static bool is_known(const bench_study *study, int64_t cell) {
+    return study->successes[cell] >= 0;
+}
+
+static csrec_status solve_size(runner *r, int64_t cell, csrec_error *error) {
+    bench_study *study = r->study;
+    int32_t counts[BENCH_SOLVERS_MOST];
+    if (is_known(study, cell)) return CSREC_OK;
+    csrec_status status = bench_cell_solve(&study->trials, study->m[cell / study->rows],
+                                           study->k[cell], report_size, r, counts, error);
+    if (status) return status;
+    for (int s = 0; s < study->trials.n_solvers; s++)
+        study->successes[s * study->columns * study->rows + cell] = counts[s];
+    r->done++;
+    study->solved++;
+    if (cli_seconds() - r->saved < SAVE_EVERY) return CSREC_OK;
+    r->saved = cli_seconds();
+    return bench_study_save(study, error);
+}
+
+/* The sizes that are timed first: Gauss's two points of each axis, which integrate times that are
+ * cubic in m and k exactly; of a run that goes on, the next ones that are not known. */
+static int64_t timed_size(const bench_study *study, int i) {
+    static const double points[2] = {0.2113, 0.7887};
+    int64_t column = (int64_t)(points[i / 2] * (double)study->columns);
+    int64_t row = (int64_t)(points[i % 2] * (double)study->rows);
+    int64_t cell = column * study->rows + row, cells = study->columns * study->rows;
+    for (int64_t tries = 0; tries < cells && is_known(study, cell); tries++)
+        cell = (cell + 1) % cells;
+    return cell;
+}
+
+static void put_time(double seconds, char text[32]) {
+    if (seconds < 100.0)
+        snprintf(text, 32, "%.0f s", ceil(seconds));
+    else if (seconds < 6000.0)
+        snprintf(text, 32, "%.0f min", seconds / 60.0);
+    else
+        snprintf(text, 32, "%.1f h", seconds / 3600.0);
+}
+
+static csrec_status estimate(runner *r, csrec_error *error) {
+    const bench_study *study = r->study;
+    const bench_trials *t = &study->trials;
+    csrec_status status = CSREC_OK;
+    double began = cli_seconds();
+    int64_t before = r->done;
+    char time[32];
+    for (int i = 0; i < 4 && !status; i++) status = solve_size(r, timed_size(study, i), error);
+    int64_t timed = r->done - before;
+    if (status || timed == 0 || study->options->quiet || r->done == r->total) return status;
+    put_time((double)(r->total - r->done) * (cli_seconds() - began) / (double)timed, time);
+    cli_note(study->tool, "%lld of %lld sizes left, %d solvers, %lld signals each: about %s",
+             (long long)(r->total - r->done), (long long)r->total, t->n_solvers,
+             (long long)t->count, time);
+    return CSREC_OK;
+}
+
+static csrec_status solve_all(runner *r, csrec_error *error) {
+    csrec_status status = estimate(r, error);
+    for (int64_t cell = 0; cell < r->total && !status; cell++) status = solve_size(r, cell, error);
+    r->study->complete = status == CSREC_OK;
+    return status;
+}
+
+/* What is known is written after an error, too. */
+static int run_and_save(bench_study *study) {
+    runner r = {.study = study, .total = study->columns * study->rows, .saved = cli_seconds()};
+    csrec_error error, lost;
+    for (int64_t cell = 0; cell < r.total; cell++) r.done += is_known(study, cell);
+    cli_progress_start(&r.progress, study->options->quiet);
+    double began = cli_seconds();
+    csrec_status status = solve_all(&r, &error);
+    study->seconds = cli_seconds() - began;
+    cli_progress_finish(&r.progress);
+    csrec_status saved = r.done > 0 ? bench_study_save(study, &lost) : CSREC_OK;
+    if (status && status != CSREC_STOPPED) return cli_failure(study->tool, "%s", error.text);
+    if (saved) return cli_failure(study->tool, "%s", lost.text);
+    if (!status) return CLI_CONTINUE;
+    cli_note(study->tool, "interrupted: %lld of %lld sizes are known; the same command goes on",
+             (long long)r.done, (long long)r.total);
+    return CLI_INTERRUPTED;
+}
+
+static bool print_json(const bench_study *study) {
+    const bench_trials *t = &study->trials;
+    cli_json json;
+    cli_json_open(&json, stdout);
+    cli_json_text(&json, "output", study->options->output);
+    cli_json_text(&json, "ensemble", bench_ensemble_name(t->ensemble));
+    cli_json_text(&json, "amplitudes", bench_amplitudes_name(t->amplitudes));
+    cli_json_text(&json, "backend", t->backend ? t->backend : "cpu");
+    cli_json_integer(&json, "n", t->n);
+    cli_json_integer(&json, "trials", t->count);
+    cli_json_integer(&json, "matrices", t->matrices);
+    cli_json_real(&json, "tolerance", t->tolerance);
+    cli_json_real(&json, "noise", t->noise);
+    cli_json_real(&json, "factor", t->factor);
+    cli_json_unsigned(&json, "seed", t->seed);
+    cli_json_integers(&json, "m", (int)study->columns, study->m);
+    cli_json_integer(&json, "sizes_solved", study->solved);
+    cli_json_real(&json, "seconds", study->seconds);
+    study->add_json(study, &json);
+    return cli_json_close(&json);
+}
+
+static int run_locked(bench_study *study) {
+    int code = bench_study_resume(study);
+    if (code == CLI_CONTINUE) code = run_and_save(study);
+    if (code != CLI_CONTINUE) return code;
+    bool written = study->options->json ? print_json(study) : study->print(study);
+    return written ? CLI_DONE : cli_stdout_failed(study->tool);
+}
+
+int bench_study_run(bench_study *study) {
+    csrec_file_lock *lock;
+    csrec_error error;
+    study->fingerprint = fingerprint_of(study);
+    if (!study->fingerprint) return cli_failure(study->tool, "out of memory");
+    if (csrec_file_lock_take(study->options->output, &lock, &error))
+        return cli_failure(study->tool, "%s", error.text);
+    int code = run_locked(study);
+    csrec_file_lock_drop(lock);
+    return code;
+}

@@ -1,0 +1,123 @@
+/* study.h - the runner of phase and sparsity: signals recovered, by solver, over m and k. */
+#ifndef CSREC_TOOLS_BENCH_STUDY_H
+#define CSREC_TOOLS_BENCH_STUDY_H
+
+#include "bench.h"
+#include "tools/common/chart.h"
+#include "tools/common/report.h"
+
+/* What both commands take; the fields of BENCH_STUDY_OPTIONS. */
+typedef struct bench_study_options {
+    cli_texts solvers;
+    int ensemble, amplitudes, backend;
+    int64_t n, count, matrices, threads;
+    uint64_t seed;
+    double tolerance, noise, factor;
+    const char *output, *plot, *operand; /* operand: there is none */
+    bool fresh, no_sync, json, quiet;
+} bench_study_options;
+
+#define BENCH_STUDY_DEFAULTS                                                                       \
+    { .n = 256, .count = 20, .seed = 1, .tolerance = 0.01, .factor = 3.0, .backend = -1 }
+
+#define BENCH_OPTION(letter_, name_, type_, argument_, help_, field_)                              \
+    .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_,         \
+    .offset = offsetof(arguments, study.field_)
+
+#define BENCH_STUDY_OPTIONS                                                                        \
+    {BENCH_OPTION('o', "output", CLI_WRITE, "FILE",                                                \
+                  "Results to write, .npz. A stopped run goes on from it.", output)},              \
+        {BENCH_OPTION(0, "plot", CLI_WRITE, "FILE", "Draw the results, .svg or .png.", plot)},     \
+        {BENCH_OPTION('s', "solver", CLI_TEXTS, "NAME",                                            \
+                      "Solver; may be repeated (default: all that take a matrix).", solvers)},     \
+        {BENCH_OPTION('n', "columns", CLI_INTEGER, "N", "Entries of a signal (default 256).", n),  \
+         .low = 2, .high = BENCH_SIZE_MOST},                                                       \
+        {BENCH_OPTION('e', "ensemble", CLI_CHOICE, "NAME", "Random matrices (default gaussian).",  \
+                      ensemble),                                                                   \
+         .choice = bench_ensemble_name},                                                           \
+        {BENCH_OPTION('a', "amplitudes", CLI_CHOICE, "NAME",                                       \
+                      "Entries that are not 0 (default signs, the hardest).", amplitudes),         \
+         .choice = bench_amplitudes_name},                                                         \
+        {BENCH_OPTION('T', "trials", CLI_INTEGER, "T", "Signals of each size (default 20).",       \
+                      count),                                                                      \
+         .low = 1, .high = 1e6},                                                                   \
+        {BENCH_OPTION('Q', "matrices", CLI_INTEGER, "Q",                                           \
+                      "Matrices of each size, which share the signals (default T / 4); 1 suits a " \
+                      "GPU.",                                                                      \
+                      matrices),                                                                   \
+         .low = 1, .high = 1e6},                                                                   \
+        {BENCH_OPTION(0, "tolerance", CLI_REAL, "E",                                               \
+                      "A signal is recovered if the error's length is at most this share of its "  \
+                      "own (default 0.01).",                                                       \
+                      tolerance),                                                                  \
+         .low = 1e-6, .high = 1.0},                                                                \
+        {BENCH_OPTION(0, "noise", CLI_REAL, "SIGMA",                                               \
+                      "Standard deviation of noise on each measurement (default 0); columns have " \
+                      "length 1. Success is then judged by --factor, not by --tolerance.",         \
+                      noise),                                                                      \
+         .low = 0.0, .high = 1e6},                                                                 \
+        {BENCH_OPTION(0, "factor", CLI_REAL, "F",                                                  \
+                      "With --noise a signal is recovered if the error's length is at most F "     \
+                      "times the root mean square that least squares on the true support has "     \
+                      "(default 3).",                                                              \
+                      factor),                                                                     \
+         .low = 1.0, .high = 1e6},                                                                 \
+        {BENCH_OPTION(0, "seed", CLI_SEED, "S", "Seed of all draws (default 1).", seed)},          \
+        {BENCH_OPTION(0, "fresh", CLI_FLAG, NULL,                                                  \
+                      "Begin anew if the output has other settings or is complete.", fresh)},      \
+        {BENCH_OPTION('t', "threads", CLI_INTEGER, "T",                                            \
+                      "Threads; 0 for all cores (default). The result does not depend on it.",     \
+                      threads),                                                                    \
+         .low = 0, .high = 4096},                                                                  \
+        {BENCH_OPTION('b', "backend", CLI_CHOICE, "NAME", "Where to compute.", backend),           \
+         .choice = cli_backend_name},                                                              \
+        {BENCH_OPTION(0, "no-sync", CLI_FLAG, NULL,                                                \
+                      "Do not wait until files are on the disk (fsync).", no_sync)},               \
+        {BENCH_OPTION('j', "json", CLI_FLAG, NULL, "Report as JSON on stdout.", json)},            \
+        {BENCH_OPTION('q', "quiet", CLI_FLAG, NULL, "No progress bar and no notes.", quiet)}, {    \
+        BENCH_OPTION('l', "list", CLI_LISTING, NULL,                                               \
+                     "List ensembles, amplitudes and solvers, then exit.", output)                 \
+    }
+
+/* For tool.listing. */
+void bench_study_list(FILE *out);
+
+enum { BENCH_CHARTS_MOST = BENCH_SOLVERS_MOST + 1 };
+
+typedef struct bench_study bench_study;
+struct bench_study {
+    const cli_tool *tool;
+    const bench_study_options *options;
+    bench_trials trials;
+    int64_t columns, rows; /* sizes: m differs by column, k by column and row */
+    int64_t *m, *k;        /* [columns], [columns][rows]; owned */
+    int32_t *successes;    /* [solvers][columns][rows], -1: not known yet; owned */
+    double seconds;        /* of this run */
+    int64_t solved;        /* sizes that this run solved */
+    /* Draws the results; sets *n. false: out of memory. */
+    bool (*draw)(const bench_study *study, cli_chart charts[BENCH_CHARTS_MOST], int *n);
+    bool (*print)(const bench_study *study);                    /* text on stdout */
+    void (*add_json)(const bench_study *study, cli_json *json); /* members of each solver */
+    char *fingerprint;                                          /* owned */
+    bool complete;
+};
+
+/* Share of signals recovered. */
+double bench_study_share(const bench_study *study, int solver, int64_t column, int64_t row);
+
+/* Room for the sizes; the caller fills m and k. false: out of memory. */
+bool bench_study_create(bench_study *study, int64_t columns, int64_t rows);
+void bench_study_clear(bench_study *study);
+
+/* Checks the options, before the sizes are set. CLI_CONTINUE, or the exit code after a message. */
+int bench_study_check(bench_study *study);
+
+/* Solves what the output file does not have yet, writes it and reports. Returns the exit code. */
+int bench_study_run(bench_study *study);
+
+/* The file of a study (study_file.c). Reads what it has: CLI_CONTINUE, or the exit code. */
+int bench_study_resume(bench_study *study);
+/* Writes it, with the plot if it is complete. */
+csrec_status bench_study_save(bench_study *study, csrec_error *error);
+
+#endif

@@ -1,0 +1,188 @@
+/* options.h - command lines: each tool has one table of options, which parses them and prints the
+ * help.
+ *
+ * Exit codes of every tool: 0 done, 1 failure (one line on stderr), 2 wrong usage (one line),
+ * 130 interrupted, with the best result so far written; 143 by SIGTERM, 129 by SIGHUP
+ * (cli_exit_code). */
+#ifndef CSREC_TOOLS_COMMON_OPTIONS_H
+#define CSREC_TOOLS_COMMON_OPTIONS_H
+
+#include <stdio.h>
+
+#include "csrec.h"
+
+enum { CLI_DONE = 0, CLI_FAILURE = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130, CLI_CONTINUE = -1 };
+
+typedef enum cli_type {
+    CLI_FLAG,    /* bool, set to true */
+    CLI_TEXT,    /* const char *, points into argv */
+    CLI_READ,    /* the same: the path of what is read */
+    CLI_WRITE,   /* the same: of what is written; both are compared by cli_alias_check */
+    CLI_INTEGER, /* int64_t, low .. high */
+    CLI_SEED,    /* uint64_t, decimal or 0x */
+    CLI_REAL,    /* double, finite, low .. high */
+    CLI_CHOICE,  /* int, number of the name in choice */
+    CLI_DEVICES, /* lists backends and devices, then exits */
+    CLI_TEXTS,   /* cli_texts: may be repeated */
+    CLI_LISTING, /* prints the tool's list, then exits */
+    CLI_HELP,
+    CLI_VERSION,
+    CLI_MAN,       /* prints the manual page, then exits */
+    CLI_COMPLETION /* prints the completion for a shell, then exits */
+} cli_type;
+
+/* What depends on an option: the values of the results; only what is written and printed of them;
+ * or only how this process works, which ranks may do in their own ways. */
+typedef enum cli_effect { CLI_ON_RESULTS, CLI_ON_OUTPUTS, CLI_ON_PROCESS } cli_effect;
+
+enum { CLI_TEXTS_MOST = 32 };
+
+typedef struct cli_texts {
+    const char *text[CLI_TEXTS_MOST];
+    int n;
+} cli_texts;
+
+/* Operands in the order given; free(text). */
+typedef struct cli_operands {
+    const char **text; /* [n], into argv */
+    int n;
+} cli_operands;
+
+typedef struct cli_option {
+    const char *name; /* long name without -- */
+    char letter;      /* short name; 0: none */
+    cli_type type;
+    /* The value's name in the help; NULL for flags. Shells complete FILE and FOLDER as such, and
+     * words separated by | as these words. */
+    const char *argument;
+    const char *help;
+    size_t offset;                /* offset of the field in the tool's structure of arguments */
+    size_t given;                 /* offset of a bool that is set if the option is given; 0: none */
+    double low, high;             /* CLI_INTEGER, CLI_REAL: inclusive */
+    const char *(*choice)(int i); /* CLI_CHOICE: name i, NULL past the end */
+    const char *(*key)(int i);    /* of a KEY=VALUE: name i, NULL past the end */
+    const char *missing;          /* what to do instead where the value is missing; NULL: nothing */
+    const char *may_alias;        /* CLI_READ: the CLI_WRITE option that may replace the file */
+    cli_effect effect;
+} cli_option;
+
+/* bash, zsh, fish (completion.c). */
+const char *cli_shell_name(int i);
+/* auto, cpu, cuda; NULL past the end, and for -1. */
+const char *cli_backend_name(int i);
+
+/* The last rows of every table. */
+#define CLI_STANDARD                                                                               \
+    {.name = "help", .letter = 'h', .type = CLI_HELP, .help = "Show this text and exit."},         \
+        {.name = "version",                                                                        \
+         .letter = 'V',                                                                            \
+         .type = CLI_VERSION,                                                                      \
+         .help = "Show the version and exit."},                                                    \
+        {.name = "man",                                                                            \
+         .type = CLI_MAN,                                                                          \
+         .help = "Print the manual page (to be piped into man -l -) and exit."},                   \
+    {                                                                                              \
+        .name = "completion", .type = CLI_COMPLETION, .argument = "SHELL",                         \
+        .help = "Print the completion of this tool's options for a shell and exit.",               \
+        .choice = cli_shell_name                                                                   \
+    }
+
+/* Rows of several tools; their fields are members of the tool's structure of arguments, `struct_`.
+ */
+#define CLI_THREADS(struct_)                                                                       \
+    {                                                                                              \
+        .name = "threads", .letter = 't', .type = CLI_INTEGER, .argument = "T",                    \
+        .help = "Threads; 0 for all cores (default). The result does not depend on it.",           \
+        .offset = offsetof(struct_, threads), .low = 0, .high = 4096, .effect = CLI_ON_PROCESS     \
+    }
+/* An int; -1 if it is not given. */
+#define CLI_BACKEND(struct_)                                                                       \
+    {                                                                                              \
+        .name = "backend", .letter = 'b', .type = CLI_CHOICE, .argument = "NAME",                  \
+        .help = "Where to compute.", .offset = offsetof(struct_, backend),                         \
+        .choice = cli_backend_name                                                                 \
+    }
+#define CLI_JSON(struct_)                                                                          \
+    {                                                                                              \
+        .name = "json", .letter = 'j', .type = CLI_FLAG, .help = "Report as JSON on stdout.",      \
+        .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS                                \
+    }
+#define CLI_NO_SYNC(struct_)                                                                       \
+    {                                                                                              \
+        .name = "no-sync", .type = CLI_FLAG,                                                       \
+        .help = "Do not wait until files are on the disk (fsync): faster, but a power cut "        \
+                "may lose what was just written.",                                                 \
+        .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS                             \
+    }
+#define CLI_QUIET(struct_)                                                                         \
+    {                                                                                              \
+        .name = "quiet", .letter = 'q', .type = CLI_FLAG, .help = "No progress bar and no notes.", \
+        .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS                               \
+    }
+
+typedef struct cli_paths cli_paths; /* alias.h */
+
+typedef struct cli_tool {
+    const char *name, *brief; /* a command of a program is named "program command" */
+    const char *synopsis;     /* what follows the name */
+    const char *details;      /* paragraphs after the options */
+    const char *examples;     /* lines, indented by the help */
+    const cli_option *options;
+    int n_options;
+    const void *defaults;       /* the arguments before any option, of cli_fingerprint_options */
+    void (*listing)(FILE *out); /* of CLI_LISTING */
+    size_t operand; /* offset of a const char *, the one operand; `many`: of cli_operands */
+    bool many;      /* one operand or more; */
+    bool optional;  /* or none */
+    /* Adds paths that follow from the arguments; NULL: there are none. */
+    void (*paths)(const void *arguments, cli_paths *paths);
+} cli_tool;
+
+/* Fills `arguments` (defaults set by the caller). CLI_CONTINUE, or the code to exit with: CLI_DONE
+ * after --help, --version and --list-devices, CLI_USAGE after one line on stderr. */
+int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
+
+/* One line "tool: message" on stderr; return CLI_USAGE and CLI_FAILURE. */
+int cli_usage(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int cli_failure(const cli_tool *tool, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "; did you mean omp?" for what is none of n names, "" if it is not near any; into text, which it
+ * returns. */
+enum { CLI_HINT = 56 };
+const char *cli_hint(const char *given, int n, const char *const *names, char text[CLI_HINT]);
+
+/* CLI_FAILURE with a message if a write to stdout failed, else CLI_DONE.
+ */
+int cli_stdout_failed(const cli_tool *tool);
+int cli_stdout_flush(const cli_tool *tool);
+
+/* The same for a note that is not an error. */
+void cli_note(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The help text (help.c). */
+void cli_help(const cli_tool *tool);
+
+/* A program of several commands, each a tool with its own options. Manual pages and completions are
+ * made from it. A single tool is a program of one command with the program's name. */
+typedef struct cli_program {
+    const char *name, *brief;
+    const cli_tool *const *commands;
+    int n_commands;
+} cli_program;
+
+bool cli_program_is_tool(const cli_program *program);
+
+/* The word that chooses a command; "" in a program of one command. */
+const char *cli_command_word(const cli_program *program, int command);
+
+/* Finds the command that argv[1] names: CLI_CONTINUE and *command, to be parsed from argv[1] on; or
+ * the exit code, after --help, --version, --man, --completion or a message on stderr. */
+int cli_program_parse(const cli_program *program, int argc, char **argv, int *command);
+
+/* On stdout: the manual page (man.c) and the shell completion (completion.c). cli_man returns the
+ * exit code. */
+int cli_man(const cli_program *program);
+void cli_completion(const cli_program *program, int shell);
+
+#endif

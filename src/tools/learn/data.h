@@ -1,0 +1,89 @@
+/* data.h - the input of learners: pictures and arrays as rows of a data matrix. */
+#ifndef CSREC_TOOLS_LEARN_DATA_H
+#define CSREC_TOOLS_LEARN_DATA_H
+
+#include "tools/common/fingerprint.h"
+#include "tools/common/options.h"
+
+/* How to cut the inputs into rows; the fields of CLI_DATA_OPTIONS. */
+typedef struct cli_data_options {
+    cli_operands inputs;
+    const char *patch; /* "8x8"; NULL: whole pictures or rows */
+    int64_t stride;    /* 0: a quarter of the patch */
+    int64_t most;      /* rows to take at random; 0: all */
+    uint64_t seed;
+    bool gray, channels_last;
+} cli_data_options;
+
+#define CLI_DATA_OPTIONS(member)                                                                   \
+    {.name = "patch",                                                                              \
+     .letter = 'p',                                                                                \
+     .type = CLI_TEXT,                                                                             \
+     .argument = "HxW",                                                                            \
+     .help = "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "   \
+             "pictures or rows.",                                                                  \
+     .offset = offsetof(arguments, member.patch)},                                                 \
+        {.name = "stride",                                                                         \
+         .letter = 's',                                                                            \
+         .type = CLI_INTEGER,                                                                      \
+         .argument = "S",                                                                          \
+         .help = "Pixels between patches (default a quarter of the patch).",                       \
+         .offset = offsetof(arguments, member.stride),                                             \
+         .low = 1,                                                                                 \
+         .high = 1e6},                                                                             \
+        {.name = "most",                                                                           \
+         .letter = 'n',                                                                            \
+         .type = CLI_INTEGER,                                                                      \
+         .argument = "N",                                                                          \
+         .help = "Use this many patches or pictures, chosen at random, if there are more.",        \
+         .offset = offsetof(arguments, member.most),                                               \
+         .low = 1,                                                                                 \
+         .high = 1e12},                                                                            \
+        {.name = "seed",                                                                           \
+         .type = CLI_SEED,                                                                         \
+         .argument = "S",                                                                          \
+         .help = "Seed of all random choices (default 1).",                                        \
+         .offset = offsetof(arguments, member.seed)},                                              \
+        {.name = "gray",                                                                           \
+         .letter = 'g',                                                                            \
+         .type = CLI_FLAG,                                                                         \
+         .help = "Learn from the luminance of colour pictures.",                                   \
+         .offset = offsetof(arguments, member.gray)},                                              \
+    {                                                                                              \
+        .name = "channels-last", .letter = 'c', .type = CLI_FLAG,                                  \
+        .help = "The last axis of a .npy is channels.",                                            \
+        .offset = offsetof(arguments, member.channels_last)                                        \
+    }
+
+typedef struct cli_data {
+    csrec_data data;
+    csrec_shape shape;                   /* of a row, without channels */
+    int64_t channels, pictures, patches; /* patches: before --most */
+    double scale[2];
+    char source[1024], settings[256];
+    char contents[CLI_CONTENTS_ROOM]; /* of the files, before they were opened */
+    struct cli_data_file *files;
+    int n_files;
+    const cli_data_options *options;
+    csrec_sampling picked; /* rows taken at random */
+    float *picture;        /* the one that rows are cut from */
+    int64_t held;          /* its number among all, -1: none */
+    int64_t patch[2], stride;
+} cli_data;
+
+/* Adds to paths the files in the folders among the inputs. */
+void cli_data_add_paths(const cli_data_options *options, cli_paths *paths);
+
+/* Opens every input: PNG, .npy, and folders of them. CLI_CONTINUE, or the exit code after a
+ * message. Call cli_data_close after either. */
+int cli_data_open(const cli_tool *tool, const cli_data_options *options, cli_data *data);
+void cli_data_close(cli_data *data);
+
+/* After the work: CLI_CONTINUE if the files have not changed, else the exit code after a message.
+ */
+int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data);
+
+/* Adds the settings on which the rows depend. */
+void cli_data_fingerprint(const cli_data *data, cli_fingerprint *line);
+
+#endif

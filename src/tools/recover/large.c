@@ -1,0 +1,218 @@
+/* large.c - an input that does not fit into memory, or that ranks share: it is recovered in
+ * slabs while its output is written, with the same result. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recover.h"
+
+/* ------------------------------------------------------------------ which inputs -------------- */
+
+/* What needs the whole signal, or all samples, at a time; NULL: nothing. */
+static const char *in_the_way(const cli_job *job) {
+    const cli_recover_arguments *a = job->a;
+    return a->report                                   ? "--report"
+           : a->plot                                   ? "--plot"
+           : a->uncertainty                            ? "--uncertainty"
+           : a->coefficients                           ? "--coefficients"
+           : a->history                                ? "--history"
+           : a->reference                              ? "--reference"
+           : a->robust                                 ? "--robust"
+           : a->merge                                  ? "--merge"
+           : a->sigma && strcmp(a->sigma, "auto") == 0 ? "--sigma auto"
+           : a->minutes > 0.0                          ? "--minutes"
+                                                       : NULL;
+}
+
+/* Whether files of that name are written in slabs; a folder takes the input's format. */
+static bool writes_slabs(const cli_job *job) {
+    const csrec_format *format = job->request->format;
+    if (!job->a->output) return false;
+    if (!format) format = csrec_format_of(job->request->folder ? job->input : job->a->output);
+    return cli_format_has(format, CSREC_USE_SLABS) ||
+           (!job->request->folder && cli_format_has(format, CSREC_USE_NAMED));
+}
+
+/* A file of samples that would need slabs, but is not stored so. */
+static void tell_whole(const cli_job *job, const csrec_measurement *form, const char *why) {
+    const csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
+    if (form->n > 0 && form->shape.dims > 0 && csrec_slabs_pay(form, &options) && job->a->verbose)
+        cli_note(job->tool, "%s", why);
+}
+
+int cli_job_find_large(cli_job *job) {
+    csrec_measurement form;
+    csrec_error error;
+    csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
+    const csrec_read_options reading = cli_job_read_options(job);
+    if (job->a->info || !writes_slabs(job)) return CLI_CONTINUE;
+    csrec_status status = csrec_slab_file_open(job->input, &reading, &form, &job->samples, &error);
+    if (status == CSREC_UNSUPPORTED) tell_whole(job, &form, error.text);
+    if (status) return CLI_CONTINUE; /* reading says the same */
+    bool pays = csrec_slabs_pay(&form, &options);
+    const char *option = in_the_way(job);
+    bool wanted = form.shape.dims <= 3 && (pays || job->request->tiles);
+    if (wanted && option && pays && !job->a->quiet)
+        cli_note(job->tool,
+                 "note: %s: may be too large for the memory; without %s it is recovered in slabs",
+                 job->input, option);
+    if (!wanted || option) {
+        csrec_slab_file_close(job->samples);
+        job->samples = NULL;
+        return CLI_CONTINUE;
+    }
+    if (form.n == 0 || job->a->sigma) form.sigma = job->request->sigma;
+    job->measurement = form;
+    job->large = true;
+    job->must = pays && form.n == 0;
+    job->placed = form.n > 0;
+    return CLI_CONTINUE;
+}
+
+/* Errors of files name theirs, those of a recovery do not. */
+static void name_input(const cli_job *job, csrec_error *error) {
+    const csrec_error told = *error;
+    if (!strstr(told.text, job->input))
+        snprintf(error->text, sizeof error->text, "%.200s: %.250s", job->input, told.text);
+}
+
+int cli_job_begin_large(cli_job *job) {
+    csrec_error error;
+    cli_progress_next(job->progress, "", 0.0);
+    csrec_status status = csrec_slabs_create(&job->measurement, csrec_slab_file_read, job->samples,
+                                             &job->options, &job->slabs, &error);
+    cli_progress_finish(job->progress);
+    /* Ranks may share it in another way, or the whole has the better message. */
+    if ((status == CSREC_UNSUPPORTED || status == CSREC_ARGUMENT) && !job->must) {
+        job->large = false;
+        return CLI_CONTINUE;
+    }
+    if (status) name_input(job, &error);
+    if (status) cli_job_fail(job, "%s", error.text);
+    if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
+    job->plan = *csrec_slabs_plan(job->slabs);
+    job->measurement.n = csrec_slabs_samples(job->slabs);
+    int64_t entries = 0;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    if (job->measurement.n < entries || job->placed || job->a->mask || job->a->unknown_given)
+        return CLI_CONTINUE;
+    return cli_job_fail(job,
+                        "%s: nothing tells which entries are known (NaN, transparent pixels); give "
+                        "a mask or the value of unknown ones, or sample it with cssample",
+                        job->input);
+}
+
+/* ------------------------------------------------------------------ the output ---------------- */
+
+typedef struct writer {
+    cli_job *job;
+    csrec_dtype type;
+    int64_t row;        /* values of an entry of the first axis */
+    csrec_parts *parts; /* NULL: one process writes */
+    void *values;
+    int64_t room; /* values that `values` holds as doubles */
+} writer;
+
+static csrec_status make_room(writer *w, int64_t count, csrec_error *error) {
+    if (count > w->room) {
+        free(w->values);
+        w->room = count;
+        w->values = malloc((size_t)count * sizeof(double));
+    }
+    if (w->values) return CSREC_OK;
+    snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->output);
+    w->room = 0;
+    return CSREC_MEMORY;
+}
+
+static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *error) {
+    writer *w = context;
+    csrec_array out = {.dtype = w->type, .count = slab.count * w->row, .data = to};
+    csrec_status status = make_room(w, out.count, error);
+    if (status) return status;
+    const double *values = w->values;
+    status = csrec_slabs_take(w->job->slabs, slab, w->values, error);
+    if (status) name_input(w->job, error);
+    for (int64_t i = 0; i < out.count && !status; i++) csrec_array_set(&out, i, values[i]);
+    return status;
+}
+
+static csrec_status put(void *context, int64_t first, int64_t count, const double *values,
+                        csrec_error *error) {
+    writer *w = context;
+    csrec_status status = make_room(w, count, error);
+    csrec_array out = {.dtype = w->type, .count = count, .data = w->values};
+    for (int64_t i = 0; i < count && !status; i++) csrec_array_set(&out, i, values[i]);
+    return status ? status : csrec_parts_put(w->parts, first, count, out.data, error);
+}
+
+static csrec_status fill(void *context, csrec_parts *parts, csrec_error *error) {
+    writer *w = context;
+    w->parts = parts;
+    csrec_status status = csrec_slabs_put(w->job->slabs, put, w, error);
+    if (status && !strstr(error->text, w->job->output)) name_input(w->job, error);
+    return status;
+}
+
+/* The largest values are taken to be those of the samples. */
+static csrec_dtype type_of(const cli_job *job, const cli_form *form) {
+    csrec_dtype type = cli_array_type(job->format, form, job->measurement.dtype, 0, NULL);
+    for (int64_t c = 0; c < job->measurement.channels && type == CSREC_F32; c++) {
+        double ends[2];
+        csrec_slabs_range(job->slabs, c, &ends[0], &ends[1]);
+        type = cli_array_type(job->format, form, job->measurement.dtype, 2, ends);
+    }
+    return type;
+}
+
+static void describe_output(const cli_job *job, const cli_form *form, csrec_image *image,
+                            writer *w) {
+    const csrec_measurement *m = &job->measurement;
+    csrec_array *pixels = &image->pixels;
+    *image = (csrec_image){.has_channels = m->channels > 1};
+    pixels->shape = m->shape;
+    if (image->has_channels) pixels->shape.dim[pixels->shape.dims++] = m->channels;
+    csrec_shape_count(&pixels->shape, &pixels->count);
+    pixels->dtype = w->type = type_of(job, form);
+    w->row = pixels->count / m->shape.dim[0];
+}
+
+/* Of ranks each writes its own values where the format and the file system allow it. */
+csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files *files,
+                                 csrec_error *error) {
+    csrec_image image;
+    writer w = {.job = job};
+    csrec_comm *comm = job->request->tiles;
+    csrec_status status = CSREC_UNSUPPORTED;
+    describe_output(job, form, &image, &w);
+    if (comm) {
+        status = csrec_files_add_parts(files, job->output, job->format, &image, comm, fill, &w,
+                                       form->like, error);
+        if (status == CSREC_UNSUPPORTED && job->a->verbose)
+            cli_note(job->tool, "%s; rank 0 writes the values of all", error->text);
+    }
+    if (status == CSREC_UNSUPPORTED)
+        status = csrec_files_add_slabs(files, job->output, job->format, &image, take, &w,
+                                       form->like, error);
+    free(w.values);
+    cli_progress_finish(job->progress);
+    csrec_slabs_report(job->slabs, &job->report);
+    job->report.outcome = CSREC_DONE;
+    return status;
+}
+
+int cli_job_serve_large(cli_job *job) {
+    csrec_error error;
+    csrec_image image;
+    writer w = {.job = job};
+    cli_form form = {.dtype = job->a->dtype, .like = job->input};
+    describe_output(job, &form, &image, &w);
+    csrec_status status = csrec_files_add_parts(NULL, job->output, job->format, &image,
+                                                job->request->tiles, fill, &w, NULL, &error);
+    if (status == CSREC_UNSUPPORTED) {
+        status = csrec_slabs_serve(job->slabs, &error);
+        if (status) name_input(job, &error);
+    }
+    free(w.values);
+    return status ? cli_job_fail(job, "%s", error.text) : CLI_CONTINUE;
+}

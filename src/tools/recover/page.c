@@ -1,0 +1,199 @@
+/* page.c - a recovery as one self-contained page: verdict, pictures, charts, tables. */
+#include "page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tools/common/fingerprint.h"
+#include "tools/common/html.h"
+#include "chart.h"
+#include "facts.h"
+#include "tools/common/text.h"
+
+csrec_status cli_page_no_memory(const cli_page *p) {
+    snprintf(p->error->text, sizeof p->error->text, "%s: out of memory for its report",
+             p->job->input);
+    return CSREC_MEMORY;
+}
+
+void cli_page_text(const cli_page *p, const char *element, const char *text) {
+    fprintf(p->file, "<%s>", element);
+    cli_html_text(p->file, text);
+    fprintf(p->file, "</%s>\n", element);
+}
+
+static void open_section(const cli_page *p, const char *id, const char *title) {
+    fprintf(p->file, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n", id, id, title);
+}
+
+static void close_section(const cli_page *p) {
+    fputs("</section>\n", p->file);
+}
+
+/* Nothing is loaded from elsewhere. */
+static void put_head(const cli_page *p) {
+    FILE *file = p->file;
+    fputs(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+        "style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+        "<meta name=\"color-scheme\" content=\"light dark\"/>\n<link rel=\"icon\" "
+        "href=\"data:,\"/>\n",
+        file);
+    fputs("<title>Recovery of ", file);
+    cli_html_text(file, p->job->input);
+    fprintf(file, "</title>\n<style>%s%s</style>\n</head>\n<body>\n", cli_page_style,
+            cli_svg_style);
+    fputs("<a class=\"skip\" href=\"#main\">Skip to the pictures</a>\n<header>\n<h1>Recovery of ",
+          file);
+    cli_html_text(file, p->job->input);
+    fputs("</h1>\n", file);
+    cli_page_verdict(p);
+    fputs("</header>\n<main id=\"main\" tabindex=\"-1\">\n", file);
+}
+
+static csrec_status put_signal(const cli_page *p) {
+    bool line = p->job->measurement.shape.dims == 1;
+    fputs("<section id=\"pictures\" aria-labelledby=\"signal\">\n"
+          "<h2 id=\"signal\">Samples, recovery and errors</h2>\n",
+          p->file);
+    csrec_status status = line ? cli_page_lines(p) : cli_page_panels(p);
+    close_section(p);
+    return status;
+}
+
+/* ------------------------------------------------------------------ charts ------------------ */
+
+/* For readers who cannot see the chart. */
+static void put_numbers(const cli_page *p, const cli_chart *chart) {
+    fputs("<figcaption><details>\n<summary>Numbers</summary>\n<div class=\"wide\" tabindex=\"0\" "
+          "role=\"region\" aria-label=\"Numbers of the chart\"><table>\n"
+          "<tr><th scope=\"col\">curve</th><th scope=\"col\">",
+          p->file);
+    cli_html_text(p->file, chart->x_label);
+    fputs("</th><th scope=\"col\">", p->file);
+    cli_html_text(p->file, chart->y_label);
+    fputs("</th></tr>\n", p->file);
+    for (int s = 0; s < chart->n_series; s++)
+        for (int64_t i = 0; i < chart->series[s].n; i++) {
+            fputs("<tr><th scope=\"row\">", p->file);
+            cli_html_text(p->file, chart->series[s].name);
+            fprintf(p->file, "</th><td>%.10g</td><td>%.6g</td></tr>\n", chart->series[s].x[i],
+                    chart->series[s].y[i]);
+        }
+    fputs("</table></div>\n</details></figcaption>\n", p->file);
+}
+
+void cli_page_chart(const cli_page *p, const cli_chart *chart, bool numbers) {
+    cli_svg svg;
+    cli_svg_open(&svg, p->file);
+    fputs("<figure>\n", p->file);
+    cli_svg_begin(&svg, cli_chart_width, cli_chart_height, chart->title, false);
+    cli_chart_draw(chart, &svg.canvas, 0.0, 0.0);
+    cli_svg_end(&svg);
+    if (numbers) put_numbers(p, chart);
+    fputs("</figure>\n", p->file);
+}
+
+/* A single point is no course; the verdict says what it says. */
+static bool is_course(const cli_chart *chart) {
+    for (int s = 0; s < chart->n_series; s++)
+        if (chart->series[s].n > 1) return true;
+    return false;
+}
+
+static csrec_status put_charts(const cli_page *p) {
+    cli_chart charts[CLI_JOB_CHARTS];
+    int n = cli_job_charts(p->job, charts);
+    if (n < 0) return cli_page_no_memory(p);
+    for (int i = 0; i < n; i++) {
+        if (is_course(&charts[i])) cli_page_chart(p, &charts[i], true);
+        cli_chart_clear(&charts[i]);
+    }
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ tables ------------------ */
+
+static void put_facts(const cli_page *p, const char *id, const char *title, const cli_fact *facts,
+                      int n) {
+    open_section(p, id, title);
+    fprintf(p->file, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"%s\">",
+            id);
+    fputs("<table>\n", p->file);
+    for (int i = 0; i < n; i++) {
+        fputs("<tr><th scope=\"row\">", p->file);
+        cli_html_text(p->file, facts[i].name);
+        fputs("</th>", p->file);
+        cli_page_text(p, "td", facts[i].value);
+        fputs("</tr>\n", p->file);
+    }
+    fputs("</table></div>\n", p->file);
+    close_section(p);
+}
+
+static void put_stages(const cli_page *p) {
+    cli_stage stages[CLI_STAGES];
+    double whole = 0.0;
+    cli_job_stages(p->job, stages);
+    for (int i = 0; i < CLI_STAGES; i++) whole += stages[i].seconds;
+    open_section(p, "times", "Times");
+    fputs("<table>\n", p->file);
+    for (int i = 0; i < CLI_STAGES; i++)
+        fprintf(p->file,
+                "<tr><th scope=\"row\">%s</th><td class=\"seconds\">%.3f s</td><td><span "
+                "class=\"time\" "
+                "role=\"presentation\" style=\"width:%.2frem\"></span></td></tr>\n",
+                stages[i].name, stages[i].seconds,
+                whole > 0.0 ? 5.0 * stages[i].seconds / whole : 0.0);
+    fputs("</table>\n", p->file);
+    close_section(p);
+}
+
+static void put_command(const cli_page *p) {
+    open_section(p, "command", "Command to repeat this");
+    fputs("<pre tabindex=\"0\" role=\"region\" aria-labelledby=\"command\"><code>", p->file);
+    cli_html_text(p->file, p->job->command);
+    fputs("</code></pre>\n", p->file);
+    close_section(p);
+}
+
+static void put_foot(const cli_page *p) {
+    char date[64] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) strftime(date, sizeof date, ", %Y-%m-%d %H:%M UTC", &utc);
+    fprintf(p->file, "</main>\n<footer><p>%s %s%s</p></footer>\n", p->job->request->all->name,
+            csrec_version(), date);
+    fprintf(p->file, "<script>\n%s</script>\n</body>\n</html>\n", cli_page_script);
+    cli_fingerprint_comment(p->file, p->job->fingerprint);
+}
+
+static csrec_status put_page(const cli_page *p) {
+    cli_fact facts[CLI_FACTS_MOST];
+    put_head(p);
+    csrec_status status = put_signal(p);
+    fputs("<div class=\"flow\">\n", p->file);
+    if (!status) status = put_charts(p);
+    put_facts(p, "measured", "Measurement", facts, cli_job_measured(p->job, facts));
+    put_facts(p, "settings", "Settings", facts, cli_job_settings(p->job, facts));
+    put_stages(p);
+    fputs("</div>\n", p->file);
+    put_command(p);
+    put_foot(p);
+    return status;
+}
+
+csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
+    const char *path = job->page;
+    cli_text text;
+    snprintf(error->text, sizeof error->text, "%s: out of memory for the report", path);
+    if (!cli_text_open(&text)) return CSREC_MEMORY;
+    csrec_status status = put_page(&(cli_page){job, text.file, error});
+    if (!cli_text_close(&text)) return status ? status : CSREC_MEMORY;
+    if (!status) status = csrec_files_add_bytes(files, path, text.bytes, text.size, error);
+    free(text.bytes);
+    return status;
+}

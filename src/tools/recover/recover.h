@@ -1,0 +1,291 @@
+/* recover.h - one recovery of csrecover: the request, the state of a run, and its steps. */
+#ifndef CSREC_TOOLS_RECOVER_RECOVER_H
+#define CSREC_TOOLS_RECOVER_RECOVER_H
+
+#include "describe.h"
+#include <pthread.h>
+
+#include "tools/common/fingerprint.h"
+#include "methods.h"
+#include "tools/common/output.h"
+#include "tools/common/progress.h"
+#include "quality.h"
+#include "tools/common/ranks.h"
+#include "tools/common/report.h"
+
+typedef struct cli_recover_arguments {
+    cli_operands inputs;
+    const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
+        *uncertainty, *sigma, *grid, *devices;
+    int format, method, solver, basis, quality, columns, order, backend, dtype,
+        colormap; /* of names; -1: not given */
+    cli_texts set;
+    int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
+    double epsilon, min_coefficient, minutes;
+    uint64_t seed;
+    double unknown;
+    bool seed_given, unknown_given, channels_last, reference_pursuit, info, json, verbose, quiet,
+        resume, history, no_sync, merge, robust;
+} cli_recover_arguments;
+
+/* What the weights that are installed have in them. Of several threads one reads them. */
+typedef struct cli_prior {
+    pthread_mutex_t lock;
+    bool found;
+    char text[CLI_CONTENTS_ROOM];
+} cli_prior;
+
+/* The checked arguments, the same for every input. */
+typedef struct cli_request {
+    const cli_tool *tool, *all; /* all: speaks for all ranks, tool for one */
+    cli_recover_arguments a;
+    csrec_comm *comm;   /* ranks that share the inputs; NULL: one process, or */
+    csrec_comm *tiles;  /* they share the tiles of one input */
+    char *const *words; /* of the command line, [n_words] */
+    int n_words;
+    bool folder, page_folder, plot_folder, map_folder; /* --output, --report, --plot, --uncertainty
+                                                          name a folder */
+    const csrec_format *format;                        /* NULL in a folder: what suits the signal */
+    double scale[2];                                   /* of --scale */
+    char backend[256]; /* "cuda:0,2" of --devices, or a thread's "cuda:2"; else empty */
+    int device[CSREC_DEVICES_MOST], n_devices; /* of --devices */
+    csrec_shape grid;                          /* of --grid */
+    double sigma;                              /* of --sigma, unless it is auto */
+    csrec_setting settings[CLI_TEXTS_MOST];    /* of --set */
+    char setting_names[CLI_TEXTS_MOST][32];
+    cli_prior *prior; /* of all copies of the request */
+} cli_request;
+
+enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map */
+
+/* The state of the recovery of one input. */
+typedef struct cli_job {
+    const cli_request *request;
+    const cli_tool *tool;           /* of the request */
+    const cli_recover_arguments *a; /* of the request */
+    const char *input;
+    int number;                                   /* of the input */
+    char *output, *reference, *page, *plot, *map; /* NULL: none; map: of the uncertainty */
+    char *command;                                /* the command that repeats this recovery */
+    char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint), */
+    const char *prior; /* what cli_prior_find told, if the recovery may use it; else "" */
+    bool known;        /* and of all their contents */
+    char *journal;     /* keeps finished tiles, beside the output; NULL: none */
+    csrec_file_lock *locks[CLI_OUTPUTS];
+    const csrec_format *format;
+    cli_tones tones;
+    csrec_measurement measurement;
+    csrec_placement placement; /* of samples at real coordinates */
+    int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
+    csrec_recover_options options;
+    csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
+    csrec_plan plan;                                              /* the resolved options */
+    cli_progress *progress;
+    double *signal, *truth, *uncertainty; /* uncertainty: with a map or page */
+    double *pairs;   /* NULL, or the complex signal, of which `signal` has the magnitudes */
+    double expected; /* root mean square error; NAN: not known */
+    csrec_atoms *atoms;
+    csrec_model *model; /* of --model */
+    csrec_recover_report report;
+    bool large;  /* recovered in slabs, while it is written: */
+    bool must;   /* it does not fit into memory; else ranks share it */
+    bool placed; /* its samples have positions */
+    csrec_slab_file *samples;
+    csrec_slabs *slabs;
+    csrec_history *history;                /* NULL: not requested */
+    double seconds_read, seconds_expected; /* of reading; of the expected errors */
+    int64_t dropped;                       /* outliers, by --robust */
+    csrec_doubts doubts;                   /* about the samples */
+    int shared; /* inputs that went through one recovery; its report is of all of them */
+    cli_quality quality;
+    csrec_status lost_status; /* why something about the signal is not known, but the signal is */
+    csrec_error lost;
+    bool has_atoms, has_page, has_plot, has_map; /* written */
+    bool stands;                                 /* some file is written, even if the job fails */
+    char failure[sizeof(csrec_error)];           /* the error message, or empty */
+} cli_job;
+
+/* Whether the measurement has real entries of the signal, about which samples tell something. */
+static inline bool cli_job_has_points(const cli_job *job) {
+    return !job->measurement.through && !job->measurement.is_complex;
+}
+
+/* Whether the signal is needed: atoms alone need no memory for it. */
+bool cli_job_wants_signal(const cli_job *job);
+
+/* The smallest and largest of the samples; of the signal, of what is measured otherwise. */
+void cli_job_range(const cli_job *job, double *low, double *high);
+
+/* Names of the choices, NULL past the end. */
+const char *cli_format_name(int i);
+const char *cli_columns_name(int i);
+const char *cli_order_name(int i);
+const char *cli_quality_name(int i);
+
+/* The number of recoveries: of the inputs, or 1 if they are merged. */
+int cli_recoveries(const cli_recover_arguments *a);
+
+/* Fills the rest of a request whose tool and arguments are set. This and every function below that
+ * returns int: CLI_CONTINUE, or the exit code after a message on stderr. */
+int cli_request_check(cli_request *request);
+
+/* If there are several ranks, shares the inputs among them. */
+int cli_request_share(cli_request *request, const cli_ranks *ranks);
+
+/* Refuses combinations in which options would be ignored. */
+int cli_request_conflicts(const cli_request *request);
+
+/* Checks --devices (devices.c). */
+int cli_devices_check(cli_request *request);
+/* Of --devices each process of a machine uses one. */
+void cli_devices_of_rank(cli_request *request, int local_rank);
+/* The backend and the devices that ran, "cuda:0,2". */
+const char *cli_devices_text(const csrec_recover_report *report, char *text, size_t size);
+
+/* cli_request_run, with several inputs on several devices if there are. */
+int cli_devices_run(cli_request *request, cli_progress *progress);
+
+/* Recovers every input of the request; returns the tool's exit code. */
+int cli_request_run(const cli_request *request, cli_progress *progress);
+
+/* cli_failure that also stores the message in the job. Of ranks that share it the first prints the
+ * first failure, its own or that of another, and all end. */
+int cli_job_fail(cli_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The name of the input, without folder and ending, in a folder of outputs. */
+int cli_input_name(const char *input, const char **name);
+
+enum { CLI_FOLDERS = 4 };
+
+/* Folders that did not exist before. */
+typedef struct cli_folders {
+    const char *folder[CLI_FOLDERS];
+    int n;
+} cli_folders;
+
+/* Creates the folders of outputs, if any. */
+int cli_folders_make(const cli_request *request, cli_folders *made);
+/* Removes those of them that are empty. */
+void cli_folders_drop(const cli_folders *made);
+
+/* Adds the paths in folders of --output, --report, --plot or --reference for each input. */
+void cli_recover_add_paths(const void *arguments, cli_paths *paths);
+
+/* One line with all that the result of an input depends on, but for the prior: the contents of the
+ * input, the mask, the model and, with --report and --plot, the reference; all settings that change
+ * the result; the version. Free it; NULL: out of memory. *known is false if contents are unknown,
+ * as of stdin (fingerprint.c). */
+char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
+
+/* The line (NULL: NULL), with what cli_prior_find returned as its last entry; "": without one. The
+ * line given is freed, or is the result. NULL: out of memory. */
+char *cli_fingerprint_add_prior(char *line, const char *prior);
+
+/* What must be alike on all ranks, as such a line: settings, names of files, and what tells that
+ * they are the same; the version, the prior that may be used. */
+char *cli_recover_card(const cli_request *request, const char *prior);
+
+/* What is in the learned prior that is installed, which is read when this is first asked; "": no
+ * recovery of a picture by this request would use it. NULL: it cannot be read, and why. */
+const char *cli_prior_find(const cli_request *request, csrec_error *error);
+
+/* The truth of an input: --reference, or the file of the input's name in that folder. Free it;
+ * NULL: none, or out of memory. */
+char *cli_reference_path(const cli_request *request, const char *input);
+
+/* Whether the signal, and page, plot and atoms if requested, exist, are complete, and have the
+ * fingerprint of this request. */
+bool cli_input_is_done(const cli_request *request, const char *input);
+
+/* Reads the measurement, and with --merge those of all inputs (merge.c). */
+csrec_status cli_job_read(cli_job *job, csrec_error *error);
+
+/* Tells how samples at real coordinates became cells. */
+void cli_job_tell_placement(const cli_job *job);
+void cli_placement_json(const csrec_placement *placement, cli_json *json);
+
+/* The warning that merged inputs contradict each other; false if they do not. */
+bool cli_job_contradiction(const cli_job *job, char text[CSREC_DOUBT_SIZE]);
+
+/* If the input does not fit into memory and all that is asked for can be made in slabs, sets
+ * job->large and the measurement, without samples (large.c). */
+int cli_job_find_large(cli_job *job);
+/* Reads all samples once, and plans. */
+int cli_job_begin_large(cli_job *job);
+/* Recovers it and writes the output. */
+csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files *files,
+                                 csrec_error *error);
+
+/* Of several ranks all but the first do this instead. */
+int cli_job_serve_large(cli_job *job);
+
+/* The options by which the measurement is read. */
+csrec_read_options cli_job_read_options(cli_job *job);
+
+/* After the measurement is read: finds the output path of the signal and its reference, and locks
+ * the outputs against other runs. */
+int cli_job_paths(cli_job *job);
+
+/* --sigma and --robust, or hints at them (noise.c): the check of the command line; the
+ * work once the measurement is read. */
+int cli_sigma_check(cli_request *request);
+int cli_job_noise(cli_job *job);
+
+/* What a reader of a result should know (warn.c). */
+typedef struct cli_sentences {
+    char text[8][CSREC_DOUBT_SIZE];
+    int n;
+} cli_sentences;
+
+/* Finds doubts about the samples that are used, and prints them as warnings. */
+int cli_job_doubt(cli_job *job);
+
+/* Prints warnings about the result. */
+void cli_job_warn(const cli_job *job);
+
+/* All that lets the result be worthless; and what else is worth a remark. */
+cli_sentences cli_job_warnings(const cli_job *job);
+cli_sentences cli_job_remarks(const cli_job *job);
+
+/* Where the measurement's sigma is from: "file", "option", "estimate"; NULL: there is none. */
+const char *cli_sigma_source(const cli_job *job);
+
+/* Reads --model, if given (model.c). */
+int cli_job_model(cli_job *job);
+
+/* Sets the options of csrec_recover and makes the plan. */
+int cli_job_options(cli_job *job);
+
+/* Reads the input, checks all that can be checked before the work, and allocates memory. */
+int cli_job_load(cli_job *job);
+
+/* Recovers inputs that cli_jobs_share with the first. All fail or none. */
+int cli_jobs_recover(cli_job *const *jobs, int n);
+
+/* After the recovery: what error is to be expected, if that is asked for or cheap; its PSNR; and
+ * writes the map (expect.c). */
+void cli_job_expect(cli_job *job);
+double cli_job_expected_psnr(const cli_job *job);
+csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error);
+
+/* Whether the loaded b gives the same signal if it is recovered together with a, as further
+ * channels: the same sampled positions, and a method that treats channels separately. */
+bool cli_jobs_share(const cli_job *a, const cli_job *b);
+
+/* The recovery goes on without something about its signal; the first reason is kept, and the job
+ * fails with it once the signal is written. */
+void cli_job_lose(cli_job *job, csrec_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Black, white and bits of a picture of the signal. */
+cli_tones cli_job_tones(const cli_job *job);
+
+/* Writes the requested files, as cli_products_write; job->stands if any is written. */
+int cli_job_write(cli_job *job);
+
+/* Reports on stderr; and as members of a JSON object. */
+void cli_job_tell(const cli_job *job);
+void cli_job_json(const cli_job *job, cli_json *json);
+void cli_job_clear(cli_job *job);
+
+#endif

@@ -1,0 +1,258 @@
+/* report.c - reports a recovery on stderr and as JSON. */
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tools/common/input.h"
+#include "facts.h"
+
+/* One line for each recovery at a terminal, or with --verbose. */
+static void tell_summary(const cli_job *job) {
+    const csrec_recover_report *r = &job->report;
+    const char *output = cli_is_dash(job->output) ? "stdout" : job->output;
+    const char *source = cli_sigma_source(job);
+    char together[48] = "", noise[48] = "", expected[64] = "";
+    char doubt[CSREC_DOUBT_SIZE];
+    if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
+    if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
+    if (source) snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->measurement.sigma, source);
+    if (isfinite(job->expected))
+        snprintf(expected, sizeof expected, ", expected error about %.3g (%.1f dB)", job->expected,
+                 cli_job_expected_psnr(job));
+    bool above =
+        r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET || csrec_doubt_result(r, doubt);
+    cli_note(job->tool, "%s%s%s: %s, residual %.3g%s, %.2f s%s%s", job->input, output ? " -> " : "",
+             output ? output : "",
+             r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far"
+             : above                         ? csrec_outcome_text(r->outcome)
+                                             : "recovered",
+             r->residual, noise, r->seconds_total, together, expected);
+}
+
+static void tell_estimate(const cli_job *job) {
+    const csrec_estimate *e = &job->report.estimate;
+    char tile[192];
+    if (!e->method) return;
+    cli_note(job->tool, "estimated %.1f MiB and %.3g s, by %s with %d threads; %lld tile%s of %s",
+             (double)e->bytes / 1048576.0, e->seconds, e->method, e->threads, (long long)e->tiles,
+             e->tiles == 1 ? "" : "s", cli_shape_text(&e->tile, tile));
+}
+
+static void tell_method(const cli_job *job) {
+    const csrec_plan *plan = &job->plan;
+    const csrec_recover_report *r = &job->report;
+    char work[96] = "", devices[256];
+    if (plan->method.iterates)
+        snprintf(work, sizeof work, ", %lld pursuits, %lld iterations", (long long)r->pursuits,
+                 (long long)r->iterations);
+    cli_note(job->tool, "%s: %lld samples, method %s, backend %s: %s%s, residual %.3e", job->input,
+             (long long)job->measurement.n, plan->method.name,
+             cli_devices_text(r, devices, sizeof devices), csrec_outcome_text(r->outcome), work,
+             r->residual);
+    if (*r->given_up.text)
+        cli_note(job->tool, "auto runs on the CPU because the device failed: %s", r->given_up.text);
+    for (int i = 0; i < plan->n_parameters; i++)
+        cli_note(job->tool, "%s = %g", plan->parameter[i].name, plan->parameter[i].value);
+}
+
+/* Of ranks that share tiles; those that share grids or a pursuit share the only tile. */
+static void tell_idle(const cli_job *job) {
+    const int64_t ranks = csrec_comm_size(job->request->tiles), tiles = job->report.estimate.tiles;
+    if (job->a->quiet || tiles < 1 || ranks <= tiles || job->plan.options.shifts > 0) return;
+    cli_note(job->tool, "%s: note: %lld of %lld ranks had no tile; smaller ones, --tile, share it",
+             job->input, (long long)(ranks - tiles), (long long)ranks);
+}
+
+void cli_job_tell(const cli_job *job) {
+    const csrec_recover_report *r = &job->report;
+    if (job->a->verbose) {
+        tell_estimate(job);
+        tell_method(job);
+        cli_note(job->tool, "tree %.3f s, pursuit %.3f s, synthesis %.3f s, total %.3f s",
+                 r->seconds_tree, r->seconds_pursuit, r->seconds_synthesis, r->seconds_total);
+    }
+    if (r->tiles_resumed > 0 && !job->a->quiet)
+        cli_note(job->tool, "%s: %lld of %lld tiles are those of an earlier run", job->input,
+                 (long long)r->tiles_resumed, (long long)r->estimate.tiles);
+    tell_idle(job);
+    cli_job_warn(job);
+    tell_summary(job);
+    if (job->truth && !job->a->json && !isnan(job->quality.psnr)) {
+        if (cli_recoveries(job->a) > 1) fprintf(stderr, "%s: ", job->input);
+        fprintf(stderr, "PSNR %.2f dB", job->quality.psnr);
+        if (isfinite(job->quality.ssim)) fprintf(stderr, ", SSIM %.4f", job->quality.ssim);
+        fprintf(stderr, "\n");
+    }
+    if (r->outcome == CSREC_INTERRUPTED && !job->a->quiet)
+        cli_note(job->tool, "%s: interrupted: the best result so far is kept", job->input);
+}
+
+/* null where the method has none. */
+static void json_iterations(cli_json *json, const cli_job *job) {
+    const csrec_recover_report *r = &job->report;
+    if (job->plan.method.iterates) {
+        cli_json_integer(json, "pursuits", r->pursuits);
+        cli_json_integer(json, "iterations", r->iterations);
+    } else {
+        cli_json_text(json, "pursuits", NULL);
+        cli_json_text(json, "iterations", NULL);
+    }
+    cli_json_real(json, "residual", r->residual);
+}
+
+static void json_devices(cli_json *json, const csrec_recover_report *r) {
+    int64_t device[CSREC_DEVICES_MOST];
+    for (int i = 0; i < r->n_devices; i++) device[i] = r->device[i];
+    cli_json_integers(json, "devices", r->n_devices, device);
+}
+
+/* null if no pursuit was shared. */
+static void json_exchanges(cli_json *json, const csrec_exchanges *e) {
+    if (e->rounds == 0) {
+        cli_json_text(json, "exchanges", NULL);
+        return;
+    }
+    cli_json_begin(json, "exchanges");
+    cli_json_integer(json, "rounds", e->rounds);
+    cli_json_integer(json, "messages", e->messages);
+    cli_json_integer(json, "bytes", e->bytes);
+    cli_json_real(json, "seconds", e->seconds);
+    cli_json_end(json);
+}
+
+static void json_recovery(cli_json *json, const cli_job *job) {
+    const csrec_recover_options *o = &job->plan.options;
+    const csrec_recover_report *r = &job->report;
+    cli_json_text(json, "method", job->plan.method.name);
+    cli_json_text(json, "solver", o->solve.solver);
+    cli_json_text(json, "basis", o->basis);
+    cli_json_text(json, "order", o->order == CSREC_ORDER_UNSET ? NULL : csrec_order_name(o->order));
+    cli_json_text(json, "columns",
+                  o->columns == CSREC_COLUMNS_UNSET ? NULL : csrec_columns_name(o->columns));
+    cli_json_integer(json, "shifts", o->shifts);
+    cli_json_unsigned(json, "seed", o->seed);
+    cli_json_real(json, "sigma", job->measurement.sigma);
+    cli_json_text(json, "sigma_from", cli_sigma_source(job));
+    cli_json_integer(json, "outliers_dropped", job->dropped);
+    cli_json_text(json, "backend", r->backend);
+    json_devices(json, r);
+    cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
+    cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
+    json_iterations(json, job);
+    cli_json_integer(json, "levels", r->levels);
+    cli_json_integer(json, "tiles_resumed", r->tiles_resumed);
+    json_exchanges(json, &r->exchanges);
+    cli_json_begin(json, "seconds");
+    cli_json_real(json, "read", job->seconds_read);
+    cli_json_real(json, "tree", r->seconds_tree);
+    cli_json_real(json, "pursuit", r->seconds_pursuit);
+    cli_json_real(json, "synthesis", r->seconds_synthesis);
+    cli_json_real(json, "total", r->seconds_total);
+    cli_json_end(json);
+}
+
+/* null if there is none, as on a device. */
+static void json_estimate(cli_json *json, const csrec_estimate *e) {
+    if (!e->method) {
+        cli_json_text(json, "estimate", NULL);
+        return;
+    }
+    cli_json_begin(json, "estimate");
+    cli_json_text(json, "method", e->method);
+    cli_json_unsigned(json, "bytes", e->bytes);
+    cli_json_real(json, "seconds", e->seconds);
+    cli_json_integer(json, "threads", e->threads);
+    cli_json_integer(json, "tiles", e->tiles);
+    cli_json_integers(json, "tile", e->tile.dims, e->tile.dim);
+    cli_json_end(json);
+}
+
+static void json_settings(cli_json *json, const cli_job *job) {
+    const csrec_recover_options *o = &job->plan.options;
+    cli_json_begin(json, "settings");
+    cli_json_real(json, "epsilon", fmax(o->solve.stop.epsilon, 0.0));
+    cli_json_integer(json, "atoms", o->solve.stop.atoms);
+    cli_json_real(json, "min_coefficient", o->solve.stop.min_coefficient);
+    cli_json_integer(json, "threads", o->threads);
+    cli_json_flag(json, "mean_with_adaptive_grids", o->mean);
+    for (int i = 0; i < job->plan.n_parameters; i++)
+        cli_json_real(json, job->plan.parameter[i].name, job->plan.parameter[i].value);
+    cli_json_end(json);
+}
+
+static double iteration_at(int64_t k, const void *steps) {
+    return (double)((const csrec_history_step *)steps)[k].iteration;
+}
+
+static double residual_at(int64_t k, const void *steps) {
+    return ((const csrec_history_step *)steps)[k].residual;
+}
+
+static double psnr_at(int64_t k, const void *steps) {
+    return ((const csrec_history_step *)steps)[k].psnr;
+}
+
+static void json_track(cli_json *json, const char *name, const char *unit, int64_t n,
+                       const csrec_history_step *steps) {
+    cli_json_begin_item(json);
+    cli_json_text(json, "name", name);
+    cli_json_text(json, "unit", unit);
+    cli_json_numbers(json, "iteration", n, iteration_at, steps);
+    cli_json_numbers(json, "residual", n, residual_at, steps);
+    cli_json_numbers(json, "psnr", n, psnr_at, steps);
+    cli_json_end(json);
+}
+
+static void json_history(cli_json *json, const cli_job *job) {
+    const char *name, *unit;
+    const csrec_history_step *steps;
+    int64_t n, count[64];
+    cli_json_begin_list(json, "history");
+    for (int i = 0; csrec_history_track(job->history, i, &name, &unit, &n, &steps); i++)
+        json_track(json, name, unit, n, steps);
+    cli_json_end_list(json);
+    int levels = csrec_history_levels(job->history, count);
+    cli_json_integers(json, "atoms_by_level", levels ? levels + 1 : 0, count);
+}
+
+static void json_sentences(cli_json *json, const char *key, cli_sentences s) {
+    const char *texts[sizeof s.text / sizeof *s.text];
+    for (int i = 0; i < s.n; i++) texts[i] = s.text[i];
+    cli_json_texts(json, key, s.n, texts);
+}
+
+static void json_words(cli_json *json, const cli_job *job) {
+    json_sentences(json, "warnings", cli_job_warnings(job));
+    json_sentences(json, "remarks", cli_job_remarks(job));
+    cli_json_text(json, "command", job->command);
+}
+
+void cli_job_json(const cli_job *job, cli_json *json) {
+    cli_json_integers(json, "shape", job->measurement.shape.dims, job->measurement.shape.dim);
+    cli_placement_json(&job->placement, json);
+    cli_json_integer(json, "channels", job->measurement.channels);
+    cli_json_integer(json, "samples", job->measurement.n);
+    if (job->shared > 1) cli_json_integer(json, "inputs_at_once", job->shared);
+    json_recovery(json, job);
+    json_estimate(json, &job->report.estimate);
+    json_settings(json, job);
+    if (job->history) json_history(json, job);
+    if (job->truth) {
+        cli_json_begin(json, "quality");
+        cli_json_text(json, "reference", job->reference);
+        cli_json_real(json, "peak", job->quality.peak);
+        cli_json_real(json, "psnr", job->quality.psnr); /* null if the signals are equal */
+        cli_json_real(json, "ssim", job->quality.ssim);
+        cli_json_end(json);
+    }
+    cli_json_begin(json, "expected");
+    cli_json_real(json, "error", job->expected); /* null if it is not known */
+    cli_json_real(json, "psnr", isfinite(job->expected) ? cli_job_expected_psnr(job) : NAN);
+    cli_json_end(json);
+    cli_json_text(json, "output", job->output);
+    cli_json_text(json, "coefficients", job->has_atoms ? job->a->coefficients : NULL);
+    cli_json_text(json, "report", job->has_page ? job->page : NULL);
+    cli_json_text(json, "plot", job->has_plot ? job->plot : NULL);
+    cli_json_text(json, "uncertainty", job->has_map ? job->map : NULL);
+    json_words(json, job);
+}

@@ -1,0 +1,173 @@
+/* view.c - planes of samples, signals and errors, and their 8-bit pictures. */
+#include "view.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGEST = 1024 };
+
+static void set_tones(const cli_job *job, cli_view *view) {
+    view->black = job->tones.scale[0];
+    view->white = job->tones.scale[1];
+    if (view->black != view->white) return;
+    cli_job_range(job, &view->black, &view->white);
+    if (view->black == view->white) view->white += 1.0;
+}
+
+bool cli_view_of(const cli_job *job, cli_view *view) {
+    const csrec_measurement *m = &job->measurement;
+    const csrec_shape *shape = &m->shape;
+    if (shape->dims < 2) return false;
+    *view = (cli_view){.height = shape->dim[shape->dims - 2],
+                       .width = shape->dim[shape->dims - 1],
+                       .shown = m->channels == 3 ? 3 : 1};
+    int64_t stride = view->height * view->width;
+    for (int a = shape->dims - 3; a >= 0; stride *= shape->dim[a--])
+        view->base += shape->dim[a] / 2 * stride;
+    int64_t longest = view->height > view->width ? view->height : view->width;
+    view->factor = (longest + LARGEST - 1) / LARGEST;
+    set_tones(job, view);
+    return true;
+}
+
+csrec_status cli_plane_create(int64_t height, int64_t width, int64_t channels, cli_plane *plane) {
+    size_t pixels = (size_t)(height * width);
+    *plane = (cli_plane){height, width, channels, NULL, NULL};
+    plane->value = calloc(pixels * (size_t)channels, sizeof *plane->value);
+    plane->count = calloc(pixels, sizeof *plane->count);
+    if (plane->value && plane->count) return CSREC_OK;
+    cli_plane_clear(plane);
+    return CSREC_MEMORY;
+}
+
+void cli_plane_clear(cli_plane *plane) {
+    free(plane->value);
+    free(plane->count);
+    *plane = (cli_plane){0};
+}
+
+static csrec_status create(const cli_view *view, int64_t channels, cli_plane *plane) {
+    int64_t f = view->factor;
+    return cli_plane_create((view->height + f - 1) / f, (view->width + f - 1) / f, channels, plane);
+}
+
+/* Pixel of the picture that a pixel of the plane belongs to. */
+static int64_t pixel_of(const cli_view *view, const cli_plane *plane, int64_t place) {
+    return place / view->width / view->factor * plane->width + place % view->width / view->factor;
+}
+
+static void add(cli_plane *plane, int64_t pixel, const double *values) {
+    plane->count[pixel]++;
+    for (int64_t c = 0; c < plane->channels; c++)
+        plane->value[pixel * plane->channels + c] += values[c];
+}
+
+static void divide(cli_plane *plane) {
+    for (int64_t k = 0; k < plane->height * plane->width; k++)
+        for (int64_t c = 0; c < plane->channels && plane->count[k]; c++)
+            plane->value[k * plane->channels + c] /= (double)plane->count[k];
+}
+
+csrec_status cli_plane_samples(const cli_job *job, const cli_view *view, cli_plane *plane) {
+    const csrec_measurement *m = &job->measurement;
+    csrec_status status = create(view, view->shown, plane);
+    if (status) return status;
+    for (int64_t i = 0; i < m->n; i++) {
+        int64_t place = m->index[i] - view->base;
+        if (place < 0 || place >= view->height * view->width) continue;
+        add(plane, pixel_of(view, plane, place), m->y + i * m->channels);
+    }
+    divide(plane);
+    return CSREC_OK;
+}
+
+csrec_status cli_plane_signal(const cli_job *job, const cli_view *view, const double *signal,
+                              cli_plane *plane) {
+    int64_t channels = job->measurement.channels;
+    csrec_status status = create(view, view->shown, plane);
+    if (status) return status;
+    for (int64_t place = 0; place < view->height * view->width; place++)
+        add(plane, pixel_of(view, plane, place), signal + (view->base + place) * channels);
+    divide(plane);
+    return CSREC_OK;
+}
+
+/* Finite, also of -1e308 and 1e308. */
+static double difference(const double *a, const double *b, int64_t i) {
+    return fmin(fabs(a[i] - (b ? b[i] : 0.0)), DBL_MAX);
+}
+
+csrec_status cli_plane_errors(const cli_job *job, const cli_view *view, const double *a,
+                              const double *b, cli_plane *plane) {
+    int64_t channels = job->measurement.channels, first = view->base * channels;
+    int64_t n = view->height * view->width * channels;
+    double unit = DBL_MIN; /* in which no square overflows */
+    csrec_status status = create(view, 1, plane);
+    if (status) return status;
+    for (int64_t i = first; i < first + n; i++) unit = fmax(unit, difference(a, b, i));
+    for (int64_t i = first; i < first + n; i++) {
+        double error = difference(a, b, i) / unit, square = error * error;
+        add(plane, pixel_of(view, plane, (i - first) / channels), &square);
+    }
+    divide(plane);
+    for (int64_t k = 0; k < plane->height * plane->width; k++)
+        plane->value[k] = unit * sqrt(plane->value[k]);
+    return CSREC_OK;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double *largest) {
+    int64_t n = plane->height * plane->width * plane->channels;
+    double *sorted = malloc((size_t)n * sizeof *sorted);
+    if (!sorted) return CSREC_MEMORY;
+    memcpy(sorted, plane->value, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    double rank = 0.99 * (double)(n - 1);
+    int64_t below = (int64_t)rank, above = below + 1 < n ? below + 1 : below;
+    double share = rank - (double)below;
+    *percentile = (1.0 - share) * sorted[below] + share * sorted[above];
+    *largest = sorted[n - 1];
+    free(sorted);
+    return CSREC_OK;
+}
+
+static uint8_t tone(const cli_view *view, double value) {
+    double share = (value - view->black) / (view->white - view->black);
+    return (uint8_t)lround(255.0 * fmin(fmax(share, 0.0), 1.0));
+}
+
+static csrec_status create_image(const cli_plane *plane, int64_t channels, csrec_image *image) {
+    csrec_shape shape = {3, {plane->height, plane->width, channels}};
+    *image = (csrec_image){.bits = 8};
+    return csrec_array_create(CSREC_U8, &shape, &image->pixels);
+}
+
+csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image) {
+    int64_t pixels = plane->height * plane->width, n = plane->channels;
+    bool holes = false;
+    csrec_status status = create_image(plane, n, image);
+    for (int64_t k = 0; k < pixels; k++) holes = holes || !plane->count[k];
+    if (!status && holes && !(image->alpha = calloc((size_t)pixels, 1))) status = CSREC_MEMORY;
+    if (status) return status;
+    uint8_t *to = image->pixels.data;
+    for (int64_t k = 0; k < pixels; k++) {
+        if (holes) image->alpha[k] = plane->count[k] > 0;
+        for (int64_t c = k * n; c < (k + 1) * n; c++)
+            to[c] = plane->count[k] ? tone(view, plane->value[c]) : 0;
+    }
+    return CSREC_OK;
+}
+
+csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image) {
+    csrec_status status = create_image(plane, 3, image);
+    for (int64_t k = 0; !status && k < plane->height * plane->width; k++)
+        cli_colormap_color(cli_colormap_info(0), plane->value[k] / most,
+                           (uint8_t *)image->pixels.data + 3 * k);
+    return status;
+}

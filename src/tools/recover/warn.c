@@ -1,0 +1,104 @@
+/* warn.c - warnings: what lets a result be worthless; remarks: what else to know of it. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "recover.h"
+
+static void add(cli_sentences *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(cli_sentences *s, const char *format, ...) {
+    va_list values;
+    if (s->n == (int)(sizeof s->text / sizeof *s->text)) return;
+    va_start(values, format);
+    vsnprintf(s->text[s->n++], sizeof *s->text, format, values);
+    va_end(values);
+}
+
+static void tell(const cli_job *job, const cli_sentences *s, int from) {
+    for (int i = from; i < s->n && !job->a->quiet; i++)
+        fprintf(stderr, "warning: %s: %s\n", job->input, s->text[i]);
+}
+
+/* ------------------------------------------------------------------ samples ------------------- */
+
+static cli_sentences of_samples(const cli_job *job) {
+    cli_sentences s = {.n = 0};
+    if (cli_job_contradiction(job, s.text[0])) s.n++;
+    if (csrec_doubt_basis(&job->measurement, &job->options, s.text[s.n])) s.n++;
+    for (int i = 0; csrec_doubts_text(&job->doubts, i, s.text[s.n]); i++) s.n++;
+    return s;
+}
+
+int cli_job_doubt(cli_job *job) {
+    csrec_error error;
+    if (cli_job_has_points(job) &&
+        csrec_doubts_find(&job->measurement, (int)job->a->threads, &job->doubts, &error))
+        return cli_job_fail(job, "%s: %s", job->input, error.text);
+    if (job->a->robust) job->doubts.outliers = 0.0; /* what is left is the signal's own */
+    const cli_sentences s = of_samples(job);
+    tell(job, &s, 0);
+    return CLI_CONTINUE;
+}
+
+/* ------------------------------------------------------------------ result -------------------- */
+
+cli_sentences cli_job_warnings(const cli_job *job) {
+    cli_sentences s = of_samples(job);
+    if (csrec_doubt_result(&job->report, s.text[s.n])) s.n++;
+    if (job->report.remark) add(&s, "%s", job->report.remark);
+    return s;
+}
+
+void cli_job_warn(const cli_job *job) {
+    const cli_sentences all = cli_job_warnings(job), samples = of_samples(job);
+    tell(job, &all, samples.n); /* those of the samples were told before the work */
+}
+
+/* ------------------------------------------------------------------ remarks ------------------- */
+
+static double clamped_share(const cli_job *job) {
+    double low = fmin(job->tones.scale[0], job->tones.scale[1]);
+    double high = fmax(job->tones.scale[0], job->tones.scale[1]);
+    int64_t entries = 0, outside = 0;
+    if (!job->signal || low == high) return 0.0;
+    csrec_shape_count(&job->measurement.shape, &entries);
+    entries *= job->measurement.channels;
+    /* Half a step of an 8-bit picture does not count. */
+    double margin = (high - low) / 510.0;
+    for (int64_t i = 0; i < entries; i++)
+        outside += job->signal[i] < low - margin || job->signal[i] > high + margin;
+    return (double)outside / (double)entries;
+}
+
+cli_sentences cli_job_remarks(const cli_job *job) {
+    const csrec_measurement *m = &job->measurement;
+    const csrec_recover_report *r = &job->report;
+    cli_sentences s = {.n = 0};
+    int64_t entries = 0;
+    csrec_shape_count(&m->shape, &entries);
+    double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
+    if (r->outcome == CSREC_INTERRUPTED) add(&s, "Interrupted: this is the best result so far.");
+    if ((r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET) && !r->remark)
+        add(&s, "A pursuit ended above its tolerance (%s); try another solver.",
+            csrec_outcome_text(r->outcome));
+    if (r->outcome == CSREC_STEP_LIMIT && job->a->atoms)
+        add(&s, "A pursuit stopped at --atoms %lld, above its tolerance.",
+            (long long)job->a->atoms);
+    if (rate < 0.02 && cli_job_has_points(job))
+        add(&s, "Only %.2g %% of the positions were sampled; details are uncertain.", 100.0 * rate);
+    if (clamped > 0.0)
+        add(&s,
+            "%.2g %% of the values lie outside black and white; pictures clamp them, .npy keeps "
+            "them.",
+            100.0 * clamped);
+    if (job->tones.scale[0] == job->tones.scale[1] && m->shape.dims > 1)
+        add(&s,
+            "The file has no scale: black and white are the smallest and largest %s; give --scale "
+            "LOW,HIGH.",
+            cli_job_has_points(job) ? "sample" : "value");
+    if (strcmp(r->backend, "cpu") != 0)
+        add(&s, "On a device only the result is recorded; --backend cpu records every step.");
+    return s;
+}

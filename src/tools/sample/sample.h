@@ -1,0 +1,43 @@
+/* sample.h - what cssample is asked for, and its --next. */
+#ifndef CSREC_TOOLS_SAMPLE_SAMPLE_H
+#define CSREC_TOOLS_SAMPLE_SAMPLE_H
+
+#include "tools/common/input.h"
+#include "tools/common/options.h"
+#include "tools/common/output.h"
+#include "tools/common/progress.h"
+#include "tools/common/report.h"
+
+typedef struct cli_sample_arguments {
+    const char *input, *output, *mask_out, *density;
+    const char *matrix, *block, *coils, *kernel, *factor;
+    int pattern;                 /* csrec_pattern - 1: "none" cannot be chosen */
+    int through, ordering, rows; /* numbers of names; -1: not given */
+    double rate, noise;
+    int64_t count, next; /* next: 0 if INPUT is to be sampled */
+    uint64_t seed;
+    bool noise_given, channels_last, procedural, path, even, scramble, no_sync, json, verbose,
+        quiet;
+} cli_sample_arguments;
+
+/* The noise has its own random stream, named by the letters "noise". */
+#define CLI_NOISE_STREAM UINT64_C(0x6e6f697365)
+
+/* Names of operators, of orderings of Hadamard's rows, and of ways to choose rows; NULL past the
+ * end. */
+const char *cli_through_name(int i);
+const char *cli_ordering_name(int i);
+const char *cli_rows_name(int i);
+
+/* Checks the command line of --operator, also where it is not given; and measures the signal. */
+int cli_through_check(const cli_tool *tool, const cli_sample_arguments *a);
+int cli_through_measure(const cli_tool *tool, const cli_sample_arguments *a,
+                        const cli_signal *signal, csrec_measurement *measurement);
+
+/* Checks the command line of --next: CLI_CONTINUE, or CLI_USAGE after one line on stderr. */
+int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a);
+
+/* Finds and writes the positions to measure next; returns the exit code. */
+int cli_next_run(const cli_tool *tool, const cli_sample_arguments *a);
+
+#endif
