@@ -27,6 +27,7 @@
 
 #include "csrec/status.h"
 #include "csrec/array.h"
+#include "csrec/measurement.h"
 #include "csrec/sampling.h"
 #include "csrec/io.h"
 #include "csrec/haar.h"

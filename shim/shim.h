@@ -9,6 +9,7 @@
 extern "C" {
 #endif
 
+#include "csrec/haar.h"
 #include "base/error.h"
 
 /* Stable radix sort by the low `bits` bits of the keys: out = in sorted, payload moved along. */

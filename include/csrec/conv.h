@@ -2,11 +2,13 @@
 #ifndef CSREC_CONV_H
 #define CSREC_CONV_H
 
-#include "learn.h"
+#include "status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct csrec_model csrec_model; /* learn.h */
 
 /* ------------------------------------------------------------------ convolution --------------- */
 

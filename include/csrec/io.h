@@ -3,12 +3,13 @@
 #ifndef CSREC_IO_H
 #define CSREC_IO_H
 
-#include "comm.h"
-#include "sampling.h"
+#include "measurement.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct csrec_comm csrec_comm; /* comm.h */
 
 /* ------------------------------------------------------------------ formats ------------------- */
 

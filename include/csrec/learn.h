@@ -2,11 +2,13 @@
 #ifndef CSREC_LEARN_H
 #define CSREC_LEARN_H
 
-#include "io.h"
+#include "array.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct csrec_files csrec_files; /* io.h */
 
 /* ------------------------------------------------------------------ statistics ---------------- */
 

@@ -2,11 +2,13 @@
 #ifndef CSREC_NET_H
 #define CSREC_NET_H
 
-#include "conv.h"
+#include "status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct csrec_model csrec_model; /* learn.h */
 
 /* A network is a list of layers. Result 0 is the input, result i + 1 that of layer i; layer i
  * computes, from result i,

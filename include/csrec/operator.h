@@ -3,6 +3,7 @@
 #define CSREC_OPERATOR_H
 
 #include "haar.h"
+#include "measurement.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,14 +2,15 @@
 #ifndef CSREC_RECOVER_H
 #define CSREC_RECOVER_H
 
+#include "measurement.h"
 #include "solve.h"
-#include "sampling.h"
-#include "learn.h"
-#include "comm.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct csrec_comm csrec_comm;   /* comm.h */
+typedef struct csrec_model csrec_model; /* learn.h */
 
 /* ------------------------------------------------------------------ options and reports ------- */
 

@@ -1,25 +1,14 @@
-/* csrec/sampling.h - sampled positions of a signal, and the measured values. */
+/* csrec/sampling.h - where to measure: patterns, rows of an operator, what is next, paths. */
 #ifndef CSREC_SAMPLING_H
 #define CSREC_SAMPLING_H
 
-#include "array.h"
+#include "measurement.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* ------------------------------------------------------------------ positions ----------------- */
-
-typedef enum csrec_pattern {
-    CSREC_PATTERN_NONE,    /* explicit positions */
-    CSREC_PATTERN_UNIFORM, /* without replacement, by a keyed permutation */
-    CSREC_PATTERN_POISSON, /* Poisson-disc, guaranteed minimum distance (Bridson 2007), 2-D, 3-D */
-    CSREC_PATTERN_JITTER   /* one random position in each cell of a regular grid */
-} csrec_pattern;
-
-CSREC_API const char *csrec_pattern_name(csrec_pattern pattern);
-/* false if no pattern has the name. */
-CSREC_API bool csrec_pattern_parse(const char *name, csrec_pattern *pattern);
 
 /* Positions of a sampling pattern: distinct flat C-order positions, ascending, the same on every
  * platform and for any number of threads. */
@@ -49,59 +38,7 @@ CSREC_API csrec_status csrec_sampling_create_watched(const csrec_shape *shape,
                                                      void *context, csrec_sampling *sampling,
                                                      csrec_error *error);
 
-/* ------------------------------------------------------------------ random numbers ------------ */
-
-/* Counter-based random numbers: the value depends on (seed, stream, counter) alone.
- * Philox-4x32-10 (Salmon et al. 2011). */
-CSREC_API uint64_t csrec_random_u64(uint64_t seed, uint64_t stream, uint64_t counter);
-CSREC_API double csrec_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter); /* [0,1) */
-CSREC_API double csrec_random_normal(uint64_t seed, uint64_t stream, uint64_t counter);
-
-/* ------------------------------------------------------------------ measurements -------------- */
-
-/* Samples of a signal, or measurements through an operator: the contents of a measurement file. */
-typedef struct csrec_measurement {
-    csrec_shape shape;     /* axes of the signal, without channels */
-    int64_t n;             /* sampled positions, or measured rows of the operator */
-    int64_t channels;      /* C >= 1 values a position */
-    int64_t *index;        /* [n] distinct flat C-order positions, or rows, any order */
-    double *y;             /* [n * channels], channels fastest; csrec_measurement_values doubles */
-    csrec_dtype dtype;     /* element type of y in the file */
-    double sigma;          /* standard deviation of the noise in units of y; 0 if unknown or none */
-    double scale[2];       /* values of black and white for picture output; equal: not given */
-    csrec_pattern pattern; /* how positions were drawn, if known */
-    uint64_t seed;
-    int64_t count;   /* `count` of csrec_sampling_create; 0: n */
-    bool is_complex; /* each value of y is a pair, real part, imaginary part; so is each value of
-                        the signal, unless the operator takes real signals */
-    struct csrec_operator_spec *through; /* NULL: y are entries of the signal; else see below */
-} csrec_measurement;
-
-/* ------------------------------------------------------------------ through an operator ------- */
-
-/* With `through` every channel of y is A x: A is the operator of this specification (operator.h)
- * and of the measurement's shape, with the rows `index`.
- *   - hadamard: rows of +1 and -1, the first of the ordering being number 0
- *   - fourier: frequencies in the flat order of numpy.fft.fftn; y is complex. With coils, y is [n]
- *     [n_coils], and there is one channel
- *   - matrix: all rows, `m` for each block: index is 0 .. n - 1
- *   - blur: positions of the blurred signal
- *   - downsample: all boxes: index is 0 .. n - 1
- * Of the specification name, m (of a matrix), ordering, scrambled, seed, complex_signal, coils,
- * n_coils, matrix, filters, kernel and factor count. csrec_measurement_clear frees it, and its
- * arrays coils, matrix, filters, kernel and factor; name and ordering are not copied. Functions
- * that need entries of the signal refuse such measurements: CSREC_UNSUPPORTED. */
-
-/* Doubles of y; of the signal [entries * channels], two for each complex value. Of a measurement
- * that csrec_measurement_check accepts. */
-CSREC_API int64_t csrec_measurement_values(const csrec_measurement *measurement);
-CSREC_API int64_t csrec_measurement_signal_values(const csrec_measurement *measurement);
-
-/* Rows that index may name: entries of the signal, or rows of the operator. CSREC_ARGUMENT: an
- * unknown operator; CSREC_DATA: its parameters do not fit the shape; error: the array and the
- * remedy. */
-CSREC_API csrec_status csrec_measurement_rows(const csrec_measurement *measurement, int64_t *rows,
-                                              csrec_error *error);
+/* ------------------------------------------------------------------ rows of an operator ------- */
 
 /* Ways to choose rows to measure. */
 typedef enum csrec_row_choice {
@@ -122,34 +59,13 @@ CSREC_API csrec_status csrec_sampling_rows(const csrec_measurement *measurement,
                                            csrec_row_choice rows, int64_t count, uint64_t seed,
                                            csrec_sampling *sampling, csrec_error *error);
 
-/* Operators that a measurement may be made through: name i, NULL past the end. */
-CSREC_API const char *csrec_through_info(int i);
-/* Orderings of Hadamard's rows. */
-CSREC_API const char *csrec_ordering_info(int i);
+/* ------------------------------------------------------------------ random numbers ------------ */
 
-/* The checks of csrec_measurement_read, for measurements built in memory. `name` names the data in
- * the error text. */
-CSREC_API csrec_status csrec_measurement_check(const csrec_measurement *measurement,
-                                               const char *name, csrec_error *error);
-CSREC_API void csrec_measurement_clear(csrec_measurement *measurement);
-
-/* Joins n >= 1 measurements of the same shape and channels. A position that several of them have
- * gets the mean of its values, weighted by 1 / sigma^2 where each of these parts has sigma > 0,
- * else plain. Positions of the result ascend; its sigma is that of the parts if all have the same,
- * else the root of the mean, over the samples, of the variance of a sample: 1 / sum(1 / sigma^2) of
- * a weighted mean, sum(sigma^2) / m^2 of a plain one of m values; scale is the one that the parts
- * give; dtype is that of the parts if all have the same and it can hold the means, else CSREC_F32
- * where that is enough for all parts, else CSREC_F64. Values of a position contradict each other if
- * two of them differ, in a channel, by more than 6 standard deviations of their difference, or,
- * where one has no sigma, by more than 5 % of the scale (not given: of the range of all values).
- * contradictions, or NULL: the number of such positions, and the first of them (-1: none). Time O(N
- * log N) in all samples N. Thread safe. CSREC_ARGUMENT: n < 1. CSREC_DATA: a part that
- * csrec_measurement_check refuses, or with another shape, other channels, or another scale than a
- * part before it; the text starts with "part K: ", K counted from 1. CSREC_MEMORY. On failure
- * *merged is unchanged. */
-CSREC_API csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const parts[],
-                                               csrec_measurement *merged, int64_t contradictions[2],
-                                               csrec_error *error);
+/* Counter-based random numbers: the value depends on (seed, stream, counter) alone.
+ * Philox-4x32-10 (Salmon et al. 2011). */
+CSREC_API uint64_t csrec_random_u64(uint64_t seed, uint64_t stream, uint64_t counter);
+CSREC_API double csrec_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter); /* [0,1) */
+CSREC_API double csrec_random_normal(uint64_t seed, uint64_t stream, uint64_t counter);
 
 /* ------------------------------------------------------------------ where to measure next ----- */
 

@@ -2,6 +2,7 @@
 #ifndef CSREC_SLABS_H
 #define CSREC_SLABS_H
 
+#include "io.h"
 #include "method.h"
 
 #ifdef __cplusplus

@@ -2,6 +2,7 @@
 #ifndef CSREC_KERNELS_CONV_ENGINE_H
 #define CSREC_KERNELS_CONV_ENGINE_H
 
+#include "csrec/conv.h"
 #include "base/error.h"
 
 /* Arrays on the device, as in csrec_conv2d_forward and csrec_conv2d_backward; arrays not requested

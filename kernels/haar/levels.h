@@ -6,6 +6,7 @@
 extern "C" {
 #endif
 
+#include "csrec/haar.h"
 #include "base/error.h"
 
 /* As csrec_haar_levels, host arrays in and out. */

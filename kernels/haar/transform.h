@@ -10,6 +10,7 @@
 extern "C" {
 #endif
 
+#include "csrec/haar.h"
 #include "base/error.h"
 
 /* Working memory for transforms of n samples, n < 2^31. One transform at a time uses it. */

@@ -16,6 +16,7 @@
 #ifndef CSREC_KERNELS_HAAR_TREE_H
 #define CSREC_KERNELS_HAAR_TREE_H
 
+#include "csrec/haar.h"
 #include "kernels/device/device.h"
 
 /* One warp, two items a lane. */

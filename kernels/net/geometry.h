@@ -4,6 +4,7 @@
 #ifndef CSREC_KERNELS_NET_GEOMETRY_H
 #define CSREC_KERNELS_NET_GEOMETRY_H
 
+#include "csrec/conv.h"
 #include "kernels/conv/conv2d.h"
 #include "net/engine.h"
 

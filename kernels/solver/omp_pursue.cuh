@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "csrec.h"
+#include "csrec/solve.h"
 
 enum { OMP_THREADS = 128, OMP_WARPS = OMP_THREADS / 32, OMP_AT_ONCE = 4 };
 

@@ -4,6 +4,7 @@
 
 #include <cblas.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 
 /* Address space of one OpenBLAS buffer: 128 MiB, one page, and overhead. */

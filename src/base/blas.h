@@ -7,8 +7,6 @@
 #ifndef CSREC_BASE_BLAS_H
 #define CSREC_BASE_BLAS_H
 
-#include "csrec.h"
-
 /* Until `end`, OpenBLAS runs on the calling thread only. Returns how many threads may call it at
  * once, at most `callers`, limited by available memory. 0: none; do not call end. OpenBLAS's thread
  * count is global to the process: it is restored when the last of overlapping calls ends. */

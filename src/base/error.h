@@ -2,7 +2,7 @@
 #ifndef CSREC_BASE_ERROR_H
 #define CSREC_BASE_ERROR_H
 
-#include "csrec.h"
+#include "csrec/status.h"
 
 /* Formats one line into error (if not NULL) and returns status, so that a failure is one
  * statement: return csrec_fail(error, CSREC_DATA, "%s: array 'y': ...; remedy", path); */

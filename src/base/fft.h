@@ -3,7 +3,7 @@
 #ifndef CSREC_BASE_FFT_H
 #define CSREC_BASE_FFT_H
 
-#include "csrec.h"
+#include "csrec/array.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #ifndef CSREC_BASE_MEMORY_H
 #define CSREC_BASE_MEMORY_H
 
-#include "csrec.h"
+#include "csrec/status.h"
 
 /* Bytes that new allocations of this process may take without swapping: the least of the machine's
  * available memory, what the limits of its control group and of all groups above leave, and what

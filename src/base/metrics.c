@@ -5,7 +5,7 @@
 
 #include "base/threads.h"
 #include "base/unit.h"
-#include "csrec.h"
+#include "csrec/recover.h"
 
 /* Scale factor for values, so that their squares neither overflow nor underflow: a power of two, 1
  * for a peak of ordinary size, so that scaling does not round. */

@@ -2,7 +2,7 @@
 #ifndef CSREC_BASE_NAMES_H
 #define CSREC_BASE_NAMES_H
 
-#include "csrec.h"
+#include "csrec/status.h"
 
 /* Start from {.given = ...} and add every name of the table. */
 typedef struct csrec_names {

@@ -2,7 +2,7 @@
 #ifndef CSREC_BASE_PLACE_H
 #define CSREC_BASE_PLACE_H
 
-#include "csrec.h"
+#include "csrec/array.h"
 
 /* The coordinates [dims] of a flat C-order position. */
 static inline void csrec_place_of(const csrec_shape *shape, int64_t index, int64_t *place) {

@@ -4,6 +4,7 @@
  * Normal numbers go through the C library's log, cos and sqrt, which may differ in the last bit
  * between platforms; positions of samples never do. */
 #include "base/random.h"
+#include "csrec/sampling.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef CSREC_BASE_RANDOM_H
 #define CSREC_BASE_RANDOM_H
 
-#include "csrec.h"
+#include <stdint.h>
 
 /* Streams of the library's own draws: draws of one consumer never change another's numbers. They
  * are part of the file format ("pattern", "seed", "count"): do not renumber. */

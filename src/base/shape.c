@@ -1,5 +1,5 @@
 /* shape.c - extents of N-d arrays. */
-#include "csrec.h"
+#include "csrec/array.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef CSREC_BASE_SORT_H
 #define CSREC_BASE_SORT_H
 
-#include "csrec.h"
+#include "csrec/status.h"
 
 /* Sorts rows [n] ascending and permutes payload [n] (may be NULL) alike; stable. Allocates n keys
  * (and n payloads) of scratch unless the rows are ascending already. CSREC_MEMORY leaves both

@@ -1,4 +1,5 @@
 /* status.c - texts of status codes and names of enumerations, each from a single list. */
+#include "csrec/solve.h"
 #include "base/error.h"
 
 #include <errno.h>

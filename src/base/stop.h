@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "csrec.h"
+#include "csrec/solve.h"
 
 /* CSREC_ARGUMENT, with one line that names the rule out of its range. */
 csrec_status csrec_stop_check(const csrec_stop *stop, csrec_error *error);

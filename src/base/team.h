@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "csrec.h"
+#include "csrec/status.h"
 
 /* Decides when a thread reports: at most every 10 ms. */
 typedef struct csrec_ticker {

@@ -3,7 +3,7 @@
 #define CSREC_CONV_CONV2D_H
 
 #include "conv/conv.h"
-#include "csrec.h"
+#include "csrec/conv.h"
 
 struct csrec_conv2d_weights {
     csrec_conv2d conv;

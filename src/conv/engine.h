@@ -2,6 +2,7 @@
 #ifndef CSREC_CONV_ENGINE_H
 #define CSREC_CONV_ENGINE_H
 
+#include "csrec/conv.h"
 #include "device/device.h"
 
 /* All arrays are in host memory, shapes as in csrec.h. Arrays that are not requested or not given

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "csrec.h"
+#include "csrec/array.h"
 
 size_t csrec_dtype_size(csrec_dtype dtype) {
     switch (dtype) {

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "csrec.h"
+#include "csrec/io.h"
 
 struct csrec_output;
 

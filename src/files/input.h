@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "csrec.h"
+#include "csrec/io.h"
 
 /* Knowing the size before parsing allows every declared size to be checked before allocating; so a
  * regular file stays a FILE, and anything else (stdin, pipes) is read into memory whole. */

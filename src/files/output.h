@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "csrec.h"
+#include "csrec/io.h"
 
 typedef enum csrec_output_mode {
     CSREC_OUTPUT_STREAM, /* written front to back */

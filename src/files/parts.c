@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "csrec/sampling.h"
 #include "base/error.h"
 #include "csrec/comm.h"
 #include "files/format.h"

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "csrec/sampling.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "files/output.h"

@@ -2,7 +2,7 @@
 #ifndef CSREC_HAAR_ATOMS_H
 #define CSREC_HAAR_ATOMS_H
 
-#include "csrec.h"
+#include "csrec/haar.h"
 
 /* n atoms, all zero. Free with csrec_atoms_clear. CSREC_MEMORY. */
 csrec_status csrec_atoms_create(int64_t n, csrec_atoms *atoms);

@@ -3,6 +3,7 @@
 #ifndef CSREC_HAAR_ENGINE_H
 #define CSREC_HAAR_ENGINE_H
 
+#include "csrec/haar.h"
 #include "device/device.h"
 
 /* As the arguments of csrec_haar_transform, all in host memory. */

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/inline.h"
-#include "csrec.h"
+#include "csrec/haar.h"
 
 /* 1 / sqrt(#). Every method multiplies by this rounded value, so all agree to the last bit. */
 CSREC_BOTH double csrec_haar_scale(int64_t count) {

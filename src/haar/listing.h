@@ -6,7 +6,7 @@
 #ifndef CSREC_HAAR_LISTING_H
 #define CSREC_HAAR_LISTING_H
 
-#include "csrec.h"
+#include <stdint.h>
 
 /* next[level] is where the level's next column goes; level 63 stands for column 0. */
 typedef struct csrec_listing {

@@ -10,6 +10,8 @@
 #ifndef CSREC_HAAR_SHARED_H
 #define CSREC_HAAR_SHARED_H
 
+#include "csrec/comm.h"
+#include "csrec/solve.h"
 #include "haar/pieces.h"
 
 typedef struct csrec_shared_job {

@@ -17,7 +17,7 @@
 #define CSREC_HAAR_TREE_H
 
 #include "base/inline.h"
-#include "csrec.h"
+#include "csrec/haar.h"
 
 /* Positions are read in whole groups (see pursuit.h): arrays of nodes are padded to this. */
 enum { CSREC_TREE_GROUP = 16 };

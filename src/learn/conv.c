@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/conv.h"
+#include "csrec/sampling.h"
 #include "learn/conv_base.h"
 #include "base/threads.h"
 #include "learn/build.h"

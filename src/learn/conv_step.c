@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "learn/conv.h"
 
 void csrec_learn_pack(csrec_learning *l, const float *d) {

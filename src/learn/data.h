@@ -2,7 +2,7 @@
 #ifndef CSREC_LEARN_DATA_H
 #define CSREC_LEARN_DATA_H
 
-#include "csrec.h"
+#include "csrec/learn.h"
 
 typedef struct csrec_data_pass {
     const char *stage;

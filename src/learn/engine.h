@@ -2,6 +2,7 @@
 #ifndef CSREC_LEARN_ENGINE_H
 #define CSREC_LEARN_ENGINE_H
 
+#include "csrec/learn.h"
 #include "device/device.h"
 
 /* A data matrix in host memory: X [m][n] rows, weights [m] or NULL. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "learn/gmm.h"
 
 static const double PI = 3.14159265358979323846;

@@ -6,7 +6,7 @@
 #ifndef CSREC_LEARN_MADE_H
 #define CSREC_LEARN_MADE_H
 
-#include "csrec.h"
+#include "csrec/status.h"
 
 /* Least and largest size of a picture, and the most channels. */
 enum { CSREC_MADE_SIZE_MIN = 8, CSREC_MADE_SIZE_MAX = 2048, CSREC_MADE_CHANNELS_MAX = 4 };

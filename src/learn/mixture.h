@@ -3,6 +3,7 @@
 #ifndef CSREC_LEARN_MIXTURE_H
 #define CSREC_LEARN_MIXTURE_H
 
+#include "csrec/learn.h"
 #include "base/team.h"
 #include "base/error.h"
 

@@ -2,6 +2,7 @@
 #ifndef CSREC_LEARN_MODEL_H
 #define CSREC_LEARN_MODEL_H
 
+#include "csrec/learn.h"
 #include "base/error.h"
 
 enum { CSREC_MODEL_FIELDS = 12, CSREC_MODEL_TEXTS = 5, CSREC_MODEL_TEXT_ROOM = 1024 };

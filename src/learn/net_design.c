@@ -1,5 +1,6 @@
 /* net_design.c - a U-shaped network of residual blocks. */
 #include "learn/net_design.h"
+#include "csrec/sampling.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef CSREC_LEARN_NET_DESIGN_H
 #define CSREC_LEARN_NET_DESIGN_H
 
-#include "csrec.h"
+#include "csrec/net.h"
 
 enum { CSREC_DESIGN_SCALES = 4 };
 

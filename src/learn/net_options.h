@@ -2,7 +2,7 @@
 #ifndef CSREC_LEARN_NET_OPTIONS_H
 #define CSREC_LEARN_NET_OPTIONS_H
 
-#include "csrec.h"
+#include "csrec/net.h"
 
 /* Defaults in place of zeros. */
 void csrec_net_learn_complete(csrec_net_learn_options *options);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* dladdr */
 
 #include "learn/prior_files.h"
+#include "csrec/net.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 
+#include "csrec/learn.h"
 #include "base/error.h"
 #include "files/format.h"
 #include "files/npy/npy.h"

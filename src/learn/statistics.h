@@ -2,7 +2,7 @@
 #ifndef CSREC_LEARN_STATISTICS_H
 #define CSREC_LEARN_STATISTICS_H
 
-#include "csrec.h"
+#include "csrec/learn.h"
 
 /* CSREC_DATA if a row that was centred on a device is not finite, as csrec_center. */
 csrec_status csrec_statistics_check_centred(int64_t m, int64_t n, const float *X, int threads,

@@ -3,6 +3,7 @@
 #ifndef CSREC_MEASUREMENT_MEASUREMENT_H
 #define CSREC_MEASUREMENT_MEASUREMENT_H
 
+#include "csrec/measurement.h"
 #include "base/error.h"
 
 /* index [n] and y [n * channels], both uninitialised; on failure neither. */

@@ -2,6 +2,7 @@
 #ifndef CSREC_MEASUREMENT_NEARBY_H
 #define CSREC_MEASUREMENT_NEARBY_H
 
+#include "csrec/measurement.h"
 #include "base/error.h"
 
 /* Where a node is divided: along the axis, samples before its middle are at most at this place, the

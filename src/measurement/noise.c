@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "csrec/recover.h"
 #include "measurement/measurement.h"
 #include "base/unit.h"
 #include "measurement/nearby.h"

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "csrec/recover.h"
 #include "measurement/measurement.h"
 #include "base/threads.h"
 #include "base/unit.h"

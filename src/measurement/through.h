@@ -3,6 +3,7 @@
 #ifndef CSREC_MEASUREMENT_THROUGH_H
 #define CSREC_MEASUREMENT_THROUGH_H
 
+#include "csrec/operator.h"
 #include "base/error.h"
 
 /* Properties of an operator, whatever its parameters. */

@@ -1,6 +1,8 @@
 /* grid.c - plain and random dyadic grids over N-d signals. */
 #include "method/grid.h"
 
+#include "csrec/sampling.h"
+
 static int64_t power_of_two_from(int64_t x) {
     int64_t p = 1;
     while (p < x) p *= 2;

@@ -11,7 +11,7 @@
 #ifndef CSREC_METHOD_GRID_H
 #define CSREC_METHOD_GRID_H
 
-#include "csrec.h"
+#include "csrec/haar.h"
 
 /* Coordinate c becomes c + shift, then its unit, of 2^bits, is mapped to its slot. */
 typedef struct csrec_grid_axis {

@@ -3,6 +3,7 @@
 #ifndef CSREC_METHOD_HISTORY_H
 #define CSREC_METHOD_HISTORY_H
 
+#include "csrec/recover.h"
 #include "base/error.h"
 #include "method/grid.h"
 #include "solver/solver.h"

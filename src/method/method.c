@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "csrec/learn.h"
 #include "operator/operator.h"
 #include "solver/solver.h"
 

@@ -3,6 +3,7 @@
 #ifndef CSREC_METHOD_METHOD_H
 #define CSREC_METHOD_METHOD_H
 
+#include "csrec/method.h"
 #include "device/device.h"
 #include "method/need.h"
 

@@ -2,6 +2,8 @@
 #ifndef CSREC_METHOD_MODEL_H
 #define CSREC_METHOD_MODEL_H
 
+#include "csrec/learn.h"
+#include "csrec/measurement.h"
 #include "base/error.h"
 
 /* value of the model = gain * value of the measurement + offset, from black and white of both;

@@ -3,6 +3,7 @@
 #ifndef CSREC_METHOD_NEED_H
 #define CSREC_METHOD_NEED_H
 
+#include "csrec/recover.h"
 #include "base/error.h"
 #include "solver/settings.h"
 

@@ -2,6 +2,7 @@
 #ifndef CSREC_METHOD_NORMAL_H
 #define CSREC_METHOD_NORMAL_H
 
+#include "csrec/recover.h"
 #include "solver/units.h"
 
 /* value = unit * converted value. Other pointers are those of the original. */

@@ -3,6 +3,7 @@
 #ifndef CSREC_METHOD_TONES_H
 #define CSREC_METHOD_TONES_H
 
+#include "csrec/measurement.h"
 #include "base/error.h"
 
 struct csrec_gaussian_axes; /* of gaussian_colour.h */

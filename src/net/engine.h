@@ -3,6 +3,7 @@
 #ifndef CSREC_NET_ENGINE_H
 #define CSREC_NET_ENGINE_H
 
+#include "csrec/net.h"
 #include "base/team.h"
 #include "device/device.h"
 

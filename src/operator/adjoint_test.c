@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "csrec/sampling.h"
 #include "base/unit.h"
 #include "operator/operator.h"
 

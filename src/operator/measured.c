@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "measurement/through.h"
 
 static csrec_operator_spec spec_of(const csrec_measurement *m) {

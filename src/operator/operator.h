@@ -2,6 +2,7 @@
 #ifndef CSREC_OPERATOR_OPERATOR_H
 #define CSREC_OPERATOR_OPERATOR_H
 
+#include "csrec/operator.h"
 #include "device/device.h"
 
 typedef struct csrec_mask csrec_mask; /* mask.h */

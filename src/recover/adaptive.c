@@ -1,4 +1,5 @@
 /* adaptive.c - csrec_adaptive: rounds of measuring where a recovery expects errors. */
+#include "csrec/sampling.h"
 #include "files/measurement.h"
 #include "csrec/adaptive.h"
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "csrec/comm.h"
 #include "base/threads.h"
 
 /* One device's thread. */

@@ -4,6 +4,7 @@
 #ifndef CSREC_RECOVER_DEVICES_H
 #define CSREC_RECOVER_DEVICES_H
 
+#include "csrec/recover.h"
 #include "device/device.h"
 
 /* What a rank runs: options are those given, with this rank's communicator, its share of the

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "csrec/sampling.h"
 #include "base/error.h"
 
 static const char MAGIC[8] = "csrecjr2";

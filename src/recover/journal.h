@@ -4,6 +4,7 @@
 #ifndef CSREC_RECOVER_JOURNAL_H
 #define CSREC_RECOVER_JOURNAL_H
 
+#include "csrec/comm.h"
 #include "recover/mosaic.h"
 
 /* NULL: nothing is kept. */

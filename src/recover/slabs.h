@@ -2,6 +2,7 @@
 #ifndef CSREC_RECOVER_SLABS_H
 #define CSREC_RECOVER_SLABS_H
 
+#include "csrec/slabs.h"
 #include "recover/plan.h"
 #include "recover/spread.h"
 #include "recover/survey.h"

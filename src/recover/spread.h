@@ -6,6 +6,7 @@
 #ifndef CSREC_RECOVER_SPREAD_H
 #define CSREC_RECOVER_SPREAD_H
 
+#include "csrec/comm.h"
 #include "recover/mosaic.h"
 
 /* comm NULL: one process. */

@@ -4,6 +4,7 @@
 #ifndef CSREC_RECOVER_TILES_H
 #define CSREC_RECOVER_TILES_H
 
+#include "csrec/io.h"
 #include "method/method.h"
 
 enum { CSREC_TILE_AXES = 3 };

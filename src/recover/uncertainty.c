@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "files/measurement.h"
 #include "base/random.h"
 #include "recover/recover.h"

@@ -2,7 +2,8 @@
 #ifndef CSREC_SAMPLING_BALL_H
 #define CSREC_SAMPLING_BALL_H
 
-#include "csrec.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 static inline int64_t csrec_larger(int64_t a, int64_t b) {
     return a > b ? a : b;

@@ -2,7 +2,7 @@
 #ifndef CSREC_SAMPLING_DISTANCE_H
 #define CSREC_SAMPLING_DISTANCE_H
 
-#include "csrec.h"
+#include "csrec/status.h"
 
 /* No position, or none that is nearer than the root of this, about 2^16. */
 #define CSREC_FAR UINT32_MAX

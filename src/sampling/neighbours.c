@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "csrec/haar.h"
 #include "sampling/order.h"
 #include "base/sort.h"
 

@@ -2,7 +2,7 @@
 #ifndef CSREC_SAMPLING_NEIGHBOURS_H
 #define CSREC_SAMPLING_NEIGHBOURS_H
 
-#include "csrec.h"
+#include "csrec/status.h"
 
 enum { CSREC_NEIGHBOURS = 8 };
 

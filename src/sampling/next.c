@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "sampling/darts.h"
 #include "sampling/distance.h"
 #include "base/error.h"

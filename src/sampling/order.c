@@ -8,7 +8,7 @@
 #include "sampling/order.h"
 
 #include "base/threads.h"
-#include "csrec.h"
+#include "csrec/haar.h"
 
 typedef struct {
     int axes, width; /* axes present, bits of each */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "sampling/ball.h"
 #include "base/error.h"
 #include "sampling/neighbours.h"

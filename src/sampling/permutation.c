@@ -6,6 +6,7 @@
  * and Rogaway 2002). The domain is less than 4 times `entries`: fewer than 4 steps on average. */
 #include "sampling/permutation.h"
 
+#include "csrec/sampling.h"
 #include "base/random.h"
 
 void csrec_permutation_init(csrec_permutation *permutation, uint64_t entries, uint64_t seed) {

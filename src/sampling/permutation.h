@@ -2,7 +2,7 @@
 #ifndef CSREC_SAMPLING_PERMUTATION_H
 #define CSREC_SAMPLING_PERMUTATION_H
 
-#include "csrec.h"
+#include <stdint.h>
 
 enum { CSREC_PERMUTATION_ROUNDS = 12 };
 

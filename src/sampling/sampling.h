@@ -2,7 +2,7 @@
 #ifndef CSREC_SAMPLING_SAMPLING_H
 #define CSREC_SAMPLING_SAMPLING_H
 
-#include "csrec.h"
+#include "csrec/sampling.h"
 
 /* Common parameters of all patterns; entries is the checked product of the extents and 1 <= count
  * <= entries. Each fills sampling->index [count] in any order. */

@@ -2,6 +2,7 @@
 #ifndef CSREC_SOLVER_ENGINE_H
 #define CSREC_SOLVER_ENGINE_H
 
+#include "csrec/solve.h"
 #include "operator/operator.h"
 
 struct csrec_many; /* solver.h */

@@ -1,5 +1,6 @@
 /* lengths.c - lengths of columns, exact or estimated, and the pick of the best column by them. */
 #include "solver/lengths.h"
+#include "csrec/sampling.h"
 
 #include <stdlib.h>
 

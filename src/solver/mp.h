@@ -2,6 +2,8 @@
 #ifndef CSREC_SOLVER_MP_H
 #define CSREC_SOLVER_MP_H
 
+#include "csrec/comm.h"
+#include "csrec/recover.h"
 #include "solver/solver.h"
 
 typedef struct csrec_mp_job {

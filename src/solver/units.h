@@ -7,6 +7,7 @@
 #ifndef CSREC_SOLVER_UNITS_H
 #define CSREC_SOLVER_UNITS_H
 
+#include "csrec/solve.h"
 #include "base/error.h"
 #include "base/unit.h"
 

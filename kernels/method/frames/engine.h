@@ -2,6 +2,7 @@
 #ifndef CSREC_KERNELS_METHOD_FRAMES_ENGINE_H
 #define CSREC_KERNELS_METHOD_FRAMES_ENGINE_H
 
+#include "csrec/status.h"
 #include "device/threshold.h"
 
 /* The CPU's picture up to the order in which overlapping blocks are summed: a coefficient within

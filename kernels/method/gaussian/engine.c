@@ -2,6 +2,7 @@
  * and back. */
 #include <stdlib.h>
 
+#include "csrec/sampling.h"
 #include "kernels/device/device.h"
 #include "kernels/method/gaussian/gaussian.h"
 #include "method/gaussian/engine.h"

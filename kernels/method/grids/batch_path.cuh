@@ -3,6 +3,7 @@
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH
 
+#include "csrec/solve.h"
 #include "kernels/method/grids/batch_state.cuh"
 
 /* One lane's top of a path, as loaded. */

@@ -2,6 +2,7 @@
 #ifndef CSREC_KERNELS_METHOD_GRIDS_JOB_H
 #define CSREC_KERNELS_METHOD_GRIDS_JOB_H
 
+#include "csrec/recover.h"
 #include "base/team.h"
 #include "method/grids/chain.h"
 #include "kernels/method/grids/signal.h"

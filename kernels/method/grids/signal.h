@@ -3,6 +3,7 @@
 #ifndef CSREC_KERNELS_METHOD_GRIDS_SIGNAL_H
 #define CSREC_KERNELS_METHOD_GRIDS_SIGNAL_H
 
+#include "csrec/solve.h"
 #include "haar/pursuit.h"
 #include "kernels/method/grids/batch.h"
 

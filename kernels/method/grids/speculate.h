@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+#include "csrec/solve.h"
 #include "base/error.h"
 
 typedef struct csrec_speculate_problem {

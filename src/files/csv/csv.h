@@ -4,7 +4,7 @@
 
 #include <locale.h>
 
-#include "csrec.h"
+#include "csrec/io.h"
 
 /* ------------------------------------------------------------------ lines (csv_line.c) -------- */
 

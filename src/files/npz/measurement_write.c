@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "base/error.h"
 #include "files/measurement.h"
 #include "base/memory.h"

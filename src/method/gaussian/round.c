@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "base/cpu.h"
 #include "method/gaussian/group.h"
 

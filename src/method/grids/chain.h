@@ -21,6 +21,7 @@
 #ifndef CSREC_METHOD_GRIDS_CHAIN_H
 #define CSREC_METHOD_GRIDS_CHAIN_H
 
+#include "csrec/comm.h"
 #include "base/error.h"
 
 typedef struct csrec_grids_chain {

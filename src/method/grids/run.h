@@ -3,6 +3,7 @@
 #ifndef CSREC_METHOD_GRIDS_RUN_H
 #define CSREC_METHOD_GRIDS_RUN_H
 
+#include "csrec/recover.h"
 #include "method/grid.h"
 #include "operator/operator.h"
 

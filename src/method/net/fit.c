@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sampling.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "learn/turn.h"

@@ -1,5 +1,6 @@
 /* denoise.c - the denoisers of plug-and-play recovery. */
 #include "method/pnp/denoise.h"
+#include "csrec/sampling.h"
 
 #include <stdlib.h>
 #include <string.h>

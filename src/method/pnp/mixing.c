@@ -1,6 +1,7 @@
 /* mixing.c - whether the rows of an operator mix all entries of a signal. */
 #include <math.h>
 
+#include "csrec/sampling.h"
 #include "method/pnp/pnp.h"
 #include "operator/mask.h"
 #include "solver/solver.h"
