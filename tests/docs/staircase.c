@@ -2,6 +2,8 @@
  * the dense matrix of its definition, and a sparse x found through it. */
 #include BLOCK
 
+#include "csrec.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
