@@ -153,7 +153,7 @@ static cli_job *load_next(batch *b) {
 /* Of ranks that share the tiles the first has the signal. */
 static int deliver(cli_job *job) {
     if (csrec_comm_rank(job->request->tiles) == 0) return cli_job_write(job);
-    return job->large ? cli_job_serve_large(job) : CLI_CONTINUE;
+    return job->large.on ? cli_job_serve_large(job) : CLI_CONTINUE;
 }
 
 /* What could be written is, and is told, even if another file failed. */
@@ -169,9 +169,9 @@ static void tell_finished(batch *b, cli_job *job, bool interrupted) {
 }
 
 static void finish(batch *b, cli_job *job) {
-    bool interrupted = job->report.outcome == CSREC_INTERRUPTED;
+    bool interrupted = job->result.report.outcome == CSREC_INTERRUPTED;
     int code = job->failure[0] ? CLI_FAILURE : deliver(job);
-    if (code != CLI_CONTINUE && !job->stands) {
+    if (code != CLI_CONTINUE && !job->written.any) {
         fail(b, job, code);
         return;
     }
@@ -188,19 +188,13 @@ static void finish(batch *b, cli_job *job) {
 
 /* ------------------------------------------------------------------ groups ------------------ */
 
-static int64_t values_of(const cli_job *job) {
-    int64_t entries = 0;
-    csrec_shape_count(&job->measurement.shape, &entries);
-    return entries * job->measurement.channels;
-}
-
 /* Collects the first job and those after it that share its recovery. */
 static int collect(batch *b, cli_job *group[TOGETHER]) {
     int n = 1;
-    int64_t values = values_of(group[0]);
+    int64_t values = cli_signal_values(&group[0]->in.measurement);
     if (is_single(b) || !cli_jobs_share(group[0], group[0])) return n;
     for (cli_job *job; n < TOGETHER && (job = load_next(b)); group[n++] = job) {
-        values += values_of(job);
+        values += cli_signal_values(&job->in.measurement);
         if (values <= VALUES && cli_jobs_share(group[0], job)) continue;
         b->waiting = job;
         break;
@@ -210,14 +204,14 @@ static int collect(batch *b, cli_job *group[TOGETHER]) {
 
 /* Whether the residual falls from 1 to epsilon. */
 static bool is_one_pursuit(const cli_job *job) {
-    const csrec_recover_options *o = &job->plan.options;
-    return job->plan.method.iterates && !job->model && o->solve.stop.epsilon > 0.0 &&
-           o->shifts <= 1 && job->measurement.channels == 1;
+    const csrec_recover_options *o = &job->setup.plan.options;
+    return job->setup.plan.method.iterates && !job->setup.model && o->solve.stop.epsilon > 0.0 &&
+           o->shifts <= 1 && job->in.measurement.channels == 1;
 }
 
 /* Inputs that are not read yet are taken to be like this one. */
 static cli_run run_of(const batch *b, const cli_job *job, int n) {
-    const csrec_estimate *e = &job->plan.estimate;
+    const csrec_estimate *e = &job->setup.plan.estimate;
     double inputs = cli_recoveries(&b->request->a) - b->skipped;
     return (cli_run){.before = (b->done + b->n_failed) / inputs,
                      .part = n / inputs,
@@ -234,7 +228,7 @@ static void label(const batch *b, const cli_job *job, int n) {
         snprintf(text, sizeof text, "%d/%d %.*s: ", b->done + b->skipped + b->n_failed + n,
                  b->request->a.inputs.n, length < 20 ? length : 20, name);
     cli_progress_next(b->progress, text,
-                      is_one_pursuit(job) ? job->plan.options.solve.stop.epsilon : 0);
+                      is_one_pursuit(job) ? job->setup.plan.options.solve.stop.epsilon : 0);
     cli_run run = run_of(b, job, n);
     cli_progress_within(b->progress, &run);
 }
@@ -255,10 +249,10 @@ static void run_group(batch *b, cli_job *first) {
 static void describe(batch *b, cli_job *job) {
     if (b->request->a.json) {
         begin_json(b, job->number, "described");
-        cli_describe_json(&job->measurement, &b->json);
-        cli_placement_json(&job->placement, &b->json);
+        cli_describe_json(&job->in.measurement, &b->json);
+        cli_placement_json(&job->in.placement, &b->json);
         end_json(b, job->number);
-    } else if (!cli_describe(job->input, &job->measurement)) {
+    } else if (!cli_describe(job->input, &job->in.measurement)) {
         b->stdout_lost = true;
     }
     b->done++;

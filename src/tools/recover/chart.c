@@ -108,12 +108,12 @@ static bool make_levels(const csrec_history *history, cli_chart *chart) {
     return true;
 }
 
-int cli_job_charts(const cli_job *job, cli_chart charts[CLI_JOB_CHARTS]) {
+int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]) {
     int n = 0;
     for (int i = 0; i < CLI_JOB_CHARTS; i++) {
         cli_chart *chart = &charts[n++];
-        bool made =
-            i < 2 ? make_curves(job->history, i == 0, chart) : make_levels(job->history, chart);
+        bool made = i < 2 ? make_curves(result->history, i == 0, chart)
+                          : make_levels(result->history, chart);
         if (!made) {
             while (n > 0) cli_chart_clear(&charts[--n]);
             return -1;
@@ -126,14 +126,15 @@ int cli_job_charts(const cli_job *job, cli_chart charts[CLI_JOB_CHARTS]) {
 /* ------------------------------------------------------------------ --plot ------------------ */
 
 csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error) {
-    const char *path = job->plot;
+    const char *path = job->out.plot;
     cli_chart charts[CLI_JOB_LINES + CLI_JOB_CHARTS] = {{.n_series = 0}};
-    int n = cli_job_lines(job, charts), more = n < 0 ? -1 : cli_job_charts(job, charts + n);
+    int n = cli_job_lines(job, charts),
+        more = n < 0 ? -1 : cli_result_charts(&job->result, charts + n);
     csrec_status status = CSREC_MEMORY;
     snprintf(error->text, sizeof error->text, "%s: out of memory", path);
     if (more >= 0) {
         n += more;
-        status = cli_charts_add(files, path, charts, n, 1, job->input, job->fingerprint, error);
+        status = cli_charts_add(files, path, charts, n, 1, job->input, job->out.fingerprint, error);
     }
     while (n > 0) cli_chart_clear(&charts[--n]);
     return status;

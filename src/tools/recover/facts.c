@@ -64,7 +64,7 @@ static void add(facts *f, const char *name, const char *format, ...) {
 }
 
 int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
-    const csrec_measurement *m = &job->measurement;
+    const csrec_measurement *m = &job->in.measurement;
     facts f = {list, 0};
     char shape[192];
     int64_t entries = 0;
@@ -83,10 +83,10 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
             (unsigned long long)m->seed);
     const char *source = cli_sigma_source(job);
     add(&f, "noise, sigma", source ? "%g (%s)" : "not given", m->sigma, source);
-    if (job->a->robust) add(&f, "outliers dropped", "%lld", (long long)job->dropped);
+    if (job->a->robust) add(&f, "outliers dropped", "%lld", (long long)job->in.dropped);
     add(&f, "black and white",
-        job->tones.scale[0] != job->tones.scale[1] ? "%g to %g" : "not given", job->tones.scale[0],
-        job->tones.scale[1]);
+        job->in.tones.scale[0] != job->in.tones.scale[1] ? "%g to %g" : "not given",
+        job->in.tones.scale[0], job->in.tones.scale[1]);
     return f.n;
 }
 
@@ -96,7 +96,7 @@ static bool takes(const csrec_plan *plan, csrec_takes option) {
 }
 
 static void add_options(facts *f, const cli_job *job) {
-    const csrec_plan *plan = &job->plan;
+    const csrec_plan *plan = &job->setup.plan;
     const csrec_recover_options *o = &plan->options;
     const csrec_stop *stop = &o->solve.stop;
     add(f, "method", "%s", plan->method.name);
@@ -116,8 +116,8 @@ static void add_options(facts *f, const cli_job *job) {
 }
 
 int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
-    const csrec_recover_options *o = &job->options;
-    const csrec_recover_report *r = &job->report;
+    const csrec_recover_options *o = &job->setup.options;
+    const csrec_recover_report *r = &job->result.report;
     facts f = {list, 0};
     char devices[256];
     if (job->a->quality >= 0) add(&f, "quality", "%s", cli_quality_name(job->a->quality));
@@ -126,7 +126,7 @@ int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     add(&f, "threads", o->threads ? "%d" : "all cores", o->threads);
     add(&f, "backend", "%s", cli_devices_text(r, devices, sizeof devices));
     add(&f, "outcome", "%s", csrec_outcome_text(r->outcome));
-    if (job->plan.method.iterates) {
+    if (job->setup.plan.method.iterates) {
         add(&f, "pursuits", "%lld", (long long)r->pursuits);
         add(&f, "iterations", "%lld", (long long)r->iterations);
     }
@@ -136,13 +136,13 @@ int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
 }
 
 void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]) {
-    const csrec_recover_report *r = &job->report;
+    const csrec_recover_report *r = &job->result.report;
     double rest = r->seconds_total - r->seconds_tree - r->seconds_pursuit - r->seconds_synthesis;
-    const cli_stage all[CLI_STAGES] = {{"read", job->seconds_read},
+    const cli_stage all[CLI_STAGES] = {{"read", job->in.seconds},
                                        {"tree and operators", r->seconds_tree},
                                        {"pursuit", r->seconds_pursuit},
                                        {"synthesis", r->seconds_synthesis},
                                        {"other work, history", fmax(rest, 0.0)},
-                                       {"expected errors", job->seconds_expected}};
+                                       {"expected errors", job->result.seconds_expected}};
     memcpy(stages, all, sizeof all);
 }

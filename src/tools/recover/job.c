@@ -36,62 +36,59 @@ int cli_job_fail(cli_job *job, const char *format, ...) {
     return job->request->tiles ? end_ranks(job) : cli_failure(job->tool, "%s", job->failure);
 }
 
-void cli_job_lose(cli_job *job, csrec_status status, const char *format, ...) {
+void cli_result_lose(cli_result *result, csrec_status status, const char *format, ...) {
     va_list values;
-    if (job->lost_status) return;
-    job->lost_status = status;
+    if (result->lost_status) return;
+    result->lost_status = status;
     va_start(values, format);
-    vsnprintf(job->lost.text, sizeof job->lost.text, format, values);
+    vsnprintf(result->lost.text, sizeof result->lost.text, format, values);
     va_end(values);
 }
 
 static void set_tones(cli_job *job) {
-    job->tones = cli_tones_of(&job->measurement);
-    if (job->a->scale) memcpy(job->tones.scale, job->request->scale, sizeof job->request->scale);
-    if (job->a->bits) job->tones.bits = (int)job->a->bits;
+    job->in.tones = cli_tones_of(&job->in.measurement);
+    if (job->a->scale) memcpy(job->in.tones.scale, job->request->scale, sizeof job->request->scale);
+    if (job->a->bits) job->in.tones.bits = (int)job->a->bits;
 }
 
 /* Whether the steps are recorded. */
 static bool wants_history(const cli_job *job) {
-    return job->page || job->plot || job->a->history;
+    return job->out.page || job->out.plot || job->a->history;
 }
 
 static int begin_history(cli_job *job) {
-    int64_t entries = 0;
     if (!wants_history(job)) return CLI_CONTINUE;
-    csrec_shape_count(&job->measurement.shape, &entries);
-    const int64_t n = entries * job->measurement.channels;
+    const int64_t n = cli_signal_values(&job->in.measurement);
     /* The truth is that of magnitudes. */
     const double *truth =
-        csrec_measurement_signal_values(&job->measurement) == n ? job->truth : NULL;
-    double peak = truth ? cli_peak_of(&job->tones, n, truth) : 1.0;
-    if (csrec_history_create(truth, peak, &job->history))
+        csrec_measurement_signal_values(&job->in.measurement) == n ? job->result.truth : NULL;
+    double peak = truth ? cli_peak_of(&job->in.tones, n, truth) : 1.0;
+    if (csrec_history_create(truth, peak, &job->result.history))
         return cli_job_fail(job, "%s: out of memory", job->input);
-    job->options.history = job->history;
+    job->setup.options.history = job->result.history;
     return CLI_CONTINUE;
 }
 
 bool cli_job_wants_signal(const cli_job *job) {
-    return !job->a->coefficients || job->output || job->truth || job->map || wants_history(job);
+    return !job->a->coefficients || job->out.output || job->result.truth || job->out.map ||
+           wants_history(job);
 }
 
 /* Atoms alone need no memory for the signal, which may be longer than the memory. */
 static int allocate(cli_job *job) {
-    if (job->large) return CLI_CONTINUE;
+    if (job->large.on) return CLI_CONTINUE;
     if (job->a->coefficients) {
-        job->atoms = calloc((size_t)job->measurement.channels, sizeof *job->atoms);
-        if (!job->atoms) return cli_job_fail(job, "%s: out of memory", job->input);
+        job->result.atoms = calloc((size_t)job->in.measurement.channels, sizeof *job->result.atoms);
+        if (!job->result.atoms) return cli_job_fail(job, "%s: out of memory", job->input);
     }
     if (!cli_job_wants_signal(job)) return CLI_CONTINUE;
-    int64_t entries = 0;
-    csrec_shape_count(&job->measurement.shape, &entries);
-    const int64_t n = entries * job->measurement.channels;
-    const double bytes = (double)n * 2.0 * sizeof *job->signal;
+    const int64_t n = cli_signal_values(&job->in.measurement);
+    const double bytes = (double)n * 2.0 * sizeof *job->result.signal;
     const bool fits = bytes < (double)(SIZE_MAX / 2);
-    const bool pairs = csrec_measurement_signal_values(&job->measurement) != n;
-    if (fits) job->signal = malloc((size_t)n * sizeof *job->signal);
-    if (fits && pairs) job->pairs = malloc(2 * (size_t)n * sizeof *job->pairs);
-    if (!job->signal || (pairs && !job->pairs))
+    const bool pairs = csrec_measurement_signal_values(&job->in.measurement) != n;
+    if (fits) job->result.signal = malloc((size_t)n * sizeof *job->result.signal);
+    if (fits && pairs) job->result.pairs = malloc(2 * (size_t)n * sizeof *job->result.pairs);
+    if (!job->result.signal || (pairs && !job->result.pairs))
         return cli_job_fail(job,
                             "%s: out of memory for the recovered signal, %.3g GiB; "
                             "--coefficients alone needs none",
@@ -100,9 +97,9 @@ static int allocate(cli_job *job) {
 }
 
 void cli_job_range(const cli_job *job, double *low, double *high) {
-    const csrec_measurement *m = &job->measurement;
+    const csrec_measurement *m = &job->in.measurement;
     const bool points = cli_job_has_points(job);
-    const double *values = points ? m->y : job->signal;
+    const double *values = points ? m->y : job->result.signal;
     int64_t n = m->n;
     if (!points) csrec_shape_count(&m->shape, &n);
     *low = *high = values[0];
@@ -113,46 +110,48 @@ void cli_job_range(const cli_job *job, double *low, double *high) {
 }
 
 static void tell_tones(const cli_job *job) {
-    const double *scale = job->tones.scale;
-    if (scale[0] != scale[1] || job->a->quiet || !job->output || !cli_job_has_points(job) ||
-        !cli_format_has(job->format, CSREC_USE_PICTURE))
+    const double *scale = job->in.tones.scale;
+    if (scale[0] != scale[1] || job->a->quiet || !job->out.output || !cli_job_has_points(job) ||
+        !cli_format_has(job->out.format, CSREC_USE_PICTURE))
         return;
     cli_tones tones = cli_job_tones(job);
     cli_note(job->tool,
              "note: %s: black is %.6g and white %.6g, the smallest and largest sample; --scale "
              "LOW,HIGH gives others",
-             job->output, tones.scale[0], tones.scale[1]);
+             job->out.output, tones.scale[0], tones.scale[1]);
 }
 
 static const char *colormap_refusal(const cli_job *job) {
-    bool picture = (job->output && cli_format_has(job->format, CSREC_USE_PICTURE)) ||
-                   (job->map && cli_format_has(csrec_format_of(job->map), CSREC_USE_PICTURE));
+    bool picture =
+        (job->out.output && cli_format_has(job->out.format, CSREC_USE_PICTURE)) ||
+        (job->out.map && cli_format_has(csrec_format_of(job->out.map), CSREC_USE_PICTURE));
     if (!picture) return "colours are for a .png; leave out --colormap, or write one";
-    return job->measurement.channels == 1 ? NULL : "has several channels; --colormap needs one";
+    return job->in.measurement.channels == 1 ? NULL : "has several channels; --colormap needs one";
 }
 
 /* Refuses everything that can be refused before the recovery. */
 static int check_output(cli_job *job) {
     static const cli_tones any = {{0.0, 1.0}, 8};
     const char *refusal =
-        job->output ? cli_signal_refusal(job->format, &job->measurement, &any) : NULL;
-    if (job->output && job->a->dtype >= 0 && cli_format_has(job->format, CSREC_USE_PICTURE))
+        job->out.output ? cli_signal_refusal(job->out.format, &job->in.measurement, &any) : NULL;
+    if (job->out.output && job->a->dtype >= 0 && cli_format_has(job->out.format, CSREC_USE_PICTURE))
         refusal = "a PNG has 8 or 16 bits; leave out --dtype, or write another format";
     if (refusal)
-        return cli_job_fail(job, "%s: %s", cli_is_dash(job->output) ? "stdout" : job->output,
-                            refusal);
+        return cli_job_fail(job, "%s: %s",
+                            cli_is_dash(job->out.output) ? "stdout" : job->out.output, refusal);
     if (!refusal && job->a->colormap >= 0) refusal = colormap_refusal(job);
     if (refusal) return cli_job_fail(job, "%s: %s", job->input, refusal);
-    if (job->map && !cli_job_has_points(job))
+    if (job->out.map && !cli_job_has_points(job))
         return cli_job_fail(job, "%s: --uncertainty is for samples of entries; leave it out",
                             job->input);
-    if (job->map) refusal = cli_signal_refusal(csrec_format_of(job->map), &job->measurement, &any);
-    return refusal ? cli_job_fail(job, "%s: %s", job->map, refusal) : CLI_CONTINUE;
+    if (job->out.map)
+        refusal = cli_signal_refusal(csrec_format_of(job->out.map), &job->in.measurement, &any);
+    return refusal ? cli_job_fail(job, "%s: %s", job->out.map, refusal) : CLI_CONTINUE;
 }
 
 static int read_samples(cli_job *job) {
     csrec_error error;
-    if (job->large) return CLI_CONTINUE;
+    if (job->large.on) return CLI_CONTINUE;
     cli_progress_next(job->progress, "", 0.0);
     csrec_status status = cli_job_read(job, &error);
     cli_progress_finish(job->progress);
@@ -163,12 +162,12 @@ static int read_samples(cli_job *job) {
 /* The prior is for pictures: then it belongs to the fingerprint, as its last entry. */
 static int add_prior(cli_job *job) {
     csrec_error error;
-    if (job->measurement.shape.dims != 2) return CLI_CONTINUE;
+    if (job->in.measurement.shape.dims != 2) return CLI_CONTINUE;
     const char *prior = cli_prior_find(job->request, &error);
     if (!prior) return cli_job_fail(job, "%s", error.text);
-    job->fingerprint = cli_fingerprint_add_prior(job->fingerprint, prior);
-    job->prior = prior;
-    return job->fingerprint ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
+    job->out.fingerprint = cli_fingerprint_add_prior(job->out.fingerprint, prior);
+    job->out.prior = prior;
+    return job->out.fingerprint ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
 }
 
 static int load(cli_job *job) {
@@ -179,22 +178,22 @@ static int load(cli_job *job) {
     set_tones(job);
     cli_job_tell_placement(job);
     if (job->a->info) return cli_job_doubt(job);
-    if (!job->large) code = cli_job_noise(job);
+    if (!job->large.on) code = cli_job_noise(job);
     if (code == CLI_CONTINUE) code = cli_job_paths(job);
-    if (code == CLI_CONTINUE && !(job->command = cli_job_command(job)))
+    if (code == CLI_CONTINUE && !(job->out.command = cli_job_command(job)))
         code = cli_job_fail(job, "%s: out of memory", job->input);
     if (code == CLI_CONTINUE) code = check_output(job);
     if (code != CLI_CONTINUE) return code;
-    if (job->reference &&
-        cli_truth_read(job->reference, &job->measurement, &job->tones, &job->truth, &error))
+    if (job->out.reference && cli_truth_read(job->out.reference, &job->in.measurement,
+                                             &job->in.tones, &job->result.truth, &error))
         return cli_job_fail(job, "%s", error.text);
     code = cli_job_model(job);
     if (code == CLI_CONTINUE) code = add_prior(job);
     if (code == CLI_CONTINUE) code = cli_job_options(job);
-    if (code != CLI_CONTINUE || !job->large) return code;
+    if (code != CLI_CONTINUE || !job->large.on) return code;
     code = cli_job_begin_large(job);
-    if (code != CLI_CONTINUE || job->large) return code;
-    job->measurement = (csrec_measurement){.n = 0};
+    if (code != CLI_CONTINUE || job->large.on) return code;
+    job->in.measurement = (csrec_measurement){.n = 0};
     code = read_samples(job);
     if (code == CLI_CONTINUE) set_tones(job);
     if (code == CLI_CONTINUE) code = cli_job_noise(job);
@@ -202,7 +201,7 @@ static int load(cli_job *job) {
 }
 
 static bool is_lost(const cli_job *job, csrec_error *error) {
-    const char *const files[] = {job->input, job->a->mask, job->a->model, job->reference};
+    const char *const files[] = {job->input, job->a->mask, job->a->model, job->out.reference};
     return cli_files_lost(sizeof files / sizeof *files, files, error) ||
            cli_files_lost(job->a->merge ? job->a->inputs.n : 0, job->a->inputs.text, error);
 }
@@ -214,18 +213,18 @@ static int load_unchanged(cli_job *job) {
     char *after = NULL;
     csrec_error error;
     if (job->a->info) return load(job);
-    job->fingerprint = cli_recover_fingerprint(job->request, job->input, &job->known);
-    job->prior = "";
-    if (!job->fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
+    job->out.fingerprint = cli_recover_fingerprint(job->request, job->input, &job->out.known);
+    job->out.prior = "";
+    if (!job->out.fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
     int code = load(job);
     if (code != CLI_CONTINUE) return code;
     after = cli_fingerprint_add_prior(cli_recover_fingerprint(job->request, job->input, &known),
-                                      job->prior);
+                                      job->out.prior);
     if (!after)
         code = cli_job_fail(job, "%s: out of memory", job->input);
-    else if (strcmp(after, job->fingerprint) != 0 && is_lost(job, &error))
+    else if (strcmp(after, job->out.fingerprint) != 0 && is_lost(job, &error))
         code = cli_job_fail(job, "%s", error.text);
-    else if (strcmp(after, job->fingerprint) != 0)
+    else if (strcmp(after, job->out.fingerprint) != 0)
         code = cli_job_fail(job,
                             "%s: it, or a file that belongs to it, changed while it was read; "
                             "run again when it is complete",
@@ -243,7 +242,7 @@ static double steps_of(const csrec_plan *plan) {
 
 /* Who starts minutes of work that can be cut short should know. */
 static void tell_long(const cli_job *job) {
-    const csrec_plan *plan = &job->plan;
+    const csrec_plan *plan = &job->setup.plan;
     if (!plan->estimate.method || plan->estimate.seconds < 20.0 || job->a->quiet) return;
     cli_note(job->tool, "%s: about %.0f s, by %s with %d threads%s", job->input,
              plan->estimate.seconds, plan->method.name, plan->estimate.threads,
@@ -256,11 +255,11 @@ static void tell_no_prior(const cli_job *job) {
     csrec_recover_options preset;
     int quality = a->quality >= 0 ? a->quality : 1; /* balanced */
     bool chosen = a->method >= 0 || a->solver >= 0 || a->basis >= 0 || a->model;
-    if (chosen || quality == 0 || a->quiet || job->measurement.shape.dims != 2 ||
+    if (chosen || quality == 0 || a->quiet || job->in.measurement.shape.dims != 2 ||
         csrec_prior_installed(1, 0, NULL))
         return;
-    const char *name = csrec_recover_preset(quality, &job->measurement, &preset);
-    if (strcmp(preset.method, job->plan.method.name) == 0)
+    const char *name = csrec_recover_preset(quality, &job->in.measurement, &preset);
+    if (strcmp(preset.method, job->setup.plan.method.name) == 0)
         cli_note(job->tool, "%s: no learned prior is installed; %s uses method %s (docs/prior.md)",
                  job->input, name, preset.method);
 }
@@ -271,34 +270,34 @@ int cli_job_load(cli_job *job) {
     if (code != CLI_CONTINUE || job->a->info) return code;
     code = begin_history(job);
     if (code == CLI_CONTINUE) code = allocate(job);
-    if (code == CLI_CONTINUE && !job->large) code = cli_job_doubt(job);
+    if (code == CLI_CONTINUE && !job->large.on) code = cli_job_doubt(job);
     if (code == CLI_CONTINUE) tell_tones(job);
     if (code == CLI_CONTINUE) tell_long(job);
     if (code == CLI_CONTINUE) tell_no_prior(job);
-    job->seconds_read = cli_seconds() - start;
+    job->in.seconds = cli_seconds() - start;
     return code;
 }
 
 void cli_job_clear(cli_job *job) {
-    for (int64_t c = 0; job->atoms && c < job->measurement.channels; c++)
-        csrec_atoms_clear(&job->atoms[c]);
-    free(job->atoms);
-    for (int i = 0; i < CLI_OUTPUTS; i++) csrec_file_lock_drop(job->locks[i]);
-    free(job->fingerprint);
-    free(job->journal);
-    free(job->output);
-    free(job->reference);
-    free(job->page);
-    free(job->plot);
-    free(job->map);
-    free(job->command);
-    csrec_history_destroy(job->history);
-    csrec_slabs_destroy(job->slabs);
-    csrec_slab_file_close(job->samples);
-    free(job->signal);
-    free(job->pairs);
-    free(job->truth);
-    free(job->uncertainty);
-    csrec_model_destroy(job->model);
-    csrec_measurement_clear(&job->measurement);
+    for (int64_t c = 0; job->result.atoms && c < job->in.measurement.channels; c++)
+        csrec_atoms_clear(&job->result.atoms[c]);
+    free(job->result.atoms);
+    for (int i = 0; i < CLI_OUTPUTS; i++) csrec_file_lock_drop(job->out.locks[i]);
+    free(job->out.fingerprint);
+    free(job->out.journal);
+    free(job->out.output);
+    free(job->out.reference);
+    free(job->out.page);
+    free(job->out.plot);
+    free(job->out.map);
+    free(job->out.command);
+    csrec_history_destroy(job->result.history);
+    csrec_slabs_destroy(job->large.slabs);
+    csrec_slab_file_close(job->large.samples);
+    free(job->result.signal);
+    free(job->result.pairs);
+    free(job->result.truth);
+    free(job->result.uncertainty);
+    csrec_model_destroy(job->setup.model);
+    csrec_measurement_clear(&job->in.measurement);
 }

@@ -46,7 +46,8 @@ int cli_job_find_large(cli_job *job) {
     csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
     const csrec_read_options reading = cli_job_read_options(job);
     if (job->a->info || !writes_slabs(job)) return CLI_CONTINUE;
-    csrec_status status = csrec_slab_file_open(job->input, &reading, &form, &job->samples, &error);
+    csrec_status status =
+        csrec_slab_file_open(job->input, &reading, &form, &job->large.samples, &error);
     if (status == CSREC_UNSUPPORTED) tell_whole(job, &form, error.text);
     if (status) return CLI_CONTINUE; /* reading says the same */
     bool pays = csrec_slabs_pay(&form, &options);
@@ -57,15 +58,15 @@ int cli_job_find_large(cli_job *job) {
                  "note: %s: may be too large for the memory; without %s it is recovered in slabs",
                  job->input, option);
     if (!wanted || option) {
-        csrec_slab_file_close(job->samples);
-        job->samples = NULL;
+        csrec_slab_file_close(job->large.samples);
+        job->large.samples = NULL;
         return CLI_CONTINUE;
     }
     if (form.n == 0 || job->a->sigma) form.sigma = job->request->sigma;
-    job->measurement = form;
-    job->large = true;
-    job->must = pays && form.n == 0;
-    job->placed = form.n > 0;
+    job->in.measurement = form;
+    job->large.on = true;
+    job->large.must = pays && form.n == 0;
+    job->large.placed = form.n > 0;
     return CLI_CONTINUE;
 }
 
@@ -79,22 +80,24 @@ static void name_input(const cli_job *job, csrec_error *error) {
 int cli_job_begin_large(cli_job *job) {
     csrec_error error;
     cli_progress_next(job->progress, "", 0.0);
-    csrec_status status = csrec_slabs_create(&job->measurement, csrec_slab_file_read, job->samples,
-                                             &job->options, &job->slabs, &error);
+    csrec_status status =
+        csrec_slabs_create(&job->in.measurement, csrec_slab_file_read, job->large.samples,
+                           &job->setup.options, &job->large.slabs, &error);
     cli_progress_finish(job->progress);
     /* Ranks may share it in another way, or the whole has the better message. */
-    if ((status == CSREC_UNSUPPORTED || status == CSREC_ARGUMENT) && !job->must) {
-        job->large = false;
+    if ((status == CSREC_UNSUPPORTED || status == CSREC_ARGUMENT) && !job->large.must) {
+        job->large.on = false;
         return CLI_CONTINUE;
     }
     if (status) name_input(job, &error);
     if (status) cli_job_fail(job, "%s", error.text);
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
-    job->plan = *csrec_slabs_plan(job->slabs);
-    job->measurement.n = csrec_slabs_samples(job->slabs);
+    job->setup.plan = *csrec_slabs_plan(job->large.slabs);
+    job->in.measurement.n = csrec_slabs_samples(job->large.slabs);
     int64_t entries = 0;
-    csrec_shape_count(&job->measurement.shape, &entries);
-    if (job->measurement.n < entries || job->placed || job->a->mask || job->a->unknown_given)
+    csrec_shape_count(&job->in.measurement.shape, &entries);
+    if (job->in.measurement.n < entries || job->large.placed || job->a->mask ||
+        job->a->unknown_given)
         return CLI_CONTINUE;
     return cli_job_fail(job,
                         "%s: nothing tells which entries are known (NaN, transparent pixels); give "
@@ -120,7 +123,7 @@ static csrec_status make_room(writer *w, int64_t count, csrec_error *error) {
         w->values = malloc((size_t)count * sizeof(double));
     }
     if (w->values) return CSREC_OK;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->output);
+    snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->out.output);
     w->room = 0;
     return CSREC_MEMORY;
 }
@@ -131,7 +134,7 @@ static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *
     csrec_status status = make_room(w, out.count, error);
     if (status) return status;
     const double *values = w->values;
-    status = csrec_slabs_take(w->job->slabs, slab, w->values, error);
+    status = csrec_slabs_take(w->job->large.slabs, slab, w->values, error);
     if (status) name_input(w->job, error);
     for (int64_t i = 0; i < out.count && !status; i++) csrec_array_set(&out, i, values[i]);
     return status;
@@ -149,25 +152,25 @@ static csrec_status put(void *context, int64_t first, int64_t count, const doubl
 static csrec_status fill(void *context, csrec_parts *parts, csrec_error *error) {
     writer *w = context;
     w->parts = parts;
-    csrec_status status = csrec_slabs_put(w->job->slabs, put, w, error);
-    if (status && !strstr(error->text, w->job->output)) name_input(w->job, error);
+    csrec_status status = csrec_slabs_put(w->job->large.slabs, put, w, error);
+    if (status && !strstr(error->text, w->job->out.output)) name_input(w->job, error);
     return status;
 }
 
 /* The largest values are taken to be those of the samples. */
 static csrec_dtype type_of(const cli_job *job, const cli_form *form) {
-    csrec_dtype type = cli_array_type(job->format, form, job->measurement.dtype, 0, NULL);
-    for (int64_t c = 0; c < job->measurement.channels && type == CSREC_F32; c++) {
+    csrec_dtype type = cli_array_type(job->out.format, form, job->in.measurement.dtype, 0, NULL);
+    for (int64_t c = 0; c < job->in.measurement.channels && type == CSREC_F32; c++) {
         double ends[2];
-        csrec_slabs_range(job->slabs, c, &ends[0], &ends[1]);
-        type = cli_array_type(job->format, form, job->measurement.dtype, 2, ends);
+        csrec_slabs_range(job->large.slabs, c, &ends[0], &ends[1]);
+        type = cli_array_type(job->out.format, form, job->in.measurement.dtype, 2, ends);
     }
     return type;
 }
 
 static void describe_output(const cli_job *job, const cli_form *form, csrec_image *image,
                             writer *w) {
-    const csrec_measurement *m = &job->measurement;
+    const csrec_measurement *m = &job->in.measurement;
     csrec_array *pixels = &image->pixels;
     *image = (csrec_image){.has_channels = m->channels > 1};
     pixels->shape = m->shape;
@@ -186,18 +189,18 @@ csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files
     csrec_status status = CSREC_UNSUPPORTED;
     describe_output(job, form, &image, &w);
     if (comm) {
-        status = csrec_files_add_parts(files, job->output, job->format, &image, comm, fill, &w,
-                                       form->like, error);
+        status = csrec_files_add_parts(files, job->out.output, job->out.format, &image, comm, fill,
+                                       &w, form->like, error);
         if (status == CSREC_UNSUPPORTED && job->a->verbose)
             cli_note(job->tool, "%s; rank 0 writes the values of all", error->text);
     }
     if (status == CSREC_UNSUPPORTED)
-        status = csrec_files_add_slabs(files, job->output, job->format, &image, take, &w,
+        status = csrec_files_add_slabs(files, job->out.output, job->out.format, &image, take, &w,
                                        form->like, error);
     free(w.values);
     cli_progress_finish(job->progress);
-    csrec_slabs_report(job->slabs, &job->report);
-    job->report.outcome = CSREC_DONE;
+    csrec_slabs_report(job->large.slabs, &job->result.report);
+    job->result.report.outcome = CSREC_DONE;
     return status;
 }
 
@@ -207,10 +210,10 @@ int cli_job_serve_large(cli_job *job) {
     writer w = {.job = job};
     cli_form form = {.dtype = job->a->dtype, .like = job->input};
     describe_output(job, &form, &image, &w);
-    csrec_status status = csrec_files_add_parts(NULL, job->output, job->format, &image,
+    csrec_status status = csrec_files_add_parts(NULL, job->out.output, job->out.format, &image,
                                                 job->request->tiles, fill, &w, NULL, &error);
     if (status == CSREC_UNSUPPORTED) {
-        status = csrec_slabs_serve(job->slabs, &error);
+        status = csrec_slabs_serve(job->large.slabs, &error);
         if (status) name_input(job, &error);
     }
     free(w.values);

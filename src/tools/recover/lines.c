@@ -36,14 +36,13 @@ static int64_t base_of(const csrec_shape *shape) {
     return base;
 }
 
-static int64_t length_of(const cli_job *job) {
-    const csrec_shape *shape = &job->measurement.shape;
+static int64_t length_of(const csrec_shape *shape) {
     return shape->dim[shape->dims - 1];
 }
 
 static bool add_samples(const cli_job *job, cli_chart *chart) {
-    const csrec_measurement *m = &job->measurement;
-    const int64_t base = base_of(&m->shape), n = length_of(job);
+    const csrec_measurement *m = &job->in.measurement;
+    const int64_t base = base_of(&m->shape), n = length_of(&m->shape);
     int64_t here = 0, met = 0;
     cli_series *series = add_series(chart, "samples");
     if (!series) return false;
@@ -60,21 +59,23 @@ static bool add_samples(const cli_job *job, cli_chart *chart) {
 
 static bool add_values(const cli_job *job, const char *name, const double *signal,
                        cli_chart *chart) {
-    const int64_t base = base_of(&job->measurement.shape), n = length_of(job);
+    const int64_t base = base_of(&job->in.measurement.shape),
+                  n = length_of(&job->in.measurement.shape);
     if (!signal) return true;
     cli_series *series = add_series(chart, name);
     if (!series) return false;
     series->plain = n > 1;
     for (int64_t i = 0; i < n; i += step_of(n))
-        add_point(series, i, signal[(base + i) * job->measurement.channels]);
+        add_point(series, i, signal[(base + i) * job->in.measurement.channels]);
     return true;
 }
 
 /* Root mean squares of a - b, b NULL: of a, over the entries of a point and all channels. */
 static bool add_errors(const cli_job *job, const char *name, const double *a, const double *b,
                        cli_chart *chart) {
-    const int64_t base = base_of(&job->measurement.shape), n = length_of(job), step = step_of(n);
-    int64_t channels = job->measurement.channels;
+    const int64_t base = base_of(&job->in.measurement.shape),
+                  n = length_of(&job->in.measurement.shape), step = step_of(n);
+    int64_t channels = job->in.measurement.channels;
     if (!a) return true;
     cli_series *series = add_series(chart, name);
     if (!series) return false;
@@ -93,31 +94,33 @@ static bool add_errors(const cli_job *job, const char *name, const double *a, co
 }
 
 /* "Signal", or which line and channel of it. */
-static void set_title(const cli_job *job, const char *what, bool one_channel, cli_chart *chart) {
-    bool line = job->measurement.shape.dims > 1;
-    bool channel = one_channel && job->measurement.channels > 1;
+static void set_title(const csrec_measurement *m, const char *what, bool one_channel,
+                      cli_chart *chart) {
+    bool line = m->shape.dims > 1;
+    bool channel = one_channel && m->channels > 1;
     snprintf(chart->title, sizeof chart->title, "%s%s%s", what, line ? ", the middle line" : "",
              channel ? ", first channel" : "");
 }
 
 static bool make_values(const cli_job *job, cli_chart *chart) {
     *chart = (cli_chart){.x_label = "position", .y_label = "value"};
-    set_title(job, "Signal", true, chart);
+    set_title(&job->in.measurement, "Signal", true, chart);
     return (!cli_job_has_points(job) || add_samples(job, chart)) &&
-           add_values(job, "reference", job->truth, chart) &&
-           add_values(job, "recovery", job->signal, chart);
+           add_values(job, "reference", job->result.truth, chart) &&
+           add_values(job, "recovery", job->result.signal, chart);
 }
 
 static bool make_errors(const cli_job *job, cli_chart *chart) {
     *chart =
         (cli_chart){.x_label = "position", .y_label = "units of the samples", .from_zero = true};
-    set_title(job, "Error, root mean square", false, chart);
-    return add_errors(job, "true", job->truth ? job->signal : NULL, job->truth, chart) &&
-           add_errors(job, "expected", job->uncertainty, NULL, chart);
+    set_title(&job->in.measurement, "Error, root mean square", false, chart);
+    return add_errors(job, "true", job->result.truth ? job->result.signal : NULL, job->result.truth,
+                      chart) &&
+           add_errors(job, "expected", job->result.uncertainty, NULL, chart);
 }
 
 int cli_job_lines(const cli_job *job, cli_chart charts[CLI_JOB_LINES]) {
-    int n = 1 + (job->truth || job->uncertainty);
+    int n = 1 + (job->result.truth || job->result.uncertainty);
     bool made = make_values(job, &charts[0]) && (n == 1 || make_errors(job, &charts[1]));
     if (made) return n;
     while (n > 0) cli_chart_clear(&charts[--n]);
@@ -126,7 +129,7 @@ int cli_job_lines(const cli_job *job, cli_chart charts[CLI_JOB_LINES]) {
 
 csrec_status cli_page_lines(const cli_page *p) {
     cli_chart charts[CLI_JOB_LINES] = {{.n_series = 0}};
-    int64_t step = step_of(length_of(p->job));
+    int64_t step = step_of(length_of(&p->job->in.measurement.shape));
     if (step > 1)
         fprintf(p->file,
                 "<p>A point of the charts stands for %lld entries: the first, of errors their root "

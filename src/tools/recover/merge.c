@@ -18,7 +18,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .progress = cli_progress_report,
                                 .context = job->progress,
                                 .grid = a->grid ? &job->request->grid : NULL,
-                                .placement = &job->placement};
+                                .placement = &job->in.placement};
 }
 
 static csrec_status read_one(cli_job *job, const char *input, csrec_measurement *measurement,
@@ -26,7 +26,7 @@ static csrec_status read_one(cli_job *job, const char *input, csrec_measurement 
     const cli_recover_arguments *a = job->a;
     const csrec_read_options options = cli_job_read_options(job);
     csrec_status status = csrec_measurement_read_with(input, &options, measurement, error);
-    if (status || !a->merge || !job->placement.dims) return status;
+    if (status || !a->merge || !job->in.placement.dims) return status;
     csrec_measurement_clear(measurement);
     snprintf(
         error->text, sizeof error->text,
@@ -37,7 +37,7 @@ static csrec_status read_one(cli_job *job, const char *input, csrec_measurement 
 }
 
 void cli_job_tell_placement(const cli_job *job) {
-    const csrec_placement *p = &job->placement;
+    const csrec_placement *p = &job->in.placement;
     char shape[192], step[192] = "", shared[96] = "";
     size_t used = 0;
     if (!p->dims || job->a->quiet) return;
@@ -50,7 +50,8 @@ void cli_job_tell_placement(const cli_job *job) {
     cli_note(job->tool,
              "note: %s: real coordinates, on a grid of %s cells of %s; the farthest sample is %.2g "
              "cells from the middle of its own%s; --grid gives another",
-             job->input, cli_shape_text(&job->measurement.shape, shape), step, p->farthest, shared);
+             job->input, cli_shape_text(&job->in.measurement.shape, shape), step, p->farthest,
+             shared);
 }
 
 void cli_placement_json(const csrec_placement *p, cli_json *json) {
@@ -81,8 +82,8 @@ static csrec_status read_all(cli_job *job, csrec_measurement *part, const csrec_
         parts[i] = &part[i];
     }
     if (status) return status;
-    status =
-        csrec_measurement_merge(inputs->n, parts, &job->measurement, job->contradictions, error);
+    status = csrec_measurement_merge(inputs->n, parts, &job->in.measurement, job->in.contradictions,
+                                     error);
     if (status) name_part(inputs, error);
     return status;
 }
@@ -97,20 +98,20 @@ static const char *place_text(const csrec_shape *shape, int64_t flat, char text[
     return text;
 }
 
-bool cli_job_contradiction(const cli_job *job, char text[CSREC_DOUBT_SIZE]) {
+bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SIZE]) {
     char place[192];
-    if (!job->contradictions[0]) return false;
+    if (!samples->contradictions[0]) return false;
     snprintf(text, CSREC_DOUBT_SIZE,
              "Merged scans contradict each other at %lld position%s, first at %.80s; their mean is "
              "used.",
-             (long long)job->contradictions[0], job->contradictions[0] == 1 ? "" : "s",
-             place_text(&job->measurement.shape, job->contradictions[1], place));
+             (long long)samples->contradictions[0], samples->contradictions[0] == 1 ? "" : "s",
+             place_text(&samples->measurement.shape, samples->contradictions[1], place));
     return true;
 }
 
 csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     const int n = job->a->inputs.n;
-    if (!job->a->merge) return read_one(job, job->input, &job->measurement, error);
+    if (!job->a->merge) return read_one(job, job->input, &job->in.measurement, error);
     csrec_measurement *part = calloc((size_t)n, sizeof *part);
     const csrec_measurement **parts = calloc((size_t)n, sizeof *parts);
     csrec_status status = part && parts ? CSREC_OK : CSREC_MEMORY;

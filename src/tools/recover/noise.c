@@ -17,7 +17,7 @@ int cli_sigma_check(cli_request *request) {
 }
 
 const char *cli_sigma_source(const cli_job *job) {
-    if (!job->a->sigma) return job->measurement.sigma > 0.0 ? "file" : NULL;
+    if (!job->a->sigma) return job->in.measurement.sigma > 0.0 ? "file" : NULL;
     return strcmp(job->a->sigma, "auto") == 0 ? "estimate" : "option";
 }
 
@@ -48,24 +48,24 @@ static void drop_samples(csrec_measurement *m, const uint8_t *outlier) {
 }
 
 static csrec_status drop_outliers(cli_job *job, csrec_error *error) {
-    csrec_measurement *m = &job->measurement;
+    csrec_measurement *m = &job->in.measurement;
     uint8_t *outlier = malloc((size_t)m->n);
     if (!outlier) {
         strcpy(error->text, "out of memory");
         return CSREC_MEMORY;
     }
     csrec_status status =
-        csrec_outliers_find(m, (int)job->a->threads, outlier, &job->dropped, error);
+        csrec_outliers_find(m, (int)job->a->threads, outlier, &job->in.dropped, error);
     if (!status && !job->a->quiet)
         cli_note(job->tool, "%s: %lld of %lld samples are outliers and not used", job->input,
-                 (long long)job->dropped, (long long)m->n);
-    if (!status && job->dropped) drop_samples(m, outlier);
+                 (long long)job->in.dropped, (long long)m->n);
+    if (!status && job->in.dropped) drop_samples(m, outlier);
     free(outlier);
     return status;
 }
 
 static void suspect_noise(const cli_job *job) {
-    const csrec_measurement part = part_of(&job->measurement);
+    const csrec_measurement part = part_of(&job->in.measurement);
     double sigma;
     if (!csrec_noise_likely(&part, &sigma, NULL) && sigma > 0.0)
         cli_note(job->tool,
@@ -75,7 +75,7 @@ static void suspect_noise(const cli_job *job) {
 
 int cli_job_noise(cli_job *job) {
     csrec_error error;
-    csrec_measurement *m = &job->measurement;
+    csrec_measurement *m = &job->in.measurement;
     const char *source = cli_sigma_source(job);
     csrec_status status = CSREC_OK;
     if (job->a->robust) status = drop_outliers(job, &error);

@@ -107,20 +107,20 @@ int cli_request_conflicts(const cli_request *request) {
 
 int cli_job_options(cli_job *job) {
     csrec_error error;
-    csrec_recover_options *o = &job->options;
-    set_options(job->request, &job->measurement, job->settings, o);
-    o->model = job->model;
+    csrec_recover_options *o = &job->setup.options;
+    set_options(job->request, &job->in.measurement, job->setup.settings, o);
+    o->model = job->setup.model;
     o->solve.progress = cli_progress_report;
     o->solve.context = job->progress;
-    if (job->a->resume && job->known) {
-        o->journal = job->journal;
-        o->journal_key = job->fingerprint;
+    if (job->a->resume && job->out.known) {
+        o->journal = job->out.journal;
+        o->journal_key = job->out.fingerprint;
     }
-    if (job->large) return CLI_CONTINUE;
+    if (job->large.on) return CLI_CONTINUE;
     csrec_results results = !job->a->coefficients       ? CSREC_RESULT_SIGNAL
                             : cli_job_wants_signal(job) ? CSREC_RESULT_SIGNAL_AND_ATOMS
                                                         : CSREC_RESULT_ATOMS;
-    return csrec_recover_plan(&job->measurement, o, results, &job->plan, &error)
+    return csrec_recover_plan(&job->in.measurement, o, results, &job->setup.plan, &error)
                ? cli_job_fail(job, "%s: %s", job->input, error.text)
                : CLI_CONTINUE;
 }

@@ -55,7 +55,7 @@ static void put_head(const cli_page *p) {
 }
 
 static csrec_status put_signal(const cli_page *p) {
-    bool line = p->job->measurement.shape.dims == 1;
+    bool line = p->job->in.measurement.shape.dims == 1;
     fputs("<section id=\"pictures\" aria-labelledby=\"signal\">\n"
           "<h2 id=\"signal\">Samples, recovery and errors</h2>\n",
           p->file);
@@ -106,7 +106,7 @@ static bool is_course(const cli_chart *chart) {
 
 static csrec_status put_charts(const cli_page *p) {
     cli_chart charts[CLI_JOB_CHARTS];
-    int n = cli_job_charts(p->job, charts);
+    int n = cli_result_charts(&p->job->result, charts);
     if (n < 0) return cli_page_no_memory(p);
     for (int i = 0; i < n; i++) {
         if (is_course(&charts[i])) cli_page_chart(p, &charts[i], true);
@@ -155,7 +155,7 @@ static void put_stages(const cli_page *p) {
 static void put_command(const cli_page *p) {
     open_section(p, "command", "Command to repeat this");
     fputs("<pre tabindex=\"0\" role=\"region\" aria-labelledby=\"command\"><code>", p->file);
-    cli_html_text(p->file, p->job->command);
+    cli_html_text(p->file, p->job->out.command);
     fputs("</code></pre>\n", p->file);
     close_section(p);
 }
@@ -168,7 +168,7 @@ static void put_foot(const cli_page *p) {
     fprintf(p->file, "</main>\n<footer><p>%s %s%s</p></footer>\n", p->job->request->all->name,
             csrec_version(), date);
     fprintf(p->file, "<script>\n%s</script>\n</body>\n</html>\n", cli_page_script);
-    cli_fingerprint_comment(p->file, p->job->fingerprint);
+    cli_fingerprint_comment(p->file, p->job->out.fingerprint);
 }
 
 static csrec_status put_page(const cli_page *p) {
@@ -187,7 +187,7 @@ static csrec_status put_page(const cli_page *p) {
 }
 
 csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
-    const char *path = job->page;
+    const char *path = job->out.page;
     cli_text text;
     snprintf(error->text, sizeof error->text, "%s: out of memory for the report", path);
     if (!cli_text_open(&text)) return CSREC_MEMORY;

@@ -5,7 +5,7 @@
 #include "tools/common/chart.h"
 #include "recover.h"
 
-/* Adds the page, job->page, HTML that is also well-formed XML. */
+/* Adds the page, job->out.page, HTML that is also well-formed XML. */
 csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error);
 
 /* What the parts of the page are written from and to. */

@@ -55,7 +55,7 @@ static csrec_status put_samples(const cli_page *p, const cli_view *view) {
     static const panel own = {"samples", "Samples", "The samples; other pixels are not known",
                               true};
     cli_plane plane;
-    if (cli_plane_samples(p->job, view, &plane)) return cli_page_no_memory(p);
+    if (cli_plane_samples(&p->job->in.measurement, view, &plane)) return cli_page_no_memory(p);
     csrec_status status = put_tones(p, &own, view, &plane);
     if (status) return status;
     fputs("<span class=\"key\"></span> not sampled\n", p->file);
@@ -67,8 +67,8 @@ static csrec_status put_samples(const cli_page *p, const cli_view *view) {
 static csrec_status put_blend(const cli_page *p, const cli_view *view) {
     static const panel own = {"blend", "Samples, blended", "The samples, blended linearly", true};
     cli_plane plane;
-    if (p->job->measurement.shape.dims > 2) return CSREC_OK;
-    if (cli_plane_samples(p->job, view, &plane)) return cli_page_no_memory(p);
+    if (p->job->in.measurement.shape.dims > 2) return CSREC_OK;
+    if (cli_plane_samples(&p->job->in.measurement, view, &plane)) return cli_page_no_memory(p);
     if (cli_plane_blend(&plane)) {
         cli_plane_clear(&plane);
         return cli_page_no_memory(p);
@@ -83,7 +83,8 @@ static csrec_status put_blend(const cli_page *p, const cli_view *view) {
 static csrec_status put_signal(const cli_page *p, const panel *own, const cli_view *view,
                                const double *signal) {
     cli_plane plane;
-    if (cli_plane_signal(p->job, view, signal, &plane)) return cli_page_no_memory(p);
+    if (cli_plane_signal(&p->job->in.measurement, view, signal, &plane))
+        return cli_page_no_memory(p);
     csrec_status status = put_tones(p, own, view, &plane);
     if (!status) close_panel(p);
     return status;
@@ -121,7 +122,7 @@ static csrec_status put_error_plane(const cli_page *p, const panel *own, const c
     if (!status) status = open_panel(p, own, &image);
     csrec_image_clear(&image);
     if (status) return status;
-    fputs(p->job->measurement.channels > 1
+    fputs(p->job->in.measurement.channels > 1
               ? "root mean square over all channels, in units of the samples\n"
               : "in units of the samples\n",
           p->file);
@@ -138,7 +139,7 @@ static csrec_status put_error_plane(const cli_page *p, const panel *own, const c
 static csrec_status put_errors(const cli_page *p, const panel *own, const cli_view *view,
                                const double *a, const double *b) {
     cli_plane plane;
-    if (cli_plane_errors(p->job, view, a, b, &plane)) return cli_page_no_memory(p);
+    if (cli_plane_errors(&p->job->in.measurement, view, a, b, &plane)) return cli_page_no_memory(p);
     csrec_status status = put_error_plane(p, own, &plane);
     cli_plane_clear(&plane);
     return status;
@@ -164,7 +165,7 @@ static void put_tools(const cli_page *p) {
 }
 
 static void put_notes(const cli_page *p, const cli_view *view) {
-    const csrec_measurement *m = &p->job->measurement;
+    const csrec_measurement *m = &p->job->in.measurement;
     if (m->shape.dims > 2)
         fputs("<p>The middle plane of the last two axes is shown.</p>\n", p->file);
     if (m->channels != 1 && m->channels != 3)
@@ -192,12 +193,13 @@ static csrec_status put_all(const cli_page *p, const cli_view *view) {
         status = put_samples(p, view);
         if (!status) status = put_blend(p, view);
     }
-    if (!status) status = put_signal(p, &panels[RECOVERY], view, job->signal);
-    if (!status && job->truth) status = put_signal(p, &panels[REFERENCE], view, job->truth);
-    if (!status && job->truth)
-        status = put_errors(p, &panels[ERROR], view, job->signal, job->truth);
-    if (!status && job->uncertainty)
-        status = put_errors(p, &panels[EXPECTED], view, job->uncertainty, NULL);
+    if (!status) status = put_signal(p, &panels[RECOVERY], view, job->result.signal);
+    if (!status && job->result.truth)
+        status = put_signal(p, &panels[REFERENCE], view, job->result.truth);
+    if (!status && job->result.truth)
+        status = put_errors(p, &panels[ERROR], view, job->result.signal, job->result.truth);
+    if (!status && job->result.uncertainty)
+        status = put_errors(p, &panels[EXPECTED], view, job->result.uncertainty, NULL);
     return status;
 }
 
@@ -205,8 +207,8 @@ csrec_status cli_page_panels(const cli_page *p) {
     const cli_job *job = p->job;
     cli_view view;
     cli_view_of(job, &view);
-    const int samples = cli_job_has_points(job) ? 1 + (job->measurement.shape.dims == 2) : 0;
-    int count = 1 + samples + (job->truth ? 2 : 0) + (job->uncertainty != NULL);
+    const int samples = cli_job_has_points(job) ? 1 + (job->in.measurement.shape.dims == 2) : 0;
+    int count = 1 + samples + (job->result.truth ? 2 : 0) + (job->result.uncertainty != NULL);
     put_notes(p, &view);
     put_tools(p);
     fprintf(p->file, "<div class=\"panels of-%d\">\n", count);

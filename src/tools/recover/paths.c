@@ -181,10 +181,10 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
 static const csrec_format *suiting_format(const cli_job *job) {
     const csrec_format *format = csrec_format_of(job->input), *last = NULL;
     if (cli_format_has(format, CSREC_USE_WRITE) &&
-        !cli_signal_refusal(format, &job->measurement, &job->tones))
+        !cli_signal_refusal(format, &job->in.measurement, &job->in.tones))
         return format;
     for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++) {
-        if (!cli_signal_refusal(format, &job->measurement, &job->tones)) return format;
+        if (!cli_signal_refusal(format, &job->in.measurement, &job->in.tones)) return format;
         last = format;
     }
     return last;
@@ -192,12 +192,12 @@ static const csrec_format *suiting_format(const cli_job *job) {
 
 static int set_output(cli_job *job) {
     const cli_request *request = job->request;
-    job->format = request->format;
+    job->out.format = request->format;
     if (!request->a.output) return CLI_CONTINUE;
-    if (request->folder && !job->format) job->format = suiting_format(job);
-    job->output = path_of(request->a.output, request->folder, job->input,
-                          job->format ? cli_ending_of(job->format).text : "");
-    if (!job->output) return cli_job_fail(job, "%s: out of memory", job->input);
+    if (request->folder && !job->out.format) job->out.format = suiting_format(job);
+    job->out.output = path_of(request->a.output, request->folder, job->input,
+                              job->out.format ? cli_ending_of(job->out.format).text : "");
+    if (!job->out.output) return cli_job_fail(job, "%s: out of memory", job->input);
     return CLI_CONTINUE;
 }
 
@@ -222,14 +222,14 @@ char *cli_reference_path(const cli_request *request, const char *input) {
 
 static int set_reference(cli_job *job) {
     if (!job->a->reference) return CLI_CONTINUE;
-    job->reference = cli_reference_path(job->request, job->input);
-    if (!job->reference) return cli_job_fail(job, "%s: out of memory", job->input);
+    job->out.reference = cli_reference_path(job->request, job->input);
+    if (!job->out.reference) return cli_job_fail(job, "%s: out of memory", job->input);
     char list[64];
-    if (is_folder_there(job->a->reference) && access(job->reference, F_OK) != 0)
+    if (is_folder_there(job->a->reference) && access(job->out.reference, F_OK) != 0)
         return cli_job_fail(job,
                             "%s: does not exist, nor with another ending (%s); name the truth "
                             "after its input",
-                            job->reference,
+                            job->out.reference,
                             csrec_format_list(CSREC_USE_READ, false, "or", list, sizeof list));
     return CLI_CONTINUE;
 }
@@ -237,22 +237,22 @@ static int set_reference(cli_job *job) {
 static int set_illustrations(cli_job *job) {
     const cli_request *request = job->request;
     const char *page = request->a.report, *plot = request->a.plot, *map = request->a.uncertainty;
-    if (page) job->page = path_of(page, request->page_folder, job->input, ".html");
-    if (plot) job->plot = path_of(plot, request->plot_folder, job->input, ".svg");
-    if (map) job->map = path_of(map, request->map_folder, job->input, ".npy");
-    if ((page && !job->page) || (plot && !job->plot) || (map && !job->map))
+    if (page) job->out.page = path_of(page, request->page_folder, job->input, ".html");
+    if (plot) job->out.plot = path_of(plot, request->plot_folder, job->input, ".svg");
+    if (map) job->out.map = path_of(map, request->map_folder, job->input, ".npy");
+    if ((page && !job->out.page) || (plot && !job->out.plot) || (map && !job->out.map))
         return cli_job_fail(job, "%s: out of memory", job->input);
     return CLI_CONTINUE;
 }
 
 /* Of ranks that share the job the first writes. */
 static int lock_outputs(cli_job *job) {
-    const char *const outputs[CLI_OUTPUTS] = {job->output, job->a->coefficients, job->page,
-                                              job->plot, job->map};
+    const char *const outputs[CLI_OUTPUTS] = {job->out.output, job->a->coefficients, job->out.page,
+                                              job->out.plot, job->out.map};
     csrec_error error;
     if (csrec_comm_rank(job->request->tiles) > 0) return CLI_CONTINUE;
     for (int i = 0; i < CLI_OUTPUTS; i++)
-        if (outputs[i] && csrec_file_lock_take(outputs[i], &job->locks[i], &error))
+        if (outputs[i] && csrec_file_lock_take(outputs[i], &job->out.locks[i], &error))
             return cli_job_fail(job, "%s", error.text);
     return CLI_CONTINUE;
 }
@@ -260,11 +260,11 @@ static int lock_outputs(cli_job *job) {
 /* OUT.part keeps the tiles of a run that may be killed. */
 static int set_journal(cli_job *job) {
     char file[CSREC_PATH_ROOM];
-    if (!job->output || cli_is_dash(job->output)) return CLI_CONTINUE;
-    const char *name = csrec_path_file(job->output, file);
-    job->journal = malloc(strlen(name) + sizeof ".part");
-    if (!job->journal) return cli_job_fail(job, "%s: out of memory", job->input);
-    strcat(strcpy(job->journal, name), ".part");
+    if (!job->out.output || cli_is_dash(job->out.output)) return CLI_CONTINUE;
+    const char *name = csrec_path_file(job->out.output, file);
+    job->out.journal = malloc(strlen(name) + sizeof ".part");
+    if (!job->out.journal) return cli_job_fail(job, "%s: out of memory", job->input);
+    strcat(strcpy(job->out.journal, name), ".part");
     return CLI_CONTINUE;
 }
 

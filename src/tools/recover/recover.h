@@ -58,56 +58,91 @@ typedef struct cli_request {
 
 enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map */
 
-/* The state of the recovery of one input. */
+/* Step 1, reading: the samples, and what is known about them. */
+typedef struct cli_samples {
+    csrec_measurement measurement;
+    csrec_placement placement; /* of samples at real coordinates */
+    int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
+    int64_t dropped;           /* outliers, by --robust */
+    csrec_doubts doubts;
+    cli_tones tones;
+    double seconds;
+} cli_samples;
+
+/* Step 2, naming: the files of an input, locked against other runs. NULL: none. */
+typedef struct cli_targets {
+    char *output, *reference, *page, *plot, *map; /* map: of the uncertainty */
+    char *journal;                                /* keeps finished tiles, beside the output */
+    const csrec_format *format;                   /* of the output */
+    csrec_file_lock *locks[CLI_OUTPUTS];
+    char *command;     /* the command that repeats this recovery */
+    char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint), */
+    bool known;        /* and of all their contents */
+    const char *prior; /* what cli_prior_find told, if the recovery may use it; else "" */
+} cli_targets;
+
+/* Step 3, planning. */
+typedef struct cli_setup {
+    csrec_recover_options options;
+    csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
+    csrec_plan plan;                                              /* the resolved options */
+    csrec_model *model;                                           /* of --model */
+} cli_setup;
+
+/* Of a signal that is recovered in slabs, while it is written. */
+typedef struct cli_large {
+    bool on, must; /* must: it does not fit into memory; else ranks share it */
+    bool placed;   /* its samples have positions */
+    csrec_slab_file *samples;
+    csrec_slabs *slabs;
+} cli_large;
+
+/* Step 4, recovering: the signal, and what is known about it. */
+typedef struct cli_result {
+    double *signal, *truth, *uncertainty; /* uncertainty: with a map or page */
+    double *pairs; /* NULL, or the complex signal, of which `signal` has the magnitudes */
+    csrec_atoms *atoms;
+    csrec_recover_report report;
+    int shared; /* inputs that went through one recovery; its report is of all of them */
+    csrec_history *history;            /* NULL: not requested */
+    double expected, seconds_expected; /* root mean square error; NAN: not known */
+    cli_quality quality;
+    csrec_status lost_status; /* why something about the signal is not known, but the signal is */
+    csrec_error lost;
+} cli_result;
+
+/* Step 5, writing: which files stand; any: even if the job fails. */
+typedef struct cli_written {
+    bool atoms, page, plot, map, any;
+} cli_written;
+
+/* The recovery of one input. */
 typedef struct cli_job {
     const cli_request *request;
     const cli_tool *tool;           /* of the request */
     const cli_recover_arguments *a; /* of the request */
     const char *input;
-    int number;                                   /* of the input */
-    char *output, *reference, *page, *plot, *map; /* NULL: none; map: of the uncertainty */
-    char *command;                                /* the command that repeats this recovery */
-    char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint), */
-    const char *prior; /* what cli_prior_find told, if the recovery may use it; else "" */
-    bool known;        /* and of all their contents */
-    char *journal;     /* keeps finished tiles, beside the output; NULL: none */
-    csrec_file_lock *locks[CLI_OUTPUTS];
-    const csrec_format *format;
-    cli_tones tones;
-    csrec_measurement measurement;
-    csrec_placement placement; /* of samples at real coordinates */
-    int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
-    csrec_recover_options options;
-    csrec_setting settings[CLI_TEXTS_MOST + CLI_PRESET_SETTINGS]; /* a preset's, then those given */
-    csrec_plan plan;                                              /* the resolved options */
+    int number; /* of the input */
     cli_progress *progress;
-    double *signal, *truth, *uncertainty; /* uncertainty: with a map or page */
-    double *pairs;   /* NULL, or the complex signal, of which `signal` has the magnitudes */
-    double expected; /* root mean square error; NAN: not known */
-    csrec_atoms *atoms;
-    csrec_model *model; /* of --model */
-    csrec_recover_report report;
-    bool large;  /* recovered in slabs, while it is written: */
-    bool must;   /* it does not fit into memory; else ranks share it */
-    bool placed; /* its samples have positions */
-    csrec_slab_file *samples;
-    csrec_slabs *slabs;
-    csrec_history *history;                /* NULL: not requested */
-    double seconds_read, seconds_expected; /* of reading; of the expected errors */
-    int64_t dropped;                       /* outliers, by --robust */
-    csrec_doubts doubts;                   /* about the samples */
-    int shared; /* inputs that went through one recovery; its report is of all of them */
-    cli_quality quality;
-    csrec_status lost_status; /* why something about the signal is not known, but the signal is */
-    csrec_error lost;
-    bool has_atoms, has_page, has_plot, has_map; /* written */
-    bool stands;                                 /* some file is written, even if the job fails */
-    char failure[sizeof(csrec_error)];           /* the error message, or empty */
+    cli_samples in;
+    cli_targets out;
+    cli_setup setup;
+    cli_large large;
+    cli_result result;
+    cli_written written;
+    char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;
+
+/* Values of the signal, of complex ones the magnitudes. */
+static inline int64_t cli_signal_values(const csrec_measurement *measurement) {
+    int64_t entries = 0;
+    csrec_shape_count(&measurement->shape, &entries);
+    return entries * measurement->channels;
+}
 
 /* Whether the measurement has real entries of the signal, about which samples tell something. */
 static inline bool cli_job_has_points(const cli_job *job) {
-    return !job->measurement.through && !job->measurement.is_complex;
+    return !job->in.measurement.through && !job->in.measurement.is_complex;
 }
 
 /* Whether the signal is needed: atoms alone need no memory for it. */
@@ -205,10 +240,10 @@ void cli_job_tell_placement(const cli_job *job);
 void cli_placement_json(const csrec_placement *placement, cli_json *json);
 
 /* The warning that merged inputs contradict each other; false if they do not. */
-bool cli_job_contradiction(const cli_job *job, char text[CSREC_DOUBT_SIZE]);
+bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SIZE]);
 
 /* If the input does not fit into memory and all that is asked for can be made in slabs, sets
- * job->large and the measurement, without samples (large.c). */
+ * job->large.on and the measurement, without samples (large.c). */
 int cli_job_find_large(cli_job *job);
 /* Reads all samples once, and plans. */
 int cli_job_begin_large(cli_job *job);
@@ -274,13 +309,13 @@ bool cli_jobs_share(const cli_job *a, const cli_job *b);
 
 /* The recovery goes on without something about its signal; the first reason is kept, and the job
  * fails with it once the signal is written. */
-void cli_job_lose(cli_job *job, csrec_status status, const char *format, ...)
+void cli_result_lose(cli_result *result, csrec_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Black, white and bits of a picture of the signal. */
 cli_tones cli_job_tones(const cli_job *job);
 
-/* Writes the requested files, as cli_products_write; job->stands if any is written. */
+/* Writes the requested files, as cli_products_write; job->written.any if any is written. */
 int cli_job_write(cli_job *job);
 
 /* Reports on stderr; and as members of a JSON object. */

@@ -8,17 +8,19 @@
 
 /* One line for each recovery at a terminal, or with --verbose. */
 static void tell_summary(const cli_job *job) {
-    const csrec_recover_report *r = &job->report;
-    const char *output = cli_is_dash(job->output) ? "stdout" : job->output;
+    const csrec_recover_report *r = &job->result.report;
+    const char *output = cli_is_dash(job->out.output) ? "stdout" : job->out.output;
     const char *source = cli_sigma_source(job);
     char together[48] = "", noise[48] = "", expected[64] = "";
     char doubt[CSREC_DOUBT_SIZE];
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
-    if (job->shared > 1) snprintf(together, sizeof together, " for %d inputs at once", job->shared);
-    if (source) snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->measurement.sigma, source);
-    if (isfinite(job->expected))
-        snprintf(expected, sizeof expected, ", expected error about %.3g (%.1f dB)", job->expected,
-                 cli_job_expected_psnr(job));
+    if (job->result.shared > 1)
+        snprintf(together, sizeof together, " for %d inputs at once", job->result.shared);
+    if (source)
+        snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->in.measurement.sigma, source);
+    if (isfinite(job->result.expected))
+        snprintf(expected, sizeof expected, ", expected error about %.3g (%.1f dB)",
+                 job->result.expected, cli_job_expected_psnr(job));
     bool above =
         r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET || csrec_doubt_result(r, doubt);
     cli_note(job->tool, "%s%s%s: %s, residual %.3g%s, %.2f s%s%s", job->input, output ? " -> " : "",
@@ -30,7 +32,7 @@ static void tell_summary(const cli_job *job) {
 }
 
 static void tell_estimate(const cli_job *job) {
-    const csrec_estimate *e = &job->report.estimate;
+    const csrec_estimate *e = &job->result.report.estimate;
     char tile[192];
     if (!e->method) return;
     cli_note(job->tool, "estimated %.1f MiB and %.3g s, by %s with %d threads; %lld tile%s of %s",
@@ -39,14 +41,14 @@ static void tell_estimate(const cli_job *job) {
 }
 
 static void tell_method(const cli_job *job) {
-    const csrec_plan *plan = &job->plan;
-    const csrec_recover_report *r = &job->report;
+    const csrec_plan *plan = &job->setup.plan;
+    const csrec_recover_report *r = &job->result.report;
     char work[96] = "", devices[256];
     if (plan->method.iterates)
         snprintf(work, sizeof work, ", %lld pursuits, %lld iterations", (long long)r->pursuits,
                  (long long)r->iterations);
     cli_note(job->tool, "%s: %lld samples, method %s, backend %s: %s%s, residual %.3e", job->input,
-             (long long)job->measurement.n, plan->method.name,
+             (long long)job->in.measurement.n, plan->method.name,
              cli_devices_text(r, devices, sizeof devices), csrec_outcome_text(r->outcome), work,
              r->residual);
     if (*r->given_up.text)
@@ -57,14 +59,15 @@ static void tell_method(const cli_job *job) {
 
 /* Of ranks that share tiles; those that share grids or a pursuit share the only tile. */
 static void tell_idle(const cli_job *job) {
-    const int64_t ranks = csrec_comm_size(job->request->tiles), tiles = job->report.estimate.tiles;
-    if (job->a->quiet || tiles < 1 || ranks <= tiles || job->plan.options.shifts > 0) return;
+    const int64_t ranks = csrec_comm_size(job->request->tiles),
+                  tiles = job->result.report.estimate.tiles;
+    if (job->a->quiet || tiles < 1 || ranks <= tiles || job->setup.plan.options.shifts > 0) return;
     cli_note(job->tool, "%s: note: %lld of %lld ranks had no tile; smaller ones, --tile, share it",
              job->input, (long long)(ranks - tiles), (long long)ranks);
 }
 
 void cli_job_tell(const cli_job *job) {
-    const csrec_recover_report *r = &job->report;
+    const csrec_recover_report *r = &job->result.report;
     if (job->a->verbose) {
         tell_estimate(job);
         tell_method(job);
@@ -77,10 +80,11 @@ void cli_job_tell(const cli_job *job) {
     tell_idle(job);
     cli_job_warn(job);
     tell_summary(job);
-    if (job->truth && !job->a->json && !isnan(job->quality.psnr)) {
+    if (job->result.truth && !job->a->json && !isnan(job->result.quality.psnr)) {
         if (cli_recoveries(job->a) > 1) fprintf(stderr, "%s: ", job->input);
-        fprintf(stderr, "PSNR %.2f dB", job->quality.psnr);
-        if (isfinite(job->quality.ssim)) fprintf(stderr, ", SSIM %.4f", job->quality.ssim);
+        fprintf(stderr, "PSNR %.2f dB", job->result.quality.psnr);
+        if (isfinite(job->result.quality.ssim))
+            fprintf(stderr, ", SSIM %.4f", job->result.quality.ssim);
         fprintf(stderr, "\n");
     }
     if (r->outcome == CSREC_INTERRUPTED && !job->a->quiet)
@@ -89,8 +93,8 @@ void cli_job_tell(const cli_job *job) {
 
 /* null where the method has none. */
 static void json_iterations(cli_json *json, const cli_job *job) {
-    const csrec_recover_report *r = &job->report;
-    if (job->plan.method.iterates) {
+    const csrec_recover_report *r = &job->result.report;
+    if (job->setup.plan.method.iterates) {
         cli_json_integer(json, "pursuits", r->pursuits);
         cli_json_integer(json, "iterations", r->iterations);
     } else {
@@ -121,9 +125,9 @@ static void json_exchanges(cli_json *json, const csrec_exchanges *e) {
 }
 
 static void json_recovery(cli_json *json, const cli_job *job) {
-    const csrec_recover_options *o = &job->plan.options;
-    const csrec_recover_report *r = &job->report;
-    cli_json_text(json, "method", job->plan.method.name);
+    const csrec_recover_options *o = &job->setup.plan.options;
+    const csrec_recover_report *r = &job->result.report;
+    cli_json_text(json, "method", job->setup.plan.method.name);
     cli_json_text(json, "solver", o->solve.solver);
     cli_json_text(json, "basis", o->basis);
     cli_json_text(json, "order", o->order == CSREC_ORDER_UNSET ? NULL : csrec_order_name(o->order));
@@ -131,9 +135,9 @@ static void json_recovery(cli_json *json, const cli_job *job) {
                   o->columns == CSREC_COLUMNS_UNSET ? NULL : csrec_columns_name(o->columns));
     cli_json_integer(json, "shifts", o->shifts);
     cli_json_unsigned(json, "seed", o->seed);
-    cli_json_real(json, "sigma", job->measurement.sigma);
+    cli_json_real(json, "sigma", job->in.measurement.sigma);
     cli_json_text(json, "sigma_from", cli_sigma_source(job));
-    cli_json_integer(json, "outliers_dropped", job->dropped);
+    cli_json_integer(json, "outliers_dropped", job->in.dropped);
     cli_json_text(json, "backend", r->backend);
     json_devices(json, r);
     cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
@@ -143,7 +147,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_integer(json, "tiles_resumed", r->tiles_resumed);
     json_exchanges(json, &r->exchanges);
     cli_json_begin(json, "seconds");
-    cli_json_real(json, "read", job->seconds_read);
+    cli_json_real(json, "read", job->in.seconds);
     cli_json_real(json, "tree", r->seconds_tree);
     cli_json_real(json, "pursuit", r->seconds_pursuit);
     cli_json_real(json, "synthesis", r->seconds_synthesis);
@@ -167,16 +171,16 @@ static void json_estimate(cli_json *json, const csrec_estimate *e) {
     cli_json_end(json);
 }
 
-static void json_settings(cli_json *json, const cli_job *job) {
-    const csrec_recover_options *o = &job->plan.options;
+static void json_settings(cli_json *json, const cli_setup *setup) {
+    const csrec_recover_options *o = &setup->plan.options;
     cli_json_begin(json, "settings");
     cli_json_real(json, "epsilon", fmax(o->solve.stop.epsilon, 0.0));
     cli_json_integer(json, "atoms", o->solve.stop.atoms);
     cli_json_real(json, "min_coefficient", o->solve.stop.min_coefficient);
     cli_json_integer(json, "threads", o->threads);
     cli_json_flag(json, "mean_with_adaptive_grids", o->mean);
-    for (int i = 0; i < job->plan.n_parameters; i++)
-        cli_json_real(json, job->plan.parameter[i].name, job->plan.parameter[i].value);
+    for (int i = 0; i < setup->plan.n_parameters; i++)
+        cli_json_real(json, setup->plan.parameter[i].name, setup->plan.parameter[i].value);
     cli_json_end(json);
 }
 
@@ -203,15 +207,15 @@ static void json_track(cli_json *json, const char *name, const char *unit, int64
     cli_json_end(json);
 }
 
-static void json_history(cli_json *json, const cli_job *job) {
+static void json_history(cli_json *json, const csrec_history *history) {
     const char *name, *unit;
     const csrec_history_step *steps;
     int64_t n, count[64];
     cli_json_begin_list(json, "history");
-    for (int i = 0; csrec_history_track(job->history, i, &name, &unit, &n, &steps); i++)
+    for (int i = 0; csrec_history_track(history, i, &name, &unit, &n, &steps); i++)
         json_track(json, name, unit, n, steps);
     cli_json_end_list(json);
-    int levels = csrec_history_levels(job->history, count);
+    int levels = csrec_history_levels(history, count);
     cli_json_integers(json, "atoms_by_level", levels ? levels + 1 : 0, count);
 }
 
@@ -224,35 +228,35 @@ static void json_sentences(cli_json *json, const char *key, cli_sentences s) {
 static void json_words(cli_json *json, const cli_job *job) {
     json_sentences(json, "warnings", cli_job_warnings(job));
     json_sentences(json, "remarks", cli_job_remarks(job));
-    cli_json_text(json, "command", job->command);
+    cli_json_text(json, "command", job->out.command);
 }
 
 void cli_job_json(const cli_job *job, cli_json *json) {
-    cli_json_integers(json, "shape", job->measurement.shape.dims, job->measurement.shape.dim);
-    cli_placement_json(&job->placement, json);
-    cli_json_integer(json, "channels", job->measurement.channels);
-    cli_json_integer(json, "samples", job->measurement.n);
-    if (job->shared > 1) cli_json_integer(json, "inputs_at_once", job->shared);
+    cli_json_integers(json, "shape", job->in.measurement.shape.dims, job->in.measurement.shape.dim);
+    cli_placement_json(&job->in.placement, json);
+    cli_json_integer(json, "channels", job->in.measurement.channels);
+    cli_json_integer(json, "samples", job->in.measurement.n);
+    if (job->result.shared > 1) cli_json_integer(json, "inputs_at_once", job->result.shared);
     json_recovery(json, job);
-    json_estimate(json, &job->report.estimate);
-    json_settings(json, job);
-    if (job->history) json_history(json, job);
-    if (job->truth) {
+    json_estimate(json, &job->result.report.estimate);
+    json_settings(json, &job->setup);
+    if (job->result.history) json_history(json, job->result.history);
+    if (job->result.truth) {
         cli_json_begin(json, "quality");
-        cli_json_text(json, "reference", job->reference);
-        cli_json_real(json, "peak", job->quality.peak);
-        cli_json_real(json, "psnr", job->quality.psnr); /* null if the signals are equal */
-        cli_json_real(json, "ssim", job->quality.ssim);
+        cli_json_text(json, "reference", job->out.reference);
+        cli_json_real(json, "peak", job->result.quality.peak);
+        cli_json_real(json, "psnr", job->result.quality.psnr); /* null if the signals are equal */
+        cli_json_real(json, "ssim", job->result.quality.ssim);
         cli_json_end(json);
     }
     cli_json_begin(json, "expected");
-    cli_json_real(json, "error", job->expected); /* null if it is not known */
-    cli_json_real(json, "psnr", isfinite(job->expected) ? cli_job_expected_psnr(job) : NAN);
+    cli_json_real(json, "error", job->result.expected); /* null if it is not known */
+    cli_json_real(json, "psnr", isfinite(job->result.expected) ? cli_job_expected_psnr(job) : NAN);
     cli_json_end(json);
-    cli_json_text(json, "output", job->output);
-    cli_json_text(json, "coefficients", job->has_atoms ? job->a->coefficients : NULL);
-    cli_json_text(json, "report", job->has_page ? job->page : NULL);
-    cli_json_text(json, "plot", job->has_plot ? job->plot : NULL);
-    cli_json_text(json, "uncertainty", job->has_map ? job->map : NULL);
+    cli_json_text(json, "output", job->out.output);
+    cli_json_text(json, "coefficients", job->written.atoms ? job->a->coefficients : NULL);
+    cli_json_text(json, "report", job->written.page ? job->out.page : NULL);
+    cli_json_text(json, "plot", job->written.plot ? job->out.plot : NULL);
+    cli_json_text(json, "uncertainty", job->written.map ? job->out.map : NULL);
     json_words(json, job);
 }

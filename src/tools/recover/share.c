@@ -19,9 +19,11 @@ static bool same_places(const csrec_measurement *a, const csrec_measurement *b) 
 }
 
 bool cli_jobs_share(const cli_job *a, const cli_job *b) {
-    return cli_job_has_points(a) && cli_job_has_points(b) && !a->model && !a->options.memory &&
-           !a->atoms && !a->history && a->signal && b->signal && a->plan.by_channels &&
-           same_plan(&a->plan, &b->plan) && same_places(&a->measurement, &b->measurement);
+    return cli_job_has_points(a) && cli_job_has_points(b) && !a->setup.model &&
+           !a->setup.options.memory && !a->result.atoms && !a->result.history && a->result.signal &&
+           b->result.signal && a->setup.plan.by_channels &&
+           same_plan(&a->setup.plan, &b->setup.plan) &&
+           same_places(&a->in.measurement, &b->in.measurement);
 }
 
 /* Copies channels first .. first + channels - 1 of `all` to `one`, or back. */
@@ -34,31 +36,25 @@ static void move_channels(double *all, int64_t entries, int64_t stride, int64_t 
         }
 }
 
-static int64_t values_of(const cli_job *job) {
-    int64_t entries = 0;
-    csrec_shape_count(&job->measurement.shape, &entries);
-    return entries * job->measurement.channels;
-}
-
 static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_report *report,
                                      csrec_error *error) {
-    csrec_measurement all = jobs[0]->measurement;
+    csrec_measurement all = jobs[0]->in.measurement;
     int64_t entries = 0, first = 0;
     csrec_shape_count(&all.shape, &entries);
     all.channels = 0;
-    for (int k = 0; k < n; k++) all.channels += jobs[k]->measurement.channels;
+    for (int k = 0; k < n; k++) all.channels += jobs[k]->in.measurement.channels;
     all.y = malloc((size_t)(all.n * all.channels) * sizeof *all.y);
     double *signal = malloc((size_t)(entries * all.channels) * sizeof *signal);
     csrec_status status = all.y && signal ? CSREC_OK : CSREC_MEMORY;
     memcpy(error->text, "out of memory", sizeof "out of memory");
-    for (int k = 0; k < n && !status; first += jobs[k++]->measurement.channels)
-        move_channels(all.y, all.n, all.channels, first, jobs[k]->measurement.channels,
-                      jobs[k]->measurement.y, false);
-    if (!status) status = csrec_recover(&all, &jobs[0]->options, signal, NULL, report, error);
+    for (int k = 0; k < n && !status; first += jobs[k++]->in.measurement.channels)
+        move_channels(all.y, all.n, all.channels, first, jobs[k]->in.measurement.channels,
+                      jobs[k]->in.measurement.y, false);
+    if (!status) status = csrec_recover(&all, &jobs[0]->setup.options, signal, NULL, report, error);
     first = 0;
-    for (int k = 0; k < n && !status; first += jobs[k++]->measurement.channels)
-        move_channels(signal, entries, all.channels, first, jobs[k]->measurement.channels,
-                      jobs[k]->signal, true);
+    for (int k = 0; k < n && !status; first += jobs[k++]->in.measurement.channels)
+        move_channels(signal, entries, all.channels, first, jobs[k]->in.measurement.channels,
+                      jobs[k]->result.signal, true);
     free(all.y);
     free(signal);
     return status;
@@ -66,17 +62,19 @@ static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_
 
 /* Magnitudes are what is shown and compared. */
 static void take_magnitudes(cli_job *job) {
-    const int64_t n = values_of(job);
-    for (int64_t i = 0; i < n && job->pairs; i++)
-        job->signal[i] = hypot(job->pairs[2 * i], job->pairs[2 * i + 1]);
+    const int64_t n = cli_signal_values(&job->in.measurement);
+    for (int64_t i = 0; i < n && job->result.pairs; i++)
+        job->result.signal[i] = hypot(job->result.pairs[2 * i], job->result.pairs[2 * i + 1]);
 }
 
 static void take_quality(cli_job *job) {
-    if (!job->truth ||
-        !cli_quality_of(&job->measurement, &job->tones, job->truth, job->signal, &job->quality))
+    if (!job->result.truth ||
+        !cli_quality_of(&job->in.measurement, &job->in.tones, job->result.truth, job->result.signal,
+                        &job->result.quality))
         return;
-    job->quality = (cli_quality){NAN, NAN, NAN};
-    cli_job_lose(job, CSREC_MEMORY, "%s: out of memory for the comparison", job->reference);
+    job->result.quality = (cli_quality){NAN, NAN, NAN};
+    cli_result_lose(&job->result, CSREC_MEMORY, "%s: out of memory for the comparison",
+                    job->out.reference);
 }
 
 /* Every recovery has a track. */
@@ -84,14 +82,16 @@ static void check_history(cli_job *job) {
     const char *name, *unit;
     const csrec_history_step *steps;
     int64_t n;
-    if (job->history && !csrec_history_track(job->history, 0, &name, &unit, &n, &steps))
-        cli_job_lose(job, CSREC_MEMORY, "%s: out of memory for the history", job->input);
+    if (job->result.history &&
+        !csrec_history_track(job->result.history, 0, &name, &unit, &n, &steps))
+        cli_result_lose(&job->result, CSREC_MEMORY, "%s: out of memory for the history",
+                        job->input);
 }
 
 /* A note at a terminal before long work. */
 static void announce(const cli_job *job) {
     enum { LONG = 10 };
-    const csrec_estimate *e = &job->plan.estimate;
+    const csrec_estimate *e = &job->setup.plan.estimate;
     if (job->a->quiet || !isatty(STDERR_FILENO)) return;
     if (!e->method || e->seconds < LONG || e->bytes > e->memory) return;
     cli_note(job->tool, "%s: about %.0f s and %.0f MiB expected%s", job->input, e->seconds,
@@ -109,24 +109,25 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
     csrec_error error;
     cli_job *one = jobs[0];
     announce(one);
-    if (one->large) { /* recovered while it is written */
-        one->expected = NAN;
-        one->shared = 1;
+    if (one->large.on) { /* recovered while it is written */
+        one->result.expected = NAN;
+        one->result.shared = 1;
         return CLI_CONTINUE;
     }
     csrec_recover_report report;
     csrec_status status =
         n > 1 ? recover_together(jobs, n, &report, &error)
-              : csrec_recover(&one->measurement, &one->options,
-                              one->pairs ? one->pairs : one->signal, one->atoms, &report, &error);
+              : csrec_recover(&one->in.measurement, &one->setup.options,
+                              one->result.pairs ? one->result.pairs : one->result.signal,
+                              one->result.atoms, &report, &error);
     cli_progress_finish(one->progress);
     int code = CLI_CONTINUE;
     for (int k = 0; k < n; k++) {
         int own =
             status ? cli_job_fail(jobs[k], "%s: %s", jobs[k]->input, error.text) : CLI_CONTINUE;
-        jobs[k]->report = report;
-        jobs[k]->shared = n;
-        if (csrec_comm_rank(one->options.comm) > 0) continue; /* rank 0 has the signal */
+        jobs[k]->result.report = report;
+        jobs[k]->result.shared = n;
+        if (csrec_comm_rank(one->setup.options.comm) > 0) continue; /* rank 0 has the signal */
         if (own == CLI_CONTINUE) take_all(jobs[k]);
         if (own != CLI_CONTINUE) code = own;
     }

@@ -10,7 +10,7 @@
 static void put_object(const cli_page *p) {
     static const char *const nouns[][2] = {
         {"signal", "values"}, {"picture", "pixels"}, {"volume", "values"}};
-    const csrec_measurement *m = &p->job->measurement;
+    const csrec_measurement *m = &p->job->in.measurement;
     const char *const *noun = nouns[m->shape.dims < 3 ? m->shape.dims - 1 : 2];
     char shape[192];
     fprintf(p->file, "a %s of %s %s", noun[0], cli_shape_text(&m->shape, shape), noun[1]);
@@ -18,7 +18,7 @@ static void put_object(const cli_page *p) {
 }
 
 static void put_samples(const cli_page *p) {
-    const csrec_measurement *m = &p->job->measurement;
+    const csrec_measurement *m = &p->job->in.measurement;
     int64_t entries = 0;
     csrec_shape_count(&m->shape, &entries);
     fprintf(p->file, " from %lld samples, %.3g %% of its positions: ", (long long)m->n,
@@ -27,7 +27,7 @@ static void put_samples(const cli_page *p) {
 
 /* In units of the samples, and as a PSNR, which an error of 0 does not have. */
 static void put_expected(const cli_page *p) {
-    double error = p->job->expected;
+    double error = p->job->result.expected;
     if (!isfinite(error))
         fputs("the expected error is not known", p->file);
     else if (error > 0.0)
@@ -38,8 +38,8 @@ static void put_expected(const cli_page *p) {
 }
 
 static void put_true(const cli_page *p) {
-    const cli_quality *q = &p->job->quality;
-    if (!p->job->truth) return;
+    const cli_quality *q = &p->job->result.quality;
+    if (!p->job->result.truth) return;
     if (!isfinite(q->psnr)) {
         fputs("; it is equal to the reference", p->file);
         return;
@@ -50,7 +50,7 @@ static void put_true(const cli_page *p) {
 }
 
 static void put_units(const cli_page *p) {
-    const double *scale = p->job->tones.scale;
+    const double *scale = p->job->in.tones.scale;
     fputs("<p class=\"units\">Errors are root mean squares in units of the samples", p->file);
     if (scale[0] != scale[1]) fprintf(p->file, ", which reach from %g to %g", scale[0], scale[1]);
     fputs("; in dB (PSNR), more is better.</p>\n", p->file);
@@ -77,7 +77,7 @@ static void put_warnings(const cli_page *p) {
 
 static const char *opening(const cli_page *p) {
     char doubt[CSREC_DOUBT_SIZE];
-    const csrec_recover_report *r = &p->job->report;
+    const csrec_recover_report *r = &p->job->result.report;
     if (r->outcome == CSREC_INTERRUPTED) return "Interrupted, the best so far: recovered";
     return csrec_doubt_result(r, doubt) ? "Not recovered:" : "Recovered";
 }

@@ -9,15 +9,15 @@
 enum { LARGEST = 1024 };
 
 static void set_tones(const cli_job *job, cli_view *view) {
-    view->black = job->tones.scale[0];
-    view->white = job->tones.scale[1];
+    view->black = job->in.tones.scale[0];
+    view->white = job->in.tones.scale[1];
     if (view->black != view->white) return;
     cli_job_range(job, &view->black, &view->white);
     if (view->black == view->white) view->white += 1.0;
 }
 
 bool cli_view_of(const cli_job *job, cli_view *view) {
-    const csrec_measurement *m = &job->measurement;
+    const csrec_measurement *m = &job->in.measurement;
     const csrec_shape *shape = &m->shape;
     if (shape->dims < 2) return false;
     *view = (cli_view){.height = shape->dim[shape->dims - 2],
@@ -70,8 +70,7 @@ static void divide(cli_plane *plane) {
             plane->value[k * plane->channels + c] /= (double)plane->count[k];
 }
 
-csrec_status cli_plane_samples(const cli_job *job, const cli_view *view, cli_plane *plane) {
-    const csrec_measurement *m = &job->measurement;
+csrec_status cli_plane_samples(const csrec_measurement *m, const cli_view *view, cli_plane *plane) {
     csrec_status status = create(view, view->shown, plane);
     if (status) return status;
     for (int64_t i = 0; i < m->n; i++) {
@@ -83,9 +82,9 @@ csrec_status cli_plane_samples(const cli_job *job, const cli_view *view, cli_pla
     return CSREC_OK;
 }
 
-csrec_status cli_plane_signal(const cli_job *job, const cli_view *view, const double *signal,
-                              cli_plane *plane) {
-    int64_t channels = job->measurement.channels;
+csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
+                              const double *signal, cli_plane *plane) {
+    int64_t channels = m->channels;
     csrec_status status = create(view, view->shown, plane);
     if (status) return status;
     for (int64_t place = 0; place < view->height * view->width; place++)
@@ -99,9 +98,9 @@ static double difference(const double *a, const double *b, int64_t i) {
     return fmin(fabs(a[i] - (b ? b[i] : 0.0)), DBL_MAX);
 }
 
-csrec_status cli_plane_errors(const cli_job *job, const cli_view *view, const double *a,
+csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, const double *a,
                               const double *b, cli_plane *plane) {
-    int64_t channels = job->measurement.channels, first = view->base * channels;
+    int64_t channels = m->channels, first = view->base * channels;
     int64_t n = view->height * view->width * channels;
     double unit = DBL_MIN; /* in which no square overflows */
     csrec_status status = create(view, 1, plane);

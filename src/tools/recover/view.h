@@ -25,10 +25,10 @@ typedef struct cli_plane {
 
 /* CSREC_MEMORY. Clear all of them with cli_plane_clear. Errors: root mean squares of a - b, or of
  * a alone if b is NULL, over all channels. */
-csrec_status cli_plane_samples(const cli_job *job, const cli_view *view, cli_plane *plane);
-csrec_status cli_plane_signal(const cli_job *job, const cli_view *view, const double *signal,
-                              cli_plane *plane);
-csrec_status cli_plane_errors(const cli_job *job, const cli_view *view, const double *a,
+csrec_status cli_plane_samples(const csrec_measurement *m, const cli_view *view, cli_plane *plane);
+csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
+                              const double *signal, cli_plane *plane);
+csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, const double *a,
                               const double *b, cli_plane *plane);
 csrec_status cli_plane_create(int64_t height, int64_t width, int64_t channels, cli_plane *plane);
 void cli_plane_clear(cli_plane *plane);

@@ -25,18 +25,18 @@ static void tell(const cli_job *job, const cli_sentences *s, int from) {
 
 static cli_sentences of_samples(const cli_job *job) {
     cli_sentences s = {.n = 0};
-    if (cli_job_contradiction(job, s.text[0])) s.n++;
-    if (csrec_doubt_basis(&job->measurement, &job->options, s.text[s.n])) s.n++;
-    for (int i = 0; csrec_doubts_text(&job->doubts, i, s.text[s.n]); i++) s.n++;
+    if (cli_samples_contradict(&job->in, s.text[0])) s.n++;
+    if (csrec_doubt_basis(&job->in.measurement, &job->setup.options, s.text[s.n])) s.n++;
+    for (int i = 0; csrec_doubts_text(&job->in.doubts, i, s.text[s.n]); i++) s.n++;
     return s;
 }
 
 int cli_job_doubt(cli_job *job) {
     csrec_error error;
     if (cli_job_has_points(job) &&
-        csrec_doubts_find(&job->measurement, (int)job->a->threads, &job->doubts, &error))
+        csrec_doubts_find(&job->in.measurement, (int)job->a->threads, &job->in.doubts, &error))
         return cli_job_fail(job, "%s: %s", job->input, error.text);
-    if (job->a->robust) job->doubts.outliers = 0.0; /* what is left is the signal's own */
+    if (job->a->robust) job->in.doubts.outliers = 0.0; /* what is left is the signal's own */
     const cli_sentences s = of_samples(job);
     tell(job, &s, 0);
     return CLI_CONTINUE;
@@ -46,8 +46,8 @@ int cli_job_doubt(cli_job *job) {
 
 cli_sentences cli_job_warnings(const cli_job *job) {
     cli_sentences s = of_samples(job);
-    if (csrec_doubt_result(&job->report, s.text[s.n])) s.n++;
-    if (job->report.remark) add(&s, "%s", job->report.remark);
+    if (csrec_doubt_result(&job->result.report, s.text[s.n])) s.n++;
+    if (job->result.report.remark) add(&s, "%s", job->result.report.remark);
     return s;
 }
 
@@ -59,22 +59,22 @@ void cli_job_warn(const cli_job *job) {
 /* ------------------------------------------------------------------ remarks ------------------- */
 
 static double clamped_share(const cli_job *job) {
-    double low = fmin(job->tones.scale[0], job->tones.scale[1]);
-    double high = fmax(job->tones.scale[0], job->tones.scale[1]);
+    double low = fmin(job->in.tones.scale[0], job->in.tones.scale[1]);
+    double high = fmax(job->in.tones.scale[0], job->in.tones.scale[1]);
     int64_t entries = 0, outside = 0;
-    if (!job->signal || low == high) return 0.0;
-    csrec_shape_count(&job->measurement.shape, &entries);
-    entries *= job->measurement.channels;
+    if (!job->result.signal || low == high) return 0.0;
+    csrec_shape_count(&job->in.measurement.shape, &entries);
+    entries *= job->in.measurement.channels;
     /* Half a step of an 8-bit picture does not count. */
     double margin = (high - low) / 510.0;
     for (int64_t i = 0; i < entries; i++)
-        outside += job->signal[i] < low - margin || job->signal[i] > high + margin;
+        outside += job->result.signal[i] < low - margin || job->result.signal[i] > high + margin;
     return (double)outside / (double)entries;
 }
 
 cli_sentences cli_job_remarks(const cli_job *job) {
-    const csrec_measurement *m = &job->measurement;
-    const csrec_recover_report *r = &job->report;
+    const csrec_measurement *m = &job->in.measurement;
+    const csrec_recover_report *r = &job->result.report;
     cli_sentences s = {.n = 0};
     int64_t entries = 0;
     csrec_shape_count(&m->shape, &entries);
@@ -93,7 +93,7 @@ cli_sentences cli_job_remarks(const cli_job *job) {
             "%.2g %% of the values lie outside black and white; pictures clamp them, .npy keeps "
             "them.",
             100.0 * clamped);
-    if (job->tones.scale[0] == job->tones.scale[1] && m->shape.dims > 1)
+    if (job->in.tones.scale[0] == job->in.tones.scale[1] && m->shape.dims > 1)
         add(&s,
             "The file has no scale: black and white are the smallest and largest %s; give --scale "
             "LOW,HIGH.",

@@ -11,7 +11,7 @@
 
 /* A picture of samples without black and white has those of the smallest and largest of them. */
 cli_tones cli_job_tones(const cli_job *job) {
-    cli_tones tones = job->tones;
+    cli_tones tones = job->in.tones;
     if (tones.scale[0] != tones.scale[1]) return tones;
     cli_job_range(job, &tones.scale[0], &tones.scale[1]);
     if (tones.scale[0] == tones.scale[1]) tones.scale[1] = nextafter(tones.scale[1], INFINITY);
@@ -23,79 +23,81 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
     cli_form form = {.dtype = job->a->dtype,
                      .colors = cli_colormap_info((int)job->a->colormap),
                      .like = job->input};
-    if (job->large) return cli_job_write_large(job, &form, files, error);
+    if (job->large.on) return cli_job_write_large(job, &form, files, error);
     form.tones = cli_job_tones(job);
-    const bool pairs = job->pairs && !cli_format_has(job->format, CSREC_USE_PICTURE);
+    const bool pairs = job->result.pairs && !cli_format_has(job->out.format, CSREC_USE_PICTURE);
     form.is_complex = pairs;
-    return cli_signal_write(files, job->output, job->format, &form, &job->measurement,
-                            pairs ? job->pairs : job->signal, error);
+    return cli_signal_write(files, job->out.output, job->out.format, &form, &job->in.measurement,
+                            pairs ? job->result.pairs : job->result.signal, error);
 }
 
 static csrec_status add_coefficients(void *context, csrec_files *files, csrec_error *error) {
     cli_job *job = context;
-    return cli_coefficients_write(files, job->a->coefficients, job->report.levels,
-                                  job->measurement.channels, job->atoms, error);
+    return cli_coefficients_write(files, job->a->coefficients, job->result.report.levels,
+                                  job->in.measurement.channels, job->result.atoms, error);
 }
 
 /* What could not be found about the signal, for want of memory, say: no file, but a failure. */
 static csrec_status add_lost(void *context, csrec_files *files, csrec_error *error) {
     const cli_job *job = context;
     (void)files;
-    *error = job->lost;
-    return job->lost_status;
+    *error = job->result.lost;
+    return job->result.lost_status;
 }
 
 /* A page with a part left out for want of memory would pass for a whole one. */
 static csrec_status add_page(void *context, csrec_files *files, csrec_error *error) {
     const cli_job *job = context;
-    if (job->lost_status == CSREC_MEMORY) return add_lost(context, files, error);
+    if (job->result.lost_status == CSREC_MEMORY) return add_lost(context, files, error);
     return cli_job_page(job, files, error);
 }
 
 static csrec_status add_plot(void *context, csrec_files *files, csrec_error *error) {
     const cli_job *job = context;
-    if (job->lost_status == CSREC_MEMORY) return add_lost(context, files, error);
+    if (job->result.lost_status == CSREC_MEMORY) return add_lost(context, files, error);
     return cli_job_plot(job, files, error);
 }
 
 static csrec_status add_map(void *context, csrec_files *files, csrec_error *error) {
     const cli_job *job = context;
-    return job->uncertainty ? cli_job_map(job, files, error) : add_lost(context, files, error);
+    return job->result.uncertainty ? cli_job_map(job, files, error)
+                                   : add_lost(context, files, error);
 }
 
 static csrec_status write_all(cli_job *job, csrec_error *error) {
     struct stat from;
-    csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->fingerprint};
+    csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->out.fingerprint};
     /* A result that is not all has a date before that of its input, so that make repeats it. Some
      * file systems have a resolution of two seconds. */
     int64_t date = cli_stat(job->input, &from) ? (int64_t)from.st_mtim.tv_sec - 2 : 0;
-    options.dated = job->report.outcome == CSREC_INTERRUPTED && date;
+    options.dated = job->result.report.outcome == CSREC_INTERRUPTED && date;
     options.date = date;
     enum { SIGNAL, LOST, COEFFICIENTS, PAGE, PLOT, MAP, PRODUCTS };
     /* An interrupted recovery has no map. */
-    const char *map = job->uncertainty || job->lost_status ? job->map : NULL;
+    const char *map = job->result.uncertainty || job->result.lost_status ? job->out.map : NULL;
     cli_product products[PRODUCTS] = {
-        [SIGNAL] = {job->output, add_signal, false},
-        [LOST] = {job->lost_status ? job->input : NULL, add_lost, false},
+        [SIGNAL] = {job->out.output, add_signal, false},
+        [LOST] = {job->result.lost_status ? job->input : NULL, add_lost, false},
         [COEFFICIENTS] = {job->a->coefficients, add_coefficients, false},
-        [PAGE] = {job->page, add_page, false},
-        [PLOT] = {job->plot, add_plot, false},
+        [PAGE] = {job->out.page, add_page, false},
+        [PLOT] = {job->out.plot, add_plot, false},
         [MAP] = {map, add_map, false}};
     csrec_status status = cli_products_write(&options, date, PRODUCTS, products, job, error);
-    job->has_page = products[PAGE].written;
-    job->has_plot = products[PLOT].written;
-    job->has_map = products[MAP].written;
-    job->has_atoms = products[COEFFICIENTS].written;
-    for (int i = 0; i < PRODUCTS; i++) job->stands = job->stands || products[i].written;
+    job->written.page = products[PAGE].written;
+    job->written.plot = products[PLOT].written;
+    job->written.map = products[MAP].written;
+    job->written.atoms = products[COEFFICIENTS].written;
+    for (int i = 0; i < PRODUCTS; i++) job->written.any = job->written.any || products[i].written;
     return status;
 }
 
 int cli_job_write(cli_job *job) {
     csrec_error error;
-    cli_fingerprint_set_whole(job->fingerprint, job->report.outcome != CSREC_INTERRUPTED);
+    cli_fingerprint_set_whole(job->out.fingerprint,
+                              job->result.report.outcome != CSREC_INTERRUPTED);
     csrec_status status = write_all(job, &error);
     if (status) cli_job_fail(job, "%s", error.text);
-    if (!status && job->journal && job->report.outcome != CSREC_INTERRUPTED)
-        csrec_journal_remove(job->journal);
+    if (!status && job->out.journal && job->result.report.outcome != CSREC_INTERRUPTED)
+        csrec_journal_remove(job->out.journal);
     return !status ? CLI_CONTINUE : status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
 }
