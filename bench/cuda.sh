@@ -4,7 +4,7 @@
 #   --built DIR  programs are there already (test_cuda_*, test_device, test_net, test_operators,
 #                test_solvers*, test_pca, bench_cuda_*, bench_rounds, csrecover, cssample): nothing is built
 #   --check      compute-sanitizer, memcheck and racecheck, over brief tests as well; built with one
-#                team a block (kernels/method/grids/speculate_round.cuh), as racecheck overlooks named barriers
+#                team a block (kernels/haar/speculate_round.cuh), as racecheck overlooks named barriers
 # Without a device the tests and measurements say that they are skipped.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)

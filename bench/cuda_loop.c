@@ -9,7 +9,7 @@
 #include "haar/eager.h"
 #include "haar/pursuit.h"
 #include "kernels/haar/reference.h"
-#include "kernels/method/grids/speculate.h"
+#include "kernels/haar/speculate.h"
 #include "problem.h"
 
 typedef struct options {

@@ -9,7 +9,7 @@
 #include "bench.h"
 #include "kernels/device/device.h"
 #include "haar/shared.h"
-#include "kernels/method/grids/speculate.h"
+#include "kernels/haar/speculate.h"
 #include "base/random.h"
 
 enum { DEVICES = 16 };

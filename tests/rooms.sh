@@ -1,6 +1,7 @@
 #!/bin/sh
-# rooms.sh [ROOT] - includes point down only: prints each #include of src, kernels and shim that
-# points up or aside, and exits 1.
+# rooms.sh [ROOT [BUILD]] - includes and calls point down only: prints each #include of src, kernels
+# and shim that points up or aside, of the objects in BUILD each use of a symbol that does, and
+# exits 1.
 #
 # A room is a folder of src and its mirror in kernels. Its files include their own room and rooms on
 # lines above it in the table; rooms of one line do not know each other. Besides:
@@ -10,6 +11,9 @@
 #   shim         includes kernels/device and src/base only
 #   src/tools    includes include/ only, and of src/tools its own folder and common
 # Python reads include/ only, by its generator.
+#
+# A symbol may be used within a first-level room and its mirror, and by the rooms below it in the
+# table: a method may be started by another, through the table of methods.
 #
 # Besides, each parallel region has a number of threads that base/threads.h has tested.
 set -eu
@@ -32,6 +36,47 @@ method/gaussian method/mixture method/pca method/conv
 method/net
 recover
 '
+
+# Objects whose source is still there, "FILE: letter symbol" each.
+symbols() {
+    find "$1" -path '*csrec_objects*.dir*' -name '*.o' | while read -r object; do
+        source=${object##*.dir/}
+        source=${source%.o}
+        case $source in
+        simd/*) nm "$object" | sed "s|.* \([A-Za-z]\) |src/${source#simd/} \1 |" ;;
+        *) [ ! -f "$source" ] || nm "$object" | sed "s|.* \([A-Za-z]\) |$source \1 |" ;;
+        esac
+    done
+}
+links() {
+    symbols "$1" | awk -v rooms="$rooms" '
+    BEGIN {
+        lines = split(rooms, line, "\n")
+        for (i = 1; i <= lines; i++) {
+            names = split(line[i], name, " ")
+            for (j = 1; j <= names; j++) rank[name[j]] = i
+        }
+    }
+
+    {
+        split($1, part, "/")
+        if (part[1] == "shim") next
+    }
+    $2 ~ /[TDBR]/ && $3 ~ /^csrec_/ { home[$3] = part[2]; next }
+    $2 == "U" && $3 ~ /^csrec_/ { n++; user[n] = $1; room[n] = part[2]; used[n] = $3 }
+
+    END {
+        for (k = 1; k <= n; k++) {
+            to = home[used[k]]
+            if (to == "" || to == room[k] || rank[to] < rank[room[k]]) continue
+            print user[k] ": uses " used[k] " of " to
+            wrong = 1
+        }
+        if (n == 0) print "no objects in BUILD"
+        exit wrong || n == 0
+    }'
+}
+[ $# -lt 2 ] || links "$2"
 
 grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src kernels shim |
     awk -v rooms="$rooms" '

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "kernels/method/grids/speculate.h"
+#include "kernels/haar/speculate.h"
 
 static uint64_t seed;
 

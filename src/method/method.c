@@ -287,6 +287,14 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
 /* ------------------------------------------------------------------ recoveries inside a recovery
  */
 
+void csrec_recover_defaults(csrec_recover_options *options) {
+    *options = (csrec_recover_options){.columns = CSREC_COLUMNS_UNSET,
+                                       .order = CSREC_ORDER_UNSET,
+                                       .solve.stop.epsilon = CSREC_EPSILON_UNSET,
+                                       .seed = 1,
+                                       .backend = "auto"};
+}
+
 csrec_recover_options csrec_options_within(const csrec_recover_options *from) {
     csrec_recover_options options;
     csrec_recover_defaults(&options);

@@ -14,14 +14,6 @@
 #include "recover/spread.h"
 #include "solver/units.h"
 
-void csrec_recover_defaults(csrec_recover_options *options) {
-    *options = (csrec_recover_options){.columns = CSREC_COLUMNS_UNSET,
-                                       .order = CSREC_ORDER_UNSET,
-                                       .solve.stop.epsilon = CSREC_EPSILON_UNSET,
-                                       .seed = 1,
-                                       .backend = "auto"};
-}
-
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
 static int64_t sharers(const csrec_layout *layout, int64_t n, csrec_device_kind kind) {
     const csrec_method_type *method = layout->method;

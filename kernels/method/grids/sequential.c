@@ -1,5 +1,5 @@
 /* sequential.c - few and large signals: one pursuit after another, each with the whole device
- * (kernels/method/grids/speculate.h). */
+ * (kernels/haar/speculate.h). */
 #include "kernels/method/grids/job.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "haar/atoms.h"
 #include "kernels/method/grids/fill.h"
-#include "kernels/method/grids/speculate.h"
+#include "kernels/haar/speculate.h"
 #include "base/clock.h"
 
 typedef struct run {

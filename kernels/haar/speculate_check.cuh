@@ -1,8 +1,8 @@
 /* speculate_check.cuh - the picks of a round in their order, and how far that order is valid. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_CHECK_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_CHECK_CUH
+#ifndef CSREC_KERNELS_HAAR_SPECULATE_CHECK_CUH
+#define CSREC_KERNELS_HAAR_SPECULATE_CHECK_CUH
 
-#include "kernels/method/grids/speculate_round.cuh"
+#include "kernels/haar/speculate_round.cuh"
 
 /* ---- the order of all picks */
 

@@ -1,12 +1,12 @@
 /* speculate_device.cuh - one pick applied to a run of entries by a warp, and the exchange of best
  * columns between the blocks of a cooperative kernel. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_DEVICE_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_DEVICE_CUH
+#ifndef CSREC_KERNELS_HAAR_SPECULATE_DEVICE_CUH
+#define CSREC_KERNELS_HAAR_SPECULATE_DEVICE_CUH
 
 #include <climits>
 #include <cstdint>
 
-#include "kernels/method/grids/speculate_state.h"
+#include "kernels/haar/speculate_state.h"
 
 enum { WARP = 32, MOST_BLOCKS = 160, ROWS = 4 /* entries in flight a lane */ };
 enum { LEAF = 0, DIFFERENCE = 1, SUM = 2, ALL = 3 };

@@ -1,9 +1,9 @@
 /* speculate_piece.h - a piece of a long signal on a device (haar/pieces.h), run by the speculative
  * pursuit. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_PIECE_H
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_PIECE_H
+#ifndef CSREC_KERNELS_HAAR_SPECULATE_PIECE_H
+#define CSREC_KERNELS_HAAR_SPECULATE_PIECE_H
 
-#include "kernels/method/grids/speculate.h"
+#include "kernels/haar/speculate.h"
 
 #ifdef __cplusplus
 extern "C" {

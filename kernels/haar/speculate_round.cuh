@@ -1,9 +1,9 @@
 /* speculate_round.cuh - what a round of the speculative pursuit works on: the subtrees, the
  * timeline of picks, the counts of the round; see speculate.cu. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_ROUND_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_ROUND_CUH
+#ifndef CSREC_KERNELS_HAAR_SPECULATE_ROUND_CUH
+#define CSREC_KERNELS_HAAR_SPECULATE_ROUND_CUH
 
-#include "kernels/method/grids/speculate_device.cuh"
+#include "kernels/haar/speculate_device.cuh"
 
 /* 16: one team a block, whose meetings are plain __syncthreads. The race checker does not recognise
  * the named barriers of several teams. */

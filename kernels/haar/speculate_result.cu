@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "kernels/method/grids/speculate_state.h"
+#include "kernels/haar/speculate_state.h"
 
 extern "C" {
 #include "base/sort.h"

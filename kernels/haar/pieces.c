@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "kernels/device/device.h"
-#include "kernels/method/grids/speculate_piece.h"
+#include "kernels/haar/speculate_piece.h"
 
 typedef struct pieces {
     const csrec_pieces_job *job;

@@ -5,11 +5,11 @@
  * to the node whose halves meet there. The samples of a node, and so its descendants, are one range
  * around its own gap; no pointers, and any range of entries can be given to a block.
  */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_STATE_H
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_STATE_H
+#ifndef CSREC_KERNELS_HAAR_SPECULATE_STATE_H
+#define CSREC_KERNELS_HAAR_SPECULATE_STATE_H
 
 #include "kernels/device/device.h"
-#include "kernels/method/grids/speculate.h"
+#include "kernels/haar/speculate.h"
 
 extern "C" {
 #include "haar/pieces.h"

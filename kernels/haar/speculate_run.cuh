@@ -1,9 +1,9 @@
 /* speculate_run.cuh - subtrees run their own pursuits, each by a team of warps, and write down
  * their picks. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_RUN_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_RUN_CUH
+#ifndef CSREC_KERNELS_HAAR_SPECULATE_RUN_CUH
+#define CSREC_KERNELS_HAAR_SPECULATE_RUN_CUH
 
-#include "kernels/method/grids/speculate_round.cuh"
+#include "kernels/haar/speculate_round.cuh"
 
 /* ---- one subtree, by a team of warps */
 

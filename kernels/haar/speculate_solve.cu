@@ -3,7 +3,7 @@
 #include <cmath>
 #include <ctime>
 
-#include "kernels/method/grids/speculate_state.h"
+#include "kernels/haar/speculate_state.h"
 
 static double milliseconds() {
     struct timespec now;

@@ -1,6 +1,6 @@
 /* speculate_partition.cu - the row tree split into subtrees, the memory of the speculative pursuit,
  * and its run. */
-#include "kernels/method/grids/speculate_round.cuh"
+#include "kernels/haar/speculate_round.cuh"
 
 static __global__ void mark_tops(int64_t n, const int32_t *size, int32_t most, long long *flag) {
     int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,10 +1,10 @@
 /* speculate_commit.cuh - valid picks are committed, the rest rolled back; a pick above the
  * subtrees. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_COMMIT_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_COMMIT_CUH
+#ifndef CSREC_KERNELS_HAAR_SPECULATE_COMMIT_CUH
+#define CSREC_KERNELS_HAAR_SPECULATE_COMMIT_CUH
 
-#include "kernels/method/grids/speculate_check.cuh"
-#include "kernels/method/grids/speculate_run.cuh"
+#include "kernels/haar/speculate_check.cuh"
+#include "kernels/haar/speculate_run.cuh"
 
 /* ---- commit */
 

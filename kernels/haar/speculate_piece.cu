@@ -5,12 +5,12 @@
  * added up as differences at the ends of their blocks, in integers, and prefix sums give the change
  * of every sample and of every node's sum.
  */
-#include "kernels/method/grids/speculate_piece.h"
+#include "kernels/haar/speculate_piece.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/method/grids/speculate_round.cuh"
+#include "kernels/haar/speculate_round.cuh"
 
 struct csrec_cuda_piece {
     csrec_speculate_problem problem;

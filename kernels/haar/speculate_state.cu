@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "base/stop.h"
-#include "kernels/method/grids/speculate_state.h"
+#include "kernels/haar/speculate_state.h"
 #include "shim/scan.h"
 
 enum { THREADS = 256 };

@@ -18,7 +18,7 @@
  * A round is four grid-wide barriers and an exchange. Results do not depend on theta, U or the
  * number of blocks, which decide only how much is rolled back.
  */
-#include "kernels/method/grids/speculate_commit.cuh"
+#include "kernels/haar/speculate_commit.cuh"
 
 /* ---- the loop */
 

@@ -4,8 +4,8 @@
  *
  * The row tree is split into subtrees that run their own pursuits at the same time; picks that a
  * pick above the subtrees invalidates are rolled back (speculate.cu). */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SPECULATE_H
-#define CSREC_KERNELS_METHOD_GRIDS_SPECULATE_H
+#ifndef CSREC_KERNELS_HAAR_SPECULATE_H
+#define CSREC_KERNELS_HAAR_SPECULATE_H
 
 #ifdef __cplusplus
 extern "C" {
