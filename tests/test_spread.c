@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "method/tones.h"
-#include "recover/select.h"
-#include "recover/tiles.h"
+#include "recover/parts/select.h"
+#include "recover/parts/tiles.h"
 #include "tiles.h"
 
 static uint64_t seed;

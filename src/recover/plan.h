@@ -3,7 +3,7 @@
 #ifndef CSREC_RECOVER_PLAN_H
 #define CSREC_RECOVER_PLAN_H
 
-#include "recover/tiles.h"
+#include "recover/parts/tiles.h"
 
 /* A plan, and the internal data to run it. */
 typedef struct csrec_layout {

@@ -9,9 +9,9 @@
 #include "method/model.h"
 #include "method/normal.h"
 #include "method/tones.h"
-#include "recover/devices.h"
+#include "recover/parts/devices.h"
 #include "recover/plan.h"
-#include "recover/spread.h"
+#include "recover/parts/spread.h"
 #include "solver/units.h"
 
 void csrec_recover_defaults(csrec_recover_options *options) {

@@ -1,4 +1,4 @@
-/* apart.c - the tiles of a recovery one by one, in any process. */
+/* tiles.c - the tiles of a recovery one by one, in any process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "method/model.h"
 #include "method/normal.h"
 #include "recover/plan.h"
-#include "recover/spread.h"
-#include "recover/survey.h"
+#include "recover/parts/spread.h"
+#include "recover/parts/survey.h"
 
 struct csrec_tiles {
     csrec_measurement form; /* without positions and values; n: of the whole */

@@ -1,5 +1,5 @@
 /* devices.c - one recovery on several devices of this process. */
-#include "recover/devices.h"
+#include "recover/parts/devices.h"
 
 #include <omp.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* spread.c - tiles over processes. */
-#include "recover/spread.h"
+#include "recover/parts/spread.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* mosaic.c - the cells of a signal, and the tiles that reach them. */
-#include "recover/mosaic.h"
+#include "recover/parts/mosaic.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* journal.c - recovered tiles in a file: a head, and for each tile a record of fixed size. */
-#include "recover/journal.h"
+#include "recover/parts/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #define CSREC_RECOVER_SLABS_H
 
 #include "recover/plan.h"
-#include "recover/spread.h"
-#include "recover/survey.h"
+#include "recover/parts/spread.h"
+#include "recover/parts/survey.h"
 
 struct csrec_slabs {
     csrec_measurement form; /* without positions and values; n: of the whole */

@@ -2,7 +2,7 @@
 #ifndef CSREC_RECOVER_SELECT_H
 #define CSREC_RECOVER_SELECT_H
 
-#include "recover/tiles.h"
+#include "recover/parts/tiles.h"
 
 /* Whether positions ascend, as those of most files do: then a search finds the samples of a range.
  * threads: as csrec_threads takes them. */

@@ -6,7 +6,7 @@
 #ifndef CSREC_RECOVER_SPREAD_H
 #define CSREC_RECOVER_SPREAD_H
 
-#include "recover/mosaic.h"
+#include "recover/parts/mosaic.h"
 
 /* comm NULL: one process. */
 typedef struct csrec_spread {

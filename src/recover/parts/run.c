@@ -1,5 +1,5 @@
-/* tiles.c - recovery tile by tile. */
-#include "recover/tiles.h"
+/* run.c - recovery tile by tile. */
+#include "recover/parts/tiles.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "method/model.h"
 #include "operator/mask.h"
-#include "recover/journal.h"
-#include "recover/select.h"
-#include "recover/spread.h"
-#include "recover/survey.h"
+#include "recover/parts/journal.h"
+#include "recover/parts/select.h"
+#include "recover/parts/spread.h"
+#include "recover/parts/survey.h"
 #include "solver/mp.h"
 #include "solver/threshold.h"
 

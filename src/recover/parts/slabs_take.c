@@ -1,7 +1,7 @@
 /* slabs_take.c - what is recovered in slabs, handed over in order, or by each process its own. */
 #include <string.h>
 
-#include "recover/slabs.h"
+#include "recover/parts/slabs.h"
 #include "solver/units.h"
 
 /* ------------------------------------------------------------------ results ------------------- */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "recover/tiles.h"
+#include "recover/parts/tiles.h"
 
 /* Entries around a tile: the extent of the methods' windows, or of a few samples if they are far
  * apart. */

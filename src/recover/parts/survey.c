@@ -1,6 +1,6 @@
 /* survey.c - properties of all samples. Units are powers of two, so a change of the unit does not
  * round the sums. */
-#include "recover/survey.h"
+#include "recover/parts/survey.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/threads.h"
 #include "base/unit.h"
-#include "recover/select.h"
+#include "recover/parts/select.h"
 
 csrec_status csrec_survey_create(int64_t channels, csrec_survey *s, csrec_error *error) {
     *s = (csrec_survey){

@@ -4,7 +4,7 @@
 #ifndef CSREC_RECOVER_JOURNAL_H
 #define CSREC_RECOVER_JOURNAL_H
 
-#include "recover/mosaic.h"
+#include "recover/parts/mosaic.h"
 
 /* NULL: nothing is kept. */
 typedef struct csrec_journal csrec_journal;

@@ -1,5 +1,5 @@
 /* select.c - the samples of a part of a signal. */
-#include "recover/select.h"
+#include "recover/parts/select.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef CSREC_RECOVER_MOSAIC_H
 #define CSREC_RECOVER_MOSAIC_H
 
-#include "recover/tiles.h"
+#include "recover/parts/tiles.h"
 
 /* First and end along each axis. */
 typedef struct csrec_box {

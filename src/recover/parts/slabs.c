@@ -1,6 +1,6 @@
 /* slabs.c - recovery of signals larger than memory: tiles are recovered line by line along the
  * first axis, and the cells of a line are in memory until they are taken (slabs_take.c). */
-#include "recover/slabs.h"
+#include "recover/parts/slabs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "method/model.h"
 #include "method/normal.h"
-#include "recover/journal.h"
+#include "recover/parts/journal.h"
 #include "recover/recover.h"
 
 /* ------------------------------------------------------------------ samples ------------------- */
