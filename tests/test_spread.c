@@ -3,9 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "method/tones.h"
-#include "recover/parts/select.h"
-#include "recover/parts/tiles.h"
+#include "recover/parts/parts.h"
 #include "tiles.h"
 
 static uint64_t seed;
@@ -109,14 +107,14 @@ static void check_selection(const csrec_measurement *m, const csrec_tiling *t, i
     const bool ascend = csrec_samples_ascend(m, 2);
     csrec_measurement part;
     int64_t n = 0;
-    assert_ok(csrec_samples_select(m, t, &tile, ascend, 2, &part));
+    assert_ok(csrec_samples_select(m, t, &tile.box, ascend, 2, &part));
     for (int64_t k = 0; k < m->n; k++) {
         int64_t at = m->index[k], x[3], to = 0;
         for (int a = 2; a >= 0; at /= t->extent[a], a--) x[a] = at % t->extent[a];
         bool inside = true;
         for (int a = 0; a < 3; a++) {
-            inside = inside && x[a] >= tile.box[a][0] && x[a] < tile.box[a][1];
-            to = to * (tile.box[a][1] - tile.box[a][0]) + x[a] - tile.box[a][0];
+            inside = inside && x[a] >= tile.box.at[a][0] && x[a] < tile.box.at[a][1];
+            to = to * (tile.box.at[a][1] - tile.box.at[a][0]) + x[a] - tile.box.at[a][0];
         }
         if (!inside) continue;
         assert_true(n < part.n && part.index[n] == to);

@@ -1,11 +1,10 @@
 /* devices.c - one recovery on several devices of this process. */
-#include "recover/parts/devices.h"
-
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/threads.h"
+#include "recover/parts/parts.h"
 
 /* One device's thread. */
 typedef struct member {

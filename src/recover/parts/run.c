@@ -1,25 +1,24 @@
-/* run.c - recovery tile by tile. */
-#include "recover/parts/tiles.h"
-
+/* run.c - the one loop over tiles: the samples of each, its recovery, and where it goes. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "method/model.h"
+#include "method/normal.h"
 #include "operator/mask.h"
-#include "recover/parts/journal.h"
-#include "recover/parts/select.h"
-#include "recover/parts/spread.h"
-#include "recover/parts/survey.h"
-#include "solver/mp.h"
+#include "recover/parts/parts.h"
 #include "solver/threshold.h"
+
+/* A run of the loop, with what is the same for all its tiles. */
+typedef struct run {
+    csrec_runner *r;
+    const csrec_measurement *m;
+    bool ascend;                   /* its positions */
+    csrec_recovery tile;           /* all but the measurement, the signal and the report */
+    csrec_recover_options options; /* of a tile */
+} run;
 
 /* ------------------------------------------------------------------ tiles that are not recovered
  */
-
-static void fill(const csrec_tiler *j, int64_t entries, double *out) {
-    for (int64_t i = 0; i < entries * j->m->channels; i++) out[i] = j->mean[i % j->m->channels];
-}
 
 static csrec_status guess_channel(const csrec_measurement *part, const csrec_mask *mask,
                                   int64_t channel, double *y, double *guess, double *out) {
@@ -45,165 +44,183 @@ static csrec_status guess(const csrec_measurement *part, int64_t entries, double
     return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ all of them */
+/* ------------------------------------------------------------------ progress ------------------ */
 
-/* Progress counts this process's tiles; the method's own reports only check for a stop. */
+/* Counts this process's tiles; the method's own reports only check for a stop. */
+bool csrec_runner_stops(csrec_runner *r, double residual) {
+    csrec_progress now = {"tiles", r->done - r->first, r->tiling ? r->tiling->tiles : 0, residual};
+    const csrec_solve_options *solve = r->given ? &r->given->solve : NULL;
+    if (solve && solve->progress && !r->stopped) r->stopped = solve->progress(&now, solve->context);
+    return r->stopped;
+}
+
 static bool pass_progress(const csrec_progress *progress, void *context) {
-    csrec_tiler *j = context;
-    int64_t first = j->spread ? j->spread->first : 0;
-    csrec_progress seen = {"tiles", j->done - first, j->tiling->tiles, progress->residual};
-    if (j->given->solve.progress && !j->stopped)
-        j->stopped = j->given->solve.progress(&seen, j->given->solve.context);
-    return j->stopped;
+    return csrec_runner_stops(context, progress->residual);
 }
 
-void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all) {
-    all->pursuits += one->pursuits;
-    all->iterations += one->iterations;
-    all->residual = fmax(all->residual, one->residual);
-    all->unexplained = fmax(all->unexplained, one->unexplained);
-    all->tiles_resumed += one->tiles_resumed;
-    if (one->outcome > all->outcome) all->outcome = one->outcome;
-    all->levels = one->levels > all->levels ? one->levels : all->levels;
-    if (one->backend) all->backend = one->backend; /* a guess has none */
-    all->seconds_tree += one->seconds_tree;
-    all->seconds_pursuit += one->seconds_pursuit;
-    all->seconds_synthesis += one->seconds_synthesis;
-    csrec_exchanges_add(&one->exchanges, &all->exchanges);
+csrec_status csrec_runner_stopped(csrec_error *error) {
+    return csrec_fail(error, CSREC_STOPPED, "stopped before the whole was recovered");
 }
 
-/* Into `values`; one->outcome tells whether it is whole. */
-static csrec_status recover_tile(csrec_tiler *j, const csrec_measurement *part, int64_t entries,
-                                 double *values, csrec_recover_report *one, csrec_error *error) {
+/* ------------------------------------------------------------------ one tile ------------------ */
+
+/* one->outcome tells whether it is whole. */
+static csrec_status recover(run *u, const csrec_measurement *part, double *values,
+                            csrec_recover_report *one, csrec_error *error) {
+    csrec_runner *r = u->r;
+    const int64_t C = part->channels;
+    int64_t entries = 0;
     csrec_status status = CSREC_OK;
-    if (part->n == 0) {
-        fill(j, entries, values);
-        return CSREC_OK;
-    }
-    if (j->stopped) {
+    csrec_shape_count(&part->shape, &entries);
+    for (int64_t i = 0; part->n == 0 && i < entries * C; i++) values[i] = r->survey->sum[i % C];
+    if (part->n == 0) return CSREC_OK;
+    if (r->stopped) {
         status = guess(part, entries, values, error);
     } else {
-        j->tile.measurement = part;
-        j->tile.signal = values;
-        j->tile.report = one;
-        status = j->method->run(&j->tile, error);
+        u->tile.measurement = part;
+        u->tile.signal = values;
+        u->tile.report = one;
+        status = r->method->run(&u->tile, error);
     }
     if (!status) one->residual = csrec_samples_residual(part, values);
-    if (!status && (!one->backend || j->stopped)) one->outcome = CSREC_INTERRUPTED;
+    if (!status && (!one->backend || r->stopped)) one->outcome = CSREC_INTERRUPTED;
     return status;
 }
 
-/* Selects the samples of a tile and recovers it, and keeps it if it is whole. */
-static csrec_status make_tile(csrec_tiler *j, int64_t number, const csrec_tile *tile,
-                              csrec_part *whole, csrec_recover_report *one, csrec_error *error) {
+/* From its samples; it is kept if it is whole. */
+static csrec_status make(run *u, int64_t number, csrec_boxed *values, csrec_recover_report *one,
+                         csrec_error *error) {
     csrec_measurement part;
-    int64_t entries = csrec_box_entries(&whole->box);
-    csrec_status status =
-        csrec_samples_select(j->m, j->tiling, tile, j->ascend, j->given->threads, &part);
+    csrec_status status = csrec_samples_select(u->m, u->r->tiling, &values->box, u->ascend,
+                                               u->options.threads, &part);
     if (status)
         csrec_fail(error, status, "out of memory for a tile");
     else
-        status = recover_tile(j, &part, entries, whole->values, one, error);
+        status = recover(u, &part, values->values, one, error);
     if (!status && one->outcome != CSREC_INTERRUPTED)
-        csrec_journal_keep(j->journal, number, whole, one);
+        csrec_journal_keep(u->r->journal, number, values, one);
     free(part.index);
     free(part.y);
     return status;
 }
 
-static csrec_status run_tile(csrec_tiler *j, int64_t number, csrec_recover_report *report,
+static csrec_status run_tile(run *u, int64_t number, csrec_recover_report *report,
                              csrec_error *error) {
-    csrec_tile tile = csrec_tiling_tile(j->tiling, number);
+    csrec_runner *r = u->r;
     csrec_recover_report one = {0};
-    csrec_part whole;
-    memcpy(whole.box.at, tile.box, sizeof whole.box.at);
-    size_t bytes = (size_t)(csrec_box_entries(&whole.box) * j->m->channels) * sizeof(double);
-    whole.values = malloc(bytes);
-    if (!whole.values) return csrec_fail(error, CSREC_MEMORY, "out of memory for a tile");
+    csrec_boxed values = {csrec_tiling_tile(r->tiling, number).box, NULL};
     csrec_status status = CSREC_OK;
-    if (!csrec_journal_take(j->journal, number, &whole, &one)) {
-        memcpy(whole.box.at, tile.box, sizeof whole.box.at);
-        status = make_tile(j, number, &tile, &whole, &one, error);
-    }
-    if (!status) status = csrec_spread_add(j->spread, number, &whole, error);
+    values.values = malloc((size_t)(csrec_box_entries(&values.box) * r->channels) * sizeof(double));
+    if (!values.values) return csrec_fail(error, CSREC_MEMORY, "out of memory for a tile");
+    if (!csrec_journal_take(r->journal, number, &values, &one))
+        status = make(u, number, &values, &one, error);
+    if (!status) status = csrec_runner_add(r, number, &values, error);
     if (!status) csrec_report_add(&one, report);
-    free(whole.values);
+    free(values.values);
     return status;
 }
 
-csrec_status csrec_tiler_run(csrec_tiler *j, const csrec_recovery *recovery, int64_t count,
-                             csrec_error *error) {
-    j->m = recovery->measurement;
-    j->tile = *recovery;
-    j->given = recovery->options;
-    j->ascend = csrec_samples_ascend(j->m, j->given->threads);
-    j->options = *recovery->options;
-    j->options.history = NULL; /* which has the whole signal alone */
-    j->options.solve.progress = pass_progress;
-    j->options.solve.context = j;
-    j->tile.variance = NULL; /* of a tile, which has other indices */
-    j->tile.options = &j->options;
+/* ------------------------------------------------------------------ all of them --------------- */
+
+static void begin(run *u, csrec_runner *r, const csrec_recovery *recovery) {
+    *u =
+        (run){.r = r, .m = recovery->measurement, .tile = *recovery, .options = *recovery->options};
+    u->options.history = NULL; /* which has the whole signal alone */
+    u->options.solve.progress = pass_progress;
+    u->options.solve.context = r;
+    u->tile.whole = &r->survey->whole;
+    u->tile.variance = NULL; /* of a tile, which has other indices */
+    u->tile.options = &u->options;
     recovery->report->backend = csrec_device_name(recovery->context->kind);
+}
+
+csrec_status csrec_runner_run(csrec_runner *r, const csrec_recovery *recovery, int64_t end,
+                              csrec_error *error) {
+    run u;
     csrec_status status = CSREC_OK;
-    for (; count > 0 && !status; count--, j->done++)
-        status = run_tile(j, j->done, recovery->report, error);
-    if (j->stopped) recovery->report->outcome = CSREC_INTERRUPTED;
+    begin(&u, r, recovery);
+    u.ascend = csrec_samples_ascend(u.m, u.options.threads);
+    while (r->done < end && !status) {
+        status = run_tile(&u, r->done, recovery->report, error);
+        r->done += !status;
+    }
+    if (r->stopped) recovery->report->outcome = CSREC_INTERRUPTED;
     return status;
 }
 
-/* After a stop the others guess their tiles, too, so that waiting ends soon. */
-static bool tiler_stops(void *tiler) {
-    static const csrec_progress waiting = {.stage = "tiles", .residual = -1.0};
-    const csrec_tiler *j = tiler;
-    pass_progress(&waiting, tiler);
-    return csrec_comm_failed(j->spread->comm, NULL) != CSREC_OK;
+/* Source and sink are the caller's. */
+static csrec_status run_alone(csrec_runner *r, const csrec_recovery *recovery, csrec_error *error) {
+    run u;
+    csrec_recover_report one = {0};
+    begin(&u, r, recovery);
+    csrec_status status = recover(&u, u.m, recovery->signal, &one, error);
+    if (!status) csrec_report_add(&one, recovery->report);
+    if (r->stopped) recovery->report->outcome = CSREC_INTERRUPTED;
+    return status;
 }
 
-/* This process's tiles, and with them the whole on the first process. */
-static csrec_status run_share(csrec_tiler *j, const csrec_recovery *recovery, csrec_error *error) {
-    csrec_comm *comm = recovery->options->comm;
-    const csrec_tiling *tiling = j->tiling;
-    const int rank = csrec_comm_rank(comm);
-    csrec_spread spread = {.comm = comm,
-                           .tiling = tiling,
-                           .first = csrec_spread_first(comm, tiling->tiles, rank),
-                           .end = csrec_spread_first(comm, tiling->tiles, rank + 1),
-                           .channels = recovery->measurement->channels,
-                           .common = recovery->common != NULL,
-                           .stops = tiler_stops,
-                           .context = j};
+csrec_status csrec_runner_run_in_unit(csrec_runner *r, const csrec_recovery *given, int64_t end,
+                                      csrec_error *error) {
+    csrec_recovery own = *given;
+    csrec_normal normal;
     csrec_status status =
-        csrec_mosaic_create(tiling, spread.channels,
-                            rank == 0 ? recovery->signal : recovery->common, &spread.mosaic, error);
-    j->spread = &spread;
-    j->done = spread.first;
+        csrec_normal_create(given->measurement, given->options, given->unit, &normal, error);
+    own.measurement = &normal.m;
+    own.options = &normal.options;
+    if (!status && own.options->model && normal.m.n > 0)
+        status = csrec_model_check_scales(&normal.m, own.options->model, error);
     if (!status)
-        status =
-            csrec_journal_open(recovery->options->journal, recovery->options->journal_key, tiling,
-                               spread.channels, recovery->unit, comm, &j->journal, error);
-    if (!status) status = csrec_tiler_run(j, recovery, spread.end - spread.first, error);
-    if (!status && comm) status = csrec_spread_collect(&spread, error);
-    if (!status && comm) status = csrec_spread_report(&spread, recovery->report, error);
-    csrec_journal_close(j->journal);
-    csrec_mosaic_destroy(spread.mosaic);
+        status = own.signal ? run_alone(r, &own, error) : csrec_runner_run(r, &own, end, error);
+    csrec_normal_clear(&normal);
     return status;
+}
+
+csrec_status csrec_runner_scale_back(double unit, int64_t count, double *values,
+                                     csrec_error *error) {
+    if (csrec_scale_back(count, unit, values) < 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "a value of the recovery is beyond the range of a double; scale the samples "
+                      "down");
+}
+
+csrec_status csrec_runner_open(csrec_runner *r, int64_t channels, double unit, double *signal,
+                               csrec_error *error) {
+    const csrec_recover_options *o = r->given;
+    const int rank = csrec_comm_rank(o->comm);
+    r->comm = o->comm;
+    r->channels = channels;
+    r->first = r->done = csrec_ranks_first(r->comm, r->tiling->tiles, rank);
+    r->end = csrec_ranks_first(r->comm, r->tiling->tiles, rank + 1);
+    csrec_status status = csrec_journal_open(o->journal, o->journal_key, r->tiling, channels, unit,
+                                             r->comm, &r->journal, error);
+    return status ? status : csrec_mosaic_create(r->tiling, channels, signal, &r->mosaic, error);
+}
+
+void csrec_runner_close(csrec_runner *r) {
+    csrec_journal_close(r->journal);
+    csrec_mosaic_destroy(r->mosaic);
 }
 
 csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,
                                  const csrec_tiling *tiling, csrec_error *error) {
     const csrec_measurement *m = recovery->measurement;
-    csrec_gaussian_axes axes;
+    csrec_comm *comm = recovery->options->comm;
     csrec_survey survey;
-    csrec_whole whole = {.n = 0};
-    csrec_recovery own = *recovery;
-    csrec_tiler tiler = {.method = method, .tiling = tiling};
+    csrec_runner r = {.method = method,
+                      .tiling = tiling,
+                      .survey = &survey,
+                      .given = recovery->options,
+                      .common = recovery->common != NULL};
     csrec_status status = csrec_survey_of(m, &survey, error);
-    if (!status)
-        status = csrec_survey_whole(&survey, recovery->whole->entries, 1.0, &axes, &whole, error);
-    own.whole = &whole;
-    if (!status) tiler.mean = csrec_survey_mean(&survey, 1.0);
-    if (!status) status = run_share(&tiler, &own, error);
-    csrec_whole_clear(&whole);
+    if (!status) {
+        csrec_survey_end(&survey, &m->shape, 1.0);
+        double *signal = csrec_comm_rank(comm) == 0 ? recovery->signal : recovery->common;
+        status = csrec_runner_open(&r, m->channels, recovery->unit, signal, error);
+    }
+    if (!status) status = csrec_runner_run(&r, recovery, r.end, error);
+    if (!status && comm) status = csrec_runner_collect(&r, error);
+    if (!status && comm) status = csrec_runner_report(&r, recovery->report, error);
+    csrec_runner_close(&r);
     csrec_survey_clear(&survey);
     return status;
 }

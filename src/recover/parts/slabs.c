@@ -1,16 +1,27 @@
 /* slabs.c - recovery of signals larger than memory: tiles are recovered line by line along the
- * first axis, and the cells of a line are in memory until they are taken (slabs_take.c). */
-#include "recover/parts/slabs.h"
-
+ * first axis, from rows that are read for each line, and cells are in memory until they are handed
+ * over. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "method/model.h"
-#include "method/normal.h"
-#include "recover/parts/journal.h"
-#include "recover/recover.h"
+#include "recover/plan.h"
+
+struct csrec_slabs {
+    csrec_measurement form; /* without positions and values; n: of the whole */
+    bool pays;              /* csrec_slabs_pay */
+    csrec_slab_samples_fn read;
+    void *context;
+    csrec_recover_options given;
+    csrec_layout layout;
+    csrec_survey survey;
+    double unit;
+    int64_t row;         /* values of an entry of the first axis */
+    int64_t next;        /* entry of the first axis to take */
+    csrec_runner runner; /* cells are in `unit` */
+    csrec_recover_report report;
+};
 
 /* ------------------------------------------------------------------ samples ------------------- */
 
@@ -34,132 +45,36 @@ static csrec_status read_part(const csrec_slabs *s, csrec_slab slab, csrec_measu
     return status;
 }
 
-static bool stops(const csrec_slabs *s, int64_t done) {
+/* A csrec_survey_fn. */
+static csrec_status add_rows(void *context, csrec_slab rows, csrec_survey *band,
+                             csrec_error *error) {
+    const csrec_slabs *s = context;
     const csrec_solve_options *o = &s->given.solve;
-    csrec_progress now = {"reading", done, s->form.shape.dim[0], -1.0};
-    return o->progress && o->progress(&now, o->context);
-}
-
-static bool waits_no_more(void *slabs) {
-    const csrec_slabs *s = slabs;
-    const csrec_solve_options *o = &s->given.solve;
-    csrec_progress now = {"tiles", s->spread.end, s->layout.tiling.tiles, -1.0};
-    return o->progress && o->progress(&now, o->context);
-}
-
-static csrec_status stopped(csrec_error *error) {
-    return csrec_fail(error, CSREC_STOPPED, "stopped before the whole was recovered");
-}
-
-/* Surveys a band into `packed`. */
-static csrec_status survey_band(csrec_slabs *s, csrec_slab rows, csrec_survey *band, char *packed,
-                                csrec_error *error) {
+    const csrec_progress now = {"reading", rows.first, s->form.shape.dim[0], -1.0};
     csrec_measurement part;
-    csrec_status status = stops(s, rows.first) ? stopped(error) : read_part(s, rows, &part, error);
+    if (o->progress && o->progress(&now, o->context)) return csrec_runner_stopped(error);
+    csrec_status status = read_part(s, rows, &part, error);
     if (status) return status;
     csrec_survey_add(band, part.n, part.y);
     csrec_measurement_clear(&part);
-    csrec_survey_pack(band, packed);
-    csrec_survey_empty(band);
     return CSREC_OK;
 }
 
-/* Each process surveys its share of the bands. */
-static csrec_status survey_bands(csrec_slabs *s, csrec_survey *band, csrec_error *error) {
-    csrec_comm *comm = s->given.comm;
-    int64_t all = s->form.shape.dim[0], step = csrec_survey_band(&s->form.shape, s->form.channels);
-    int64_t n = (all + step - 1) / step,
-            end = csrec_spread_first(comm, n, csrec_comm_rank(comm) + 1);
-    size_t size = csrec_survey_packed(s->form.channels);
-    char *packed = malloc((size_t)n * size);
-    csrec_status status = packed ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
-    for (int64_t b = csrec_spread_first(comm, n, csrec_comm_rank(comm)); b < end && !status; b++) {
-        csrec_slab rows = {b * step, all - b * step < step ? all - b * step : step};
-        status = survey_band(s, rows, band, packed + (size_t)b * size, error);
-    }
-    if (!status && comm) status = csrec_spread_exchange(comm, n, size, packed, error);
-    for (int64_t b = 0; b < n && !status; b++) {
-        csrec_survey_unpack(packed + (size_t)b * size, band);
-        csrec_survey_join(&s->survey, band);
-    }
-    free(packed);
-    return status;
-}
-
-static csrec_status survey_all(csrec_slabs *s, csrec_error *error) {
-    csrec_survey band = {.channels = 0};
-    int64_t entries = 0;
-    csrec_status status = csrec_survey_create(s->form.channels, &s->survey, error);
-    if (!status) status = csrec_survey_create(s->form.channels, &band, error);
-    if (!status) status = survey_bands(s, &band, error);
-    csrec_survey_clear(&band);
+static csrec_status survey(csrec_slabs *s, csrec_error *error) {
+    csrec_status status = csrec_survey_make(&s->form.shape, s->form.channels, s->given.comm, 1,
+                                            add_rows, s, &s->survey, error);
     if (status) return status;
     s->form.n = s->survey.n;
-    csrec_shape_count(&s->form.shape, &entries);
+    s->unit = s->survey.unit;
     if (s->form.n == 0)
         return csrec_fail(error, CSREC_DATA,
                           "no entry is known (all transparent, masked out, NaN or of the value for "
                           "unknown); one must be");
-    s->unit = s->survey.unit;
-    return csrec_survey_whole(&s->survey, entries, s->unit, &s->axes, &s->whole, error);
+    csrec_survey_end(&s->survey, &s->form.shape, s->unit);
+    return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ plan ---------------------- */
-
-static bool pays(csrec_device_kind kind, const void *job) {
-    const csrec_slabs *s = job;
-    (void)kind;
-    return csrec_layout_pays(&s->form, &s->layout);
-}
-
-/* Processes that share what one of them could recover at once have the tiles of that. */
-static csrec_wanted wanted_of(const csrec_slabs *s) {
-    return (csrec_wanted){.signal = true, .slabs = csrec_comm_size(s->given.comm) == 1 || s->pays};
-}
-
-static csrec_status plan_on(const csrec_context *context, void *job, csrec_error *error) {
-    csrec_slabs *s = job;
-    csrec_status status = csrec_layout_make(&s->form, wanted_of(s), context, &s->layout, error);
-    if (status) return status;
-    if (!s->layout.parts)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "method %s needs the whole signal in %s; use a preset that works in "
-                          "tiles: fast, balanced, best",
-                          s->layout.method->shown.name,
-                          csrec_comm_size(s->given.comm) > 1 ? "one process" : "memory");
-    return csrec_layout_check(&s->layout, error);
-}
-
-static csrec_status plan(csrec_slabs *s, csrec_error *error) {
-    static const csrec_device_work work = {.pays = pays, .run = plan_on};
-    csrec_status status =
-        csrec_layout_resolve(&s->form, &s->given, wanted_of(s), &s->layout, error);
-    if (!status) status = csrec_device_run(s->given.backend, &work, s, NULL, error);
-    if (status) return status;
-    s->tiler = (csrec_tiler){.method = s->layout.method,
-                             .tiling = &s->layout.tiling,
-                             .mean = csrec_survey_mean(&s->survey, s->unit),
-                             .spread = &s->spread};
-    s->spread = (csrec_spread){.comm = s->given.comm,
-                               .tiling = &s->layout.tiling,
-                               .channels = s->form.channels,
-                               .stops = waits_no_more,
-                               .context = s};
-    status = csrec_spread_agree(s->given.comm, &s->layout.tiling, error);
-    if (status) return status;
-    const int64_t tiles = s->layout.tiling.tiles;
-    const int rank = csrec_comm_rank(s->given.comm);
-    if (tiles == 1 && csrec_comm_size(s->given.comm) > 1)
-        return csrec_fail(error, CSREC_UNSUPPORTED, "a single tile is recovered as a whole");
-    s->spread.first = csrec_spread_first(s->given.comm, tiles, rank);
-    s->spread.end = csrec_spread_first(s->given.comm, tiles, rank + 1);
-    s->tiler.done = s->spread.first;
-    s->line = s->spread.first / csrec_tiling_line(&s->layout.tiling);
-    status = csrec_journal_open(s->given.journal, s->given.journal_key, &s->layout.tiling,
-                                s->form.channels, s->unit, s->given.comm, &s->tiler.journal, error);
-    if (status) return status;
-    return csrec_mosaic_create(&s->layout.tiling, s->form.channels, NULL, &s->spread.mosaic, error);
-}
+/* ------------------------------------------------------------------ create -------------------- */
 
 bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options *options) {
     int64_t entries = 0;
@@ -170,6 +85,26 @@ bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options 
     double most =
         options->memory ? (double)options->memory : 0.75 * (double)csrec_memory_available();
     return bytes > most;
+}
+
+/* Processes that share what one of them could recover at once have the tiles of that. */
+static csrec_status plan(csrec_slabs *s, csrec_error *error) {
+    csrec_comm *comm = s->given.comm;
+    const bool several = csrec_comm_size(comm) > 1;
+    const csrec_wanted wanted = {.signal = true, .slabs = !several || s->pays};
+    csrec_tiling *tiling = &s->layout.tiling;
+    csrec_status status = csrec_layout_plan(
+        &s->form, &s->given, wanted, several ? " in one process" : " in memory", &s->layout, error);
+    if (!status) status = csrec_ranks_tell(comm, CSREC_TAG_TILING, tiling, sizeof *tiling, error);
+    if (status) return status;
+    if (tiling->tiles == 1 && several)
+        return csrec_fail(error, CSREC_UNSUPPORTED, "a single tile is recovered as a whole");
+    s->runner = (csrec_runner){.method = s->layout.method,
+                               .tiling = tiling,
+                               .survey = &s->survey,
+                               .given = &s->given,
+                               .strict = true};
+    return csrec_runner_open(&s->runner, s->form.channels, s->unit, NULL, error);
 }
 
 csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_samples_fn read,
@@ -195,7 +130,7 @@ csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_sample
     s->context = context;
     s->given = *options;
     s->row = entries / form->shape.dim[0] * form->channels;
-    csrec_status status = survey_all(s, error);
+    csrec_status status = survey(s, error);
     if (!status) status = plan(s, error);
     if (status)
         csrec_slabs_destroy(s);
@@ -206,74 +141,9 @@ csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_sample
 
 void csrec_slabs_destroy(csrec_slabs *s) {
     if (!s) return;
-    csrec_whole_clear(&s->whole);
     csrec_survey_clear(&s->survey);
-    csrec_journal_close(s->tiler.journal);
-    csrec_mosaic_destroy(s->spread.mosaic);
+    csrec_runner_close(&s->runner);
     free(s);
-}
-
-/* ------------------------------------------------------------------ a line of tiles ----------- */
-
-typedef struct line_job {
-    csrec_slabs *s;
-    csrec_measurement part; /* positions of the whole */
-} line_job;
-
-/* The end of this process's tiles in the line. Those that a device has recovered before it failed
- * stay. */
-static int64_t line_end(const csrec_slabs *s) {
-    int64_t end = (s->line + 1) * csrec_tiling_line(&s->layout.tiling);
-    return end < s->spread.end ? end : s->spread.end;
-}
-
-static csrec_status run_normal(const csrec_normal *normal, const csrec_context *context,
-                               csrec_slabs *s, csrec_error *error) {
-    csrec_recovery recovery = {.measurement = &normal->m,
-                               .whole = &s->whole,
-                               .options = &normal->options,
-                               .context = context,
-                               .unit = normal->unit,
-                               .report = &s->report};
-    csrec_status status = CSREC_OK;
-    if (normal->options.model && normal->m.n > 0)
-        status = csrec_model_check_scales(&normal->m, normal->options.model, error);
-    return status ? status
-                  : csrec_tiler_run(&s->tiler, &recovery, line_end(s) - s->tiler.done, error);
-}
-
-static csrec_status run_line(const csrec_context *context, void *job, csrec_error *error) {
-    line_job *j = job;
-    csrec_slabs *s = j->s;
-    csrec_normal normal;
-    csrec_status status =
-        csrec_normal_create(&j->part, &s->layout.plan.options, s->unit, &normal, error);
-    if (!status) status = run_normal(&normal, context, s, error);
-    csrec_normal_clear(&normal);
-    return status;
-}
-
-static bool line_pays(csrec_device_kind kind, const void *job) {
-    return pays(kind, ((const line_job *)job)->s);
-}
-
-csrec_status csrec_slabs_next_line(csrec_slabs *s, csrec_error *error) {
-    static const csrec_device_work work = {.pays = line_pays, .run = run_line};
-    csrec_slab rows = csrec_tiling_rows(&s->layout.tiling, s->line);
-    line_job j = {.s = s};
-    double start = csrec_seconds();
-    csrec_status status = read_part(s, rows, &j.part, error);
-    if (status) return status;
-    j.part.shape = s->form.shape;
-    j.part.sigma = s->form.sigma;
-    memcpy(j.part.scale, s->form.scale, sizeof j.part.scale);
-    for (int64_t k = 0; k < j.part.n; k++)
-        j.part.index[k] += rows.first * (s->row / s->form.channels);
-    status = csrec_device_run(s->given.backend, &work, &j, NULL, error);
-    csrec_measurement_clear(&j.part);
-    s->line++;
-    s->report.seconds_total += csrec_seconds() - start;
-    return status || !s->tiler.stopped ? status : stopped(error);
 }
 
 const csrec_plan *csrec_slabs_plan(const csrec_slabs *s) {
@@ -292,4 +162,155 @@ void csrec_slabs_range(const csrec_slabs *s, int64_t channel, double *least, dou
 void csrec_slabs_report(const csrec_slabs *s, csrec_recover_report *report) {
     *report = s->report;
     csrec_layout_report(&s->layout, report);
+}
+
+/* ------------------------------------------------------------------ a line of tiles ----------- */
+
+typedef struct line_job {
+    csrec_slabs *s;
+    csrec_measurement rows; /* positions of the whole */
+    int64_t end;            /* of this process's tiles in the line */
+} line_job;
+
+static bool line_pays(csrec_device_kind kind, const void *job) {
+    const csrec_slabs *s = ((const line_job *)job)->s;
+    (void)kind;
+    return csrec_layout_pays(&s->form, &s->layout);
+}
+
+/* Tiles that a device has recovered before it failed stay. */
+static csrec_status run_line(const csrec_context *context, void *job, csrec_error *error) {
+    line_job *j = job;
+    csrec_slabs *s = j->s;
+    const csrec_recovery recovery = {.measurement = &j->rows,
+                                     .options = &s->layout.plan.options,
+                                     .context = context,
+                                     .unit = s->unit,
+                                     .report = &s->report};
+    return csrec_runner_run_in_unit(&s->runner, &recovery, j->end, error);
+}
+
+/* Recovers the next line. CSREC_STOPPED: the progress asked for it. */
+static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
+    static const csrec_device_work work = {.pays = line_pays, .run = run_line};
+    const csrec_runner *r = &s->runner;
+    const int64_t n = csrec_tiling_line(r->tiling), line = r->done / n;
+    const csrec_slab rows = csrec_tiling_rows(r->tiling, line);
+    line_job j = {.s = s, .end = (line + 1) * n < r->end ? (line + 1) * n : r->end};
+    double start = csrec_seconds();
+    csrec_status status = read_part(s, rows, &j.rows, error);
+    if (status) return status;
+    j.rows.shape = s->form.shape;
+    j.rows.sigma = s->form.sigma;
+    memcpy(j.rows.scale, s->form.scale, sizeof j.rows.scale);
+    for (int64_t k = 0; k < j.rows.n; k++)
+        j.rows.index[k] += rows.first * (s->row / s->form.channels);
+    status = csrec_device_run(s->given.backend, &work, &j, NULL, error);
+    csrec_measurement_clear(&j.rows);
+    s->report.seconds_total += csrec_seconds() - start;
+    return status || !r->stopped ? status : csrec_runner_stopped(error);
+}
+
+/* ------------------------------------------------------------------ taken in order ------------ */
+
+/* Recovers, or waits for, the cells of a line. */
+static csrec_status complete_line(csrec_slabs *s, int64_t line, csrec_error *error) {
+    csrec_runner *r = &s->runner;
+    const int64_t n = csrec_tiling_line(r->tiling);
+    csrec_status status = CSREC_OK;
+    for (int64_t cell = line * n; cell < (line + 1) * n; cell++)
+        while (!status && !csrec_mosaic_cell(r->mosaic, cell))
+            status = r->done < r->end ? next_line(s, error) : csrec_runner_fetch(r, cell, error);
+    return status;
+}
+
+/* Takes rows of one line, at most `most`; its cells are dropped after the last. */
+static csrec_status take_rows(csrec_slabs *s, int64_t most, int64_t *count, double *values,
+                              csrec_error *error) {
+    const csrec_runner *r = &s->runner;
+    const csrec_tiling *t = r->tiling;
+    const int axis = CSREC_TILE_AXES - t->shape.dims;
+    const int64_t line = s->next / t->stride[axis], n = csrec_tiling_line(t);
+    const int64_t left = csrec_tiling_tile(t, line * n).core.at[axis][1] - s->next;
+    const csrec_slab rows = {s->next, left < most ? left : most};
+    const csrec_boxed to = {csrec_tiling_slab(t, rows), values};
+    csrec_status status = complete_line(s, line, error);
+    if (status) return status;
+    for (int64_t k = line * n; k < (line + 1) * n; k++) {
+        const csrec_boxed *cell = csrec_mosaic_cell(r->mosaic, k);
+        csrec_box both;
+        if (csrec_box_common(&cell->box, &to.box, &both))
+            csrec_boxed_copy(cell, r->channels, &both, &to);
+        if (rows.count == left) csrec_mosaic_drop(r->mosaic, k);
+    }
+    *count = rows.count;
+    s->next += rows.count;
+    return csrec_runner_scale_back(s->unit, rows.count * s->row, values, error);
+}
+
+csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, csrec_error *error) {
+    if (slab.first != s->next || slab.count < 0 || slab.count > s->form.shape.dim[0] - slab.first)
+        return csrec_fail(error, CSREC_ARGUMENT, "slabs are taken in their order, from entry %lld",
+                          (long long)s->next);
+    csrec_status status = CSREC_OK;
+    for (int64_t count = 0; slab.count > 0 && !status; slab.count -= count) {
+        status = take_rows(s, slab.count, &count, values, error);
+        values += count * s->row;
+    }
+    if (status || !s->given.comm || s->next < s->form.shape.dim[0]) return status;
+    status = csrec_runner_release(&s->runner, error);
+    return status ? status : csrec_runner_report(&s->runner, &s->report, error);
+}
+
+csrec_status csrec_slabs_serve(csrec_slabs *s, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    while (s->runner.done < s->runner.end && !status) status = next_line(s, error);
+    if (!status) status = csrec_runner_serve(&s->runner, error);
+    return status ? status : csrec_runner_report(&s->runner, &s->report, error);
+}
+
+/* ------------------------------------------------------------------ each its own -------------- */
+
+/* Hands over a cell and drops it: rows of the last axis, or several where the cell has all of it.
+ */
+static csrec_status put_cell(csrec_slabs *s, int64_t number, csrec_slab_put_fn put, void *context,
+                             csrec_error *error) {
+    const csrec_boxed *cell = csrec_mosaic_cell(s->runner.mosaic, number);
+    const csrec_box *box = &cell->box;
+    const int64_t *extent = s->layout.tiling.extent;
+    int64_t C = s->form.channels, at[CSREC_TILE_AXES] = {0, 0, box->at[2][0]};
+    int64_t wide = box->at[2][1] - box->at[2][0];
+    int64_t rows = wide == extent[2] ? box->at[1][1] - box->at[1][0] : 1;
+    csrec_status status =
+        csrec_runner_scale_back(s->unit, csrec_box_entries(box) * C, cell->values, error);
+    for (at[0] = box->at[0][0]; at[0] < box->at[0][1] && !status; at[0]++)
+        for (at[1] = box->at[1][0]; at[1] < box->at[1][1] && !status; at[1] += rows)
+            status = put(context, ((at[0] * extent[1] + at[1]) * extent[2] + at[2]) * C,
+                         rows * wide * C, csrec_boxed_at(cell, C, at), error);
+    csrec_mosaic_drop(s->runner.mosaic, number);
+    return status;
+}
+
+/* All own cells that are whole; with `wait` all. */
+static csrec_status put_cells(csrec_slabs *s, bool wait, csrec_slab_put_fn put, void *context,
+                              csrec_error *error) {
+    csrec_runner *r = &s->runner;
+    csrec_status status = CSREC_OK;
+    for (int64_t k = r->first; k < r->end && !status; k++) {
+        if (wait) status = csrec_runner_fetch(r, k, error);
+        const csrec_boxed *cell = csrec_mosaic_cell(r->mosaic, k);
+        if (cell && cell->values && !status) status = put_cell(s, k, put, context, error);
+    }
+    return status;
+}
+
+csrec_status csrec_slabs_put(csrec_slabs *s, csrec_slab_put_fn put, void *context,
+                             csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    while (s->runner.done < s->runner.end && !status) {
+        status = next_line(s, error);
+        if (!status) status = put_cells(s, false, put, context, error);
+    }
+    if (!status) status = put_cells(s, true, put, context, error);
+    return status ? status : csrec_runner_report(&s->runner, &s->report, error);
 }

@@ -1,22 +1,30 @@
 /* survey.c - properties of all samples. Units are powers of two, so a change of the unit does not
  * round the sums. */
-#include "recover/parts/survey.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/threads.h"
 #include "base/unit.h"
-#include "recover/parts/select.h"
+#include "recover/parts/parts.h"
 
-csrec_status csrec_survey_create(int64_t channels, csrec_survey *s, csrec_error *error) {
+enum { ARRAYS = 5 }; /* of a survey, in one block */
+
+static void point(csrec_survey *s, double *block) {
+    s->least = block;
+    s->most = block + s->channels;
+    s->sum = block + 2 * s->channels;
+    s->whole.least = block + 3 * s->channels;
+    s->whole.most = block + 4 * s->channels;
+    s->whole.axes = s->whole.axes ? &s->axes : NULL;
+}
+
+static csrec_status create(int64_t channels, csrec_survey *s, csrec_error *error) {
     *s = (csrec_survey){
         .channels = channels, .unit = 1.0, .colours = csrec_gaussian_colours_of(channels)};
-    s->least = calloc(3 * (size_t)channels, sizeof *s->least);
-    if (!s->least) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    s->most = s->least + channels;
-    s->sum = s->most + channels;
+    double *block = calloc(ARRAYS * (size_t)channels, sizeof *block);
+    if (!block) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    point(s, block);
     return CSREC_OK;
 }
 
@@ -60,23 +68,62 @@ void csrec_survey_add(csrec_survey *s, int64_t n, const double *y) {
     s->n += n;
 }
 
+void csrec_survey_end(csrec_survey *s, const csrec_shape *shape, double unit) {
+    s->whole.n = s->n;
+    s->whole.axes = &s->axes;
+    csrec_shape_count(shape, &s->whole.entries);
+    csrec_gaussian_axes_of(&s->colours, &s->axes);
+    for (int64_t c = 0; c < s->channels; c++) {
+        s->sum[c] = s->sum[c] / (double)s->n * (s->unit / unit);
+        s->whole.least[c] = s->least[c] / unit;
+        s->whole.most[c] = s->most[c] / unit;
+    }
+}
+
+/* ------------------------------------------------------------------ as bytes ------------------ */
+
+size_t csrec_survey_packed(int64_t channels) {
+    return sizeof(csrec_survey) + ARRAYS * (size_t)channels * sizeof(double);
+}
+
+void csrec_survey_pack(const csrec_survey *s, void *bytes) {
+    memcpy(bytes, s, sizeof *s);
+    memcpy((char *)bytes + sizeof *s, s->least, ARRAYS * (size_t)s->channels * sizeof *s->least);
+}
+
+csrec_status csrec_survey_unpack(const void *bytes, csrec_survey *s, csrec_error *error) {
+    memcpy(s, bytes, sizeof *s);
+    const size_t size = ARRAYS * (size_t)s->channels * sizeof(double);
+    double *block = malloc(size);
+    s->least = NULL;
+    if (!block) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    memcpy(block, (const char *)bytes + sizeof *s, size);
+    point(s, block);
+    return CSREC_OK;
+}
+
 /* ------------------------------------------------------------------ bands --------------------- */
 
-int64_t csrec_survey_band(const csrec_shape *shape, int64_t channels) {
+/* Entries of the first axis that make a band: about 2^22 values. */
+static int64_t rows_of_band(const csrec_shape *shape, int64_t channels) {
     int64_t entries = 0;
     csrec_shape_count(shape, &entries);
     int64_t rows = (INT64_C(1) << 22) / (entries / shape->dim[0] * channels);
     return rows > 0 ? rows : 1;
 }
 
-void csrec_survey_empty(csrec_survey *s) {
-    for (int64_t i = 0; i < 3 * s->channels; i++) s->least[i] = 0.0; /* all three */
-    s->n = 0;
-    s->unit = 1.0;
-    s->colours = csrec_gaussian_colours_of(s->channels);
+static csrec_status survey_band(csrec_slab rows, int64_t channels, csrec_survey_fn add,
+                                void *context, char *packed, csrec_error *error) {
+    csrec_survey band;
+    csrec_status status = create(channels, &band, error);
+    if (!status) status = add(context, rows, &band, error);
+    if (!status) csrec_survey_pack(&band, packed);
+    csrec_survey_clear(&band);
+    return status;
 }
 
-void csrec_survey_join(csrec_survey *s, csrec_survey *band) {
+/* Adds the next band. */
+static void join(csrec_survey *s, csrec_survey *band) {
     if (band->n == 0) return;
     for (int64_t c = 0; c < s->channels; c++) {
         s->least[c] = s->n == 0 ? band->least[c] : fmin(s->least[c], band->least[c]);
@@ -88,125 +135,94 @@ void csrec_survey_join(csrec_survey *s, csrec_survey *band) {
     csrec_gaussian_colours_join(&s->colours, &band->colours);
     for (int64_t c = 0; c < s->channels; c++) s->sum[c] += band->sum[c] * factor;
     s->n += band->n;
-    csrec_survey_empty(band);
 }
 
-size_t csrec_survey_packed(int64_t channels) {
-    return sizeof(csrec_survey) + 3 * (size_t)channels * sizeof(double);
-}
-
-void csrec_survey_pack(const csrec_survey *s, void *bytes) {
-    memcpy(bytes, s, sizeof *s);
-    memcpy((char *)bytes + sizeof *s, s->least, 3 * (size_t)s->channels * sizeof *s->least);
-}
-
-void csrec_survey_unpack(const void *bytes, csrec_survey *s) {
-    double *values = s->least;
-    memcpy(s, bytes, sizeof *s);
-    memcpy(values, (const char *)bytes + sizeof *s, 3 * (size_t)s->channels * sizeof *values);
-    s->least = values;
-    s->most = values + s->channels;
-    s->sum = s->most + s->channels;
-}
-
-/* Bands by threads: band b of them goes into packed[b]. */
-static csrec_status survey_bands(const csrec_measurement *m, int64_t size, int64_t n,
-                                 char *packed) {
-    const size_t bytes = csrec_survey_packed(m->channels);
-    int64_t failures = 0;
-    const int threads = csrec_threads_for(m->n, 0);
-#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(+ : failures)
-    for (int64_t b = 0; b < n; b++) {
+csrec_status csrec_survey_make(const csrec_shape *shape, int64_t channels, csrec_comm *comm,
+                               int threads, csrec_survey_fn add, void *context,
+                               csrec_survey *survey, csrec_error *error) {
+    const int64_t all = shape->dim[0], step = rows_of_band(shape, channels);
+    const int64_t n = (all + step - 1) / step;
+    const int64_t end = csrec_ranks_first(comm, n, csrec_comm_rank(comm) + 1);
+    const size_t size = csrec_survey_packed(channels);
+    int failed = CSREC_OK;
+    csrec_status status = create(channels, survey, error);
+    char *packed = malloc((size_t)n * size);
+    if (!status && !packed) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(| : failed)
+    for (int64_t b = status ? end : csrec_ranks_first(comm, n, csrec_comm_rank(comm)); b < end;
+         b++) {
+        csrec_slab rows = {b * step, all - b * step < step ? all - b * step : step};
+        if (!failed)
+            failed |= (int)survey_band(rows, channels, add, context, packed + (size_t)b * size,
+                                       threads > 1 ? NULL : error);
+    }
+    if (failed)
+        status = threads > 1 ? csrec_fail(error, (csrec_status)failed, "out of memory")
+                             : (csrec_status)failed;
+    if (!status && comm) status = csrec_ranks_exchange(comm, n, size, packed, error);
+    for (int64_t b = 0; b < n && !status; b++) {
         csrec_survey band;
-        const int64_t first = csrec_samples_before(m, b * size);
-        const int64_t end = csrec_samples_before(m, (b + 1) * size);
-        if (!csrec_survey_create(m->channels, &band, NULL)) {
-            csrec_survey_add(&band, end - first, m->y + first * m->channels);
-            csrec_survey_pack(&band, packed + (size_t)b * bytes);
-        } else {
-            failures++;
-        }
+        status = csrec_survey_unpack(packed + (size_t)b * size, &band, error);
+        if (!status) join(survey, &band);
         csrec_survey_clear(&band);
     }
-    return failures ? CSREC_MEMORY : CSREC_OK;
-}
-
-/* Positions ascend. band: empty, and left so. */
-static csrec_status survey_sorted(const csrec_measurement *m, int64_t size, int64_t entries,
-                                  csrec_survey *band, csrec_survey *survey, csrec_error *error) {
-    const int64_t n = (entries + size - 1) / size;
-    const size_t bytes = csrec_survey_packed(m->channels);
-    char *packed = malloc((size_t)n * bytes);
-    csrec_status status = packed ? survey_bands(m, size, n, packed) : CSREC_MEMORY;
-    for (int64_t b = 0; b < n && !status; b++) {
-        csrec_survey_unpack(packed + (size_t)b * bytes, band);
-        csrec_survey_join(survey, band);
-    }
     free(packed);
-    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
-}
-
-/* Sample numbers by band, in the file's order within each; first [n + 1] becomes where bands begin.
- */
-static void order_by_band(const csrec_measurement *m, int64_t size, int64_t n, int64_t *first,
-                          int64_t *order) {
-    for (int64_t k = 0; k < m->n; k++) first[m->index[k] / size + 1]++;
-    for (int64_t b = 0; b < n; b++) first[b + 1] += first[b];
-    for (int64_t k = 0; k < m->n; k++) order[first[m->index[k] / size]++] = k;
-    for (int64_t b = n; b > 0; b--) first[b] = first[b - 1];
-    first[0] = 0;
-}
-
-/* Positions in any order: as if the samples of each band had been read by themselves. band: empty,
- * and left so. */
-static csrec_status survey_scattered(const csrec_measurement *m, int64_t size, int64_t entries,
-                                     csrec_survey *band, csrec_survey *survey, csrec_error *error) {
-    const int64_t n = (entries + size - 1) / size;
-    int64_t *first = calloc((size_t)n + 1, sizeof *first);
-    int64_t *order = malloc((size_t)m->n * sizeof *order);
-    csrec_status status = first && order ? CSREC_OK : CSREC_MEMORY;
-    if (!status) order_by_band(m, size, n, first, order);
-    for (int64_t b = 0; b < n && !status; b++) {
-        for (int64_t i = first[b], run; i < first[b + 1]; i += run) {
-            for (run = 1; i + run < first[b + 1] && order[i + run] == order[i] + run;) run++;
-            csrec_survey_add(band, run, m->y + order[i] * m->channels);
-        }
-        csrec_survey_join(survey, band);
-    }
-    free(first);
-    free(order);
-    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
-}
-
-csrec_status csrec_survey_of(const csrec_measurement *m, csrec_survey *survey, csrec_error *error) {
-    csrec_survey band;
-    int64_t entries = 0;
-    csrec_shape_count(&m->shape, &entries);
-    int64_t size = csrec_survey_band(&m->shape, m->channels) * (entries / m->shape.dim[0]);
-    csrec_status status = csrec_survey_create(m->channels, survey, error);
-    if (!status) status = csrec_survey_create(m->channels, &band, error);
-    if (status) return status;
-    status = (csrec_samples_ascend(m, 0) ? survey_sorted : survey_scattered)(m, size, entries,
-                                                                             &band, survey, error);
-    csrec_survey_clear(&band);
     return status;
 }
 
-const double *csrec_survey_mean(csrec_survey *s, double unit) {
-    for (int64_t c = 0; c < s->channels; c++)
-        s->sum[c] = s->sum[c] / (double)s->n * (s->unit / unit);
-    return s->sum;
+/* ------------------------------------------------------------------ a measurement ------------- */
+
+/* Positions in any order: `order` has the samples by band, in the file's order within each, and
+ * `first` where bands begin; else both are NULL. */
+typedef struct sorted {
+    const csrec_measurement *m;
+    int64_t row, rows; /* entries of a row, rows of a band */
+    int64_t *first, *order;
+} sorted;
+
+static csrec_status add_rows(void *context, csrec_slab rows, csrec_survey *band,
+                             csrec_error *error) {
+    const sorted *s = context;
+    const csrec_measurement *m = s->m;
+    (void)error;
+    if (!s->order) {
+        const int64_t first = csrec_samples_before(m, rows.first * s->row);
+        const int64_t end = csrec_samples_before(m, (rows.first + rows.count) * s->row);
+        csrec_survey_add(band, end - first, m->y + first * m->channels);
+        return CSREC_OK;
+    }
+    const int64_t *order = s->order, end = s->first[rows.first / s->rows + 1];
+    for (int64_t i = s->first[rows.first / s->rows], run; i < end; i += run) {
+        for (run = 1; i + run < end && order[i + run] == order[i] + run;) run++;
+        csrec_survey_add(band, run, m->y + order[i] * m->channels);
+    }
+    return CSREC_OK;
 }
 
-csrec_status csrec_survey_whole(const csrec_survey *s, int64_t entries, double unit,
-                                csrec_gaussian_axes *axes, csrec_whole *whole, csrec_error *error) {
-    const csrec_whole mine = {
-        .least = s->least, .most = s->most, .n = s->n, .entries = entries, .axes = axes};
-    csrec_gaussian_axes_of(&s->colours, axes);
-    csrec_status status = csrec_whole_copy(&mine, s->channels, whole, error);
-    for (int64_t c = 0; c < s->channels && !status; c++) {
-        whole->least[c] /= unit;
-        whole->most[c] /= unit;
-    }
+static csrec_status sort(sorted *s, csrec_error *error) {
+    const csrec_measurement *m = s->m;
+    const int64_t n = (m->shape.dim[0] + s->rows - 1) / s->rows, size = s->rows * s->row;
+    int64_t *first = s->first = calloc((size_t)n + 1, sizeof *first);
+    s->order = malloc((size_t)m->n * sizeof *s->order);
+    if (!first || !s->order) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t k = 0; k < m->n; k++) first[m->index[k] / size + 1]++;
+    for (int64_t b = 0; b < n; b++) first[b + 1] += first[b];
+    for (int64_t k = 0; k < m->n; k++) s->order[first[m->index[k] / size]++] = k;
+    for (int64_t b = n; b > 0; b--) first[b] = first[b - 1];
+    first[0] = 0;
+    return CSREC_OK;
+}
+
+csrec_status csrec_survey_of(const csrec_measurement *m, csrec_survey *survey, csrec_error *error) {
+    sorted s = {.m = m, .rows = rows_of_band(&m->shape, m->channels)};
+    csrec_shape_count(&m->shape, &s.row);
+    s.row /= m->shape.dim[0];
+    *survey = (csrec_survey){.channels = 0};
+    csrec_status status = csrec_samples_ascend(m, 0) ? CSREC_OK : sort(&s, error);
+    if (!status)
+        status = csrec_survey_make(&m->shape, m->channels, NULL, csrec_threads_for(m->n, 0),
+                                   add_rows, &s, survey, error);
+    free(s.first);
+    free(s.order);
     return status;
 }
