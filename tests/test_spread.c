@@ -123,8 +123,7 @@ static void check_selection(const csrec_measurement *m, const csrec_tiling *t, i
         n++;
     }
     assert_int_equal(part.n, n);
-    free(part.index);
-    free(part.y);
+    csrec_measurement_clear(&part);
 }
 
 static void the_samples_of_a_tile_are_those_in_its_box(void **state) {

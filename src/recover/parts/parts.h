@@ -138,8 +138,8 @@ bool csrec_samples_ascend(const csrec_measurement *measurement, int threads);
 int64_t csrec_samples_before(const csrec_measurement *measurement, int64_t position);
 
 /* The samples in a box of the tiling's signal, in their order, with positions in it; O(log n) for
- * each of its lines beside the copy if positions ascend, else O(n). part->index and part->y are to
- * be freed, even on failure. CSREC_MEMORY. */
+ * each of its lines beside the copy if positions ascend, else O(n). csrec_measurement_clear
+ * frees the part, even on failure. CSREC_MEMORY. */
 csrec_status csrec_samples_select(const csrec_measurement *measurement, const csrec_tiling *tiling,
                                   const csrec_box *box, bool ascend, int threads,
                                   csrec_measurement *part);
@@ -168,9 +168,9 @@ void csrec_survey_add(csrec_survey *survey, int64_t n, const double *y);
 csrec_status csrec_survey_make(const csrec_shape *shape, int64_t channels, csrec_comm *comm,
                                int threads, csrec_survey_fn add, void *context,
                                csrec_survey *survey, csrec_error *error);
-/* All samples of a measurement. */
-csrec_status csrec_survey_of(const csrec_measurement *measurement, csrec_survey *survey,
-                             csrec_error *error);
+/* All samples of a measurement; of the tiling only the signal counts. */
+csrec_status csrec_survey_of(const csrec_measurement *measurement, const csrec_tiling *tiling,
+                             csrec_survey *survey, csrec_error *error);
 /* Mean, principal colours and the properties of the whole, in units of `unit`. */
 void csrec_survey_end(csrec_survey *survey, const csrec_shape *shape, double unit);
 void csrec_survey_clear(csrec_survey *survey);

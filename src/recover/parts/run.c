@@ -99,8 +99,7 @@ static csrec_status make(run *u, int64_t number, csrec_boxed *values, csrec_reco
         status = recover(u, &part, values->values, one, error);
     if (!status && one->outcome != CSREC_INTERRUPTED)
         csrec_journal_keep(u->r->journal, number, values, one);
-    free(part.index);
-    free(part.y);
+    csrec_measurement_clear(&part);
     return status;
 }
 
@@ -211,7 +210,7 @@ csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_re
                       .survey = &survey,
                       .given = recovery->options,
                       .common = recovery->common != NULL};
-    csrec_status status = csrec_survey_of(m, &survey, error);
+    csrec_status status = csrec_survey_of(m, tiling, &survey, error);
     if (!status) {
         csrec_survey_end(&survey, &m->shape, 1.0);
         double *signal = csrec_comm_rank(comm) == 0 ? recovery->signal : recovery->common;

@@ -172,57 +172,38 @@ csrec_status csrec_survey_make(const csrec_shape *shape, int64_t channels, csrec
 
 /* ------------------------------------------------------------------ a measurement ------------- */
 
-/* Positions in any order: `order` has the samples by band, in the file's order within each, and
- * `first` where bands begin; else both are NULL. */
-typedef struct sorted {
+typedef struct source {
     const csrec_measurement *m;
-    int64_t row, rows; /* entries of a row, rows of a band */
-    int64_t *first, *order;
-} sorted;
+    const csrec_tiling *tiling;
+    int64_t row; /* entries of it */
+    bool ascend;
+} source;
 
 static csrec_status add_rows(void *context, csrec_slab rows, csrec_survey *band,
                              csrec_error *error) {
-    const sorted *s = context;
+    const source *s = context;
     const csrec_measurement *m = s->m;
-    (void)error;
-    if (!s->order) {
+    if (s->ascend) {
         const int64_t first = csrec_samples_before(m, rows.first * s->row);
         const int64_t end = csrec_samples_before(m, (rows.first + rows.count) * s->row);
         csrec_survey_add(band, end - first, m->y + first * m->channels);
         return CSREC_OK;
     }
-    const int64_t *order = s->order, end = s->first[rows.first / s->rows + 1];
-    for (int64_t i = s->first[rows.first / s->rows], run; i < end; i += run) {
-        for (run = 1; i + run < end && order[i + run] == order[i] + run;) run++;
-        csrec_survey_add(band, run, m->y + order[i] * m->channels);
-    }
-    return CSREC_OK;
+    const csrec_box box = csrec_tiling_slab(s->tiling, rows);
+    csrec_measurement part;
+    csrec_status status = csrec_samples_select(m, s->tiling, &box, false, 0, &part);
+    if (!status) csrec_survey_add(band, part.n, part.y);
+    csrec_measurement_clear(&part);
+    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 
-static csrec_status sort(sorted *s, csrec_error *error) {
-    const csrec_measurement *m = s->m;
-    const int64_t n = (m->shape.dim[0] + s->rows - 1) / s->rows, size = s->rows * s->row;
-    int64_t *first = s->first = calloc((size_t)n + 1, sizeof *first);
-    s->order = malloc((size_t)m->n * sizeof *s->order);
-    if (!first || !s->order) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    for (int64_t k = 0; k < m->n; k++) first[m->index[k] / size + 1]++;
-    for (int64_t b = 0; b < n; b++) first[b + 1] += first[b];
-    for (int64_t k = 0; k < m->n; k++) s->order[first[m->index[k] / size]++] = k;
-    for (int64_t b = n; b > 0; b--) first[b] = first[b - 1];
-    first[0] = 0;
-    return CSREC_OK;
-}
-
-csrec_status csrec_survey_of(const csrec_measurement *m, csrec_survey *survey, csrec_error *error) {
-    sorted s = {.m = m, .rows = rows_of_band(&m->shape, m->channels)};
+/* Selecting has its own threads. */
+csrec_status csrec_survey_of(const csrec_measurement *m, const csrec_tiling *tiling,
+                             csrec_survey *survey, csrec_error *error) {
+    source s = {.m = m, .tiling = tiling, .ascend = csrec_samples_ascend(m, 0)};
     csrec_shape_count(&m->shape, &s.row);
     s.row /= m->shape.dim[0];
-    *survey = (csrec_survey){.channels = 0};
-    csrec_status status = csrec_samples_ascend(m, 0) ? CSREC_OK : sort(&s, error);
-    if (!status)
-        status = csrec_survey_make(&m->shape, m->channels, NULL, csrec_threads_for(m->n, 0),
-                                   add_rows, &s, survey, error);
-    free(s.first);
-    free(s.order);
-    return status;
+    return csrec_survey_make(&m->shape, m->channels, NULL,
+                             s.ascend ? csrec_threads_for(m->n, 0) : 1, add_rows, &s, survey,
+                             error);
 }

@@ -22,13 +22,13 @@ static const csrec_wanted wanted = {.signal = true};
 static csrec_status make(csrec_tiles *t, const csrec_measurement *m, csrec_error *error) {
     csrec_tiling *tiling = &t->layout.tiling;
     csrec_status status = csrec_layout_plan(m, &t->given, wanted, ", not tiles", &t->layout, error);
-    if (!status) status = csrec_survey_of(m, &t->survey, error);
+    if (status) return status;
+    const csrec_task task = csrec_task_of(m, &t->layout.plan.options);
+    if (tiling->tiles == 1) *tiling = csrec_tiling_whole(&task);
+    status = csrec_survey_of(m, tiling, &t->survey, error);
     if (status) return status;
     csrec_survey_end(&t->survey, &m->shape, t->survey.unit);
-    if (tiling->tiles > 1) return CSREC_OK;
-    const csrec_task task = csrec_task_of(m, &t->layout.plan.options);
-    *tiling = csrec_tiling_whole(&task);
-    t->survey.whole.axes = NULL;
+    if (tiling->tiles == 1) t->survey.whole.axes = NULL;
     return CSREC_OK;
 }
 
