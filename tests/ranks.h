@@ -2,15 +2,11 @@
 #ifndef CSREC_TESTS_RANKS_H
 #define CSREC_TESTS_RANKS_H
 
-#include <pthread.h>
-
 #include "check.h"
 
 enum { RANKS_MOST = 5 };
 
 typedef struct one_rank {
-    csrec_comm_hub *hub;
-    int rank;
     const csrec_measurement *m;
     csrec_recover_options options;
     double *signal; /* NULL on all but the first */
@@ -20,27 +16,18 @@ typedef struct one_rank {
 } one_rank;
 
 /* As a tool does it: who fails tells the others. */
-static inline void *run_rank(void *data) {
-    one_rank *r = data;
-    r->status = csrec_comm_hub_join(r->hub, r->rank, &r->options.comm, &r->error);
-    if (r->status) return NULL;
-    r->status = csrec_recover(r->m, &r->options, r->signal, NULL, &r->report, &r->error);
-    if (r->status) csrec_comm_fail(r->options.comm, r->error.text);
-    csrec_comm_destroy(r->options.comm);
-    return NULL;
+static inline void run_rank(void *ranks, int rank, csrec_comm *comm, const csrec_error *why) {
+    one_rank *r = (one_rank *)ranks + rank;
+    r->error = *why;
+    r->options.comm = comm;
+    r->status = comm ? csrec_recover(r->m, &r->options, r->signal, NULL, &r->report, &r->error)
+                     : CSREC_MEMORY;
+    if (r->status && comm) csrec_comm_fail(comm, r->error.text);
 }
 
 static inline void run_ranks(int n, one_rank *ranks) {
-    pthread_t thread[RANKS_MOST];
-    csrec_comm_hub *hub;
-    assert_ok(csrec_comm_hub_create(n, &hub));
-    for (int k = 0; k < n; k++) {
-        ranks[k].hub = hub;
-        ranks[k].rank = k;
-        assert_int_equal(pthread_create(&thread[k], NULL, run_rank, &ranks[k]), 0);
-    }
-    for (int k = 0; k < n; k++) pthread_join(thread[k], NULL);
-    csrec_comm_hub_destroy(hub);
+    for (int k = 0; k < n; k++) ranks[k].status = CSREC_MEMORY; /* of a thread that did not start */
+    assert_ok(csrec_comm_hub_run(n, run_rank, ranks));
 }
 
 #endif

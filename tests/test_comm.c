@@ -1,7 +1,6 @@
 /* Communicators: between threads of one process, and one process among others that are a script. */
 #include "check.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -216,46 +215,34 @@ static void silence_ends_a_hurry(void **state) {
 enum { MOST = 6, TOTAL = 300 };
 
 typedef struct group {
-    csrec_comm_hub *hub;
     int size;
     uint64_t seed;
     atomic_int taken[TOTAL];
     atomic_int done, failed; /* failed: assertions of threads */
     bool first_waits;
+    void (*work)(struct group *g, int rank, csrec_comm *comm);
+    atomic_int ran[MOST]; /* [rank] */
 } group;
-
-typedef struct member {
-    group *g;
-    int rank;
-    pthread_t thread;
-    void (*work)(group *g, int rank, csrec_comm *comm);
-} member;
 
 static void check_that(group *g, bool good) {
     if (!good) atomic_fetch_add(&g->failed, 1);
 }
 
-static void *run_member(void *context) {
-    member *m = context;
-    csrec_comm *comm = NULL;
-    csrec_error error;
-    check_that(m->g, csrec_comm_hub_join(m->g->hub, m->rank, &comm, &error) == CSREC_OK);
-    if (!comm) return NULL;
-    m->work(m->g, m->rank, comm);
-    csrec_comm_destroy(comm);
-    return NULL;
+static void run_member(void *context, int rank, csrec_comm *comm, const csrec_error *why) {
+    group *g = context;
+    check_that(g, comm && csrec_comm_rank(comm) == rank && csrec_comm_size(comm) == g->size);
+    if (!comm) print_error("%s\n", why->text);
+    if (comm) g->work(g, rank, comm);
+    atomic_fetch_add(&g->ran[rank], 1);
 }
 
 static void run_group(group *g, void (*work)(group *g, int rank, csrec_comm *comm)) {
-    member members[MOST];
-    assert_ok(csrec_comm_hub_create(g->size, &g->hub));
-    for (int k = 0; k < g->size; k++) {
-        members[k] = (member){.g = g, .rank = k, .work = work};
-        assert_int_equal(pthread_create(&members[k].thread, NULL, run_member, &members[k]), 0);
-    }
-    for (int k = 0; k < g->size; k++) pthread_join(members[k].thread, NULL);
-    csrec_comm_hub_destroy(g->hub);
+    g->work = work;
+    for (int k = 0; k < MOST; k++) g->ran[k] = 0;
+    assert_ok(csrec_comm_hub_run(g->size, run_member, g));
+    for (int k = 0; k < MOST; k++) assert_int_equal(g->ran[k], k < g->size);
     assert_int_equal(g->failed, 0);
+    assert_int_equal(csrec_comm_hub_run(0, run_member, g), CSREC_ARGUMENT);
 }
 
 /* Takes items; whoever has the first one holds it until all others are done. */

@@ -1,6 +1,7 @@
 /* Grids over ranks, and over devices of one process, give the bits of one process: signals,
  * variances and reports; stopped at any time; with a rank that fails. Devices are shares of the CPU
  * here ("cpu:0,0"); test_cuda_devices has real ones. */
+#include <pthread.h>
 #include <string.h>
 
 #include "ranks.h"

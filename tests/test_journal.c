@@ -4,7 +4,6 @@
 #include "sanitized.h"
 #include "tiles.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -16,7 +15,6 @@ enum { MOST = 4 };
 typedef struct round {
     picture *p;
     csrec_recover_options options;
-    csrec_comm_hub *hub;
     int size;
     bool slabs;       /* each hands over its own values; else csrec_recover */
     atomic_int calls; /* of progress */
@@ -26,12 +24,6 @@ typedef struct round {
     double *signal;
     csrec_recover_report report;
 } one_round;
-
-typedef struct member {
-    one_round *r;
-    int rank;
-    pthread_t thread;
-} member;
 
 static bool stop_all(const csrec_progress *now, void *context) {
     one_round *r = context;
@@ -78,35 +70,23 @@ static csrec_status recover_by(one_round *r, int rank, csrec_comm *comm, csrec_e
     return status;
 }
 
-static void *run_member(void *context) {
-    member *m = context;
-    one_round *r = m->r;
-    csrec_comm *comm = NULL;
-    csrec_error error = {""};
-    csrec_status status =
-        r->size > 1 ? csrec_comm_hub_join(r->hub, m->rank, &comm, &error) : CSREC_OK;
-    if (!status) status = recover_by(r, m->rank, comm, &error);
-    if (!status && (m->rank > 0 || r->report.outcome != CSREC_INTERRUPTED))
+static void run_member(void *round, int rank, csrec_comm *all, const csrec_error *why) {
+    one_round *r = round;
+    csrec_comm *comm = r->size > 1 ? all : NULL;
+    csrec_error error = *why;
+    csrec_status status = all ? recover_by(r, rank, comm, &error) : CSREC_MEMORY;
+    if (!status && (rank > 0 || r->report.outcome != CSREC_INTERRUPTED))
         atomic_fetch_add(&r->whole, 1);
     if (status && comm) csrec_comm_fail(comm, error.text);
     if (status && status != CSREC_STOPPED) {
-        print_error("%d of %d: %s\n", m->rank, r->size, error.text);
+        print_error("%d of %d: %s\n", rank, r->size, error.text);
         atomic_fetch_add(&r->failed, 1);
     }
-    csrec_comm_destroy(comm);
-    return NULL;
 }
 
 static void run_round(one_round *r) {
-    member members[MOST];
     r->stopped_at = -1;
-    assert_ok(csrec_comm_hub_create(r->size, &r->hub));
-    for (int k = 0; k < r->size; k++) {
-        members[k] = (member){.r = r, .rank = k};
-        assert_int_equal(pthread_create(&members[k].thread, NULL, run_member, &members[k]), 0);
-    }
-    for (int k = 0; k < r->size; k++) pthread_join(members[k].thread, NULL);
-    csrec_comm_hub_destroy(r->hub);
+    assert_ok(csrec_comm_hub_run(r->size, run_member, r));
     assert_int_equal(r->failed, 0);
 }
 

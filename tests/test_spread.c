@@ -1,11 +1,8 @@
 /* The tiles of one recovery by threads, each with a device of its own: all blend into one signal,
  * which has the bits of one thread; samples in any order. */
-#include <pthread.h>
 #include <string.h>
 
-#include "method/tones.h"
-#include "recover/select.h"
-#include "recover/tiles.h"
+#include "recover/parts/parts.h"
 #include "tiles.h"
 
 static uint64_t seed;
@@ -29,17 +26,14 @@ static csrec_status sum_samples(const csrec_recovery *r, csrec_error *error) {
 
 static const csrec_method_type method = {.shown = {.name = "sum"}, .run = sum_samples};
 
-typedef struct one_rank {
-    csrec_comm_hub *hub;
-    int rank;
-    pthread_t thread;
+typedef struct sharing {
     const csrec_measurement *m;
     double *signal;
     int64_t tile;
-    csrec_status status;
-} one_rank;
+    int done[RANKS]; /* [rank] */
+} sharing;
 
-static csrec_status recover_tiles(const one_rank *r, csrec_comm *comm) {
+static csrec_status recover_tiles(const sharing *r, csrec_comm *comm) {
     csrec_recover_options o;
     csrec_recover_report report = {0};
     csrec_whole whole;
@@ -54,8 +48,8 @@ static csrec_status recover_tiles(const one_rank *r, csrec_comm *comm) {
                                .options = &o,
                                .context = &context,
                                .unit = 1.0,
-                               .signal = r->rank == 0 ? r->signal : NULL,
-                               .common = r->hub ? r->signal : NULL,
+                               .signal = csrec_comm_rank(comm) == 0 ? r->signal : NULL,
+                               .common = comm ? r->signal : NULL,
                                .report = &report};
     csrec_status status = csrec_whole_of(r->m, &whole, NULL);
     if (!status) status = csrec_recover_tiles(&method, &recovery, &tiling, NULL);
@@ -63,27 +57,17 @@ static csrec_status recover_tiles(const one_rank *r, csrec_comm *comm) {
     return status;
 }
 
-static void *run_rank(void *data) {
-    one_rank *r = data;
-    csrec_comm *comm = NULL;
-    r->status = csrec_comm_hub_join(r->hub, r->rank, &comm, NULL);
-    if (!r->status) r->status = recover_tiles(r, comm);
-    if (r->status && comm) csrec_comm_fail(comm, "a rank failed");
-    csrec_comm_destroy(comm);
-    return NULL;
+static void run_rank(void *context, int rank, csrec_comm *comm, const csrec_error *why) {
+    sharing *r = context;
+    (void)why;
+    r->done[rank] = comm && !recover_tiles(r, comm);
+    if (comm && !r->done[rank]) csrec_comm_fail(comm, "a rank failed");
 }
 
 static void run_ranks(int n, const csrec_measurement *m, int64_t tile, double *signal) {
-    one_rank ranks[RANKS];
-    csrec_comm_hub *hub;
-    assert_ok(csrec_comm_hub_create(n, &hub));
-    for (int k = 0; k < n; k++) {
-        ranks[k] = (one_rank){.hub = hub, .rank = k, .m = m, .signal = signal, .tile = tile};
-        assert_int_equal(pthread_create(&ranks[k].thread, NULL, run_rank, &ranks[k]), 0);
-    }
-    for (int k = 0; k < n; k++) pthread_join(ranks[k].thread, NULL);
-    for (int k = 0; k < n; k++) assert_ok(ranks[k].status);
-    csrec_comm_hub_destroy(hub);
+    sharing r = {.m = m, .signal = signal, .tile = tile};
+    assert_ok(csrec_comm_hub_run(n, run_rank, &r));
+    for (int k = 0; k < n; k++) assert_true(r.done[k]);
 }
 
 static void threads_share_one_signal(void **state) {
@@ -92,7 +76,7 @@ static void threads_share_one_signal(void **state) {
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.2, 0.0, &seed);
         const size_t bytes = (size_t)(p.entries * p.m.channels) * sizeof(double);
-        one_rank alone = {.m = &p.m, .signal = p.truth, .tile = p.entries * p.m.channels / 5};
+        sharing alone = {.m = &p.m, .signal = p.truth, .tile = p.entries * p.m.channels / 5};
         assert_ok(recover_tiles(&alone, NULL));
         for (int n = 2; n <= RANKS; n++) {
             memset(p.signal, 0xff, bytes);
@@ -109,14 +93,14 @@ static void check_selection(const csrec_measurement *m, const csrec_tiling *t, i
     const bool ascend = csrec_samples_ascend(m, 2);
     csrec_measurement part;
     int64_t n = 0;
-    assert_ok(csrec_samples_select(m, t, &tile, ascend, 2, &part));
+    assert_ok(csrec_samples_select(m, t, &tile.box, ascend, 2, &part));
     for (int64_t k = 0; k < m->n; k++) {
         int64_t at = m->index[k], x[3], to = 0;
         for (int a = 2; a >= 0; at /= t->extent[a], a--) x[a] = at % t->extent[a];
         bool inside = true;
         for (int a = 0; a < 3; a++) {
-            inside = inside && x[a] >= tile.box[a][0] && x[a] < tile.box[a][1];
-            to = to * (tile.box[a][1] - tile.box[a][0]) + x[a] - tile.box[a][0];
+            inside = inside && x[a] >= tile.box.at[a][0] && x[a] < tile.box.at[a][1];
+            to = to * (tile.box.at[a][1] - tile.box.at[a][0]) + x[a] - tile.box.at[a][0];
         }
         if (!inside) continue;
         assert_true(n < part.n && part.index[n] == to);
@@ -125,8 +109,7 @@ static void check_selection(const csrec_measurement *m, const csrec_tiling *t, i
         n++;
     }
     assert_int_equal(part.n, n);
-    free(part.index);
-    free(part.y);
+    csrec_measurement_clear(&part);
 }
 
 static void the_samples_of_a_tile_are_those_in_its_box(void **state) {

@@ -54,6 +54,13 @@ CSREC_API csrec_status csrec_comm_hub_join(csrec_comm_hub *hub, int rank, csrec_
                                            csrec_error *error);
 CSREC_API void csrec_comm_hub_destroy(csrec_comm_hub *hub);
 
+/* All of that: runs run() in `size` threads, of which rank 0 is the calling one, each with its
+ * communicator; in fewer if threads cannot be started, as csrec_comm_size tells. comm NULL: it
+ * could not join, and why. Returns when all have. CSREC_MEMORY: nothing was run. */
+typedef void (*csrec_comm_run_fn)(void *context, int rank, csrec_comm *comm,
+                                  const csrec_error *why);
+CSREC_API csrec_status csrec_comm_hub_run(int size, csrec_comm_run_fn run, void *context);
+
 /* 0 and 1 without a communicator. */
 CSREC_API int csrec_comm_rank(const csrec_comm *comm);
 CSREC_API int csrec_comm_size(const csrec_comm *comm);

@@ -111,3 +111,55 @@ void csrec_comm_hub_destroy(csrec_comm_hub *hub) {
     pthread_mutex_destroy(&hub->lock);
     free(hub);
 }
+
+/* ------------------------------------------------------------------ threads ------------------- */
+
+typedef struct group {
+    csrec_comm_run_fn run;
+    void *context;
+    csrec_comm_hub *hub;
+    pthread_mutex_t gate; /* held until all threads have started */
+    int size;             /* 0: nothing is run */
+} group;
+
+typedef struct member {
+    group *g;
+    int rank;
+    pthread_t thread;
+} member;
+
+static void *run_member(void *data) {
+    const member *m = data;
+    group *g = m->g;
+    csrec_comm *comm = NULL;
+    csrec_error why = {""};
+    pthread_mutex_lock(&g->gate);
+    pthread_mutex_unlock(&g->gate);
+    if (m->rank >= g->size) return NULL;
+    if (csrec_comm_hub_join(g->hub, m->rank, &comm, &why)) comm = NULL;
+    g->run(g->context, m->rank, comm, &why);
+    csrec_comm_destroy(comm);
+    return NULL;
+}
+
+csrec_status csrec_comm_hub_run(int size, csrec_comm_run_fn run, void *context) {
+    group g = {.run = run, .context = context};
+    int started = 1;
+    member *members = size < 1 ? NULL : calloc((size_t)size, sizeof *members);
+    if (!members) return size < 1 ? CSREC_ARGUMENT : CSREC_MEMORY;
+    pthread_mutex_init(&g.gate, NULL);
+    pthread_mutex_lock(&g.gate);
+    for (int k = 0; k < size; k++) members[k] = (member){.g = &g, .rank = k};
+    while (started < size &&
+           !pthread_create(&members[started].thread, NULL, run_member, &members[started]))
+        started++;
+    csrec_status status = csrec_comm_hub_create(started, &g.hub);
+    if (!status) g.size = started;
+    pthread_mutex_unlock(&g.gate);
+    run_member(&members[0]);
+    for (int k = 1; k < started; k++) pthread_join(members[k].thread, NULL);
+    csrec_comm_hub_destroy(g.hub);
+    pthread_mutex_destroy(&g.gate);
+    free(members);
+    return status;
+}

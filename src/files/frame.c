@@ -48,20 +48,13 @@ static csrec_status write_slabs(csrec_output *output, const csrec_array *pixels,
     return status;
 }
 
-static csrec_status write_whole(csrec_output *output, const csrec_array *pixels, uint32_t *crc,
-                                csrec_error *error) {
-    uint64_t bytes = (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype);
-    return write_values(output, pixels->data, bytes, crc, error);
-}
-
 static csrec_status write_head(csrec_output *output, const csrec_frame *frame, csrec_error *error) {
     return csrec_output_write(output, frame->head, frame->head_bytes, error);
 }
 
-/* The head again, now that the checksum is known. */
-static csrec_status complete(csrec_output *output, const csrec_framing *framing, const char *path,
-                             const csrec_image *signal, const char *like, uint32_t crc,
-                             csrec_frame *frame, csrec_error *error) {
+csrec_status csrec_frame_finish(csrec_output *output, const csrec_framing *framing,
+                                const char *path, const csrec_image *signal, const char *like,
+                                uint32_t crc, csrec_frame *frame, csrec_error *error) {
     csrec_frame_clear(frame);
     csrec_status status = framing->make(output, path, signal, like, crc, frame, error);
     if (!status && fseeko(output->file, 0, SEEK_SET) != 0)
@@ -69,22 +62,26 @@ static csrec_status complete(csrec_output *output, const csrec_framing *framing,
     if (!status) status = write_head(output, frame, error);
     if (!status && fseeko(output->file, 0, SEEK_END) != 0)
         status = csrec_output_failed(output->name, error);
-    return status;
+    return status ? status : csrec_output_write(output, frame->tail, frame->tail_bytes, error);
 }
 
 csrec_status csrec_framed_write(csrec_output *output, const csrec_framing *framing,
                                 const char *path, const csrec_image *signal, csrec_slab_fn take,
                                 void *context, const char *like, csrec_error *error) {
+    const csrec_array *pixels = &signal->pixels;
     csrec_frame frame = {0};
     uint32_t crc = (uint32_t)crc32(0, NULL, 0), *wanted = framing->has_crc ? &crc : NULL;
     csrec_status status = framing->make(output, path, signal, like, 0, &frame, error);
     if (!status) status = write_head(output, &frame, error);
     if (!status)
-        status = take ? write_slabs(output, &signal->pixels, take, context, wanted, error)
-                      : write_whole(output, &signal->pixels, wanted, error);
-    if (!status && framing->has_crc)
-        status = complete(output, framing, path, signal, like, crc, &frame, error);
-    if (!status) status = csrec_output_write(output, frame.tail, frame.tail_bytes, error);
+        status = take ? write_slabs(output, pixels, take, context, wanted, error)
+                      : write_values(output, pixels->data,
+                                     (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype),
+                                     wanted, error);
+    if (!status)
+        status = wanted
+                     ? csrec_frame_finish(output, framing, path, signal, like, crc, &frame, error)
+                     : csrec_output_write(output, frame.tail, frame.tail_bytes, error);
     csrec_frame_clear(&frame);
     return status;
 }

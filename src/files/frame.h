@@ -35,4 +35,9 @@ csrec_status csrec_framed_write(struct csrec_output *output, const csrec_framing
                                 const char *path, const csrec_image *signal, csrec_slab_fn take,
                                 void *context, const char *like, csrec_error *error);
 
+/* Writes the head again, now that the checksum is known, and the tail. */
+csrec_status csrec_frame_finish(struct csrec_output *output, const csrec_framing *framing,
+                                const char *path, const csrec_image *signal, const char *like,
+                                uint32_t crc, csrec_frame *frame, csrec_error *error);
+
 #endif

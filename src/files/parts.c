@@ -91,39 +91,42 @@ static bool is_same(const csrec_parts *p, const hello *h) {
     return same;
 }
 
-static csrec_status take(csrec_comm *comm, int from, int tag, void *to, size_t bytes,
-                         csrec_error *error) {
-    return csrec_comm_take(comm, &from, tag, to, bytes, error);
-}
-
-static csrec_status tell_all(csrec_comm *comm, int tag, const void *data, size_t bytes,
-                             csrec_error *error) {
+/* All get what the first has. */
+static csrec_status tell(csrec_comm *comm, int tag, void *data, size_t bytes, csrec_error *error) {
+    int from = 0;
     csrec_status status = CSREC_OK;
+    if (csrec_comm_rank(comm) > 0) return csrec_comm_take(comm, &from, tag, data, bytes, error);
     for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
         status = csrec_comm_send(comm, to, tag, data, bytes, error);
+    return status;
+}
+
+/* The first gets the bits of all, with those that two have or without them. */
+static csrec_status gather(csrec_comm *comm, int tag, bool either, uint32_t *bits,
+                           csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (csrec_comm_rank(comm) > 0) return csrec_comm_send(comm, 0, tag, bits, sizeof *bits, error);
+    for (int from = 1; from < csrec_comm_size(comm) && !status; from++) {
+        uint32_t theirs = 0;
+        status = csrec_comm_take(comm, &from, tag, &theirs, sizeof theirs, error);
+        *bits = either ? *bits | theirs : *bits ^ theirs;
+    }
     return status;
 }
 
 /* Whether all processes have opened the file of the first. */
 static csrec_status agree(csrec_comm *comm, csrec_parts *p, hello *h, bool *all,
                           csrec_error *error) {
-    bool first = csrec_comm_rank(comm) == 0, seen = true;
-    csrec_status status = first ? tell_all(comm, HELLO, h, sizeof *h, error)
-                                : take(comm, 0, HELLO, h, sizeof *h, error);
+    csrec_status status = tell(comm, HELLO, h, sizeof *h, error);
     if (status) return status;
     p->offset = h->offset;
-    if (first || (*h->name && is_same(p, h))) p->fd = open(h->name, O_WRONLY | O_CLOEXEC);
-    seen = *h->name && p->fd >= 0;
-    *all = seen;
-    if (!first) {
-        status = csrec_comm_send(comm, 0, SEEN, &seen, sizeof seen, error);
-        return status ? status : take(comm, 0, ALL, all, sizeof *all, error);
-    }
-    for (int from = 1; from < csrec_comm_size(comm) && !status; from++) {
-        status = take(comm, from, SEEN, &seen, sizeof seen, error);
-        *all = *all && seen;
-    }
-    return status ? status : tell_all(comm, ALL, all, sizeof *all, error);
+    if (*h->name && (csrec_comm_rank(comm) == 0 || is_same(p, h)))
+        p->fd = open(h->name, O_WRONLY | O_CLOEXEC);
+    uint32_t missing = p->fd < 0;
+    status = gather(comm, SEEN, true, &missing, error);
+    if (!status) status = tell(comm, ALL, &missing, sizeof missing, error);
+    *all = !missing;
+    return status;
 }
 
 /* ------------------------------------------------------------------ values -------------------- */
@@ -135,18 +138,6 @@ static void add_crc(csrec_parts *p, int64_t first, int64_t count, const void *va
     const int64_t behind = (p->count - first - count) * (int64_t)p->size;
     const uLong crc = crc32_z(0, values, (size_t)count * p->size);
     p->crc ^= (uint32_t)crc32_combine(crc, 0, (z_off_t)behind);
-}
-
-static csrec_status sum_crcs(csrec_comm *comm, csrec_parts *p, csrec_error *error) {
-    if (csrec_comm_rank(comm) > 0)
-        return csrec_comm_send(comm, 0, CRC, &p->crc, sizeof p->crc, error);
-    csrec_status status = CSREC_OK;
-    for (int from = 1; from < csrec_comm_size(comm) && !status; from++) {
-        uint32_t crc = 0;
-        status = take(comm, from, CRC, &crc, sizeof crc, error);
-        p->crc ^= crc;
-    }
-    return status;
 }
 
 csrec_status csrec_parts_put(csrec_parts *p, int64_t first, int64_t count, const void *values,
@@ -180,19 +171,11 @@ static csrec_status settle(csrec_parts *p, bool no_sync, csrec_error *error) {
 
 /* On the first process, when all values are written. */
 static csrec_status complete(whole *w, const csrec_parts *p, csrec_error *error) {
-    csrec_output *output = &w->output;
-    csrec_status status = CSREC_OK;
-    if (p->has_crc) {
-        csrec_frame_clear(&w->frame);
-        status = w->framing->make(output, w->path, w->signal, w->like, p->crc, &w->frame, error);
-    }
     errno = 0;
-    if (!status && ftruncate(fileno(output->file), end_of(p)) != 0)
-        status = csrec_output_failed(p->name, error);
-    if (!status) status = csrec_output_write(output, w->frame.head, w->frame.head_bytes, error);
-    if (!status && fseeko(output->file, 0, SEEK_END) != 0)
-        status = csrec_output_failed(p->name, error);
-    return status ? status : csrec_output_write(output, w->frame.tail, w->frame.tail_bytes, error);
+    if (ftruncate(fileno(w->output.file), end_of(p)) != 0)
+        return csrec_output_failed(p->name, error);
+    return csrec_frame_finish(&w->output, w->framing, w->path, w->signal, w->like, p->crc,
+                              &w->frame, error);
 }
 
 static csrec_status write_parts(csrec_comm *comm, csrec_parts *p, hello *h, csrec_fill_fn fill,
@@ -205,7 +188,7 @@ static csrec_status write_parts(csrec_comm *comm, csrec_parts *p, hello *h, csre
                        "%s: not all processes see its folder, or it is no regular file", p->name);
     if (!status) status = fill(context, p, error);
     if (!status) status = settle(p, h->no_sync, error);
-    if (!status && p->has_crc) status = sum_crcs(comm, p, error);
+    if (!status && p->has_crc) status = gather(comm, CRC, false, &p->crc, error);
     if (!status) status = csrec_comm_wait(comm, error);
     if (p->fd >= 0) close(p->fd);
     return status;

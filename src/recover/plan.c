@@ -297,38 +297,53 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
     return csrec_device_lacks(context, what, names, error);
 }
 
-/* ------------------------------------------------------------------ as users see it */
+/* ------------------------------------------------------------------ on any device */
 
 typedef struct plan_job {
     const csrec_measurement *measurement;
     csrec_wanted wanted;
-    csrec_layout layout;
+    const char *where;
+    csrec_layout *layout;
 } plan_job;
 
 static bool plan_pays(csrec_device_kind kind, const void *job) {
     const plan_job *j = job;
     (void)kind;
-    return csrec_layout_pays(j->measurement, &j->layout);
+    return csrec_layout_pays(j->measurement, j->layout);
 }
 
 static csrec_status plan_on(const csrec_context *context, void *job, csrec_error *error) {
-    plan_job *j = job;
-    return csrec_layout_make(j->measurement, j->wanted, context, &j->layout, error);
+    const plan_job *j = job;
+    csrec_status status = csrec_layout_make(j->measurement, j->wanted, context, j->layout, error);
+    if (status || !j->where) return status;
+    if (!j->layout->parts)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "method %s needs the whole signal%s; use a preset that works in tiles: "
+                          "fast, balanced, best",
+                          j->layout->method->shown.name, j->where);
+    return csrec_layout_check(j->layout, error);
+}
+
+csrec_status csrec_layout_plan(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, csrec_wanted wanted,
+                               const char *where, csrec_layout *layout, csrec_error *error) {
+    static const csrec_device_work work = {.pays = plan_pays, .run = plan_on};
+    plan_job j = {measurement, wanted, where, layout};
+    csrec_status status = csrec_layout_resolve(measurement, options, wanted, layout, error);
+    return status ? status : csrec_device_run(options->backend, &work, &j, NULL, error);
 }
 
 csrec_status csrec_recover_plan(const csrec_measurement *measurement,
                                 const csrec_recover_options *options, csrec_results results,
                                 csrec_plan *plan, csrec_error *error) {
-    static const csrec_device_work work = {.pays = plan_pays, .run = plan_on};
     const csrec_measurement real = csrec_measurement_real(measurement);
-    plan_job j = {.measurement = &real,
-                  .wanted = {.signal = results != CSREC_RESULT_ATOMS,
-                             .atoms = results != CSREC_RESULT_SIGNAL}};
+    const csrec_wanted wanted = {.signal = results != CSREC_RESULT_ATOMS,
+                                 .atoms = results != CSREC_RESULT_SIGNAL};
+    csrec_layout layout;
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);
-    if (!status) status = csrec_layout_resolve(&real, options, j.wanted, &j.layout, error);
-    if (!status) status = csrec_device_run(options->backend, &work, &j, NULL, error);
+    if (!status) status = csrec_layout_plan(&real, options, wanted, NULL, &layout, error);
     if (status) return status;
-    *plan = j.layout.plan;
+    *plan = layout.plan;
     if (plan->estimate.memory == UINT64_MAX) plan->estimate.memory = csrec_memory_available();
     return CSREC_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef CSREC_RECOVER_PLAN_H
 #define CSREC_RECOVER_PLAN_H
 
-#include "recover/tiles.h"
+#include "recover/parts/parts.h"
 
 /* A plan, and the internal data to run it. */
 typedef struct csrec_layout {
@@ -35,6 +35,12 @@ bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout 
 csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wanted wanted,
                                const csrec_context *context, csrec_layout *layout,
                                csrec_error *error);
+
+/* Both, on the device of options->backend. where: NULL, or where a method that has no parts needs
+ * the whole, for a message: then it has to have parts that fit into memory. */
+csrec_status csrec_layout_plan(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, csrec_wanted wanted,
+                               const char *where, csrec_layout *layout, csrec_error *error);
 
 /* Completes the report of what ran: a default epsilon was not asked for, so missing it is what a
  * solver without a bound would have told. */

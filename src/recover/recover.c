@@ -9,9 +9,7 @@
 #include "method/model.h"
 #include "method/normal.h"
 #include "method/tones.h"
-#include "recover/devices.h"
 #include "recover/plan.h"
-#include "recover/spread.h"
 #include "solver/units.h"
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
@@ -22,33 +20,24 @@ static int64_t sharers(const csrec_layout *layout, int64_t n, csrec_device_kind 
                : 1;
 }
 
-/* Ranks end together, so this wait is short. */
-static bool has_failed(void *comm) {
-    return csrec_comm_failed(comm, NULL) != CSREC_OK;
-}
-
-static csrec_status add_reports(csrec_comm *comm, csrec_recover_report *report,
-                                csrec_error *error) {
-    const csrec_spread spread = {.comm = comm, .stops = has_failed, .context = comm};
-    return csrec_spread_report(&spread, report, error);
-}
-
 static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recovery *recovery,
                                        csrec_error *error) {
     const csrec_recover_options *options = recovery->options;
     bool ranks = csrec_comm_size(options->comm) > 1;
     bool shared = ranks && sharers(layout, recovery->measurement->n, recovery->context->kind) > 1;
     csrec_tiling tiling = layout->tiling;
+    csrec_runner alone = {.comm = options->comm};
     csrec_status status = CSREC_OK;
     if (options->model)
         status = csrec_model_check_scales(recovery->measurement, options->model, error);
-    if (!status && ranks && !shared) status = csrec_spread_agree(options->comm, &tiling, error);
+    if (!status && ranks && !shared)
+        status = csrec_ranks_tell(options->comm, CSREC_TAG_TILING, &tiling, sizeof tiling, error);
     if (status) return status;
     if (tiling.tiles > 1) return csrec_recover_tiles(layout->method, recovery, &tiling, error);
     /* What cannot be shared the first process does. */
     if (shared || csrec_comm_rank(options->comm) == 0)
         status = layout->method->run(recovery, error);
-    return status || !ranks ? status : add_reports(options->comm, recovery->report, error);
+    return status || !ranks ? status : csrec_runner_report(&alone, recovery->report, error);
 }
 
 /* The arguments of csrec_recover, and its plan. */

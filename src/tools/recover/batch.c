@@ -152,8 +152,11 @@ static cli_job *load_next(batch *b) {
 
 /* Of ranks that share the tiles the first has the signal. */
 static int deliver(cli_job *job) {
+    csrec_error error;
     if (csrec_comm_rank(job->request->tiles) == 0) return cli_job_write(job);
-    return job->large.on ? cli_job_serve_large(job) : CLI_CONTINUE;
+    return job->large.on && cli_job_write_large(job, NULL, &error)
+               ? cli_job_fail(job, "%s", error.text)
+               : CLI_CONTINUE;
 }
 
 /* What could be written is, and is told, even if another file failed. */

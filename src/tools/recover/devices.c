@@ -3,7 +3,6 @@
  * reads, recovers and writes the next input that no other has taken. A device has two threads where
  * inputs are small, so that it works for one while the other reads or writes. */
 #define _GNU_SOURCE /* sched_getaffinity */
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,32 +74,19 @@ const char *cli_devices_text(const csrec_recover_report *report, char *text, siz
 typedef struct member {
     cli_request request;
     cli_progress own, *progress;
-    csrec_comm_hub *hub;
-    pthread_mutex_t *gate; /* held until all threads have started */
-    const int *ranks;      /* their number */
-    int rank, code;
-    pthread_t thread;
+    int code;
 } member;
 
-/* A thread that ends before its inputs would keep the others waiting. */
-static void run_member(member *m) {
-    csrec_error error;
-    csrec_comm *comm = NULL;
+/* A csrec_comm_run_fn. A thread that ends before its inputs would keep the others waiting. */
+static void run_member(void *members, int rank, csrec_comm *comm, const csrec_error *why) {
+    member *m = (member *)members + rank;
+    (void)why;
     m->code = CLI_FAILURE;
-    if (csrec_comm_hub_join(m->hub, m->rank, &comm, &error)) return;
+    if (!comm) return;
     m->request.comm = comm;
     m->code = cli_request_run(&m->request, m->progress);
-    if (m->rank > 0 && m->code != CLI_DONE && !m->progress->lost)
+    if (rank > 0 && m->code != CLI_DONE && !m->progress->lost)
         csrec_comm_fail(comm, "stopped before the start");
-    csrec_comm_destroy(comm);
-}
-
-static void *start_member(void *data) {
-    member *m = data;
-    pthread_mutex_lock(m->gate);
-    pthread_mutex_unlock(m->gate);
-    if (m->rank < *m->ranks) run_member(m);
-    return NULL;
 }
 
 /* Without --threads or OMP_NUM_THREADS those that the process may run on. */
@@ -118,34 +104,9 @@ static void make_member(const cli_request *request, int rank, int n, cli_progres
     const int devices = request->n_devices < n ? request->n_devices : n;
     int64_t threads = threads_of(request) / devices;
     m->request = *request;
-    m->rank = rank;
     m->progress = rank ? &m->own : progress;
     cli_devices_of_rank(&m->request, rank);
     m->request.a.threads = threads < 1 ? 1 : threads;
-}
-
-/* If threads cannot be started, fewer are used. */
-static int run_on_devices(const cli_request *request, int n, cli_progress *progress,
-                          member *members) {
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    csrec_comm_hub *hub = NULL;
-    int started = 1, ranks = 0;
-    pthread_mutex_lock(&gate);
-    for (int k = 0; k < n; k++) {
-        make_member(request, k, n, progress, &members[k]);
-        members[k].gate = &gate;
-        members[k].ranks = &ranks;
-    }
-    while (started < n &&
-           !pthread_create(&members[started].thread, NULL, start_member, &members[started]))
-        started++;
-    if (!csrec_comm_hub_create(started, &hub)) ranks = started;
-    for (int k = 0; k < started; k++) members[k].hub = hub;
-    pthread_mutex_unlock(&gate);
-    if (ranks) run_member(&members[0]);
-    for (int k = 1; k < started; k++) pthread_join(members[k].thread, NULL);
-    csrec_comm_hub_destroy(hub);
-    return ranks ? members[0].code : cli_failure(request->tool, "out of memory");
 }
 
 static bool are_small(const cli_operands *inputs) {
@@ -174,8 +135,9 @@ int cli_devices_run(cli_request *request, cli_progress *progress) {
     if (n <= 1) return cli_request_run(request, progress);
     int code = cli_folders_make(request, &made);
     member *members = code == CLI_CONTINUE ? calloc((size_t)n, sizeof *members) : NULL;
-    if (members)
-        code = run_on_devices(request, n, progress, members);
+    for (int k = 0; members && k < n; k++) make_member(request, k, n, progress, &members[k]);
+    if (members && !csrec_comm_hub_run(n, run_member, members))
+        code = members[0].code;
     else if (code == CLI_CONTINUE)
         code = cli_failure(request->tool, "out of memory");
     free(members);

@@ -33,24 +33,19 @@ static bool writes_slabs(const cli_job *job) {
            (!job->request->folder && cli_format_has(format, CSREC_USE_NAMED));
 }
 
-/* A file of samples that would need slabs, but is not stored so. */
-static void tell_whole(const cli_job *job, const csrec_measurement *form, const char *why) {
-    const csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
-    if (form->n > 0 && form->shape.dims > 0 && csrec_slabs_pay(form, &options) && job->a->verbose)
-        cli_note(job->tool, "%s", why);
-}
-
 int cli_job_find_large(cli_job *job) {
     csrec_measurement form;
     csrec_error error;
-    csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
+    const csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
     const csrec_read_options reading = cli_job_read_options(job);
     if (job->a->info || !writes_slabs(job)) return CLI_CONTINUE;
     csrec_status status =
         csrec_slab_file_open(job->input, &reading, &form, &job->large.samples, &error);
-    if (status == CSREC_UNSUPPORTED) tell_whole(job, &form, error.text);
+    bool pays = form.shape.dims > 0 && csrec_slabs_pay(&form, &options);
+    if (status == CSREC_UNSUPPORTED && form.n > 0 && pays && job->a->verbose)
+        cli_note(job->tool, "%s",
+                 error.text);        /* samples that would need slabs, but are not stored so */
     if (status) return CLI_CONTINUE; /* reading says the same */
-    bool pays = csrec_slabs_pay(&form, &options);
     const char *option = in_the_way(job);
     bool wanted = form.shape.dims <= 3 && (pays || job->request->tiles);
     if (wanted && option && pays && !job->a->quiet)
@@ -117,26 +112,30 @@ typedef struct writer {
 } writer;
 
 static csrec_status make_room(writer *w, int64_t count, csrec_error *error) {
-    if (count > w->room) {
-        free(w->values);
-        w->room = count;
-        w->values = malloc((size_t)count * sizeof(double));
+    void *more = count > w->room ? realloc(w->values, (size_t)count * sizeof(double)) : w->values;
+    if (!more) {
+        snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->out.output);
+        return CSREC_MEMORY;
     }
-    if (w->values) return CSREC_OK;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->out.output);
-    w->room = 0;
-    return CSREC_MEMORY;
+    w->values = more;
+    w->room = count > w->room ? count : w->room;
+    return CSREC_OK;
+}
+
+static void convert(const writer *w, int64_t count, const double *values, void *to) {
+    csrec_array out = {.dtype = w->type, .count = count, .data = to};
+    for (int64_t i = 0; i < count; i++) csrec_array_set(&out, i, values[i]);
 }
 
 static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *error) {
     writer *w = context;
-    csrec_array out = {.dtype = w->type, .count = slab.count * w->row, .data = to};
-    csrec_status status = make_room(w, out.count, error);
+    csrec_status status = make_room(w, slab.count * w->row, error);
     if (status) return status;
-    const double *values = w->values;
     status = csrec_slabs_take(w->job->large.slabs, slab, w->values, error);
-    if (status) name_input(w->job, error);
-    for (int64_t i = 0; i < out.count && !status; i++) csrec_array_set(&out, i, values[i]);
+    if (status)
+        name_input(w->job, error);
+    else
+        convert(w, slab.count * w->row, w->values, to);
     return status;
 }
 
@@ -144,9 +143,9 @@ static csrec_status put(void *context, int64_t first, int64_t count, const doubl
                         csrec_error *error) {
     writer *w = context;
     csrec_status status = make_room(w, count, error);
-    csrec_array out = {.dtype = w->type, .count = count, .data = w->values};
-    for (int64_t i = 0; i < count && !status; i++) csrec_array_set(&out, i, values[i]);
-    return status ? status : csrec_parts_put(w->parts, first, count, out.data, error);
+    if (status) return status;
+    convert(w, count, values, w->values);
+    return csrec_parts_put(w->parts, first, count, w->values, error);
 }
 
 static csrec_status fill(void *context, csrec_parts *parts, csrec_error *error) {
@@ -158,64 +157,56 @@ static csrec_status fill(void *context, csrec_parts *parts, csrec_error *error) 
 }
 
 /* The largest values are taken to be those of the samples. */
-static csrec_dtype type_of(const cli_job *job, const cli_form *form) {
-    csrec_dtype type = cli_array_type(job->out.format, form, job->in.measurement.dtype, 0, NULL);
+static csrec_dtype type_of(const cli_job *job) {
+    const cli_form form = {.dtype = job->a->dtype};
+    csrec_dtype type = cli_array_type(job->out.format, &form, job->in.measurement.dtype, 0, NULL);
     for (int64_t c = 0; c < job->in.measurement.channels && type == CSREC_F32; c++) {
         double ends[2];
         csrec_slabs_range(job->large.slabs, c, &ends[0], &ends[1]);
-        type = cli_array_type(job->out.format, form, job->in.measurement.dtype, 2, ends);
+        type = cli_array_type(job->out.format, &form, job->in.measurement.dtype, 2, ends);
     }
     return type;
 }
 
-static void describe_output(const cli_job *job, const cli_form *form, csrec_image *image,
-                            writer *w) {
+static void describe_output(const cli_job *job, csrec_image *image, writer *w) {
     const csrec_measurement *m = &job->in.measurement;
     csrec_array *pixels = &image->pixels;
     *image = (csrec_image){.has_channels = m->channels > 1};
     pixels->shape = m->shape;
     if (image->has_channels) pixels->shape.dim[pixels->shape.dims++] = m->channels;
     csrec_shape_count(&pixels->shape, &pixels->count);
-    pixels->dtype = w->type = type_of(job, form);
+    pixels->dtype = w->type = type_of(job);
     w->row = pixels->count / m->shape.dim[0];
 }
 
+/* Values that the first process takes in order, and the others give it. */
+static csrec_status write_in_order(cli_job *job, csrec_files *files, const csrec_image *image,
+                                   writer *w, csrec_error *error) {
+    if (csrec_comm_rank(job->request->tiles) == 0)
+        return csrec_files_add_slabs(files, job->out.output, job->out.format, image, take, w,
+                                     job->input, error);
+    csrec_status status = csrec_slabs_serve(job->large.slabs, error);
+    if (status) name_input(job, error);
+    return status;
+}
+
 /* Of ranks each writes its own values where the format and the file system allow it. */
-csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files *files,
-                                 csrec_error *error) {
+csrec_status cli_job_write_large(cli_job *job, csrec_files *files, csrec_error *error) {
     csrec_image image;
     writer w = {.job = job};
     csrec_comm *comm = job->request->tiles;
     csrec_status status = CSREC_UNSUPPORTED;
-    describe_output(job, form, &image, &w);
+    describe_output(job, &image, &w);
     if (comm) {
         status = csrec_files_add_parts(files, job->out.output, job->out.format, &image, comm, fill,
-                                       &w, form->like, error);
-        if (status == CSREC_UNSUPPORTED && job->a->verbose)
+                                       &w, job->input, error);
+        if (status == CSREC_UNSUPPORTED && files && job->a->verbose)
             cli_note(job->tool, "%s; rank 0 writes the values of all", error->text);
     }
-    if (status == CSREC_UNSUPPORTED)
-        status = csrec_files_add_slabs(files, job->out.output, job->out.format, &image, take, &w,
-                                       form->like, error);
+    if (status == CSREC_UNSUPPORTED) status = write_in_order(job, files, &image, &w, error);
     free(w.values);
     cli_progress_finish(job->progress);
     csrec_slabs_report(job->large.slabs, &job->result.report);
     job->result.report.outcome = CSREC_DONE;
     return status;
-}
-
-int cli_job_serve_large(cli_job *job) {
-    csrec_error error;
-    csrec_image image;
-    writer w = {.job = job};
-    cli_form form = {.dtype = job->a->dtype, .like = job->input};
-    describe_output(job, &form, &image, &w);
-    csrec_status status = csrec_files_add_parts(NULL, job->out.output, job->out.format, &image,
-                                                job->request->tiles, fill, &w, NULL, &error);
-    if (status == CSREC_UNSUPPORTED) {
-        status = csrec_slabs_serve(job->large.slabs, &error);
-        if (status) name_input(job, &error);
-    }
-    free(w.values);
-    return status ? cli_job_fail(job, "%s", error.text) : CLI_CONTINUE;
 }

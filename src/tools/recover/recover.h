@@ -247,12 +247,8 @@ bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SI
 int cli_job_find_large(cli_job *job);
 /* Reads all samples once, and plans. */
 int cli_job_begin_large(cli_job *job);
-/* Recovers it and writes the output. */
-csrec_status cli_job_write_large(cli_job *job, const cli_form *form, csrec_files *files,
-                                 csrec_error *error);
-
-/* Of several ranks all but the first do this instead. */
-int cli_job_serve_large(cli_job *job);
+/* Recovers it and writes the output. files: NULL on all but the first of several ranks. */
+csrec_status cli_job_write_large(cli_job *job, csrec_files *files, csrec_error *error);
 
 /* The options by which the measurement is read. */
 csrec_read_options cli_job_read_options(cli_job *job);

@@ -23,7 +23,7 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
     cli_form form = {.dtype = job->a->dtype,
                      .colors = cli_colormap_info((int)job->a->colormap),
                      .like = job->input};
-    if (job->large.on) return cli_job_write_large(job, &form, files, error);
+    if (job->large.on) return cli_job_write_large(job, files, error);
     form.tones = cli_job_tones(job);
     const bool pairs = job->result.pairs && !cli_format_has(job->out.format, CSREC_USE_PICTURE);
     form.is_complex = pairs;

@@ -2,11 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "recover/tiles.h"
+#include "recover/parts/parts.h"
 
 /* Entries around a tile: the extent of the methods' windows, or of a few samples if they are far
  * apart. */
-enum { TILE = 1 << 24 }; /* values, unless given */
+enum { TILE = 1 << 24 };        /* values, unless given */
 #define MOST (INT64_C(1) << 44) /* entries: more fill any disk, in tiles too many to count */
 enum { PAD = 64, PAD_3D = 16, GAPS = 8, GAPS_3D = 4, LEAST = 4 };
 
@@ -54,9 +54,17 @@ int64_t csrec_tiling_line(const csrec_tiling *t) {
 }
 
 csrec_slab csrec_tiling_rows(const csrec_tiling *t, int64_t line) {
-    int axis = CSREC_TILE_AXES - t->shape.dims;
-    csrec_tile tile = csrec_tiling_tile(t, line * csrec_tiling_line(t));
-    return (csrec_slab){tile.box[axis][0], tile.box[axis][1] - tile.box[axis][0]};
+    const csrec_tile tile = csrec_tiling_tile(t, line * csrec_tiling_line(t));
+    const int64_t *rows = tile.box.at[CSREC_TILE_AXES - t->shape.dims];
+    return (csrec_slab){rows[0], rows[1] - rows[0]};
+}
+
+csrec_box csrec_tiling_slab(const csrec_tiling *t, csrec_slab slab) {
+    csrec_box box = {{{0}}};
+    for (int a = 0; a < CSREC_TILE_AXES; a++) box.at[a][1] = t->extent[a];
+    box.at[CSREC_TILE_AXES - t->shape.dims][0] = slab.first;
+    box.at[CSREC_TILE_AXES - t->shape.dims][1] = slab.first + slab.count;
+    return box;
 }
 
 bool csrec_tiling_split(csrec_tiling *t) {
@@ -72,17 +80,48 @@ bool csrec_tiling_split(csrec_tiling *t) {
     return true;
 }
 
+static csrec_box around(const csrec_tiling *t, const csrec_box *core, int64_t by) {
+    csrec_box box;
+    for (int a = 0; a < CSREC_TILE_AXES; a++) {
+        box.at[a][0] = larger(core->at[a][0] - by, 0);
+        box.at[a][1] = smaller(core->at[a][1] + by, t->extent[a]);
+    }
+    return box;
+}
+
 csrec_tile csrec_tiling_tile(const csrec_tiling *t, int64_t number) {
     csrec_tile tile;
-    for (int a = CSREC_TILE_AXES - 1; a >= 0; a--) {
-        int64_t i = number % t->count[a];
-        number /= t->count[a];
-        tile.core[a][0] = i * t->stride[a];
-        tile.core[a][1] = smaller((i + 1) * t->stride[a], t->extent[a]);
-        tile.box[a][0] = larger(tile.core[a][0] - t->pad, 0);
-        tile.box[a][1] = smaller(tile.core[a][1] + t->pad, t->extent[a]);
+    for (int a = CSREC_TILE_AXES - 1; a >= 0; number /= t->count[a], a--) {
+        tile.core.at[a][0] = number % t->count[a] * t->stride[a];
+        tile.core.at[a][1] = smaller(tile.core.at[a][0] + t->stride[a], t->extent[a]);
     }
+    tile.reach = around(t, &tile.core, t->pad / 2);
+    tile.box = around(t, &tile.core, t->pad);
     return tile;
+}
+
+/* Neighbour k of 27 in C order, the tile itself among them; -1: outside. */
+static int64_t neighbour(const csrec_tiling *t, int64_t number, int k) {
+    int64_t other = 0, scale = 1;
+    for (int a = CSREC_TILE_AXES - 1; a >= 0; number /= t->count[a], k /= 3, a--) {
+        int64_t x = number % t->count[a] + k % 3 - 1;
+        if (x < 0 || x >= t->count[a]) return -1;
+        other += x * scale;
+        scale *= t->count[a];
+    }
+    return other;
+}
+
+/* Tiles are at least four times as long as what is around them, so only neighbours meet. */
+int64_t csrec_tiling_near(const csrec_tiling *t, int64_t number, int64_t cell, csrec_box *where) {
+    const csrec_tile tile = csrec_tiling_tile(t, number);
+    for (int k = 0; k < 27; k++) {
+        int64_t other = neighbour(t, number, k);
+        if (other <= cell) continue;
+        const csrec_tile of = csrec_tiling_tile(t, other);
+        if (csrec_box_common(&tile.reach, &of.core, where)) return other;
+    }
+    return -1;
 }
 
 csrec_shape csrec_tiling_largest(const csrec_tiling *t) {

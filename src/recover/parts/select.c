@@ -1,10 +1,9 @@
 /* select.c - the samples of a part of a signal. */
-#include "recover/select.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/threads.h"
+#include "recover/parts/parts.h"
 
 /* Samples that are looked at one after another where positions do not ascend. */
 enum { SPAN = 1 << 16 };
@@ -18,7 +17,7 @@ typedef struct span {
 typedef struct selection {
     const csrec_measurement *m;
     const csrec_tiling *tiling;
-    const csrec_tile *tile;
+    const csrec_box *box;
     csrec_measurement *part;
     span *spans;
     int64_t n_spans;
@@ -47,18 +46,18 @@ int64_t csrec_samples_before(const csrec_measurement *m, int64_t position) {
     return low;
 }
 
-static int64_t extent_of(const csrec_tile *tile, int axis) {
-    return tile->box[axis][1] - tile->box[axis][0];
+static int64_t extent_of(const csrec_box *box, int axis) {
+    return box->at[axis][1] - box->at[axis][0];
 }
 
-/* Index of entry `at` of the signal in the tile's box; -1: outside. */
-static int64_t place(const csrec_tiling *t, const csrec_tile *tile, int64_t at) {
+/* Index of entry `at` of the signal in the box; -1: outside. */
+static int64_t place(const csrec_tiling *t, const csrec_box *box, int64_t at) {
     int64_t to = 0, scale = 1;
     for (int a = CSREC_TILE_AXES - 1; a >= 0; at /= t->extent[a], a--) {
         int64_t x = at % t->extent[a];
-        if (x < tile->box[a][0] || x >= tile->box[a][1]) return -1;
-        to += (x - tile->box[a][0]) * scale;
-        scale *= extent_of(tile, a);
+        if (x < box->at[a][0] || x >= box->at[a][1]) return -1;
+        to += (x - box->at[a][0]) * scale;
+        scale *= extent_of(box, a);
     }
     return to;
 }
@@ -68,7 +67,7 @@ static int64_t place(const csrec_tiling *t, const csrec_tile *tile, int64_t at) 
 /* A span is the samples of one line of the box. */
 static void find_lines(selection *s) {
     const csrec_tiling *t = s->tiling;
-    const int64_t(*box)[2] = s->tile->box, across = extent_of(s->tile, 1);
+    const int64_t(*box)[2] = s->box->at, across = extent_of(s->box, 1);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t k = 0; k < s->n_spans; k++) {
         int64_t line = (box[0][0] + k / across) * t->extent[1] + box[1][0] + k % across;
@@ -86,13 +85,12 @@ static void count_spans(selection *s) {
         one->first = k * SPAN;
         one->end = one->first + SPAN < s->m->n ? one->first + SPAN : s->m->n;
         for (int64_t i = one->first; i < one->end; i++)
-            one->n += place(s->tiling, s->tile, s->m->index[i]) >= 0;
+            one->n += place(s->tiling, s->box, s->m->index[i]) >= 0;
     }
 }
 
 static csrec_status find_spans(selection *s, bool ascend) {
-    s->n_spans =
-        ascend ? extent_of(s->tile, 0) * extent_of(s->tile, 1) : (s->m->n + SPAN - 1) / SPAN;
+    s->n_spans = ascend ? extent_of(s->box, 0) * extent_of(s->box, 1) : (s->m->n + SPAN - 1) / SPAN;
     s->spans = calloc((size_t)s->n_spans, sizeof *s->spans);
     if (!s->spans) return CSREC_MEMORY;
     (ascend ? find_lines : count_spans)(s);
@@ -105,7 +103,7 @@ static void copy_span(const selection *s, const span *from) {
     const size_t channels = (size_t)s->m->channels;
     int64_t to = from->to;
     for (int64_t k = from->first; k < from->end; k++) {
-        int64_t at = place(s->tiling, s->tile, s->m->index[k]);
+        int64_t at = place(s->tiling, s->box, s->m->index[k]);
         if (at < 0) continue;
         s->part->index[to] = at;
         memcpy(s->part->y + (size_t)to * channels, s->m->y + (size_t)k * channels,
@@ -129,16 +127,16 @@ static csrec_status copy_spans(selection *s) {
 }
 
 csrec_status csrec_samples_select(const csrec_measurement *m, const csrec_tiling *tiling,
-                                  const csrec_tile *tile, bool ascend, int threads,
+                                  const csrec_box *box, bool ascend, int threads,
                                   csrec_measurement *part) {
-    selection s = {m, tiling, tile, part, .threads = csrec_threads_for(m->n, threads)};
+    selection s = {m, tiling, box, part, .threads = csrec_threads_for(m->n, threads)};
     *part = *m;
     part->pattern = CSREC_PATTERN_NONE;
     part->count = part->n = 0;
     part->index = NULL;
     part->y = NULL;
     for (int a = 0; a < m->shape.dims; a++)
-        part->shape.dim[a] = extent_of(tile, CSREC_TILE_AXES - m->shape.dims + a);
+        part->shape.dim[a] = extent_of(box, CSREC_TILE_AXES - m->shape.dims + a);
     csrec_status status = find_spans(&s, ascend);
     if (!status) status = copy_spans(&s);
     free(s.spans);

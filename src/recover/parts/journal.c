@@ -1,6 +1,4 @@
 /* journal.c - recovered tiles in a file: a head, and for each tile a record of fixed size. */
-#include "recover/journal.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,10 +10,11 @@
 
 #include "csrec/sampling.h"
 #include "base/error.h"
+#include "recover/parts/parts.h"
 
 static const char MAGIC[8] = "csrecjr2";
 
-enum { PAGE = 4096, OPEN = 1 << 22 }; /* OPEN: tag of a message */
+enum { PAGE = 4096 };
 
 /* What decides whether a file is used. Followed by the key. */
 typedef struct head {
@@ -149,17 +148,11 @@ static csrec_status begin(const char *path, head *h, int *fd, csrec_error *error
 /* The others use the first one's file if they see it. */
 static csrec_status open_file(const char *path, head *h, csrec_comm *comm, int *fd,
                               csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    int from = 0;
-    uint64_t id;
-    if (csrec_comm_rank(comm) == 0) {
-        status = begin(path, h, fd, error);
-        for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
-            status = csrec_comm_send(comm, to, OPEN, &h->id, sizeof h->id, error);
-        return status;
-    }
-    status = csrec_comm_take(comm, &from, OPEN, &id, sizeof id, error);
-    if (status) return status;
+    const bool first = csrec_comm_rank(comm) == 0;
+    csrec_status status = first ? begin(path, h, fd, error) : CSREC_OK;
+    uint64_t id = h->id;
+    if (!status) status = csrec_ranks_tell(comm, CSREC_TAG_JOURNAL, &id, sizeof id, error);
+    if (status || first) return status;
     *fd = open(path, O_RDWR | O_CLOEXEC);
     if (*fd >= 0 && has_head(*fd, h) && h->id == id) return CSREC_OK;
     if (*fd >= 0) close(*fd);
@@ -203,17 +196,6 @@ void csrec_journal_close(csrec_journal *j) {
 
 /* ------------------------------------------------------------------ tiles --------------------- */
 
-csrec_box csrec_journal_box(const csrec_tiling *t, int64_t number) {
-    csrec_tile tile = csrec_tiling_tile(t, number);
-    csrec_box box;
-    for (int a = 0; a < CSREC_TILE_AXES; a++) {
-        int64_t first = tile.core[a][0] - t->pad / 2, end = tile.core[a][1] + t->pad / 2;
-        box.at[a][0] = first > 0 ? first : 0;
-        box.at[a][1] = end < t->extent[a] ? end : t->extent[a];
-    }
-    return box;
-}
-
 static uint64_t checksum(const record *r, const double *values, size_t bytes) {
     const Bytef *at = (const Bytef *)values;
     uLong sum = crc32(0, (const Bytef *)&r->tile, sizeof *r - offsetof(record, tile));
@@ -228,17 +210,18 @@ static size_t bytes_of(const csrec_journal *j, const csrec_box *box) {
     return (size_t)(csrec_box_entries(box) * j->channels) * sizeof(double);
 }
 
-bool csrec_journal_take(const csrec_journal *j, int64_t tile, csrec_part *part,
+bool csrec_journal_take(const csrec_journal *j, int64_t tile, csrec_boxed *values,
                         csrec_recover_report *report) {
     record r;
     if (!j) return false;
-    int64_t at = j->begin + tile * j->step;
-    if (!read_at(j->fd, &r, sizeof r, at) || r.tile != tile || r.checksum == 0) return false;
-    part->box = csrec_journal_box(j->tiling, tile);
-    size_t bytes = bytes_of(j, &part->box);
-    if (!read_at(j->fd, part->values, bytes, at + (int64_t)sizeof r) ||
-        checksum(&r, part->values, bytes) != r.checksum)
+    const csrec_tile place = csrec_tiling_tile(j->tiling, tile);
+    const int64_t at = j->begin + tile * j->step;
+    const size_t bytes = bytes_of(j, &place.reach);
+    if (!read_at(j->fd, &r, sizeof r, at) || r.tile != tile || r.checksum == 0 ||
+        !read_at(j->fd, values->values, bytes, at + (int64_t)sizeof r) ||
+        checksum(&r, values->values, bytes) != r.checksum)
         return false;
+    values->box = place.reach;
     *report = (csrec_recover_report){.outcome = (csrec_outcome)r.outcome,
                                      .pursuits = r.pursuits,
                                      .iterations = r.iterations,
@@ -249,13 +232,13 @@ bool csrec_journal_take(const csrec_journal *j, int64_t tile, csrec_part *part,
     return true;
 }
 
-void csrec_journal_keep(const csrec_journal *j, int64_t tile, const csrec_part *part,
+void csrec_journal_keep(const csrec_journal *j, int64_t tile, const csrec_boxed *values,
                         const csrec_recover_report *report) {
     if (!j) return;
-    csrec_box box = csrec_journal_box(j->tiling, tile);
-    size_t bytes = bytes_of(j, &box);
-    int64_t at = j->begin + tile * j->step;
-    double *values = malloc(bytes);
+    const csrec_tile place = csrec_tiling_tile(j->tiling, tile);
+    const int64_t at = j->begin + tile * j->step;
+    const size_t bytes = bytes_of(j, &place.reach);
+    csrec_boxed kept = {place.reach, malloc(bytes)};
     record r = {.tile = tile,
                 .pursuits = report->pursuits,
                 .iterations = report->iterations,
@@ -263,10 +246,10 @@ void csrec_journal_keep(const csrec_journal *j, int64_t tile, const csrec_part *
                 .outcome = (int64_t)report->outcome,
                 .residual = report->residual,
                 .unexplained = report->unexplained};
-    if (!values) return;
-    csrec_part_copy(part, j->channels, &box, values);
-    r.checksum = checksum(&r, values, bytes);
-    if (write_at(j->fd, values, bytes, at + (int64_t)sizeof r))
+    if (!kept.values) return;
+    csrec_boxed_copy(values, j->channels, &place.reach, &kept);
+    r.checksum = checksum(&r, kept.values, bytes);
+    if (write_at(j->fd, kept.values, bytes, at + (int64_t)sizeof r))
         (void)write_at(j->fd, &r, sizeof r, at);
-    free(values);
+    free(kept.values);
 }

@@ -1,0 +1,251 @@
+/* tiles.c - the tiles of a recovery one by one, in any process. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csrec/tiles.h"
+#include "measurement/measurement.h"
+#include "recover/plan.h"
+
+struct csrec_tiles {
+    csrec_measurement form; /* without positions and values; n: of the whole */
+    csrec_recover_options given;
+    csrec_layout layout;
+    csrec_survey survey;
+};
+
+static const csrec_wanted wanted = {.signal = true};
+
+/* ------------------------------------------------------------------ create -------------------- */
+
+/* A single tile finds the principal colours by itself. */
+static csrec_status make(csrec_tiles *t, const csrec_measurement *m, csrec_error *error) {
+    csrec_tiling *tiling = &t->layout.tiling;
+    csrec_status status = csrec_layout_plan(m, &t->given, wanted, ", not tiles", &t->layout, error);
+    if (status) return status;
+    const csrec_task task = csrec_task_of(m, &t->layout.plan.options);
+    if (tiling->tiles == 1) *tiling = csrec_tiling_whole(&task);
+    status = csrec_survey_of(m, tiling, &t->survey, error);
+    if (status) return status;
+    csrec_survey_end(&t->survey, &m->shape, t->survey.unit);
+    if (tiling->tiles == 1) t->survey.whole.axes = NULL;
+    return CSREC_OK;
+}
+
+static csrec_status check_options(const csrec_recover_options *o, csrec_error *error) {
+    if (!o->comm && !o->history) return CSREC_OK;
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "tiles one by one have no communicator and no history; leave them out");
+}
+
+csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_options *options,
+                                csrec_tiles **tiles, csrec_error *error) {
+    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
+    if (!status) status = check_options(options, error);
+    if (status) return status;
+    csrec_tiles *t = calloc(1, sizeof *t);
+    if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    t->form = *m;
+    t->form.index = NULL;
+    t->form.y = NULL;
+    t->given = *options;
+    status = make(t, m, error);
+    if (status)
+        csrec_tiles_destroy(t);
+    else
+        *tiles = t;
+    return status;
+}
+
+void csrec_tiles_destroy(csrec_tiles *t) {
+    if (!t) return;
+    csrec_survey_clear(&t->survey);
+    free(t);
+}
+
+/* ------------------------------------------------------------------ to other processes -------- */
+
+/* What the bytes begin with; the survey follows. */
+typedef struct packed {
+    char what[32]; /* and the version */
+    csrec_measurement form;
+    csrec_tiling tiling;
+} packed;
+
+static void name_bytes(char what[32]) {
+    snprintf(what, 32, "csrec_tiles %.18s", csrec_version());
+}
+
+size_t csrec_tiles_pack(const csrec_tiles *t, void *bytes) {
+    packed head = {.form = t->form, .tiling = t->layout.tiling};
+    if (bytes) {
+        name_bytes(head.what);
+        memcpy(bytes, &head, sizeof head);
+        csrec_survey_pack(&t->survey, (char *)bytes + sizeof head);
+    }
+    return sizeof head + csrec_survey_packed(t->form.channels);
+}
+
+static csrec_status read_head(const void *bytes, size_t size, packed *head, csrec_error *error) {
+    char mine[32] = "";
+    name_bytes(mine);
+    if (size < sizeof *head || memcmp(bytes, mine, 12) != 0)
+        return csrec_fail(error, CSREC_DATA, "the bytes are not those of csrec_tiles_pack");
+    memcpy(head, bytes, sizeof *head);
+    if (strncmp(head->what, mine, sizeof mine) != 0)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "tiles of version %.18s, and this is version %s; install the same on all "
+                          "machines",
+                          head->what + 12, csrec_version());
+    if (head->form.channels < 1 || size != sizeof *head + csrec_survey_packed(head->form.channels))
+        return csrec_fail(error, CSREC_DATA, "the bytes of csrec_tiles_pack are cut off");
+    return CSREC_OK;
+}
+
+csrec_status csrec_tiles_unpack(const void *bytes, size_t size,
+                                const csrec_recover_options *options, csrec_tiles **tiles,
+                                csrec_error *error) {
+    packed head;
+    csrec_status status = read_head(bytes, size, &head, error);
+    if (!status) status = check_options(options, error);
+    if (status) return status;
+    csrec_tiles *t = calloc(1, sizeof *t);
+    if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    t->form = head.form;
+    t->given = *options;
+    status = csrec_survey_unpack((const char *)bytes + sizeof head, &t->survey, error);
+    if (!status) status = csrec_layout_resolve(&t->form, &t->given, wanted, &t->layout, error);
+    t->layout.tiling = head.tiling;
+    if (status)
+        csrec_tiles_destroy(t);
+    else
+        *tiles = t;
+    return status;
+}
+
+/* ------------------------------------------------------------------ places -------------------- */
+
+int64_t csrec_tiles_count(const csrec_tiles *t, int64_t count[CSREC_TILES_DIMS]) {
+    const csrec_tiling *tiling = &t->layout.tiling;
+    int empty = CSREC_TILE_AXES - tiling->shape.dims;
+    for (int a = 0; a < tiling->shape.dims; a++) count[a] = tiling->count[empty + a];
+    return tiling->tiles;
+}
+
+static csrec_slab slab_of(const int64_t ends[2]) {
+    return (csrec_slab){ends[0], ends[1] - ends[0]};
+}
+
+bool csrec_tiles_place(const csrec_tiles *t, int64_t k, csrec_tile_place *place) {
+    const csrec_tiling *tiling = &t->layout.tiling;
+    int empty = CSREC_TILE_AXES - tiling->shape.dims;
+    if (k < 0 || k >= tiling->tiles) return false;
+    csrec_tile tile = csrec_tiling_tile(tiling, k);
+    for (int a = 0; a < tiling->shape.dims; a++) {
+        place->core[a] = slab_of(tile.core.at[empty + a]);
+        place->box[a] = slab_of(tile.box.at[empty + a]);
+    }
+    return true;
+}
+
+int64_t csrec_tiles_near(const csrec_tiles *t, int64_t k, int64_t after) {
+    csrec_box unused;
+    return k < 0 || k >= t->layout.tiling.tiles
+               ? -1
+               : csrec_tiling_near(&t->layout.tiling, k, after, &unused);
+}
+
+static csrec_status check_number(const csrec_tiles *t, int64_t k, csrec_error *error) {
+    long long tiles = (long long)t->layout.tiling.tiles;
+    if (k >= 0 && k < tiles) return CSREC_OK;
+    return csrec_fail(error, CSREC_ARGUMENT, "tile %lld; there are 0 to %lld", (long long)k,
+                      tiles - 1);
+}
+
+/* ------------------------------------------------------------------ one tile ------------------ */
+
+typedef struct run_job {
+    const csrec_tiles *tiles;
+    csrec_measurement samples; /* in the box */
+    double *values;
+    csrec_recover_report report;
+} run_job;
+
+static csrec_status run_on(const csrec_context *context, void *job, csrec_error *error) {
+    run_job *j = job;
+    const csrec_tiles *t = j->tiles;
+    const csrec_tiling one = {.tiles = 1};
+    csrec_layout layout = t->layout; /* threads by this machine's memory */
+    j->report = (csrec_recover_report){0};
+    csrec_status status = csrec_layout_make(&t->form, wanted, context, &layout, error);
+    if (status) return status;
+    const csrec_recovery recovery = {.measurement = &j->samples,
+                                     .options = &layout.plan.options,
+                                     .context = context,
+                                     .unit = t->survey.unit,
+                                     .signal = j->values,
+                                     .report = &j->report};
+    csrec_runner runner = {
+        .method = layout.method, .tiling = &one, .survey = &t->survey, .given = &t->given};
+    status = csrec_runner_run_in_unit(&runner, &recovery, 1, error);
+    csrec_layout_report(&layout, &j->report);
+    return status;
+}
+
+static bool run_pays(csrec_device_kind kind, const void *job) {
+    const csrec_tiles *t = ((const run_job *)job)->tiles;
+    (void)kind;
+    return csrec_layout_pays(&t->form, &t->layout);
+}
+
+/* The samples in the box, with what is known of the whole. */
+static csrec_status take_samples(run_job *j, int64_t k, const csrec_measurement *samples,
+                                 csrec_error *error) {
+    const csrec_measurement *form = &j->tiles->form;
+    csrec_shape shape = form->shape;
+    csrec_tile_place place;
+    csrec_tiles_place(j->tiles, k, &place);
+    for (int a = 0; a < shape.dims; a++) shape.dim[a] = place.box[a].count;
+    if (!csrec_shape_equal(&samples->shape, &shape) || samples->channels != form->channels)
+        return csrec_fail(error, CSREC_DATA,
+                          "the samples of a tile have the shape of its box and the channels of the "
+                          "whole; these have another");
+    j->samples = *samples;
+    j->samples.sigma = form->sigma;
+    memcpy(j->samples.scale, form->scale, sizeof j->samples.scale);
+    j->samples.pattern = CSREC_PATTERN_NONE;
+    j->samples.count = 0;
+    return samples->n > 0 ? csrec_measurement_check(&j->samples, "samples", error) : CSREC_OK;
+}
+
+csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measurement *samples,
+                             double *values, csrec_recover_report *report, csrec_error *error) {
+    static const csrec_device_work work = {.pays = run_pays, .run = run_on};
+    run_job j = {.tiles = t, .values = values};
+    int64_t entries = 0;
+    csrec_status status = check_number(t, k, error);
+    if (!status) status = take_samples(&j, k, samples, error);
+    if (!status) status = csrec_device_run(t->given.backend, &work, &j, NULL, error);
+    if (status) return status;
+    if (report) *report = j.report;
+    csrec_shape_count(&samples->shape, &entries);
+    return csrec_runner_scale_back(t->survey.unit, entries * t->form.channels, values, error);
+}
+
+/* ------------------------------------------------------------------ blending ------------------ */
+
+csrec_status csrec_tiles_blend(const csrec_tiles *t, int64_t k, const double *const *values,
+                               double *core, csrec_error *error) {
+    const csrec_tiling *tiling = &t->layout.tiling;
+    csrec_box where;
+    csrec_status status = check_number(t, k, error);
+    if (status) return status;
+    const csrec_boxed to = {csrec_tiling_tile(tiling, k).core, core};
+    for (int64_t tile = -1; (tile = csrec_tiling_near(tiling, k, tile, &where)) >= 0; values++) {
+        const csrec_tile place = csrec_tiling_tile(tiling, tile);
+        const csrec_boxed from = {place.box, (double *)(uintptr_t)*values};
+        csrec_box_common(&place.reach, &to.box, &where);
+        csrec_boxed_blend(tiling, tile, t->form.channels, &where, &from, &to);
+    }
+    return CSREC_OK;
+}
