@@ -45,7 +45,7 @@ static csrec_status load(library *l, csrec_error *error) {
     return csrec_fail(error, CSREC_DEVICE,
                       "backend cuda: eigenvectors need cuSOLVER, and %s is not found; install that "
                       "part of the CUDA toolkit, put its folder into LD_LIBRARY_PATH, or use "
-                      "--backend cpu",
+                      "backend cpu",
                       soname);
 }
 
@@ -57,9 +57,9 @@ csrec_status csrec_shim_eigen_usable(csrec_error *error) {
 static csrec_status check(cusolverStatus_t code, const char *what, csrec_error *error) {
     if (code == CUSOLVER_STATUS_SUCCESS) return CSREC_OK;
     if (code == CUSOLVER_STATUS_ALLOC_FAILED)
-        return csrec_fail(error, CSREC_MEMORY, "cuSOLVER: %s: out of memory; use --backend cpu",
+        return csrec_fail(error, CSREC_MEMORY, "cuSOLVER: %s: out of memory; use backend cpu",
                           what);
-    return csrec_fail(error, CSREC_DEVICE, "cuSOLVER: %s: status %d; use --backend cpu", what,
+    return csrec_fail(error, CSREC_DEVICE, "cuSOLVER: %s: status %d; use backend cpu", what,
                       (int)code);
 }
 
@@ -164,7 +164,7 @@ csrec_status csrec_shim_eigen(int64_t n, const double *A, int64_t count, double 
 csrec_status csrec_shim_eigen_usable(csrec_error *error) {
     return csrec_fail(error, CSREC_DEVICE,
                       "backend cuda: built without cuSOLVER's header, so without eigenvectors; use "
-                      "--backend cpu or rebuild with the whole CUDA toolkit");
+                      "backend cpu or rebuild with the whole CUDA toolkit");
 }
 
 csrec_status csrec_shim_eigen(int64_t, const double *, int64_t, double *, double *,

@@ -31,7 +31,7 @@ static csrec_status sums(const T *in, T *out, int64_t count, void *scratch, size
             cub::DeviceScan::ExclusiveSum(scratch, bytes, in, out, count, (cudaStream_t)stream),
             "prefix sum", error);
     } catch (...) {
-        return csrec_fail(error, CSREC_DEVICE, "CUDA: prefix sum: failed; use --backend cpu");
+        return csrec_fail(error, CSREC_DEVICE, "CUDA: prefix sum: failed; use backend cpu");
     }
 }
 

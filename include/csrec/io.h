@@ -31,7 +31,7 @@ enum {
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
  * its name; the format of a new file follows from the ending of its name. */
 typedef struct csrec_format {
-    const char *name;    /* "png": as csrecover --format takes it */
+    const char *name;    /* "png": as formats are asked for */
     const char *endings; /* ".png"; of several, separated by blanks, new files get the first */
     const char *title;   /* "PNG": for lists of formats in messages */
     const char *what;    /* "a PNG picture" */

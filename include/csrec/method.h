@@ -11,22 +11,22 @@ extern "C" {
 /* Options that a method may have. Options that the chosen method does not have are refused.
  * X(NAME, the option in words). */
 #define CSREC_TAKES_LIST(X)                                                                        \
-    X(MODEL, "--model")                                                                            \
-    X(SOLVER, "--solver")                                                                          \
-    X(BASIS, "--basis")                                                                            \
+    X(MODEL, "model")                                                                              \
+    X(SOLVER, "solver")                                                                            \
+    X(BASIS, "basis")                                                                              \
     X(MEAN, "mean")                                                                                \
-    X(SHIFTS, "--shifts")                                                                          \
-    X(ORDER, "--order")                                                                            \
-    X(COLUMNS, "--columns")                                                                        \
-    X(REFERENCE, "--reference-pursuit")                                                            \
-    X(EPSILON, "--epsilon")                                                                        \
-    X(ATOMS, "--atoms")                                                                            \
-    X(MIN_COEFFICIENT, "--min-coefficient")                                                        \
+    X(SHIFTS, "shifts")                                                                            \
+    X(ORDER, "order")                                                                              \
+    X(COLUMNS, "columns")                                                                          \
+    X(REFERENCE, "reference pursuit")                                                              \
+    X(EPSILON, "epsilon")                                                                          \
+    X(ATOMS, "atoms")                                                                              \
+    X(MIN_COEFFICIENT, "min coefficient")                                                          \
     X(SIGMA, "sigma")                                                                              \
     X(STAGNATION, "stagnation")                                                                    \
-    X(SECONDS, "--minutes")                                                                        \
+    X(SECONDS, "time")                                                                             \
     X(START, "start")                                                                              \
-    X(COEFFICIENTS, "--coefficients")
+    X(COEFFICIENTS, "coefficients")
 
 /* Positions of the bits of csrec_method.takes. */
 typedef enum csrec_takes {

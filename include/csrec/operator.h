@@ -105,7 +105,7 @@ CSREC_API csrec_status csrec_measurement_simulate(const struct csrec_measurement
 /* Rows of the table of operators, for help texts: name and brief of entry i, false past the end. */
 CSREC_API bool csrec_operator_info(int i, const char **name, const char **brief);
 
-/* A parameter of a solver or of a basis, as --set takes it. */
+/* A parameter of a solver, a method or a basis, which settings name. */
 typedef struct csrec_param {
     const char *name;
     double value, least, most; /* default and range, ends included */

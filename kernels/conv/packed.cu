@@ -52,7 +52,7 @@ csrec_status csrec_cuda_conv_packed_check(const csrec_cuda_conv_sum *sum, csrec_
     if (status || fits) return status;
     return csrec_fail(error, CSREC_UNSUPPORTED,
                       "CUDA: a packed convolution of too many results, or with too large a kernel; "
-                      "use --backend cpu");
+                      "use backend cpu");
 }
 
 int64_t csrec_cuda_conv_packed_floats(const csrec_cuda_conv_sum *sum, bool fast) {

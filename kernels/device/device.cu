@@ -15,9 +15,9 @@ csrec_status csrec_cuda_check(cudaError_t code, const char *what, csrec_error *e
     if (code == cudaSuccess) return CSREC_OK;
     cudaGetLastError();
     if (code == cudaErrorMemoryAllocation)
-        return csrec_fail(error, CSREC_MEMORY, "CUDA: %s: out of device memory; use --backend cpu",
+        return csrec_fail(error, CSREC_MEMORY, "CUDA: %s: out of device memory; use backend cpu",
                           what);
-    return csrec_fail(error, CSREC_DEVICE, "CUDA: %s: %s; use --backend cpu", what,
+    return csrec_fail(error, CSREC_DEVICE, "CUDA: %s: %s; use backend cpu", what,
                       cudaGetErrorString(code));
 }
 
@@ -94,7 +94,7 @@ csrec_status csrec_cuda_open(csrec_context *context, csrec_error *error) {
         context->ordinal = i;
         return CSREC_OK;
     }
-    return csrec_fail(error, CSREC_DEVICE, "backend cuda: %s; use --backend cpu", reason.text);
+    return csrec_fail(error, CSREC_DEVICE, "backend cuda: %s; use backend cpu", reason.text);
 }
 
 csrec_status csrec_cuda_use(csrec_error *error) {
@@ -143,7 +143,7 @@ csrec_status csrec_cuda_block_create(csrec_cuda_block *block, const char *what,
         cudaGetLastError();
         return csrec_fail(error, CSREC_MEMORY,
                           "device memory: %s needs %.3f GiB (%zu bytes), %.3f GiB (%zu bytes) are "
-                          "free; use --backend cpu",
+                          "free; use backend cpu",
                           what, gibibytes(needed), needed, gibibytes(had), had);
     }
     status = csrec_cuda_check(code, "cudaMalloc", error);

@@ -335,7 +335,7 @@ static csrec_status multiply(const csrec_cuda_covariance *c, int64_t slices, int
     if (size.shared < 2 * STAGE)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: a covariance takes %d bytes of shared memory a block, the device "
-                          "has %d; use --backend cpu",
+                          "has %d; use backend cpu",
                           2 * STAGE, size.shared);
     return (size.shared < 3 * STAGE
                 ? multiply_staged<2>

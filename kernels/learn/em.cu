@@ -161,7 +161,7 @@ static csrec_status set_sizes(csrec_cuda_em *s, int K, int d, int64_t rows, int6
     const int bytes = d * LANES * (int)sizeof(double);
     if (bytes + OWN > size.shared)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "CUDA: rows of %d entries, at most %d; use --backend cpu", d,
+                          "CUDA: rows of %d entries, at most %d; use backend cpu", d,
                           (size.shared - OWN) / (LANES * (int)sizeof(double)));
     s->all = (double)rows * d * sizeof(float) < 0.5 * (double)size.free;
     s->e.K = K;

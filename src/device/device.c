@@ -62,7 +62,7 @@ static csrec_status find(const char *name, csrec_device_list *list, csrec_error 
     if (!parse(name, list)) return unknown(name, error);
     if (devices[list->kind]) return CSREC_OK;
     return csrec_fail(error, CSREC_DEVICE,
-                      "backend %s: not built; use --backend cpu or rebuild with %s",
+                      "backend %s: not built; use backend cpu or rebuild with %s",
                       kinds[list->kind].name, kinds[list->kind].title);
 }
 
@@ -98,7 +98,7 @@ static csrec_status list_all(csrec_device_list *list, csrec_error *error) {
     for (int i = 0; i < count && list->n < CSREC_DEVICES_MOST; i++)
         if (!device->usable(i, list->n || i ? &other : &why)) list->ordinal[list->n++] = i;
     if (list->n) return CSREC_OK;
-    return csrec_fail(error, CSREC_DEVICE, "backend %s: %s; use --backend cpu",
+    return csrec_fail(error, CSREC_DEVICE, "backend %s: %s; use backend cpu",
                       kinds[list->kind].name, why.text);
 }
 
@@ -109,7 +109,7 @@ csrec_status csrec_device_list_of(const char *name, csrec_device_list *list, csr
     if (!list->n) return list_all(list, error);
     for (int k = 0; k < list->n; k++)
         if (devices[list->kind]->usable(list->ordinal[k], &why))
-            return csrec_fail(error, CSREC_DEVICE, "backend %s: %s; use --backend cpu", name,
+            return csrec_fail(error, CSREC_DEVICE, "backend %s: %s; use backend cpu", name,
                               why.text);
     return CSREC_OK;
 }
@@ -135,7 +135,7 @@ void csrec_context_enter(const csrec_context *context) {
 
 csrec_status csrec_device_lacks(const csrec_context *context, const char *what, const char *have,
                                 csrec_error *error) {
-    return csrec_fail(error, CSREC_UNSUPPORTED, "%s has no %s engine; %s%suse --backend cpu", what,
+    return csrec_fail(error, CSREC_UNSUPPORTED, "%s has no %s engine; %s%suse backend cpu", what,
                       kinds[context->kind].title, have ? have : "", have ? " have; " : "");
 }
 

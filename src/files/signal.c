@@ -44,7 +44,7 @@ csrec_status csrec_image_split(const csrec_image *image, bool channels_last, con
                           "%s: a scalar or empty array is no signal; save 1 to 4 axes", name);
     if (last && shape->dims < 2)
         return csrec_fail(error, CSREC_DATA,
-                          "%s: a 1-D array has no axis for channels; leave out --channels-last",
+                          "%s: a 1-D array has no axis for channels beside; its entries are the signal",
                           name);
     if (last) *channels = shape->dim[--shape->dims];
     if (image->is_complex) *channels *= 2;

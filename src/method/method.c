@@ -233,12 +233,12 @@ static csrec_status check_names(const csrec_method_type *method, const csrec_rec
     if (o->basis && !csrec_operator_find_basis(o->basis)) return unknown_basis(o->basis, error);
     if (o->solve.reference && solver && !csrec_solver_find(solver)->reference)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "solver %s has no --reference-pursuit; omit one of them", solver);
+                          "solver %s has no reference pursuit; omit one of them", solver);
     if (!method->works_with || method->works_with(solver, o->basis)) return CSREC_OK;
     return csrec_fail(
         error, CSREC_ARGUMENT, "method %s does not work with %s%s%s%s%s; omit one of them",
-        method->shown.name, solver ? "--solver " : "", solver ? solver : "",
-        solver && o->basis ? " and " : "", o->basis ? "--basis " : "", o->basis ? o->basis : "");
+        method->shown.name, solver ? "solver " : "", solver ? solver : "",
+        solver && o->basis ? " and " : "", o->basis ? "basis " : "", o->basis ? o->basis : "");
 }
 
 static csrec_status check_suits(const csrec_method_type *method,
@@ -259,7 +259,7 @@ static csrec_status check_model(const csrec_method_type *method, bool model,
     const char *kind = options->model ? csrec_model_kind(options->model) : NULL;
     if (method->needs_model && !model && !kind)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "method %s needs a model of kind %s; give --model, which cslearn makes, "
+                          "method %s needs a model of kind %s; give one, which cslearn makes, "
                           "or use another method",
                           method->shown.name, method->shown.model);
     if (kind && !same(kind, method->shown.model))

@@ -86,7 +86,7 @@ static const double NEAR = 5e-3, ABOVE = 1.05;
 
 static const char MISSES[] =
     "The result misses its measurements by more than sigma and epsilon allow: it is not to be "
-    "trusted. Tell their noise (--sigma, sigma=), or try another method.";
+    "trusted. Tell their noise (sigma), or try another method.";
 
 csrec_status csrec_sensed_report(csrec_sensed *s, const double *x, int64_t iterations,
                                  bool stopped) {

@@ -248,8 +248,8 @@ bool csrec_doubts_text(const csrec_doubts *d, int i, char text[CSREC_DOUBT_SIZE]
                  (long long)d->grid);
     else if (kind == 4)
         snprintf(text, CSREC_DOUBT_SIZE,
-                 "%.2g %% of the samples are far from all of their neighbours; --robust "
-                 "(robust=True) drops such outliers.",
+                 "%.2g %% of the samples are far from all of their neighbours; robust "
+                 "recovery drops such outliers.",
                  100.0 * d->outliers);
     return kind < KINDS;
 }

@@ -82,7 +82,7 @@ static csrec_status omp_create(csrec_run *run, csrec_error *error) {
     if (!status && !csrec_run_stops(run))
         status = csrec_omp_predictor_create(run->A, &o->predictor);
     if (!status && o->picks && o->t) return CSREC_OK;
-    return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory for %lld atoms; set --atoms",
+    return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory for %lld atoms; ask for fewer",
                       (long long)room);
 }
 

@@ -262,7 +262,7 @@ csrec_status csrec_cuda_shrink_create(const csrec_cuda_shrink_spec *spec,
     if (!csrec_cuda_shrink_suits(spec))
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: blocks are of 4, 8, 16 or 32 pixels, at most the picture's, their "
-                          "steps of a block, half or a quarter; use --backend cpu");
+                          "steps of a block, half or a quarter; use backend cpu");
     csrec_cuda_shrink *s = (csrec_cuda_shrink *)calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->height = spec->height;

@@ -176,7 +176,7 @@ static csrec_status launch(const csrec_gaussian_device *g, int n, fitting f, int
     if (bytes > most)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: a group of %d patches of %d pixels, %d of them samples, does not "
-                          "fit into shared memory; use --backend cpu",
+                          "fit into shared memory; use backend cpu",
                           g->group, g->patch_depth * g->patch_height * g->patch_width, f.rows);
     status = csrec_cuda_check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),

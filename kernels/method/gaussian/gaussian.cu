@@ -92,13 +92,13 @@ static csrec_status set_patch(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_
 static csrec_status check(const csrec_cuda_gaussian_spec *spec, csrec_error *error) {
     if (spec->pooled && spec->channels != POOLED)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "CUDA: %d channels are not pooled, three are; use --backend cpu",
+                          "CUDA: %d channels are not pooled, three are; use backend cpu",
                           spec->channels);
     if (spec->group >= 1 && spec->group <= CSREC_CUDA_GAUSSIAN_GROUP && spec->channels <= 65535 &&
         spec->references <= INT64_C(0x7fffffff))
         return CSREC_OK;
     return csrec_fail(error, CSREC_UNSUPPORTED,
-                      "CUDA: groups of at most %d patches, at most 2^31 - 1 groups; use --backend "
+                      "CUDA: groups of at most %d patches, at most 2^31 - 1 groups; use backend "
                       "cpu",
                       CSREC_CUDA_GAUSSIAN_GROUP);
 }
@@ -193,10 +193,10 @@ static csrec_status check_round(const csrec_cuda_gaussian *s,
     if ((int64_t)round->patch_depth * round->patch_height * round->patch_width >
         CSREC_CUDA_GAUSSIAN_PIXELS)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "CUDA: patches of at most %d pixels; use --backend cpu",
+                          "CUDA: patches of at most %d pixels; use backend cpu",
                           CSREC_CUDA_GAUSSIAN_PIXELS);
     if (!(round->evenness >= 0.5f))
-        return csrec_fail(error, CSREC_UNSUPPORTED, "CUDA: evenness %g; use --backend cpu",
+        return csrec_fail(error, CSREC_UNSUPPORTED, "CUDA: evenness %g; use backend cpu",
                           (double)round->evenness);
     return CSREC_OK;
 }

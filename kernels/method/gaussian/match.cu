@@ -287,7 +287,7 @@ csrec_status csrec_gaussian_match(const csrec_gaussian_device *g,
     if (bytes + (int64_t)own.sharedSizeBytes > shared ||
         (2 * round->deep + 1) * side * side > 65535)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "CUDA: a window of radius %d does not fit; use --backend cpu",
+                          "CUDA: a window of radius %d does not fit; use backend cpu",
                           round->radius);
     status = csrec_cuda_check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),

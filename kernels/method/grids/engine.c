@@ -131,12 +131,12 @@ static csrec_status check(const csrec_measurement *m, const csrec_recover_option
     const csrec_stop *stop = &options->solve.stop;
     if (!supported(options))
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "backend cuda: has the eager pursuit of solver mp only; use --backend "
+                          "backend cuda: has the eager pursuit of solver mp only; use backend "
                           "cpu");
     int64_t most = engine == CSREC_CUDA_GRIDS_BATCHES ? CSREC_CUDA_SAMPLES_MAX : INT32_MAX;
     if (m->n > most)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "backend cuda: %lld samples, at most %lld; use --backend cpu",
+                          "backend cuda: %lld samples, at most %lld; use backend cpu",
                           (long long)m->n, (long long)most);
     if (engine == CSREC_CUDA_GRIDS_SEQUENTIAL && stop->stagnation > 0.0)
         return csrec_fail(error, CSREC_UNSUPPORTED,

@@ -91,7 +91,7 @@ csrec_status csrec_cuda_fill(const csrec_cuda_grid *grid, int levels, const csre
                              csrec_error *error) {
     fill_memory m = {};
     if (levels > LEVELS_MAX)
-        return csrec_fail(error, CSREC_UNSUPPORTED, "%d levels, at most %d; use --backend cpu",
+        return csrec_fail(error, CSREC_UNSUPPORTED, "%d levels, at most %d; use backend cpu",
                           levels, LEVELS_MAX);
     lay_out(&m, levels, atoms->n);
     csrec_status status = csrec_cuda_block_create(&m.block, "the synthesis", error);

@@ -82,7 +82,7 @@ csrec_status csrec_cuda_plane_create(csrec_cuda_job *j, int64_t number, int64_t 
     if (status)
         return csrec_fail(j->error, status,
                           "the shape needs more than 62 levels; sample a smaller shape or use "
-                          "--order raster");
+                          "order raster");
     csrec_cuda_grid described;
     describe_grid(&grid, &described);
     j->report.levels = grid.levels;

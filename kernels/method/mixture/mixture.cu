@@ -88,7 +88,7 @@ static csrec_status check(const csrec_cuda_mixture_spec *spec, csrec_error *erro
     if (csrec_patches_size(&spec->patches) <= CSREC_CUDA_MIXTURE_SIZE && count < INT64_C(1) << 32)
         return CSREC_OK;
     return csrec_fail(error, CSREC_UNSUPPORTED,
-                      "CUDA: patches of at most %d entries, less than 2^32 patches; use --backend "
+                      "CUDA: patches of at most %d entries, less than 2^32 patches; use backend "
                       "cpu",
                       CSREC_CUDA_MIXTURE_SIZE);
 }

@@ -92,7 +92,7 @@ static bool pays(const csrec_task *task) {
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     if (r->atoms && r->options->shifts != 1)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "coefficients belong to a single grid: give --shifts 1");
+                          "coefficients belong to a single grid; use shifts 1");
     static const csrec_grids_engine *const engines[CSREC_DEVICE_KINDS] =
         CSREC_ENGINES(&csrec_grids_cpu, &csrec_grids_cuda);
     /* The CPU engine runs these on every device: the operator, or the pieces of a shared pursuit,

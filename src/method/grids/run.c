@@ -28,7 +28,7 @@ csrec_status csrec_grid_run_create(const csrec_measurement *m, const csrec_recov
     if (status)
         return csrec_fail(&run->error, status,
                           "the shape needs more than 62 levels; sample a "
-                          "smaller shape or use --order raster");
+                          "smaller shape or use order raster");
     uint64_t *rows = malloc((size_t)m->n * sizeof *rows);
     run->order = malloc((size_t)m->n * sizeof *run->order);
     run->atoms = calloc((size_t)m->channels, sizeof *run->atoms);

@@ -138,7 +138,7 @@ static csrec_status check_model(job *j, csrec_error *error) {
     if (channels != 1 && channels != m->channels)
         return csrec_fail(
             error, CSREC_DATA,
-            "model: array 'channels': is %lld but the samples have %lld; learn with --gray, or "
+            "model: array 'channels': is %lld but the samples have %lld; learn from gray pictures, or "
             "from pictures with that many channels",
             (long long)channels, (long long)m->channels);
     j->picture.patches.patch_height = (int)shape.dim[0];

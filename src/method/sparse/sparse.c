@@ -368,7 +368,7 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
 static csrec_status check_through(const csrec_recover_options *options, csrec_error *error) {
     if (options->mean)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "--mean needs samples of entries, but this is measured through an "
+                          "mean needs samples of entries, but this is measured through an "
                           "operator; omit it");
     if (csrec_solver_find(options->solve.solver)->planned)
         return csrec_fail(error, CSREC_ARGUMENT,
