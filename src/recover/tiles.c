@@ -86,10 +86,10 @@ static csrec_status recover_tile(csrec_tiler *j, const csrec_measurement *part, 
         j->tile.measurement = part;
         j->tile.signal = values;
         j->tile.report = one;
-        status = j->method->run(&j->tile, error);
+        status = csrec_method_run(j->method, &j->tile, error);
     }
     if (!status) one->residual = csrec_samples_residual(part, values);
-    if (!status && (!one->backend || j->stopped)) one->outcome = CSREC_INTERRUPTED;
+    if (!status && j->stopped) one->outcome = CSREC_INTERRUPTED;
     return status;
 }
 
