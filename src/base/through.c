@@ -158,6 +158,10 @@ const char *csrec_through_info(int i) {
     return i >= 0 && i < TYPES ? types[i].name : NULL;
 }
 
+bool csrec_through_chooses(int i) {
+    return i >= 0 && i < TYPES && types[i].chosen;
+}
+
 const char *csrec_through_list(char text[CSREC_THROUGH_LIST]) {
     snprintf(text, CSREC_THROUGH_LIST, "points");
     for (int i = 0; i < TYPES; i++) {

@@ -116,6 +116,17 @@ const char *csrec_format_refusal(const csrec_format *format, const csrec_shape *
     return row->refusal ? row->refusal(shape, channels) : NULL;
 }
 
+/* A picture may lack the axis of its one channel. */
+static const char *refusal_of(const csrec_format_row *row, const csrec_image *signal) {
+    csrec_image whole = *signal;
+    csrec_shape shape;
+    int64_t channels;
+    if (whole.bits && whole.pixels.shape.dims == 2) whole.pixels.shape.dim[2] = 1;
+    if (whole.bits && whole.pixels.shape.dims == 2) whole.pixels.shape.dims = 3;
+    if (!row->refusal || csrec_image_split(&whole, false, "", &shape, &channels, NULL)) return NULL;
+    return row->refusal(&shape, channels);
+}
+
 csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                     const csrec_format *format, const csrec_image *signal,
                                     const char *like, csrec_error *error) {
@@ -123,6 +134,8 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
     if (row && signal->is_complex && row != &csrec_npy_format)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: complex values are written as .npy alone",
                           path);
+    const char *reason = row ? refusal_of(row, signal) : NULL;
+    if (reason) return csrec_fail(error, CSREC_ARGUMENT, "%s: %s", path, reason);
     if (row && row->write) return row->write(files, path, signal, like, error);
     return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
 }

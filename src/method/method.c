@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "operator/operator.h"
 #include "solver/solver.h"
 
@@ -91,9 +92,13 @@ csrec_status csrec_method_check_row(const csrec_method_type *row, csrec_error *e
 
 csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recovery *recovery,
                               csrec_error *error) {
+    csrec_recover_report *report = recovery->report;
+    const double start = csrec_seconds();
     if (error) *error->text = '\0';
     csrec_status status = method->run(recovery, error);
-    if (!status) recovery->report->backend = csrec_device_name(recovery->context->kind);
+    if (!status) report->backend = csrec_device_name(recovery->context->kind);
+    if (report->seconds_tree + report->seconds_pursuit + report->seconds_synthesis == 0.0)
+        report->seconds_pursuit = csrec_seconds() - start;
     if (!status || !error || *error->text) return status;
     return csrec_fail(error, status, "method %s: %s", method->shown.name,
                       csrec_status_text(status));

@@ -109,7 +109,8 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, bool model, bool atoms,
                                   const csrec_method_type **method, csrec_error *error);
 
-/* The method's run; fills the report's backend, and finds words for a failure without. */
+/* The method's run; fills the report's backend, and seconds_pursuit where the method has told no
+ * times, and finds words for a failure without. */
 csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recovery *recovery,
                               csrec_error *error);
 

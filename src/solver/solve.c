@@ -83,6 +83,13 @@ csrec_status csrec_solver_check_row(const csrec_solver_type *row, csrec_error *e
     return csrec_rules_check("solver", row->name, CSREC_RULES(rules), error);
 }
 
+/* Of some vectors, and steps of two products. */
+csrec_solver_need csrec_solver_need_of(const csrec_solver_type *type,
+                                       const csrec_solver_size *size) {
+    if (type->need) return type->need(size);
+    return (csrec_solver_need){8.0 * (4.0 * size->n + 4.0 * size->m), 200.0, 0.0};
+}
+
 bool csrec_solver_measures(const char *solver, const char *setting) {
     for (int i = 0; i < TYPES; i++) {
         if (solver && strcmp(types[i]->name, solver) != 0) continue;

@@ -105,6 +105,10 @@ struct csrec_solver_type {
     csrec_solver_need (*need)(const csrec_solver_size *size); /* of one right-hand side, or NULL */
 };
 
+/* Its need, or the default. */
+csrec_solver_need csrec_solver_need_of(const csrec_solver_type *type,
+                                       const csrec_solver_size *size);
+
 /* NULL if no solver has the name. */
 const csrec_solver_type *csrec_solver_find(const char *name);
 
