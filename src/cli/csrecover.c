@@ -9,7 +9,7 @@
 #define AT(member) .offset = offsetof(cli_recover_arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "The recovered signal: {write or}, {arrays or} (array x), or - for stdout (npy without "
+     "The recovered signal: {write or}; {arrays or} (array x); or - for stdout (npy without "
      "--format). "
      "A {Types or} has the metadata of an input of its format; OUT.h5:/NAME names its dataset. If "
      "it is a folder or ends in /, each INPUT's recovery is written there under the name of the "
