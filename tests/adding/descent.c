@@ -57,8 +57,7 @@ static csrec_status descent_result(const csrec_run *run, csrec_atoms *atoms, dou
 }
 
 const csrec_solver_type csrec_solver_descent = {.name = "descent",
-                                                .brief =
-                                                    "steepest descent, which ends at least squares",
+                                                .brief = "least squares by steepest descent",
                                                 .source = "CONTRIBUTING.md",
                                                 .pursues = true,
                                                 .create = descent_create,
