@@ -12,6 +12,16 @@ csrec_status csrec_rules_check(const char *table, const char *name, int n, const
     return CSREC_OK;
 }
 
+void csrec_words_begin(csrec_error *error) {
+    if (error) *error->text = '\0';
+}
+
+csrec_status csrec_words_end(csrec_status status, const char *table, const char *name,
+                             csrec_error *error) {
+    if (!status || !error || *error->text) return status;
+    return csrec_fail(error, status, "%s %s: %s", table, name, csrec_status_text(status));
+}
+
 bool csrec_is_name(const char *name) {
     static const char all[] = "0123456789_abcdefghijklmnopqrstuvwxyz";
     size_t n = name ? strlen(name) : 0;

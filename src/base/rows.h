@@ -30,6 +30,12 @@ typedef struct csrec_rule {
 csrec_status csrec_rules_check(const char *table, const char *name, int n, const csrec_rule *rules,
                                csrec_error *error);
 
+/* Around a function of a row: where it fails without words, these are "TABLE NAME: " and those of
+ * the status, which is returned. */
+void csrec_words_begin(csrec_error *error);
+csrec_status csrec_words_end(csrec_status status, const char *table, const char *name,
+                             csrec_error *error);
+
 /* At most 24 small letters, digits and _, the first a letter. */
 bool csrec_is_name(const char *name);
 

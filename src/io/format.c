@@ -136,8 +136,12 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                           path);
     const char *reason = row ? refusal_of(row, signal) : NULL;
     if (reason) return csrec_fail(error, CSREC_ARGUMENT, "%s: %s", path, reason);
-    if (row && row->write) return row->write(files, path, signal, like, error);
-    return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
+    if (!row || !row->write)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in",
+                          path);
+    csrec_words_begin(error);
+    csrec_status status = row->write(files, path, signal, like, error);
+    return csrec_words_end(status, path, "as it is written", error);
 }
 
 csrec_status csrec_files_add_slabs(csrec_files *files, const char *path, const csrec_format *format,

@@ -33,8 +33,9 @@ static csrec_status check_delivered(const csrec_input *input, const csrec_image 
 
 csrec_status csrec_format_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     const csrec_format_row *row = csrec_input_format(input);
+    csrec_words_begin(error);
     csrec_status status = row->signal(input, signal, error);
-    if (status) return status;
+    if (status) return csrec_words_end(status, input->name, "as it is read", error);
     status = check_delivered(input, signal, "signal", true, error);
     if (status) csrec_image_clear(signal);
     return status;
@@ -42,8 +43,11 @@ csrec_status csrec_format_signal(csrec_input *input, csrec_image *signal, csrec_
 
 csrec_status csrec_format_peek(csrec_input *input, csrec_image *signal, bool *transparent,
                                csrec_error *error) {
-    csrec_status status = csrec_input_format(input)->peek(input, signal, transparent, error);
-    return status ? status : check_delivered(input, signal, "peek", false, error);
+    const csrec_format_row *row = csrec_input_format(input);
+    csrec_words_begin(error);
+    csrec_status status = row->peek(input, signal, transparent, error);
+    return status ? csrec_words_end(status, input->name, "as it is read", error)
+                  : check_delivered(input, signal, "peek", false, error);
 }
 
 static csrec_status read_format(csrec_input *input, csrec_image *signal, csrec_error *error) {

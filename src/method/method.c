@@ -94,14 +94,12 @@ csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recov
                               csrec_error *error) {
     csrec_recover_report *report = recovery->report;
     const double start = csrec_seconds();
-    if (error) *error->text = '\0';
+    csrec_words_begin(error);
     csrec_status status = method->run(recovery, error);
     if (!status) report->backend = csrec_device_name(recovery->context->kind);
     if (report->seconds_tree + report->seconds_pursuit + report->seconds_synthesis == 0.0)
         report->seconds_pursuit = csrec_seconds() - start;
-    if (!status || !error || *error->text) return status;
-    return csrec_fail(error, status, "method %s: %s", method->shown.name,
-                      csrec_status_text(status));
+    return csrec_words_end(status, "method", method->shown.name, error);
 }
 
 /* As tv: of a method that keeps several copies of the signal and goes over it some hundred times.

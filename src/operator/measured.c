@@ -20,14 +20,14 @@ static csrec_operator_spec spec_of(const csrec_measurement *m) {
 /* Channels of y and of the signal are copied by these sizes. */
 static csrec_status check_sizes(const csrec_measurement *m, csrec_operator **A,
                                 csrec_error *error) {
-    int64_t entries = 0, rows = (*A)->m, columns = (*A)->n;
-    csrec_shape_count(&m->shape, &entries);
-    if (rows % m->n == 0 && columns % entries == 0) return CSREC_OK;
-    csrec_fail(
-        error, CSREC_DATA,
-        "operator %s: create made a matrix of %lld x %lld for %lld rows and a signal of %lld "
-        "entries; make one of these sizes",
-        (*A)->row->name, (long long)rows, (long long)columns, (long long)m->n, (long long)entries);
+    const int64_t rows = csrec_measurement_values(m) / m->channels;
+    const int64_t columns = csrec_measurement_signal_values(m) / m->channels;
+    if ((*A)->m == rows && (*A)->n == columns) return CSREC_OK;
+    csrec_fail(error, CSREC_DATA,
+               "operator %s: create made a matrix of %lld x %lld for a measurement of %lld x %lld; "
+               "make one of that size",
+               (*A)->row->name, (long long)(*A)->m, (long long)(*A)->n, (long long)rows,
+               (long long)columns);
     csrec_operator_destroy(*A);
     *A = NULL;
     return CSREC_DATA;

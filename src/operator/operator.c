@@ -127,7 +127,9 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
         made->type = made->row = type;
         made->context = *context;
         made->spare = spare;
+        csrec_words_begin(error);
         status = type->create(made, spec, error);
+        csrec_words_end(status, "operator", type->name, error);
     } else {
         status = csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", type->name);
     }

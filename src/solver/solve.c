@@ -325,7 +325,9 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
     if (status) return status;
     csrec_solve_report own;
     run->now = (csrec_progress){"pursuit", 0, 0, -1.0};
+    csrec_words_begin(error);
     status = run->type->create(run, error);
+    csrec_words_end(status, "solver", run->type->name, error);
     if (!status) {
         if (!report) report = &own;
         iterate(run, report);
