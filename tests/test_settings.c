@@ -11,7 +11,7 @@ static uint64_t seed;
 
 enum { SIDE = 24, N = 150 };
 
-static double y[N], signal_out[SIDE * SIDE];
+static double y[N];
 static int64_t index_of[N];
 
 static csrec_measurement picture(void) {
@@ -52,40 +52,6 @@ static csrec_model *model_for(const csrec_method_type *method) {
     return model;
 }
 
-/* ------------------------------------------------------------------ unknown settings */
-
-static void expect_unknown(csrec_status status, const csrec_error *error, const char *who) {
-    if (status != CSREC_ARGUMENT || !strstr(error->text, "no parameter 'foo'"))
-        fail_msg("%s: status %d, %s", who, (int)status, error->text);
-}
-
-static void every_method_refuses_unknown_settings(void **state) {
-    (void)state;
-    const csrec_measurement m = picture();
-    const csrec_setting foo = {"foo", 1.0};
-    const csrec_method_type *method;
-    for (int i = 0; (method = csrec_method_at(i)); i++) {
-        csrec_model *model = model_for(method);
-        csrec_recover_options options;
-        csrec_error error = {""};
-        csrec_plan plan;
-        csrec_recover_defaults(&options);
-        options.method = method->shown.name;
-        options.model = model;
-        options.solve.settings = &foo;
-        options.solve.n_settings = 1;
-        expect_unknown(csrec_recover_plan(&m, &options, false, &plan, &error), &error,
-                       options.method);
-        signal_out[0] = -7.0;
-        expect_unknown(csrec_recover(&m, &options, signal_out, NULL, NULL, &error), &error,
-                       options.method);
-        assert_true(signal_out[0] == -7.0);
-        options.solve.n_settings = 0;
-        if (csrec_recover_plan(&m, &options, false, &plan, &error)) fail_msg("%s", error.text);
-        csrec_model_destroy(model);
-    }
-}
-
 static csrec_operator *small_matrix(void) {
     static double a[6] = {1, 2, 3, 4, 5, 7};
     const csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 3, .matrix = a};
@@ -93,27 +59,6 @@ static csrec_operator *small_matrix(void) {
     csrec_error error = {""};
     if (csrec_operator_create(&spec, &A, &error)) fail_msg("%s", error.text);
     return A;
-}
-
-static void every_solver_refuses_unknown_settings(void **state) {
-    (void)state;
-    const char *name, *brief, *source;
-    const double right[2] = {1.0, 2.0};
-    csrec_operator *A = small_matrix();
-    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
-        const csrec_setting sets[] = {{"foo", 1.0},      {"method.k", 1.0}, {"basis.k", 1.0},
-                                      {"nobody.k", 1.0}, {"solver.", 1.0},  {"", 1.0}};
-        for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
-            csrec_solve_options options = {.solver = name, .settings = &sets[s], .n_settings = 1};
-            csrec_error error = {""};
-            assert_int_equal(csrec_solve(A, right, &options, NULL, NULL, NULL, &error),
-                             CSREC_ARGUMENT);
-            assert_non_null(strstr(error.text, "no parameter"));
-            assert_int_equal(csrec_solve_many(A, 1, right, &options, 1, NULL, NULL, NULL, &error),
-                             CSREC_ARGUMENT);
-        }
-    }
-    csrec_operator_destroy(A);
 }
 
 /* ------------------------------------------------------------------ whose parameter */
@@ -294,8 +239,6 @@ static void near_names(void **state) {
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_method_refuses_unknown_settings),
-        cmocka_unit_test(every_solver_refuses_unknown_settings),
         cmocka_unit_test(names_say_whose_they_are),
         cmocka_unit_test(one_name_of_several_is_refused),
         cmocka_unit_test(unknown_names_are_answered_with_the_table),

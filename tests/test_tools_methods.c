@@ -1,37 +1,5 @@
-/* The choice of a method on the command line: --list, --basis, --set, --quality. */
+/* The choice of a method on the command line: --basis, --set, --quality. */
 #include "tools.h"
-
-static void listing_has_every_row(void **state) {
-    (void)state;
-    const char *name, *brief, *source;
-    char wanted[160];
-    run_well("$R --list");
-    const char *text = read_text("out");
-    for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {
-        snprintf(wanted, sizeof wanted, "  %-10s %s", name, brief);
-        assert_non_null(strstr(text, wanted));
-        const csrec_param *param;
-        for (int k = 0; (param = csrec_solver_param(i, k)); k++) {
-            snprintf(wanted, sizeof wanted, "--set %s=%g ", param->name, param->value);
-            assert_non_null(strstr(text, wanted));
-        }
-    }
-    csrec_method method;
-    for (int i = 0; csrec_method_info(i, &method); i++) {
-        snprintf(wanted, sizeof wanted, "  %-10s %s", method.name, method.brief);
-        const char *row = strstr(text, wanted);
-        assert_non_null(row);
-        snprintf(wanted, sizeof wanted, "\n    --backend cuda: %s\n",
-                 method.device ? method.device : "none");
-        const char *device = strstr(row, "\n    --backend cuda: ");
-        assert_non_null(device);
-        assert_int_equal(strncmp(device, wanted, strlen(wanted)), 0);
-    }
-    assert_non_null(strstr(text, "  haar "));
-    assert_non_null(strstr(text, "  dct "));
-    assert_non_null(strstr(text, "  wavelet "));
-    assert_null(strstr(text, "  chain "));
-}
 
 /* Each must leave less than a fifth of the picture's variance. */
 static void methods_recover(void **state) {
@@ -109,7 +77,7 @@ static void mistakes_are_one_line(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(listing_has_every_row), cmocka_unit_test(methods_recover),
+        cmocka_unit_test(methods_recover),
         cmocka_unit_test(settings_count), cmocka_unit_test(mistakes_are_one_line)};
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
 }

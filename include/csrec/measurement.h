@@ -67,6 +67,8 @@ CSREC_API csrec_status csrec_measurement_rows(const csrec_measurement *measureme
 
 /* Operators that a measurement may be made through: name i, NULL past the end. */
 CSREC_API const char *csrec_through_info(int i);
+/* Whether index chooses among its rows; else all are measured. */
+CSREC_API bool csrec_through_chooses(int i);
 /* Orderings of Hadamard's rows. */
 CSREC_API const char *csrec_ordering_info(int i);
 

@@ -42,9 +42,12 @@ const csrec_format_row csrec_hdf5_format = {
 /* ------------------------------------------------------------------ by name ------------------ */
 
 static const csrec_format_row *const rows[] = {
-    &csrec_npz_format,  &csrec_png_format, &csrec_npy_format,  &csrec_tiff_format,
-    &csrec_fits_format, &csrec_exr_format, &csrec_hdf5_format, &csrec_csv_format};
-enum { ROWS = sizeof rows / sizeof *rows };
+#define CSREC_FORMAT_LISTED(name) &csrec_##name##_format,
+    CSREC_FORMATS(CSREC_FORMAT_LISTED)
+#undef CSREC_FORMAT_LISTED
+};
+
+enum { ROWS = sizeof rows / sizeof *rows, HEAD = 256 };
 
 const csrec_format *csrec_format_info(int i) {
     return i >= 0 && i < ROWS ? &rows[i]->format : NULL;
@@ -109,8 +112,19 @@ const char *csrec_format_list(int use, bool titles, const char *word, char *text
 const char *csrec_format_refusal(const csrec_format *format, const csrec_shape *shape,
                                  int64_t channels) {
     const csrec_format_row *row = csrec_format_row_of(format);
-    if (!row || !row->refusal) return "holds no signals";
-    return row->refusal(shape, channels);
+    if (!row || !row->write) return "holds no signals";
+    return row->refusal ? row->refusal(shape, channels) : NULL;
+}
+
+/* A picture may lack the axis of its one channel. */
+static const char *refusal_of(const csrec_format_row *row, const csrec_image *signal) {
+    csrec_image whole = *signal;
+    csrec_shape shape;
+    int64_t channels;
+    if (whole.bits && whole.pixels.shape.dims == 2) whole.pixels.shape.dim[2] = 1;
+    if (whole.bits && whole.pixels.shape.dims == 2) whole.pixels.shape.dims = 3;
+    if (!row->refusal || csrec_image_split(&whole, false, "", &shape, &channels, NULL)) return NULL;
+    return row->refusal(&shape, channels);
 }
 
 csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
@@ -120,8 +134,14 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
     if (row && signal->is_complex && row != &csrec_npy_format)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: complex values are written as .npy alone",
                           path);
-    if (row && row->write) return row->write(files, path, signal, like, error);
-    return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in", path);
+    const char *reason = row ? refusal_of(row, signal) : NULL;
+    if (reason) return csrec_fail(error, CSREC_ARGUMENT, "%s: %s", path, reason);
+    if (!row || !row->write)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in",
+                          path);
+    csrec_words_begin(error);
+    csrec_status status = row->write(files, path, signal, like, error);
+    return csrec_words_end(status, path, "as it is written", error);
 }
 
 csrec_status csrec_files_add_slabs(csrec_files *files, const char *path, const csrec_format *format,
@@ -131,6 +151,58 @@ csrec_status csrec_files_add_slabs(csrec_files *files, const char *path, const c
     if (row && row->write_slabs)
         return row->write_slabs(files, path, signal, take, context, like, error);
     return csrec_fail(error, CSREC_UNSUPPORTED, "%s: its format is not written in slabs", path);
+}
+
+/* ------------------------------------------------------------------ what a row must have ----- */
+
+/* Whether each ending is ".x" and no other row's. */
+static bool has_own_endings(const csrec_format_row *row) {
+    const char *at = row->format.endings;
+    if (!at || !*at) return false;
+    for (char ending[16]; *at; at += strspn(at, " ")) {
+        size_t each = strcspn(at, " ");
+        if (at[0] != '.' || each < 2 || each >= sizeof ending || memchr(at + 1, '.', each - 1))
+            return false;
+        snprintf(ending, sizeof ending, "%.*s", (int)each, at);
+        if (!csrec_is_own(named(ending), row)) return false;
+        at += each;
+    }
+    return true;
+}
+
+static bool has_own_name(const csrec_format_row *row) {
+    int i = 0;
+    while (i < ROWS && rows[i] != row && strcmp(rows[i]->format.name, row->format.name) != 0) i++;
+    return i == ROWS || rows[i] == row;
+}
+
+/* Up to a NULL, each with bytes that are compared. */
+static bool has_magic(const csrec_format_row *row) {
+    for (int k = 0; row->magic[k].bytes; k++)
+        if (k == CSREC_MAGICS || row->magic[k].size < 1 || row->magic[k].size > HEAD) return false;
+    return true;
+}
+
+csrec_status csrec_format_check_row(const csrec_format_row *row, csrec_error *error) {
+    const csrec_format *f = &row->format;
+    const bool reads = f->uses & CSREC_USE_READ, writes = f->uses & CSREC_USE_WRITE;
+    const bool slabs = f->uses & CSREC_USE_SLABS, samples = f->uses & CSREC_USE_SAMPLES;
+    const csrec_rule rules[] = {
+        {csrec_is_name(f->name) && has_own_name(row), "format.name", CSREC_MUST_NAME},
+        {has_own_endings(row), "format.endings", "as \".x .y\", and no other row's"},
+        {csrec_is_line(f->title), "format.title", CSREC_MUST_LINE},
+        {csrec_is_line(f->what), "format.what", CSREC_MUST_LINE},
+        {f->uses || csrec_is_line(f->needs), "format.uses", "a sum of CSREC_USE_..."},
+        {has_magic(row), "magic", "1 to 256 bytes each, then NULL"},
+        {!reads || row->signal, "signal", "set with CSREC_USE_READ"},
+        {!samples || row->signal || row->measurement, "measurement",
+         "set with CSREC_USE_SAMPLES, or signal"},
+        {!writes || row->write, "write", "set with CSREC_USE_WRITE"},
+        {!slabs || (row->signal && row->peek), "peek", "set with CSREC_USE_SLABS, and signal"},
+        {!(slabs && writes) || row->write_slabs, "write_slabs", "set with CSREC_USE_SLABS"},
+        {writes || !(f->uses & CSREC_USE_PICTURE), "format.uses",
+         "CSREC_USE_PICTURE with CSREC_USE_WRITE only"}};
+    return csrec_rules_check("format", f->name, CSREC_RULES(rules), error);
 }
 
 /* ------------------------------------------------------------------ slabs -------------------- */
@@ -187,7 +259,7 @@ static bool is_text(const uint8_t *head, size_t count) {
 }
 
 static const csrec_format_row *row_of_content(csrec_input *input) {
-    uint8_t head[256];
+    uint8_t head[HEAD];
     size_t count = csrec_input_head(input, head, sizeof head);
     for (int i = 0; count && i < ROWS; i++)
         if (begins(rows[i], head, count)) return rows[i];

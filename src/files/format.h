@@ -2,6 +2,7 @@
 #ifndef CSREC_FILES_FORMAT_H
 #define CSREC_FILES_FORMAT_H
 
+#include "base/rows.h"
 #include "files/frame.h"
 #include "files/input.h"
 
@@ -14,22 +15,29 @@ typedef struct csrec_slab_source {
     void (*close)(void *state);
 } csrec_slab_source;
 
-/* A row: defined last in the source file of its format. Functions that a format does not support
- * are NULL, or fail with the remedy. */
+/* A row: defined last in the source file of its format. It must have name, endings, title and what,
+ * and the functions of its uses: csrec_format_check_row has all rules. Functions of other uses are
+ * NULL, or fail with the remedy. */
 typedef struct csrec_format_row {
-    csrec_format format;
+    csrec_format format; /* uses 0: its library is missing, and files are told by name */
     /* Files begin with one of these, up to a NULL; none: with anything that is text. */
     struct {
         const char *bytes;
         size_t size;
     } magic[CSREC_MAGICS + 1];
+    /* Reads the whole, or the input's slab: pixels in C order. A picture has bits, and [H, W,
+     * channels] or [pages, H, W, channels] of CSREC_U8, or CSREC_U16 for 16 bits, none above 2^bits
+     * - 1; has_channels is as good as set. An array has bits 0 and the file's axes; has_channels
+     * says that the last is channels. Delivers all or, with a failure, nothing (csrec_format_signal
+     * checks it). */
     csrec_status (*signal)(csrec_input *input, csrec_image *signal, csrec_error *error);
     /* Reads what precedes the pixels: pixels->dtype and shape, bits, palette, and whether entries
      * may be transparent or otherwise unknown. No data, nothing to free; the input can be read
      * afterwards. */
     csrec_status (*peek)(csrec_input *input, csrec_image *signal, bool *transparent,
                          csrec_error *error);
-    /* Delivers an unchecked measurement or nothing. */
+    /* Delivers an unchecked measurement or nothing; NULL: what `signal` reads, of which the known
+     * entries are samples. */
     csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
                                 csrec_measurement *measurement, csrec_error *error);
     /* Opens samples with positions of which slabs are read; takes the input over. form: shape, n
@@ -38,7 +46,11 @@ typedef struct csrec_format_row {
                                csrec_measurement *form, csrec_slab_source *source,
                                csrec_error *error);
     bool members; /* a path may go on with :/NAME, input->member */
+    /* Why signals of that shape cannot be written, and the remedy; or NULL, as all can without it.
+     */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
+    /* Writes a signal as `signal` delivers it, of any type, with the metadata of the file `like` if
+     * that has the format (csrec_format_open_like). */
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
                           const char *like, csrec_error *error);
     csrec_status (*write_slabs)(csrec_files *files, const char *path, const csrec_image *signal,
@@ -49,9 +61,29 @@ typedef struct csrec_format_row {
 
 const csrec_format_row *csrec_format_row_of(const csrec_format *format);
 
-/* The rows, in the order in which they are listed. */
-extern const csrec_format_row csrec_npz_format, csrec_png_format, csrec_npy_format,
-    csrec_tiff_format, csrec_fits_format, csrec_exr_format, csrec_hdf5_format, csrec_csv_format;
+/* The table, in the order in which it is listed, and contents are tried. */
+#define CSREC_FORMATS(X)                                                                           \
+    X(npz)                                                                                         \
+    X(png)                                                                                         \
+    X(npy)                                                                                         \
+    X(tiff)                                                                                        \
+    X(fits)                                                                                        \
+    X(exr)                                                                                         \
+    X(hdf5)                                                                                        \
+    X(csv)                                                                                         \
+    CSREC_MORE_FORMATS(X)
+
+#define CSREC_FORMAT_DECLARED(name) extern const csrec_format_row csrec_##name##_format;
+CSREC_FORMATS(CSREC_FORMAT_DECLARED)
+#undef CSREC_FORMAT_DECLARED
+
+/* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
+csrec_status csrec_format_check_row(const csrec_format_row *row, csrec_error *error);
+
+/* The row's signal and its peek; CSREC_FORMAT: they deliver what is no picture or array. */
+csrec_status csrec_format_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
+csrec_status csrec_format_peek(csrec_input *input, csrec_image *signal, bool *transparent,
+                               csrec_error *error);
 
 /* The libraries of formats that may be missing, with their least versions. */
 #define CSREC_TIFF_NEEDS "libtiff 4.5"

@@ -29,9 +29,9 @@ csrec_status csrec_read_options_check(const csrec_read_options *options, bool wh
 static csrec_status parse_format(csrec_input *input, const csrec_read_options *options,
                                  csrec_measurement *m, csrec_error *error) {
     const csrec_format_row *row = csrec_input_format(input);
-    if (!row || !row->measurement)
-        return csrec_format_unknown(input, CSREC_USE_SAMPLES, "save it with numpy.savez", error);
-    return row->measurement(input, options, m, error);
+    if (row && row->measurement) return row->measurement(input, options, m, error);
+    if (row && row->signal) return csrec_measurement_from_signal(input, options, m, error);
+    return csrec_format_unknown(input, CSREC_USE_SAMPLES, "save it with numpy.savez", error);
 }
 
 csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_options *options,

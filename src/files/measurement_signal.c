@@ -55,10 +55,11 @@ static csrec_status decode_mask(csrec_input *input, const csrec_shape *shape, cs
         return csrec_fail(
             error, CSREC_FORMAT, "%s: is no mask; give a %s whose non-zero pixels are samples",
             input->name, csrec_format_list(CSREC_USE_READ, true, "or", list, sizeof list));
-    csrec_status status = row->peek ? row->peek(input, &seen, &transparent, error) : CSREC_OK;
+    csrec_status status =
+        row->peek ? csrec_format_peek(input, &seen, &transparent, error) : CSREC_OK;
     if (status == CSREC_OK && row->peek)
         status = check_mask(&seen.pixels, input->name, shape, error);
-    return status == CSREC_OK ? row->signal(input, image, error) : status;
+    return status == CSREC_OK ? csrec_format_signal(input, image, error) : status;
 }
 
 /* shape: of the whole, whatever the slab. */
@@ -180,7 +181,7 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
     bool transparent;
     csrec_measurement m;
     if (!row->peek) return CSREC_OK;
-    csrec_status status = row->peek(input, seen, &transparent, error);
+    csrec_status status = csrec_format_peek(input, seen, &transparent, error);
     if (status == CSREC_OK)
         status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
                                    error);
@@ -220,7 +221,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
         status = csrec_format_no_slabs(input, error);
     input->slab = options->slab;
     if (status == CSREC_OK) status = look_ahead(input, row, options, &seen, &known, error);
-    if (status == CSREC_OK) status = row->signal(input, &image, error);
+    if (status == CSREC_OK) status = csrec_format_signal(input, &image, error);
     if (status == CSREC_OK && row->peek)
         status = csrec_input_narrow(input, &seen.pixels.shape, error);
     /* The mask is as large as the picture was. */

@@ -35,6 +35,13 @@ struct csrec_model {
 
 extern const char *const csrec_model_text_names[CSREC_MODEL_TEXTS];
 
+/* Row i; NULL past the end. */
+const csrec_model_type *csrec_model_type_at(int i);
+
+/* CSREC_ARGUMENT and a line that names the field, if a row lacks something: a kind has a name, and
+ * at least one array, each with a name of its own, axes and a type that models are kept in. */
+csrec_status csrec_model_check_type(const csrec_model_type *row, csrec_error *error);
+
 /* NULL: no such kind. */
 const csrec_model_type *csrec_model_type_find(const char *kind);
 /* "pca, gmm, conv or net", for messages. */

@@ -1,8 +1,10 @@
 /* model_types.c - the table of the kinds of models and their arrays; a new kind is a row. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rows.h"
 #include "learn/model.h"
 #include "learn/prior.h"
 
@@ -113,6 +115,35 @@ const csrec_model_type *csrec_model_type_find(const char *kind) {
     for (int i = 0; kind && i < TYPES; i++)
         if (strcmp(types[i].name, kind) == 0) return &types[i];
     return NULL;
+}
+
+const csrec_model_type *csrec_model_type_at(int i) {
+    return i >= 0 && i < TYPES ? &types[i] : NULL;
+}
+
+/* Up to the first without a name, with room for that one. */
+static bool has_fields(const csrec_model_type *row) {
+    int n = 0;
+    for (; n < CSREC_MODEL_FIELDS && row->fields[n].name; n++) {
+        const csrec_model_field *f = &row->fields[n];
+        const bool typed = f->dtype == CSREC_F64 || f->dtype == CSREC_I64 || f->dtype == CSREC_F32;
+        if (!csrec_is_name(f->name) || csrec_model_field_find(row, f->name) != n || !typed)
+            return false;
+        for (const char *c = f->axes; c && *c; c++)
+            if (!isalnum((unsigned char)*c)) return false;
+    }
+    return n > 0 && n < CSREC_MODEL_FIELDS;
+}
+
+csrec_status csrec_model_check_type(const csrec_model_type *row, csrec_error *error) {
+    const csrec_rule rules[] = {
+        {csrec_is_name(row->name) && csrec_is_own(csrec_model_type_find(row->name), row), "name",
+         CSREC_MUST_NAME},
+        {has_fields(row), "fields",
+         "one to eleven arrays of F64, I64 or F32, each with a name of its own and letters or "
+         "digits "
+         "as axes"}};
+    return csrec_rules_check("kind of model", row->name, CSREC_RULES(rules), error);
 }
 
 const char *csrec_model_kinds(char text[128]) {

@@ -2,6 +2,7 @@
 #include "measurement/through.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,16 +146,30 @@ static csrec_status downsample_rows(const csrec_operator_spec *spec, const csrec
 
 /* ------------------------------------------------------------------ the table ----------------- */
 
-static const csrec_through_type types[] = {{"hadamard", true, false, hadamard_rows},
-                                           {"fourier", true, true, fourier_rows},
-                                           {"matrix", false, false, matrix_rows},
-                                           {"blur", true, false, blur_rows},
-                                           {"downsample", false, false, downsample_rows}};
+static const csrec_through_type types[] = {
+#define CSREC_THROUGH_LISTED(name, chosen, complex_y, rows) {#name, chosen, complex_y, rows},
+    CSREC_THROUGHS(CSREC_THROUGH_LISTED)
+#undef CSREC_THROUGH_LISTED
+};
 
 enum { TYPES = sizeof types / sizeof *types };
 
 const char *csrec_through_info(int i) {
     return i >= 0 && i < TYPES ? types[i].name : NULL;
+}
+
+bool csrec_through_chooses(int i) {
+    return i >= 0 && i < TYPES && types[i].chosen;
+}
+
+const char *csrec_through_list(char text[CSREC_THROUGH_LIST]) {
+    snprintf(text, CSREC_THROUGH_LIST, "points");
+    for (int i = 0; i < TYPES; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, CSREC_THROUGH_LIST - used, "%s%s", i + 1 < TYPES ? ", " : " or ",
+                 types[i].name);
+    }
+    return text;
 }
 
 const csrec_through_type *csrec_through_find(const char *name) {
@@ -169,11 +184,12 @@ csrec_status csrec_through_rows(const csrec_measurement *m, const char *name, in
                                 csrec_error *error) {
     if (!m->through) return csrec_shape_count(&m->shape, rows);
     const csrec_through_type *type = csrec_through_find(m->through->name);
+    if (type && !type->rows) return csrec_shape_count(&m->shape, rows);
     if (type) return type->rows(m->through, &m->shape, name, rows, error);
+    char list[CSREC_THROUGH_LIST];
     return csrec_fail(error, CSREC_ARGUMENT,
-                      "%s: array 'operator': '%s' measures no signals; use points, hadamard, "
-                      "fourier, matrix, blur or downsample",
-                      name, m->through->name ? m->through->name : "");
+                      "%s: array 'operator': '%s' measures no signals; use %s", name,
+                      m->through->name ? m->through->name : "", csrec_through_list(list));
 }
 
 csrec_status csrec_measurement_rows(const csrec_measurement *m, int64_t *rows, csrec_error *error) {

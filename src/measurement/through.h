@@ -3,18 +3,34 @@
 #ifndef CSREC_MEASUREMENT_THROUGH_H
 #define CSREC_MEASUREMENT_THROUGH_H
 
-#include "csrec/operator.h"
 #include "base/error.h"
+#include "base/rows.h"
+#include "csrec/operator.h"
 
 /* Properties of an operator, whatever its parameters. */
 typedef struct csrec_through_type {
     const char *name;
     bool chosen;    /* index chooses rows; else all are measured */
     bool complex_y; /* y is complex, whatever the signal is */
-    /* Checks the parameters, and sets the number of rows. name: of the file, for messages. */
+    /* Checks the parameters, and sets the number of rows. name: of the file, for messages. NULL:
+     * there are no parameters, and as many rows as entries. */
     csrec_status (*rows)(const csrec_operator_spec *spec, const csrec_shape *shape,
                          const char *name, int64_t *rows, csrec_error *error);
 } csrec_through_type;
+
+/* Operators of the table of operator.h through which signals are measured: name, chosen, complex_y,
+ * rows. */
+#define CSREC_THROUGHS(X)                                                                          \
+    X(hadamard, true, false, hadamard_rows)                                                        \
+    X(fourier, true, true, fourier_rows)                                                           \
+    X(matrix, false, false, matrix_rows)                                                           \
+    X(blur, true, false, blur_rows)                                                                \
+    X(downsample, false, false, downsample_rows)                                                   \
+    CSREC_MORE_THROUGHS(X)
+
+/* "points, hadamard or fourier", of all. */
+enum { CSREC_THROUGH_LIST = 160 };
+const char *csrec_through_list(char text[CSREC_THROUGH_LIST]);
 
 /* NULL if no such operator measures signals. */
 const csrec_through_type *csrec_through_find(const char *name);

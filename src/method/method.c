@@ -4,15 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "csrec/learn.h"
 #include "operator/operator.h"
 #include "solver/solver.h"
 
-/* The first row that options choose and that supports the task is used; specific rows first. */
 static const csrec_method_type *const types[] = {
-    &csrec_method_frames,   &csrec_method_sparse, &csrec_method_gaussian, &csrec_method_mixture,
-    &csrec_method_adaptive, &csrec_method_grids,  &csrec_method_pca,      &csrec_method_conv,
-    &csrec_method_net,      &csrec_method_tv,     &csrec_method_pnp};
+#define CSREC_METHOD_LISTED(name) &csrec_method_##name,
+    CSREC_METHODS(CSREC_METHOD_LISTED)
+#undef CSREC_METHOD_LISTED
+};
 
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -48,8 +49,6 @@ void csrec_method_owners(const csrec_recover_options *options, csrec_owner owner
                              basis ? basis->params : NULL, NULL};
 }
 
-/* ------------------------------------------------------------------ the choice */
-
 static bool same(const char *a, const char *b) {
     return a && b && strcmp(a, b) == 0;
 }
@@ -59,6 +58,60 @@ static const csrec_method_type *find_name(const char *name) {
         if (same(types[i]->shown.name, name)) return types[i];
     return NULL;
 }
+
+/* ------------------------------------------------------------------ what a row must have */
+
+static bool has_setting(const csrec_method_type *row) {
+    for (const csrec_setting *set = row->glance; set && set->name; set++)
+        if (!csrec_param_find(row->params, set->name)) return false;
+    return true;
+}
+
+csrec_status csrec_method_check_row(const csrec_method_type *row, csrec_error *error) {
+    const csrec_method *shown = &row->shown;
+    const bool model = shown->takes & CSREC_TAKES(MODEL);
+    const csrec_rule rules[] = {
+        {csrec_is_name(shown->name) && csrec_is_own(find_name(shown->name), row), "shown.name",
+         CSREC_MUST_NAME},
+        {csrec_is_line(shown->brief), "shown.brief", CSREC_MUST_LINE},
+        {csrec_is_line(shown->source), "shown.source", CSREC_MUST_LINE},
+        {row->run, "run", "the function that recovers"},
+        {csrec_is_params(row->params), "params", CSREC_MUST_PARAMS},
+        {model == (shown->model != NULL), "shown.model", "set with CSREC_TAKES(MODEL) only"},
+        {model || !row->needs_model, "needs_model", "false without CSREC_TAKES(MODEL)"},
+        {!row->works_with || shown->takes & (CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS)),
+         "works_with", "NULL without CSREC_TAKES(SOLVER) or CSREC_TAKES(BASIS)"},
+        {row->suits ? csrec_is_line(row->wants) : !row->wants, "wants", "what suits asks for"},
+        {row->on_device ? csrec_is_line(shown->device) : !shown->device, "shown.device",
+         "what a device computes, where there is on_device"},
+        {row->on_device || !row->pays, "pays", "NULL without on_device"},
+        {has_setting(row), "glance", "settings of its own parameters"}};
+    return csrec_rules_check("method", shown->name, CSREC_RULES(rules), error);
+}
+
+/* ------------------------------------------------------------------ what a row may leave out */
+
+csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recovery *recovery,
+                              csrec_error *error) {
+    csrec_recover_report *report = recovery->report;
+    const double start = csrec_seconds();
+    csrec_words_begin(error);
+    csrec_status status = method->run(recovery, error);
+    if (!status) report->backend = csrec_device_name(recovery->context->kind);
+    if (report->seconds_tree + report->seconds_pursuit + report->seconds_synthesis == 0.0)
+        report->seconds_pursuit = csrec_seconds() - start;
+    return csrec_words_end(status, "method", method->shown.name, error);
+}
+
+/* As tv: of a method that keeps several copies of the signal and goes over it some hundred times.
+ */
+csrec_need csrec_method_need(const csrec_method_type *method, const csrec_task *task) {
+    const double signal = csrec_signal_bytes(task);
+    if (method->need) return method->need(task);
+    return (csrec_need){12.0 * signal, 1e-6 * signal};
+}
+
+/* ------------------------------------------------------------------ the choice */
 
 const csrec_method_type *csrec_method_of(const csrec_recover_options *options) {
     return find_name(options->method);
@@ -312,7 +365,7 @@ csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_
     own.variance = NULL; /* a part's is not the whole's */
     if (method->complete) method->complete(recovery->measurement, false, options);
     own.options = options;
-    return method->run(&own, error);
+    return csrec_method_run(method, &own, error);
 }
 
 csrec_status csrec_recover_start(const csrec_recovery *recovery, csrec_recover_options *options,

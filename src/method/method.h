@@ -1,8 +1,9 @@
 /* method.h - the interface of a recovery method. A new one is a folder with a row, and a line in
- * method.c; nothing outside its folder names it. */
+ * CSREC_METHODS; nothing outside its folder names it. */
 #ifndef CSREC_METHOD_METHOD_H
 #define CSREC_METHOD_METHOD_H
 
+#include "base/rows.h"
 #include "csrec/method.h"
 #include "device/device.h"
 #include "method/need.h"
@@ -23,11 +24,14 @@ typedef struct csrec_recovery {
     double *common;   /* the first rank's signal where ranks are threads of one process, else NULL:
                          each writes the cells of its tiles there */
     csrec_atoms *atoms;           /* [channels], or NULL */
-    csrec_recover_report *report; /* zeroed */
+    csrec_recover_report *report; /* zeroed; method, backend, estimate and times of the whole are
+                                     filled by what calls run */
 } csrec_recovery;
 
+/* A row must have shown.name, .brief and .source, and run; csrec_method_check_row has all rules.
+ * The rest may be NULL or 0, which means what its line says. */
 typedef struct csrec_method_type {
-    csrec_method shown;
+    csrec_method shown;        /* device: what on_device computes, in words; NULL without it */
     const csrec_param *params; /* its own, integers, ended by an entry without a name; or NULL */
     /* Whether these options choose the method if they name no method, model or method's solver;
      * NULL: never. */
@@ -49,7 +53,7 @@ typedef struct csrec_method_type {
     void (*complete)(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options);
     bool (*by_channels)(const csrec_recover_options *options); /* NULL: no */
-    csrec_need (*need)(const csrec_task *task);
+    csrec_need (*need)(const csrec_task *task);                /* NULL: much more than most need */
     /* Adds its stages; NULL: a single one. */
     void (*stages)(const csrec_task *task, csrec_stages *stages);
     /* Whether parts of the signal can be recovered separately; NULL: never. */
@@ -62,15 +66,37 @@ typedef struct csrec_method_type {
      * use; NULL: never. */
     bool (*on_device)(const csrec_task *task);
     bool (*pays)(const csrec_task *task);
+    /* Sets every entry of the signal, unless that is NULL, and the report's outcome, counts and
+     * times of its own. Where a report of progress asks to stop, the best so far, with the outcome
+     * CSREC_INTERRUPTED. The same bits for any number of threads. */
     csrec_status (*run)(const csrec_recovery *recovery, csrec_error *error);
 } csrec_method_type;
 
 /* Bits of csrec_method.takes. */
 #define CSREC_TAKES(name) (1u << CSREC_TAKES_##name)
 
-extern const csrec_method_type csrec_method_grids, csrec_method_adaptive, csrec_method_frames,
-    csrec_method_sparse, csrec_method_gaussian, csrec_method_mixture, csrec_method_pca,
-    csrec_method_conv, csrec_method_net, csrec_method_tv, csrec_method_pnp;
+/* The table. Of the methods that options choose and that support the task the first is used:
+ * specific ones first. */
+#define CSREC_METHODS(X)                                                                           \
+    X(frames)                                                                                      \
+    X(sparse)                                                                                      \
+    X(gaussian)                                                                                    \
+    X(mixture)                                                                                     \
+    X(adaptive)                                                                                    \
+    X(grids)                                                                                       \
+    X(pca)                                                                                         \
+    X(conv)                                                                                        \
+    X(net)                                                                                         \
+    X(tv)                                                                                          \
+    X(pnp)                                                                                         \
+    CSREC_MORE_METHODS(X)
+
+#define CSREC_METHOD_DECLARED(name) extern const csrec_method_type csrec_method_##name;
+CSREC_METHODS(CSREC_METHOD_DECLARED)
+#undef CSREC_METHOD_DECLARED
+
+/* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
+csrec_status csrec_method_check_row(const csrec_method_type *row, csrec_error *error);
 
 /* Row i; NULL past the end. */
 const csrec_method_type *csrec_method_at(int i);
@@ -83,6 +109,14 @@ const csrec_method_type *csrec_method_of(const csrec_recover_options *options);
 csrec_status csrec_method_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, bool model, bool atoms,
                                   const csrec_method_type **method, csrec_error *error);
+
+/* The method's run; fills the report's backend, and seconds_pursuit where the method has told no
+ * times, and finds words for a failure without. */
+csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recovery *recovery,
+                              csrec_error *error);
+
+/* Its need, or the default. */
+csrec_need csrec_method_need(const csrec_method_type *method, const csrec_task *task);
 
 /* Whose parameters the settings of resolved options name: method, solver, basis. */
 void csrec_method_owners(const csrec_recover_options *options, csrec_owner owner[3]);

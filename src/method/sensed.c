@@ -99,7 +99,6 @@ csrec_status csrec_sensed_report(csrec_sensed *s, const double *x, int64_t itera
         report->residual = whole > 0.0 ? sqrt(rest / whole) : 0.0;
         report->pursuits = 1;
         report->iterations = iterations;
-        report->backend = csrec_device_name(s->r->context->kind);
         const bool misses = sqrt(rest) > ABOVE * s->eps + NEAR * sqrt(whole);
         report->outcome = stopped ? CSREC_INTERRUPTED : misses ? CSREC_UNMET : CSREC_DONE;
         if (misses && !stopped) report->remark = MISSES;

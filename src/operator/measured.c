@@ -18,10 +18,27 @@ static csrec_operator_spec spec_of(const csrec_measurement *m) {
     return spec;
 }
 
+/* Channels of y and of the signal are copied by these sizes. */
+static csrec_status check_sizes(const csrec_measurement *m, csrec_operator **A,
+                                csrec_error *error) {
+    const int64_t rows = csrec_measurement_values(m) / m->channels;
+    const int64_t columns = csrec_measurement_signal_values(m) / m->channels;
+    if ((*A)->m == rows && (*A)->n == columns) return CSREC_OK;
+    csrec_fail(error, CSREC_DATA,
+               "operator %s: create made a matrix of %lld x %lld for a measurement of %lld x %lld; "
+               "make one of that size",
+               (*A)->row->name, (long long)(*A)->m, (long long)(*A)->n, (long long)rows,
+               (long long)columns);
+    csrec_operator_destroy(*A);
+    *A = NULL;
+    return CSREC_DATA;
+}
+
 csrec_status csrec_measured_operator(const csrec_context *context, const csrec_measurement *m,
                                      csrec_operator **A, csrec_error *error) {
     const csrec_operator_spec spec = spec_of(m);
-    return csrec_operator_create_on(context, &spec, A, error);
+    csrec_status status = csrec_operator_create_on(context, &spec, A, error);
+    return status ? status : check_sizes(m, A, error);
 }
 
 csrec_status csrec_measurement_operator(const csrec_measurement *m, const char *backend,
@@ -31,7 +48,8 @@ csrec_status csrec_measurement_operator(const csrec_measurement *m, const char *
     if (status) return status;
     csrec_operator_spec spec = spec_of(&real);
     spec.backend = backend;
-    return csrec_operator_create(&spec, A, error);
+    status = csrec_operator_create(&spec, A, error);
+    return status ? status : check_sizes(&real, A, error);
 }
 
 void csrec_channel_take(int64_t n, int64_t channels, int64_t c, int width, const double *from,

@@ -16,12 +16,10 @@ struct csrec_spare {
 enum { HEAD = 8 }; /* numbers before a block; the first is its size */
 
 static const csrec_operator_type *const types[] = {
-    &csrec_operator_haar,       &csrec_operator_dense,    &csrec_operator_dct,
-    &csrec_operator_wavelet,    &csrec_operator_conv,     &csrec_operator_mask,
-    &csrec_operator_chain,      &csrec_operator_callback, &csrec_operator_hadamard,
-    &csrec_operator_fourier,    &csrec_operator_matrix,   &csrec_operator_blur,
-    &csrec_operator_downsample, &csrec_operator_pairs,    &csrec_operator_sparse,
-    &csrec_operator_identity};
+#define CSREC_OPERATOR_LISTED(name) &csrec_operator_##name,
+    CSREC_OPERATORS(CSREC_OPERATOR_LISTED)
+#undef CSREC_OPERATOR_LISTED
+};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -52,6 +50,35 @@ const csrec_param *csrec_operator_param(int number, int i) {
     const csrec_param *param = types[number]->params;
     for (; i > 0 && param->name; i--) param++;
     return i == 0 && param->name ? param : NULL;
+}
+
+static bool is_complete(const csrec_atom_search *search) {
+    return !search || (search->create && search->destroy && search->select && search->update &&
+                       search->energy && search->result);
+}
+
+csrec_status csrec_operator_check_row(const csrec_operator_type *row, csrec_error *error) {
+    const csrec_column_access *access = row->access;
+    const csrec_shrink_type *shrink = row->shrink;
+    const csrec_rule rules[] = {
+        {csrec_is_name(row->name) && csrec_is_own(csrec_operator_find(row->name), row), "name",
+         CSREC_MUST_NAME},
+        {csrec_is_line(row->brief), "brief", CSREC_MUST_LINE},
+        {csrec_is_params(row->params), "params", CSREC_MUST_PARAMS},
+        {row->create, "create", "the function that sets m and n"},
+        {row->forward, "forward", "the function of y = A x"},
+        {row->adjoint, "adjoint", "the function of x = A^T y"},
+        {!row->params || row->synthesize, "synthesize", "set: it has parameters, as a basis"},
+        {!row->params || row->need, "need", "set: it has parameters, as a basis"},
+        {is_complete(row->search), "search", "complete"},
+        {is_complete(row->orthogonal), "orthogonal", "complete"},
+        {!access || (access->create && access->destroy && access->bounds && access->product &&
+                     access->gram && access->subtract),
+         "access", "complete"},
+        {!shrink || (shrink->create && shrink->destroy && shrink->step && shrink->energy &&
+                     shrink->signal),
+         "shrink", "complete"}};
+    return csrec_rules_check("operator", row->name, CSREC_RULES(rules), error);
 }
 
 static const csrec_operator_engine *const engines[CSREC_DEVICE_KINDS] =
@@ -100,9 +127,17 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
         made->type = made->row = type;
         made->context = *context;
         made->spare = spare;
+        csrec_words_begin(error);
         status = type->create(made, spec, error);
+        csrec_words_end(status, "operator", type->name, error);
     } else {
         status = csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", type->name);
+    }
+    if (!status && (made->m < 1 || made->n < 1)) {
+        status = csrec_fail(error, CSREC_ARGUMENT,
+                            "operator %s: create made a matrix of %lld x %lld; set m and n",
+                            type->name, (long long)made->m, (long long)made->n);
+        if (type->destroy) type->destroy(made);
     }
     if (status) {
         free(made);
@@ -140,7 +175,7 @@ csrec_status csrec_operator_create(const csrec_operator_spec *spec, csrec_operat
 void csrec_operator_destroy(csrec_operator *A) {
     if (!A) return;
     if (A->state) engines[A->context.kind]->release(A);
-    A->row->destroy(A);
+    if (A->row->destroy) A->row->destroy(A);
     if (A->owned) csrec_context_destroy(&A->context);
     for (int i = 0; i < 2 && A->spare; i++) free(atomic_load(&A->spare->block[i]));
     free(A->spare);
@@ -160,7 +195,8 @@ double *csrec_operator_borrow(const csrec_operator *A, int64_t n) {
 
 void csrec_operator_give_back(const csrec_operator *A, double *block) {
     double *rest = block ? block - HEAD : NULL;
-    for (int i = 0; i < 2 && rest && A->spare; i++) rest = atomic_exchange(&A->spare->block[i], rest);
+    for (int i = 0; i < 2 && rest && A->spare; i++)
+        rest = atomic_exchange(&A->spare->block[i], rest);
     free(rest);
 }
 

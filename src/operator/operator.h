@@ -1,7 +1,9 @@
-/* operator.h - the interface of an operator; a new one is a file with a table row. */
+/* operator.h - the interface of an operator; a new one is a file that ends in its row, and a line
+ * in CSREC_OPERATORS. */
 #ifndef CSREC_OPERATOR_OPERATOR_H
 #define CSREC_OPERATOR_OPERATOR_H
 
+#include "base/rows.h"
 #include "csrec/operator.h"
 #include "device/device.h"
 
@@ -76,13 +78,17 @@ enum {
     CSREC_TAKES_FACTOR = 8
 };
 
-/* x: [n], y: [m]. A NULL function has a default made from the others. */
+/* x: [n], y: [m]. A row must have name, brief, create, forward and adjoint, and a basis more;
+ * csrec_operator_check_row has all rules. Another function that is NULL has a default made from
+ * these.
+ */
 typedef struct csrec_operator_type {
     const char *name, *brief;
     int takes;                 /* a sum of CSREC_TAKES_... */
     const csrec_param *params; /* of a basis for csrec_recover; ends with a row without a name */
+    /* Sets at least m and n. The arrays of spec live as long as A. */
     csrec_status (*create)(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error);
-    void (*destroy)(csrec_operator *A);
+    void (*destroy)(csrec_operator *A); /* not after a failed create; NULL: nothing to free */
     csrec_status (*forward)(const csrec_operator *A, const double *x, double *y); /* y = A x   */
     csrec_status (*adjoint)(const csrec_operator *A, const double *y, double *x); /* x = A^T y */
     /* x = A^T y on the chosen columns [n], 0 elsewhere. Default: the whole product. */
@@ -163,10 +169,31 @@ csrec_status csrec_adjoint_test(const csrec_operator *A, int *exponent, csrec_er
 const csrec_operator_type *csrec_operator_find(const char *name);
 const csrec_operator_type *csrec_operator_find_basis(const char *name);
 
-extern const csrec_operator_type csrec_operator_haar, csrec_operator_dense, csrec_operator_dct,
-    csrec_operator_wavelet, csrec_operator_conv, csrec_operator_mask, csrec_operator_chain,
-    csrec_operator_callback, csrec_operator_hadamard, csrec_operator_fourier, csrec_operator_matrix,
-    csrec_operator_blur, csrec_operator_downsample, csrec_operator_pairs, csrec_operator_sparse,
-    csrec_operator_identity;
+/* The table, in the order in which it is listed. */
+#define CSREC_OPERATORS(X)                                                                         \
+    X(haar)                                                                                        \
+    X(dense)                                                                                       \
+    X(dct)                                                                                         \
+    X(wavelet)                                                                                     \
+    X(conv)                                                                                        \
+    X(mask)                                                                                        \
+    X(chain)                                                                                       \
+    X(callback)                                                                                    \
+    X(hadamard)                                                                                    \
+    X(fourier)                                                                                     \
+    X(matrix)                                                                                      \
+    X(blur)                                                                                        \
+    X(downsample)                                                                                  \
+    X(pairs)                                                                                       \
+    X(sparse)                                                                                      \
+    X(identity)                                                                                    \
+    CSREC_MORE_OPERATORS(X)
+
+#define CSREC_OPERATOR_DECLARED(name) extern const csrec_operator_type csrec_operator_##name;
+CSREC_OPERATORS(CSREC_OPERATOR_DECLARED)
+#undef CSREC_OPERATOR_DECLARED
+
+/* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
+csrec_status csrec_operator_check_row(const csrec_operator_type *row, csrec_error *error);
 
 #endif

@@ -21,7 +21,7 @@ static const double SMALL = 16 * 1048576.0;
 static csrec_need need_of(const csrec_task *task, int threads) {
     csrec_task own = *task;
     own.threads = threads;
-    return csrec_method_of(task->options)->need(&own);
+    return csrec_method_need(csrec_method_of(task->options), &own);
 }
 
 /* A tile's signal and samples, beside those of the whole. */

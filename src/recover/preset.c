@@ -39,6 +39,22 @@ static const struct preset {
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 
+csrec_status csrec_preset_check_row(int i, csrec_error *error) {
+    if (i < 0 || i >= PRESETS) return CSREC_UNSUPPORTED;
+    const struct preset *row = &presets[i];
+    const bool has_settings = row->settings != NULL;
+    const unsigned takes = row->method ? row->method->shown.takes : 0;
+    const csrec_rule rules[] = {
+        {csrec_is_name(row->name), "name", CSREC_MUST_NAME},
+        {row->method, "method", "a row of the methods"},
+        {!row->through || (row->method && row->method->through), "method", "one with `through`"},
+        {!row->prior || takes & CSREC_TAKES(MODEL), "method", "one of models, as of `prior`"},
+        {!row->mean || takes & CSREC_TAKES(MEAN), "method", "one with CSREC_TAKES(MEAN)"},
+        {has_settings == (row->n_settings > 0) && row->n_settings <= 4, "settings",
+         "up to four, or NULL"}};
+    return csrec_rules_check("preset", row->name, CSREC_RULES(rules), error);
+}
+
 static const char *name_of(int i) {
     for (int k = 0; k < PRESETS; k++) {
         bool repeats = k > 0 && strcmp(presets[k].name, presets[k - 1].name) == 0;

@@ -36,7 +36,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
     if (tiling.tiles > 1) return csrec_recover_tiles(layout->method, recovery, &tiling, error);
     /* What cannot be shared the first process does. */
     if (shared || csrec_comm_rank(options->comm) == 0)
-        status = layout->method->run(recovery, error);
+        status = csrec_method_run(layout->method, recovery, error);
     return status || !ranks ? status : csrec_runner_report(&alone, recovery->report, error);
 }
 

@@ -8,6 +8,11 @@
  * if no method of it suits. */
 void csrec_preset_default(const csrec_measurement *measurement, csrec_recover_options *options);
 
+/* CSREC_ARGUMENT and a line that names the field, if row i lacks something: a preset has a name, a
+ * method that suits what the row is for, and at most four settings. CSREC_UNSUPPORTED past the end.
+ */
+csrec_status csrec_preset_check_row(int i, csrec_error *error);
+
 /* csrec_recover that also sets variance [entries * channels], the squared errors that the method
  * expects. A method that has none to tell leaves what the caller put there. */
 csrec_status csrec_recover_variance(const csrec_measurement *measurement,

@@ -13,9 +13,10 @@
 #include "solver/weights.h"
 
 static const csrec_solver_type *const types[] = {
-    &csrec_solver_mp,     &csrec_solver_omp,  &csrec_solver_romp,
-    &csrec_solver_cosamp, &csrec_solver_iht,  &csrec_solver_htp,
-    &csrec_solver_fista,  &csrec_solver_bpdn, &csrec_solver_threshold};
+#define CSREC_SOLVER_LISTED(name) &csrec_solver_##name,
+    CSREC_SOLVERS(CSREC_SOLVER_LISTED)
+#undef CSREC_SOLVER_LISTED
+};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -54,6 +55,39 @@ const csrec_param *csrec_solver_param(int solver, int i) {
         i--;
     }
     return i == 0 && param->name ? param : NULL;
+}
+
+/* Whether all of names, up to a NULL, are parameters of the row. */
+static bool has_params(const csrec_solver_type *row, const char *const *names) {
+    for (; names && *names; names++)
+        if (!csrec_param_find(row->params, *names)) return false;
+    return true;
+}
+
+csrec_status csrec_solver_check_row(const csrec_solver_type *row, csrec_error *error) {
+    const csrec_rule rules[] = {
+        {csrec_is_name(row->name) && csrec_is_own(csrec_solver_find(row->name), row), "name",
+         CSREC_MUST_NAME},
+        {csrec_is_line(row->brief), "brief", CSREC_MUST_LINE},
+        {csrec_is_line(row->source), "source", CSREC_MUST_LINE},
+        {csrec_is_params(row->params), "params", CSREC_MUST_PARAMS},
+        {has_params(row, row->lengths), "lengths", "names of its parameters, then NULL"},
+        {has_params(row, row->reals), "reals", "names of its parameters, then NULL"},
+        {!row->tones || csrec_param_find(row->params, "range"), "tones",
+         "false without a parameter `range`"},
+        {row->steps >= 0, "steps", "0 or more"},
+        {row->create && row->destroy, "create", "set, and destroy, which frees what it makes"},
+        {row->update, "update", "the function that takes a step"},
+        {row->energy, "energy", "the function that returns the squared length of r"},
+        {row->result, "result", "the function that delivers the atoms and r"}};
+    return csrec_rules_check("solver", row->name, CSREC_RULES(rules), error);
+}
+
+/* Of some vectors, and steps of two products. */
+csrec_solver_need csrec_solver_need_of(const csrec_solver_type *type,
+                                       const csrec_solver_size *size) {
+    if (type->need) return type->need(size);
+    return (csrec_solver_need){8.0 * (4.0 * size->n + 4.0 * size->m), 200.0, 0.0};
 }
 
 bool csrec_solver_measures(const char *solver, const char *setting) {
@@ -291,7 +325,9 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
     if (status) return status;
     csrec_solve_report own;
     run->now = (csrec_progress){"pursuit", 0, 0, -1.0};
+    csrec_words_begin(error);
     status = run->type->create(run, error);
+    csrec_words_end(status, "solver", run->type->name, error);
     if (!status) {
         if (!report) report = &own;
         iterate(run, report);

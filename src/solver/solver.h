@@ -1,4 +1,5 @@
-/* solver.h - the interface of a solver; a new one is a file with a table row. Stopping rules,
+/* solver.h - the interface of a solver; a new one is a file that ends in its row, and a line in
+ * CSREC_SOLVERS. Stopping rules,
  * progress, history and reports are in solve.c, never in a solver. */
 #ifndef CSREC_SOLVER_SOLVER_H
 #define CSREC_SOLVER_SOLVER_H
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/rows.h"
 #include "base/team.h"
 #include "operator/operator.h"
 #include "solver/settings.h"
@@ -64,6 +66,8 @@ typedef struct csrec_solver_need {
     double bytes, products, seconds;
 } csrec_solver_need;
 
+/* A row must have name, brief, source, create, destroy, update, energy and result;
+ * csrec_solver_check_row has all rules. The rest may be NULL or 0. */
 struct csrec_solver_type {
     const char *name, *brief, *source; /* source: paper and equation */
     const csrec_param *params;         /* ends with a row without a name; NULL: none */
@@ -98,8 +102,12 @@ struct csrec_solver_type {
     /* Optional: solves all right-hand sides at once, with the same results as one by one.
      * CSREC_UNSUPPORTED: not for this job; solve them one by one. */
     csrec_status (*many)(const csrec_many *job);
-    csrec_solver_need (*need)(const csrec_solver_size *size); /* of one right-hand side */
+    csrec_solver_need (*need)(const csrec_solver_size *size); /* of one right-hand side, or NULL */
 };
+
+/* Its need, or the default. */
+csrec_solver_need csrec_solver_need_of(const csrec_solver_type *type,
+                                       const csrec_solver_size *size);
 
 /* NULL if no solver has the name. */
 const csrec_solver_type *csrec_solver_find(const char *name);
@@ -187,8 +195,24 @@ csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
 /* The current whole signal [entries] of a run, for an operator with synthesize. */
 csrec_status csrec_run_signal(const csrec_run *run, double *signal);
 
-extern const csrec_solver_type csrec_solver_mp, csrec_solver_omp, csrec_solver_romp,
-    csrec_solver_cosamp, csrec_solver_iht, csrec_solver_htp, csrec_solver_fista, csrec_solver_bpdn,
-    csrec_solver_threshold;
+/* The table, in the order in which it is listed. */
+#define CSREC_SOLVERS(X)                                                                           \
+    X(mp)                                                                                          \
+    X(omp)                                                                                         \
+    X(romp)                                                                                        \
+    X(cosamp)                                                                                      \
+    X(iht)                                                                                         \
+    X(htp)                                                                                         \
+    X(fista)                                                                                       \
+    X(bpdn)                                                                                        \
+    X(threshold)                                                                                   \
+    CSREC_MORE_SOLVERS(X)
+
+#define CSREC_SOLVER_DECLARED(name) extern const csrec_solver_type csrec_solver_##name;
+CSREC_SOLVERS(CSREC_SOLVER_DECLARED)
+#undef CSREC_SOLVER_DECLARED
+
+/* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
+csrec_status csrec_solver_check_row(const csrec_solver_type *row, csrec_error *error);
 
 #endif

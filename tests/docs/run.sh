@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh BUILD COMPILER VERSION [--update] - README.md and docs/*.md hold: every sh block runs, in a
-# folder of small inputs, and so does every example of a --help; every C block is compiled and run, an
-# operator by the program that tests it; links lead somewhere; the index names every page; tables made
+# folder of small inputs, and so does every example of a --help; every C block is compiled and run
+# (what CONTRIBUTING.md quotes, by the tests of these files); links lead somewhere; the index names every page; tables made
 # by a command are what it prints now (--update writes them instead); versions agree. The Python
 # blocks are run by python/tests/test_readme.py.
 #
@@ -22,14 +22,10 @@ run_sh() { # PAGE LINE BLOCK
         { bad "$1:$2: exit $? of:"; sed 's/^/    /' "$3" "$work/log"; }
 }
 
-compile() { # PAGE LINE BLOCK: a program against the public header, or a file of src
+compile() { # PAGE LINE BLOCK: a program against the public header
     local flags=(-std=c11 -Wall -Wextra -Wpedantic -Werror -D_POSIX_C_SOURCE=200809L
-        -I"$source/include") files=("$3")
-    if grep -q '#include "operator/' "$3"; then # and csrec_fail, which the library does not export
-        flags+=(-I"$source/src" -DBLOCK="\"$3\"" -DCSREC_VERSION="\"$version\"")
-        files=("$here/staircase.c" "$source/src/base/status.c")
-    fi
-    if ! "$compiler" "${flags[@]}" -o "$work/here/program" "${files[@]}" -L"$build" -lcsrec -lm \
+        -I"$source/include")
+    if ! "$compiler" "${flags[@]}" -o "$work/here/program" "$3" -L"$build" -lcsrec -lm \
         -Wl,-rpath,"$build"; then
         bad "$1:$2: does not compile"
     elif ! (cd "$work/here" && ./program </dev/null) >"$work/log" 2>&1; then
@@ -150,13 +146,13 @@ check_versions() {
 }
 
 cd "$source" || exit 1
-for page in README.md docs/*.md; do
+for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
     check_made "$page"
     [ "$update" = --update ] && continue
     check_links "$page"
     check_names "$page"
-    check_blocks "$page"
-    [ "$page" = README.md ] || [ "$page" = docs/README.md ] ||
+    [ "$page" = CONTRIBUTING.md ] || check_blocks "$page"
+    [ "${page%/*}" = "$page" ] || [ "$page" = docs/README.md ] ||
         grep -qF "(${page#docs/})" docs/README.md || bad "docs/README.md: does not lead to $page"
 done
 if [ "$update" != --update ]; then

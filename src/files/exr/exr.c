@@ -123,7 +123,6 @@ const csrec_format_row csrec_exr_format = {
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES, CSREC_EXR_NEEDS},
     .magic = {{"\x76\x2f\x31\x01", 4}},
     .signal = csrec_exr_signal,
-    .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = csrec_exr_write,
 };

@@ -93,7 +93,6 @@ const csrec_format_row csrec_fits_format = {
                CSREC_FITS_NEEDS},
     .magic = {{CSREC_FITS_MAGIC, sizeof CSREC_FITS_MAGIC - 1}},
     .signal = csrec_fits_signal,
-    .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = csrec_fits_write,
 };

@@ -224,7 +224,6 @@ const csrec_format_row csrec_hdf5_format = {
     .members = true,
     .signal = csrec_hdf5_signal,
     .peek = csrec_hdf5_peek,
-    .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = csrec_hdf5_write,
     .write_slabs = csrec_hdf5_write_slabs,

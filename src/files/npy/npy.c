@@ -198,7 +198,6 @@ const csrec_format_row csrec_npy_format = {
     .magic = {{CSREC_NPY_MAGIC, sizeof CSREC_NPY_MAGIC - 1}},
     .signal = read_signal,
     .peek = peek,
-    .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = write_signal,
     .write_slabs = write_signal_slabs,

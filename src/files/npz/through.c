@@ -188,7 +188,9 @@ static csrec_status read_parameters(const csrec_npz *npz, const csrec_shape *sha
     if (strcmp(spec->name, "fourier") == 0) return read_fourier(npz, shape, spec, error);
     if (strcmp(spec->name, "matrix") == 0) return read_matrix(npz, shape, spec, error);
     if (strcmp(spec->name, "blur") == 0) return read_blur(npz, shape, spec, error);
-    return read_extents(npz, "factor", shape->dims, &spec->factor, error);
+    if (strcmp(spec->name, "downsample") == 0)
+        return read_extents(npz, "factor", shape->dims, &spec->factor, error);
+    return CSREC_OK;
 }
 
 /* Values of a row are those of the coils; a split row has two. */
@@ -212,16 +214,14 @@ static csrec_status correct_sizes(const csrec_npz *npz, csrec_measurement *m, cs
 }
 
 csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
-    char text[32] = "";
+    char text[32] = "", list[CSREC_THROUGH_LIST];
     if (!csrec_npz_has(npz, "operator")) return CSREC_OK;
     csrec_status status = read_name(npz, "operator", text, error);
     if (status || strcmp(text, "points") == 0) return status;
     const csrec_through_type *type = csrec_through_find(text);
     if (!type)
-        return csrec_fail(error, CSREC_DATA,
-                          "%s: array 'operator': '%s' is unknown; save points, hadamard, fourier, "
-                          "matrix, blur or downsample",
-                          npz->name, text);
+        return csrec_fail(error, CSREC_DATA, "%s: array 'operator': '%s' is unknown; save %s",
+                          npz->name, text, csrec_through_list(list));
     m->through = calloc(1, sizeof *m->through);
     if (!m->through) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name);
     m->through->name = type->name;

@@ -270,7 +270,6 @@ const csrec_format_row csrec_png_format = {
     .magic = {{"\x89PNG\r\n\x1a\n", 8}},
     .signal = csrec_image_decode,
     .peek = csrec_image_peek,
-    .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = write_signal,
 };

@@ -146,7 +146,6 @@ const csrec_format_row csrec_tiff_format = {
     .magic = {{"II*\0", 4}, {"MM\0*", 4}, {"II+\0", 4}, {"MM\0+", 4}},
     .signal = csrec_tiff_signal,
     .peek = csrec_tiff_peek,
-    .measurement = csrec_measurement_from_signal,
     .refusal = refusal,
     .write = csrec_tiff_write,
     .write_slabs = csrec_tiff_write_slabs,

@@ -327,7 +327,6 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     if (!status) deliver(&j, signal);
     if (!status && r->variance && !j.stopped) deliver_variance(&j, r->variance);
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
-    report->backend = csrec_device_name(r->context->kind);
     report->seconds_pursuit = csrec_seconds() - began;
     csrec_team_end(&j.team);
     clear(&j);

@@ -101,9 +101,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const csrec_grids_engine *engine =
         r->options->solve.reference || shared ? &csrec_grids_cpu : engines[r->context->kind];
     if (!engine) return csrec_device_lacks(r->context, "method grids", NULL, error);
-    csrec_status status = engine->run(r, error);
-    r->report->backend = csrec_device_name(r->context->kind);
-    return status;
+    return engine->run(r, error);
 }
 
 const csrec_method_type csrec_method_grids = {

@@ -349,7 +349,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
         deliver(&j, signal);
         if (j.expects && !j.stopped) deliver_variance(&j, r->variance);
         report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
-        report->backend = csrec_device_name(r->context->kind);
         report->seconds_pursuit = csrec_seconds() - began;
     }
     csrec_team_end(&j.team);

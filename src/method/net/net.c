@@ -221,7 +221,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     if (!status && setting(r, "groups") && r->report->outcome == CSREC_DONE)
         status = add_groups(r, error);
     if (status) return status;
-    r->report->backend = csrec_device_name(r->context->kind);
     r->report->pursuits = 1;
     r->report->seconds_pursuit = csrec_seconds() - began;
     return CSREC_OK;

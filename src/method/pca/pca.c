@@ -228,7 +228,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
         if (r->variance && !csrec_team_stopped(&j.team))
             status = deliver_variance(&j, r->variance, error);
         report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
-        report->backend = csrec_device_name(r->context->kind);
         report->pursuits = report->iterations = 1;
         report->seconds_pursuit = csrec_seconds() - began;
     }

@@ -23,8 +23,7 @@ static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f)
     if (type && type->planned) return threshold_need(task, f);
     csrec_solver_size size = {(double)task->n, f->n, (double)task->options->solve.stop.atoms,
                               csrec_task_setting(task, CSREC_OF_SOLVER, "k", 0.0)};
-    csrec_solver_need need = {0};
-    if (type && type->need) need = type->need(&size);
+    csrec_solver_need need = type ? csrec_solver_need_of(type, &size) : (csrec_solver_need){0};
     if (task->through) { /* lengths of columns, which the chain does not know */
         csrec_need measured = csrec_sensed_need(task);
         need.products += csrec_lengths_products(type && type->norms, f->n);

@@ -283,7 +283,6 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);
     if (!status && j.measured) status = take_residual(&j, r->signal, r->report);
-    r->report->backend = csrec_device_name(r->context->kind);
     r->report->seconds_tree = ready - start;
     r->report->seconds_pursuit = csrec_seconds() - ready;
     csrec_team_end(&j.team);

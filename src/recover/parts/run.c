@@ -80,10 +80,10 @@ static csrec_status recover(run *u, const csrec_measurement *part, double *value
         u->tile.measurement = part;
         u->tile.signal = values;
         u->tile.report = one;
-        status = r->method->run(&u->tile, error);
+        status = csrec_method_run(r->method, &u->tile, error);
     }
     if (!status) one->residual = csrec_samples_residual(part, values);
-    if (!status && (!one->backend || r->stopped)) one->outcome = CSREC_INTERRUPTED;
+    if (!status && r->stopped) one->outcome = CSREC_INTERRUPTED;
     return status;
 }
 

@@ -30,7 +30,7 @@ static const cli_option options[] = {
     {"seed", 0, CLI_SEED, "S", "Seed of the draw (default 1).", AT(seed)},
     {"haar", 0, CLI_CHOICE, "NAME", "Haar's columns, for an input of points (default paper).",
      AT(columns), .choice = bench_columns_name},
-    {"plot", 0, CLI_WRITE, "FILE", "Draw histogram and cumulative coherence, .svg or .png.",
+    {"plot", 0, CLI_WRITE, "FILE", "Draw histogram and cumulative coherence, .svg or {picture or}.",
      AT(plot)},
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),

@@ -12,10 +12,12 @@ csrec_status bench_in_words(csrec_status status, csrec_error *error) {
 
 int bench_plot_check(const cli_tool *tool, const char *plot) {
     const char *dot = plot ? strrchr(plot, '.') : NULL;
+    char list[128];
     if (!plot) return CLI_CONTINUE;
     if (!(dot && strcmp(dot, ".svg") == 0) &&
         !cli_format_has(csrec_format_of(plot), CSREC_USE_PICTURE))
-        return cli_usage(tool, "--plot %s: name a .svg or .png", plot);
+        return cli_usage(tool, "--plot %s: name a .svg or %s", plot,
+                         csrec_format_list(CSREC_USE_PICTURE, false, "or", list, sizeof list));
     return cli_output_check(tool, plot);
 }
 

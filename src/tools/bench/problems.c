@@ -20,7 +20,8 @@ typedef struct {
 
 #define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
-    {"output", 'o', CLI_WRITE, "FILE", "Measurement to write, .npz, with the matrix.", AT(output)},
+    {"output", 'o', CLI_WRITE, "FILE", "Measurement to write, {arrays or}, with the matrix.",
+     AT(output)},
     {"truth", 'x', CLI_WRITE, "FILE", "The signal to write, .npy.", AT(truth)},
     {"solver", 's', CLI_TEXTS, "NAME",
      "Solver to run if nothing is written; may be repeated (default: all that take a matrix).",

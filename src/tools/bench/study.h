@@ -26,8 +26,9 @@ typedef struct bench_study_options {
 
 #define BENCH_STUDY_OPTIONS                                                                        \
     {BENCH_OPTION('o', "output", CLI_WRITE, "FILE",                                                \
-                  "Results to write, .npz. A stopped run goes on from it.", output)},              \
-        {BENCH_OPTION(0, "plot", CLI_WRITE, "FILE", "Draw the results, .svg or .png.", plot)},     \
+                  "Results to write, {arrays or}. A stopped run goes on from it.", output)},       \
+        {BENCH_OPTION(0, "plot", CLI_WRITE, "FILE", "Draw the results, .svg or {picture or}.",     \
+                      plot)},                                                                      \
         {BENCH_OPTION('s', "solver", CLI_TEXTS, "NAME",                                            \
                       "Solver; may be repeated (default: all that take a matrix).", solvers)},     \
         {BENCH_OPTION('n', "columns", CLI_INTEGER, "N", "Entries of a signal (default 256).", n),  \

@@ -51,7 +51,9 @@ static size_t sentence_length(const char *text) {
     return i;
 }
 
-void cli_print_sentence(const char *text, const char *escaped) {
+void cli_print_sentence(const char *unfilled, const char *escaped) {
+    char room[CLI_FILLED];
+    const char *text = cli_fill(unfilled, room);
     size_t length = sentence_length(text);
     for (size_t i = 0; i < length; i++)
         if (text[i] == '\'')

@@ -32,12 +32,12 @@ static void wrap(const char *text, int column, int indent) {
 }
 
 static void print_option(const cli_option *option) {
-    char head[80] = {0}, text[1024];
+    char head[80] = {0}, text[CLI_FILLED];
     char letter[5] = "    ";
     if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(head, sizeof head, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
              option->argument ? option->argument : "");
-    snprintf(text, sizeof text, "%s", option->help);
+    cli_fill(option->help, text);
     for (int i = 0; option->choice && option->choice(i); i++) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s%s%s",
@@ -56,12 +56,13 @@ static void print_indented(const char *lines) {
 }
 
 void cli_help(const cli_tool *tool) {
+    char text[CLI_FILLED];
     printf("Usage: %s %s\n", tool->name, tool->synopsis);
-    wrap(tool->brief, 0, 0);
+    wrap(cli_fill(tool->brief, text), 0, 0);
     printf("\nOptions:\n");
     for (int i = 0; i < tool->n_options; i++) print_option(&tool->options[i]);
     printf("\n");
-    wrap(tool->details, 0, 0);
+    wrap(cli_fill(tool->details, text), 0, 0);
     printf("\nExamples:\n");
     print_indented(tool->examples);
 }

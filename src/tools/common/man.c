@@ -12,7 +12,8 @@ static const struct {
     const char *name, *type, *meaning;
 } arrays[] = {
     {"y", "float32/64, complex64/128 or integer, [N] or [N, C]",
-     "the samples; C channels share the sampled positions. Complex samples of a complex signal; with "
+     "the samples; C channels share the sampled positions. Complex samples of a complex signal; "
+     "with "
      "coils [N, coils]"},
     {"shape", "int64 [D]", "the signal's shape, e.g. height, width (C order)"},
     {"index", "int64/uint64 [N]", "flat C-order position of each sample, any order, no repeats"},
@@ -23,7 +24,8 @@ static const struct {
     {"scale", "float [2]",
      "optional: the values of black and white for picture output, e.g. 0, 255"},
     {"operator", "text",
-     "optional: y = A x, A being hadamard, fourier, matrix, blur or downsample; points (default): y "
+     "optional: y = A x, A being hadamard, fourier, matrix, blur or downsample; points (default): "
+     "y "
      "has entries of the signal. index then numbers the measured rows, and shape is required"},
     {"ordering, scramble, split", "text, integer, bool",
      "of hadamard: the order of the rows (natural, sequency, cake-cutting, zig-zag); the seed of a "
@@ -33,7 +35,8 @@ static const struct {
      "of fourier: the signal is complex; sensitivities of K receivers"},
     {"matrix, block", "float [M, entries], integer [D]",
      "of matrix: its rows; the size of the blocks that it is applied to"},
-    {"kernel", "float, as many axes as the signal", "of blur: its weights, the middle at extent / 2"},
+    {"kernel", "float, as many axes as the signal",
+     "of blur: its weights, the middle at extent / 2"},
     {"factor", "integer or [D]", "of downsample: entries along each axis that are averaged"},
 };
 
@@ -49,7 +52,9 @@ static void print_option(const cli_option *option) {
     cli_roff_text(name, (size_t)length, false);
     if (option->argument) printf(" \\fI%s\\fR", option->argument);
     printf("\n");
-    cli_roff_text(option->help, strlen(option->help), false);
+    char text[CLI_FILLED];
+    cli_fill(option->help, text);
+    cli_roff_text(text, strlen(text), false);
     for (int i = 0; option->choice && option->choice(i); i++)
         printf("%s\\fB%s\\fR%s", i ? ", " : " One of: ", option->choice(i),
                option->choice(i + 1) ? "" : ".");
@@ -59,7 +64,9 @@ static void print_option(const cli_option *option) {
 /* The paragraph of the details that lists the exit codes. */
 static const char EXIT[] = "Exit code: ";
 
-static void print_details(const char *details) {
+static void print_details(const char *unfilled) {
+    char text[CLI_FILLED];
+    const char *details = cli_fill(unfilled, text);
     while (*details) {
         size_t length = strcspn(details, "\n");
         if (strncmp(details, EXIT, sizeof EXIT - 1) != 0) {
@@ -114,11 +121,12 @@ static void print_synopsis(const cli_tool *tool) {
 /* A program of one command is described by it; otherwise each command is a part of OPTIONS. */
 static void print_commands(const cli_program *program) {
     bool single = cli_program_is_tool(program);
+    char text[CLI_FILLED];
     printf(".SH DESCRIPTION\n");
     if (!single) cli_roff_paragraphs(program->brief);
     for (int c = 0; c < program->n_commands; c++) {
         if (!single) printf(".SS %s\n", program->commands[c]->name);
-        cli_roff_paragraphs(program->commands[c]->brief);
+        cli_roff_paragraphs(cli_fill(program->commands[c]->brief, text));
         print_details(program->commands[c]->details);
     }
     printf(".SH OPTIONS\n");
@@ -130,12 +138,15 @@ static void print_commands(const cli_program *program) {
 }
 
 static void print_files(void) {
+    char text[CLI_FILLED];
     printf(".SH FILES\n.PP\nA measurement file is a NumPy .npz with these arrays:\n");
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         printf(".TP\n\\fB%s\\fR (%s)\n%s\n", arrays[i].name, arrays[i].type, arrays[i].meaning);
-    printf(".PP\n"
-           "Also read: a PNG in which transparent pixels are unknown; a PNG with a mask; and a CSV "
-           "of coordinates and values.\n");
+    printf(".PP\nAlso read: a whole picture or array, ");
+    cli_fill("{read or}", text);
+    cli_roff_text(text, strlen(text), false);
+    printf(", of which transparent pixels, NaN or what a mask leaves out are unknown; and a CSV of "
+           "coordinates and values.\n");
 }
 
 /* The other programs of the build, from the list that CMake defines. */
@@ -149,7 +160,8 @@ static void print_see_also(const cli_program *program) {
 
 int cli_man(const cli_program *program) {
     const cli_tool tool = {.name = program->name};
-    size_t brief = strlen(program->brief);
+    char text[CLI_FILLED];
+    size_t brief = strlen(cli_fill(program->brief, text));
     cli_text listings;
     if (!take_listings(program, &listings)) return cli_failure(&tool, "out of memory");
     printf(".TH \"");
@@ -157,7 +169,7 @@ int cli_man(const cli_program *program) {
     printf("\" 1 \"\" \"csrecover %s\" \"User Commands\"\n.nh\n.SH NAME\n", csrec_version());
     for (const char *c = program->name; *c; c++) putchar(*c == ' ' ? '-' : *c);
     printf(" \\- ");
-    cli_roff_text(program->brief, brief - (brief && program->brief[brief - 1] == '.'), false);
+    cli_roff_text(text, brief - (brief && text[brief - 1] == '.'), false);
     printf("\n.SH SYNOPSIS\n");
     for (int c = 0; c < program->n_commands; c++) print_synopsis(program->commands[c]);
     print_commands(program);

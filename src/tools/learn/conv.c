@@ -40,7 +40,7 @@ static const cli_option options[] = {
      "Learn from a random part of N x N of larger pictures (default 256).", AT(crop), .low = 16,
      .high = 65536},
     CLI_LEARN_SOURCES(in, "filters"),
-    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this PNG.", AT(plot)},
+    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this picture, {picture or}.", AT(plot)},
     {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", AT(seed)},
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
@@ -53,8 +53,8 @@ static const cli_tool tool = {
     .brief = "Learns filters of a convolutional dictionary from pictures or samples of them.",
     .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
     .details =
-        "An INPUT is a picture, PNG or .npy, in which transparent pixels, or with --mask masked "
-        "pixels, are unknown; or a measurement (.npz, .csv), of which only the samples are "
+        "An INPUT is a picture ({read or}), in which transparent pixels, or with --mask masked "
+        "pixels, are unknown; or a measurement ({arrays or}, .csv), of which only the samples are "
         "known. Each colour channel counts as a picture. The array `objective` of the model has "
         "the objective after each round; it never rises. Ctrl-C writes the filters so far; "
         "--resume continues from them.\n"

@@ -51,7 +51,7 @@ typedef struct cli_data_options {
          .offset = offsetof(arguments, member.gray)},                                              \
     {                                                                                              \
         .name = "channels-last", .letter = 'c', .type = CLI_FLAG,                                  \
-        .help = "The last axis of a .npy is channels.",                                            \
+        .help = "The last axis of an array is channels.",                                          \
         .offset = offsetof(arguments, member.channels_last)                                        \
     }
 

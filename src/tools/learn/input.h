@@ -19,7 +19,7 @@ typedef struct cli_learn_sources {
      .letter = 'm',                                                                                \
      .type = CLI_READ,                                                                             \
      .argument = "FILE",                                                                           \
-     .help = "For every INPUT, only pixels that are not zero in this PNG or .npy are known.",      \
+     .help = "For every INPUT, only pixels that are not zero in this one are known.",              \
      .offset = offsetof(arguments, member.mask)},                                                  \
     {                                                                                              \
         .name = "resume", .letter = 'r', .type = CLI_READ, .argument = "FILE",                     \

@@ -73,8 +73,9 @@ static const cli_tool tool = {
     .synopsis = "[INPUT...] -o PRIOR.npz [OPTION...]",
     .details =
         "Without INPUT, pictures are made up while it trains: no data are needed. An INPUT is a "
-        "picture, PNG or .npy, or a folder of them, in which transparent pixels, or with --mask "
-        "masked pixels, are unknown; or a measurement (.npz, .csv). It then trains on parts of "
+        "picture ({read or}), or a folder of them, in which transparent pixels, or with --mask "
+        "masked pixels, are unknown; or a measurement ({arrays or}, .csv). It then trains on parts "
+        "of "
         "them; add --resume with the installed prior to adapt it to few pictures. On a GPU, 10 "
         "minutes give most of what there is; on a CPU, the same takes half a day. The arrays "
         "`loss` and `psnr` of the model show the progress, PSNR on made-up pictures that are not "

@@ -28,7 +28,8 @@ static const cli_option options[] = {
     {"energy", 'e', CLI_REAL, "E",
      "Keep the components that hold this share of the variance (default 0.99, or all K).",
      AT(energy), .low = 1e-6, .high = 1.0},
-    {"plot", 0, CLI_WRITE, "FILE", "Draw the mean and the components as this PNG.", AT(plot)},
+    {"plot", 0, CLI_WRITE, "FILE",
+     "Draw the mean and the components as this picture, {picture or}.", AT(plot)},
     CLI_THREADS(arguments),
     CLI_BACKEND(arguments),
     CLI_NO_SYNC(arguments),
@@ -45,11 +46,12 @@ static const cli_tool tool = {
     .brief = "Learns the principal components of aligned pictures, of patches, or of rows.",
     .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
     .details =
-        "An INPUT is a PNG, a .npy [m, ...] of m pictures or rows, or a folder of both. Without "
+        "An INPUT is a picture, a .npy [m, ...] of m pictures or rows, or a folder of both. "
+        "Without "
         "--patch all pictures must have one size and be aligned, like faces. With it, patches of "
         "all pictures are used, and a .npy may also be one picture. Data are read twice in "
         "pieces, so files may be larger than memory, unless there are fewer rows than pixels. "
-        "PNG values are scaled to 0 to 255; the model records this for csrecover.\n"
+        "Values of pictures are scaled to 0 to 255; the model records this for csrecover.\n"
         "With --backend cuda, covariance and eigenvectors (by cuSOLVER) are computed on a GPU; "
         "auto does so if it is faster. The model records the backend.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (nothing "

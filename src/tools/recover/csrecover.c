@@ -9,11 +9,11 @@
 #define AT(member) .offset = offsetof(cli_recover_arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "The recovered signal: .png (2-D, 1 or 3 channels), .tif, .fits, .h5, .npy or .npz (array x), "
-     "or - for stdout "
-     "(npy unless --format png). A TIFF, FITS or HDF5 has the metadata of an input of its format; "
-     "OUT.h5:/NAME names its dataset. If it is a "
-     "folder or ends in /, each INPUT's recovery is written there under the name of the INPUT.",
+     "The recovered signal: {write or}; {arrays or} (array x); or - for stdout (npy without "
+     "--format). "
+     "A {Types or} has the metadata of an input of its format; OUT.h5:/NAME names its dataset. If "
+     "it is a folder or ends in /, each INPUT's recovery is written there under the name of the "
+     "INPUT.",
      AT(output), .effect = CLI_ON_OUTPUTS},
     {"format", 0, CLI_CHOICE, "NAME",
      "Format of -o - and -o FOLDER/ (default for a folder: that of the INPUT, else png for "
@@ -21,24 +21,24 @@ static const cli_option options[] = {
      "npy).",
      AT(format), .effect = CLI_ON_OUTPUTS, .choice = cli_format_name},
     {"bits", 0, CLI_INTEGER, "8|16",
-     "Bits per sample of a PNG (default 16 if the samples have more than 8 bits).", AT(bits),
-     .low = 8, .high = 16},
+     "Bits per sample of a picture, {picture or} (default 16 if the samples have more than 8 "
+     "bits).",
+     AT(bits), .low = 8, .high = 16},
     {"dtype", 0, CLI_CHOICE, "NAME",
-     "Type of the values in an .npy (default float32, or float64 for samples that have more bits), "
-     "a TIFF or a FITS (default: that of the samples). Integers are rounded and clamped.",
+     "Type of the values in an array (default float32, or float64 for samples that have more bits; "
+     "in a {Types or} that of the samples). Integers are rounded and clamped.",
      AT(dtype), .choice = cli_dtype_name},
     {"scale", 0, CLI_TEXT, "LOW,HIGH",
-     "Values of black and white in a PNG, instead of the file's scale.", AT(scale)},
+     "Values of black and white in a picture, instead of the file's scale.", AT(scale)},
     {"colormap", 0, CLI_CHOICE, "NAME",
-     "Colours of a PNG of one channel, between the values of --scale; also of --uncertainty.",
+     "Colours of a picture of one channel, between the values of --scale; also of --uncertainty.",
      AT(colormap), .choice = cli_colormap_name},
     {"coefficients", 'C', CLI_WRITE, "FILE",
      "Write the atoms as .npz: column, coefficient, count, levels, and channel if there are "
      "several. Needs a single grid, --shifts 1.",
      AT(coefficients), .effect = CLI_ON_OUTPUTS},
     {"mask", 'm', CLI_READ, "FILE",
-     "INPUT is a whole picture or array; only entries that are not zero in this PNG or .npy are "
-     "samples.",
+     "INPUT is a whole picture or array; only entries that are not zero in this one are samples.",
      AT(mask)},
     {"unknown", 'U', CLI_REAL, "VALUE",
      "INPUT is a whole picture or array; entries of this value (in all channels) are unknown, as "
@@ -117,8 +117,8 @@ static const cli_option options[] = {
     CLI_THREADS(cli_recover_arguments),
     {"memory", 0, CLI_INTEGER, "MIB",
      "Memory that the recovery may use, in MiB (default: what is available). A recovery that "
-     "needs more runs in smaller tiles or is refused. --verbose and --json report them. A .npy, "
-     "TIFF, HDF5 or stored .npz that is too large is read, recovered and written in slabs.",
+     "needs more runs in smaller tiles or is refused. --verbose and --json report them. A "
+     "{Slabs or}, or a stored .npz, that is too large is read, recovered and written in slabs.",
      AT(memory), .low = 1, .high = 0x1p40},
     {"tile", 0, CLI_INTEGER, "N",
      "Recover larger signals in overlapping tiles of at most N values (default 16777216). The "
@@ -134,9 +134,8 @@ static const cli_option options[] = {
      .type = CLI_DEVICES,
      .help = "List the backends and their devices and exit."},
     {"reference", 'r', CLI_READ, "FILE",
-     "Compare with the truth, .png, .tif or .npy, or a folder with a file for each INPUT: prints "
-     "PSNR "
-     "over all channels and the mean SSIM of the channels, before values are rounded or clamped.",
+     "Compare with the truth, {read or}, or a folder with a file for each INPUT: prints PSNR over "
+     "all channels and the mean SSIM of the channels, before values are rounded or clamped.",
      AT(reference), .effect = CLI_ON_OUTPUTS},
     {"report", 0, CLI_WRITE, "FILE",
      "Write a self-contained page, .html: how well it was recovered, samples, recovery, "
@@ -144,12 +143,13 @@ static const cli_option options[] = {
      "atoms, settings, the command, times and warnings. For several INPUTs name a folder.",
      AT(report), .effect = CLI_ON_OUTPUTS},
     {"plot", 0, CLI_WRITE, "FILE",
-     "Write charts, .svg or .png: samples, reference and recovery along the signal or the line in "
+     "Write charts, .svg or {picture or}: samples, reference and recovery along the signal or the "
+     "line in "
      "its middle, errors there, and residual, PSNR and levels of atoms of that page.",
      AT(plot), .effect = CLI_ON_OUTPUTS},
     {"uncertainty", 'u', CLI_WRITE, "FILE",
-     "Write the expected root mean square error of each value, in units of the samples, .npy or "
-     ".tif; or .png, white where it is largest. For several INPUTs name a folder.",
+     "Write the expected root mean square error of each value, in units of the samples, "
+     "{write or}; of a picture white is the largest. For several INPUTs name a folder.",
      AT(uncertainty), .effect = CLI_ON_OUTPUTS},
     {"history", 0, CLI_FLAG, NULL, "Add residual and PSNR over the iterations to --json.",
      AT(history), .effect = CLI_ON_OUTPUTS},
@@ -186,11 +186,12 @@ static const cli_recover_arguments defaults = {.format = -1,
 static const cli_tool tool = {
     .name = "csrecover",
     .brief = "Recovers a whole picture or signal from some of its entries.",
-    .synopsis = "INPUT... [-o OUT.png|OUT.tif|OUT.npy|FOLDER/] [OPTION...]",
+    .synopsis = "INPUT... [-o OUT|FOLDER/] [OPTION...]",
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
-        "and values or of a matrix with empty fields, a whole .npy, .png, .tif, .fits or .h5 "
-        "(IN.h5:/NAME names a dataset), or - for stdin. Of whole arrays NaN is unknown, of "
+        "and values or of a matrix with empty fields, a whole signal ({read or}; IN.h5:/NAME names "
+        "a "
+        "dataset), or - for stdin. Of whole arrays NaN is unknown, of "
         "pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK, of HDF5 "
         "and NetCDF _FillValue; or --mask and --unknown "
         "tell. If you give no method, solver "

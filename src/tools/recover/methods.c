@@ -1,4 +1,4 @@
-/* methods.c - lists the tables of methods, solvers and operators; reads --set. */
+/* methods.c - lists the tables of methods, solvers, operators and formats; reads --set. */
 #include "methods.h"
 
 #include <math.h>
@@ -10,6 +10,45 @@ static void print_params(FILE *out, const csrec_param *(*param_of)(int number, i
     const csrec_param *param;
     for (int i = 0; (param = param_of(number, i)); i++)
         fprintf(out, "    --set %s=%g  %s\n", param->name, param->value, param->help);
+}
+
+static bool measures(const char *operator) {
+    const char *name;
+    for (int i = 0; (name = csrec_through_info(i)); i++)
+        if (strcmp(name, operator) == 0) return true;
+    return false;
+}
+
+/* Of those that are no bases. */
+static void print_operators(FILE *out, bool measuring) {
+    const char *name, *brief;
+    for (int i = 0; csrec_operator_info(i, &name, &brief); i++)
+        if (!csrec_operator_is_basis(i) && measures(name) == measuring)
+            fprintf(out, "  %-10s %s\n", name, brief);
+}
+
+static void print_formats(FILE *out) {
+    static const struct {
+        int use;
+        const char *text;
+    } uses[] = {{CSREC_USE_READ, " read"},
+                {CSREC_USE_WRITE, " written"},
+                {CSREC_USE_SAMPLES, " measurements"},
+                {CSREC_USE_ARRAYS, " models and atoms"},
+                {CSREC_USE_SLABS, " slabs"}};
+    const csrec_format *format;
+    fprintf(out, "Formats (by their endings; --format NAME):\n");
+    for (int i = 0; (format = csrec_format_info(i)); i++) {
+        fprintf(out, "  %-10s %s (%s):", format->name, format->what, format->endings);
+        const char *between = "";
+        for (size_t k = 0; k < sizeof uses / sizeof *uses; k++)
+            if (format->uses & uses[k].use) {
+                fprintf(out, "%s%s", between, uses[k].text);
+                between = ",";
+            }
+        if (!format->uses) fprintf(out, " not built in, needs %s", format->needs);
+        fprintf(out, "\n");
+    }
 }
 
 const char *cli_method_name(int i) {
@@ -58,6 +97,11 @@ void cli_methods_list(FILE *out) {
         fprintf(out, "  %-10s %s\n", name, brief);
         print_params(out, csrec_operator_param, i);
     }
+    fprintf(out, "Operators (cssample --operator NAME):\n");
+    print_operators(out, true);
+    fprintf(out, "Operators of the library alone (csrec_operator_create):\n");
+    print_operators(out, false);
+    print_formats(out);
 }
 
 /* Parameter i of all methods, solvers and operators, repeats included. */

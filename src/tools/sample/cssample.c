@@ -16,7 +16,7 @@ static const char *pattern_name(int i) {
 #define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "Measurement file to write, .npz, or - for stdout; with --next .csv or .npz.", AT(output)},
+     "Measurement file to write, {arrays or}, or - for stdout; with --next also .csv.", AT(output)},
     {"pattern", 'p', CLI_CHOICE, "NAME",
      "Sampling pattern (default poisson for 2-D and 3-D, else jitter).", AT(pattern),
      .choice = pattern_name},
@@ -45,32 +45,33 @@ static const cli_option options[] = {
      "an ordering, else uniform.",
      AT(rows), .choice = cli_rows_name},
     {"coils", 0, CLI_READ, "FILE",
-     "Sensitivities of receivers for fourier, .npy [coils, shape], complex or real.", AT(coils)},
+     "Sensitivities of receivers for fourier, an array [coils, shape], complex or real.",
+     AT(coils)},
     {"matrix", 0, CLI_READ, "FILE",
-     "The matrix, .npy [rows, entries of the signal or block] (default: random Gaussian numbers).",
+     "The matrix, an array [rows, entries of the signal or block] (default: random Gaussian "
+     "numbers).",
      AT(matrix)},
     {"block", 0, CLI_TEXT, "H,W", "Apply the matrix to each block of this size.", AT(block)},
-    {"kernel", 0, CLI_READ, "FILE", "Weights of the blur, .npy, with the axes of the signal.",
+    {"kernel", 0, CLI_READ, "FILE", "Weights of the blur, an array with the axes of the signal.",
      AT(kernel)},
     {"factor", 0, CLI_TEXT, "F[,F]", "Entries along each axis that downsample averages.",
      AT(factor)},
     {"next", 'N', CLI_INTEGER, "K",
      "INPUT is a measurement: find the K positions to measure next, of those that it lacks, and "
-     "write them to -o NEXT.csv (a line for each: row,col) or .npz (index, shape).",
+     "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape).",
      AT(next), .low = 1, .high = 0x1p31},
     {"density", 'd', CLI_READ, "FILE",
-     "With --next: where the error is thought to be large, a .npy or gray PNG of the measurement's "
-     "shape, values >= 0 in any unit (default: the errors that a recovery expects).",
+     "With --next: where the error is thought to be large, an array or gray picture of the "
+     "measurement's shape, values >= 0 in any unit (default: the errors that a recovery expects).",
      AT(density)},
     {"even", 0, CLI_FLAG, NULL, "With --next: fill the largest gaps evenly, whatever the values.",
      AT(even)},
     {"path", 0, CLI_FLAG, NULL,
      "With --next: order the positions as a short path, and report its length.", AT(path)},
     {"mask-out", 'm', CLI_WRITE, "FILE",
-     "Also write the mask: .png (2-D; sampled pixels are white), .npy (bool), or .tif or .fits "
-     "(1 where sampled).",
+     "Also write the mask, {write or}: of a picture sampled pixels are white, of an array 1.",
      AT(mask_out)},
-    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of a .npy, .fits or .h5 is channels.",
+    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of an array is channels.",
      AT(channels_last)},
     {"procedural", 0, CLI_FLAG, NULL,
      "Store pattern, seed and count instead of the positions, which readers then draw again.",
@@ -84,8 +85,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "cssample",
     .brief =
-        "Samples a picture (PNG, TIFF, OpenEXR) or array (.npy, FITS, HDF5, 1-D to 4-D) into a "
-        "measurement file for "
+        "Samples a picture or array of one to four axes ({Read and}) into a measurement file for "
         "csrecover.",
     .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
     .details =

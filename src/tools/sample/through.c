@@ -26,8 +26,8 @@ static bool is_named(const arguments *a, const char *name) {
 
 /* Whether rows are chosen among those of a transform, or of a blur that is not measured whole. */
 static bool chooses_rows(const arguments *a) {
-    return is_named(a, "hadamard") || is_named(a, "fourier") ||
-           (is_named(a, "blur") && (a->rate > 0.0 || a->count > 0));
+    return csrec_through_chooses(a->through) &&
+           (!is_named(a, "blur") || a->rate > 0.0 || a->count > 0);
 }
 
 /* Options that belong to one operator. */
@@ -50,7 +50,8 @@ int cli_through_check(const cli_tool *tool, const arguments *a) {
     const char *text = stray(a);
     if (text) return cli_usage(tool, "%s", text);
     if (a->through < 0) return CLI_CONTINUE;
-    const bool all = is_named(a, "downsample") || is_named(a, "blur") || a->matrix;
+    const bool drawn = is_named(a, "matrix") && !a->matrix;
+    const bool all = is_named(a, "blur") || !(csrec_through_chooses(a->through) || drawn);
     if (a->pattern >= 0 || a->mask_out || a->procedural)
         return cli_usage(tool, "--%s is for samples of entries; omit it with --operator",
                          a->pattern >= 0 ? "pattern"

@@ -1,0 +1,266 @@
+/* test_contracts_run.c - runs every method of the table, and that of the examples of CONTRIBUTING.md,
+ * as method.h says: unknown settings are refused before any work, every entry of the signal is set,
+ * the report is filled, a signal that is not wanted may be NULL, a request to stop ends the work
+ * with what there is, one thread and three give the same bits; for shapes of 1 x 1, 1 x N, prime
+ * sides, several channels and one sample. */
+#include "measurement/through.h"
+#include "method/method.h"
+#include "recover/recover.h"
+
+#include "prior_model.h"
+
+#include "contracts.h"
+
+/* ------------------------------------------------------------------ measurements */
+
+static const struct {
+    csrec_shape shape;
+    int64_t channels;
+    double rate; /* 0: one sample */
+    const char *through;
+} cases[] = {{{2, {53, 47}}, 1, 0.4, NULL},       {{2, {1, 1}}, 1, 1.0, NULL},
+             {{2, {1, 61}}, 1, 0.5, NULL},        {{2, {31, 1}}, 3, 0.5, NULL},
+             {{2, {29, 23}}, 3, 0.3, NULL},       {{1, {67}}, 2, 0.4, NULL},
+             {{3, {5, 13, 7}}, 1, 0.4, NULL},     {{4, {2, 3, 5, 2}}, 1, 0.5, NULL},
+             {{2, {11, 13}}, 1, 0.0, NULL},       {{2, {19, 17}}, 3, 0.6, "hadamard"},
+             {{2, {1, 1}}, 1, 1.0, "staircase"},  {{1, {37}}, 1, 1.0, "staircase"},
+             {{2, {13, 11}}, 1, 1.0, "staircase"}};
+
+enum { CASES = sizeof cases / sizeof *cases };
+
+typedef struct scene {
+    csrec_measurement m;
+    csrec_operator_spec through;
+    int64_t entries, values;
+} scene;
+
+/* Ramps and steps, of random height; rows of an operator are random numbers. */
+static void draw_scene(int number, scene *s) {
+    *s = (scene){.m = {.shape = cases[number].shape,
+                       .channels = cases[number].channels,
+                       .dtype = CSREC_F64}};
+    int64_t rows;
+    assert_ok(csrec_shape_count(&s->m.shape, &s->entries));
+    s->through.name = cases[number].through;
+    if (s->through.name) s->m.through = &s->through;
+    assert_ok(csrec_measurement_rows(&s->m, &rows, NULL));
+    if (s->through.name && !csrec_through_find(s->through.name)->chosen)
+        s->m.n = rows;
+    else
+        s->m.n = llround(cases[number].rate * (double)s->entries);
+    if (s->m.n < 1) s->m.n = 1;
+    s->values = s->entries * s->m.channels;
+    s->m.index = malloc((size_t)s->m.n * sizeof *s->m.index);
+    s->m.y = malloc((size_t)(s->m.n * s->m.channels) * sizeof *s->m.y);
+    const double step = 100.0 * check_uniform(&seed);
+    for (int64_t k = 0; k < s->m.n; k++) {
+        s->m.index[k] = k * rows / s->m.n;
+        for (int64_t c = 0; c < s->m.channels; c++)
+            s->m.y[k * s->m.channels + c] =
+                s->m.through ? check_normal(&seed) : (double)(k % 31) + (k % 7 > 3 ? step : 0.0);
+    }
+}
+
+static void drop_scene(scene *s) {
+    free(s->m.index);
+    free(s->m.y);
+}
+
+static csrec_array array_of(double *data, csrec_shape shape) {
+    csrec_array array = {CSREC_F64, shape, 1, data};
+    if (shape.dims) assert_ok(csrec_shape_count(&shape, &array.count));
+    return array;
+}
+
+/* The least model of the kind that a method must have, for a measurement; NULL: it needs none. */
+static csrec_model *model_for(const csrec_method_type *method, const scene *s) {
+    static const char *const pca[] = {"mean",  "components", "variances",
+                                      "noise", "shape",      "channels"};
+    static const char *const conv[] = {"filters"};
+    double shape[CSREC_DIMS_MAX], channels = (double)s->m.channels, one = 1.0, nine[9] = {0};
+    csrec_model *model = NULL;
+    if (!method->shown.model) return NULL;
+    if (strcmp(method->shown.model, "net") == 0) return draw_model(channels == 3.0 ? 3 : 1);
+    if (!method->needs_model) return NULL;
+    if (strcmp(method->shown.model, "conv") == 0) {
+        for (int i = 0; i < 9; i++) nine[i] = check_normal(&seed);
+        const csrec_array filters = array_of(nine, (csrec_shape){3, {1, 3, 3}});
+        assert_ok(
+            csrec_model_create("conv", 1, conv, (const csrec_array *[]){&filters}, &model, &error));
+        return model;
+    }
+    double *unit = malloc((size_t)s->values * sizeof *unit);
+    for (int64_t i = 0; i < s->values; i++) unit[i] = 1.0 / sqrt((double)s->values);
+    for (int d = 0; d < s->m.shape.dims; d++) shape[d] = (double)s->m.shape.dim[d];
+    const csrec_array arrays[] = {array_of(unit, (csrec_shape){1, {s->values}}),
+                                  array_of(unit, (csrec_shape){2, {1, s->values}}),
+                                  array_of(&one, (csrec_shape){1, {1}}),
+                                  array_of(&one, (csrec_shape){0}),
+                                  array_of(shape, (csrec_shape){1, {s->m.shape.dims}}),
+                                  array_of(&channels, (csrec_shape){0})};
+    const csrec_array *of[6];
+    for (int i = 0; i < 6; i++) of[i] = &arrays[i];
+    if (csrec_model_create("pca", 6, pca, of, &model, &error)) fail_msg("%s", error.text);
+    free(unit);
+    return model;
+}
+
+/* ------------------------------------------------------------------ methods */
+
+static double *fresh(int64_t n) {
+    double *v = malloc((size_t)n * sizeof *v);
+    for (int64_t i = 0; i < n; i++) v[i] = NAN;
+    return v;
+}
+
+static void expect_set(const char *name, int64_t n, const double *v) {
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(v[i])) fail_msg("%s: entry %d is %g", name, (int)i, v[i]);
+}
+
+static void expect_report(const char *name, const csrec_recover_report *report) {
+    assert_string_equal(report->method, name);
+    assert_string_equal(report->backend, "cpu");
+    assert_non_null(csrec_outcome_text(report->outcome));
+    assert_true(report->pursuits >= 1 && report->iterations >= 0);
+    assert_true(report->residual >= 0.0 && report->seconds_total > 0.0);
+    assert_string_equal(report->estimate.method, name);
+    assert_true(report->estimate.bytes > 0 && report->estimate.seconds >= 0.0);
+}
+
+/* The signal of one thread, which three give, too. */
+static double *recover_twice(const scene *s, csrec_recover_options *options) {
+    double *signal[2];
+    csrec_recover_report report[2];
+    for (int i = 0; i < 2; i++) {
+        signal[i] = fresh(s->values);
+        options->threads = i ? 3 : 1;
+        if (csrec_recover(&s->m, options, signal[i], NULL, &report[i], &error))
+            fail_msg("%s", error.text);
+        expect_report(options->method, &report[i]);
+        expect_set(options->method, s->values, signal[i]);
+    }
+    assert_memory_equal(signal[0], signal[1], (size_t)s->values * sizeof(double));
+    assert_int_equal(report[0].iterations, report[1].iterations);
+    assert_int_equal(report[0].outcome, report[1].outcome);
+    free(signal[1]);
+    return signal[0];
+}
+
+static void expect_stop(const scene *s, csrec_recover_options options) {
+    listener l = {.stops = true};
+    csrec_recover_report report;
+    double *signal = fresh(s->values);
+    options.threads = 1; /* others might end before this one asks */
+    options.solve.progress = listen;
+    options.solve.context = &l;
+    if (csrec_recover(&s->m, &options, signal, NULL, &report, &error)) fail_msg("%s", error.text);
+    /* What is easy may have ended by then. */
+    if (report.outcome != CSREC_INTERRUPTED && l.calls > 0 && s->m.n > 50)
+        fail_msg("%s, %d entries: %s after %d requests to stop", options.method, (int)s->entries,
+                 csrec_outcome_text(report.outcome), (int)l.calls);
+    expect_report(options.method, &report);
+    expect_set(options.method, s->values, signal);
+    free(signal);
+}
+
+static void expect_variance(const scene *s, const csrec_method_type *method,
+                            const csrec_recover_options *options, const double *signal) {
+    double *again = fresh(s->values), *variance = fresh(s->values);
+    for (int64_t i = 0; i < s->values; i++) variance[i] = -1.0;
+    assert_ok(csrec_recover_variance(&s->m, options, again, variance, NULL, &error));
+    assert_memory_equal(signal, again, (size_t)s->values * sizeof *again);
+    for (int64_t i = 0; i < s->values && method->shown.foresees; i++)
+        if (!(variance[i] >= 0.0)) fail_msg("%s: variance %g", method->shown.name, variance[i]);
+    free(again);
+    free(variance);
+}
+
+/* Atoms without a signal; refused by methods that have none. */
+static void try_atoms(const scene *s, const csrec_method_type *method,
+                      csrec_recover_options options) {
+    csrec_atoms atoms[3] = {{0}};
+    csrec_recover_report report;
+    if (method->shown.takes & CSREC_TAKES(SHIFTS)) options.shifts = 1;
+    csrec_status status = csrec_recover(&s->m, &options, NULL, atoms, &report, &error);
+    if (!(method->shown.takes & CSREC_TAKES(COEFFICIENTS))) {
+        expect_line(status, method->shown.name);
+        return;
+    }
+    if (status) fail_msg("%s", error.text);
+    expect_report(method->shown.name, &report);
+    for (int64_t c = 0; c < s->m.channels; c++) {
+        expect_set(method->shown.name, atoms[c].n, atoms[c].coefficient);
+        csrec_atoms_clear(&atoms[c]);
+    }
+}
+
+/* Unknown ones, and values beyond the range. */
+static void expect_settings(const scene *s, const csrec_method_type *method,
+                            csrec_recover_options options) {
+    csrec_setting set = {"nobody", 1.0};
+    double *signal = fresh(s->values);
+    listener l = {0};
+    options.solve.settings = &set;
+    options.solve.n_settings = 1;
+    options.solve.progress = listen;
+    options.solve.context = &l;
+    expect_line(csrec_recover(&s->m, &options, signal, NULL, NULL, &error), method->shown.name);
+    assert_non_null(strstr(error.text, "no parameter 'nobody'"));
+    for (const csrec_param *p = method->params; p && p->name; p++) {
+        set = (csrec_setting){p->name, p->least - 1.0};
+        expect_line(csrec_recover(&s->m, &options, signal, NULL, NULL, &error), p->name);
+        assert_non_null(strstr(error.text, p->name));
+    }
+    assert_int_equal(l.calls, 0);
+    for (int64_t i = 0; i < s->values; i++) assert_true(isnan(signal[i]));
+    free(signal);
+}
+
+static bool try_method(const csrec_method_type *method, int number) {
+    scene s;
+    draw_scene(number, &s);
+    csrec_model *model = model_for(method, &s);
+    csrec_recover_options options;
+    csrec_plan plan;
+    csrec_recover_defaults(&options);
+    options.method = method->shown.name;
+    options.backend = "cpu";
+    options.model = model;
+    const csrec_status status =
+        csrec_recover_plan(&s.m, &options, CSREC_RESULT_SIGNAL, &plan, &error);
+    if (status) {
+        expect_line(status, method->shown.name);
+        assert_non_null(strstr(error.text, method->shown.name));
+    } else if (csrec_recover(&s.m, &options, (double[4096]){0}, NULL, NULL, &error)) {
+        expect_line(CSREC_DATA, method->shown.name); /* such as a picture of less than a patch */
+    } else {
+        expect_settings(&s, method, options);
+        double *signal = recover_twice(&s, &options);
+        expect_stop(&s, options);
+        if (!s.m.through) expect_variance(&s, method, &options, signal);
+        try_atoms(&s, method, options);
+        free(signal);
+    }
+    csrec_model_destroy(model);
+    drop_scene(&s);
+    return !status;
+}
+
+static void methods_keep_their_contract(void **state) {
+    (void)state;
+    const csrec_method_type *method;
+    for (int i = 0; (method = csrec_method_at(i)); i++) {
+        int ran = 0;
+        for (int k = 0; k < CASES; k++) ran += try_method(method, k);
+        if (ran < 1) fail_msg("%s ran on nothing", method->shown.name);
+    }
+}
+
+int main(void) {
+    seed = check_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(methods_keep_their_contract),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
