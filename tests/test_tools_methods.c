@@ -86,7 +86,7 @@ static void mistakes_are_one_line(void **state) {
         {"--quality superb", "one of fast", 2},
         {"--basis dct --set wings=2", "wings", 1},
         {"--basis dct --set block=99", "block = 99", 1},
-        {"--method adaptive --set foo=1", "method adaptive, basis haar: no parameter 'foo'", 1},
+        {"--method adaptive", "method 'adaptive' is no longer there; use gaussian, or frames", 2},
         {"--method net --set step=1", "did you mean steps?", 1},
         {"--basis dct --set method.block=8", "no parameter 'method.block'; use", 1},
         {"--solver omp --set basis.k=8",

@@ -14,7 +14,6 @@ extern "C" {
     X(MODEL, "--model")                                                                            \
     X(SOLVER, "--solver")                                                                          \
     X(BASIS, "--basis")                                                                            \
-    X(MEAN, "mean")                                                                                \
     X(SHIFTS, "--shifts")                                                                          \
     X(ORDER, "--order")                                                                            \
     X(COLUMNS, "--columns")                                                                        \

@@ -174,7 +174,6 @@ static void json_settings(cli_json *json, const cli_job *job) {
     cli_json_integer(json, "atoms", o->solve.stop.atoms);
     cli_json_real(json, "min_coefficient", o->solve.stop.min_coefficient);
     cli_json_integer(json, "threads", o->threads);
-    cli_json_flag(json, "mean_with_adaptive_grids", o->mean);
     for (int i = 0; i < job->plan.n_parameters; i++)
         cli_json_real(json, job->plan.parameter[i].name, job->plan.parameter[i].value);
     cli_json_end(json);

@@ -47,7 +47,7 @@ typedef struct csrec_method_type {
     /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
     void (*complete)(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options);
-    bool (*by_channels)(const csrec_recover_options *options); /* NULL: no */
+    bool by_channels; /* channels are recovered separately */
     csrec_need (*need)(const csrec_task *task);
     /* Adds its stages; NULL: a single one. */
     void (*stages)(const csrec_task *task, csrec_stages *stages);
@@ -67,9 +67,9 @@ typedef struct csrec_method_type {
 /* Bits of csrec_method.takes. */
 #define CSREC_TAKES(name) (1u << CSREC_TAKES_##name)
 
-extern const csrec_method_type csrec_method_grids, csrec_method_adaptive, csrec_method_frames,
-    csrec_method_sparse, csrec_method_gaussian, csrec_method_mixture, csrec_method_pca,
-    csrec_method_conv, csrec_method_net, csrec_method_tv, csrec_method_pnp;
+extern const csrec_method_type csrec_method_grids, csrec_method_frames, csrec_method_sparse,
+    csrec_method_gaussian, csrec_method_mixture, csrec_method_pca, csrec_method_conv,
+    csrec_method_net, csrec_method_tv, csrec_method_pnp;
 
 /* Row i; NULL past the end. */
 const csrec_method_type *csrec_method_at(int i);

@@ -17,18 +17,18 @@ static const struct preset {
     const csrec_method_type *method;
     const csrec_setting *settings;
     int n_settings;
-    bool prior, mean, standard; /* standard: the default of pictures, volumes, */
-    bool through;               /* and of what is measured through an operator */
+    bool prior, standard; /* standard: the default of pictures, volumes, */
+    bool through;         /* and of what is measured through an operator */
 } presets[] = {
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
     {.name = "balanced", .method = &csrec_method_frames, .standard = true},
     {"best", &csrec_method_net, grouped, 2, .prior = true},
     {.name = "best", .method = &csrec_method_gaussian},
-    {.name = "best", .method = &csrec_method_frames, .mean = true},
+    {.name = "best", .method = &csrec_method_frames},
     {"max", &csrec_method_net, fitted, 3, .prior = true},
     {.name = "max", .method = &csrec_method_gaussian},
-    {.name = "max", .method = &csrec_method_frames, .mean = true},
+    {.name = "max", .method = &csrec_method_frames},
     {.name = "fast", .method = &csrec_method_tv, .through = true},
     {"balanced", &csrec_method_pnp, .prior = true, .standard = true, .through = true},
     {.name = "balanced", .method = &csrec_method_tv, .standard = true, .through = true},
@@ -55,7 +55,6 @@ static bool suits(const struct preset *row, const csrec_measurement *measurement
 
 static void apply(const struct preset *row, csrec_recover_options *options) {
     options->method = row->method->shown.name;
-    options->mean = row->mean;
     if (row->n_settings == 0) return;
     options->solve.settings = row->settings;
     options->solve.n_settings = row->n_settings;
