@@ -50,6 +50,9 @@ typedef struct csrec_method {
 CSREC_API bool csrec_method_info(int i, csrec_method *method);
 CSREC_API const csrec_param *csrec_method_param(int method, int i);
 
+/* What to use instead of a method that earlier versions had; NULL: they had none of that name. */
+CSREC_API const char *csrec_method_instead(const char *former);
+
 enum { CSREC_PARAMETERS_MOST = 32 };
 
 /* The resolved options of a recovery. */

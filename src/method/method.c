@@ -113,17 +113,21 @@ static void list_takers(unsigned bits, size_t room, char *text) {
                      types[i]->shown.name);
 }
 
-/* Methods of earlier versions, and what recovers better. */
-static const struct {
-    const char *name, *instead;
-} former[] = {{"adaptive", "gaussian, or frames where speed counts"}};
+const char *csrec_method_instead(const char *former) {
+    static const struct {
+        const char *name, *instead;
+    } gone[] = {{"adaptive", "gaussian, or frames where speed counts"}};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (same(gone[i].name, former)) return gone[i].instead;
+    return NULL;
+}
 
 static csrec_status unknown_method(const char *method, csrec_error *error) {
     csrec_names names = {.given = method};
-    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
-        if (same(former[i].name, method))
-            return csrec_fail(error, CSREC_ARGUMENT, "method '%s' is no longer there; use %s",
-                              method, former[i].instead);
+    const char *instead = csrec_method_instead(method);
+    if (instead)
+        return csrec_fail(error, CSREC_ARGUMENT, "method '%s' is no longer there; use %s", method,
+                          instead);
     for (int i = 0; i < TYPES; i++) csrec_names_add(&names, types[i]->shown.name);
     return csrec_names_unknown(&names, "method", error);
 }
