@@ -1,8 +1,8 @@
 #!/bin/sh
 # cuda.sh [--built DIR] [--out DIR] [--image FILE.png] [--check] - builds, checks and times the CUDA
 # part on a machine with a GPU, in under five minutes; the results go to bench/results/cuda.json.
-#   --built DIR  programs are there already (test_cuda_*, test_device, test_net, test_operators,
-#                test_solvers*, test_pca, bench_cuda_*, bench_rounds, csrecover, cssample): nothing is built
+#   --built DIR  programs are there already (the tests below, bench_cuda_*, bench_rounds, csrecover,
+#                cssample): nothing is built
 #   --check      compute-sanitizer, memcheck and racecheck, over brief tests as well; built with one
 #                team a block (kernels/haar/speculate_round.cuh), as racecheck overlooks named barriers
 # Without a device the tests and measurements say that they are skipped.
@@ -24,6 +24,12 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out"
 failed=
+# Of the device alone and on every backend; then those that compute-sanitizer need not check. test_net:
+# the CPU of this machine, to which test_cuda_net compares.
+tests='test_cuda_[a-z_]*|test_(conv2d|eigen|operators|solvers[a-z_]*|statistics)'
+others='test_(device|net|pca)'
+# those FOLDER PATTERN: the tests there.
+those() { (cd "$1" && ls) | grep -xE "$2"; }
 
 checked=$built
 if [ -z "$built" ]; then
@@ -37,12 +43,12 @@ if [ -z "$built" ]; then
     cmake --build "$here/build-cuda" --parallel
     built=$here/build-cuda/cuda-programs
     mkdir -p "$built"
-    for program in "$here"/build-cuda/tests/test_cuda_* "$here"/build-cuda/bench/bench_cuda_* \
-        "$here/build-cuda/bench/bench_rounds" "$here/build-cuda/tests/test_device" "$here/build-cuda/tests/test_net" \
-        "$here/build-cuda/tests/test_operators" "$here"/build-cuda/tests/test_solvers* \
-        "$here/build-cuda/tests/test_pca" \
+    for program in "$here"/build-cuda/bench/bench_cuda_* "$here/build-cuda/bench/bench_rounds" \
         "$here/build-cuda/csrecover" "$here/build-cuda/cssample"; do
         [ -x "$program" ] && [ -f "$program" ] && ln -sf "$program" "$built/"
+    done
+    for test in $(those "$here/build-cuda/tests" "$tests|$others"); do
+        ln -sf "$here/build-cuda/tests/$test" "$built/"
     done
 fi
 
@@ -60,11 +66,8 @@ run() {
     timeout "$limit" "$@" || note "$name FAILED"
 }
 
-# test_net: the CPU of this machine, to which test_cuda_net compares. The last ones run their tests
-# on every backend.
-for test in "$built"/test_cuda_* "$built/test_device" "$built/test_net" "$built/test_operators" \
-    "$built"/test_solvers* "$built/test_pca"; do
-    run "$(basename "$test")" 90 "$test"
+for test in $(those "$built" "$tests|$others"); do
+    run "$test" 90 "$built/$test"
 done
 
 # A file of JSON each, put together below. A new bench has its place here.
@@ -157,10 +160,9 @@ echo "written: $out/cuda.json"
 if [ -n "$check" ] && command -v compute-sanitizer >/dev/null; then
     export CSREC_TEST_BRIEF=1
     for tool in memcheck racecheck; do
-        for test in "$checked"/test_cuda_* "$checked/test_operators" "$checked"/test_solvers*; do
-            [ -x "$test" ] && [ -f "$test" ] || continue
-            echo "== $tool $(basename "$test")"
-            timeout 100 compute-sanitizer --tool $tool --error-exitcode 9 --print-limit 3 "$test" \
+        for test in $(those "$checked" "$tests"); do
+            echo "== $tool $test"
+            timeout 100 compute-sanitizer --tool $tool --error-exitcode 9 --print-limit 3 "$checked/$test" \
                 >"$out/$tool.log" 2>&1 || note "$tool FAILED: see $out/$tool.log"
             tail -1 "$out/$tool.log"
         done

@@ -7,8 +7,8 @@
  * SIDE: pictures of this edge alone, on the device alone.
  *
  * ms: all of csrec_recover, the least of some calls after a first one, which makes the device
- * ready; of these grids_ms before the thresholding (effort 1: adaptive grids), threshold_ms for the
- * rest of the start, rounds_ms from the picture on the device to the delivery. A volume starts on
+ * ready; of these start_ms before the rounds, rounds_ms from the picture on the device to the
+ * delivery. A volume starts on
  * the CPU. psnr: over all channels. */
 #include <math.h>
 #include <stdlib.h>
@@ -70,14 +70,13 @@ static double psnr(const scene *s) {
 
 /* When the stages began. */
 typedef struct stages {
-    double begin, threshold, rounds, end;
+    double begin, rounds, end;
 } stages;
 
 static bool note(const csrec_progress *progress, void *context) {
     stages *s = context;
-    double now = bench_seconds();
-    if (s->threshold == 0.0 && strcmp(progress->stage, "thresholding") == 0) s->threshold = now;
-    if (s->rounds == 0.0 && strcmp(progress->stage, CSREC_STAGE_GROUPS) == 0) s->rounds = now;
+    if (s->rounds == 0.0 && strcmp(progress->stage, CSREC_STAGE_GROUPS) == 0)
+        s->rounds = bench_seconds();
     return false;
 }
 
@@ -105,12 +104,11 @@ static stages run(scene *s, const char *backend, double effort, int repeats) {
 static void measure(scene *s, double effort, const char *backend, int repeats) {
     stages t = run(s, backend, effort, repeats);
     printf("{\"side\": %lld, \"depth\": %lld, \"channels\": %lld, \"sigma\": %g, \"effort\": %g, "
-           "\"backend\": \"%s\", \"cpu_threads\": %d, \"ms\": %.2f, \"grids_ms\": %.2f, "
-           "\"threshold_ms\": %.2f, \"rounds_ms\": %.2f, \"psnr\": %.3f}\n",
+           "\"backend\": \"%s\", \"cpu_threads\": %d, \"ms\": %.2f, \"start_ms\": %.2f, "
+           "\"rounds_ms\": %.2f, \"psnr\": %.3f}\n",
            (long long)s->side, (long long)(s->entries / s->side / s->side),
            (long long)s->m.channels, s->m.sigma, effort, backend, bench_cores(),
-           1e3 * (t.end - t.begin), 1e3 * (t.threshold - t.begin), 1e3 * (t.rounds - t.threshold),
-           1e3 * (t.end - t.rounds), psnr(s));
+           1e3 * (t.end - t.begin), 1e3 * (t.rounds - t.begin), 1e3 * (t.end - t.rounds), psnr(s));
     fflush(stdout);
 }
 

@@ -6,9 +6,8 @@ other kinds (net_kinds.py), masks as in pictures.py.
   OpenCV FSR          cv2.xphoto.inpaint, frequency-selective; INPAINT_FSR_FAST, and
                       INPAINT_FSR_BEST with --slow (100 s a picture)
   biharmonic          scikit-image
-  BM3D, plug and play PyPI bm3d as the denoiser of net_plug.py's iteration: BM3D-like inpainting,
-                      for there is no inpainting in bm3d itself
-  DRUNet              with --drunet WEIGHTS, which net_drunet.py trains
+  BM3D, plug and play PyPI bm3d as the denoiser: BM3D-like inpainting, for there is no
+                      inpainting in bm3d itself
   E-PLE               left out: its code is only on its journal's page, in no package registry
 
 Each NAME is a preset of csrecover (fast) or comma-separated options (method=net,seed=3);
@@ -23,7 +22,6 @@ import numpy as np
 
 import machine
 import net_kinds
-import net_plug
 import pictures
 
 BM3D_SIGMAS = (12.0, 1.0)  # first, last: of those tried, on camera and moon
@@ -43,15 +41,17 @@ def frequency_selective(y, mask, quality):
 
 
 def block_matching(y, mask, steps):
-    """Hard thresholding alone until the last step, which also has the Wiener stage."""
+    """Plug and play by half-quadratic splitting from the Delaunay triangulation (Zhang et al. 2021,
+    "Plug-and-play image restoration with deep denoiser prior", equations 6 and 7; known pixels are
+    without noise and stay). Hard thresholding alone until the last step, which also has the Wiener
+    stage."""
     from bm3d import BM3DStages, bm3d
-
-    def denoise(x, sigma, step):
-        last = step == steps - 1
-        return bm3d(x, sigma,
-                    stage_arg=BM3DStages.ALL_STAGES if last else BM3DStages.HARD_THRESHOLDING)
-
-    return net_plug.recover(y, mask, denoise, steps, BM3D_SIGMAS)
+    x = pictures.delaunay(y, mask)
+    for step, sigma in enumerate(np.geomspace(*BM3D_SIGMAS, steps)):
+        stages = BM3DStages.ALL_STAGES if step == steps - 1 else BM3DStages.HARD_THRESHOLDING
+        x = np.array(bm3d(x, sigma, stage_arg=stages))
+        x[mask] = y
+    return x
 
 
 def peers(arguments):
@@ -62,11 +62,6 @@ def peers(arguments):
         found["OpenCV FSR, best"] = lambda y, mask: frequency_selective(y, mask, "BEST")
     name = f"BM3D (bm3d), plug and play, {arguments.steps} steps"
     found[name] = lambda y, mask: block_matching(y, mask, arguments.steps)
-    if arguments.drunet:
-        import net_drunet
-        network = net_drunet.load(arguments.drunet)
-        found[f"DRUNet {network.size}, plug and play, {arguments.steps} steps"] = (
-            lambda y, mask: net_drunet.recover(network, y, mask, arguments.steps))
     return found
 
 
@@ -154,9 +149,8 @@ def parsed():
                         default=[*pictures.FIVE, *net_kinds.ALL], help="of these only")
     parser.add_argument("--without", nargs="+", metavar="WORD", default=[],
                         help="leave out methods whose name has it")
-    parser.add_argument("--steps", type=int, default=net_plug.STEPS, help="of plug and play")
+    parser.add_argument("--steps", type=int, default=30, help="of plug and play")
     parser.add_argument("--slow", action="store_true", help="OpenCV's INPAINT_FSR_BEST, too")
-    parser.add_argument("--drunet", metavar="WEIGHTS", help="of net_drunet.py")
     parser.add_argument("--json", default="net_peers.json")
     parser.add_argument("--threads", default="1", help="of csrecover")
     return parser.parse_args()

@@ -142,7 +142,6 @@ SLOW = ("biharmonic (scikit-image)",)
 OURS = {"csrecover --shifts 1 --columns paper": ["--shifts", "1", "--columns", "paper"],
         "csrecover --shifts 1 --columns two-sided": ["--shifts", "1", "--columns", "two-sided"],
         "csrecover --shifts 16": ["--shifts", "16"],
-        "csrecover --method adaptive": ["--method", "adaptive"],
         "csrecover --quality fast": ["--quality", "fast"],
         "csrecover --quality balanced": ["--quality", "balanced"],
         "csrecover --solver gaussian --set effort=0":

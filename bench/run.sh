@@ -10,7 +10,6 @@
 #   estimate    --quick
 #   silences    EDGE SECONDS
 #   pictures    --images DIR, --quick
-#   solvers     --trials T
 #   phase       phase transitions, coherences and the paper's transform by csbench; some minutes
 #   learn       statistics, components and mixtures; --quick
 #   conv        convolutions beside the plain way, learning, and pictures recovered with learned
@@ -19,7 +18,6 @@
 #   net_peers   the learned prior beside other programs; NAME..., --images DIR and more, see
 #               net_peers.py --help; the peers are opencv-contrib-python-headless, scikit-image, bm3d
 #               and torch of PyPI, each left out where it is not installed
-#   net_drunet  a network of PyTorch, trained by `net_drunet.py train` before; --weights FILE
 #   peers, sidebyside  --images DIR, --quick
 #   l1          l1 and total variation beside SPGL1, PyLops, SigPy and scikit-image, each left out where
 #               it is not installed
@@ -28,14 +26,14 @@
 #               --quick
 #   adaptive_peers  places chosen by expected errors beside contrast, SLADS and Gaussian processes;
 #               20 minutes; --images DIR, --quick
-# all: speed, pictures, memory, estimate, silences, solvers, peers and sidebyside. Then bench/tables.py
+# all: speed, pictures, memory, estimate, silences, peers and sidebyside. Then bench/tables.py
 # puts the results into README.md and docs.
 set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed ranks ranks_delay ranks_memory memory estimate silences pictures solvers learn conv'
-names="$names net_conv net_peers net_drunet peers sidebyside adaptive_peers phase l1 operators bart"
+names='speed ranks ranks_delay ranks_memory memory estimate silences pictures learn conv'
+names="$names net_conv net_peers peers sidebyside adaptive_peers phase l1 operators bart"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -67,13 +65,6 @@ pictures() {
         python3 bench/pictures.py --json "$results/pictures.json" "$@"
 }
 
-solvers() {
-    build/bench/bench_solvers --json "$results/solvers.json" --picture "$results/solvers.png" "$@"
-    if has_python 'solvers beside scikit-learn' 'numpy, sklearn' 'NumPy and scikit-learn'; then
-        python3 bench/solvers.py --json "$results/solvers_peers.json"
-    fi
-}
-
 phase() { python3 bench/phase.py build --json "$results/phase.json" "$@"; }
 
 conv() {
@@ -97,11 +88,6 @@ net_conv() {
 net_peers() {
     has_python net_peers 'numpy, scipy' 'NumPy and SciPy' &&
         python3 bench/net_peers.py --json "$results/net_peers.json" "$@"
-}
-
-net_drunet() {
-    has_python net_drunet 'numpy, scipy, torch' 'NumPy, SciPy and PyTorch' &&
-        python3 bench/net_drunet.py measure --json "$results/net_drunet.json" "$@"
 }
 
 # Through the Python package, which needs no installing for this.
@@ -136,7 +122,6 @@ if [ "$what" = all ]; then
     memory
     estimate || say "estimate: left out"
     silences
-    solvers
     peers || say "peers: left out"
     sidebyside || say "sidebyside: left out"
 else

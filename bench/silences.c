@@ -13,24 +13,21 @@
 typedef struct way {
     const char *name, *solver, *basis;
     int64_t shifts;
-    bool mean;
 } way;
 
 static const way ways[] = {
-    {"plain grid, mp", "mp", NULL, 1, false},
-    {"plain grid, omp", "omp", NULL, 1, false},
-    {"grids", "mp", NULL, 8, false},
-    {"adaptive grids", NULL, NULL, 0, false},
-    {"dct, threshold", "threshold", "dct", 0, false},
-    {"dct, threshold, mean", "threshold", "dct", 0, true},
-    {"dct, fista", "fista", "dct", 0, false},
-    {"dct, iht", "iht", "dct", 0, false},
-    {"dct, cosamp", "cosamp", "dct", 0, false},
-    {"dct, omp", "omp", "dct", 0, false},
-    {"wavelet, threshold", "threshold", "wavelet", 0, false},
-    {"wavelet, fista", "fista", "wavelet", 0, false},
-    {"gaussian", "gaussian", NULL, 0, false},
-    {"gmm", "gmm", NULL, 0, false},
+    {"plain grid, mp", "mp", NULL, 1},
+    {"plain grid, omp", "omp", NULL, 1},
+    {"grids", "mp", NULL, 8},
+    {"dct, threshold", "threshold", "dct", 0},
+    {"dct, fista", "fista", "dct", 0},
+    {"dct, iht", "iht", "dct", 0},
+    {"dct, cosamp", "cosamp", "dct", 0},
+    {"dct, omp", "omp", "dct", 0},
+    {"wavelet, threshold", "threshold", "wavelet", 0},
+    {"wavelet, fista", "fista", "wavelet", 0},
+    {"gaussian", "gaussian", NULL, 0},
+    {"gmm", "gmm", NULL, 0},
 };
 
 typedef struct listener {
@@ -96,9 +93,7 @@ static void recover(const csrec_measurement *m, const way *w, double seconds, do
     csrec_recover_defaults(&o);
     o.solve.solver = w->solver;
     o.basis = w->basis;
-    o.mean = w->mean;
     o.shifts = w->shifts;
-    if (!w->solver) o.method = "adaptive";
     o.threads = 1;
     o.backend = "cpu";
     o.solve.progress = listen;

@@ -42,7 +42,7 @@ methods() {
     for method in nearest linear; do
         interpolate "$method" "$work/small.npz" "$work/m-$method.png"
     done
-    csrecover "$work/small.npz" -o "$work/m-haar.png" --quiet --method adaptive
+    csrecover "$work/small.npz" -o "$work/m-haar.png" --quiet --shifts 64
     csrecover "$work/small.npz" -o "$work/m-dct.png" --quiet --basis dct
     csrecover "$work/small.npz" -o "$work/m-gmm.png" --quiet --solver gmm
     csrecover "$work/small.npz" -o "$work/m-gaussian.png" --quiet --solver gaussian
@@ -141,11 +141,10 @@ strip --rows 2 -o docs/figures/patterns.png "$work"/{uniform,jitter,poisson}.npz
     recover sides scan0.10 --shifts 1 --columns two-sided |
         sed 's/^/| `--shifts 1 --columns two-sided` |/'
     recover shifts scan0.10 --shifts 16 | sed 's/^/| `--shifts 16` |/'
-    recover none scan0.10 --method adaptive | sed 's/^/| `--method adaptive` |/'
     for quality in fast balanced best; do
         echo "| \`--quality $quality\` |$(recover "q-$quality" scan0.10 --quality "$quality")"
     done
 } | place solvers
-strip --rows 2 -o docs/figures/solvers.png "$work"/{plain,sides,shifts,none}.png \
+strip --rows 2 -o docs/figures/solvers.png "$work"/{plain,sides,shifts}.png \
     "$work"/q-{fast,balanced,best}.png "$work"/truth.png
 ls -l docs/figures

@@ -108,7 +108,6 @@ void fuzz_choose(fuzz_bytes *bytes, const csrec_measurement *measurement, fuzz_c
     choose_settings(bytes, choice, row);
     o->threads = fuzz_below(bytes, 8) == 1 ? 2 : 1;
     o->seed = fuzz_below(bytes, 256);
-    o->mean = fuzz_below(bytes, 4) == 1 ? !o->mean : o->mean;
     o->solve.reference = fuzz_below(bytes, 8) == 1;
     o->backend = "cpu";
     choice->watch = fuzz_watch_begin(fuzz_below(bytes, 4) == 1 ? fuzz_below(bytes, 256) : 0);

@@ -47,24 +47,34 @@ static inline void complete(uint64_t *seed, drawn *d) {
 }
 
 /* Small ones most of the time; now and then channels or lines beyond one tile. */
-static inline drawn draw(uint64_t *seed) {
-    drawn d = {0};
+static inline void draw_small(uint64_t *seed, csrec_conv2d *c) {
     bool wide = check_below(seed, 12) == 0, deep = !wide && check_below(seed, 8) == 0;
+    c->channels_in = 1 + check_below(seed, deep ? 24 : 5);
+    c->channels_out = 1 + check_below(seed, deep ? 12 : 9);
+    for (int a = 0; a < 2; a++) {
+        c->size[a] = 1 + check_below(seed, a == 1 && wide ? 500 : 12);
+        c->kernel[a] = 1 + check_below(seed, 5);
+        c->stride[a] = check_below(seed, 4);
+        c->dilation[a] = check_below(seed, 4);
+        c->padding[a] = check_below(seed, 5);
+    }
+}
+
+static inline drawn draw_by(uint64_t *seed, const char *backend,
+                            void (*shape)(uint64_t *seed, csrec_conv2d *c)) {
+    drawn d = {0};
     do {
         d.conv = (csrec_conv2d){.batch = 1 + check_below(seed, 3),
-                                .channels_in = 1 + check_below(seed, deep ? 24 : 5),
-                                .channels_out = 1 + check_below(seed, deep ? 12 : 9),
-                                .threads = (int)check_below(seed, 4)};
-        for (int a = 0; a < 2; a++) {
-            d.conv.size[a] = 1 + check_below(seed, a == 1 && wide ? 500 : 12);
-            d.conv.kernel[a] = 1 + check_below(seed, 5);
-            d.conv.stride[a] = check_below(seed, 4);
-            d.conv.dilation[a] = check_below(seed, 4);
-            d.conv.padding[a] = check_below(seed, 5);
-        }
+                                .threads = (int)check_below(seed, 4),
+                                .backend = backend};
+        shape(seed, &d.conv);
     } while (csrec_conv2d_output(&d.conv, d.out, NULL));
     complete(seed, &d);
     return d;
+}
+
+static inline drawn draw(uint64_t *seed) {
+    return draw_by(seed, NULL, draw_small);
 }
 
 static inline void drop(drawn *d) {
@@ -120,23 +130,6 @@ static inline void expect(const drawn *d, const char *what, int64_t i, double fo
 
 static inline int64_t terms_of_y(const csrec_conv2d *c) {
     return c->channels_in * c->kernel[0] * c->kernel[1];
-}
-
-static inline void check_forward(const drawn *d, bool bias, const float *Y) {
-    const csrec_conv2d *c = &d->conv;
-    double *y = calloc((size_t)d->y_count, sizeof *y), *s = calloc((size_t)d->y_count, sizeof *s);
-    for (int64_t i = 0; i < d->y_count; i++) {
-        y[i] = bias ? (double)d->B[i / (d->out[0] * d->out[1]) % c->channels_out] : 0.0;
-        s[i] = fabs(y[i]);
-    }
-    FOR_EVERY_PRODUCT(c, d->out, xi, wi, yi) {
-        y[yi] += (double)d->X[xi] * (double)d->W[wi];
-        s[yi] += fabs((double)d->X[xi] * (double)d->W[wi]);
-    }
-    for (int64_t i = 0; i < d->y_count; i++)
-        expect(d, "Y", i, (double)Y[i], y[i], s[i], terms_of_y(c));
-    free(y);
-    free(s);
 }
 
 #endif

@@ -29,7 +29,7 @@ operator
 solver
 learn
 method
-method/grids method/adaptive
+method/grids
 method/sparse
 method/frames
 method/gaussian method/mixture method/pca method/conv

@@ -27,7 +27,6 @@ static void add_pursuits(void) {
             w->shifts = 1;
         }
     add_way("grids", "3")->shifts = 3;
-    add_way("adaptive", "grids")->method = "adaptive";
 }
 
 /* Every solver on the Haar matrix and on every basis; conv alone needs a model. */

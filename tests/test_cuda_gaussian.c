@@ -297,7 +297,7 @@ static void rounds_of_the_method(void **state) {
         int count;
         bool volume = kind / 2 == 2, pooled = kind / 2 == 1;
         const csrec_gaussian_round *rounds =
-            csrec_gaussian_rounds(volume, pooled, kind % 2, &count);
+            csrec_gaussian_rounds(volume, pooled, kind % 2, false, &count);
         for (int k = 0; k < 2 * count; k++) {
             csrec_gaussian_round round = rounds[k / 2];
             double rate = k % 2 == 0 ? 0.12 : volume ? 0.5 : 0.95;

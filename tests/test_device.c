@@ -159,9 +159,9 @@ static void what_has_no_engine_is_one_line(void **state) {
     (void)state;
     const csrec_context context = {.kind = CSREC_DEVICE_CUDA};
     csrec_error error;
-    assert_int_equal(csrec_device_lacks(&context, "method pca", "grids and adaptive", &error),
+    assert_int_equal(csrec_device_lacks(&context, "method pca", "grids and frames", &error),
                      CSREC_UNSUPPORTED);
-    assert_string_equal(error.text, "method pca has no CUDA engine; grids and adaptive have; use "
+    assert_string_equal(error.text, "method pca has no CUDA engine; grids and frames have; use "
                                     "backend cpu");
     csrec_device_lacks(&context, "method pca", NULL, &error);
     assert_string_equal(error.text, "method pca has no CUDA engine; use backend cpu");

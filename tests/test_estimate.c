@@ -92,9 +92,6 @@ static void set(const one_case *c, const csrec_measurement *m, csrec_recover_opt
     }
 
 static const one_case cases[] = {
-    {"adaptive 1024 1 %", SQUARE(1024), 1, 0.01, .method = "adaptive", .threads = 1},
-    {"adaptive 768 20 %, 2 threads", SQUARE(768), 1, 0.2, .method = "adaptive", .threads = 2},
-    {"adaptive 768 10 % colour", {2, {512, 768}}, 3, 0.1, .method = "adaptive", .threads = 1},
     {"fast 2048 5 %", SQUARE(2048), 1, 0.05, .preset = 1, .threads = 1},
     {"frames 1 x 2^21, a few steps",
      {2, {1, 1 << 21}},
@@ -144,8 +141,6 @@ static const one_case cases[] = {
      .threads = 1},
     {"frames 2048 2 % in tiles", SQUARE(2048), 1, 0.02, .method = "frames", .threads = 1,
      .memory = 128 << 20},
-    {"adaptive 1280 1 % in tiles", SQUARE(1280), 1, 0.01, .method = "adaptive", .threads = 2,
-     .memory = 80 << 20},
 };
 
 /* The peak that the kernel saw is that of this recovery alone. */

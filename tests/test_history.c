@@ -77,22 +77,6 @@ static void frames_are_tracks(void **state) {
     clear(&p);
 }
 
-static void adaptive_passes(void **state) {
-    (void)state;
-    problem p = draw(2, 24, 2, 20.0);
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
-    options.method = "adaptive";
-    csrec_history *history = follow(&p, &options);
-    int64_t n;
-    const csrec_history_step *steps = track_of(history, 0, "pass", &n);
-    for (int64_t k = 0; k < n; k++)
-        assert_true(steps[k].psnr > 10.0 && steps[k].residual > 0.0 && steps[k].residual < 0.5);
-    check_result(history, &p, 1);
-    csrec_history_destroy(history);
-    clear(&p);
-}
-
 static void rounds_of_groups(void **state) {
     (void)state;
     problem p = draw(2, 30, 1, 20.0);
@@ -189,7 +173,7 @@ int main(void) {
                                        cmocka_unit_test(mean_over_grids),
                                        cmocka_unit_test(thresholding),
                                        cmocka_unit_test(frames_are_tracks),
-                                       cmocka_unit_test(adaptive_passes),
+
                                        cmocka_unit_test(rounds_of_groups),
                                        cmocka_unit_test(levels_are_counted),
                                        cmocka_unit_test(stopped_means_are_of_whole_grids),

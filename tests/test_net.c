@@ -1,161 +1,176 @@
-/* Networks against direct sums and numeric derivatives in double, over random networks; tiles and
- * threads do not change bits; steps of Adam against the formula; wrong input. */
+/* test_net.c - networks on every backend: forward and gradients against sums in double, over random
+ * networks; steps of Adam against the formula; tiles, threads and a second run do not change bits;
+ * a device beside the CPU; wrong input. */
+#include "backends.h"
 #include "net.h"
 
 static uint64_t seed;
 
-static csrec_net *create(const drawn_net *d, int threads) {
-    csrec_net_options options = {.threads = threads};
+static drawn_net draw(int round) {
+    return round % 3 == 2 ? net_draw_wide(&seed) : net_draw(&seed);
+}
+
+static csrec_net *create_on(const drawn_net *d, const char *backend, bool fast, int threads) {
+    csrec_net_options options = {.threads = threads, .backend = backend, .fast = fast};
     csrec_net *net = NULL;
     csrec_error error = {""};
     if (csrec_net_create(d->channels, d->n, d->layer, &options, &net, &error))
         fail_msg("%s", error.text);
-    int64_t weights, multiple;
-    csrec_net_info(net, &weights, &multiple, NULL);
+    int64_t weights;
+    assert_string_equal(csrec_net_info(net, &weights, NULL, NULL), backend);
     assert_int_equal(weights, d->weights);
-    assert_int_equal(multiple, 2);
     assert_ok(csrec_net_set_weights(net, d->W, NULL));
     return net;
 }
 
-static void forward_equals_direct_sums(void **state) {
-    (void)state;
-    for (int round = 0; round < 12; round++) {
-        drawn_net d = net_draw(&seed);
-        csrec_net *net = create(&d, 2);
-        double *W = net_doubles(d.weights, d.W), *X = net_doubles(d.x, d.X);
-        double *Y = net_doubles(d.y, NULL), size = 0.0;
-        net_reference(&d, W, X, Y);
-        for (int64_t i = 0; i < d.y; i++) size = fmax(size, fabs(Y[i]));
-        assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
-        for (int64_t i = 0; i < d.y; i++)
-            if (fabs(Y[i] - (double)d.Y[i]) > 1e-4 * size)
-                fail_msg("entry %lld: %g, expected %g", (long long)i, (double)d.Y[i], Y[i]);
-        /* one picture of the same network without what backward needs */
-        float *one = malloc((size_t)(d.y / d.batch) * sizeof *one);
-        assert_ok(csrec_net_apply(net, d.height, d.width, d.X, one, 0, NULL, NULL, NULL));
-        assert_memory_equal(one, d.Y, (size_t)(d.y / d.batch) * sizeof *one);
-        free(one);
-        free(W);
-        free(X);
-        free(Y);
-        csrec_net_destroy(net);
-        net_drop(&d);
-    }
+static csrec_net *create(const drawn_net *d, int threads) {
+    csrec_net *net = create_on(d, "cpu", false, threads);
+    int64_t multiple;
+    csrec_net_info(net, NULL, &multiple, NULL);
+    assert_int_equal(multiple, 2);
+    return net;
 }
 
-/* sum(Y dY) in double with W + t dW and X + t dX. */
-static double loss(const drawn_net *d, double t, const double *dW, const double *dX,
-                   double *nearest) {
-    double *W = net_doubles(d->weights, d->W), *X = net_doubles(d->x, d->X);
-    double *Y = net_doubles(d->y, NULL), sum = 0.0;
-    for (int64_t i = 0; i < d->weights; i++) W[i] += t * dW[i];
-    for (int64_t i = 0; i < d->x; i++) X[i] += t * dX[i];
-    *nearest = net_reference(d, W, X, Y);
-    for (int64_t i = 0; i < d->y; i++) sum += Y[i] * (double)d->dY[i];
-    free(W);
-    free(X);
-    free(Y);
-    return sum;
+/* ------------------------------------------------------------------ on every backend */
+
+typedef struct passes {
+    float *Y, *dX, *dW;
+} passes;
+
+static passes run(const drawn_net *d, csrec_net *net) {
+    passes p = {malloc((size_t)d->y * sizeof(float)), malloc((size_t)d->x * sizeof(float)),
+                malloc((size_t)d->weights * sizeof(float))};
+    csrec_error error = {""};
+    if (csrec_net_forward(net, d->batch, d->height, d->width, d->X, p.Y, &error) ||
+        csrec_net_backward(net, d->dY, p.dX, p.dW, &error))
+        fail_msg("%s", error.text);
+    return p;
 }
 
-static void add_products(int64_t n, const double *direction, const float *gradient, double *sum,
-                         double *size) {
-    for (int64_t i = 0; i < n; i++) {
-        *sum += direction[i] * (double)gradient[i];
-        *size += fabs(direction[i] * (double)gradient[i]);
-    }
+static void passes_drop(passes *p) {
+    free(p->Y);
+    free(p->dX);
+    free(p->dW);
 }
 
-/* False where the network is too near to a kink to tell. */
-static bool expect_slope(const drawn_net *d, const double *dW, const double *dX, const float *gW,
-                         const float *gX) {
-    const double t = 2e-8; /* far below net_clear: no relu changes its side between both losses */
-    double up, down, sum = 0.0, size = 0.0;
-    double numeric = (loss(d, t, dW, dX, &up) - loss(d, -t, dW, dX, &down)) / (2.0 * t);
-    if (fmin(up, down) < net_clear) return false;
-    add_products(d->weights, dW, gW, &sum, &size);
-    add_products(d->x, dX, gX, &sum, &size);
-    if (fabs(sum - numeric) > 2e-3 * size + 1e-4)
-        fail_msg("%g, numeric %g of %g", sum, numeric, size);
-    return true;
+static void expect(const drawn_net *d, const char *what, int64_t n, const float *found,
+                   const double *wanted, double tolerance) {
+    double largest = 0.0;
+    for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(wanted[i]));
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs((double)found[i] - wanted[i]) <= tolerance * largest))
+            fail_msg("batch %d, %d layers, %d channels, %d x %d: %s[%lld] is %.9g, not %.9g; the "
+                     "largest is %g",
+                     (int)d->batch, d->n, (int)d->channels, (int)d->height, (int)d->width, what,
+                     (long long)i, (double)found[i], wanted[i], largest);
 }
 
-/* Along random directions of all weights and inputs, and of some weights. */
-static void gradients_equal_numeric_ones(void **state) {
-    (void)state;
+static void expect_all(const drawn_net *d, const char *backend, bool fast, const net_reference *r,
+                       double tolerance) {
+    csrec_net *net = create_on(d, backend, fast, 2);
+    passes p = run(d, net);
+    expect(d, "Y", d->y, p.Y, r->Y, tolerance);
+    expect(d, "dX", d->x, p.dX, r->dX, tolerance);
+    expect(d, "dW", d->weights, p.dW, r->dW, tolerance);
+    passes_drop(&p);
+    csrec_net_destroy(net);
+}
+
+/* Wide networks without relus: some of their many sums are always near 0. */
+static void passes_equal_direct_sums(void **state) {
+    const char *backend = check_backend(state);
     for (int round = 0; round < 12;) {
-        drawn_net d = net_draw(&seed);
-        csrec_net *net = create(&d, 2);
-        float *gW = net_floats(&seed, d.weights, 1.0), *gX = net_floats(&seed, d.x, 1.0);
-        assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
-        assert_ok(csrec_net_backward(net, d.dY, gX, gW, NULL));
-        bool clear = true;
-        for (int direction = 0; direction < 6 && clear; direction++) {
-            double *dW = net_doubles(d.weights, NULL), *dX = net_doubles(d.x, NULL);
-            int64_t from = check_below(&seed, d.weights), to = from + 1 + check_below(&seed, 40);
-            if (direction == 0) from = 0, to = d.weights;
-            for (int64_t i = from; i < to && i < d.weights && direction != 1; i++)
-                dW[i] = check_normal(&seed);
-            for (int64_t i = 0; i < d.x && direction < 2; i++) dX[i] = check_normal(&seed);
-            clear = expect_slope(&d, dW, dX, gW, gX);
-            free(dW);
-            free(dX);
+        drawn_net d = draw(round);
+        if (round % 3 == 2)
+            for (int i = 0; i < d.n; i++) d.layer[i].relu = false;
+        net_reference r = net_reference_of(&d);
+        if (r.nearest > net_clear) {
+            expect_all(&d, backend, false, &r, 2e-5);
+            round++;
         }
-        round += clear;
-        free(gW);
-        free(gX);
-        csrec_net_destroy(net);
+        net_reference_drop(&r);
         net_drop(&d);
     }
 }
 
-/* Pictures of several tiles, cut wherever the memory asks for it. */
-static void tiles_and_threads_do_not_change_bits(void **state) {
-    (void)state;
-    for (int round = 0; round < 6; round++) {
-        drawn_net d = net_draw(&seed);
-        int64_t height = 2 * (20 + check_below(&seed, 60)),
-                width = 2 * (20 + check_below(&seed, 60));
-        int64_t x = d.channels * height * width, y = net_channels(&d, d.n) * height * width;
-        float *X = net_floats(&seed, x, 1.0), *Y[3];
-        for (int k = 0; k < 3; k++) {
-            csrec_net *net = create(&d, k == 1 ? 1 : 3);
-            Y[k] = malloc((size_t)y * sizeof(float));
-            assert_ok(
-                csrec_net_apply(net, height, width, X, Y[k], k == 2 ? 1 : 0, NULL, NULL, NULL));
+/* Relus change sides at this accuracy, whose gradients are then others: networks without. */
+static void fast_passes_are_near(void **state) {
+    const char *backend = check_backend(state);
+    for (int round = 0; round < 9; round++) {
+        drawn_net d = draw(round);
+        for (int i = 0; i < d.n; i++) d.layer[i].relu = false;
+        net_reference r = net_reference_of(&d);
+        expect_all(&d, backend, true, &r, 5e-3);
+        net_reference_drop(&r);
+        net_drop(&d);
+    }
+}
+
+/* Relus of wide networks, and at the lower accuracy. */
+static void results_are_the_cpus(void **state) {
+    const char *backend = check_backend(state);
+    for (int round = 0; round < 12; round++) {
+        drawn_net d = draw(round);
+        csrec_net *cpu = create_on(&d, "cpu", false, 2);
+        assert_ok(csrec_net_forward(cpu, d.batch, d.height, d.width, d.X, d.Y, NULL));
+        double *wanted = net_doubles(d.y, d.Y);
+        for (int fast = 0; fast < 2; fast++) {
+            csrec_net *net = create_on(&d, backend, fast, 2);
+            assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
+            expect(&d, "Y", d.y, d.Y, wanted, fast ? 5e-3 : 1e-4);
             csrec_net_destroy(net);
-            if (k) assert_memory_equal(Y[0], Y[k], (size_t)y * sizeof(float));
         }
+        free(wanted);
+        csrec_net_destroy(cpu);
+        net_drop(&d);
+    }
+}
+
+static void bits_are_the_same_again(void **state) {
+    const char *backend = check_backend(state);
+    for (int round = 0; round < 6; round++) {
+        drawn_net d = draw(round);
+        bool fast = strcmp(backend, "cuda") == 0 && round % 2;
+        csrec_net *net = create_on(&d, backend, fast, 2), *other = create_on(&d, backend, fast, 5);
+        passes p[] = {run(&d, net), run(&d, net), run(&d, other)};
+        for (int k = 1; k < 3; k++) {
+            assert_memory_equal(p[0].Y, p[k].Y, (size_t)d.y * sizeof(float));
+            assert_memory_equal(p[0].dX, p[k].dX, (size_t)d.x * sizeof(float));
+            assert_memory_equal(p[0].dW, p[k].dW, (size_t)d.weights * sizeof(float));
+        }
+        for (int k = 0; k < 3; k++) passes_drop(&p[k]);
+        csrec_net_destroy(net);
+        csrec_net_destroy(other);
+        net_drop(&d);
+    }
+}
+
+/* One picture: forward, apply, which uses memory again, and apply in tiles. */
+static void tiles_do_not_change_bits(void **state) {
+    const char *backend = check_backend(state);
+    for (int round = 0; round < 6; round++) {
+        drawn_net d = draw(round);
+        int64_t grain = round % 3 == 2 ? 4 : 2, height = grain * (10 + check_below(&seed, 30));
+        int64_t width = grain * (10 + check_below(&seed, 30)), out = net_channels(&d, d.n);
+        float *X = net_floats(&seed, d.channels * height * width, 1.0), *Y[3];
+        size_t bytes = (size_t)(out * height * width) * sizeof(float);
+        bool fast = strcmp(backend, "cuda") == 0 && round % 2;
+        csrec_net *net = create_on(&d, backend, fast, 2);
+        for (int k = 0; k < 3; k++) Y[k] = malloc(bytes);
+        assert_ok(csrec_net_forward(net, 1, height, width, X, Y[0], NULL));
+        assert_ok(csrec_net_apply(net, height, width, X, Y[1], 0, NULL, NULL, NULL));
+        assert_ok(csrec_net_apply(net, height, width, X, Y[2], 1, NULL, NULL, NULL));
+        for (int k = 1; k < 3; k++) assert_memory_equal(Y[0], Y[k], bytes);
         for (int k = 0; k < 3; k++) free(Y[k]);
         free(X);
-        net_drop(&d);
-    }
-}
-
-static void backward_does_not_depend_on_threads(void **state) {
-    (void)state;
-    for (int round = 0; round < 4; round++) {
-        drawn_net d = net_draw(&seed);
-        float *g[2];
-        for (int k = 0; k < 2; k++) {
-            csrec_net *net = create(&d, k ? 5 : 1);
-            g[k] = malloc((size_t)(d.weights + d.x) * sizeof(float));
-            assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
-            assert_ok(csrec_net_backward(net, d.dY, g[k] + d.weights, g[k], NULL));
-            csrec_net_destroy(net);
-        }
-        assert_memory_equal(g[0], g[1], (size_t)(d.weights + d.x) * sizeof(float));
-        free(g[0]);
-        free(g[1]);
+        csrec_net_destroy(net);
         net_drop(&d);
     }
 }
 
 static void steps_equal_the_formula(void **state) {
-    (void)state;
     drawn_net d = net_draw(&seed);
-    csrec_net *net = create(&d, 2);
+    csrec_net *net = create_on(&d, check_backend(state), false, 2);
     csrec_net_adam adam = {.rate = 1e-2, .beta2 = 0.98, .decay = 0.1, .clip = 0.5, .average = 0.7};
     double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
     double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
@@ -196,6 +211,31 @@ static void steps_equal_the_formula(void **state) {
     free(got);
     csrec_net_destroy(net);
     net_drop(&d);
+}
+
+/* ------------------------------------------------------------------ on the CPU */
+
+/* Pictures of several tiles, cut wherever the memory asks for it. */
+static void tiles_and_threads_do_not_change_bits(void **state) {
+    (void)state;
+    for (int round = 0; round < 6; round++) {
+        drawn_net d = net_draw(&seed);
+        int64_t height = 2 * (20 + check_below(&seed, 60)),
+                width = 2 * (20 + check_below(&seed, 60));
+        int64_t x = d.channels * height * width, y = net_channels(&d, d.n) * height * width;
+        float *X = net_floats(&seed, x, 1.0), *Y[3];
+        for (int k = 0; k < 3; k++) {
+            csrec_net *net = create(&d, k == 1 ? 1 : 3);
+            Y[k] = malloc((size_t)y * sizeof(float));
+            assert_ok(
+                csrec_net_apply(net, height, width, X, Y[k], k == 2 ? 1 : 0, NULL, NULL, NULL));
+            csrec_net_destroy(net);
+            if (k) assert_memory_equal(Y[0], Y[k], (size_t)y * sizeof(float));
+        }
+        for (int k = 0; k < 3; k++) free(Y[k]);
+        free(X);
+        net_drop(&d);
+    }
 }
 
 static void expect_refusal(const csrec_net_layer *layers, int n, const char *words) {
@@ -246,11 +286,17 @@ static void wrong_input_is_named(void **state) {
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forward_equals_direct_sums),
-        cmocka_unit_test(gradients_equal_numeric_ones),
+        CHECK_ON("cpu", passes_equal_direct_sums),
+        CHECK_ON("cuda", passes_equal_direct_sums),
+        CHECK_ON("cuda", fast_passes_are_near),
+        CHECK_ON("cuda", results_are_the_cpus),
+        CHECK_ON("cpu", bits_are_the_same_again),
+        CHECK_ON("cuda", bits_are_the_same_again),
+        CHECK_ON("cpu", tiles_do_not_change_bits),
+        CHECK_ON("cuda", tiles_do_not_change_bits),
+        CHECK_ON("cpu", steps_equal_the_formula),
+        CHECK_ON("cuda", steps_equal_the_formula),
         cmocka_unit_test(tiles_and_threads_do_not_change_bits),
-        cmocka_unit_test(backward_does_not_depend_on_threads),
-        cmocka_unit_test(steps_equal_the_formula),
         cmocka_unit_test(wrong_input_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,20 +18,13 @@ typedef struct way {
     const char *name, *solver, *basis;
     int64_t shifts;
     int64_t atoms;
-    bool mean;
 } way;
 
 static const way ways[] = {
-    {"plain grid", "mp", NULL, 1, 0, false},
-    {"mean over grids", "mp", NULL, 8, 0, false},
-    {"omp on grids", "omp", NULL, 3, 20, false},
-    {"adaptive grids", NULL, NULL, 0, 0, false},
-    {"dct, threshold", "threshold", "dct", 0, 0, false},
-    {"dct and adaptive grids", "threshold", "dct", 0, 0, true},
-    {"dct, fista", "fista", "dct", 0, 60, false},
-    {"wavelet, iht", "iht", "wavelet", 0, 60, false},
-    {"gaussian", "gaussian", NULL, 0, 0, false},
-    {"gmm", "gmm", NULL, 0, 0, false},
+    {"plain grid", "mp", NULL, 1, 0},      {"mean over grids", "mp", NULL, 8, 0},
+    {"omp on grids", "omp", NULL, 3, 20},  {"dct, threshold", "threshold", "dct", 0, 0},
+    {"dct, fista", "fista", "dct", 0, 60}, {"wavelet, iht", "iht", "wavelet", 0, 60},
+    {"gaussian", "gaussian", NULL, 0, 0},  {"gmm", "gmm", NULL, 0, 0},
 };
 
 enum { WAYS = sizeof ways / sizeof *ways };
@@ -73,9 +66,7 @@ static csrec_outcome run_threads(const scene *s, const way *w, int threads, doub
     csrec_recover_defaults(&o);
     o.solve.solver = w->solver;
     o.basis = w->basis;
-    o.mean = w->mean;
     o.shifts = w->shifts;
-    if (!w->solver) o.method = "adaptive";
     o.solve.stop.atoms = w->atoms;
     o.threads = threads;
     o.backend = "cpu";
@@ -332,13 +323,8 @@ static void stages_are_those_of_the_estimate(void **state) {
     (void)state;
     static const struct {
         const char *method;
-        bool mean;
         int stages;
-    } runs[] = {{"adaptive", false, 2},
-                {"frames", false, 1},
-                {"frames", true, 3},
-                {"gaussian", false, 4},
-                {"mixture", false, 5}};
+    } runs[] = {{"frames", 1}, {"gaussian", 2}, {"mixture", 4}};
     scene s = draw_scene();
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         csrec_recover_options o;
@@ -347,7 +333,6 @@ static void stages_are_those_of_the_estimate(void **state) {
         double sum = 0.0;
         csrec_recover_defaults(&o);
         o.method = runs[k].method;
-        o.mean = runs[k].mean;
         o.threads = 1;
         o.backend = "cpu";
         assert_ok(csrec_recover_plan(&s.m, &o, false, &plan, &error));

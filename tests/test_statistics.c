@@ -1,47 +1,97 @@
-/* test_statistics.c - mean, centring and covariance against direct sums in long double. */
+/* test_statistics.c - mean, centring and covariance against direct sums in long double, on the CPU
+ * and on a device, around every edge of a tile. */
+#include "backends.h"
 #include "simd.h"
 #include "statistics.h"
 
+#include "learn/engine.h"
 #include "learn/gram.h"
 
+/* The same bits again, and with the mean given. */
+static void check_on(const char *backend, data *d) {
+    const size_t squares = (size_t)(d->n * d->n);
+    double *mean = malloc((size_t)d->n * sizeof *mean), *C = malloc(squares * sizeof *C);
+    double *again = malloc(squares * sizeof *again);
+    solve_directly(d);
+    assert_ok(csrec_mean_on(backend, d->m, d->n, d->X, d->weights, 2, mean, NULL));
+    assert_ok(csrec_covariance_on(backend, d->m, d->n, d->X, d->weights, NULL, 2, C, NULL));
+    check_close(d, mean, C);
+    assert_ok(csrec_covariance_on(backend, d->m, d->n, d->X, d->weights, NULL, 2, again, NULL));
+    assert_memory_equal(C, again, squares * sizeof *C);
+    assert_ok(csrec_covariance_on(backend, d->m, d->n, d->X, d->weights, mean, 2, C, NULL));
+    check_close(d, mean, C);
+    free(mean);
+    free(C);
+    free(again);
+    clear(d);
+}
+
 static void follows_direct_sums(void **state) {
-    (void)state;
-    const int64_t rows[] = {1, 2, 7, 127, 128, 129, 1023, 1024, 1100};
-    const int64_t columns[] = {1, 2, 31, 32, 33, 70};
+    const char *backend = check_backend(state);
+    const int64_t rows[] = {1,   2,   7,   63,  64,   65,   127,  128,
+                            129, 255, 256, 257, 1023, 1024, 1100, 3000};
+    const int64_t columns[] = {1, 2, 31, 32, 33, 70, 127, 128, 129, 200};
     const double offsets[] = {0.0, 100.0, -1e5};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
             data d = draw(rows[r], columns[c], offsets[check_below(&seed, 3)],
                           check_below(&seed, 2) == 0);
-            double *mean = malloc((size_t)d.n * sizeof *mean);
-            double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
-            solve_directly(&d);
-            assert_ok(csrec_mean(d.m, d.n, d.X, d.weights, 2, mean, NULL));
-            assert_ok(csrec_covariance(d.m, d.n, d.X, d.weights, NULL, 2, C, NULL));
-            check_close(&d, mean, C);
-            free(mean);
-            free(C);
-            clear(&d);
+            check_on(backend, &d);
         }
+}
+
+/* Blocks of 128 columns in odd and even numbers, the last of any width: pairs of tiles, and tiles
+ * without a neighbour. */
+static void many_columns_are_covered(void **state) {
+    const char *backend = check_backend(state);
+    for (int64_t blocks = 2; blocks <= 5; blocks++) {
+        int64_t columns = 128 * blocks + 1 + check_below(&seed, 128);
+        data d = draw(1 + check_below(&seed, 400), columns, 100.0, blocks % 2);
+        check_on(backend, &d);
+    }
+}
+
+/* Columns of very different size, outliers, and values that two halves fit worst: the error bound
+ * holds for any rows (kernels/learn/covariance.cu). */
+static void any_numbers_are_accurate(void **state) {
+    const char *backend = check_backend(state);
+    for (int kind = 0; kind < 3; kind++) {
+        data d = draw(2000, 70, 0.0, false);
+        for (int64_t i = 0; i < d.m; i++)
+            for (int64_t j = 0; j < d.n; j++) {
+                float *x = &d.X[i * d.n + j];
+                if (kind == 0) *x = ldexpf(*x, (int)(j % 60) - 30);
+                if (kind == 1) *x = expf(0.3f * *x);
+                if (kind == 2) *x = (*x > 0.0f ? 1.0f : -1.0f) * (1.0f + 0x1.fffp-11f);
+            }
+        check_on(backend, &d);
+    }
 }
 
 /* Centred rows with a mean of zero: as the document has it. */
 static void centring_takes_the_mean(void **state) {
-    (void)state;
-    data d = draw(300, 40, 1000.0, false);
-    double mean[40], zero[40] = {0}, *C = malloc(40 * 40 * sizeof *C);
-    float *before = malloc(300 * 40 * sizeof *before);
-    memcpy(before, d.X, 300 * 40 * sizeof *before);
-    assert_ok(csrec_mean(d.m, d.n, d.X, NULL, 1, mean, NULL));
-    solve_directly(&d);
-    assert_ok(csrec_center(d.m, d.n, d.X, mean, 2, NULL));
-    for (int i = 0; i < 300 * 40; i++)
-        assert_true(d.X[i] == (float)((double)before[i] - mean[i % 40]));
-    assert_ok(csrec_covariance(d.m, d.n, d.X, NULL, zero, 1, C, NULL));
-    check_close(&d, mean, C);
-    free(before);
-    free(C);
-    clear(&d);
+    const char *backend = check_backend(state);
+    for (int k = 0; k < 20; k++) {
+        data d = draw(1 + check_below(&seed, 900), 1 + check_below(&seed, 150), 1000.0, false);
+        size_t bytes = (size_t)(d.m * d.n) * sizeof *d.X;
+        double *mean = malloc((size_t)d.n * sizeof *mean),
+               *zero = calloc((size_t)d.n, sizeof *zero);
+        double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
+        float *before = malloc(bytes);
+        memcpy(before, d.X, bytes);
+        assert_ok(csrec_mean_on(backend, d.m, d.n, d.X, NULL, 1, mean, NULL));
+        solve_directly(&d);
+        assert_ok(csrec_center_on(backend, d.m, d.n, d.X, mean, 2, NULL));
+        for (int64_t i = 0; i < d.m * d.n; i++)
+            assert_true(d.X[i] == (float)((double)before[i] - mean[i % d.n]));
+        assert_ok(csrec_covariance_on(backend, d.m, d.n, d.X, NULL, zero, 1, C, NULL));
+        check_close(&d, mean, C);
+        free(mean);
+        free(zero);
+        free(C);
+        free(before);
+        clear(&d);
+    }
 }
 
 static void chunks_and_threads_do_not_matter(void **state) {
@@ -102,21 +152,33 @@ static void every_instruction_set_multiplies(void **state) {
 }
 
 static void mistakes_are_refused(void **state) {
-    (void)state;
-    float X[4] = {1, 2, INFINITY, 4};
-    double weights[2] = {0, 0}, negative[2] = {1, -1}, mean[2], C[4];
+    const char *backend = check_backend(state);
+    float X[4] = {1, 2, INFINITY, 4}, wide[6] = {1.0f, 3e38f, 0.0f, -1.0f, 2.0f, 5.0f};
+    double weights[2] = {0, 0}, negative[2] = {1, -1}, mean[2], zero[2] = {0}, C[4];
+    double far[3] = {0.0, -3e38, 1.0};
     csrec_error error;
-    assert_int_equal(csrec_mean(0, 2, X, NULL, 1, mean, &error), CSREC_ARGUMENT);
-    assert_int_equal(csrec_mean(2, 0, X, NULL, 1, mean, &error), CSREC_ARGUMENT);
-    assert_int_equal(csrec_mean(2, 2, X, NULL, 1, mean, &error), CSREC_DATA);
+    assert_int_equal(csrec_mean_on(backend, 0, 2, X, NULL, 1, mean, &error), CSREC_ARGUMENT);
+    assert_int_equal(csrec_mean_on(backend, 2, 0, X, NULL, 1, mean, &error), CSREC_ARGUMENT);
+    assert_int_equal(csrec_mean_on(backend, 2, 2, X, NULL, 1, mean, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "column 0"));
-    assert_int_equal(csrec_covariance(2, 2, X, NULL, NULL, 1, C, &error), CSREC_DATA);
-    X[2] = 3e30f;
+    assert_int_equal(csrec_covariance_on(backend, 2, 2, X, NULL, NULL, 1, C, &error), CSREC_DATA);
+    assert_int_equal(csrec_covariance_on(backend, 2, 2, X, NULL, zero, 1, C, &error), CSREC_DATA);
+    X[2] = 3;
+    assert_int_equal(csrec_mean_on(backend, 2, 2, X, weights, 1, mean, &error), CSREC_DATA);
+    assert_int_equal(csrec_mean_on(backend, 2, 2, X, negative, 1, mean, &error), CSREC_DATA);
+    assert_int_equal(csrec_center_on(backend, 2, 3, wide, far, 1, &error), CSREC_DATA);
+}
+
+/* And what the device bounds otherwise. */
+static void mistakes_of_the_cpu_are_refused(void **state) {
+    (void)state;
+    float X[4] = {1, 2, 3e30f, 4};
+    double mean[2], C[4];
+    csrec_error error;
+    csrec_statistics *s;
+    assert_int_equal(csrec_mean_on("gpu", 2, 2, X, NULL, 1, mean, &error), CSREC_ARGUMENT);
     assert_int_equal(csrec_covariance(2, 2, X, NULL, NULL, 1, C, &error), CSREC_DATA);
     X[2] = 3;
-    assert_int_equal(csrec_mean(2, 2, X, weights, 1, mean, &error), CSREC_DATA);
-    assert_int_equal(csrec_mean(2, 2, X, negative, 1, mean, &error), CSREC_DATA);
-    csrec_statistics *s;
     assert_ok(csrec_statistics_create(2, 1, &s, NULL));
     assert_int_equal(csrec_statistics_mean(s, mean, &error), CSREC_DATA);
     assert_ok(csrec_statistics_add_mean(s, 2, X, NULL, NULL));
@@ -127,14 +189,16 @@ static void mistakes_are_refused(void **state) {
     csrec_statistics_destroy(NULL);
 }
 
+#define TESTS_ON(backend)                                                                          \
+    CHECK_ON(backend, follows_direct_sums), CHECK_ON(backend, many_columns_are_covered),           \
+        CHECK_ON(backend, any_numbers_are_accurate), CHECK_ON(backend, centring_takes_the_mean),   \
+        CHECK_ON(backend, mistakes_are_refused)
+
 int main(void) {
     seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_direct_sums),
-        cmocka_unit_test(centring_takes_the_mean),
-        cmocka_unit_test(chunks_and_threads_do_not_matter),
-        cmocka_unit_test(every_instruction_set_multiplies),
-        cmocka_unit_test(mistakes_are_refused),
-    };
+    const struct CMUnitTest tests[] = {TESTS_ON("cpu"), TESTS_ON("cuda"),
+                                       cmocka_unit_test(chunks_and_threads_do_not_matter),
+                                       cmocka_unit_test(every_instruction_set_multiplies),
+                                       cmocka_unit_test(mistakes_of_the_cpu_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

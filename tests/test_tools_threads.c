@@ -57,7 +57,6 @@ static void stacks_may_be_small(void **state) {
         "volume.npz -Q fast",
         "gray.npz -S gaussian",
         "gray.npz -S gmm --set rounds=2",
-        "gray.npz --method adaptive",
         "camera.npz -Q fast",
     };
     static const char *const sizes[] = {"128k", "16k", "1000000G"};

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "method/adaptive/engine.h"
-#include "method/adaptive/recipe.h"
 #include "method/gaussian/colour.h"
 #include "method/grid.h"
 #include "method/tones.h"
@@ -307,50 +305,6 @@ static void grids_tell_their_spread(void **state) {
     }
 }
 
-/* The fits of each of some adaptive grids, run alone. */
-static void adaptive_grids_tell_their_spread(void **state) {
-    (void)state;
-    enum { GRIDS = 5, ENTRIES = 30 * 21 };
-    const float units = 0x1p15f;
-    for (int threads = 1; threads < 4; threads++) {
-        double fit[ENTRIES], mean[ENTRIES] = {0}, squares[ENTRIES] = {0};
-        int to[GRIDS] = {0}, sums = 1;
-        csrec_measurement m = sample((csrec_shape){2, {30, 21}}, 1, 0.3, 0.0, 1.0);
-        csrec_recover_options o = options_of("adaptive", NULL);
-        csrec_grid_class list[CSREC_CLASSES];
-        csrec_axes *axes = calloc(GRIDS, sizeof *axes);
-        csrec_whole whole;
-        csrec_picture p;
-        void *engine;
-        csrec_classes_list(list);
-        assert_ok(csrec_whole_of(&m, &whole, NULL));
-        assert_ok(csrec_picture_create(&m, &whole, &o, threads, true, &p, NULL));
-        csrec_team_begin(&p.team, NULL, NULL, (csrec_progress){"grids", 0, 1, -1.0});
-        assert_ok(csrec_adaptive_cpu.create(&csrec_context_cpu, &p, units, &sums, &engine, NULL));
-        assert_ok(csrec_adaptive_cpu.residual(engine, 0.0f, NULL));
-        for (int g = 0; g <= GRIDS; g++) {
-            int first = g < GRIDS ? g : 0, count = g < GRIDS ? 1 : GRIDS;
-            for (int i = first; i < first + count; i++)
-                csrec_recipe_class(&list[i], 0, 0, 7, &axes[i]);
-            assert_ok(csrec_adaptive_cpu.add(engine, axes + first, to, count, 1, NULL));
-            assert_ok(csrec_adaptive_cpu.mean(engine, 0.0f, count, NULL));
-            for (int i = 0; i < ENTRIES; i++) fit[i] = (double)p.u[i];
-            if (g < GRIDS) add_fit(ENTRIES, fit, g, mean, squares);
-        }
-        for (int i = 0; i < ENTRIES; i++) {
-            double wanted = squares[i] / (GRIDS * (GRIDS - 1.0));
-            assert_true(fabs((double)p.u[i] - mean[i]) <= 255.0 * 0x1p-22);
-            assert_true(fabs((double)p.variance[i] - wanted) <= 1e-6 * wanted + 1e-9);
-        }
-        csrec_team_end(&p.team);
-        csrec_adaptive_cpu.destroy(engine);
-        csrec_picture_clear(&p);
-        csrec_whole_clear(&whole);
-        csrec_measurement_clear(&m);
-        free(axes);
-    }
-}
-
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
@@ -359,7 +313,6 @@ int main(void) {
         cmocka_unit_test(groups_tell_posterior_variances),
         cmocka_unit_test(turned_colours_keep_their_variances),
         cmocka_unit_test(grids_tell_their_spread),
-        cmocka_unit_test(adaptive_grids_tell_their_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

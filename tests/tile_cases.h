@@ -24,7 +24,7 @@ static const tile_case tile_cases[] = {
     {"frames, one line", {2, {100, 1100}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 35000},
     {"frames, one axis", {1, {5000}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 1200},
     {"frames, one tile", {2, {90, 110}}, 3, 0.2, 0.0, 1.0, "frames", .single = true},
-    {"adaptive", {2, {540, 520}}, 1, 0.15, 0.0, 0x1p-600, "adaptive", .tile = 90000},
+    {"frames, tiny values", {2, {540, 520}}, 1, 0.15, 0.0, 0x1p-600, "frames", .tile = 90000},
     {"gaussian, colours",
      {2, {530, 80}},
      3,

@@ -14,7 +14,6 @@ extern "C" {
     X(MODEL, "model")                                                                              \
     X(SOLVER, "solver")                                                                            \
     X(BASIS, "basis")                                                                              \
-    X(MEAN, "mean")                                                                                \
     X(SHIFTS, "shifts")                                                                            \
     X(ORDER, "order")                                                                              \
     X(COLUMNS, "columns")                                                                          \
@@ -50,6 +49,9 @@ typedef struct csrec_method {
 /* Row i of the table, false past the end; parameter i of a row, NULL past the end. */
 CSREC_API bool csrec_method_info(int i, csrec_method *method);
 CSREC_API const csrec_param *csrec_method_param(int method, int i);
+
+/* What to use instead of a method that earlier versions had; NULL: they had none of that name. */
+CSREC_API const char *csrec_method_instead(const char *former);
 
 enum { CSREC_PARAMETERS_MOST = 32 };
 

@@ -26,7 +26,6 @@ typedef struct csrec_recover_options {
     csrec_solve_options solve; /* solver NULL: the method's own; its settings may also name
                                   parameters of the method and the basis */
     const char *basis;     /* NULL, "haar", or an operator with parameters: dct, wavelet, conv */
-    bool mean;             /* pictures: average with the result of adaptive grids */
     csrec_order order;     /* CSREC_ORDER_UNSET: not given, Morton */
     csrec_columns columns; /* CSREC_COLUMNS_UNSET: not given, two-sided */
     int64_t shifts; /* dyadic grids to average over; 1: the plain grid alone, which has atoms; 0:
@@ -172,14 +171,14 @@ CSREC_API void csrec_journal_remove(const char *path);
  * mallopt(M_MMAP_THRESHOLD, 1 << 20) at its start.
  *
  * A signal of more than options->tile values is recovered in overlapping tiles, if its method
- * allows it: networks, adaptive grids, thresholded blocks, Gaussian groups and mixtures, of up to
- * three axes. These tiles depend on the shape and the rate of the samples alone. If they do not fit
- * into memory, smaller ones are used, which change the result a little. Memory is options->memory;
- * 0: what the machine, control groups and limits of the process leave, of which signals in one
- * piece use at most three quarters, and tiles the largest power of two below that. Set `tile` to
- * what fits on every machine, or `memory`, to get the same signal on all. Tiles do not depend on
- * threads. Fewer run if their memory does not fit. bytes > memory: csrec_recover refuses with
- * CSREC_MEMORY, before anything else. */
+ * allows it: networks, thresholded blocks, Gaussian groups and mixtures, of up to three axes. These
+ * tiles depend on the shape and the rate of the samples alone. If they do not fit into memory,
+ * smaller ones are used, which change the result a little. Memory is options->memory; 0: what the
+ * machine, control groups and limits of the process leave, of which signals in one piece use at
+ * most three quarters, and tiles the largest power of two below that. Set `tile` to what fits on
+ * every machine, or `memory`, to get the same signal on all. Tiles do not depend on threads. Fewer
+ * run if their memory does not fit. bytes > memory: csrec_recover refuses with CSREC_MEMORY, before
+ * anything else. */
 
 /* ------------------------------------------------------------------ recovery with a model ----- */
 
@@ -200,8 +199,8 @@ CSREC_API void csrec_journal_remove(const char *path);
 /* ------------------------------------------------------------------ history ------------------- */
 
 /* The steps of a recovery, in tracks: the pursuit on a single grid, the mean over several grids,
- * the frames of each block size, the passes over adaptive grids. All channels share a track. The
- * last track, "result", has one step: the returned signal. It is the only track on a device, and
+ * the frames of each block size, the rounds of groups. All channels share a track. The last
+ * track, "result", has one step: the returned signal. It is the only track on a device, and
  * for models of kind pca, whose coefficients are computed at once. Rounds of a mixture: the
  * residual is that of the patches' mean, the PSNR that of the signal with the samples put back;
  * the start of the rounds is not recorded. Iterations with learned filters: of the smooth layer
@@ -248,7 +247,7 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
  * and the window is recovered from the rest: with method net by one pass, otherwise as the options
  * say. The squares of the errors at the samples left out, divided by those that were expected
  * there, scale what is expected elsewhere: by the method's own variance (net, and on the CPU
- * gaussian, mixture, pca, adaptive and grids: docs/uncertainty.md), or by the local variance of the
+ * gaussian, mixture, pca and grids: docs/uncertainty.md), or by the local variance of the
  * recovered signal. Noisy samples are scaled apart. It takes four recoveries of such windows, and
  * one of the whole for the map. Where fewer than 16 samples can be left out, expectations are not
  * scaled; where no sample remains, *expected is NAN. Errors as of csrec_recover; thread-safe; does

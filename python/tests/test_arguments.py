@@ -216,7 +216,9 @@ def test_unknown_names_are_answered_with_the_table(rng):
     truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
     A, _, y = problem(rng, 20, 40, 2)
     for call, words in ((lambda: cs.solve(A, y, "opm"), "use one of mp, omp.*mean omp"),
-                        (lambda: cs.recover(truth, mask, method="adaptve"), "mean adaptive"),
+                        (lambda: cs.recover(truth, mask, method="gausian"), "mean gaussian"),
+                        (lambda: cs.recover(truth, mask, method="adaptive"),
+                         "method 'adaptive' is no longer there; use gaussian, or frames"),
                         (lambda: cs.recover(truth, mask, basis="wavelt", solver="fista"), "mean wavelet"),
                         (lambda: cs.recover(truth, mask, solver="romq", basis="dct"), "mean romp"),
                         (lambda: cs.recover(truth, mask, quality="bst"), "balanced.*mean best"),

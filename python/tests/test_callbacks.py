@@ -8,7 +8,7 @@ from conftest import picture
 
 import csrecover as cs
 
-WAYS = {"plain grid": dict(shifts=1), "grids": dict(shifts=8), "adaptive": dict(method="adaptive"),
+WAYS = {"plain grid": dict(shifts=1), "grids": dict(shifts=8),
         "dct": dict(basis="dct"), "fista": dict(basis="dct", solver="fista", atoms=40),
         "gaussian": dict(solver="gaussian"), "gmm": dict(solver="gmm")}
 

@@ -167,16 +167,32 @@ static void list_takers(unsigned bits, size_t room, char *text) {
                      types[i]->shown.name);
 }
 
+const char *csrec_method_instead(const char *former) {
+    static const struct {
+        const char *name, *instead;
+    } gone[] = {{"adaptive", "gaussian, or frames where speed counts"}};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (same(gone[i].name, former)) return gone[i].instead;
+    return NULL;
+}
+
+static csrec_status unknown_method(const char *method, csrec_error *error) {
+    csrec_names names = {.given = method};
+    const char *instead = csrec_method_instead(method);
+    if (instead)
+        return csrec_fail(error, CSREC_ARGUMENT, "method '%s' is no longer there; use %s", method,
+                          instead);
+    for (int i = 0; i < TYPES; i++) csrec_names_add(&names, types[i]->shown.name);
+    return csrec_names_unknown(&names, "method", error);
+}
+
 /* NULL without an error: the options request no method. */
 static csrec_status find(const csrec_measurement *measurement, const csrec_recover_options *options,
                          bool atoms, const csrec_method_type **method, csrec_error *error) {
     *method = NULL;
     if (options->method) {
-        csrec_names names = {.given = options->method};
         *method = find_name(options->method);
-        if (*method) return CSREC_OK;
-        for (int i = 0; i < TYPES; i++) csrec_names_add(&names, types[i]->shown.name);
-        return csrec_names_unknown(&names, "method", error);
+        return *method ? CSREC_OK : unknown_method(options->method, error);
     }
     if (options->model) {
         const char *kind = csrec_model_kind(options->model);
@@ -204,7 +220,6 @@ static unsigned given(const csrec_recover_options *o, const csrec_method_type *m
     const bool is[] = {[CSREC_TAKES_MODEL] = model || o->model,
                        [CSREC_TAKES_SOLVER] = o->solve.solver && !same(o->solve.solver, solver),
                        [CSREC_TAKES_BASIS] = o->basis != NULL,
-                       [CSREC_TAKES_MEAN] = o->mean,
                        [CSREC_TAKES_SHIFTS] = o->shifts != 0,
                        [CSREC_TAKES_ORDER] = o->order != CSREC_ORDER_UNSET,
                        [CSREC_TAKES_COLUMNS] = o->columns != CSREC_COLUMNS_UNSET,

@@ -52,8 +52,8 @@ typedef struct csrec_method_type {
     /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
     void (*complete)(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options);
-    bool (*by_channels)(const csrec_recover_options *options); /* NULL: no */
-    csrec_need (*need)(const csrec_task *task);                /* NULL: much more than most need */
+    bool by_channels; /* channels are recovered separately */
+    csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */
     /* Adds its stages; NULL: a single one. */
     void (*stages)(const csrec_task *task, csrec_stages *stages);
     /* Whether parts of the signal can be recovered separately; NULL: never. */
@@ -82,7 +82,6 @@ typedef struct csrec_method_type {
     X(sparse)                                                                                      \
     X(gaussian)                                                                                    \
     X(mixture)                                                                                     \
-    X(adaptive)                                                                                    \
     X(grids)                                                                                       \
     X(pca)                                                                                         \
     X(conv)                                                                                        \

@@ -242,7 +242,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     const csrec_solver_type *solver = solver_of(o);
     plan->bounded = plan->bounded || (solver && solver->constrained);
     plan->plan.method = plan->method->shown;
-    plan->plan.by_channels = plan->method->by_channels && plan->method->by_channels(o);
+    plan->plan.by_channels = plan->method->by_channels;
     csrec_owner owner[3];
     csrec_method_owners(o, owner);
     list_parameters(owner, &plan->plan);

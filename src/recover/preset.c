@@ -17,18 +17,18 @@ static const struct preset {
     const csrec_method_type *method;
     const csrec_setting *settings;
     int n_settings;
-    bool prior, mean, standard; /* standard: the default of pictures, volumes, */
-    bool through;               /* and of what is measured through an operator */
+    bool prior, standard; /* standard: the default of pictures, volumes, */
+    bool through;         /* and of what is measured through an operator */
 } presets[] = {
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
     {.name = "balanced", .method = &csrec_method_frames, .standard = true},
     {"best", &csrec_method_net, grouped, 2, .prior = true},
     {.name = "best", .method = &csrec_method_gaussian},
-    {.name = "best", .method = &csrec_method_frames, .mean = true},
+    {.name = "best", .method = &csrec_method_frames},
     {"max", &csrec_method_net, fitted, 3, .prior = true},
     {.name = "max", .method = &csrec_method_gaussian},
-    {.name = "max", .method = &csrec_method_frames, .mean = true},
+    {.name = "max", .method = &csrec_method_frames},
     {.name = "fast", .method = &csrec_method_tv, .through = true},
     {"balanced", &csrec_method_pnp, .prior = true, .standard = true, .through = true},
     {.name = "balanced", .method = &csrec_method_tv, .standard = true, .through = true},
@@ -49,7 +49,6 @@ csrec_status csrec_preset_check_row(int i, csrec_error *error) {
         {row->method, "method", "a row of the methods"},
         {!row->through || (row->method && row->method->through), "method", "one with `through`"},
         {!row->prior || takes & CSREC_TAKES(MODEL), "method", "one of models, as of `prior`"},
-        {!row->mean || takes & CSREC_TAKES(MEAN), "method", "one with CSREC_TAKES(MEAN)"},
         {has_settings == (row->n_settings > 0) && row->n_settings <= 4, "settings",
          "up to four, or NULL"}};
     return csrec_rules_check("preset", row->name, CSREC_RULES(rules), error);
@@ -71,7 +70,6 @@ static bool suits(const struct preset *row, const csrec_measurement *measurement
 
 static void apply(const struct preset *row, csrec_recover_options *options) {
     options->method = row->method->shown.name;
-    options->mean = row->mean;
     if (row->n_settings == 0) return;
     options->solve.settings = row->settings;
     options->solve.n_settings = row->n_settings;

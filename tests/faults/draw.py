@@ -32,7 +32,7 @@ import zipfile
 import harness
 
 SECONDS, GRACE = 15, 300
-KEEPS = ("frames", "gaussian", "mixture", "adaptive", "net")
+KEEPS = ("frames", "gaussian", "mixture", "net")
 SANITIZER = re.compile(r"Sanitizer|runtime error:")
 # Drawn by themselves below, ending the program, or for other machines.
 NOT_DRAWN = {"output", "threads", "json", "quiet", "quality", "method", "solver", "basis", "set", "help",

@@ -151,10 +151,6 @@ static void complete(const csrec_measurement *measurement, bool atoms,
     if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET) options->solve.stop.epsilon = 0.0;
 }
 
-static bool by_channels(const csrec_recover_options *options) {
-    return !options->mean;
-}
-
 static csrec_need need_of(const csrec_task *task) {
     csrec_operator_spec specs[CSREC_SPARSE_FRAMES];
     int frames = make_specs(task->options, &task->shape, task->n, NULL, specs);
@@ -181,9 +177,9 @@ const csrec_method_type csrec_method_frames = {
     .shown = {.name = "frames",
               .brief = "thresholded block cosines: the mean of three block sizes",
               .source = "Guleryuz 2006, algorithm of section III; docs/bases.md",
-              .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(MEAN) |
-                       CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(SIGMA) |
-                       CSREC_TAKES(STAGNATION) | CSREC_TAKES(START),
+              .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(EPSILON) |
+                       CSREC_TAKES(ATOMS) | CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) |
+                       CSREC_TAKES(START),
               .iterates = true,
               .device = "thresholding; of volumes and other signals the products"},
     .chosen = is_chosen,
@@ -191,7 +187,7 @@ const csrec_method_type csrec_method_frames = {
     .suits = suits,
     .wants = "one to three axes",
     .complete = complete,
-    .by_channels = by_channels,
+    .by_channels = true,
     .need = need_of,
     .stages = stages_of,
     .parts = has_parts,

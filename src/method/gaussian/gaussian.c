@@ -24,8 +24,8 @@
 static const csrec_gaussian_round quick_rounds[] = {ROUND(8, 6, 40, 24, 1, false),
                                                     ROUND(8, 6, 40, 24, 1, true)};
 static const csrec_gaussian_round best_rounds[] = {
-    ROUND(8, 4, 48, 48, 2, false), ROUND(8, 4, 48, 48, 2, true), ROUND(10, 5, 64, 48, 1, false),
-    ROUND(10, 5, 64, 48, 1, true)};
+    ROUND(8, 6, 40, 24, 1, false), ROUND(8, 4, 48, 48, 2, false), ROUND(8, 4, 48, 48, 2, true),
+    ROUND(10, 5, 64, 48, 1, false), ROUND(10, 5, 64, 48, 1, true)};
 
 static const csrec_gaussian_round quick_cubes[] = {ROUND(4, 2, 48, 4, 1, false)};
 static const csrec_gaussian_round best_cubes[] = {
@@ -35,8 +35,8 @@ static const csrec_gaussian_round best_cubes[] = {
 static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false),
                                                     ROUND(8, 6, 24, 24, 1, true)};
 static const csrec_gaussian_round best_pooled[] = {
-    ROUND(8, 4, 24, 48, 2, false), ROUND(8, 4, 24, 48, 2, true), ROUND(10, 5, 32, 48, 1, false),
-    ROUND(10, 5, 32, 48, 1, true)};
+    ROUND(8, 6, 24, 24, 1, false), ROUND(8, 4, 24, 48, 2, false), ROUND(8, 4, 24, 48, 2, true),
+    ROUND(10, 5, 32, 48, 1, false), ROUND(10, 5, 32, 48, 1, true)};
 
 static const csrec_param params[] = {
     {"effort", 1, 0, 1,
@@ -75,7 +75,7 @@ typedef struct job {
     const csrec_context *context;
     const csrec_gaussian_engine *engine;
     void *state; /* the engine's, or NULL */
-    bool best, stopped;
+    bool stopped;
     csrec_team team;
 } job;
 
@@ -107,22 +107,23 @@ static bool is_volume(const job *j) {
 
 /* ------------------------------------------------------------------ setting up */
 
-const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick,
+const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, bool given,
                                                   int *count) {
-    *count = volume ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST;
-    return volume   ? quick ? quick_cubes : best_cubes
-           : quick  ? pooled ? quick_pooled : quick_rounds
-           : pooled ? best_pooled
-                    : best_rounds;
+    const int skipped = given && !volume && !quick ? 1 : 0; /* a quick round, for a better start */
+    *count = volume ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST - skipped;
+    return skipped + (volume   ? quick ? quick_cubes : best_cubes
+                      : quick  ? pooled ? quick_pooled : quick_rounds
+                      : pooled ? best_pooled
+                               : best_rounds);
 }
 
 int csrec_gaussian_margin(double n, double entries, bool volume) {
     return n < SPARSE * entries ? volume ? MARGIN_3D : MARGIN : 0;
 }
 
-static void choose_rounds(job *j, double effort) {
-    j->best = effort >= 1.0;
-    j->rounds = csrec_gaussian_rounds(is_volume(j), j->picture.pooled, !j->best, &j->count);
+static void choose_rounds(job *j, double effort, bool given) {
+    j->rounds =
+        csrec_gaussian_rounds(is_volume(j), j->picture.pooled, effort < 1.0, given, &j->count);
 }
 
 static void clear(job *j) {
@@ -192,8 +193,7 @@ static void take_start(job *j, const double *signal, double unit, const double *
         }
 }
 
-/* Thresholded DCT, at the best effort also adaptive grids, on scaled samples: squares are finite.
- */
+/* Thresholded blocks, on scaled samples: squares are finite. */
 static csrec_status start(job *j, double *signal, csrec_recover_report *report,
                           csrec_error *error) {
     int64_t channels = j->m->channels;
@@ -209,7 +209,6 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
             scaled.y[i * channels + c] = j->picture.y[c][scaled.index[i]];
     csrec_recover_options options = csrec_options_within(j->options);
     options.method = csrec_method_frames.shown.name;
-    options.mean = j->best && !is_volume(j);
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
         options.solve.n_settings = 1;
@@ -310,7 +309,7 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
     csrec_shape_count(&measurement->shape, &j.entries);
     choose_colours(&j);
-    choose_rounds(&j, effort);
+    choose_rounds(&j, effort, given);
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){CSREC_STAGE_GROUPS, 0, j.count, -1.0});
     csrec_status status = set_up(&j);

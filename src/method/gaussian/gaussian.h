@@ -69,9 +69,10 @@ csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gau
 double csrec_gaussian_round_bytes(const csrec_gaussian_picture *picture,
                                   const csrec_gaussian_round *round, int threads);
 
-/* The rounds for a picture or volume, and whether they are sparse: patches are then matched
- * with a margin. */
-const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, int *count);
+/* The rounds for a picture or volume, on the method's own start or a given one. The margin with
+ * which sparse patches are matched. */
+const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, bool given,
+                                                  int *count);
 int csrec_gaussian_margin(double n, double entries, bool volume);
 
 /* Memory and time of a recovery. */

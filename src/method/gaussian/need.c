@@ -40,32 +40,28 @@ static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussia
     return search + p->channels * patches * (PER_COVARIANCE + condition);
 }
 
-/* Thresholded blocks; for pictures with effort also adaptive grids. Adds to stages if not NULL. */
-static csrec_need start_need(const csrec_task *task, bool volume, bool quick,
-                             csrec_stages *stages) {
+/* Thresholded blocks. Adds to stages if not NULL. */
+static csrec_need start_need(const csrec_task *task, csrec_stages *stages) {
     static const csrec_setting small_blocks[] = {{"block", 8}};
     csrec_recover_options own = csrec_options_within(task->options);
-    own.mean = !quick && !volume;
     own.solve.settings = small_blocks;
-    own.solve.n_settings = volume ? 1 : 0;
+    own.solve.n_settings = picture_of(task).depth > 1 ? 1 : 0;
     csrec_method_frames.complete(NULL, false, &own);
     csrec_task start = csrec_task_with(task, &own);
     if (stages) csrec_method_frames.stages(&start, stages);
     return csrec_method_frames.need(&start);
 }
 
-static bool is_quick(const csrec_task *task) {
-    return csrec_task_setting(task, CSREC_OF_METHOD, "effort", 1.0) < 1.0;
-}
-
-/* After a start that needed `start`. */
-static csrec_need rounds_need(const csrec_task *task, csrec_need start) {
+/* After a given start, or the method's own, which needed `start`. */
+static csrec_need rounds_need(const csrec_task *task, bool given, csrec_need start) {
     csrec_gaussian_picture p = picture_of(task);
-    bool volume = p.depth > 1, quick = is_quick(task);
+    bool volume = p.depth > 1,
+         quick = csrec_task_setting(task, CSREC_OF_METHOD, "effort", 1.0) < 1.0;
     double entries = (double)task->entries, n = (double)task->n, channels = (double)task->channels;
     csrec_need need = {0};
     int count;
-    const csrec_gaussian_round *rounds = csrec_gaussian_rounds(volume, p.pooled, quick, &count);
+    const csrec_gaussian_round *rounds =
+        csrec_gaussian_rounds(volume, p.pooled, quick, given, &count);
     for (int i = 0; i < count; i++) {
         csrec_gaussian_round round = rounds[i];
         round.margin = csrec_gaussian_margin(task->rate * entries, entries, volume);
@@ -81,14 +77,14 @@ static csrec_need rounds_need(const csrec_task *task, csrec_need start) {
 }
 
 csrec_need csrec_gaussian_need(const csrec_task *task) {
-    return rounds_need(task, start_need(task, picture_of(task).depth > 1, is_quick(task), NULL));
+    return rounds_need(task, false, start_need(task, NULL));
 }
 
 csrec_need csrec_gaussian_refine_need(const csrec_task *task) {
-    return rounds_need(task, (csrec_need){0});
+    return rounds_need(task, true, (csrec_need){0});
 }
 
 void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages) {
-    csrec_need start = start_need(task, picture_of(task).depth > 1, is_quick(task), stages);
+    csrec_need start = start_need(task, stages);
     csrec_stages_add(stages, CSREC_STAGE_GROUPS, csrec_gaussian_need(task).seconds - start.seconds);
 }

@@ -30,11 +30,11 @@ static bool works_with(const char *solver, const char *basis) {
     return !basis || strcmp(basis, csrec_operator_haar.name) == 0;
 }
 
-/* Options that choose pursuits on plain grids. */
+/* Options that choose pursuits on grids. */
 static bool is_chosen(const csrec_recover_options *o) {
     const csrec_stop *stop = &o->solve.stop;
     if (!works_with(NULL, o->basis)) return false;
-    return o->shifts != 0 || o->solve.solver || o->solve.reference || o->solve.start ||
+    return o->basis || o->shifts != 0 || o->solve.solver || o->solve.reference || o->solve.start ||
            o->order != CSREC_ORDER_UNSET || o->columns != CSREC_COLUMNS_UNSET ||
            stop->epsilon != CSREC_EPSILON_UNSET || stop->atoms != 0 ||
            stop->min_coefficient != 0.0 || stop->sigma != 0.0 || stop->stagnation != 0.0;
@@ -51,11 +51,6 @@ static void complete(const csrec_measurement *measurement, bool atoms,
     if (options->columns == CSREC_COLUMNS_UNSET) options->columns = CSREC_COLUMNS_TWO_SIDED;
     if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET)
         options->solve.stop.epsilon = options->shifts > 1 ? 0.01 : CSREC_EPSILON_DEFAULT;
-}
-
-static bool by_channels(const csrec_recover_options *options) {
-    (void)options;
-    return true;
 }
 
 /* Any number of ranks works on several grids, of which some may have none, or on one pursuit. The
@@ -118,7 +113,7 @@ const csrec_method_type csrec_method_grids = {
     .chosen = is_chosen,
     .works_with = works_with,
     .complete = complete,
-    .by_channels = by_channels,
+    .by_channels = true,
     .need = need_of,
     .shares = shares,
     .on_device = on_device,

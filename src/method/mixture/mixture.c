@@ -20,6 +20,8 @@ enum { THREADS_MOST = 256, LEARNING = 8 };
 /* Least variance of a learned patch in any direction, of values up to 255. */
 static const double LEAST = 1.0;
 
+static const csrec_setting quick_groups[] = {{"effort", 0}}; /* of the start */
+
 typedef struct settings {
     int components, rounds, patch, step;
     bool adapt;
@@ -209,8 +211,7 @@ static csrec_status scale_whole(const job *j, double tone, csrec_whole *to, csre
     return status;
 }
 
-/* The mean of thresholded DCT and adaptive grids, on values of about 0 to 255, whose squares are
- * finite. */
+/* Quick rounds of Gaussian groups, on values of about 0 to 255, whose squares are finite. */
 static csrec_status start(job *j, double *signal, csrec_recover_report *report,
                           csrec_error *error) {
     int64_t channels = j->m->channels;
@@ -226,8 +227,9 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
             scaled.y[i * channels + c] =
                 (double)j->picture.y[scaled.index[i] * channels + c] / tone;
     csrec_recover_options options = csrec_options_within(j->options);
-    options.method = csrec_method_frames.shown.name;
-    options.mean = true;
+    options.method = csrec_method_gaussian.shown.name;
+    options.solve.settings = quick_groups;
+    options.solve.n_settings = 1;
     csrec_whole whole;
     csrec_recovery own = {.measurement = &scaled,
                           .whole = &whole,
@@ -386,10 +388,9 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
     double step = fmin(value[STEP], edge), entries = (double)task->entries;
     double count = channels / joint;
     for (int a = 0; a < 2; a++) count *= ceil((extent[a] - sides[a]) / step) + 1.0;
-    csrec_recover_options own = {.mean = true};
-    csrec_method_frames.complete(NULL, false, &own);
+    const csrec_recover_options own = {.solve = {.settings = quick_groups, .n_settings = 1}};
     csrec_task first = csrec_task_with(task, &own);
-    csrec_need start = csrec_method_frames.need(&first);
+    csrec_need start = csrec_method_gaussian.need(&first);
     double values = (8.0 * channels + 1.0) * entries;
     double learner = model ? 0.0 : csrec_gmm_learn_bytes((int64_t)count, (int64_t)d, (int)K);
     double learning = model ? 0.0 : LEARNING * count * K * d * d;
@@ -398,7 +399,7 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
     double learned = csrec_task_share(task, PER_POSTERIOR * learning, THREADS_MOST);
     double fitted = csrec_task_share(task, fitting, THREADS_MOST);
     if (stages) {
-        csrec_method_frames.stages(&first, stages);
+        csrec_method_gaussian.stages(&first, stages);
         csrec_stages_add(stages, "learning", learned);
         csrec_stages_add(stages, "mixture", fitted);
     }
@@ -427,7 +428,7 @@ static bool pays(const csrec_task *task) {
 /* ------------------------------------------------------------------ the table row */
 
 static bool suits(const csrec_measurement *measurement) {
-    return csrec_method_adaptive.suits(measurement);
+    return measurement->shape.dims == 2 && csrec_method_gaussian.suits(measurement);
 }
 
 const csrec_method_type csrec_method_mixture = {

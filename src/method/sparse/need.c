@@ -67,12 +67,8 @@ csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_ope
         own += f.own; /* operators are there all the time, once for all channels */
         work += one.seconds * (double)task->channels;
     }
-    csrec_need need = {own + peak_of(task, bytes, frames),
-                       csrec_task_share(task, work, task->channels * frames)};
-    if (!task->options->mean || task->shape.dims != 2) return need;
-    csrec_need adaptive = csrec_method_adaptive.need(task);
-    return (csrec_need){fmax(adaptive.bytes, need.bytes + csrec_signal_bytes(task)),
-                        adaptive.seconds + need.seconds};
+    return (csrec_need){own + peak_of(task, bytes, frames),
+                        csrec_task_share(task, work, task->channels * frames)};
 }
 
 const char *csrec_sparse_stage(const csrec_solver_type *solver) {
@@ -81,9 +77,5 @@ const char *csrec_sparse_stage(const csrec_solver_type *solver) {
 
 void csrec_sparse_stages(const csrec_task *task, double seconds, csrec_stages *stages) {
     const csrec_solver_type *solver = csrec_solver_find(task->options->solve.solver);
-    if (task->options->mean && task->shape.dims == 2) {
-        csrec_method_adaptive.stages(task, stages);
-        seconds -= csrec_method_adaptive.need(task).seconds;
-    }
     csrec_stages_add(stages, csrec_sparse_stage(solver), seconds);
 }

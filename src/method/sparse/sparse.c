@@ -157,21 +157,6 @@ static csrec_status run_tasks(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ all tasks */
 
-/* The result of adaptive grids with their defaults. */
-static csrec_status make_adaptive(job *j, const csrec_recovery *r, csrec_error *error) {
-    csrec_recover_options options = csrec_options_within(j->options);
-    csrec_recover_report report = {0};
-    csrec_recovery own = *r;
-    options.method = csrec_method_adaptive.shown.name;
-    j->adaptive = malloc((size_t)(j->entries * j->measurement->channels) * sizeof *j->adaptive);
-    if (!j->adaptive) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    own.signal = j->adaptive;
-    own.report = &report;
-    csrec_status status = csrec_recover_within(&own, &options, error);
-    if (!status && report.outcome == CSREC_INTERRUPTED) csrec_team_stop(&j->team);
-    return status;
-}
-
 static csrec_status create_chain(job *j, int f, const csrec_context *products, csrec_error *error) {
     csrec_operator_spec pairs = {.name = csrec_operator_pairs.name};
     csrec_operator_spec chain = {.name = csrec_operator_chain.name, .second = j->measured};
@@ -204,8 +189,7 @@ static csrec_status create_operators(job *j, const csrec_context *products, csre
 }
 
 /* products: the device that computes the operators' products. */
-static csrec_status set_up(job *j, const csrec_recovery *r, const csrec_context *products,
-                           csrec_error *error) {
+static csrec_status set_up(job *j, const csrec_context *products, csrec_error *error) {
     csrec_status status = sort_settings(j, error);
     csrec_shape_count(&j->measurement->shape, &j->entries);
     if (!status) status = create_operators(j, products, error);
@@ -213,9 +197,7 @@ static csrec_status set_up(job *j, const csrec_recovery *r, const csrec_context 
     j->tasks = j->measurement->channels * j->frames;
     j->result = malloc((size_t)(j->tasks * j->entries * j->wide) * sizeof *j->result);
     j->reports = calloc((size_t)j->tasks, sizeof *j->reports);
-    if (!j->result || !j->reports) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    bool mean = j->options->mean && csrec_method_adaptive.suits(j->measurement);
-    return mean ? make_adaptive(j, r, error) : CSREC_OK;
+    return j->result && j->reports ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 
 static void deliver(const job *j, double *signal, csrec_recover_report *report) {
@@ -226,9 +208,7 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
             int64_t at = (i / j->wide * channels + c) * j->wide + i % j->wide;
             double sum = 0.0;
             for (int f = 0; f < frames; f++) sum += j->result[(c * j->frames + f) * values + i];
-            sum /= frames;
-            if (j->adaptive) sum = 0.5 * (sum + j->adaptive[at]);
-            signal[at] = sum;
+            signal[at] = sum / frames;
         }
     for (int64_t t = 0; t < j->tasks; t++) {
         report->pursuits++;
@@ -261,7 +241,6 @@ static void clear(job *j) {
         csrec_operator_destroy(j->basis[f]);
     }
     csrec_operator_destroy(j->measured);
-    free(j->adaptive);
     free(j->result);
     free(j->reports);
 }
@@ -278,7 +257,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     double start = csrec_seconds();
     csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){csrec_sparse_stage(j.solver), 0, 0, -1.0});
-    csrec_status status = set_up(&j, r, engine ? &csrec_context_cpu : r->context, error);
+    csrec_status status = set_up(&j, engine ? &csrec_context_cpu : r->context, error);
     double ready = csrec_seconds();
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);
@@ -351,10 +330,6 @@ static void complete(const csrec_measurement *measurement, bool atoms,
         options->solve.stop.epsilon = solver && solver->planned ? 0.0 : CSREC_EPSILON_DEFAULT;
 }
 
-static bool by_channels(const csrec_recover_options *options) {
-    return !options->mean;
-}
-
 static csrec_need need_of(const csrec_task *task) {
     csrec_operator_spec spec = csrec_sparse_spec(task->options, &task->shape, task->n, NULL);
     return csrec_sparse_need(task, 1, &spec);
@@ -365,10 +340,6 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
 }
 
 static csrec_status check_through(const csrec_recover_options *options, csrec_error *error) {
-    if (options->mean)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "mean needs samples of entries, but this is measured through an "
-                          "operator; omit it");
     if (csrec_solver_find(options->solve.solver)->planned)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "solver %s needs samples of entries, but this is measured through an "
@@ -411,16 +382,16 @@ const csrec_method_type csrec_method_sparse = {
     .shown = {.name = "sparse",
               .brief = "any solver on the coefficients of a basis or frame",
               .source = "docs/bases.md, docs/solvers.md",
-              .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(MEAN) |
-                       CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |
-                       CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) | CSREC_TAKES(START),
+              .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(EPSILON) |
+                       CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) | CSREC_TAKES(SIGMA) |
+                       CSREC_TAKES(STAGNATION) | CSREC_TAKES(START),
               .iterates = true,
               .device = "products of the basis"},
     .chosen = is_chosen,
     .works_with = works_with,
     .through = true,
     .complete = complete,
-    .by_channels = by_channels,
+    .by_channels = true,
     .need = need_of,
     .stages = stages_of,
     .on_device = on_device,

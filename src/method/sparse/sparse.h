@@ -27,7 +27,6 @@ typedef struct csrec_sparse_job {
     int wide, each; /* doubles of an entry of a channel, and of a row */
     int frames;
     int64_t entries, tasks, done;
-    double *adaptive;            /* [entries * channels], averaged with the frames' mean; or NULL */
     double *result;              /* [tasks][entries][wide], task = channel * frames + frame */
     csrec_solve_report *reports; /* [tasks] */
     csrec_team team;

@@ -131,6 +131,10 @@ static int store_choice(const cli_tool *tool, const cli_option *option, const ch
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, " %s", choices[n]);
     }
+    const char *instead = option->instead ? option->instead(value) : NULL;
+    if (instead)
+        return cli_usage(tool, "--%s: '%s' is no longer there; use %s", option->name, value,
+                         instead);
     return cli_usage(tool, "--%s: '%s' is not %s%s", option->name, value, names,
                      cli_hint(value, n, choices, hint));
 }

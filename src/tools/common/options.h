@@ -60,9 +60,11 @@ typedef struct cli_option {
     size_t given;                 /* offset of a bool that is set if the option is given; 0: none */
     double low, high;             /* CLI_INTEGER, CLI_REAL: inclusive */
     const char *(*choice)(int i); /* CLI_CHOICE: name i, NULL past the end */
-    const char *(*key)(int i);    /* of a KEY=VALUE: name i, NULL past the end */
-    const char *missing;          /* what to do instead where the value is missing; NULL: nothing */
-    const char *may_alias;        /* CLI_READ: the CLI_WRITE option that may replace the file */
+    /* What to use instead of a former name; NULL: no name. The function may be NULL. */
+    const char *(*instead)(const char *former);
+    const char *(*key)(int i); /* of a KEY=VALUE: name i, NULL past the end */
+    const char *missing;       /* what to do instead where the value is missing; NULL: nothing */
+    const char *may_alias;     /* CLI_READ: the CLI_WRITE option that may replace the file */
     cli_effect effect;
 } cli_option;
 

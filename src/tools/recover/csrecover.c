@@ -71,7 +71,7 @@ static const cli_option options[] = {
     {"method", 0, CLI_CHOICE, "NAME",
      "The method of recovery, see --list (default: the one that the other options need; without "
      "any, --quality balanced for pictures and volumes).",
-     AT(method), .choice = cli_method_name},
+     AT(method), .choice = cli_method_name, .instead = csrec_method_instead},
     {"solver", 'S', CLI_CHOICE, "NAME",
      "The solver that finds the coefficients. gaussian and gmm stand for the methods gaussian and "
      "mixture.",

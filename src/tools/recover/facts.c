@@ -102,8 +102,7 @@ static void add_options(facts *f, const cli_job *job) {
     add(f, "method", "%s", plan->method.name);
     if (o->model) add(f, "model", "%.150s", job->a->model);
     if (o->solve.solver) add(f, "solver", "%s", o->solve.solver);
-    if (o->basis)
-        add(f, "basis", "%s%s", o->basis, o->mean ? ", the mean with adaptive grids" : "");
+    if (o->basis) add(f, "basis", "%s", o->basis);
     if (takes(plan, CSREC_TAKES_SHIFTS)) add(f, "grids", "%lld", (long long)o->shifts);
     if (takes(plan, CSREC_TAKES_COLUMNS)) add(f, "columns", "%s", csrec_columns_name(o->columns));
     if (takes(plan, CSREC_TAKES_ORDER)) add(f, "order", "%s", csrec_order_name(o->order));

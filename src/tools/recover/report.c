@@ -178,7 +178,6 @@ static void json_settings(cli_json *json, const cli_setup *setup) {
     cli_json_integer(json, "atoms", o->solve.stop.atoms);
     cli_json_real(json, "min_coefficient", o->solve.stop.min_coefficient);
     cli_json_integer(json, "threads", o->threads);
-    cli_json_flag(json, "mean_with_adaptive_grids", o->mean);
     for (int i = 0; i < setup->plan.n_parameters; i++)
         cli_json_real(json, setup->plan.parameter[i].name, setup->plan.parameter[i].value);
     cli_json_end(json);

@@ -9,8 +9,7 @@
 
 /* Whether plans of the same command line for two measurements agree. */
 static bool same_plan(const csrec_plan *a, const csrec_plan *b) {
-    return a->method.name == b->method.name && a->options.shifts == b->options.shifts &&
-           a->options.mean == b->options.mean;
+    return a->method.name == b->method.name && a->options.shifts == b->options.shifts;
 }
 
 static bool same_places(const csrec_measurement *a, const csrec_measurement *b) {
