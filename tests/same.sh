@@ -36,7 +36,8 @@ fi
 if [ $# -lt 2 ] || [ ! -x "$1/csrecover" ]; then usage; fi
 
 tests=$(cd "$(dirname "$0")" && pwd)
-PATH=$(cd "$1" && pwd):$PATH
+build=$(cd "$1" && pwd)
+PATH=$build:$PATH
 mkdir -p "$2"
 results=$(cd "$2" && pwd)/results.txt
 rm -rf "$2/work"
@@ -213,6 +214,23 @@ run 'csrecover long.npz -o o/x.npy --memory 4 --quality fast'
 run 'csrecover long.npz -o o/x.npy --memory 6 --quality balanced'
 run 'csrecover large.npz -o o/x.npy --shifts 1 -C o/a.npz'
 run 'csrecover large.npz -o o/x.npy --quality fast'
+
+# ---------------------------------------------------------------- formats
+for ending in tif fits h5 npz csv exr; do
+    run "csrecover gray.npz -o o/x.$ending -Q fast"
+    run "csrecover rgb.npz -o o/x.$ending -Q fast --dtype float32"
+    keep "csrecover gray.npz -o o/whole.$ending -Q fast && cssample o/whole.$ending -o o/$ending.npz -r 0.3"
+    run "csrecover $ending.npz -o o/x.npy -Q fast"
+done
+run 'csrecover plane.npy --unknown 0 -o o/x.tif -Q fast --memory 7'
+
+# ---------------------------------------------------------------- texts and symbols
+for tool in cssample csrecover cslearn csbench; do
+    run "$tool --help >o/help"
+    run "$tool --man >o/man"
+done
+run 'csrecover --list >o/list'
+run 'nm -D --defined-only "$build/libcsrec.so" | awk "{ print \$3 }" | sort >o/symbols'
 
 # ---------------------------------------------------------------- numbers of threads
 for threads in 1 3; do
