@@ -343,6 +343,14 @@ static inline void draw_pairs(uint64_t *seed, drawn *d) {
     drop_drawn(&first);
 }
 
+/* Row k: 1 up to column k. */
+static inline void draw_staircase(uint64_t *seed, drawn *d) {
+    d->m = d->n = d->spec.m = 1 + check_below(seed, 60);
+    d->matrix = calloc((size_t)(d->m * d->n), sizeof *d->matrix);
+    for (int64_t k = 0; k < d->m; k++)
+        for (int64_t i = 0; i <= k; i++) d->matrix[k * d->n + i] = 1.0;
+}
+
 /* A random operator named `name`, of a backend; fails for a name that has no maker here. */
 static inline drawn draw_operator(uint64_t *seed, const char *name, const char *backend) {
     static const struct {
@@ -352,7 +360,7 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
                   {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask}, {"identity", draw_mask},          {"chain", draw_chain},
                   {"callback", draw_callback}, {"hadamard", draw_hadamard}, {"fourier", draw_fourier},
                   {"matrix", draw_blocks}, {"blur", draw_blur}, {"downsample", draw_downsample},
-                  {"pairs", draw_pairs}, {"sparse", draw_sparse_matrix}};
+                  {"pairs", draw_pairs}, {"sparse", draw_sparse_matrix}, {"staircase", draw_staircase}};
     drawn d = {.spec.backend = backend};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         if (strcmp(makers[i].name, name) != 0) continue;

@@ -1,15 +1,34 @@
-/* test_contracts_run.c - runs every method of the table, and that of the examples of CONTRIBUTING.md,
- * as method.h says: unknown settings are refused before any work, every entry of the signal is set,
- * the report is filled, a signal that is not wanted may be NULL, a request to stop ends the work
- * with what there is, one thread and three give the same bits; for shapes of 1 x 1, 1 x N, prime
- * sides, several channels and one sample. */
+/* test_contracts_run.c - runs every method and solver of the tables, and those of the examples of
+ * CONTRIBUTING.md, as their headers say: unknown settings are refused before any work, every entry
+ * of the signal is set, the report is filled, results that are not wanted may be NULL, a request to
+ * stop ends the work with what there is, one thread and three give the same bits; for shapes of 1 x
+ * 1, 1 x N, prime sides, several channels and one sample. What solvers say of their x is in
+ * test_solver_results.c, products of operators are in test_operators.c. */
 #include "measurement/through.h"
 #include "method/method.h"
 #include "recover/recover.h"
+#include "solver/solver.h"
 
 #include "prior_model.h"
 
-#include "contracts.h"
+static csrec_error error;
+
+static void expect_line(csrec_status status, const char *who) {
+    if (!status || !*error.text || strchr(error.text, '\n'))
+        fail_msg("%s: status %d, '%s'", who, (int)status, error.text);
+}
+
+typedef struct listener {
+    int64_t calls;
+    bool stops;
+} listener;
+
+static bool listen(const csrec_progress *progress, void *context) {
+    listener *l = context;
+    assert_non_null(progress->stage);
+    l->calls++;
+    return l->stops;
+}
 
 /* ------------------------------------------------------------------ measurements */
 
@@ -257,10 +276,107 @@ static void methods_keep_their_contract(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ solvers */
+
+typedef struct problem {
+    int64_t m, n;
+    double *y, *r; /* y of three right-hand sides */
+    csrec_operator *A;
+} problem;
+
+/* The frame of cosines, of which each solver can solve. */
+static problem draw_problem(const csrec_shape *shape, int64_t m) {
+    problem p = {.m = m};
+    int64_t entries, *index = malloc((size_t)m * sizeof *index);
+    assert_ok(csrec_shape_count(shape, &entries));
+    for (int64_t k = 0; k < m; k++) index[k] = k * entries / m;
+    const csrec_operator_spec spec = {
+        .name = "dct", .m = m, .shape = shape, .index = index, .block = 8, .step = 4};
+    if (csrec_operator_create(&spec, &p.A, &error)) fail_msg("%s", error.text);
+    csrec_operator_size(p.A, &p.m, &p.n);
+    p.y = malloc((size_t)(3 * m) * sizeof *p.y);
+    p.r = malloc((size_t)m * sizeof *p.r);
+    for (int64_t i = 0; i < 3 * m; i++) p.y[i] = check_normal(&seed);
+    free(index);
+    return p;
+}
+
+static void drop_problem(problem *p) {
+    csrec_operator_destroy(p->A);
+    free(p->y);
+    free(p->r);
+}
+
+static void expect_solver_refusals(const problem *p, const char *name) {
+    const char *const wrong[] = {"nobody", "method.k", "basis.k", "nobody.k", "solver.", ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const csrec_setting set = {wrong[i], 1.0};
+        const csrec_solve_options o = {.solver = name, .settings = &set, .n_settings = 1};
+        expect_line(csrec_solve(p->A, p->y, &o, NULL, NULL, NULL, &error), name);
+        assert_non_null(strstr(error.text, "no parameter"));
+        expect_line(csrec_solve_many(p->A, 1, p->y, &o, 1, NULL, NULL, NULL, &error), name);
+    }
+}
+
+/* Three right-hand sides on one thread and on three. */
+static void expect_same_bits(const problem *p, const csrec_solve_options *o) {
+    double *r[2];
+    for (int i = 0; i < 2; i++) {
+        r[i] = malloc((size_t)(3 * p->m) * sizeof *r[i]);
+        assert_ok(csrec_solve_many(p->A, 3, p->y, o, i ? 3 : 1, NULL, r[i], NULL, &error));
+    }
+    assert_memory_equal(r[0], r[1], (size_t)(3 * p->m) * sizeof(double));
+    free(r[0]);
+    free(r[1]);
+}
+
+static void try_solver(const problem *p, const char *name) {
+    csrec_atoms atoms = {0};
+    csrec_solve_report report;
+    listener l = {.stops = true};
+    csrec_solve_options o = {.solver = name,
+                             .stop = {.epsilon = 1e-3, .atoms = p->m < 40 ? p->m : 40}};
+    if (csrec_solve(p->A, p->y, &o, &atoms, p->r, &report, &error)) fail_msg("%s", error.text);
+    csrec_atoms_clear(&atoms);
+    assert_ok(csrec_solve(p->A, p->y, &o, NULL, NULL, NULL, &error));
+    expect_same_bits(p, &o);
+    expect_solver_refusals(p, name);
+    o.progress = listen;
+    o.context = &l;
+    assert_ok(csrec_solve(p->A, p->y, &o, &atoms, p->r, &report, &error));
+    if (l.calls) assert_int_equal(report.outcome, CSREC_INTERRUPTED);
+    csrec_atoms_clear(&atoms);
+    double *zero = calloc((size_t)p->m, sizeof *zero);
+    o.progress = NULL;
+    assert_ok(csrec_solve(p->A, zero, &o, &atoms, p->r, &report, &error));
+    for (int64_t i = 0; i < atoms.n; i++) assert_true(atoms.coefficient[i] == 0.0);
+    csrec_atoms_clear(&atoms);
+    free(zero);
+}
+
+static void solvers_keep_their_contract(void **state) {
+    (void)state;
+    static const struct {
+        csrec_shape shape;
+        int64_t m;
+    } sizes[] = {{{2, {1, 1}}, 1},
+                 {{2, {1, 13}}, 5},
+                 {{1, {17}}, 1},
+                 {{2, {13, 11}}, 60},
+                 {{3, {3, 5, 2}}, 11}};
+    const char *name, *brief, *source;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        problem p = draw_problem(&sizes[k].shape, sizes[k].m);
+        for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) try_solver(&p, name);
+        drop_problem(&p);
+    }
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_keep_their_contract),
+        cmocka_unit_test(solvers_keep_their_contract),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

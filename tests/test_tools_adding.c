@@ -262,6 +262,46 @@ static void the_format_refuses(void **state) {
     assert_non_null(strstr(read_text("err"), "x.pgm: a PGM is one gray picture"));
 }
 
+/* ------------------------------------------------------------------ learners */
+
+/* Every command that learns, of one sample, one number, 1 x N and a picture: a model with the same
+ * bits from one thread and three, or one line. */
+static void learners_keep_their_contract(void **state) {
+    (void)state;
+    static const char *const small[][2] = {{"pca", "-p 2 -k 3"},
+                                           {"gmm", "-p 2 -k 2"},
+                                           {"conv", "--iterations 1 --filters 2 --size 3"},
+                                           {"net", "--steps 1 --batch 1 --patch 32"},
+                                           {"info", NULL}}; /* does not learn */
+    static const char *const inputs[] = {"dot.png", "row.png", "few.npy", "gray.png"};
+    enum { COMMANDS = sizeof small / sizeof *small };
+    char word[32], command[256];
+    int listed = 0;
+    make_picture("dot.png", 1, 1, 1, 8, false);
+    make_picture("row.png", 1, 37, 1, 8, false);
+    make_array("few.npy", (csrec_shape){2, {1, 5}}, CSREC_F32);
+    run_well("$L --list");
+    for (const char *at = read_text("out"); sscanf(at, "%31s", word) == 1; listed++) {
+        if (listed >= COMMANDS || strcmp(word, small[listed][0]) != 0)
+            fail_msg("cslearn %s: add it here", word);
+        at = strchr(at, '\n') + 1;
+    }
+    for (int c = 0; c < COMMANDS && small[c][1]; c++)
+        for (int i = 0; i < 4; i++) {
+            int code[2];
+            for (int k = 0; k < 2; k++) {
+                snprintf(command, sizeof command, "$L %s %s %s -o l%d.npz -q -t %d", small[c][0],
+                         inputs[i], small[c][1], k, k ? 3 : 1);
+                code[k] = run(command);
+                const char *line = strchr(read_text("err"), '\n');
+                if (code[k] > 1 || (code[k] == 1 && (!line || line[1])))
+                    fail_msg("%s: exit code %d: %s", command, code[k], read_text("err"));
+            }
+            assert_int_equal(code[0], code[1]);
+            if (code[0] == 0) run_well("cmp l0.npz l1.npz && $L info l0.npz --json");
+        }
+}
+
 static int make_place(void **state) {
     return setenv("LD_LIBRARY_PATH", CSREC_ADDING_FOLDER, 1) || make_inputs(state);
 }
@@ -274,6 +314,7 @@ int main(void) {
                                        cmocka_unit_test(the_solver_solves),
                                        cmocka_unit_test(the_operator_measures),
                                        cmocka_unit_test(the_format_is_read_and_written),
-                                       cmocka_unit_test(the_format_refuses)};
+                                       cmocka_unit_test(the_format_refuses),
+                                       cmocka_unit_test(learners_keep_their_contract)};
     return cmocka_run_group_tests(tests, make_place, remove_inputs);
 }
