@@ -87,6 +87,51 @@ static void threads_share_one_signal(void **state) {
     }
 }
 
+/* Fails at one tile, once, as a device that is lost. */
+static int64_t calls, fails_at;
+
+static csrec_status fail_once(const csrec_recovery *r, csrec_error *error) {
+    return calls++ == fails_at ? csrec_fail(error, CSREC_DEVICE, "lost") : sum_samples(r, error);
+}
+
+static void run_again(const picture *p, const csrec_tiling *tiling, const csrec_recovery *r) {
+    static const csrec_method_type failing = {.shown = {.name = "sum"}, .run = fail_once};
+    csrec_survey *survey = NULL;
+    assert_ok(csrec_survey_of(&p->m, tiling, &survey, NULL));
+    csrec_survey_end(survey, &p->m.shape, 1.0);
+    csrec_runner runner = {
+        .method = &failing, .tiling = tiling, .survey = survey, .given = r->options};
+    calls = 0;
+    fails_at = check_below(&seed, tiling->tiles);
+    assert_ok(csrec_runner_open(&runner, p->m.channels, 1.0, p->signal, NULL));
+    assert_int_equal(csrec_runner_run(&runner, r, runner.end, NULL), CSREC_DEVICE);
+    assert_int_equal(runner.done, fails_at);
+    assert_ok(csrec_runner_run(&runner, r, runner.end, NULL));
+    assert_int_equal(calls, tiling->tiles + 1);
+    csrec_runner_close(&runner);
+    free(survey);
+}
+
+/* On another device the loop goes on with the tile that failed. */
+static void a_failure_leaves_no_tile_out(void **state) {
+    picture p = make(&(csrec_shape){2, {700, 560}}, 2, 0.2, 0.2, 0.0, &seed);
+    const sharing alone = {.m = &p.m, .signal = p.truth, .tile = p.entries * 2 / 5};
+    csrec_context context = {.kind = CSREC_DEVICE_CPU};
+    csrec_recover_options o;
+    csrec_recover_report report = {0};
+    (void)state;
+    csrec_recover_defaults(&o);
+    o.tile = alone.tile;
+    const csrec_task task = csrec_task_of(&p.m, &o);
+    const csrec_tiling tiling = csrec_tiling_usual(&task);
+    const csrec_recovery recovery = {
+        .measurement = &p.m, .options = &o, .context = &context, .unit = 1.0, .report = &report};
+    assert_ok(recover_tiles(&alone, NULL));
+    run_again(&p, &tiling, &recovery);
+    assert_memory_equal(p.signal, p.truth, (size_t)(p.entries * 2) * sizeof(double));
+    clear(&p);
+}
+
 /* By coordinates, one sample after another. */
 static void check_selection(const csrec_measurement *m, const csrec_tiling *t, int64_t number) {
     const csrec_tile tile = csrec_tiling_tile(t, number);
@@ -142,6 +187,7 @@ int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_share_one_signal),
+        cmocka_unit_test(a_failure_leaves_no_tile_out),
         cmocka_unit_test(the_samples_of_a_tile_are_those_in_its_box),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,39 +55,36 @@ static csrec_status read_places(slabs *s, int64_t first, int64_t count, csrec_er
 
 /* ------------------------------------------------------------------ the first look ------------ */
 
-static int64_t count_true(const uint8_t *mask, int64_t count) {
-    int64_t n = 0;
-    for (int64_t i = 0; i < count; i++) n += mask[i] != 0;
-    return n;
+static csrec_status look_at_mask(slabs *s, int64_t z, int64_t count, int64_t *found) {
+    s->zone[z].least = *found;
+    for (int64_t i = 0; i < count; i++) *found += s->mask[i] != 0;
+    return CSREC_OK;
 }
 
-static csrec_status look_at_mask(slabs *s, csrec_error *error) {
-    int64_t found = 0;
-    for (int64_t z = 0; z < s->zones; z++) {
-        int64_t count = piece_at(z * PIECE, s->entries);
-        csrec_status status = read_places(s, z * PIECE, count, error);
-        if (status) return status;
-        s->zone[z].least = found;
-        found += count_true(s->mask, count);
+static csrec_status look_at_index(slabs *s, int64_t z, int64_t count, csrec_error *error) {
+    zone *one = &s->zone[z];
+    csrec_status status =
+        csrec_positions_check_piece(&s->form, z * PIECE, count, s->index, s->npz.name, error);
+    one->least = one->most = s->index[0];
+    for (int64_t i = 1; i < count && !status; i++) {
+        if (s->index[i] < one->least) one->least = s->index[i];
+        if (s->index[i] > one->most) one->most = s->index[i];
     }
-    return csrec_npz_check_count(&s->places, found, s->form.n, error);
+    return status;
 }
 
-static csrec_status look_at_index(slabs *s, csrec_error *error) {
+static csrec_status look_at_places(slabs *s, csrec_error *error) {
+    const int64_t all = s->masked ? s->entries : s->form.n;
+    int64_t found = 0;
     csrec_status status = CSREC_OK;
     for (int64_t z = 0; z < s->zones && !status; z++) {
-        int64_t count = piece_at(z * PIECE, s->form.n);
-        zone *one = &s->zone[z];
+        const int64_t count = piece_at(z * PIECE, all);
         status = read_places(s, z * PIECE, count, error);
         if (!status)
-            status = csrec_positions_check_piece(&s->form, z * PIECE, count, s->index, s->npz.name,
-                                                 error);
-        one->least = one->most = s->index[0];
-        for (int64_t i = 1; i < count && !status; i++) {
-            if (s->index[i] < one->least) one->least = s->index[i];
-            if (s->index[i] > one->most) one->most = s->index[i];
-        }
+            status =
+                s->masked ? look_at_mask(s, z, count, &found) : look_at_index(s, z, count, error);
     }
+    if (!status && s->masked) status = csrec_npz_check_count(&s->places, found, s->form.n, error);
     return status;
 }
 
@@ -112,7 +109,7 @@ static csrec_status look(slabs *s, csrec_error *error) {
     s->values = malloc((size_t)s->form.channels * PIECE * sizeof *s->values);
     if (!s->zone || !s->index || !s->mask || !s->values)
         return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", s->npz.name);
-    csrec_status status = s->masked ? look_at_mask(s, error) : look_at_index(s, error);
+    csrec_status status = look_at_places(s, error);
     if (!status) status = csrec_npz_check_end(&s->places, error);
     if (!status) status = look_at_y(s, error);
     if (!status) status = csrec_npz_check_end(&s->y, error);
@@ -120,7 +117,7 @@ static csrec_status look(slabs *s, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ by index ------------------ */
+/* ------------------------------------------------------------------ zones --------------------- */
 
 /* Positions first .. end - 1 of the whole are those of the slab. */
 typedef struct range {
@@ -131,17 +128,40 @@ static bool is_in(const range *r, int64_t position) {
     return position >= r->first && position < r->end;
 }
 
+/* Where positions of a zone may be. */
+static range range_of(const slabs *s, int64_t z) {
+    if (s->masked) return (range){z * PIECE, z * PIECE + piece_at(z * PIECE, s->entries)};
+    return (range){s->zone[z].least, s->zone[z].most + 1};
+}
+
+/* The first sample of a zone. */
+static int64_t first_of(const slabs *s, int64_t z) {
+    return z == s->zones ? s->form.n : s->masked ? s->zone[z].least : z * PIECE;
+}
+
+/* The positions of its samples into s->index. */
+static csrec_status read_zone(slabs *s, int64_t z, csrec_error *error) {
+    const int64_t all = s->masked ? s->entries : s->form.n, count = piece_at(z * PIECE, all);
+    const int64_t samples = first_of(s, z + 1) - first_of(s, z);
+    int64_t n = 0;
+    csrec_status status = read_places(s, z * PIECE, count, error);
+    if (status || !s->masked) return status;
+    for (int64_t i = 0; i < count; i++)
+        if (s->mask[i]) s->index[n++] = z * PIECE + i;
+    return n == samples ? CSREC_OK : csrec_npz_changed(&s->places, error);
+}
+
 static csrec_status count_samples(slabs *s, const range *r, int64_t *n, csrec_error *error) {
     *n = 0;
     for (int64_t z = 0; z < s->zones; z++) {
-        const zone *one = &s->zone[z];
-        int64_t count = piece_at(z * PIECE, s->form.n);
-        if (one->most < r->first || one->least >= r->end) continue;
-        if (one->least >= r->first && one->most < r->end) {
+        const range own = range_of(s, z);
+        const int64_t count = first_of(s, z + 1) - first_of(s, z);
+        if (own.end <= r->first || own.first >= r->end) continue;
+        if (own.first >= r->first && own.end <= r->end) {
             *n += count;
             continue;
         }
-        csrec_status status = read_places(s, z * PIECE, count, error);
+        csrec_status status = read_zone(s, z, error);
         if (status) return status;
         for (int64_t i = 0; i < count; i++) *n += is_in(r, s->index[i]);
     }
@@ -151,16 +171,16 @@ static csrec_status count_samples(slabs *s, const range *r, int64_t *n, csrec_er
 /* The samples of a zone that are in the slab become those of the part from *to on. */
 static csrec_status take_zone(slabs *s, int64_t z, const range *r, csrec_measurement *part,
                               int64_t *to, csrec_error *error) {
-    const int64_t C = s->form.channels, count = piece_at(z * PIECE, s->form.n);
+    const int64_t C = s->form.channels, first = first_of(s, z), count = first_of(s, z + 1) - first;
     int64_t low = count, high = 0;
-    csrec_status status = read_places(s, z * PIECE, count, error);
+    csrec_status status = read_zone(s, z, error);
     for (int64_t i = 0; i < count && !status; i++) {
         if (!is_in(r, s->index[i])) continue;
         if (low == count) low = i;
         high = i + 1;
     }
     if (status || high == 0) return status;
-    status = read_y(s, z * PIECE + low, high - low, s->values, error);
+    status = read_y(s, first + low, high - low, s->values, error);
     for (int64_t i = low; i < high && !status; i++) {
         if (!is_in(r, s->index[i])) continue;
         if (*to == part->n) return csrec_npz_changed(&s->places, error);
@@ -171,15 +191,16 @@ static csrec_status take_zone(slabs *s, int64_t z, const range *r, csrec_measure
     return status;
 }
 
-static csrec_status take_by_index(slabs *s, const range *r, csrec_measurement *part,
-                                  csrec_error *error) {
+static csrec_status take_samples(slabs *s, const range *r, csrec_measurement *part,
+                                 csrec_error *error) {
     int64_t to = 0, fault = -1;
     csrec_status status = count_samples(s, r, &part->n, error);
     if (status || part->n == 0) return status;
     status = csrec_measurement_allocate(part, s->npz.name, error);
-    for (int64_t z = 0; z < s->zones && !status; z++)
-        if (s->zone[z].most >= r->first && s->zone[z].least < r->end)
-            status = take_zone(s, z, r, part, &to, error);
+    for (int64_t z = 0; z < s->zones && !status; z++) {
+        const range own = range_of(s, z);
+        if (own.end > r->first && own.first < r->end) status = take_zone(s, z, r, part, &to, error);
+    }
     if (!status && to < part->n) status = csrec_npz_changed(&s->places, error);
     if (status) return status;
     status = csrec_positions_check(part->n, part->index, r->end - r->first, &fault);
@@ -190,40 +211,6 @@ static csrec_status take_by_index(slabs *s, const range *r, csrec_measurement *p
             "position (numpy.unique)",
             s->npz.name, (long long)(part->index[fault] + r->first));
     return status ? csrec_fail(error, status, "%s: out of memory", s->npz.name) : CSREC_OK;
-}
-
-/* ------------------------------------------------------------------ by mask ------------------- */
-
-/* True entries before a position. */
-static csrec_status count_before(slabs *s, int64_t position, int64_t *n, csrec_error *error) {
-    const int64_t z = position / PIECE;
-    *n = s->form.n;
-    if (position == s->entries) return CSREC_OK;
-    csrec_status status = read_places(s, z * PIECE, position - z * PIECE, error);
-    *n = s->zone[z].least + count_true(s->mask, position - z * PIECE);
-    return status;
-}
-
-static csrec_status take_by_mask(slabs *s, const range *r, csrec_measurement *part,
-                                 csrec_error *error) {
-    int64_t first = 0, end = 0, to = 0;
-    csrec_status status = count_before(s, r->first, &first, error);
-    if (!status) status = count_before(s, r->end, &end, error);
-    part->n = end - first;
-    if (status || part->n == 0) return status;
-    if (part->n < 0) return csrec_npz_changed(&s->places, error);
-    status = csrec_measurement_allocate(part, s->npz.name, error);
-    for (int64_t at = r->first, count; at < r->end && !status; at += count) {
-        count = piece_at(at, r->end);
-        status = read_places(s, at, count, error);
-        for (int64_t i = 0; i < count && !status; i++) {
-            if (!s->mask[i]) continue;
-            if (to == part->n) return csrec_npz_changed(&s->places, error);
-            part->index[to++] = at + i - r->first;
-        }
-    }
-    if (!status && to < part->n) status = csrec_npz_changed(&s->places, error);
-    return status ? status : read_y(s, first, part->n, part->y, error);
 }
 
 /* ------------------------------------------------------------------ a slab -------------------- */
@@ -237,8 +224,7 @@ static csrec_status read_slab(void *state, csrec_slab slab, csrec_measurement *p
     csrec_input asked = {.name = s->npz.name, .slab = slab};
     csrec_status status = csrec_input_narrow(&asked, &made.shape, error);
     if (!status && !s->seen) status = look(s, error);
-    if (!status)
-        status = s->masked ? take_by_mask(s, &r, &made, error) : take_by_index(s, &r, &made, error);
+    if (!status) status = take_samples(s, &r, &made, error);
     if (status)
         csrec_measurement_clear(&made);
     else

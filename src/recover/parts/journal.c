@@ -45,26 +45,14 @@ static int64_t whole_pages(int64_t bytes) {
 
 /* ------------------------------------------------------------------ the file ------------------ */
 
-static bool write_at(int fd, const void *data, size_t bytes, int64_t at) {
-    const char *from = data;
+/* Reads, or writes with `out`. */
+static bool transfer(int fd, bool out, void *data, size_t bytes, int64_t at) {
+    char *next = data;
     while (bytes > 0) {
-        ssize_t n = pwrite(fd, from, bytes, (off_t)at);
-        if (n <= 0 && errno != EINTR) return false;
-        if (n <= 0) continue;
-        from += n;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
-static bool read_at(int fd, void *data, size_t bytes, int64_t at) {
-    char *to = data;
-    while (bytes > 0) {
-        ssize_t n = pread(fd, to, bytes, (off_t)at);
+        ssize_t n = out ? pwrite(fd, next, bytes, (off_t)at) : pread(fd, next, bytes, (off_t)at);
         if (n == 0 || (n < 0 && errno != EINTR)) return false;
         if (n < 0) continue;
-        to += n;
+        next += n;
         at += n;
         bytes -= (size_t)n;
     }
@@ -77,11 +65,7 @@ static head *head_of(const char *key, const csrec_tiling *tiling, int64_t channe
     head *h = calloc(1, sizeof *h + bytes + 1);
     if (!h) return NULL;
     memcpy(h->magic, MAGIC, sizeof MAGIC);
-    memcpy(h->tiling.extent, tiling->extent, sizeof tiling->extent);
-    memcpy(h->tiling.count, tiling->count, sizeof tiling->count);
-    memcpy(h->tiling.stride, tiling->stride, sizeof tiling->stride);
-    h->tiling.pad = tiling->pad;
-    h->tiling.tiles = tiling->tiles;
+    memcpy(&h->tiling, tiling, offsetof(csrec_tiling, shape));
     h->channels = channels;
     h->unit = unit;
     h->key_bytes = (int64_t)bytes;
@@ -96,7 +80,7 @@ static size_t size_of(const head *h) {
 /* Whether the file has that head; wanted->id becomes its own. */
 static bool has_head(int fd, head *wanted) {
     head *found = calloc(1, size_of(wanted));
-    bool same = found && read_at(fd, found, size_of(wanted), 0);
+    bool same = found && transfer(fd, false, found, size_of(wanted), 0);
     if (same) wanted->id = found->id;
     same = same && memcmp(found, wanted, size_of(wanted)) == 0;
     free(found);
@@ -119,7 +103,7 @@ static csrec_status failed(const char *path, csrec_error *error) {
 
 static bool has_magic(int fd) {
     char magic[sizeof MAGIC];
-    return read_at(fd, magic, sizeof magic, 0) && memcmp(magic, MAGIC, sizeof magic) == 0;
+    return transfer(fd, false, magic, sizeof magic, 0) && memcmp(magic, MAGIC, sizeof magic) == 0;
 }
 
 void csrec_journal_remove(const char *path) {
@@ -140,7 +124,7 @@ static csrec_status begin(const char *path, head *h, int *fd, csrec_error *error
                           path);
     if (has_head(*fd, h)) return CSREC_OK;
     h->id = draw_id();
-    if (ftruncate(*fd, 0) != 0 || !write_at(*fd, h, size_of(h), 0) || fsync(*fd) != 0)
+    if (ftruncate(*fd, 0) != 0 || !transfer(*fd, true, h, size_of(h), 0) || fsync(*fd) != 0)
         return failed(path, error);
     return CSREC_OK;
 }
@@ -171,14 +155,14 @@ csrec_status csrec_journal_open(const char *path, const char *key, const csrec_t
     int fd = -1;
     if (!status) status = open_file(path, h, comm, &fd, error);
     if (!status && fd >= 0) {
-        int64_t most = channels;
+        *j = (csrec_journal){.fd = fd, .tiling = tiling, .channels = channels};
+        j->begin = whole_pages((int64_t)size_of(h));
+        j->step = channels * (int64_t)sizeof(double);
         for (int a = 0; a < CSREC_TILE_AXES; a++) {
             int64_t reach = tiling->stride[a] + tiling->pad;
-            most *= reach < tiling->extent[a] ? reach : tiling->extent[a];
+            j->step *= reach < tiling->extent[a] ? reach : tiling->extent[a];
         }
-        int64_t bytes = (int64_t)sizeof(record) + most * (int64_t)sizeof(double);
-        *j = (csrec_journal){fd, tiling, channels, whole_pages((int64_t)size_of(h)),
-                             whole_pages(bytes)};
+        j->step = whole_pages((int64_t)sizeof(record) + j->step);
         *journal = j;
     } else {
         if (fd >= 0) close(fd);
@@ -217,8 +201,8 @@ bool csrec_journal_take(const csrec_journal *j, int64_t tile, csrec_boxed *value
     const csrec_tile place = csrec_tiling_tile(j->tiling, tile);
     const int64_t at = j->begin + tile * j->step;
     const size_t bytes = bytes_of(j, &place.reach);
-    if (!read_at(j->fd, &r, sizeof r, at) || r.tile != tile || r.checksum == 0 ||
-        !read_at(j->fd, values->values, bytes, at + (int64_t)sizeof r) ||
+    if (!transfer(j->fd, false, &r, sizeof r, at) || r.tile != tile || r.checksum == 0 ||
+        !transfer(j->fd, false, values->values, bytes, at + (int64_t)sizeof r) ||
         checksum(&r, values->values, bytes) != r.checksum)
         return false;
     values->box = place.reach;
@@ -249,7 +233,7 @@ void csrec_journal_keep(const csrec_journal *j, int64_t tile, const csrec_boxed 
     if (!kept.values) return;
     csrec_boxed_copy(values, j->channels, &place.reach, &kept);
     r.checksum = checksum(&r, kept.values, bytes);
-    if (write_at(j->fd, kept.values, bytes, at + (int64_t)sizeof r))
-        (void)write_at(j->fd, &r, sizeof r, at);
+    if (transfer(j->fd, true, kept.values, bytes, at + (int64_t)sizeof r))
+        (void)transfer(j->fd, true, &r, sizeof r, at);
     free(kept.values);
 }

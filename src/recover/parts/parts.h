@@ -151,36 +151,32 @@ csrec_status csrec_samples_select(const csrec_measurement *measurement, const cs
  * of any size, and join them in their order: it does not matter which process surveys a band. */
 typedef struct csrec_survey {
     int64_t channels, n;
-    double *least, *most; /* [channels], in the units of y */
-    double unit;          /* of the sums: csrec_unit_of the samples so far */
-    double *sum;          /* [channels]; csrec_survey_end replaces it by the mean */
+    double unit; /* of the sums: csrec_unit_of the samples so far */
     csrec_gaussian_colours colours;
-    csrec_gaussian_axes axes; /* of these two csrec_survey_end */
+    csrec_gaussian_axes axes; /* of these three csrec_survey_end */
     csrec_whole whole;
+    const double *mean; /* [channels] */
+    double value[];     /* [channels] of the least, of the most; the rest is survey.c's */
 } csrec_survey;
 
-/* Adds the samples of entries of the first axis to a band. */
+/* Bytes of a survey, which may be sent: csrec_survey_end again makes it whole. */
+size_t csrec_survey_size(int64_t channels);
+
+/* Adds the samples of entries of the first axis to a band, by csrec_survey_add. */
 typedef csrec_status (*csrec_survey_fn)(void *context, csrec_slab rows, csrec_survey *band,
                                         csrec_error *error);
-
 void csrec_survey_add(csrec_survey *survey, int64_t n, const double *y);
 
-/* Surveys a signal by add(); processes of a communicator, or threads, share the bands.
- * CSREC_MEMORY; clear it even then. */
+/* Surveys a signal; processes of a communicator, or threads, share the bands. *survey is to be
+ * freed, even on failure. */
 csrec_status csrec_survey_make(const csrec_shape *shape, int64_t channels, csrec_comm *comm,
                                int threads, csrec_survey_fn add, void *context,
-                               csrec_survey *survey, csrec_error *error);
+                               csrec_survey **survey, csrec_error *error);
 /* All samples of a measurement; of the tiling only the signal counts. */
 csrec_status csrec_survey_of(const csrec_measurement *measurement, const csrec_tiling *tiling,
-                             csrec_survey *survey, csrec_error *error);
+                             csrec_survey **survey, csrec_error *error);
 /* Mean, principal colours and the properties of the whole, in units of `unit`. */
 void csrec_survey_end(csrec_survey *survey, const csrec_shape *shape, double unit);
-void csrec_survey_clear(csrec_survey *survey);
-
-/* A survey as bytes for other processes, and back into one that is to be cleared. */
-size_t csrec_survey_packed(int64_t channels);
-void csrec_survey_pack(const csrec_survey *survey, void *bytes);
-csrec_status csrec_survey_unpack(const void *bytes, csrec_survey *survey, csrec_error *error);
 
 /* ------------------------------------------------------------------ journal ------------------- */
 

@@ -13,10 +13,10 @@
 /* Tags of messages. */
 enum { PART = CSREC_TAG_RANKS, CELL, REPORT, SHARE, ASK };
 
-/* What a message of values begins with. */
+/* What a message of values begins with: what a tile has of a cell; or the cell, if it is its own.
+ */
 typedef struct label {
     int64_t tile, cell;
-    csrec_box where;
 } label;
 
 /* ------------------------------------------------------------------ who does what ------------- */
@@ -61,33 +61,34 @@ csrec_status csrec_ranks_exchange(csrec_comm *comm, int64_t n, size_t size, void
 
 /* ------------------------------------------------------------------ messages of values -------- */
 
-/* from: has the values of the label's box; NULL: the label alone tells that they are there. */
+/* Where the values are; false: the label is not of this tiling. */
+static bool box_of(const csrec_runner *r, const label *l, csrec_box *box) {
+    const int64_t tiles = r->tiling->tiles;
+    if (l->tile < 0 || l->tile >= tiles || l->cell < 0 || l->cell >= tiles) return false;
+    const csrec_tile tile = csrec_tiling_tile(r->tiling, l->tile);
+    const csrec_tile cell = csrec_tiling_tile(r->tiling, l->cell);
+    return csrec_box_common(&tile.reach, &cell.core, box);
+}
+
+static size_t bytes_of(const csrec_runner *r, const csrec_box *box, bool values) {
+    const int64_t n = values ? csrec_box_entries(box) * r->channels : 0;
+    return sizeof(label) + (size_t)n * sizeof(double);
+}
+
+/* from: has the values; NULL: the label alone tells that they are there. */
 static csrec_status send_values(csrec_runner *r, int to, int tag, const label *l,
                                 const csrec_boxed *from, csrec_error *error) {
-    const int64_t n = from ? csrec_box_entries(&l->where) * r->channels : 0;
-    const size_t bytes = sizeof *l + (size_t)n * sizeof(double);
+    csrec_boxed copy;
+    box_of(r, l, &copy.box);
+    const size_t bytes = bytes_of(r, &copy.box, from != NULL);
     char *message = malloc(bytes);
     if (!message) return csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
-    csrec_boxed to_values = {l->where, (double *)(void *)(message + sizeof *l)};
     memcpy(message, l, sizeof *l);
-    if (from) csrec_boxed_copy(from, r->channels, &l->where, &to_values);
+    copy.values = (double *)(void *)(message + sizeof *l);
+    if (from) csrec_boxed_copy(from, r->channels, &copy.box, &copy);
     csrec_status status = csrec_comm_send(r->comm, to, tag, message, bytes, error);
     free(message);
     return status;
-}
-
-/* Whether the message has the values that its label tells of: of cells of this tiling. */
-static bool is_whole(const csrec_runner *r, const void *data, size_t bytes, bool values, label *l) {
-    int64_t tiles = r->tiling->tiles;
-    if (bytes < sizeof *l) return false;
-    memcpy(l, data, sizeof *l);
-    bool inside = l->tile >= 0 && l->tile < tiles && l->cell >= 0 && l->cell < tiles;
-    for (int a = 0; a < CSREC_TILE_AXES; a++)
-        inside = inside && l->where.at[a][0] >= 0 && l->where.at[a][0] <= l->where.at[a][1] &&
-                 l->where.at[a][1] <= r->tiling->extent[a];
-    if (!inside) return false;
-    int64_t n = values ? csrec_box_entries(&l->where) * r->channels : 0;
-    return bytes == sizeof *l + (size_t)n * sizeof(double);
 }
 
 /* Waits for the next message with that tag. A process hears of a failure as of a message. */
@@ -103,22 +104,23 @@ static csrec_status wait_for(csrec_runner *r, int tag, csrec_error *error) {
 /* Takes the next part of a tile (PART) or cell (CELL) into the mosaic. */
 static csrec_status take_values(csrec_runner *r, int tag, csrec_error *error) {
     const bool has_values = tag == PART || !r->common;
-    label l = {.tile = -1};
+    label l = {-1, -1};
+    csrec_boxed values;
     int from = -1;
     size_t bytes;
     void *data;
     csrec_status status = wait_for(r, tag, error);
     if (!status) status = csrec_comm_receive(r->comm, &from, tag, &data, &bytes, error);
     if (status) return status;
-    const bool whole = is_whole(r, data, bytes, has_values, &l);
-    const csrec_boxed values = {l.where, (double *)(void *)((char *)data + sizeof l)};
-    if (!whole)
+    if (bytes >= sizeof l) memcpy(&l, data, sizeof l);
+    values.values = (double *)(void *)((char *)data + sizeof l);
+    if (!box_of(r, &l, &values.box) || bytes != bytes_of(r, &values.box, has_values))
         status = csrec_fail(error, CSREC_DATA,
                             "process %d recovers other tiles; give all processes the same "
                             "arguments",
                             from);
     else if (tag == PART)
-        status = csrec_mosaic_add(r->mosaic, l.tile, l.cell, &l.where, &values, error);
+        status = csrec_mosaic_add(r->mosaic, l.tile, l.cell, &values.box, &values, error);
     else if (has_values)
         status = csrec_mosaic_set(r->mosaic, l.cell, &values, error);
     free(data);
@@ -127,12 +129,13 @@ static csrec_status take_values(csrec_runner *r, int tag, csrec_error *error) {
 
 csrec_status csrec_runner_add(csrec_runner *r, int64_t tile, const csrec_boxed *values,
                               csrec_error *error) {
-    label l = {.tile = tile, .cell = -1};
+    label l = {tile, -1};
+    csrec_box where;
     csrec_status status = CSREC_OK;
-    while (!status && (l.cell = csrec_tiling_near(r->tiling, tile, l.cell, &l.where)) >= 0) {
+    while (!status && (l.cell = csrec_tiling_near(r->tiling, tile, l.cell, &where)) >= 0) {
         int owner = owner_of(r, l.cell);
         status = owner == csrec_comm_rank(r->comm)
-                     ? csrec_mosaic_add(r->mosaic, tile, l.cell, &l.where, values, error)
+                     ? csrec_mosaic_add(r->mosaic, tile, l.cell, &where, values, error)
                      : send_values(r, owner, PART, &l, values, error);
     }
     while (!status && r->comm && csrec_comm_arrived(r->comm, PART))
@@ -152,9 +155,8 @@ static csrec_status complete(csrec_runner *r, int64_t cell, csrec_error *error) 
 static csrec_status give_cell(csrec_runner *r, int64_t cell, csrec_error *error) {
     csrec_status status = complete(r, cell, error);
     if (status) return status;
-    const csrec_boxed *values = csrec_mosaic_cell(r->mosaic, cell);
-    const label l = {.cell = cell, .where = values->box};
-    status = send_values(r, 0, CELL, &l, r->common ? NULL : values, error);
+    const csrec_boxed *values = r->common ? NULL : csrec_mosaic_cell(r->mosaic, cell);
+    status = send_values(r, 0, CELL, &(label){cell, cell}, values, error);
     csrec_mosaic_drop(r->mosaic, cell);
     return status;
 }

@@ -72,7 +72,7 @@ static csrec_status recover(run *u, const csrec_measurement *part, double *value
     int64_t entries = 0;
     csrec_status status = CSREC_OK;
     csrec_shape_count(&part->shape, &entries);
-    for (int64_t i = 0; part->n == 0 && i < entries * C; i++) values[i] = r->survey->sum[i % C];
+    for (int64_t i = 0; part->n == 0 && i < entries * C; i++) values[i] = r->survey->mean[i % C];
     if (part->n == 0) return CSREC_OK;
     if (r->stopped) {
         status = guess(part, entries, values, error);
@@ -204,15 +204,15 @@ csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_re
                                  const csrec_tiling *tiling, csrec_error *error) {
     const csrec_measurement *m = recovery->measurement;
     csrec_comm *comm = recovery->options->comm;
-    csrec_survey survey;
+    csrec_survey *survey = NULL;
     csrec_runner r = {.method = method,
                       .tiling = tiling,
-                      .survey = &survey,
                       .given = recovery->options,
                       .common = recovery->common != NULL};
     csrec_status status = csrec_survey_of(m, tiling, &survey, error);
     if (!status) {
-        csrec_survey_end(&survey, &m->shape, 1.0);
+        csrec_survey_end(survey, &m->shape, 1.0);
+        r.survey = survey;
         double *signal = csrec_comm_rank(comm) == 0 ? recovery->signal : recovery->common;
         status = csrec_runner_open(&r, m->channels, recovery->unit, signal, error);
     }
@@ -220,6 +220,6 @@ csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_re
     if (!status && comm) status = csrec_runner_collect(&r, error);
     if (!status && comm) status = csrec_runner_report(&r, recovery->report, error);
     csrec_runner_close(&r);
-    csrec_survey_clear(&survey);
+    free(survey);
     return status;
 }

@@ -16,7 +16,7 @@ struct csrec_slabs {
     void *context;
     csrec_recover_options given;
     csrec_layout layout;
-    csrec_survey survey;
+    csrec_survey *survey;
     double unit;
     int64_t row;         /* values of an entry of the first axis */
     int64_t next;        /* entry of the first axis to take */
@@ -65,13 +65,13 @@ static csrec_status survey(csrec_slabs *s, csrec_error *error) {
     csrec_status status = csrec_survey_make(&s->form.shape, s->form.channels, s->given.comm, 1,
                                             add_rows, s, &s->survey, error);
     if (status) return status;
-    s->form.n = s->survey.n;
-    s->unit = s->survey.unit;
+    s->form.n = s->survey->n;
+    s->unit = s->survey->unit;
     if (s->form.n == 0)
         return csrec_fail(error, CSREC_DATA,
                           "no entry is known (all transparent, masked out, NaN or of the value for "
                           "unknown); one must be");
-    csrec_survey_end(&s->survey, &s->form.shape, s->unit);
+    csrec_survey_end(s->survey, &s->form.shape, s->unit);
     return CSREC_OK;
 }
 
@@ -102,7 +102,7 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
         return csrec_fail(error, CSREC_UNSUPPORTED, "a single tile is recovered as a whole");
     s->runner = (csrec_runner){.method = s->layout.method,
                                .tiling = tiling,
-                               .survey = &s->survey,
+                               .survey = s->survey,
                                .given = &s->given,
                                .strict = true};
     return csrec_runner_open(&s->runner, s->form.channels, s->unit, NULL, error);
@@ -142,7 +142,7 @@ csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_sample
 
 void csrec_slabs_destroy(csrec_slabs *s) {
     if (!s) return;
-    csrec_survey_clear(&s->survey);
+    free(s->survey);
     csrec_runner_close(&s->runner);
     free(s);
 }
@@ -156,8 +156,8 @@ int64_t csrec_slabs_samples(const csrec_slabs *s) {
 }
 
 void csrec_slabs_range(const csrec_slabs *s, int64_t channel, double *least, double *most) {
-    *least = s->survey.least[channel];
-    *most = s->survey.most[channel];
+    *least = s->survey->value[channel];
+    *most = s->survey->value[s->form.channels + channel];
 }
 
 void csrec_slabs_report(const csrec_slabs *s, csrec_recover_report *report) {

@@ -11,7 +11,7 @@ struct csrec_tiles {
     csrec_measurement form; /* without positions and values; n: of the whole */
     csrec_recover_options given;
     csrec_layout layout;
-    csrec_survey survey;
+    csrec_survey *survey;
 };
 
 static const csrec_wanted wanted = {.signal = true};
@@ -19,6 +19,11 @@ static const csrec_wanted wanted = {.signal = true};
 /* ------------------------------------------------------------------ create -------------------- */
 
 /* A single tile finds the principal colours by itself. */
+static void finish(csrec_tiles *t) {
+    csrec_survey_end(t->survey, &t->form.shape, t->survey->unit);
+    if (t->layout.tiling.tiles == 1) t->survey->whole.axes = NULL;
+}
+
 static csrec_status make(csrec_tiles *t, const csrec_measurement *m, csrec_error *error) {
     csrec_tiling *tiling = &t->layout.tiling;
     csrec_status status = csrec_layout_plan(m, &t->given, wanted, ", not tiles", &t->layout, error);
@@ -26,10 +31,8 @@ static csrec_status make(csrec_tiles *t, const csrec_measurement *m, csrec_error
     const csrec_task task = csrec_task_of(m, &t->layout.plan.options);
     if (tiling->tiles == 1) *tiling = csrec_tiling_whole(&task);
     status = csrec_survey_of(m, tiling, &t->survey, error);
-    if (status) return status;
-    csrec_survey_end(&t->survey, &m->shape, t->survey.unit);
-    if (tiling->tiles == 1) t->survey.whole.axes = NULL;
-    return CSREC_OK;
+    if (!status) finish(t);
+    return status;
 }
 
 static csrec_status check_options(const csrec_recover_options *o, csrec_error *error) {
@@ -59,7 +62,7 @@ csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_
 
 void csrec_tiles_destroy(csrec_tiles *t) {
     if (!t) return;
-    csrec_survey_clear(&t->survey);
+    free(t->survey);
     free(t);
 }
 
@@ -81,9 +84,9 @@ size_t csrec_tiles_pack(const csrec_tiles *t, void *bytes) {
     if (bytes) {
         name_bytes(head.what);
         memcpy(bytes, &head, sizeof head);
-        csrec_survey_pack(&t->survey, (char *)bytes + sizeof head);
+        memcpy((char *)bytes + sizeof head, t->survey, csrec_survey_size(t->form.channels));
     }
-    return sizeof head + csrec_survey_packed(t->form.channels);
+    return sizeof head + csrec_survey_size(t->form.channels);
 }
 
 static csrec_status read_head(const void *bytes, size_t size, packed *head, csrec_error *error) {
@@ -97,7 +100,7 @@ static csrec_status read_head(const void *bytes, size_t size, packed *head, csre
                           "tiles of version %.18s, and this is version %s; install the same on all "
                           "machines",
                           head->what + 12, csrec_version());
-    if (head->form.channels < 1 || size != sizeof *head + csrec_survey_packed(head->form.channels))
+    if (head->form.channels < 1 || size != sizeof *head + csrec_survey_size(head->form.channels))
         return csrec_fail(error, CSREC_DATA, "the bytes of csrec_tiles_pack are cut off");
     return CSREC_OK;
 }
@@ -113,14 +116,19 @@ csrec_status csrec_tiles_unpack(const void *bytes, size_t size,
     if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     t->form = head.form;
     t->given = *options;
-    status = csrec_survey_unpack((const char *)bytes + sizeof head, &t->survey, error);
-    if (!status) status = csrec_layout_resolve(&t->form, &t->given, wanted, &t->layout, error);
-    t->layout.tiling = head.tiling;
-    if (status)
+    t->survey = malloc(size - sizeof head);
+    status = t->survey ? csrec_layout_resolve(&t->form, &t->given, wanted, &t->layout, error)
+                       : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (status) {
         csrec_tiles_destroy(t);
-    else
-        *tiles = t;
-    return status;
+        return status;
+    }
+    t->layout.tiling = head.tiling;
+    memcpy(t->survey, (const char *)bytes + sizeof head, size - sizeof head);
+    t->survey->channels = t->form.channels;
+    finish(t);
+    *tiles = t;
+    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ places -------------------- */
@@ -182,11 +190,11 @@ static csrec_status run_on(const csrec_context *context, void *job, csrec_error 
     const csrec_recovery recovery = {.measurement = &j->samples,
                                      .options = &layout.plan.options,
                                      .context = context,
-                                     .unit = t->survey.unit,
+                                     .unit = t->survey->unit,
                                      .signal = j->values,
                                      .report = &j->report};
     csrec_runner runner = {
-        .method = layout.method, .tiling = &one, .survey = &t->survey, .given = &t->given};
+        .method = layout.method, .tiling = &one, .survey = t->survey, .given = &t->given};
     status = csrec_runner_run_in_unit(&runner, &recovery, 1, error);
     csrec_layout_report(&layout, &j->report);
     return status;
@@ -229,7 +237,7 @@ csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measur
     if (status) return status;
     if (report) *report = j.report;
     csrec_shape_count(&samples->shape, &entries);
-    return csrec_runner_scale_back(t->survey.unit, entries * t->form.channels, values, error);
+    return csrec_runner_scale_back(t->survey->unit, entries * t->form.channels, values, error);
 }
 
 /* ------------------------------------------------------------------ blending ------------------ */
