@@ -1,12 +1,15 @@
-/* Made-up masks and noise: what every pattern promises, recomputed from the known pixels alone. */
+/* Masks and noise to train on: what every pattern promises, recomputed from the known pixels alone.
+ */
+#include <string.h>
+
+#include "check.h"
 #include "learn/made_pattern.h"
-#include "made.h"
 
 static uint64_t seed;
 
 enum { SIZE = 128, AREA = SIZE * SIZE };
 
-static void *work;
+static void *work; /* as a caller gives it: aligned, of exactly the size told, full of garbage */
 static uint8_t known[AREA];
 
 static csrec_made_mask_plan plan_of(int size) {
@@ -31,7 +34,7 @@ static void same_bits_and_other_numbers(void **state) {
         float sigma, sigma_again;
         uint64_t number = check_next(&seed);
         csrec_made_mask(seed, number, size, work, known, &sigma);
-        memset(work, (int)i, csrec_made_room(1, size));
+        memset(work, (int)i, csrec_made_room(size));
         csrec_made_mask(seed, number, size, work, again, &sigma_again);
         assert_memory_equal(known, again, (size_t)n);
         assert_true(sigma == sigma_again);
@@ -68,7 +71,7 @@ static void patterns_and_noise_have_their_shares(void **state) {
     int patterns[CSREC_MADE_PATTERNS] = {0}, sigmas[BINS + 1] = {0};
     double noise[BINS + 1];
     for (int i = 0; i < DRAWS; i++) {
-        csrec_made_draws d = csrec_made_draws_of(seed, (uint64_t)i, CSREC_MADE_FOR_MASK);
+        csrec_made_draws d = csrec_made_draws_of(seed, (uint64_t)i);
         csrec_made_pattern pattern = csrec_made_pattern_draw(&d);
         float sigma = csrec_made_sigma_draw(&d, pattern);
         assert_true(sigma >= 0 && sigma <= 50 && (sigma > 0 || pattern != CSREC_MADE_ALL));
@@ -102,7 +105,7 @@ static void shares_are_log_uniform(void **state) {
     static const double edge[] = {0.01, 0.03, 0.1, 0.3, 0.6, 1};
     int hits[5] = {0};
     double share[5];
-    csrec_made_draws d = csrec_made_draws_of(seed, 0, CSREC_MADE_FOR_MASK);
+    csrec_made_draws d = csrec_made_draws_of(seed, 0);
     for (int i = 0; i < DRAWS; i++) {
         double drawn = (double)csrec_made_share_draw(&d);
         assert_true(drawn >= 0.00999 && drawn <= 1);
@@ -253,7 +256,8 @@ static void holes_are_at_most_40_across(void **state) {
 
 int main(void) {
     seed = check_seed();
-    work = made_work(csrec_made_room(1, SIZE));
+    if (posix_memalign(&work, 64, csrec_made_room(SIZE))) return 1;
+    memset(work, 0xA5, csrec_made_room(SIZE));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits_and_other_numbers),
         cmocka_unit_test(something_is_known_and_something_to_do),

@@ -1,4 +1,4 @@
-/* made_draws.h - a run of random draws of one picture or mask. */
+/* made_draws.h - a run of random draws of one mask. */
 #ifndef CSREC_LEARN_MADE_DRAWS_H
 #define CSREC_LEARN_MADE_DRAWS_H
 
@@ -7,10 +7,9 @@
 
 #include "base/random.h"
 
-/* What the draws are for, in the highest bits of the counter, so that a mask, a picture and a bank
- * of one seed and number are independent, and so are the library's own draws (counters below
- * 2^56). */
-enum { CSREC_MADE_FOR_PICTURE = 1, CSREC_MADE_FOR_MASK = 2, CSREC_MADE_FOR_BANK = 3 };
+/* In the highest bits of the counter, so that the library's own draws (counters below 2^56) are
+ * independent of a mask's. */
+enum { CSREC_MADE_FOR_MASK = 2 };
 
 typedef struct csrec_made_draws {
     uint64_t seed, stream, counter;
@@ -18,9 +17,9 @@ typedef struct csrec_made_draws {
     int left; /* words not yet used */
 } csrec_made_draws;
 
-static inline csrec_made_draws csrec_made_draws_of(uint64_t seed, uint64_t number, int purpose) {
+static inline csrec_made_draws csrec_made_draws_of(uint64_t seed, uint64_t number) {
     return (csrec_made_draws){
-        .seed = seed, .stream = number, .counter = (uint64_t)purpose << 56, .left = 0};
+        .seed = seed, .stream = number, .counter = (uint64_t)CSREC_MADE_FOR_MASK << 56, .left = 0};
 }
 
 static inline uint32_t csrec_made_word(csrec_made_draws *d) {

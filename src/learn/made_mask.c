@@ -11,6 +11,11 @@ csrec_made_pattern csrec_made_pattern_draw(csrec_made_draws *d) {
     return (csrec_made_pattern)csrec_made_pick(d, pattern_share, CSREC_MADE_PATTERNS);
 }
 
+/* The order of pixels, which are blocked, and what aligning them may take. */
+size_t csrec_made_room(int size) {
+    return 5 * (size_t)size * (size_t)size + 64;
+}
+
 csrec_made_mask_plan csrec_made_mask_plan_of(uint64_t seed, uint64_t number, int size, void *work,
                                              uint8_t *known) {
     size_t n = (size_t)size * (size_t)size;
@@ -18,7 +23,7 @@ csrec_made_mask_plan csrec_made_mask_plan_of(uint64_t seed, uint64_t number, int
                                   .known = known,
                                   .order = work,
                                   .blocked = (uint8_t *)work + n * sizeof(uint32_t),
-                                  .draws = csrec_made_draws_of(seed, number, CSREC_MADE_FOR_MASK)};
+                                  .draws = csrec_made_draws_of(seed, number)};
 }
 
 /* Holes and scratches in a picture that is known, or in one of three known in part. */

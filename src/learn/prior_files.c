@@ -61,6 +61,6 @@ csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error
     return csrec_fail(
         error, CSREC_FILE,
         "prior-gray.npz: no learned prior is installed in %.200s/%s; install it, give "
-        "one by --model (cslearn net makes them), or use --quality fast",
+        "one by --model, or use --quality fast",
         path, folders[1]);
 }
