@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "learn/made.h"
+#include "learn/mask.h"
 #include "learn/turn.h"
 
 /* Each part serves three samples on average. */
@@ -43,7 +43,7 @@ void csrec_net_data_destroy(csrec_net_data *d) {
 /* A sample's work: that of the mask, then values, known pixels, and a pyramid's. */
 static size_t room_of(const csrec_net_data *d) {
     size_t n = (size_t)pixels(d), side = (size_t)d->o.side;
-    size_t bytes = csrec_made_room(d->o.side) + 64;
+    size_t bytes = csrec_mask_room(d->o.side) + 64;
     bytes += (size_t)d->o.channels * n * sizeof(float) + n + 64;
     bytes += (size_t)csrec_prior_work((int64_t)side, (int64_t)side) * sizeof(float);
     return (bytes + 127) / 64 * 64;
@@ -141,7 +141,7 @@ typedef struct sample {
 
 static sample lay_out(const csrec_net_data *d, char *work) {
     sample s = {.mask = work};
-    size_t first = (csrec_made_room(d->o.side) + 63) / 64 * 64;
+    size_t first = (csrec_mask_room(d->o.side) + 63) / 64 * 64;
     s.values = (float *)(void *)(work + first);
     s.pyramid = s.values + d->o.channels * pixels(d);
     s.known = (uint8_t *)(s.pyramid + csrec_prior_work(d->o.side, d->o.side));
@@ -209,7 +209,7 @@ void csrec_net_data_make(csrec_net_data *d, int64_t step, csrec_net_batch *batch
         int64_t slot = (oldest + word[0] % (d->made - oldest)) % d->slots;
         sample s = lay_out(d, own_work(d));
         float sigma;
-        csrec_made_mask(d->o.seed, number, d->o.side, s.mask, s.known, &sigma);
+        csrec_mask_draw(d->o.seed, number, d->o.side, s.mask, s.known, &sigma);
         make_sample(d, d->pool + slot * d->o.channels * pixels(d), d->known + slot * pixels(d),
                     (int)(word[1] % 8), number, sigma, &s, i, batch);
     }
