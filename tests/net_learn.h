@@ -3,7 +3,7 @@
 #ifndef CSREC_TESTS_NET_LEARN_H
 #define CSREC_TESTS_NET_LEARN_H
 
-#include "check.h"
+#include "net_design.h"
 
 /* Side of the parts to train on. */
 enum { SIDE = 16 };
@@ -34,9 +34,9 @@ static inline csrec_net_picture stripes_picture(int64_t height, int64_t width) {
     return (csrec_net_picture){height, width, values, NULL};
 }
 
-static inline csrec_net_learn_options tiny(uint64_t *seed, int64_t steps) {
-    return (csrec_net_learn_options){.width = 4,
-                                     .blocks = {1, 1, 1, 1},
+/* From a small network that has learned nothing. */
+static inline csrec_net_learn_options tiny(uint64_t *seed, const csrec_model *from, int64_t steps) {
+    return (csrec_net_learn_options){.from = from,
                                      .steps = steps,
                                      .batch = 4,
                                      .patch = SIDE,

@@ -2,11 +2,8 @@
 #ifndef CSREC_TESTS_PRIOR_MODEL_H
 #define CSREC_TESTS_PRIOR_MODEL_H
 
-#include <string.h>
-
 #include "check.h"
-#include "learn/net_design.h"
-#include "learn/prior.h"
+#include "net_design.h"
 
 static uint64_t seed;
 
@@ -16,20 +13,16 @@ typedef struct parts {
 
 /* A small network with random weights. */
 static inline parts make(int channels, double size) {
-    csrec_net_layer layers[CSREC_NET_LAYERS];
-    const int64_t blocks[4] = {1, 1, 1, 1};
-    int n = csrec_net_design(channels, 8, blocks, layers);
+    design d = design_of(channels, 8);
+    const csrec_net_layer *layers = d.layers;
     parts p;
     memset(&p, 0, sizeof p);
-    assert_ok(csrec_array_create(CSREC_I64, &(csrec_shape){2, {n, 4}}, &p.layers));
-    int64_t weights = 0, in = 2 * channels + 2;
-    for (int i = 0; i < n; i++) {
+    assert_ok(csrec_array_create(CSREC_I64, &(csrec_shape){2, {d.n, 4}}, &p.layers));
+    for (int i = 0; i < d.n; i++) {
         const int64_t row[4] = {layers[i].kind, layers[i].channels, layers[i].add, layers[i].relu};
         memcpy((int64_t *)p.layers.data + 4 * i, row, sizeof row);
-        weights += in * layers[i].channels * (layers[i].kind == CSREC_NET_CONV ? 9 : 4) +
-                   layers[i].channels;
-        in = layers[i].channels;
     }
+    int64_t weights = first_weights(&d, channels, &seed, NULL);
     assert_ok(csrec_array_create(CSREC_F64, &(csrec_shape){1, {weights}}, &p.weights));
     for (int64_t i = 0; i < weights; i++)
         ((double *)p.weights.data)[i] = size * check_normal(&seed);

@@ -8,6 +8,7 @@
 #include "net_learn.h"
 
 static uint64_t seed;
+static csrec_model *fresh, *fresh_colour; /* networks that have learned nothing */
 
 /* ------------------------------------------------------------------ numbers of 16 bits */
 
@@ -57,7 +58,7 @@ static bool same_weights(const csrec_model *a, const csrec_model *b) {
 static void pictures_get_better_and_stay_so(void **state) {
     (void)state;
     csrec_net_picture p = stripes_picture(40, 40);
-    csrec_net_learn_options o = tiny(&seed, 200);
+    csrec_net_learn_options o = tiny(&seed, fresh, 200);
     o.rate = 0.2;
     csrec_model *model = learn(1, &p, &o, false);
     assert_int_equal(csrec_model_array(model, "loss")->count, 64); /* however many steps */
@@ -78,12 +79,11 @@ static void threads_do_not_matter(void **state) {
     (void)state;
     csrec_net_picture own[] = {slope_picture(20, 9, 3, true), slope_picture(7, 30, 3, false)};
     for (int round = 0; round < 2; round++) {
-        csrec_net_learn_options o = tiny(&seed, 3);
-        o.channels = round ? 3 : 1;
+        csrec_net_learn_options o = tiny(&seed, round ? fresh_colour : fresh, 3);
         o.threads = 1;
-        csrec_model *one = learn(2 * round, own, &o, false);
+        csrec_model *one = learn(1 + round, own, &o, false);
         o.threads = 3;
-        csrec_model *three = learn(2 * round, own, &o, false);
+        csrec_model *three = learn(1 + round, own, &o, false);
         assert_true(same_weights(one, three));
         for (int i = 0; i < 3; i++) {
             assert_true(entry(one, "loss", i) == entry(three, "loss", i));
@@ -101,7 +101,7 @@ static void pictures_of_any_size_are_learned(void **state) {
     const int64_t sizes[][2] = {{1, 1}, {1, 30}, {5, 3}, {17, 16}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         csrec_net_picture p = slope_picture(sizes[k][0], sizes[k][1], 1, k % 2);
-        csrec_net_learn_options o = tiny(&seed, 2);
+        csrec_net_learn_options o = tiny(&seed, fresh, 2);
         csrec_model_destroy(learn(1, &p, &o, false));
         drop_picture(&p);
     }
@@ -126,7 +126,7 @@ static void a_stop_keeps_what_was_trained(void **state) {
     (void)state;
     csrec_net_picture p = slope_picture(20, 20, 1, false);
     calls c = {0};
-    csrec_net_learn_options o = tiny(&seed, 8);
+    csrec_net_learn_options o = tiny(&seed, fresh, 8);
     o.progress = count_call;
     o.context = &c;
     csrec_model *whole = learn(1, &p, &o, false);
@@ -163,11 +163,31 @@ static void a_stop_keeps_what_was_trained(void **state) {
 static void minutes_end_a_training(void **state) {
     (void)state;
     csrec_net_picture p = slope_picture(20, 20, 1, false);
-    csrec_net_learn_options o = tiny(&seed, 0);
+    csrec_net_learn_options o = tiny(&seed, fresh, 0);
     o.minutes = 1e-9;
     csrec_model *model = learn(1, &p, &o, false);
     assert_int_equal(csrec_model_array(model, "loss")->count, 1);
     csrec_model_destroy(model);
+    drop_picture(&p);
+}
+
+/* Without a model to start from, it is the installed one: at a rate of nothing it stays that. */
+static void it_starts_from_the_installed_prior(void **state) {
+    (void)state;
+    char path[4096];
+    if (!csrec_prior_installed(1, sizeof path, path)) skip();
+    csrec_net_picture p = slope_picture(20, 20, 1, false);
+    csrec_net_learn_options o = tiny(&seed, NULL, 1);
+    o.batch = 1;
+    o.rate = 1e-12;
+    csrec_model *model = learn(1, &p, &o, false), *installed = NULL;
+    assert_ok(csrec_model_read(path, &installed, NULL));
+    const csrec_array *w = csrec_model_array(installed, "weights");
+    assert_int_equal(csrec_model_array(model, "weights")->count, w->count);
+    for (int64_t i = 0; i < w->count; i++)
+        assert_true(fabs(entry(model, "weights", i) - csrec_array_value(w, i)) < 1e-7);
+    csrec_model_destroy(model);
+    csrec_model_destroy(installed);
     drop_picture(&p);
 }
 
@@ -200,19 +220,15 @@ static void refused(int64_t count, const csrec_net_picture *p, csrec_net_learn_o
 
 #define REFUSED(field, value, words)                                                               \
     do {                                                                                           \
-        csrec_net_learn_options bad = tiny(&seed, 1);                                              \
+        csrec_net_learn_options bad = tiny(&seed, fresh, 1);                                       \
         bad.field = value;                                                                         \
-        refused(0, NULL, bad, CSREC_ARGUMENT, words);                                              \
+        refused(1, &(csrec_net_picture){1, 1, (float[3]){0}, NULL}, bad, CSREC_ARGUMENT, words);   \
     } while (0)
 
 static void options_are_checked(void **state) {
     (void)state;
     REFUSED(channels, 2, "channels = 2; must be 1 or 3");
     REFUSED(channels, -1, "channels = -1");
-    REFUSED(width, -1, "width = -1; must be 1 to 512");
-    REFUSED(width, 513, "width = 513");
-    REFUSED(blocks[3], 17, "blocks = 17; must be 1 to 16");
-    REFUSED(blocks[0], -1, "blocks = -1");
     REFUSED(batch, 4097, "batch = 4097; must be 1 to 4096");
     REFUSED(batch, -1, "batch = -1");
     REFUSED(patch, 8, "patch = 8; must be a multiple of 8, 16 to 1024");
@@ -225,90 +241,32 @@ static void options_are_checked(void **state) {
     REFUSED(rate, 1.5, "rate = 1.5");
     REFUSED(rate, (double)NAN, "rate");
     REFUSED(backend, "gpu", "gpu");
-    csrec_net_learn_options deep = tiny(&seed, 1);
-    for (int i = 0; i < 4; i++) deep.blocks[i] = 16;
-    csrec_net_picture p = slope_picture(20, 20, 1, false);
-    csrec_model_destroy(learn(1, &p, &deep, false)); /* 231 layers */
-    drop_picture(&p);
-}
-
-/* The network of a model on planes X. */
-static void apply(const csrec_model *model, const float *X, float *Y) {
-    csrec_context context;
-    csrec_net *net = NULL;
-    csrec_error error = {""};
-    assert_ok(csrec_context_create("cpu", &context, &error));
-    assert_ok(csrec_prior_create(model, &context, &(csrec_net_options){0}, &net, &error));
-    assert_ok(csrec_net_forward(net, 1, 16, 16, X, Y, &error));
-    csrec_net_destroy(net);
-    csrec_context_destroy(&context);
-}
-
-/* A network for colours begins as the gray one of the mean over channels, in every channel. */
-static void colours_start_from_gray(void **state) {
-    (void)state;
-    enum { N = 16 * 16 };
-    csrec_net_picture p[2] = {slope_picture(20, 20, 1, false), slope_picture(20, 20, 3, false)};
-    csrec_net_learn_options o = tiny(&seed, 20);
-    csrec_model *gray = learn(1, &p[0], &o, false);
-    o = tiny(&seed, 1);
-    o.channels = 3;
-    o.from = gray;
-    o.rate = 1e-12;
-    csrec_model *colour = learn(1, &p[1], &o, false);
-    float X[8 * N], mean[4 * N] = {0}, Y[6 * N], want[2 * N];
-    for (int i = 0; i < 8 * N; i++) {
-        X[i] = (float)csrec_random_normal(seed, 77, (uint64_t)i);
-        const int plane = i / N < 6 ? i / N / 3 : i / N - 4;
-        mean[plane * N + i % N] += i / N < 6 ? X[i] / 3.0f : X[i];
-    }
-    apply(colour, X, Y);
-    apply(gray, mean, want);
-    double largest = 0.0, off = 0.0;
-    for (int i = 0; i < 6 * N; i++) {
-        float wanted = want[i / N / 3 * N + i % N];
-        largest = fmax(largest, fabs((double)wanted));
-        off = fmax(off, fabs((double)(Y[i] - wanted)));
-    }
-    assert_true(largest > 1e-3);
-    assert_true(off < 2e-3 * largest); /* weights of 11 bits: a third is rounded */
-    csrec_model_destroy(gray);
-    csrec_model_destroy(colour);
-    drop_picture(&p[0]);
-    drop_picture(&p[1]);
 }
 
 static void models_to_go_on_from_are_checked(void **state) {
     (void)state;
-    csrec_net_picture p = slope_picture(20, 20, 1, false);
-    csrec_net_learn_options o = tiny(&seed, 1);
-    csrec_model *gray = learn(1, &p, &o, false), *filters = NULL;
+    csrec_model *filters = NULL;
     csrec_array array = {0};
     assert_ok(csrec_array_create(CSREC_F64, &(csrec_shape){3, {1, 3, 3}}, &array));
     ((double *)array.data)[4] = 1.0;
     assert_ok(csrec_model_create("conv", 1, (const char *const[]){"filters"},
                                  (const csrec_array *const[]){&array}, &filters, NULL));
     REFUSED(from, filters, "a model of kind conv has no network to continue from");
-    o.from = gray;
-    o.channels = 3;
-    csrec_net_picture colours = slope_picture(20, 20, 3, false);
-    csrec_model *colour = learn(1, &colours, &o, false);
-    o.from = colour;
+    REFUSED(channels, 3, "the model is for 1 channels, not 3");
+    csrec_net_picture p = slope_picture(20, 20, 1, false);
+    csrec_net_learn_options o = tiny(&seed, fresh_colour, 1);
     o.channels = 1;
-    refused(0, NULL, o, CSREC_ARGUMENT, "the model is for 3 channels, not 1");
-    csrec_array_clear(&array);
-    csrec_model_destroy(gray);
-    csrec_model_destroy(colour);
-    drop_picture(&colours);
-    csrec_model_destroy(filters);
+    refused(1, &p, o, CSREC_ARGUMENT, "the model is for 3 channels, not 1");
     drop_picture(&p);
+    csrec_array_clear(&array);
+    csrec_model_destroy(filters);
 }
 
 static void pictures_are_checked(void **state) {
     (void)state;
     csrec_net_picture p[2] = {slope_picture(5, 6, 1, true), slope_picture(5, 6, 1, false)},
                       wrong[2];
-    csrec_net_learn_options o = tiny(&seed, 1);
+    csrec_net_learn_options o = tiny(&seed, fresh, 1);
     const csrec_net_picture sizes[] = {{0, 6, p[1].values, NULL},
                                        {5, -1, p[1].values, NULL},
                                        {5, INT64_C(1) << 40, p[1].values, NULL},
@@ -320,6 +278,7 @@ static void pictures_are_checked(void **state) {
         refused(2, wrong, o, CSREC_ARGUMENT, "picture 1: is ");
     }
     refused(-1, p, o, CSREC_ARGUMENT, "pictures = -1");
+    refused(0, NULL, o, CSREC_ARGUMENT, "pictures = 0; must be 1 or more that a prior is adapted");
     refused(1, NULL, o, CSREC_ARGUMENT, "pictures");
     float *values = (float *)(uintptr_t)p[1].values;
     values[17] = INFINITY;
@@ -336,6 +295,20 @@ static void pictures_are_checked(void **state) {
     drop_picture(&p[1]);
 }
 
+static int make_models(void **state) {
+    (void)state;
+    fresh = fresh_model(1, 4, &seed);
+    fresh_colour = fresh_model(3, 4, &seed);
+    return 0;
+}
+
+static int drop_models(void **state) {
+    (void)state;
+    csrec_model_destroy(fresh);
+    csrec_model_destroy(fresh_colour);
+    return 0;
+}
+
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
@@ -345,10 +318,10 @@ int main(void) {
         cmocka_unit_test(pictures_of_any_size_are_learned),
         cmocka_unit_test(a_stop_keeps_what_was_trained),
         cmocka_unit_test(minutes_end_a_training),
+        cmocka_unit_test(it_starts_from_the_installed_prior),
         cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(colours_start_from_gray),
         cmocka_unit_test(models_to_go_on_from_are_checked),
         cmocka_unit_test(pictures_are_checked),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_models, drop_models);
 }

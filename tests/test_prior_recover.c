@@ -145,20 +145,6 @@ static void colours_go_together_or_apart(void **state) {
 
 enum { SIDE = 32, STEPS = 400 };
 
-static csrec_model *drawn_network(void) {
-    csrec_net_layer layers[CSREC_NET_LAYERS];
-    csrec_model *model = NULL;
-    parts p = make(1, 0.0); /* begins as the identity */
-    float *first = malloc((size_t)p.weights.count * sizeof *first);
-    int n = csrec_net_design(1, 8, (const int64_t[4]){1, 1, 1, 1}, layers);
-    csrec_net_first_weights(1, n, layers, check_next(&seed), first);
-    for (int64_t i = 0; i < p.weights.count; i++) ((double *)p.weights.data)[i] = (double)first[i];
-    assert_ok(assemble(&p, &model, NULL));
-    parts_drop(&p);
-    free(first);
-    return model;
-}
-
 static double stripe(int64_t entry) {
     return entry % SIDE / 3 % 2 ? 200.0 : 50.0;
 }
@@ -188,7 +174,7 @@ static void fitting_learns_what_repeats(void **state) {
     for (int64_t i = 0; i < s.m.n; i++) s.m.y[i] = stripe(s.m.index[i]);
     double least = 1.0;
     for (int draw = 0; draw < DRAWS && !(least < 0.8); draw++) {
-        csrec_model *model = drawn_network();
+        csrec_model *model = fresh_model(1, 8, &seed);
         least = fmin(least, share_left(&s, model));
         csrec_model_destroy(model);
     }

@@ -2,17 +2,24 @@
 #include "tools.h"
 
 #include "files/npz/npz.h"
+#include "net_design.h"
 
-/* In $SHORT and $TINY: trainings of two steps and of one, of the smallest network that the tool
- * offers; in $N, a copy of csrecover beside which no prior is installed. */
+static void write_fresh(const char *path, int channels) {
+    uint64_t seed = check_seed();
+    csrec_model *model = fresh_model(channels, 4, &seed);
+    assert_ok(csrec_model_write(path, model, NULL));
+    csrec_model_destroy(model);
+}
+
+/* Small networks that have learned nothing: gray.npz, three.npz. In $SHORT and $TINY: trainings of
+ * two steps and of one, of the gray one in $TINY; in $N, a copy of csrecover beside which no prior
+ * is installed. */
 static int make_more(void **state) {
-    const char *tiny = "-B 1 -p 16 -k 1,1,1,1 -t 1 --backend cpu --no-sync";
-    char text[256];
     if (make_inputs(state)) return -1;
-    snprintf(text, sizeof text, "%s --steps 2", tiny);
-    setenv("SHORT", text, 1);
-    snprintf(text, sizeof text, "%s --steps 1 -q", tiny);
-    setenv("TINY", text, 1);
+    write_fresh("gray.npz", 1);
+    write_fresh("three.npz", 3);
+    setenv("SHORT", "-B 1 -p 16 -t 1 --backend cpu --no-sync --steps 2", 1);
+    setenv("TINY", "-B 1 -p 16 -t 1 --backend cpu --no-sync --steps 1 -q -r gray.npz", 1);
     setenv("N", "env LD_LIBRARY_PATH=a/b/c a/b/c/csrecover", 1);
     run_well("mkdir -p a/b/c empty pictures && cp gray.png deep.png pictures && "
              "$S gray.png -o s.npz -r 0.3 -q && $S rgb.png -o rgb.npz -r 0.3 -q && "
@@ -36,20 +43,20 @@ static void says(const char *name, const char *words) {
 
 /* ------------------------------------------------------------------ training */
 
-static void made_up_pictures_train_and_resume(void **state) {
+static void pictures_train_a_prior(void **state) {
     (void)state;
     int before = files_here();
-    run_well("$L net -o made.npz $SHORT --json");
+    run_well("$L net gray.png -r gray.npz -o made.npz $SHORT --json");
     static const char *const words[] = {
         "\"output\": \"made.npz\"", "\"kind\": \"net\"", "\"backend\": \"cpu\"",
-        "\"pictures\": 0",          "\"loss\": [",       "\"psnr\": [",
+        "\"pictures\": 1",          "\"loss\": [",       "\"psnr\": [",
         "\"interrupted\": false"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) says("out", words[i]);
     assert_int_equal(files_here(), before + 1);
     csrec_model *model = read_net("made.npz", 1);
     assert_int_equal(csrec_model_array(model, "loss")->count, 2);
-    assert_string_equal(csrec_model_text(model, "source"), "made-up pictures");
-    assert_non_null(strstr(csrec_model_text(model, "settings"), "--size small --seed 1 --steps 2"));
+    assert_string_equal(csrec_model_text(model, "source"), "gray.png");
+    assert_non_null(strstr(csrec_model_text(model, "settings"), "--seed 1 --steps 2"));
     csrec_model_destroy(model);
     run_well("$L info made.npz");
     says("out", "kind: net");
@@ -63,7 +70,8 @@ static void made_up_pictures_train_and_resume(void **state) {
 static void a_model_is_continued_in_its_place(void **state) {
     (void)state;
     char line[4096];
-    run_well("$L net rgb.png -o colour.npz -c 3 $TINY --steps 2 && cp colour.npz before.npz && "
+    run_well("$L net rgb.png -o colour.npz -c 3 $SHORT -r three.npz -q && "
+             "cp colour.npz before.npz && "
              "$L net rgb.png -o colour.npz --resume colour.npz -B 1 -p 24 --steps 1 -t 1 -q "
              "--backend cpu --seed 7");
     assert_int_equal(run("cmp colour.npz before.npz"), 1);
@@ -71,7 +79,6 @@ static void a_model_is_continued_in_its_place(void **state) {
     assert_int_equal(csrec_model_array(a, "weights")->count,
                      csrec_model_array(b, "weights")->count);
     assert_int_equal(csrec_model_array(b, "loss")->count, 1);
-    assert_null(strstr(csrec_model_text(b, "settings"), "--size"));
     assert_non_null(strstr(csrec_model_text(b, "settings"), "--resume colour.npz"));
     assert_ok(csrec_fingerprint_read("colour.npz", line, sizeof line, NULL));
     assert_non_null(strstr(line, "; resume="));
@@ -103,7 +110,7 @@ static void an_interrupt_writes_the_weights_so_far(void **state) {
     for (int tenths = 3; tenths < 300 && access("i.npz", F_OK) != 0; tenths *= 2) {
         char command[256];
         snprintf(command, sizeof command,
-                 "$L net gray.png -o i.npz -B 1 -p 16 -k 1,1,1,1 -t 1 --minutes 5 --json & p=$!; "
+                 "$L net gray.png -o i.npz -r gray.npz -B 1 -p 16 -t 1 --minutes 5 --json & p=$!; "
                  "sleep %d.%d; kill -INT $p; wait $p",
                  tenths / 10, tenths % 10);
         code = run(command);
@@ -151,7 +158,6 @@ static void a_missing_prior_is_named(void **state) {
     expect_mistake("$N s.npz --method net -o none.png", 1, "prior-gray.npz: no learned prior");
     says("err", "a/b/c/../share/csrecover");
     says("err", "--model");
-    says("err", "cslearn net");
     run_well(
         "$N s.npz -q -t 1 -o out.png && $N s.npz --method net -M prior.npz -q -t 1 -o out.png");
     /* Beside the library, it is found; a damaged one is named. */
@@ -197,16 +203,7 @@ static void mistakes_are_one_line(void **state) {
         {"$L net -o w.npz -c 2", "--channels: '2' is not one of 1 3", 2},
         {"$L net -o w.npz -p 20", "--patch: 20 is not a multiple of 8", 2},
         {"$L net -o w.npz -p 8", "--patch", 2},
-        {"$L net -o w.npz -k 1,2", "--blocks: '1,2' is not N,N,N,N", 2},
-        {"$L net -o w.npz -k 1,1,1,1x", "--blocks: '1,1,1,1x'", 2},
-        {"$L net -o w.npz -k 1,1,1,17", "--blocks: '1,1,1,17' is not N,N,N,N of 1 to 16", 2},
-        {"$L net -o w.npz -k 0,1,1,1", "--blocks: '0,1,1,1'", 2},
-        {"$L net -o w.npz -k -1,1,1,1", "--blocks: '-1,1,1,1'", 2},
-        {"$L net -o w.npz -k 1,1,1,161", "--blocks: '1,1,1,161'", 2},
-        {"$L net -o w.npz -k 99999999999999999999,1,1,1", "--blocks: '99999999999999999999,1", 2},
-        {"$L net -o w.npz -k small", "--blocks: 'small'", 2},
-        {"$L net -o w.npz -m gray.png", "--mask: there is no INPUT", 2},
-        {"$L net -o w.npz -s huge", "small medium", 2},
+        {"$L net -o w.npz", "no INPUT to adapt the prior to; name pictures, or train", 2},
         {"$L net -o w.npz --steps 0", "--steps: '0' is not a whole number from 1 to", 2},
         {"$L net -o w.npz --steps -3", "--steps: '-3'", 2},
         {"$L net -o w.npz --steps 99999999999999999999", "--steps: '99999999999999999999'", 2},
@@ -223,8 +220,6 @@ static void mistakes_are_one_line(void **state) {
         {"$L net -o w.npz --rate fast", "--rate: 'fast'", 2},
         {"$L net -o w.npz --rate", "--rate needs a value", 2},
         {"$L net -o w.npz -r ''", "--resume needs a value", 2},
-        {"$L net -o w.npz -r prior.npz -s medium", "omit --size", 2},
-        {"$L net -o w.npz -r prior.npz -k 1,1,1,1", "omit --blocks", 2},
         {"$L net gray.png -o gray.png", "are the same file; name another", 2},
         {"$L net s.npz -o s.npz", "s.npz", 2},
         {"$L net -o none/w.npz", "none/w.npz", 1},
@@ -236,14 +231,16 @@ static void mistakes_are_one_line(void **state) {
         {"$L net nan.npy -o w.npz", "nan.npy: entry 33 is not finite", 1},
         {"$L net deep.png -m gray.png -o w.npz", "gray.png", 1},
         {"$L net gray.png -r colour.npz -o w.npz", "gray.png: has 1 channels, not 3; name", 1},
-        {"$L net -o w.npz -r missing.npz", "missing.npz: cannot be opened", 1},
-        {"$L net -o w.npz -r empty", "empty: is a folder; name a file", 1},
-        {"$L net -o w.npz -r s.npz", "s.npz: array 'kind' is missing", 1},
-        {"$L net -o w.npz -r gray.png", "gray.png: is not a complete zip archive", 1},
-        {"$L net -o w.npz -r pca.npz", "pca.npz: a model of kind pca has no network", 1},
-        {"$L net -o w.npz -r colour.npz -c 1", "array 'channels': is 3; omit --channels 1", 1},
-        {"$L net -o w.npz -r nan.npz", "nan.npz: array 'weights': entry 5 is not finite", 1},
-        {"$L net -o w.npz -r cut.npz", "cut.npz: is not a complete zip archive", 1},
+        {"$L net gray.png -o w.npz -r missing.npz", "missing.npz: cannot be opened", 1},
+        {"$L net gray.png -o w.npz -r empty", "empty: is a folder; name a file", 1},
+        {"$L net gray.png -o w.npz -r s.npz", "s.npz: array 'kind' is missing", 1},
+        {"$L net gray.png -o w.npz -r deep.png", "deep.png: is not a complete zip archive", 1},
+        {"$L net gray.png -o w.npz -r pca.npz", "pca.npz: a model of kind pca has no network", 1},
+        {"$L net gray.png -o w.npz -r colour.npz -c 1", "array 'channels': is 3; omit --channels 1",
+         1},
+        {"$L net gray.png -o w.npz -r nan.npz", "nan.npz: array 'weights': entry 5 is not finite",
+         1},
+        {"$L net gray.png -o w.npz -r cut.npz", "cut.npz: is not a complete zip archive", 1},
         {"$R s.npz -M nan.npz -o w.png", "nan.npz: array 'weights'", 1},
         {"$R s.npz -M cut.npz -o w.png", "cut.npz: is not a complete zip archive", 1},
         {"$R s.npz -M pca.npz --method net -o w.png", "kind", 1},
@@ -262,7 +259,7 @@ static void mistakes_are_one_line(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(made_up_pictures_train_and_resume),
+        cmocka_unit_test(pictures_train_a_prior),
         cmocka_unit_test(a_model_is_continued_in_its_place),
         cmocka_unit_test(folders_masks_and_measurements_are_inputs),
         cmocka_unit_test(an_interrupt_writes_the_weights_so_far),

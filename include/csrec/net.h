@@ -111,15 +111,13 @@ typedef struct csrec_net_picture {
 
 /* Zero-initialised fields mean the defaults. */
 typedef struct csrec_net_learn_options {
-    int64_t channels;        /* of the pictures, 1 or 3; 0: 1 */
-    int64_t width;           /* channels of the finest results, doubled with each halving; 0: 32 */
-    int64_t blocks[4];       /* residual blocks at each size, finest first, on both ways; 0: 2 */
+    int64_t channels;        /* of the pictures, 1 or 3; 0: those of `from`, else 1 */
     double minutes;          /* time to train; 0: by steps alone */
     int64_t steps;           /* at most; 0: by minutes alone. Both 0: 10 minutes */
     int64_t batch, patch;    /* pictures in a step, 0: 64; their side, a multiple of 8; 0: 128 */
-    double rate;             /* of Adam at its peak; 0: 6e-4 */
-    const csrec_model *from; /* of kind net: continue from its weights; NULL: from random ones. One
-                                of 1 channel also serves 3, which then begin as their mean does */
+    double rate;             /* of Adam at its peak; 0: 1e-4 */
+    const csrec_model *from; /* of kind net: goes on from its weights; NULL: the installed prior
+                                for so many channels */
     uint64_t seed;
     int threads;                /* 0: all cores */
     const char *backend;        /* NULL or "auto": a device if there is one */
@@ -128,14 +126,13 @@ typedef struct csrec_net_learn_options {
     void *context;
 } csrec_net_learn_options;
 
-/* Trains a prior for csrecover: a model of kind net, a U-shaped network (Ronneberger, Fischer and
- * Brox 2015) of residual blocks. count 0: from made-up pictures alone (dead leaves and others,
- * docs/prior.md); else from parts of the given ones. Each step draws pictures, the positions that
- * are known (1 to 100 % of them, in patterns, lines, holes) and the noise on them, and takes a step
- * of Adam on the mean over pictures of log(mean squared error where it is unknown + 1e-4) in normal
- * values, and on the likelihood of the errors under the variances that the network predicts. The
- * model has the running mean of the weights, in 16 bits. With `steps` and no `minutes` the result
- * is the same for any number of threads. stopped may be NULL. */
+/* Adapts a prior for csrecover, a model of kind net, to pictures; training/ of the source trains
+ * one from nothing. Each step draws parts of the pictures, the positions that are known (1 to 100 %
+ * of them, in patterns, lines, holes) and the noise on them, and takes a step of Adam on the mean
+ * over parts of log(mean squared error where it is unknown + 1e-4) in normal values, and on the
+ * likelihood of the errors under the variances that the network predicts. The model has the running
+ * mean of the weights, in 16 bits. With `steps` and no `minutes` the result is the same for any
+ * number of threads. stopped may be NULL. */
 CSREC_API csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *pictures,
                                        const csrec_net_learn_options *options, csrec_model **model,
                                        bool *stopped, csrec_error *error);

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._arguments import SEED, as_tuple, flag, pair, scalar, seed_of, whole, word
 from ._errors import ArgumentError, Stopped
-from ._library import NULL, check, ffi, lib, new_error, new_shape, pointer, real, unmasked
+from ._library import check, ffi, lib, new_error, new_shape, pointer, real, unmasked
 from ._models import Model
 from ._progress import Callback, Watch
 
@@ -310,26 +310,22 @@ def _net_rows(found: list[np.ndarray], known: list[Any],
     return made, keep
 
 
-def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int] = None,
-              width: int = 32, blocks: Any = 2, minutes: float = 0.0, steps: int = 0,
-              batch: int = 64, patch: int = 128, rate: float = 6e-4,
-              scale: Optional[tuple[float, float]] = None, start: Optional[Model] = None,
-              seed: int = SEED, rng: Any = None, exact: bool = False,
-              callback: Optional[Callback] = None, progress: Any = None,
+def learn_net(pictures: Any, masks: Any = None, *, channels: Optional[int] = None,
+              minutes: float = 0.0, steps: int = 0, batch: int = 64, patch: int = 128,
+              rate: float = 1e-4, scale: Optional[tuple[float, float]] = None,
+              start: Optional[Model] = None, seed: int = SEED, rng: Any = None,
+              exact: bool = False, callback: Optional[Callback] = None, progress: Any = None,
               threads: int = 0, backend: str = "auto") -> Model:
-    """A prior: a network that completes pictures, trained on made-up ones or on given ones.
+    """A prior, a network that completes pictures, adapted to given ones.
 
     Parameters
     ----------
     pictures : array_like or list of array_like
-        None: they are made up; else [H, W] or [H, W, 3], or a list of such arrays of any sizes
+        [H, W] or [H, W, 3], or a list of such arrays of any sizes
     masks : array_like or list of array_like, optional
         [H, W] for each picture: true where known; None: all are
     channels : int, optional
-        1 or 3; default: those of the pictures, else of ``start``, else 1
-    width, blocks
-        channels of the finest results, and residual blocks at each of 4 sizes: a number, or 4 from
-        the finest on. With ``start``, its layers are trained
+        1 or 3: those of the pictures
     minutes, steps
         end after so much time or so many steps, whichever is first; default: 10 minutes
     batch, patch : int, optional
@@ -339,9 +335,9 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
     scale : (float, float), optional
         values of black and white; default: the range of unsigned integers, else of what is known
     start : Model, optional
-        a model of kind 'net' to go on from; one of 1 channel also serves 3
+        a model of kind 'net' to go on from; default: the installed prior for so many channels
     seed, rng : int, Generator or RandomState, optional
-        draws the start; rng: in its place a Generator, a RandomState or a number
+        draws the steps; rng: in its place a Generator, a RandomState or a number
     exact : bool, optional
         on a device, multiply as accurately as floats
     callback : callable, optional
@@ -358,40 +354,31 @@ def learn_net(pictures: Any = None, masks: Any = None, *, channels: Optional[int
 
     Notes
     -----
-    With ``steps`` and no ``minutes`` the result does not depend on the threads.
+    With ``steps`` and no ``minutes`` the result does not depend on the threads. The project
+    training/ of the source trains priors from nothing.
 
     Examples
     --------
-    >>> csrecover.learn_net(width=8, blocks=1, steps=1, batch=1, patch=32).kind
+    >>> import numpy as np
+    >>> picture = np.add.outer(np.arange(32), np.arange(32)) * 4.0
+    >>> csrecover.learn_net(picture, steps=1, batch=1, patch=32).kind
     'net'
     """
-    rows, count = NULL, 0
-    keep: list[Any] = []
-    if pictures is None and masks is not None:
-        raise ArgumentError("masks without pictures; made-up pictures have none")
-    if pictures is not None:
-        found, known = _net_pictures(pictures, masks)
-        rows, keep = _net_rows(found, known, _tones(found, known, scale))
-        own = found[0].shape[2] if found[0].ndim == 3 else 1
-        if channels not in (None, own):
-            raise ArgumentError(f"channels = {channels}; the pictures have {own}")
-        channels, count = own, len(found)
-    if channels is None:
-        channels = 1 if start is None or "channels" not in start else int(start["channels"])
-    each = as_tuple(blocks) * (4 if np.ndim(blocks) == 0 else 1)
-    if len(each) != 4:
-        raise ArgumentError(f"blocks = {blocks!r}; give a number, or one for each of 4 sizes")
+    found, known = _net_pictures(pictures, masks)
+    rows, keep = _net_rows(found, known, _tones(found, known, scale))
+    own = found[0].shape[2] if found[0].ndim == 3 else 1
+    if channels not in (None, own):
+        raise ArgumentError(f"channels = {channels}; the pictures have {own}")
     keep.append(ffi.new("char[]", word(backend, "backend")))
     options = ffi.new("csrec_net_learn_options *", {
-        "channels": whole(channels, "channels"), "width": whole(width, "width"),
-        "blocks": each, "minutes": scalar(minutes, "minutes"), "steps": whole(steps, "steps"),
+        "channels": own, "minutes": scalar(minutes, "minutes"), "steps": whole(steps, "steps"),
         "batch": whole(batch, "batch"), "patch": whole(patch, "patch"), "rate": scalar(rate, "rate"),
         "seed": seed_of(seed, rng), "threads": whole(threads, "threads"), "backend": keep[-1],
         "exact": flag(exact, "exact"), **({} if start is None else {"from": start._handle})})
     model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
     with Watch(callback, progress) as watch:
         options.progress = watch.function
-        status = lib.csrec_net_learn(count, rows, options, model, stopped, error)
+        status = lib.csrec_net_learn(len(found), rows, options, model, stopped, error)
         made = None if status else Model._of(model[0])
     check(status, error)
     del keep

@@ -52,3 +52,33 @@ def problem(rng, m, n, k, count=None):
     if count is None:
         x = x[:, 0]
     return A, x, A @ x
+
+
+def fresh_prior(rng, channels=1, width=4):
+    """A small network that has learned nothing: the last layer is 0, and so is what it adds."""
+    import csrecover
+    rows, planes, weights = [], 2 * channels + 2, []
+
+    def add(kind, out, result=-1, relu=0):
+        nonlocal planes
+        taps, zero = (4 if kind else 9), kind == 0 and result >= 0
+        weights.append(rng.uniform(-1, 1, planes * out * taps) * (0 if zero else planes ** -0.5 / 3))
+        weights.append(np.zeros(out))
+        rows.append((kind, out, result, relu))
+        planes = out
+        return len(rows)
+
+    def block(out, result):
+        add(0, out, relu=1)
+        return add(0, out, result)
+    skip, result = [], add(0, width)
+    for s in range(3):
+        skip.append(block(width << s, result))
+        result = add(1, width << (s + 1))
+    block(width << 3, result)
+    for s in (2, 1, 0):
+        block(width << s, add(2, width << s, skip[s]))
+    add(0, 2 * channels)
+    weights[-2:] = np.zeros(width * 2 * channels * 9), np.repeat((0.0, -2.0), channels)
+    return csrecover.Model("net", {"layers": np.array(rows), "channels": channels,
+                                   "weights": np.concatenate(weights)})

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import picture, problem
+from conftest import fresh_prior, picture, problem
 
 import csrecover as cs
 
@@ -62,7 +62,7 @@ def test_names_and_numbers(rng):
 
 def drawn(truth, mask):
     """Every function that draws, on a seed or a generator."""
-    patches = truth.reshape(-1, 8)
+    patches, start = truth.reshape(-1, 8), fresh_prior(np.random.default_rng(1))
     return {"positions_of": lambda **by: cs.positions_of((30, 30), 50, **by),
             "sample": lambda **by: cs.sample(truth, 0.2, "uniform", **by).index,
             "where_next": lambda **by: cs.where_next(mask, 20, **by),
@@ -72,8 +72,8 @@ def drawn(truth, mask):
             "learn_gmm": lambda **by: cs.learn_gmm(patches, 4, rounds=1, **by)["means"],
             "learn_conv": lambda **by: cs.learn_conv(truth, filters=2, size=4, iterations=1,
                                                      **by)["filters"],
-            "learn_net": lambda **by: cs.learn_net(width=4, blocks=1, batch=2, patch=16, steps=1,
-                                                   backend="cpu", **by)["weights"]}
+            "learn_net": lambda **by: cs.learn_net(truth, batch=2, patch=16, steps=1, start=start,
+                                                   rate=1e-2, backend="cpu", **by)["weights"]}
 
 
 def test_generators_draw_seeds(rng):

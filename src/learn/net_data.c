@@ -1,4 +1,4 @@
-/* net_data.c - batches of pictures and samples to train a network on. */
+/* net_data.c - batches of parts of pictures, and samples of them, to train a network on. */
 #include "learn/net_data.h"
 
 #include <omp.h>
@@ -7,10 +7,10 @@
 
 #include "csrec/sampling.h"
 #include "base/random.h"
-#include "learn/made.h"
+#include "learn/mask.h"
 #include "learn/turn.h"
 
-/* Each picture serves three samples on average, as it costs more than they do. */
+/* Each part serves three samples on average. */
 enum { POOL = 4096, FIRST = 512, REUSE = 3 };
 
 /* Streams of the seed: numbers of each must not meet. */
@@ -20,11 +20,10 @@ enum { STREAM_SAMPLE = 1 << 21, STREAM_NOISE, STREAM_UNIFORM, STREAM_CROP };
 
 struct csrec_net_data {
     csrec_net_data_options o;
-    csrec_made_bank *bank; /* NULL: of the given pictures */
-    float *pool;           /* [slots][channels][side][side] */
-    uint8_t *known;        /* [slots][side][side] of given pictures; NULL: all */
-    int64_t slots, made;   /* pictures made so far; number i is in slot i % slots */
-    size_t room;           /* bytes of a thread's work */
+    float *pool;         /* [slots][channels][side][side] */
+    uint8_t *known;      /* [slots][side][side] */
+    int64_t slots, made; /* parts cut so far; number i is in slot i % slots */
+    size_t room;         /* bytes of a thread's work */
     char *work;
 };
 
@@ -36,17 +35,16 @@ static int64_t pixels(const csrec_net_data *d) {
 
 void csrec_net_data_destroy(csrec_net_data *d) {
     if (!d) return;
-    csrec_made_bank_destroy(d->bank);
     free(d->pool);
     free(d->known);
     free(d->work);
     free(d);
 }
 
-/* A sample's work: those of the picture or mask, then values, known pixels, and a pyramid's. */
+/* A sample's work: that of the mask, then values, known pixels, and a pyramid's. */
 static size_t room_of(const csrec_net_data *d) {
     size_t n = (size_t)pixels(d), side = (size_t)d->o.side;
-    size_t bytes = csrec_made_room(d->o.channels, d->o.side) + 64;
+    size_t bytes = csrec_mask_room(d->o.side) + 64;
     bytes += (size_t)d->o.channels * n * sizeof(float) + n + 64;
     bytes += (size_t)csrec_prior_work((int64_t)side, (int64_t)side) * sizeof(float);
     return (bytes + 127) / 64 * 64;
@@ -62,14 +60,13 @@ csrec_status csrec_net_data_create(const csrec_net_data_options *options, csrec_
     d->room = room_of(d);
     size_t picture = (size_t)(pixels(d) * options->channels);
     d->pool = malloc((size_t)d->slots * picture * sizeof *d->pool);
-    if (options->count) d->known = malloc((size_t)(d->slots * pixels(d)));
+    d->known = malloc((size_t)(d->slots * pixels(d)));
     d->work = aligned_alloc(64, d->room * (size_t)options->threads);
-    bool complete = d->pool && d->work && (d->known || !options->count);
+    bool complete = d->pool && d->work && d->known;
     csrec_status status =
         complete ? CSREC_OK
-                 : csrec_fail(error, CSREC_MEMORY, "out of memory for %lld pictures of %d x %d",
+                 : csrec_fail(error, CSREC_MEMORY, "out of memory for %lld parts of %d x %d",
                               (long long)d->slots, options->side, options->side);
-    if (!status && !options->count) status = csrec_made_bank_create(options->seed, &d->bank, error);
     if (status)
         csrec_net_data_destroy(d);
     else
@@ -99,8 +96,10 @@ csrec_status csrec_net_batch_create(const csrec_net_data *d, csrec_net_batch *ba
 
 /* ------------------------------------------------------------------ pictures */
 
-/* A random part of a given picture, repeated by reflection where the picture is smaller. */
-static void cut(const csrec_net_data *d, int64_t number, float *to, uint8_t *known) {
+/* A random part of a picture to a slot, repeated by reflection where the picture is smaller. */
+static void cut(const csrec_net_data *d, int64_t number, int64_t slot) {
+    float *to = d->pool + slot * d->o.channels * pixels(d);
+    uint8_t *known = d->known + slot * pixels(d);
     int64_t draw[3], side = d->o.side;
     for (int i = 0; i < 3; i++)
         draw[i] =
@@ -120,25 +119,15 @@ static void cut(const csrec_net_data *d, int64_t number, float *to, uint8_t *kno
         }
 }
 
-static void make_picture(const csrec_net_data *d, int64_t number, char *work) {
-    int64_t slot = number % d->slots;
-    float *to = d->pool + slot * d->o.channels * pixels(d);
-    if (d->bank)
-        csrec_made_picture(d->bank, d->o.seed, (uint64_t)number, d->o.channels, d->o.side, work,
-                           to);
-    else
-        cut(d, number, to, d->known + slot * pixels(d));
-}
-
 static char *own_work(const csrec_net_data *d) {
     return d->work + (size_t)omp_get_thread_num() * d->room;
 }
 
-/* Pictures up to number `end` - 1. */
+/* Parts up to number `end` - 1. */
 static void extend(csrec_net_data *d, int64_t end, csrec_team *team) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(d->o.threads)
     for (int64_t i = d->made; i < end; i++)
-        if (!csrec_team_poll(team)) make_picture(d, i, own_work(d));
+        if (!csrec_team_poll(team)) cut(d, i, i % d->slots);
     d->made = end;
 }
 
@@ -153,7 +142,7 @@ typedef struct sample {
 
 static sample lay_out(const csrec_net_data *d, char *work) {
     sample s = {.mask = work};
-    size_t first = (csrec_made_room(d->o.channels, d->o.side) + 63) / 64 * 64;
+    size_t first = (csrec_mask_room(d->o.side) + 63) / 64 * 64;
     s.values = (float *)(void *)(work + first);
     s.pyramid = s.values + d->o.channels * pixels(d);
     s.known = (uint8_t *)(s.pyramid + csrec_prior_work(d->o.side, d->o.side));
@@ -185,7 +174,7 @@ static void make_sample(const csrec_net_data *d, const float *picture, const uin
     show(d, picture, &turn, sigma, number, s->values);
     int64_t known = 0;
     for (int64_t k = 0; k < n; k++) {
-        bool there = !whole || whole[csrec_turn_source(&turn, k / side, k % side)];
+        bool there = whole[csrec_turn_source(&turn, k / side, k % side)];
         s->known[k] = s->known[k] && there;
         known += s->known[k];
         weight[k] = there && (!s->known[k] || sigma > 0.0f) ? 1.0f : 0.0f;
@@ -221,27 +210,21 @@ void csrec_net_data_make(csrec_net_data *d, int64_t step, csrec_net_batch *batch
         int64_t slot = (oldest + word[0] % (d->made - oldest)) % d->slots;
         sample s = lay_out(d, own_work(d));
         float sigma;
-        csrec_made_mask(d->o.seed, number, d->o.side, s.mask, s.known, &sigma);
-        make_sample(d, d->pool + slot * d->o.channels * pixels(d),
-                    d->known ? d->known + slot * pixels(d) : NULL, (int)(word[1] % 8), number,
-                    sigma, &s, i, batch);
+        csrec_mask_draw(d->o.seed, number, d->o.side, s.mask, s.known, &sigma);
+        make_sample(d, d->pool + slot * d->o.channels * pixels(d), d->known + slot * pixels(d),
+                    (int)(word[1] % 8), number, sigma, &s, i, batch);
     }
 }
 
 void csrec_net_data_validation(csrec_net_data *d, csrec_net_batch *batch) {
-    float *pictures = d->pool; /* before the first step */
     for (int64_t i = 0; i < d->o.batch; i++) {
         sample s = lay_out(d, d->work);
-        float *picture = pictures + i % d->slots * d->o.channels * pixels(d);
-        const uint8_t *whole = d->known ? d->known + i % d->slots * pixels(d) : NULL;
-        if (d->bank)
-            csrec_made_picture(d->bank, d->o.seed, VALIDATION + (uint64_t)i, d->o.channels,
-                               d->o.side, s.mask, picture);
-        else
-            cut(d, (int64_t)(VALIDATION >> 4) + i, picture, d->known + i % d->slots * pixels(d));
+        int64_t slot = i % d->slots; /* before the first step */
+        cut(d, (int64_t)(VALIDATION >> 4) + i, slot);
         for (int64_t k = 0; k < pixels(d); k++)
             s.known[k] = csrec_random_uniform(d->o.seed, STREAM_UNIFORM,
                                               (uint64_t)(i * pixels(d) + k)) < (i % 2 ? 0.25 : 0.1);
-        make_sample(d, picture, whole, 0, VALIDATION + (uint64_t)i, 0.0f, &s, i, batch);
+        make_sample(d, d->pool + slot * d->o.channels * pixels(d), d->known + slot * pixels(d), 0,
+                    VALIDATION + (uint64_t)i, 0.0f, &s, i, batch);
     }
 }

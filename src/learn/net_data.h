@@ -1,5 +1,5 @@
-/* net_data.h - what a network is trained on: for each step a batch of pictures, of which it is
- * shown samples.
+/* net_data.h - what a network is trained on: for each step a batch of parts of pictures, of
+ * which it is shown samples.
  *
  * Everything is a function of the seed and the numbers of step and picture, whichever thread makes
  * it and when. */
@@ -18,7 +18,7 @@ typedef struct csrec_net_batch {
 } csrec_net_batch;
 
 typedef struct csrec_net_data_options {
-    int64_t count; /* of pictures; 0: made-up ones */
+    int64_t count; /* of pictures, at least 1 */
     const csrec_net_picture *pictures;
     int channels, side, threads;
     int64_t batch;
@@ -38,9 +38,8 @@ void csrec_net_batch_clear(csrec_net_batch *batch);
 void csrec_net_data_make(csrec_net_data *data, int64_t step, csrec_net_batch *batch,
                          csrec_team *team);
 
-/* Before the first step: a batch of made-up pictures that no step has, or of other parts of the
- * given ones, which may overlap those of steps; sampled uniformly at random, picture i at 10 % if
- * it is even, else at 25 %. */
+/* Before the first step: a batch of other parts, which may overlap those of steps; sampled
+ * uniformly at random, picture i at 10 % if it is even, else at 25 %. */
 void csrec_net_data_validation(csrec_net_data *data, csrec_net_batch *batch);
 
 #endif

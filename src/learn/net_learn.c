@@ -1,4 +1,4 @@
-/* net_learn.c - trains a prior: batches, steps of Adam, validation (docs/prior.md). */
+/* net_learn.c - adapts a prior to pictures: batches, steps of Adam, validation (docs/prior.md). */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "base/threads.h"
 #include "learn/build.h"
 #include "learn/net_data.h"
-#include "learn/net_design.h"
 #include "learn/net_options.h"
+#include "learn/prior_files.h"
 
 enum { WARM = 500, RECORDS = 64 };
 
@@ -22,6 +22,7 @@ static const csrec_net_adam ADAM = {
 
 typedef struct training {
     csrec_net_learn_options o;
+    csrec_model *installed; /* that o.from is where none was given */
     int64_t count;
     const csrec_net_picture *pictures;
     csrec_net_layer layers[CSREC_NET_LAYERS];
@@ -40,40 +41,19 @@ typedef struct training {
 
 /* ------------------------------------------------------------------ creation */
 
-/* Of the model to continue from, widened if it is for one channel and the network for more. */
-static void first_weights(training *t) {
-    int channels = (int)t->o.channels;
-    if (!t->o.from) {
-        csrec_net_first_weights(channels, t->n, t->layers, t->o.seed, t->w);
-        return;
-    }
-    const csrec_array *array = csrec_model_array(t->o.from, "weights");
-    if (csrec_prior_channels(t->o.from) == channels)
-        memcpy(t->w, array->data, (size_t)t->weights * sizeof *t->w);
-    else
-        csrec_net_widen_weights(channels, t->n, t->layers, array->data, t->w);
-}
-
 static csrec_status open_networks(training *t, const csrec_context *context, csrec_error *error) {
     const csrec_net_options options = {.threads = t->o.threads, .fast = !t->o.exact};
     csrec_status status = CSREC_OK;
     for (int i = 0; i < 2 && !status; i++)
-        status = csrec_net_open(context, 2 * t->o.channels + 2, t->n, t->layers, &options,
-                                i ? &t->trial : &t->net, error);
+        status = csrec_prior_create(t->o.from, context, &options, i ? &t->trial : &t->net, error);
     if (status) return status;
     csrec_net_info(t->net, &t->weights, NULL, NULL);
     t->w = malloc((size_t)t->weights * sizeof *t->w);
-    if (!t->w) return csrec_fail(error, CSREC_MEMORY, "out of memory for the weights");
-    first_weights(t);
-    return csrec_net_set_weights(t->net, t->w, error);
+    return t->w ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory for the weights");
 }
 
 static csrec_status prepare(training *t, const csrec_context *context, csrec_error *error) {
-    t->n = csrec_net_design((int)t->o.channels, t->o.width, t->o.blocks, t->layers);
-    if (t->n == 0)
-        return csrec_fail(error, CSREC_ARGUMENT, "blocks: more than %d layers", CSREC_NET_LAYERS);
-    if (t->o.from) t->n = csrec_prior_layers(t->o.from, t->layers);
-    t->layers[t->n - 1].channels = 2 * t->o.channels;
+    t->n = csrec_prior_layers(t->o.from, t->layers);
     const csrec_net_data_options data = {.count = t->count,
                                          .pictures = t->pictures,
                                          .channels = (int)t->o.channels,
@@ -328,6 +308,14 @@ static bool learn_pays(csrec_device_kind kind, const void *job) {
     return true;
 }
 
+/* The installed prior in place of none. */
+static csrec_status find_start(training *t, csrec_error *error) {
+    if (t->o.from) return CSREC_OK;
+    csrec_status status = csrec_prior_find(t->o.channels, &t->installed, error);
+    t->o.from = t->installed;
+    return status ? status : csrec_net_learn_check(&t->o, error);
+}
+
 csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *pictures,
                              const csrec_net_learn_options *options, csrec_model **model,
                              bool *stopped, csrec_error *error) {
@@ -342,10 +330,12 @@ csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *pictures,
                      (csrec_progress){"training", 0, 1000000, -1.0});
     csrec_status status = csrec_net_learn_check(&t->o, error);
     if (!status) status = csrec_net_pictures_check(count, pictures, t->o.channels, error);
+    if (!status) status = find_start(t, error);
     if (!status) status = csrec_device_run(options->backend, &work, t, NULL, error);
     if (!status) *model = t->model;
     if (!status && stopped) *stopped = csrec_team_stopped(&t->team);
     csrec_team_end(&t->team);
+    csrec_model_destroy(t->installed);
     free(t);
     return status;
 }

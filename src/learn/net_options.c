@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "learn/net_design.h"
 #include "learn/prior.h"
 
 enum { MINUTES = 10 };
@@ -16,32 +15,17 @@ static csrec_status refuse(const char *what, long long value, const char *range,
 }
 
 void csrec_net_learn_complete(csrec_net_learn_options *o) {
-    if (!o->channels) o->channels = 1;
-    if (!o->width) o->width = 32;
-    for (int i = 0; i < CSREC_DESIGN_SCALES; i++)
-        if (!o->blocks[i]) o->blocks[i] = 2;
+    bool net = o->from && strcmp(csrec_model_kind(o->from), "net") == 0;
+    if (!o->channels) o->channels = net ? csrec_prior_channels(o->from) : 1;
     if (!o->batch) o->batch = 64;
     if (!o->patch) o->patch = 128;
-    if (o->rate == 0.0) o->rate = 6e-4;
+    if (o->rate == 0.0) o->rate = 1e-4;
     if (o->minutes == 0.0 && o->steps == 0) o->minutes = MINUTES;
-}
-
-/* Whether colours can start from it. */
-static bool widens(const csrec_model *model) {
-    csrec_net_layer layers[CSREC_NET_LAYERS];
-    int n = csrec_prior_layers(model, layers);
-    return csrec_prior_channels(model) == 1 && n > 1 && layers[0].kind == CSREC_NET_CONV &&
-           layers[n - 1].kind == CSREC_NET_CONV;
 }
 
 csrec_status csrec_net_learn_check(const csrec_net_learn_options *o, csrec_error *error) {
     if (o->channels != 1 && o->channels != 3)
         return refuse("channels", (long long)o->channels, "1 or 3", error);
-    if (o->width < 1 || o->width > 512)
-        return refuse("width", (long long)o->width, "1 to 512", error);
-    for (int i = 0; i < CSREC_DESIGN_SCALES; i++)
-        if (o->blocks[i] < 1 || o->blocks[i] > 16)
-            return refuse("blocks", (long long)o->blocks[i], "1 to 16", error);
     if (o->batch < 1 || o->batch > 4096)
         return refuse("batch", (long long)o->batch, "1 to 4096", error);
     if (o->patch < 16 || o->patch > 1024 || o->patch % 8)
@@ -56,7 +40,7 @@ csrec_status csrec_net_learn_check(const csrec_net_learn_options *o, csrec_error
             error, CSREC_ARGUMENT,
             "a model of kind %s has no network to continue from; give one of kind net",
             csrec_model_kind(o->from));
-    if (o->from && csrec_prior_channels(o->from) != o->channels && !widens(o->from))
+    if (o->from && csrec_prior_channels(o->from) != o->channels)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "the model is for %d channels, not %lld; omit one of them",
                           csrec_prior_channels(o->from), (long long)o->channels);
@@ -65,8 +49,12 @@ csrec_status csrec_net_learn_check(const csrec_net_learn_options *o, csrec_error
 
 csrec_status csrec_net_pictures_check(int64_t count, const csrec_net_picture *pictures,
                                       int64_t channels, csrec_error *error) {
-    if (count < 0 || (count > 0 && !pictures))
-        return refuse("pictures", (long long)count, "0, or as many as are given", error);
+    if (count < 1 || !pictures)
+        return csrec_fail(
+            error, CSREC_ARGUMENT,
+            "pictures = %lld; must be 1 or more that a prior is adapted to: training/ "
+            "of the source trains one from nothing",
+            (long long)count);
     for (int64_t p = 0; p < count; p++) {
         const csrec_net_picture *picture = &pictures[p];
         if (picture->height < 1 || picture->width < 1 || !picture->values ||

@@ -1,4 +1,4 @@
-/* net.c - priors: networks trained on made-up pictures, or on given ones. */
+/* net.c - priors: networks that complete pictures, adapted to given ones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 
 typedef struct {
     cli_learn_sources in;
-    const char *output, *blocks;
+    const char *output;
     int64_t steps, batch, patch, threads;
-    int channels, size, backend;
+    int channels, backend;
     double minutes, rate;
     uint64_t seed;
     bool exact, no_sync, json, quiet;
@@ -25,31 +25,18 @@ static const char *channels_name(int i) {
     return i >= 0 && i < 2 ? names[i] : NULL;
 }
 
-static const char *size_name(int i) {
-    static const char *const names[] = {"small", "medium"};
-    return i >= 0 && i < 2 ? names[i] : NULL;
-}
-
-/* Channels at the finest size, of the names above. */
-static const int64_t widths[] = {32, 48};
-
 #define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
     {"channels", 'c', CLI_CHOICE, "1|3",
-     "Channels of the pictures (default 1, or those of --resume; 3 may resume 1).", AT(channels),
+     "Channels of the pictures (default 1, or those of --resume).", AT(channels),
      .choice = channels_name},
-    {"size", 's', CLI_CHOICE, "NAME",
-     "Size of the network: small (default; 4.3 million weights) or medium (9.6 million).", AT(size),
-     .choice = size_name},
-    {"blocks", 'k', CLI_TEXT, "N,N,N,N",
-     "Residual blocks at each of its 4 sizes, finest first (default 2,2,2,2).", AT(blocks)},
     {"minutes", 'T', CLI_REAL, "M", "Time to train (default 10).", AT(minutes), .low = 1e-3,
      .high = 1e5},
     {"steps", 'n', CLI_INTEGER, "N",
      "Train for so many steps; without --minutes, the same steps give the same model.", AT(steps),
      .low = 1, .high = 1e9},
-    {"rate", 'R', CLI_REAL, "R", "Rate of Adam at its peak (default 6e-4).", AT(rate), .low = 1e-9,
+    {"rate", 'R', CLI_REAL, "R", "Rate of Adam at its peak (default 1e-4).", AT(rate), .low = 1e-9,
      .high = 1.0},
     {"batch", 'B', CLI_INTEGER, "N", "Pictures in a step (default 64).", AT(batch), .low = 1,
      .high = 4096},
@@ -69,26 +56,21 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "cslearn net",
-    .brief = "Trains a network that completes pictures, from made-up pictures or your own.",
-    .synopsis = "[INPUT...] -o PRIOR.npz [OPTION...]",
+    .brief = "Adapts the network that completes pictures to your own.",
+    .synopsis = "INPUT... -o PRIOR.npz [OPTION...]",
     .details =
-        "Without INPUT, pictures are made up while it trains: no data are needed. An INPUT is a "
-        "picture ({read or}), or a folder of them, in which transparent pixels, or with --mask "
-        "masked pixels, are unknown; or a measurement ({arrays or}, .csv). It then trains on parts "
-        "of "
-        "them; add --resume with the installed prior to adapt it to few pictures. On a GPU, 10 "
-        "minutes give most of what there is; on a CPU, the same takes half a day. The arrays "
-        "`loss` and `psnr` of the model show the progress, PSNR on made-up pictures that are not "
-        "used for training, or on parts of your own, at 10 and 25 % known. Ctrl-C writes the "
-        "weights so far; --resume continues from them.\n"
+        "An INPUT is a picture ({read or}), or a folder of them, in which transparent pixels, or "
+        "with --mask masked pixels, are unknown; or a measurement ({arrays or}, .csv). The installed "
+        "prior, for gray or with --channels 3 for colour, or that of --resume, is trained further "
+        "on parts of them. A GPU takes a minute for what takes a CPU two hours. The arrays `loss` "
+        "and `psnr` of the model show the progress, PSNR on other parts, which may overlap, at 10 "
+        "and 25 % known. Ctrl-C writes the weights so far; --resume continues from them. Without "
+        "pictures, priors are trained from nothing by training/ of the source.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM, with the "
         "weights so far written.",
-    .examples =
-        "cslearn net -o prior.npz --steps 2 --batch 2 --patch 32 # to try; in earnest, "
-        "--minutes 15 on a GPU\n"
-        "cslearn net photo.png -o own.npz --resume prior.npz --rate 1e-4 --steps 2 --batch 2 "
-        "--patch 32\n"
-        "csrecover scan.npz --model own.npz -o photo.png",
+    .examples = "cslearn net photo.png -o own.npz --steps 2 --batch 2 --patch 32 # to try; in "
+                "earnest, --minutes 5 on a GPU\n"
+                "csrecover scan.npz --model own.npz -o photo.png",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .operand = offsetof(arguments, in.inputs),
@@ -98,7 +80,7 @@ static const cli_tool tool = {
 typedef struct {
     arguments a;
     csrec_net_picture *pictures;
-    int64_t n, channels, blocks[4];
+    int64_t n, channels;
     cli_data_file *files;
     int n_files;
     cli_learn_sources from; /* those of a, with folders replaced by their files */
@@ -107,33 +89,14 @@ typedef struct {
     char *fingerprint;
 } net_command;
 
-/* Two digits of each number are read, so that none overflows. */
-static int read_blocks(net_command *j) {
-    int b[4];
-    char rest;
-    const char *text = j->a.blocks;
-    if (!text) return CLI_CONTINUE;
-    bool good = sscanf(text, "%2d,%2d,%2d,%2d%c", &b[0], &b[1], &b[2], &b[3], &rest) == 4;
-    for (int i = 0; i < 4 && good; i++) {
-        good = b[i] >= 1 && b[i] <= 16;
-        j->blocks[i] = b[i];
-    }
-    return good ? CLI_CONTINUE : cli_usage(&tool, "--blocks: '%s' is not N,N,N,N of 1 to 16", text);
-}
-
 static int check_arguments(net_command *j) {
     arguments *a = &j->a;
     if (a->patch % 8)
         return cli_usage(&tool, "--patch: %lld is not a multiple of 8", (long long)a->patch);
-    int code = read_blocks(j);
-    if (code != CLI_CONTINUE) return code;
-    if (a->in.resume && (a->size >= 0 || a->blocks))
-        return cli_usage(&tool, "--resume: it trains the layers of that model; omit %s",
-                         a->size >= 0 ? "--size" : "--blocks");
-    if (a->size < 0) a->size = 0;
-    if (a->in.mask && a->in.inputs.n == 0)
-        return cli_usage(&tool, "--mask: there is no INPUT to mask; made-up pictures have none");
-    return cli_model_check(&tool, a->output, NULL);
+    int code = cli_model_check(&tool, a->output, NULL);
+    if (code != CLI_CONTINUE || a->in.inputs.n) return code;
+    return cli_usage(&tool, "no INPUT to adapt the prior to; name pictures, or train a prior from "
+                            "nothing with training/ of the source");
 }
 
 /* ---- reading */
@@ -211,7 +174,7 @@ static int read_start(net_command *j) {
     int64_t own =
         j->start ? (int64_t)csrec_array_value(csrec_model_array(j->start, "channels"), 0) : 1;
     j->channels = asked ? *asked - '0' : own;
-    if (j->channels == own || own == 1) return CLI_CONTINUE;
+    if (j->channels == own || !j->start) return CLI_CONTINUE;
     return cli_failure(&tool, "%s: array 'channels': is %lld; omit --channels %s", j->a.in.resume,
                        (long long)own, asked);
 }
@@ -240,9 +203,7 @@ static char *fingerprint_of(const net_command *j) {
     const arguments *a = &j->a;
     cli_fingerprint line;
     cli_learn_fingerprint_begin(&line, &tool, &j->from);
-    cli_fingerprint_text(&line, "blocks", a->blocks);
     cli_fingerprint_text(&line, "channels", channels_name(a->channels));
-    cli_fingerprint_integer(&line, "size", a->size);
     cli_fingerprint_integer(&line, "steps", a->steps);
     cli_fingerprint_integer(&line, "batch", a->batch);
     cli_fingerprint_integer(&line, "patch", a->patch);
@@ -270,7 +231,6 @@ static int learn(net_command *j) {
     cli_progress progress;
     csrec_error error;
     csrec_net_learn_options o = {.channels = j->channels,
-                                 .width = widths[a->size],
                                  .minutes = a->minutes,
                                  .steps = a->steps,
                                  .batch = a->batch,
@@ -283,7 +243,6 @@ static int learn(net_command *j) {
                                  .exact = a->exact,
                                  .progress = cli_progress_report,
                                  .context = &progress};
-    memcpy(o.blocks, j->blocks, sizeof o.blocks);
     cli_progress_start(&progress, a->quiet);
     cli_progress_next(&progress, a->output, 0.0);
     csrec_status status = csrec_net_learn(j->n, j->pictures, &o, &j->model, &j->stopped, &error);
@@ -295,8 +254,6 @@ static int learn(net_command *j) {
 static void describe_settings(const net_command *j, size_t size, char *text) {
     const arguments *a = &j->a;
     int used = snprintf(text, size, "--channels %lld", (long long)j->channels);
-    if (!a->in.resume)
-        used += snprintf(text + used, size - (size_t)used, " --size %s", size_name(a->size));
     used += snprintf(text + used, size - (size_t)used, " --seed %llu", (unsigned long long)a->seed);
     if (a->rate > 0.0) used += snprintf(text + used, size - (size_t)used, " --rate %g", a->rate);
     if (a->minutes > 0.0)
@@ -308,9 +265,9 @@ static void describe_settings(const net_command *j, size_t size, char *text) {
 
 static int write_files(net_command *j) {
     const arguments *a = &j->a;
-    char source[1024] = "made-up pictures", settings[256];
+    char source[1024], settings[256];
     csrec_error error;
-    if (a->in.inputs.n) cli_inputs_list(&a->in.inputs, ", ", true, source, sizeof source);
+    cli_inputs_list(&a->in.inputs, ", ", true, source, sizeof source);
     describe_settings(j, sizeof settings, settings);
     cli_fingerprint_set_whole(j->fingerprint, !j->stopped);
     const cli_model_files to = {.output = a->output,
@@ -329,11 +286,10 @@ static int report(const net_command *j) {
     int done = j->stopped ? CLI_INTERRUPTED : CLI_DONE;
     if (!j->a.json) {
         if (!j->a.quiet)
-            cli_note(&tool, "%s: %lld weights, loss %.3f, %.2f dB on %s, on %s%s", j->a.output,
+            cli_note(&tool, "%s: %lld weights, loss %.3f, %.2f dB on parts, on %s%s", j->a.output,
                      (long long)csrec_model_array(j->model, "weights")->count,
                      n ? csrec_array_value(loss, n - 1) : 0.0,
                      n ? csrec_array_value(psnr, n - 1) : 0.0,
-                     j->n ? "parts of the pictures" : "pictures kept aside",
                      csrec_model_text(j->model, "backend"), j->stopped ? ", interrupted" : "");
         return done;
     }
@@ -351,7 +307,7 @@ static int report(const net_command *j) {
 }
 
 static int learn_net_run(int argc, char **argv) {
-    net_command j = {.a = {.seed = 1, .channels = -1, .size = -1, .backend = -1}};
+    net_command j = {.a = {.seed = 1, .channels = -1, .backend = -1}};
     int code = cli_parse(&tool, argc, argv, &j.a);
     if (code == CLI_CONTINUE) code = check_arguments(&j);
     if (code == CLI_CONTINUE) code = read_unchanged(&j);

@@ -1,10 +1,10 @@
-/* made_damage.c - what removes known pixels: lines, holes, scratches. */
+/* mask_damage.c - what removes known pixels: lines, holes, scratches. */
 #include <string.h>
 
-#include "learn/made_pattern.h"
+#include "learn/mask_pattern.h"
 
 /* Makes row `line` unknown, or column `line`. */
-static void line_remove(csrec_made_mask_plan *p, bool column, int line) {
+static void line_remove(csrec_mask_plan *p, bool column, int line) {
     size_t size = (size_t)p->size, at = (size_t)line;
     if (!column) {
         memset(p->known + at * size, 0, size);
@@ -14,33 +14,33 @@ static void line_remove(csrec_made_mask_plan *p, bool column, int line) {
 }
 
 /* Only every step-th line stays, 2 to 8, as scanners that skip lines leave them. */
-static void lines_skip(csrec_made_mask_plan *p, bool column) {
-    int step = csrec_made_count(&p->draws, 2, 8), first = csrec_made_below(&p->draws, step);
+static void lines_skip(csrec_mask_plan *p, bool column) {
+    int step = csrec_mask_count(&p->draws, 2, 8), first = csrec_mask_below(&p->draws, step);
     for (int line = 0; line < p->size; line++)
         if (line % step != first) line_remove(p, column, line);
 }
 
 /* About 2 to 50 % of the lines, single or in runs of up to 8. */
-static void lines_drop(csrec_made_mask_plan *p, bool column) {
-    csrec_made_draws *d = &p->draws;
-    int longest = csrec_made_chance(d, 0.5f) ? 1 : csrec_made_count(d, 2, 8);
-    float share = csrec_made_scale(d, 0.02f, 0.5f);
+static void lines_drop(csrec_mask_plan *p, bool column) {
+    csrec_mask_draws *d = &p->draws;
+    int longest = csrec_mask_chance(d, 0.5f) ? 1 : csrec_mask_count(d, 2, 8);
+    float share = csrec_mask_scale(d, 0.02f, 0.5f);
     float start = share / (0.5f * (float)(1 + longest));  /* a line begins a run */
-    line_remove(p, column, csrec_made_below(d, p->size)); /* one in any case */
+    line_remove(p, column, csrec_mask_below(d, p->size)); /* one in any case */
     for (int line = 0; line < p->size; line++) {
-        if (!csrec_made_chance(d, start)) continue;
-        int end = line + csrec_made_count(d, 1, longest);
+        if (!csrec_mask_chance(d, start)) continue;
+        int end = line + csrec_mask_count(d, 1, longest);
         for (; line < end && line < p->size; line++) line_remove(p, column, line);
     }
 }
 
-void csrec_made_lines_remove(csrec_made_mask_plan *plan) {
-    csrec_made_draws *d = &plan->draws;
-    int which = csrec_made_count(d, 1, 3); /* rows, columns, both */
-    if (which == 3 && csrec_made_chance(d, 0.6f)) which = 1;
+void csrec_mask_lines_remove(csrec_mask_plan *plan) {
+    csrec_mask_draws *d = &plan->draws;
+    int which = csrec_mask_count(d, 1, 3); /* rows, columns, both */
+    if (which == 3 && csrec_mask_chance(d, 0.6f)) which = 1;
     for (int column = 0; column < 2; column++) {
         if (!(which >> column & 1)) continue;
-        if (csrec_made_chance(d, 0.4f))
+        if (csrec_mask_chance(d, 0.4f))
             lines_skip(plan, column);
         else
             lines_drop(plan, column);
@@ -57,7 +57,7 @@ static bool is_apart(const hole *a, const hole *b) {
            a->top > b->top + b->height || b->top > a->top + a->height;
 }
 
-static void hole_remove(csrec_made_mask_plan *p, const hole *h) {
+static void hole_remove(csrec_mask_plan *p, const hole *h) {
     float rx = 0.5f * (float)h->width, ry = 0.5f * (float)h->height;
     for (int y = h->top < 0 ? 0 : h->top; y < h->top + h->height && y < p->size; y++)
         for (int x = h->left < 0 ? 0 : h->left; x < h->left + h->width && x < p->size; x++) {
@@ -70,24 +70,24 @@ static void hole_remove(csrec_made_mask_plan *p, const hole *h) {
 enum { HOLES = 12, TRIES = 40 };
 
 /* Small ones and large ones as often. */
-static int width_draw(csrec_made_draws *d, int size) {
-    float most = fminf(CSREC_MADE_HOLE, 0.6f * (float)size) + 0.99f;
-    return (int)(csrec_made_chance(d, 0.5f) ? csrec_made_scale(d, 2, most)
-                                            : csrec_made_between(d, 2, most));
+static int width_draw(csrec_mask_draws *d, int size) {
+    float most = fminf(CSREC_MASK_HOLE, 0.6f * (float)size) + 0.99f;
+    return (int)(csrec_mask_chance(d, 0.5f) ? csrec_mask_scale(d, 2, most)
+                                            : csrec_mask_between(d, 2, most));
 }
 
-static hole hole_draw(csrec_made_draws *d, int size) {
-    hole h = {.width = width_draw(d, size), .round = csrec_made_chance(d, 0.5f)};
-    h.height = csrec_made_chance(d, 0.6f) ? width_draw(d, size) : h.width;
-    h.left = csrec_made_count(d, -h.width / 2, size - 1 - h.width / 2);
-    h.top = csrec_made_count(d, -h.height / 2, size - 1 - h.height / 2);
+static hole hole_draw(csrec_mask_draws *d, int size) {
+    hole h = {.width = width_draw(d, size), .round = csrec_mask_chance(d, 0.5f)};
+    h.height = csrec_mask_chance(d, 0.6f) ? width_draw(d, size) : h.width;
+    h.left = csrec_mask_count(d, -h.width / 2, size - 1 - h.width / 2);
+    h.top = csrec_mask_count(d, -h.height / 2, size - 1 - h.height / 2);
     return h;
 }
 
 /* Discs, ellipses and boxes of 2 to 40 pixels, one pixel or more apart. */
-void csrec_made_holes_remove(csrec_made_mask_plan *plan) {
+void csrec_mask_holes_remove(csrec_mask_plan *plan) {
     hole held[HOLES];
-    int wanted = csrec_made_count(&plan->draws, 1, HOLES), n = 0;
+    int wanted = csrec_mask_count(&plan->draws, 1, HOLES), n = 0;
     for (int tries = 0; tries < TRIES && n < wanted; tries++) {
         held[n] = hole_draw(&plan->draws, plan->size);
         bool apart = true;
@@ -96,7 +96,7 @@ void csrec_made_holes_remove(csrec_made_mask_plan *plan) {
     }
 }
 
-static void dot_remove(csrec_made_mask_plan *p, float x, float y, float radius) {
+static void dot_remove(csrec_mask_plan *p, float x, float y, float radius) {
     int reach = (int)radius + 1, cx = (int)x, cy = (int)y;
     for (int j = cy - reach; j <= cy + reach; j++)
         for (int i = cx - reach; i <= cx + reach; i++) {
@@ -107,21 +107,21 @@ static void dot_remove(csrec_made_mask_plan *p, float x, float y, float radius) 
 }
 
 /* A walk of half a pixel a step that turns slowly, 1 to 4 pixels wide, until it leaves or ends. */
-static void scratch_remove(csrec_made_mask_plan *p) {
-    csrec_made_draws *d = &p->draws;
-    float size = (float)p->size, x = csrec_made_uniform(d) * size, y = csrec_made_uniform(d) * size;
-    float angle = 6.2831853f * csrec_made_uniform(d), radius = csrec_made_between(d, 0.72f, 2);
-    float turn = 0, wild = csrec_made_scale(d, 0.001f, 0.02f);
-    int steps = (int)(csrec_made_scale(d, 0.2f, 3) * size);
+static void scratch_remove(csrec_mask_plan *p) {
+    csrec_mask_draws *d = &p->draws;
+    float size = (float)p->size, x = csrec_mask_uniform(d) * size, y = csrec_mask_uniform(d) * size;
+    float angle = 6.2831853f * csrec_mask_uniform(d), radius = csrec_mask_between(d, 0.72f, 2);
+    float turn = 0, wild = csrec_mask_scale(d, 0.001f, 0.02f);
+    int steps = (int)(csrec_mask_scale(d, 0.2f, 3) * size);
     for (int k = 0; k < steps && x >= 0 && y >= 0 && x < size && y < size; k++) {
         dot_remove(p, x, y, radius);
-        if (k % 8 == 0) turn = 0.9f * turn + wild * csrec_made_normal(d);
+        if (k % 8 == 0) turn = 0.9f * turn + wild * csrec_mask_normal(d);
         angle += turn;
         x += 0.5f * cosf(angle);
         y += 0.5f * sinf(angle);
     }
 }
 
-void csrec_made_scratches_remove(csrec_made_mask_plan *plan) {
-    for (int k = csrec_made_count(&plan->draws, 1, 10); k > 0; k--) scratch_remove(plan);
+void csrec_mask_scratches_remove(csrec_mask_plan *plan) {
+    for (int k = csrec_mask_count(&plan->draws, 1, 10); k > 0; k--) scratch_remove(plan);
 }

@@ -1,24 +1,24 @@
-/* made_samples.c - patterns of samples: uniform, jitter, clustered, Poisson-disc. */
+/* mask_samples.c - patterns of samples: uniform, jitter, clustered, Poisson-disc. */
 #include <string.h>
 
-#include "learn/made_pattern.h"
+#include "learn/mask_pattern.h"
 
-static size_t pixels(const csrec_made_mask_plan *p) {
+static size_t pixels(const csrec_mask_plan *p) {
     return (size_t)p->size * (size_t)p->size;
 }
 
-float csrec_made_share_draw(csrec_made_draws *d) {
-    bool usual = csrec_made_chance(d, 0.8f);
-    return usual ? csrec_made_scale(d, 0.03f, 0.6f) : csrec_made_scale(d, 0.01f, 1);
+float csrec_mask_share_draw(csrec_mask_draws *d) {
+    bool usual = csrec_mask_chance(d, 0.8f);
+    return usual ? csrec_mask_scale(d, 0.03f, 0.6f) : csrec_mask_scale(d, 0.01f, 1);
 }
 
-void csrec_made_known_uniform(csrec_made_mask_plan *plan, float share) {
+void csrec_mask_known_uniform(csrec_mask_plan *plan, float share) {
     for (size_t i = 0; i < pixels(plan); i++)
-        plan->known[i] = csrec_made_chance(&plan->draws, share);
+        plan->known[i] = csrec_mask_chance(&plan->draws, share);
 }
 
 /* One pixel in each of cells x cells boxes, which are at least a pixel. */
-void csrec_made_known_jitter(csrec_made_mask_plan *plan, float share) {
+void csrec_mask_known_jitter(csrec_mask_plan *plan, float share) {
     int size = plan->size, cells = (int)(sqrtf(share) * (float)size + 0.5f);
     if (cells < 1) cells = 1;
     if (cells > size) cells = size;
@@ -27,8 +27,8 @@ void csrec_made_known_jitter(csrec_made_mask_plan *plan, float share) {
         for (int i = 0; i < cells; i++) {
             int left = i * size / cells, right = (i + 1) * size / cells;
             int top = j * size / cells, low = (j + 1) * size / cells;
-            int x = csrec_made_count(&plan->draws, left, right - 1);
-            int y = csrec_made_count(&plan->draws, top, low - 1);
+            int x = csrec_mask_count(&plan->draws, left, right - 1);
+            int y = csrec_mask_count(&plan->draws, top, low - 1);
             plan->known[(size_t)y * (size_t)size + (size_t)x] = 1;
         }
 }
@@ -36,13 +36,13 @@ void csrec_made_known_jitter(csrec_made_mask_plan *plan, float share) {
 enum { KNOTS_MAX = 24 };
 
 /* A density through knots of exp(spread normal) of mean 1, bilinear between them. */
-void csrec_made_known_clustered(csrec_made_mask_plan *plan, float share) {
+void csrec_mask_known_clustered(csrec_mask_plan *plan, float share) {
     float knot[KNOTS_MAX + 1][KNOTS_MAX + 1], sum = 0;
-    csrec_made_draws *d = &plan->draws;
-    int knots = csrec_made_count(d, 3, KNOTS_MAX);
-    float spread = csrec_made_between(d, 0.7f, 2);
+    csrec_mask_draws *d = &plan->draws;
+    int knots = csrec_mask_count(d, 3, KNOTS_MAX);
+    float spread = csrec_mask_between(d, 0.7f, 2);
     for (int j = 0; j <= knots; j++)
-        for (int i = 0; i <= knots; i++) sum += knot[j][i] = expf(spread * csrec_made_normal(d));
+        for (int i = 0; i <= knots; i++) sum += knot[j][i] = expf(spread * csrec_mask_normal(d));
     float factor = share * (float)((knots + 1) * (knots + 1)) / sum;
     for (int y = 0; y < plan->size; y++) {
         float v = (float)(y * knots) / (float)plan->size;
@@ -55,7 +55,7 @@ void csrec_made_known_clustered(csrec_made_mask_plan *plan, float share) {
             float top = knot[j][i] + (knot[j][i + 1] - knot[j][i]) * u;
             float low = knot[j + 1][i] + (knot[j + 1][i + 1] - knot[j + 1][i]) * u;
             float density = factor * (top + (low - top) * v);
-            plan->known[(size_t)y * (size_t)plan->size + (size_t)x] = csrec_made_chance(d, density);
+            plan->known[(size_t)y * (size_t)plan->size + (size_t)x] = csrec_mask_chance(d, density);
         }
     }
 }
@@ -72,7 +72,7 @@ static int disc_rows(int squared, int *half) {
     return reach;
 }
 
-static void disc_block(csrec_made_mask_plan *plan, int at, int reach, const int *half) {
+static void disc_block(csrec_mask_plan *plan, int at, int reach, const int *half) {
     int size = plan->size, x = at % size, y = at / size;
     for (int dy = -reach; dy <= reach; dy++) {
         if (y + dy < 0 || y + dy >= size) continue;
@@ -84,10 +84,10 @@ static void disc_block(csrec_made_mask_plan *plan, int at, int reach, const int 
 }
 
 /* All pixels in random order (Fisher and Yates). */
-static void order_draw(csrec_made_mask_plan *plan) {
+static void order_draw(csrec_mask_plan *plan) {
     int n = plan->size * plan->size;
     for (int i = 0; i < n; i++) {
-        int j = csrec_made_below(&plan->draws, i + 1);
+        int j = csrec_mask_below(&plan->draws, i + 1);
         if (j < i) plan->order[i] = plan->order[j];
         plan->order[j] = (uint32_t)i;
     }
@@ -110,8 +110,8 @@ static int next_radius(int squared) {
 
 /* Darts at the pixels of the list in its random order. It keeps those that were blocked, in order:
  * at a smaller radius some of them are free. Returns the hits, at most `wanted`. */
-static int darts_throw(csrec_made_mask_plan *plan, int squared, int wanted, int *n) {
-    int half[CSREC_MADE_SIZE_MAX + 1], hits = 0, kept = 0;
+static int darts_throw(csrec_mask_plan *plan, int squared, int wanted, int *n) {
+    int half[CSREC_MASK_SIZE_MAX + 1], hits = 0, kept = 0;
     int reach = disc_rows(squared, half);
     memset(plan->blocked, 0, (size_t)plan->size * (size_t)plan->size);
     for (int i = 0; i < plan->size * plan->size; i++)
@@ -134,7 +134,7 @@ static int darts_throw(csrec_made_mask_plan *plan, int squared, int wanted, int 
 /* As src/sampling/poisson.c: from a radius at which darts fill slightly fewer places than
  * wanted, to smaller ones until the count is met. Without Bridson's steps before the darts, which
  * spare time for large pictures only. */
-int csrec_made_known_poisson(csrec_made_mask_plan *plan, float share) {
+int csrec_mask_known_poisson(csrec_mask_plan *plan, float share) {
     int n = plan->size * plan->size, wanted = (int)(share * (float)n + 0.5f);
     if (wanted < 1) wanted = 1;
     int squared = (int)ceilf(0.75f * (float)n / (float)wanted), list = n;

@@ -1,16 +1,19 @@
-/* Made-up masks and noise: what every pattern promises, recomputed from the known pixels alone. */
-#include "learn/made_pattern.h"
-#include "made.h"
+/* Masks and noise to train on: what every pattern promises, recomputed from the known pixels alone.
+ */
+#include <string.h>
+
+#include "check.h"
+#include "learn/mask_pattern.h"
 
 static uint64_t seed;
 
 enum { SIZE = 128, AREA = SIZE * SIZE };
 
-static void *work;
+static void *work; /* as a caller gives it: aligned, of exactly the size told, full of garbage */
 static uint8_t known[AREA];
 
-static csrec_made_mask_plan plan_of(int size) {
-    return csrec_made_mask_plan_of(check_next(&seed), check_next(&seed), size, work, known);
+static csrec_mask_plan plan_of(int size) {
+    return csrec_mask_plan_of(check_next(&seed), check_next(&seed), size, work, known);
 }
 
 static int count_of(int n) {
@@ -30,12 +33,12 @@ static void same_bits_and_other_numbers(void **state) {
         int size = 8 + (int)check_below(&seed, SIZE - 7), n = size * size;
         float sigma, sigma_again;
         uint64_t number = check_next(&seed);
-        csrec_made_mask(seed, number, size, work, known, &sigma);
-        memset(work, (int)i, csrec_made_room(1, size));
-        csrec_made_mask(seed, number, size, work, again, &sigma_again);
+        csrec_mask_draw(seed, number, size, work, known, &sigma);
+        memset(work, (int)i, csrec_mask_room(size));
+        csrec_mask_draw(seed, number, size, work, again, &sigma_again);
         assert_memory_equal(known, again, (size_t)n);
         assert_true(sigma == sigma_again);
-        csrec_made_mask(seed, number + 1, size, work, again, &sigma_again);
+        csrec_mask_draw(seed, number + 1, size, work, again, &sigma_again);
         if (count_of(n) < n / 2) alike += memcmp(known, again, (size_t)n) == 0;
     }
     assert_true(alike <= 10); /* every third line twice, say, in one pair of 1,000 */
@@ -46,7 +49,7 @@ static void something_is_known_and_something_to_do(void **state) {
     for (int i = 0; i < 6000; i++) {
         int size = 8 + (int)check_below(&seed, 12), n = size * size;
         float sigma;
-        csrec_made_mask(seed, (uint64_t)i, size, work, known, &sigma);
+        csrec_mask_draw(seed, (uint64_t)i, size, work, known, &sigma);
         int count = count_of(n);
         assert_true(count >= 1 && sigma >= 0 && sigma <= 50);
         assert_true(count < n || sigma > 0);
@@ -63,20 +66,20 @@ static double chi_square(const int *hits, const double *share, int n, int draws)
 static void patterns_and_noise_have_their_shares(void **state) {
     (void)state;
     enum { DRAWS = 40000, BINS = 20 };
-    static const double shares[CSREC_MADE_PATTERNS] = {0.44, 0.20, 0.05, 0.04, 0.07,
+    static const double shares[CSREC_MASK_PATTERNS] = {0.44, 0.20, 0.05, 0.04, 0.07,
                                                        0.06, 0.03, 0.05, 0.06};
-    int patterns[CSREC_MADE_PATTERNS] = {0}, sigmas[BINS + 1] = {0};
+    int patterns[CSREC_MASK_PATTERNS] = {0}, sigmas[BINS + 1] = {0};
     double noise[BINS + 1];
     for (int i = 0; i < DRAWS; i++) {
-        csrec_made_draws d = csrec_made_draws_of(seed, (uint64_t)i, CSREC_MADE_FOR_MASK);
-        csrec_made_pattern pattern = csrec_made_pattern_draw(&d);
-        float sigma = csrec_made_sigma_draw(&d, pattern);
-        assert_true(sigma >= 0 && sigma <= 50 && (sigma > 0 || pattern != CSREC_MADE_ALL));
+        csrec_mask_draws d = csrec_mask_draws_of(seed, (uint64_t)i);
+        csrec_mask_pattern pattern = csrec_mask_pattern_draw(&d);
+        float sigma = csrec_mask_sigma_draw(&d, pattern);
+        assert_true(sigma >= 0 && sigma <= 50 && (sigma > 0 || pattern != CSREC_MASK_ALL));
         patterns[pattern]++;
         sigmas[sigma > 0 ? (int)ceilf(sigma * BINS / 50) : 0]++;
     }
     for (int k = 0; k <= BINS; k++) noise[k] = k ? 0.45 / BINS : 0.55;
-    assert_true(chi_square(patterns, shares, CSREC_MADE_PATTERNS, DRAWS) < 43);
+    assert_true(chi_square(patterns, shares, CSREC_MASK_PATTERNS, DRAWS) < 43);
     assert_true(chi_square(sigmas, noise, BINS + 1, DRAWS) < 66);
 }
 
@@ -88,7 +91,7 @@ static void noise_of_whole_masks(void **state) {
     double noise[BINS + 1];
     for (int i = 0; i < DRAWS; i++) {
         float sigma;
-        csrec_made_mask(seed, (uint64_t)i, 64, work, known, &sigma);
+        csrec_mask_draw(seed, (uint64_t)i, 64, work, known, &sigma);
         sigmas[sigma > 0 ? (int)ceilf(sigma * BINS / 50) : 0]++;
     }
     for (int k = 0; k <= BINS; k++) noise[k] = k ? 0.45 / BINS : 0.55;
@@ -102,9 +105,9 @@ static void shares_are_log_uniform(void **state) {
     static const double edge[] = {0.01, 0.03, 0.1, 0.3, 0.6, 1};
     int hits[5] = {0};
     double share[5];
-    csrec_made_draws d = csrec_made_draws_of(seed, 0, CSREC_MADE_FOR_MASK);
+    csrec_mask_draws d = csrec_mask_draws_of(seed, 0);
     for (int i = 0; i < DRAWS; i++) {
-        double drawn = (double)csrec_made_share_draw(&d);
+        double drawn = (double)csrec_mask_share_draw(&d);
         assert_true(drawn >= 0.00999 && drawn <= 1);
         for (int k = 0; k < 5; k++) hits[k] += drawn >= edge[k] && drawn < edge[k + 1];
     }
@@ -120,12 +123,12 @@ static void shares_are_log_uniform(void **state) {
 static void every_pattern_has_its_range(void **state) {
     (void)state;
     const double one_less = 1 - 0.5 / AREA; /* a pixel or more */
-    static const double least[CSREC_MADE_PATTERNS] = {0.0053, 0.0099, 0.0087, 0, 0, 0, 0.1, 0, 1};
-    const double most[CSREC_MADE_PATTERNS] = {1, 1, 1, 1, 0.995, one_less, one_less, 0.97, 1};
-    for (int pattern = 0; pattern < CSREC_MADE_PATTERNS; pattern++)
+    static const double least[CSREC_MASK_PATTERNS] = {0.0053, 0.0099, 0.0087, 0, 0, 0, 0.1, 0, 1};
+    const double most[CSREC_MASK_PATTERNS] = {1, 1, 1, 1, 0.995, one_less, one_less, 0.97, 1};
+    for (int pattern = 0; pattern < CSREC_MASK_PATTERNS; pattern++)
         for (int i = 0; i < 100; i++) {
-            csrec_made_mask_plan plan = plan_of(SIZE);
-            csrec_made_pattern_fill(&plan, (csrec_made_pattern)pattern);
+            csrec_mask_plan plan = plan_of(SIZE);
+            csrec_mask_pattern_fill(&plan, (csrec_mask_pattern)pattern);
             double share = (double)count_of(AREA) / AREA;
             if (share < least[pattern] || share > most[pattern])
                 fail_msg("pattern %d: %g known", pattern, share);
@@ -137,14 +140,14 @@ static void shares_are_kept(void **state) {
     (void)state;
     for (int i = 0; i < 100; i++) {
         double share = 0.01 * pow(95, check_uniform(&seed));
-        csrec_made_mask_plan plan = plan_of(SIZE);
-        csrec_made_known_uniform(&plan, (float)share);
+        csrec_mask_plan plan = plan_of(SIZE);
+        csrec_mask_known_uniform(&plan, (float)share);
         assert_true(fabs(count_of(AREA) - share * AREA) < 6 * sqrt(AREA * share * (1 - share)) + 1);
-        csrec_made_known_jitter(&plan, (float)share);
+        csrec_mask_known_jitter(&plan, (float)share);
         int cells = (int)lround(sqrt((double)count_of(AREA)));
         assert_int_equal(cells * cells, count_of(AREA));
         assert_true(fabs(cells - sqrt(share) * SIZE) < 0.51);
-        csrec_made_known_poisson(&plan, (float)share);
+        csrec_mask_known_poisson(&plan, (float)share);
         assert_true(fabs(count_of(AREA) - share * AREA) < 0.51);
     }
 }
@@ -174,9 +177,9 @@ static void poisson_keeps_its_distance_as_the_library_does(void **state) {
     (void)state;
     for (int i = 0; i < 12; i++) {
         static const double shares[] = {0.02, 0.05, 0.1, 0.2, 0.3, 0.5};
-        csrec_made_mask_plan plan = plan_of(SIZE);
+        csrec_mask_plan plan = plan_of(SIZE);
         double mean, mean_library;
-        int told = csrec_made_known_poisson(&plan, (float)shares[i % 6]);
+        int told = csrec_mask_known_poisson(&plan, (float)shares[i % 6]);
         int least = least_distance(&mean), count = count_of(AREA);
         assert_true(least >= told);
         csrec_shape shape = {.dims = 2, .dim = {SIZE, SIZE}};
@@ -199,8 +202,8 @@ static void lines_are_whole_lines(void **state) {
     (void)state;
     for (int i = 0; i < 200; i++) {
         bool row[SIZE] = {0}, column[SIZE] = {0};
-        csrec_made_mask_plan plan = plan_of(SIZE);
-        csrec_made_pattern_fill(&plan, CSREC_MADE_LINES);
+        csrec_mask_plan plan = plan_of(SIZE);
+        csrec_mask_pattern_fill(&plan, CSREC_MASK_LINES);
         for (int k = 0; k < AREA; k++) {
             row[k / SIZE] |= known[k];
             column[k % SIZE] |= known[k];
@@ -236,15 +239,15 @@ static void holes_are_at_most_40_across(void **state) {
     (void)state;
     int widest = 0;
     for (int round = 0; round < 300; round++) {
-        csrec_made_mask_plan plan = plan_of(SIZE);
+        csrec_mask_plan plan = plan_of(SIZE);
         memset(known, 1, AREA);
-        csrec_made_holes_remove(&plan);
+        csrec_mask_holes_remove(&plan);
         assert_true(count_of(AREA) < AREA);
         for (int i = 0; i < AREA; i++) {
             int box[4] = {SIZE, 0, SIZE, 0};
             if (known[i]) continue;
             hole_follow(i, box);
-            assert_true(box[1] - box[0] < CSREC_MADE_HOLE && box[3] - box[2] < CSREC_MADE_HOLE);
+            assert_true(box[1] - box[0] < CSREC_MASK_HOLE && box[3] - box[2] < CSREC_MASK_HOLE);
             if (box[1] - box[0] + 1 > widest) widest = box[1] - box[0] + 1;
         }
     }
@@ -253,7 +256,8 @@ static void holes_are_at_most_40_across(void **state) {
 
 int main(void) {
     seed = check_seed();
-    work = made_work(csrec_made_room(1, SIZE));
+    if (posix_memalign(&work, 64, csrec_mask_room(SIZE))) return 1;
+    memset(work, 0xA5, csrec_mask_room(SIZE));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits_and_other_numbers),
         cmocka_unit_test(something_is_known_and_something_to_do),

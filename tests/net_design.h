@@ -1,0 +1,92 @@
+/* net_design.h - a small network as training/ makes them: a U of 4 sizes, and weights with which it
+ * is the identity. */
+#ifndef CSREC_TESTS_NET_DESIGN_H
+#define CSREC_TESTS_NET_DESIGN_H
+
+#include <string.h>
+
+#include "check.h"
+#include "learn/build.h"
+#include "learn/prior.h"
+
+typedef struct design {
+    csrec_net_layer layers[CSREC_NET_LAYERS];
+    int n;
+} design;
+
+static inline int64_t add_layer(design *d, csrec_net_kind kind, int64_t channels, int64_t add,
+                                bool relu) {
+    d->layers[d->n] = (csrec_net_layer){kind, channels, add, relu};
+    return ++d->n;
+}
+
+/* x + conv(relu(conv(x))) */
+static inline int64_t add_block(design *d, int64_t channels, int64_t result) {
+    add_layer(d, CSREC_NET_CONV, channels, -1, true);
+    return add_layer(d, CSREC_NET_CONV, channels, result, false);
+}
+
+static inline design design_of(int channels, int64_t width) {
+    design d = {.n = 0};
+    int64_t skip[3], result = add_layer(&d, CSREC_NET_CONV, width, -1, false);
+    for (int s = 0; s < 3; s++) {
+        skip[s] = add_block(&d, width << s, result);
+        result = add_layer(&d, CSREC_NET_DOWN, width << (s + 1), -1, false);
+    }
+    add_block(&d, width << 3, result);
+    for (int s = 2; s >= 0; s--)
+        add_block(&d, width << s, add_layer(&d, CSREC_NET_UP, width << s, skip[s], false));
+    add_layer(&d, CSREC_NET_CONV, 2 * channels, -1, false);
+    return d;
+}
+
+/* Uniform within 1 / sqrt(inputs of a sum), but 0 for the second convolution of a block and the
+ * last layer, whose variances begin at exp(-2). Returns their number; weights may be NULL. */
+static inline int64_t first_weights(const design *d, int channels, uint64_t *seed,
+                                    double *weights) {
+    int64_t in = 2 * channels + 2, at = 0;
+    for (int i = 0; i < d->n; i++) {
+        const csrec_net_layer *l = &d->layers[i];
+        int64_t taps = l->kind == CSREC_NET_CONV ? 9 : 4, count = in * l->channels * taps;
+        double bound = 1.0 / sqrt((double)(in * (l->kind == CSREC_NET_UP ? 1 : taps)));
+        bool last = i == d->n - 1, zero = last || (l->kind == CSREC_NET_CONV && l->add >= 0);
+        for (int64_t k = 0; k < count && weights; k++)
+            weights[at + k] = zero ? 0.0 : bound * (2.0 * check_uniform(seed) - 1.0);
+        for (int64_t k = 0; k < l->channels && weights; k++)
+            weights[at + count + k] = last && k >= channels ? -2.0 : 0.0;
+        at += count + l->channels;
+        in = l->channels;
+    }
+    return at;
+}
+
+/* A model of this design and these weights. */
+static inline csrec_model *model_of(const design *d, int channels, const double *weights,
+                                    int64_t count) {
+    double rows[4 * CSREC_NET_LAYERS], own = channels;
+    for (int i = 0; i < d->n; i++) {
+        const csrec_net_layer *l = &d->layers[i];
+        const double row[4] = {l->kind, (double)l->channels, (double)l->add, l->relu};
+        memcpy(rows + 4 * i, row, sizeof row);
+    }
+    csrec_model_parts parts = {0};
+    csrec_model *model = NULL;
+    csrec_model_add(&parts, "layers", (csrec_shape){2, {d->n, 4}}, rows);
+    csrec_model_add(&parts, "weights", (csrec_shape){1, {count}}, weights);
+    csrec_model_add(&parts, "channels", (csrec_shape){0}, &own);
+    assert_ok(csrec_model_assemble("net", &parts, &model, NULL));
+    return model;
+}
+
+/* A network that has learned nothing yet. */
+static inline csrec_model *fresh_model(int channels, int64_t width, uint64_t *seed) {
+    design d = design_of(channels, width);
+    int64_t count = first_weights(&d, channels, seed, NULL);
+    double *weights = malloc((size_t)count * sizeof *weights);
+    first_weights(&d, channels, seed, weights);
+    csrec_model *model = model_of(&d, channels, weights, count);
+    free(weights);
+    return model;
+}
+
+#endif

@@ -1,0 +1,189 @@
+"""network.py - the library's network in PyTorch: its layers, the planes that it takes, and its
+.npz file. docs/prior.md has the formulas, src/learn/prior.h the layout of planes."""
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+CONV, DOWN, UP = 0, 1, 2  # kinds of layers, as in the file
+TONE = 1.0                # one of 255 levels
+
+
+def design(planes_out, width=32, blocks=2, scales=4):
+    """Rows (kind, channels, the result that is added or -1, relu) of a U: at each size `blocks`
+    times x + conv(relu(conv(x))), then half the size and twice the channels; and back."""
+    rows = []
+
+    def add(kind, channels, result=-1, relu=0):
+        rows.append((kind, channels, result, relu))
+        return len(rows)
+
+    def residual(channels, result):
+        for _ in range(blocks):
+            add(CONV, channels, relu=1)
+            result = add(CONV, channels, result)
+        return result
+
+    skip, result = [], add(CONV, width)
+    for s in range(scales - 1):
+        skip.append(residual(width << s, result))
+        result = add(DOWN, width << (s + 1))
+    residual(width << (scales - 1), result)
+    for s in reversed(range(scales - 1)):
+        residual(width << s, add(UP, width << s, skip[s]))
+    add(CONV, planes_out)
+    return np.array(rows, np.int64)
+
+
+class Network(nn.Module):
+    """Runs a list of layers. Result 0 is the input; layer i makes result i + 1, which is
+    relu(product + bias + an earlier result), each part where the row asks for it."""
+
+    def __init__(self, planes_in, layers):
+        super().__init__()
+        self.layers, channels = [tuple(int(v) for v in row) for row in layers], planes_in
+        self.products = nn.ModuleList()
+        for kind, out, _, _ in self.layers:
+            self.products.append(
+                nn.Conv2d(channels, out, 3, padding=1) if kind == CONV else
+                nn.Conv2d(channels, out, 2, stride=2) if kind == DOWN else
+                nn.ConvTranspose2d(channels, out, 2, stride=2))
+            channels = out
+        self.multiple = 1 << max(np.cumsum([(k == DOWN) - (k == UP) for k, *_ in self.layers]))
+
+    @torch.no_grad()
+    def start(self, variances, seed=0):
+        """First weights: uniform within 1 / sqrt(inputs of a sum), but 0 for the second convolution
+        of a block and the last layer. So it begins as the identity; `variances`, the number of last
+        planes that are logarithms of variances, begin at -2."""
+        g = torch.Generator().manual_seed(seed)
+        for i, (product, (kind, _, add, _)) in enumerate(zip(self.products, self.layers)):
+            w = product.weight
+            bound = (w.shape[0] if kind == UP else w[0].numel()) ** -0.5
+            zero = i == len(self.layers) - 1 or (kind == CONV and add >= 0)
+            w.copy_(torch.zeros(w.shape) if zero else
+                    bound * (2 * torch.rand(w.shape, generator=g) - 1))
+            product.bias.zero_()
+        self.products[-1].bias[-variances:] = -2
+        return self
+
+    def forward(self, x):
+        results = [x]
+        for product, (_, _, add, relu) in zip(self.products, self.layers):
+            x = product(x)
+            if add >= 0:
+                x = x + results[add]
+            x = F.relu(x) if relu else x
+            results.append(x)
+        return x
+
+    def flat(self):
+        """All weights in the file's order: W, then B of each layer."""
+        return torch.cat([p.detach().reshape(-1).float().cpu() for product in self.products
+                          for p in (product.weight, product.bias)])
+
+    @torch.no_grad()
+    def fill(self, flat):
+        at, flat = 0, torch.as_tensor(np.asarray(flat, np.float32))
+        for product in self.products:
+            for p in (product.weight, product.bias):
+                p.copy_(flat[at:at + p.numel()].view(p.shape))
+                at += p.numel()
+        if at != flat.numel():
+            raise ValueError(f"weights: {flat.numel()} entries, but the layers have {at}")
+        return self
+
+
+def prior(channels=1, width=32, blocks=2, seed=0):
+    """The network of a prior for pictures of so many channels."""
+    return Network(2 * channels + 2, design(2 * channels, width, blocks)).start(channels, seed)
+
+
+@torch.no_grad()
+def widened(gray, channels):
+    """From the network of a gray prior: its D and s in every channel, from the mean over channels.
+    The luminance is recovered as before, and colours are spread."""
+    layers = [*gray.layers[:-1], (CONV, 2 * channels, *gray.layers[-1][2:])]
+    wide = Network(2 * channels + 2, layers)
+    for to, of in zip(wide.products[1:-1], gray.products[1:-1]):
+        to.load_state_dict(of.state_dict())
+    first, last = gray.products[0], gray.products[-1]
+    taken = first.weight[:, :2].repeat_interleave(channels, 1) / channels  # F, M z; M, sigma
+    wide.products[0].weight.copy_(torch.cat([taken, first.weight[:, 2:]], 1))
+    wide.products[0].bias.copy_(first.bias)
+    wide.products[-1].weight.copy_(last.weight.repeat_interleave(channels, 0))  # D, s
+    wide.products[-1].bias.copy_(last.bias.repeat_interleave(channels, 0))
+    return wide
+
+
+# ---- the file
+
+def write(path, network, channels, history=(), dtype=np.float16, **texts):
+    """history: rows (loss, PSNR of validation)."""
+    loss, psnr = np.array(history, np.float64).reshape(-1, 2).T
+    arrays = {"kind": "net", "source": "synthetic pictures", "layers": np.array(network.layers),
+              "weights": network.flat().numpy().astype(dtype), "channels": np.int64(channels)}
+    if len(loss):
+        arrays.update(loss=loss, psnr=psnr)
+    np.savez(path, **arrays, **texts)
+
+
+def read(path):
+    """The network of a .npz file, and its channels."""
+    with np.load(path, allow_pickle=False) as z:
+        missing = [name for name in ("layers", "weights", "channels") if name not in z]
+        if missing:
+            raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net")
+        channels = int(z["channels"])
+        return Network(2 * channels + 2, z["layers"]).fill(z["weights"]), channels
+
+
+# ---- planes
+
+def pull_push(z, weight):
+    """Spreads z [B][C][H][W], 0 where unknown, by a pyramid: at each level the mean of what is
+    known under a cell, or where nothing is, the next level between its cells. weight: 1 or 0."""
+    sums = [(z, weight)]
+    while max(sums[-1][0].shape[-2:]) > 1:
+        odd = [n % 2 for n in sums[-1][0].shape[-2:]]
+        sums.append(tuple(4 * F.avg_pool2d(F.pad(a, (0, odd[1], 0, odd[0])), 2) for a in sums[-1]))
+    filled = sums[-1][0] / sums[-1][1].clamp_min(1e-30)
+    for value, weight in reversed(sums[:-1]):
+        height, width = value.shape[-2:]
+        up = F.interpolate(filled, scale_factor=2, mode="bilinear")[..., :height, :width]
+        filled = torch.where(weight > 0, value / weight.clamp_min(1e-30), up)
+    return filled
+
+
+def planes(values, known, sigma, tone=TONE):
+    """values [B][C][H][W], known [B][1][H][W] of 0 and 1, sigma [B][1][1][1], the noise. Returns
+    the network's planes, F, and mean and unit of normal values (v - mean) / unit."""
+    count = known.sum((2, 3), keepdim=True)
+    mean = (values * known).sum((2, 3), keepdim=True) / count
+    square = ((values - mean) ** 2 * known).sum((2, 3), keepdim=True) / count
+    unit = (square.mean(1, keepdim=True) + tone * tone).sqrt()
+    z = (values - mean) / unit * known
+    filled = pull_push(z, known.expand_as(z))
+    level = (sigma / unit).expand(-1, 1, *values.shape[2:])
+    return torch.cat([filled, z, known, level], 1), filled, mean, unit
+
+
+def reflected(extent, padded):
+    """Entries that padding repeats: reflection, the edge itself once."""
+    i = torch.arange(padded) % max(1, 2 * (extent - 1))
+    return torch.where(i < extent, i, 2 * (extent - 1) - i)
+
+
+@torch.no_grad()
+def recover(network, values, known, sigma=0.0):
+    """A picture [C][H][W] from its known pixels [H][W], by one pass. Known ones without noise are
+    kept."""
+    channels, height, width = values.shape
+    device = next(network.parameters()).device
+    v = torch.as_tensor(values, dtype=torch.float32, device=device)[None]
+    k = torch.as_tensor(known, dtype=torch.float32, device=device)[None, None]
+    X, filled, mean, unit = planes(v, k, torch.full((1, 1, 1, 1), float(sigma), device=device))
+    rows, columns = (reflected(n, -n % network.multiple + n).to(device) for n in (height, width))
+    D = network(X[:, :, rows][..., columns])[..., :channels, :height, :width]
+    out = mean + unit * (filled + D)
+    return (out if sigma else torch.where(k > 0, v, out))[0]
