@@ -24,10 +24,9 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out"
 failed=
-# Of the device alone and on every backend; then those that compute-sanitizer need not check. test_net:
-# the CPU of this machine, to which test_cuda_net compares.
-tests='test_cuda_[a-z_]*|test_(conv2d|eigen|operators|solvers[a-z_]*|statistics)'
-others='test_(device|net|pca)'
+# Tests of the device alone and of every backend; then those that compute-sanitizer need not check.
+tests='test_cuda_[a-z_]*|test_(conv2d|eigen|net|operators|solvers[a-z_]*|statistics|transform)'
+others='test_(device|pca)'
 # those FOLDER PATTERN: the tests there.
 those() { (cd "$1" && ls) | grep -xE "$2"; }
 

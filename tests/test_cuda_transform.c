@@ -1,7 +1,6 @@
-/* The transform on each backend against the dense matrix and the paper's worked example; the CUDA
- * transform against the CPU's to the bit on the pursuit's grid; its maximum. */
+/* test_cuda_transform.c - the CUDA transform against the CPU's, to the bit on the pursuit's grid;
+ * its maximum. Both against the dense matrix: test_transform.c. */
 #include "device.h"
-#include "dense.h"
 #include "problem.h"
 
 #include <string.h>
@@ -17,18 +16,6 @@ static bool small_only(void) {
     return getenv("CSREC_TEST_SMALL") != NULL;
 }
 
-static csrec_product *products_of(const char *device, const problem *p,
-                                  csrec_transform_method method, int64_t *found) {
-    assert_ok(
-        csrec_haar_transform(device, p->levels, p->n, p->rows, p->y, method, 0, NULL, found, NULL));
-    csrec_product *products = malloc((size_t)*found * sizeof *products);
-    int64_t again = 0;
-    assert_ok(csrec_haar_transform(device, p->levels, p->n, p->rows, p->y, method, *found, products,
-                                   &again, NULL));
-    assert_int_equal(again, *found);
-    return products;
-}
-
 /* Integers: every sum is exact in any order, so nothing but the rounding of the results is left. */
 static void round_values(problem *p) {
     for (int64_t j = 0; j < p->n; j++) p->y[j] = rint(p->y[j] * 0x1p20);
@@ -36,8 +23,8 @@ static void round_values(problem *p) {
 
 static void equal_products(const problem *p, csrec_transform_method method) {
     int64_t expected, found;
-    csrec_product *cpu = products_of("cpu", p, method, &expected);
-    csrec_product *cuda = products_of("cuda", p, method, &found);
+    csrec_product *cpu = problem_products("cpu", p, method, &expected);
+    csrec_product *cuda = problem_products("cuda", p, method, &found);
     assert_int_equal(found, expected);
     for (int64_t i = 0; i < found; i++) {
         if (cpu[i].column != cuda[i].column || cpu[i].count != cuda[i].count ||
@@ -49,67 +36,6 @@ static void equal_products(const problem *p, csrec_transform_method method) {
     }
     free(cpu);
     free(cuda);
-}
-
-static void worked_example(const char *device) {
-    uint64_t rows[] = {1, 6, 10, 16, 23, 27};
-    double r[] = {7, 7, 7, 4, 4, 6};
-    problem p = {.levels = 5, .n = 6, .rows = rows, .y = r};
-    int64_t found;
-    csrec_product *products = products_of(device, &p, CSREC_TRANSFORM_LEVELS, &found);
-    const uint64_t last[] = {16, 19, 21, 24, 27, 29};
-    const double values[] = {-7, 7, 7, 4, -4, -6};
-    for (int i = 0; i < 6; i++) {
-        assert_true(products[found - 6 + i].column == last[i]);
-        assert_true(products[found - 6 + i].value == values[i]);
-    }
-    assert_true(products[0].column == 0 && products[1].column == 1);
-    assert_true(fabs(products[0].value - 35 / sqrt(6)) < 1e-14);
-    assert_true(fabs(products[1].value - 7 / sqrt(6)) < 1e-14);
-    free(products);
-}
-
-/* LEVELS lists every non-zero column. */
-static void equals_dense(const char *device, const problem *p) {
-    int64_t found, at = 0;
-    csrec_product *products = products_of(device, p, CSREC_TRANSFORM_LEVELS, &found);
-    double *psi = malloc((size_t)p->n * sizeof *psi), length = 0.0;
-    for (int64_t j = 0; j < p->n; j++) length += fabs(p->y[j]);
-    for (uint64_t column = 0; column < UINT64_C(1) << p->levels; column++) {
-        int64_t count;
-        dense_column(p->levels, p->n, p->rows, column, psi, &count);
-        if (count == 0) continue;
-        double value = 0.0;
-        for (int64_t j = 0; j < p->n; j++) value += psi[j] * p->y[j];
-        assert_true(at < found && products[at].column == column);
-        assert_int_equal(products[at].count, count);
-        /* a rounding for each of at most 64 + n additions, of numbers below ||r||_1 */
-        assert_true(fabs(products[at].value - value) <= 0x1p-52 * (64.0 + p->n) * length);
-        at++;
-    }
-    assert_int_equal(at, found);
-    free(psi);
-    free(products);
-}
-
-static void backend_is_right(const char *device) {
-    worked_example(device);
-    for (int k = 0; k < (small_only() ? 3 : 20); k++) {
-        problem p = problem_draw(&seed, 300, 9);
-        equals_dense(device, &p);
-        problem_drop(&p);
-    }
-}
-
-static void cpu_is_right(void **state) {
-    (void)state;
-    backend_is_right("cpu");
-}
-
-static void cuda_is_right(void **state) {
-    (void)state;
-    if (no_device()) skip();
-    backend_is_right("cuda");
 }
 
 static void cuda_equals_cpu(void **state) {
@@ -177,8 +103,8 @@ static void cuda_is_near_cpu_off_the_grid(void **state) {
     for (int k = 0; k < (small_only() ? 2 : 30); k++) {
         problem p = problem_draw(&seed, 9000, 40);
         int64_t expected, found;
-        csrec_product *cpu = products_of("cpu", &p, CSREC_TRANSFORM_DISTINCT, &expected);
-        csrec_product *cuda = products_of("cuda", &p, CSREC_TRANSFORM_DISTINCT, &found);
+        csrec_product *cpu = problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &expected);
+        csrec_product *cuda = problem_products("cuda", &p, CSREC_TRANSFORM_DISTINCT, &found);
         double length = 0.0;
         for (int64_t j = 0; j < p.n; j++) length += fabs(p.y[j]);
         assert_int_equal(found, expected);
@@ -225,7 +151,7 @@ static void check_best(const problem *p) {
                                            NULL));
     assert_ok(csrec_cuda_transform_wait(transform, &found, &best, NULL));
 
-    csrec_product *products = products_of("cpu", p, CSREC_TRANSFORM_DISTINCT, &listed);
+    csrec_product *products = problem_products("cpu", p, CSREC_TRANSFORM_DISTINCT, &listed);
     uint64_t *columns = malloc((size_t)found * sizeof *columns);
     assert_ok(csrec_cuda_copy(columns, run.column, (size_t)found * 8, NULL));
     assert_true(columns[p->n - 1] == 0);
@@ -273,8 +199,6 @@ static void too_much_memory_is_refused(void **state) {
 int main(void) {
     seed = check_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_is_right),
-        cmocka_unit_test(cuda_is_right),
         cmocka_unit_test(cuda_equals_cpu),
         cmocka_unit_test(cuda_equals_cpu_at_extremes),
         cmocka_unit_test(cuda_equals_cpu_in_the_large),

@@ -1,23 +1,13 @@
-/* The row tree's transform against the dense matrix and the level-by-level reference; the haar
- * operator's adjoint identity. */
-#include "check.h"
+/* test_transform.c - the row tree's transform against the dense matrix and the level-by-level
+ * reference, which every backend has; the paper's worked example; the haar operator's adjoint
+ * identity. */
+#include "backends.h"
 #include "dense.h"
 #include "problem.h"
 
 #include <string.h>
 
 static uint64_t seed;
-
-static csrec_product *transform(const problem *p, csrec_transform_method method, int64_t *found) {
-    assert_ok(
-        csrec_haar_transform(NULL, p->levels, p->n, p->rows, p->y, method, 0, NULL, found, NULL));
-    csrec_product *products = malloc((size_t)*found * sizeof *products);
-    int64_t again = 0;
-    assert_ok(csrec_haar_transform("cpu", p->levels, p->n, p->rows, p->y, method, *found, products,
-                                   &again, NULL));
-    assert_int_equal(again, *found);
-    return products;
-}
 
 static double length(const problem *p) {
     double sum = 0.0;
@@ -35,8 +25,9 @@ static void tree_equals_levels(void **state) {
     for (int k = 0; k < 2000; k++) {
         problem p = problem_draw(&seed, k % 10 ? 50 : 600, 62);
         int64_t levels_found, tree_found;
-        csrec_product *by_levels = transform(&p, CSREC_TRANSFORM_LEVELS, &levels_found);
-        csrec_product *by_tree = transform(&p, CSREC_TRANSFORM_TREE, &tree_found);
+        csrec_product *by_levels =
+            problem_products("cpu", &p, CSREC_TRANSFORM_LEVELS, &levels_found);
+        csrec_product *by_tree = problem_products("cpu", &p, CSREC_TRANSFORM_TREE, &tree_found);
         assert_int_equal(levels_found, tree_found);
         for (int64_t i = 0; i < tree_found; i++) {
             assert_true(by_levels[i].column == by_tree[i].column);
@@ -49,9 +40,11 @@ static void tree_equals_levels(void **state) {
     }
 }
 
-static void check_against_dense(const problem *p) {
+/* Both methods list every non-zero column. */
+static void check_on(const char *device, const problem *p, csrec_transform_method method,
+                     double off) {
     int64_t found, at = 0;
-    csrec_product *products = transform(p, CSREC_TRANSFORM_TREE, &found);
+    csrec_product *products = problem_products(device, p, method, &found);
     double *psi = malloc((size_t)p->n * sizeof *psi);
     for (uint64_t column = 0; column < UINT64_C(1) << p->levels; column++) {
         int64_t count;
@@ -61,12 +54,16 @@ static void check_against_dense(const problem *p) {
         for (int64_t j = 0; j < p->n; j++) value += (long double)psi[j] * p->y[j];
         assert_true(at < found && products[at].column == column);
         assert_int_equal(products[at].count, count);
-        assert_true(fabsl(products[at].value - value) <= tolerance(p));
+        assert_true(fabsl(products[at].value - value) <= off);
         at++;
     }
     assert_int_equal(at, found);
     free(psi);
     free(products);
+}
+
+static void check_against_dense(const problem *p) {
+    check_on("cpu", p, CSREC_TRANSFORM_TREE, tolerance(p));
 }
 
 static void tree_equals_dense_for_every_subset_of_8(void **state) {
@@ -103,13 +100,44 @@ static void tree_equals_dense_at_random(void **state) {
     }
 }
 
+static void worked_example(const char *device) {
+    uint64_t rows[] = {1, 6, 10, 16, 23, 27};
+    double r[] = {7, 7, 7, 4, 4, 6};
+    problem p = {.levels = 5, .n = 6, .rows = rows, .y = r};
+    int64_t found;
+    csrec_product *products = problem_products(device, &p, CSREC_TRANSFORM_LEVELS, &found);
+    const uint64_t last[] = {16, 19, 21, 24, 27, 29};
+    const double values[] = {-7, 7, 7, 4, -4, -6};
+    for (int i = 0; i < 6; i++) {
+        assert_true(products[found - 6 + i].column == last[i]);
+        assert_true(products[found - 6 + i].value == values[i]);
+    }
+    assert_true(products[0].column == 0 && products[1].column == 1);
+    assert_true(fabs(products[0].value - 35 / sqrt(6)) < 1e-14);
+    assert_true(fabs(products[1].value - 7 / sqrt(6)) < 1e-14);
+    free(products);
+}
+
+/* A rounding for each of at most 64 + n additions, of numbers below ||r||_1. */
+static void levels_equal_dense(void **state) {
+    const char *device = check_backend(state);
+    worked_example(device);
+    for (int k = 0; k < (getenv("CSREC_TEST_SMALL") ? 3 : 20); k++) {
+        problem p = problem_draw(&seed, 300, 9);
+        double sum = 0.0;
+        for (int64_t j = 0; j < p.n; j++) sum += fabs(p.y[j]);
+        check_on(device, &p, CSREC_TRANSFORM_LEVELS, 0x1p-52 * (64.0 + (double)p.n) * sum);
+        problem_drop(&p);
+    }
+}
+
 /* Of the columns that are equal up to sign, DISTINCT lists the one with the smallest number. */
 static void distinct_lists_one_of_each(void **state) {
     (void)state;
     for (int k = 0; k < 200; k++) {
         problem p = problem_draw(&seed, 12, 6);
         int64_t found, at = 0;
-        csrec_product *products = transform(&p, CSREC_TRANSFORM_DISTINCT, &found);
+        csrec_product *products = problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &found);
         double psi[12], other[12];
         for (uint64_t column = 0; column < UINT64_C(1) << p.levels; column++) {
             int64_t count, other_count;
@@ -172,7 +200,7 @@ static void a_named_device_is_taken(void **state) {
     problem p = {.levels = 5, .n = 6, .rows = rows, .y = r};
     for (int method = CSREC_TRANSFORM_LEVELS; method <= CSREC_TRANSFORM_DISTINCT; method++) {
         csrec_error error = {{0}};
-        products[method] = transform(&p, (csrec_transform_method)method, &expected);
+        products[method] = problem_products("cpu", &p, (csrec_transform_method)method, &expected);
         csrec_product *cuda = malloc((size_t)expected * sizeof *cuda);
         csrec_status status =
             csrec_haar_transform("cuda", p.levels, p.n, p.rows, p.y, (csrec_transform_method)method,
@@ -228,6 +256,8 @@ int main(void) {
         cmocka_unit_test(tree_equals_levels),
         cmocka_unit_test(tree_equals_dense_for_every_subset_of_8),
         cmocka_unit_test(tree_equals_dense_at_random),
+        CHECK_ON("cpu", levels_equal_dense),
+        CHECK_ON("cuda", levels_equal_dense),
         cmocka_unit_test(distinct_lists_one_of_each),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(a_named_device_is_taken),
