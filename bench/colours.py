@@ -38,7 +38,7 @@ def load():
     for name in PHOTOGRAPHS:
         found[Path(name).stem] = middle(np.asarray(Image.open(shipped("skimage", f"data/{name}"))))
     import csrecover
-    found["made up"] = csrecover.datasets.colours(SIDE).astype(float)
+    found["synthetic"] = csrecover.datasets.colours(SIDE).astype(float)
     return found
 
 

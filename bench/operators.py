@@ -2,7 +2,7 @@
 """operators.py - PSNR and seconds of pictures that are measured through an operator: Hadamard's rows
 in several orders, and lines of frequencies, at 25 % and 10 % (of lines 12.5 %) of the measurements;
 by total variation and by plug-and-play recovery. Pictures: those of bench/pictures.py, the phantom of
-Shepp and Logan (1974, with the contrast of Toft 1996), and a made-up head with phase and four coils.
+Shepp and Logan (1974, with the contrast of Toft 1996), and a synthetic head with phase and four coils.
 Needs NumPy; Pillow for the folder of --images."""
 import argparse
 import json

@@ -290,7 +290,7 @@ def places(results):
 
 
 NOISE_SETS = {"five": "five", "others": "others", "kinds": "drawings and others",
-              "made": "made-up"}
+              "made": "synthetic"}
 
 
 def noise(results):
@@ -516,7 +516,7 @@ def operators(results):
     data = results("operators")
     groups = {}
     for row in data["rows"]:
-        kind = {"phantom": "phantom", "head": "made-up head, complex"}.get(row["picture"], "five pictures")
+        kind = {"phantom": "phantom", "head": "synthetic head, complex"}.get(row["picture"], "five pictures")
         key = row["what"], row["rate"], kind
         groups.setdefault(key, {}).setdefault(row["method"], []).append(row)
     rows = []
@@ -592,7 +592,7 @@ def l1(results):
 
 def bart(results):
     data = results("bart")
-    pictures = {"phantom": "phantom", "head": "made-up head, 4 coils"}
+    pictures = {"phantom": "phantom", "head": "synthetic head, 4 coils"}
     groups = {}
     for row in data["pictures"]:
         groups.setdefault((row["picture"], row["rate"]), {})[row["method"]] = row

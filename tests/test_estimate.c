@@ -11,7 +11,7 @@
 
 static uint64_t seed;
 
-/* A made-up picture or volume: waves and a disc. */
+/* A synthetic picture or volume: waves and a disc. */
 static csrec_measurement make(const csrec_shape *shape, int64_t channels, double rate) {
     csrec_measurement m = {.shape = *shape, .channels = channels, .dtype = CSREC_F64};
     csrec_sampling sampling;

@@ -1,4 +1,4 @@
-/* Noise that is estimated from samples, and outliers among them: on made-up signals, beside what
+/* Noise that is estimated from samples, and outliers among them: on synthetic signals, beside what
  * was put there. */
 #include "check.h"
 

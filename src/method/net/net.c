@@ -1,4 +1,4 @@
-/* net.c - recovery of pictures by a network that was trained on made-up ones (docs/prior.md). */
+/* net.c - recovery of pictures by a network that was trained on synthetic ones (docs/prior.md). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,7 +292,7 @@ static const csrec_setting glance[] = {{"turns", 1}, {"steps", 0}, {"groups", 0}
 
 const csrec_method_type csrec_method_net = {
     .shown = {.name = "net",
-              .brief = "a convolutional network that was trained on made-up pictures",
+              .brief = "a convolutional network that was trained on synthetic pictures",
               .source = "docs/prior.md",
               .model = "net",
               .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(SECONDS),

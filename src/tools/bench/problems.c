@@ -60,7 +60,7 @@ static const problem_row problems[] = {
      "gaussian", "signs", 1024, 256, 40, 0.01},
     {"compressible", "sizes fall as rank^-1.5, none is 0 (Candes and Tao 2006)", "gaussian",
      "decay", 512, 256, 0, 0.0},
-    {"picture", "Haar coefficients of a made-up picture of 32 x 32, normal matrix", "gaussian",
+    {"picture", "Haar coefficients of a synthetic picture of 32 x 32, normal matrix", "gaussian",
      NULL, 1024, 512, 0, 0.0}};
 
 enum { PROBLEMS = sizeof problems / sizeof *problems };

@@ -66,7 +66,7 @@ static const cli_option options[] = {
      AT(robust)},
     {"quality", 'Q', CLI_CHOICE, "NAME",
      "A preset that trades time for quality: a method and its parameters. Other options override "
-     "it. For pictures, all but fast use weights that were learned from made-up pictures.",
+     "it. For pictures, all but fast use weights that were learned from synthetic pictures.",
      AT(quality), .choice = cli_quality_name},
     {"method", 0, CLI_CHOICE, "NAME",
      "The method of recovery, see --list (default: the one that the other options need; without "
