@@ -21,7 +21,7 @@ static inline csrec_status run_method(const csrec_method_type *method, const csr
                                      .signal = signal,
                                      .atoms = atoms,
                                      .report = report};
-    own.method = method->shown.name;
+    own.method = method->info.name;
     csrec_status status = csrec_recover_within(&recovery, &own, error);
     csrec_whole_clear(&whole);
     return status;

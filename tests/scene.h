@@ -121,7 +121,7 @@ static inline double scene_rms(const scene *a, const scene *b) {
 static inline csrec_status create_there(csrec_gaussian_picture *p,
                                         const csrec_gaussian_round *rounds, int count,
                                         uint64_t number, void **there, csrec_error *error) {
-    static csrec_team team; /* no progress callback */
+    static csrec_call team; /* no progress callback */
     const csrec_gaussian_plan plan = {
         .rounds = rounds, .count = count, .seed = number, .team = &team};
     return csrec_gaussian_cuda.create(cuda_context(), p, &plan, there, error);

@@ -53,28 +53,28 @@ static void methods_are_complete(void **state) {
     for (; (type = csrec_method_at(n)); n++) {
         expect_fine(csrec_method_check_row(type, &error));
         csrec_method_type whole = *type, row;
-        whole.shown.name = "mine";
+        whole.info.name = "mine";
         expect_fine(csrec_method_check_row(&whole, &error));
         row = whole;
 #define METHOD(field, ...) BROKEN(csrec_method_check_row, "method", field, __VA_ARGS__)
-        METHOD("shown.brief", row.shown.brief = NULL);
-        METHOD("shown.source", row.shown.source = "two\nlines");
+        METHOD("info.brief", row.info.brief = NULL);
+        METHOD("info.source", row.info.source = "two\nlines");
         METHOD("run", row.run = NULL);
         METHOD("params", row.params = twice);
         METHOD("params", row.params = outside);
         METHOD("params", row.params = helpless);
         METHOD("params", row.params = shouting);
-        METHOD("shown.model", row.shown.takes ^= CSREC_TAKES(MODEL));
+        METHOD("info.model", row.info.accepts ^= CSREC_ACCEPTS(MODEL));
         METHOD("wants", row.wants = row.suits ? NULL : "something");
-        METHOD("shown.device", row.shown.device = row.on_device ? NULL : "all");
-        METHOD("pays",
-               (row.pays = csrec_task_always, row.on_device = NULL, row.shown.device = NULL));
-        METHOD("glance", row.glance = strange);
-        row.shown.name = csrec_method_at(n ? 0 : 1)->shown.name;
-        expect_told(csrec_method_check_row(&row, &error), "method", row.shown.name, "shown.name");
-        row.shown.name = NULL;
+        METHOD("info.device", row.info.device = row.on_device ? NULL : "all");
+        METHOD("device_faster", (row.device_faster = csrec_task_always, row.on_device = NULL,
+                                 row.info.device = NULL));
+        METHOD("cheap_settings", row.cheap_settings = strange);
+        row.info.name = csrec_method_at(n ? 0 : 1)->info.name;
+        expect_told(csrec_method_check_row(&row, &error), "method", row.info.name, "info.name");
+        row.info.name = NULL;
         expect_told(csrec_method_check_row(&row, &error), "method", "(without a name)",
-                    "shown.name");
+                    "info.name");
     }
     assert_true(n > 8);
 }
@@ -176,7 +176,7 @@ static void kinds_of_models_are_complete(void **state) {
     for (; (type = csrec_model_type_at(n)); n++) {
         bool used = false;
         for (int i = 0; (method = csrec_method_at(i)); i++)
-            used = used || (method->shown.model && strcmp(method->shown.model, type->name) == 0);
+            used = used || (method->info.model && strcmp(method->info.model, type->name) == 0);
         assert_true(used);
         expect_fine(csrec_model_check_type(type, &error));
         csrec_model_type whole = *type, row;
@@ -189,7 +189,7 @@ static void kinds_of_models_are_complete(void **state) {
         KIND("fields", row.fields[0].dtype = CSREC_U8);
     }
     for (int i = 0; (method = csrec_method_at(i)); i++)
-        assert_true(!method->shown.model || csrec_model_type_find(method->shown.model));
+        assert_true(!method->info.model || csrec_model_type_find(method->info.model));
     assert_int_equal(n, 4);
 }
 
@@ -297,7 +297,7 @@ static csrec_status do_nothing(const csrec_recovery *recovery, csrec_error *why)
 /* A failure has words, and a report that the method leaves alone has what all reports have. */
 static void what_methods_leave_out_is_filled(void **state) {
     (void)state;
-    csrec_method_type mine = {.shown.name = "mine", .run = fail_silently};
+    csrec_method_type mine = {.info.name = "mine", .run = fail_silently};
     csrec_recover_report report = {0};
     const csrec_recovery r = {.context = &csrec_context_cpu, .report = &report};
     const csrec_task task = {.entries = 1000, .channels = 3};

@@ -98,10 +98,10 @@ static csrec_model *model_for(const csrec_method_type *method, const scene *s) {
     static const char *const conv[] = {"filters"};
     double shape[CSREC_DIMS_MAX], channels = (double)s->m.channels, one = 1.0, nine[9] = {0};
     csrec_model *model = NULL;
-    if (!method->shown.model) return NULL;
-    if (strcmp(method->shown.model, "net") == 0) return draw_model(channels == 3.0 ? 3 : 1);
+    if (!method->info.model) return NULL;
+    if (strcmp(method->info.model, "net") == 0) return draw_model(channels == 3.0 ? 3 : 1);
     if (!method->needs_model) return NULL;
-    if (strcmp(method->shown.model, "conv") == 0) {
+    if (strcmp(method->info.model, "conv") == 0) {
         for (int i = 0; i < 9; i++) nine[i] = check_normal(&seed);
         const csrec_array filters = array_of(nine, (csrec_shape){3, {1, 3, 3}});
         assert_ok(
@@ -189,8 +189,8 @@ static void expect_variance(const scene *s, const csrec_method_type *method,
     for (int64_t i = 0; i < s->values; i++) variance[i] = -1.0;
     assert_ok(csrec_recover_variance(&s->m, options, again, variance, NULL, &error));
     assert_memory_equal(signal, again, (size_t)s->values * sizeof *again);
-    for (int64_t i = 0; i < s->values && method->shown.foresees; i++)
-        if (!(variance[i] >= 0.0)) fail_msg("%s: variance %g", method->shown.name, variance[i]);
+    for (int64_t i = 0; i < s->values && method->info.predicts_error; i++)
+        if (!(variance[i] >= 0.0)) fail_msg("%s: variance %g", method->info.name, variance[i]);
     free(again);
     free(variance);
 }
@@ -200,16 +200,16 @@ static void try_atoms(const scene *s, const csrec_method_type *method,
                       csrec_recover_options options) {
     csrec_atoms atoms[3] = {{0}};
     csrec_recover_report report;
-    if (method->shown.takes & CSREC_TAKES(SHIFTS)) options.shifts = 1;
+    if (method->info.accepts & CSREC_ACCEPTS(SHIFTS)) options.shifts = 1;
     csrec_status status = csrec_recover(&s->m, &options, NULL, atoms, &report, &error);
-    if (!(method->shown.takes & CSREC_TAKES(COEFFICIENTS))) {
-        expect_line(status, method->shown.name);
+    if (!(method->info.accepts & CSREC_ACCEPTS(COEFFICIENTS))) {
+        expect_line(status, method->info.name);
         return;
     }
     if (status) fail_msg("%s", error.text);
-    expect_report(method->shown.name, &report);
+    expect_report(method->info.name, &report);
     for (int64_t c = 0; c < s->m.channels; c++) {
-        expect_set(method->shown.name, atoms[c].n, atoms[c].coefficient);
+        expect_set(method->info.name, atoms[c].n, atoms[c].coefficient);
         csrec_atoms_clear(&atoms[c]);
     }
 }
@@ -224,7 +224,7 @@ static void expect_settings(const scene *s, const csrec_method_type *method,
     options.solve.n_settings = 1;
     options.solve.progress = listen;
     options.solve.context = &l;
-    expect_line(csrec_recover(&s->m, &options, signal, NULL, NULL, &error), method->shown.name);
+    expect_line(csrec_recover(&s->m, &options, signal, NULL, NULL, &error), method->info.name);
     assert_non_null(strstr(error.text, "no parameter 'nobody'"));
     for (const csrec_param *p = method->params; p && p->name; p++) {
         set = (csrec_setting){p->name, p->least - 1.0};
@@ -243,16 +243,16 @@ static bool try_method(const csrec_method_type *method, int number) {
     csrec_recover_options options;
     csrec_plan plan;
     csrec_recover_defaults(&options);
-    options.method = method->shown.name;
+    options.method = method->info.name;
     options.backend = "cpu";
     options.model = model;
     const csrec_status status =
         csrec_recover_plan(&s.m, &options, CSREC_RESULT_SIGNAL, &plan, &error);
     if (status) {
-        expect_line(status, method->shown.name);
-        assert_non_null(strstr(error.text, method->shown.name));
+        expect_line(status, method->info.name);
+        assert_non_null(strstr(error.text, method->info.name));
     } else if (csrec_recover(&s.m, &options, (double[4096]){0}, NULL, NULL, &error)) {
-        expect_line(CSREC_DATA, method->shown.name); /* such as a picture of less than a patch */
+        expect_line(CSREC_DATA, method->info.name); /* such as a picture of less than a patch */
     } else {
         expect_settings(&s, method, options);
         double *signal = recover_twice(&s, &options);
@@ -272,7 +272,7 @@ static void methods_keep_their_contract(void **state) {
     for (int i = 0; (method = csrec_method_at(i)); i++) {
         int ran = 0;
         for (int k = 0; k < CASES; k++) ran += try_method(method, k);
-        if (ran < 1) fail_msg("%s ran on nothing", method->shown.name);
+        if (ran < 1) fail_msg("%s ran on nothing", method->info.name);
     }
 }
 

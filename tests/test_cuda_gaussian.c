@@ -29,10 +29,10 @@ static void show_differences(const scene *a, const scene *b, double least) {
 
 static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
                    csrec_gaussian_matches *matches) {
-    csrec_team team;
-    csrec_team_begin(&team, NULL, NULL, (csrec_progress){0});
+    csrec_call team;
+    csrec_call_begin(&team, NULL, NULL, (csrec_progress){0});
     assert_ok(csrec_gaussian_run(picture(s), round, number, 2, matches, &team, 0, 1));
-    csrec_team_end(&team);
+    csrec_call_end(&team);
 }
 
 /* Rounds, and the picture as it was, on the device. */

@@ -50,7 +50,7 @@ typedef struct scene {
     float *y, *u, *variance;
     int64_t values;
     int K, d;
-    csrec_team team;
+    csrec_call team;
 } scene;
 
 static int between(int low, int high) {
@@ -98,13 +98,13 @@ static scene *draw_scene(int patch_height, int patch_width, int channels, int jo
     s->p.noise = keep ? 1.0f : 25.0f;
     s->p.keep = keep;
     s->p.threads = 2;
-    csrec_team_begin(&s->team, NULL, NULL, (csrec_progress){"mixture", 0, 0, -1.0});
+    csrec_call_begin(&s->team, NULL, NULL, (csrec_progress){"mixture", 0, 0, -1.0});
     s->p.team = &s->team;
     return s;
 }
 
 static void drop(scene *s) {
-    csrec_team_end(&s->team);
+    csrec_call_end(&s->team);
     free(s->mask);
     free(s->y);
     free(s->u);

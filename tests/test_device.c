@@ -80,12 +80,12 @@ static void listing_names_both(void **state) {
 typedef struct job {
     csrec_status there, here; /* what the work says on a device, on the CPU */
     int devices, cpus;        /* times it ran */
-    bool pays;
+    bool device_faster;
 } job;
 
 static bool job_pays(csrec_device_kind kind, const void *data) {
     assert_true(kind != CSREC_DEVICE_CPU);
-    return ((const job *)data)->pays;
+    return ((const job *)data)->device_faster;
 }
 
 static csrec_status run_job(const csrec_context *context, void *data, csrec_error *error) {
@@ -96,7 +96,7 @@ static csrec_status run_job(const csrec_context *context, void *data, csrec_erro
     return cpu ? j->here : j->there;
 }
 
-static const csrec_device_work job_work = {.pays = job_pays, .run = run_job};
+static const csrec_device_work job_work = {.device_faster = job_pays, .run = run_job};
 
 /* Unprofitable devices are not tried; a failure on the CPU is the work's own. */
 static void auto_is_the_cpu_where_nothing_pays(void **state) {
@@ -130,7 +130,7 @@ static void auto_goes_on_to_the_cpu(void **state) {
     bool there = !csrec_context_create("cuda", &context, &error);
     if (there) csrec_context_destroy(&context);
     for (int k = 0; k < 3; k++) {
-        job j = {.there = given_up[k], .pays = true};
+        job j = {.there = given_up[k], .device_faster = true};
         assert_ok(csrec_device_run("auto", &job_work, &j, &ran, &error));
         assert_string_equal(ran.device, "cpu");
         assert_int_equal(j.cpus, 1);
@@ -145,11 +145,11 @@ static void auto_goes_on_to_the_cpu(void **state) {
         print_message("SKIPPED: %s\n", error.text);
         skip();
     }
-    job j = {.there = CSREC_DATA, .pays = true};
+    job j = {.there = CSREC_DATA, .device_faster = true};
     assert_int_equal(csrec_device_run("auto", &job_work, &j, &ran, &error), CSREC_DATA);
     assert_string_equal(error.text, "there");
     assert_int_equal(j.cpus, 0);
-    j = (job){.pays = true};
+    j = (job){.device_faster = true};
     assert_ok(csrec_device_run("auto", &job_work, &j, &ran, &error));
     assert_string_equal(ran.device, "cuda");
     assert_int_equal(j.cpus, 0);
@@ -172,8 +172,8 @@ static void methods_say_what_runs_there(void **state) {
     (void)state;
     const csrec_method_type *method;
     for (int i = 0; (method = csrec_method_at(i)); i++) {
-        assert_int_equal(method->shown.device != NULL, method->on_device != NULL);
-        assert_true(method->on_device || !method->pays);
+        assert_int_equal(method->info.device != NULL, method->on_device != NULL);
+        assert_true(method->on_device || !method->device_faster);
     }
 }
 

@@ -227,10 +227,10 @@ static void run_round(box *b) {
                                   .em_diagonal = 1,
                                   .evenness = 5};
     csrec_gaussian_matches matches = {0};
-    csrec_team team;
-    csrec_team_begin(&team, NULL, NULL, (csrec_progress){0});
+    csrec_call team;
+    csrec_call_begin(&team, NULL, NULL, (csrec_progress){0});
     assert_ok(csrec_gaussian_run(&p, &round, 1, 2, &matches, &team, 0, 1));
-    csrec_team_end(&team);
+    csrec_call_end(&team);
     csrec_gaussian_matches_clear(&matches);
 }
 

@@ -45,8 +45,8 @@ static csrec_model *model_for(const csrec_method_type *method) {
     csrec_error error = {""};
     for (int i = 0; i < SIDE * SIDE; i++) ones[i] = 1.0 / 3.0;
     if (!method->needs_model) return NULL;
-    bool is_conv = strcmp(method->shown.model, "conv") == 0;
-    if (csrec_model_create(method->shown.model, is_conv ? 1 : 6, is_conv ? conv : pca,
+    bool is_conv = strcmp(method->info.model, "conv") == 0;
+    if (csrec_model_create(method->info.model, is_conv ? 1 : 6, is_conv ? conv : pca,
                            is_conv ? filters : parts, &model, &error))
         fail_msg("%s", error.text);
     return model;
@@ -105,7 +105,7 @@ static int try_choice(const csrec_measurement *m, const csrec_method_type *metho
     csrec_plan plan;
     int tried = 0;
     csrec_recover_defaults(&options);
-    options.method = method->shown.name;
+    options.method = method->info.name;
     options.model = model;
     options.solve.solver = solver;
     options.basis = basis;
@@ -203,11 +203,11 @@ static void unknown_names_are_answered_with_the_table(void **state) {
         expect_listed(csrec_recover_plan(&m, &options, false, &plan, &error), &error, name, given);
     }
     for (int i = 0; (method = csrec_method_at(i)); i++) {
-        misspell(method->shown.name, given);
+        misspell(method->info.name, given);
         csrec_recover_defaults(&options);
         options.method = given;
         expect_listed(csrec_recover_plan(&m, &options, false, &plan, &error), &error,
-                      method->shown.name, given);
+                      method->info.name, given);
     }
     for (int i = 0; csrec_operator_info(i, &name, &brief); i++) {
         misspell(name, given);

@@ -24,7 +24,7 @@ static csrec_status sum_samples(const csrec_recovery *r, csrec_error *error) {
     return CSREC_OK;
 }
 
-static const csrec_method_type method = {.shown = {.name = "sum"}, .run = sum_samples};
+static const csrec_method_type method = {.info = {.name = "sum"}, .run = sum_samples};
 
 typedef struct sharing {
     const csrec_measurement *m;
@@ -95,7 +95,7 @@ static csrec_status fail_once(const csrec_recovery *r, csrec_error *error) {
 }
 
 static void run_again(const picture *p, const csrec_tiling *tiling, const csrec_recovery *r) {
-    static const csrec_method_type failing = {.shown = {.name = "sum"}, .run = fail_once};
+    static const csrec_method_type failing = {.info = {.name = "sum"}, .run = fail_once};
     csrec_survey *survey = NULL;
     assert_ok(csrec_survey_of(&p->m, tiling, &survey, NULL));
     csrec_survey_end(survey, &p->m.shape, 1.0);

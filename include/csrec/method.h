@@ -10,7 +10,7 @@ extern "C" {
 
 /* Options that a method may have. Options that the chosen method does not have are refused.
  * X(NAME, the option in words). */
-#define CSREC_TAKES_LIST(X)                                                                        \
+#define CSREC_ACCEPTS_LIST(X)                                                                      \
     X(MODEL, "model")                                                                              \
     X(SOLVER, "solver")                                                                            \
     X(BASIS, "basis")                                                                              \
@@ -27,21 +27,21 @@ extern "C" {
     X(START, "start")                                                                              \
     X(COEFFICIENTS, "coefficients")
 
-/* Positions of the bits of csrec_method.takes. */
-typedef enum csrec_takes {
-#define CSREC_TAKES_ENUM(name, text) CSREC_TAKES_##name,
-    CSREC_TAKES_LIST(CSREC_TAKES_ENUM)
-#undef CSREC_TAKES_ENUM
-} csrec_takes;
+/* Positions of the bits of csrec_method.accepts. */
+typedef enum csrec_accepts {
+#define CSREC_ACCEPTS_ENUM(name, text) CSREC_ACCEPTS_##name,
+    CSREC_ACCEPTS_LIST(CSREC_ACCEPTS_ENUM)
+#undef CSREC_ACCEPTS_ENUM
+} csrec_accepts;
 
 /* A row of the table of methods. */
 typedef struct csrec_method {
     const char *name, *brief, *source; /* source: paper and section, or a page of the handbook */
     const char *model;                 /* kind of model that it needs, or NULL */
-    const char *solver; /* NULL, or the name in options.solve.solver that chooses this method */
-    unsigned takes;     /* 1 << csrec_takes for each option */
-    bool iterates;      /* its report counts iterations */
-    bool foresees;      /* it expects its own errors: csrec_uncertainty is cheap */
+    const char *solver;  /* NULL, or the name in options.solve.solver that chooses this method */
+    unsigned accepts;    /* 1 << csrec_accepts for each option */
+    bool iterates;       /* its report counts iterations */
+    bool predicts_error; /* it expects its own errors: csrec_uncertainty is cheap */
     const char
         *device; /* what of it a CUDA device computes, and where not all of it; NULL: nothing */
 } csrec_method;

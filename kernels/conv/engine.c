@@ -301,7 +301,7 @@ static csrec_status backward(const csrec_context *context, const csrec_conv2d_jo
 
 /* Seconds, as for a covariance (bench/cuda_calls.c): a thread of the CPU multiplies 2e10 times a
  * second, X and Y are transferred at 5e9 bytes a second, the first use takes 0.2 s. */
-static bool pays(const csrec_conv2d_job *given) {
+static bool device_faster(const csrec_conv2d_job *given) {
     const csrec_conv2d *c = &given->conv;
     const int64_t *out = given->out;
     const double in = (double)c->channels_in * (double)(c->size[0] * c->size[1]);
@@ -314,4 +314,4 @@ static bool pays(const csrec_conv2d_job *given) {
 /* A batch that does not fit is uploaded in parts. The same bits for the same geometry and requested
  * gradients, on a device with as much memory. Infinite values give NaN (kernels/conv/multiply.cu).
  */
-const csrec_conv2d_engine csrec_conv2d_cuda = {forward, backward, pays};
+const csrec_conv2d_engine csrec_conv2d_cuda = {forward, backward, device_faster};

@@ -10,7 +10,7 @@
 typedef struct state {
     csrec_context context;
     const csrec_mixture *mixture;
-    csrec_team *team;
+    csrec_call *team;
     csrec_cuda_em *em;
 } state;
 
@@ -46,7 +46,7 @@ static csrec_status begin(void *data, csrec_error *error) {
 static csrec_status take(void *data, int64_t first, int64_t count, const float *X,
                          double *likelihood, csrec_error *error) {
     state *s = data;
-    if (csrec_team_poll(s->team)) return CSREC_OK;
+    if (csrec_call_poll(s->team)) return CSREC_OK;
     return csrec_cuda_em_take(s->em, first, count, X, likelihood, error);
 }
 

@@ -207,7 +207,7 @@ static csrec_status cuda_pack(void *state, const float *weights, bool backward,
 /* The team is not asked: a layer takes no longer than its launch. */
 static csrec_status cuda_product(void *state, int layer, bool adjoint,
                                  const csrec_net_extent *extent, const float *x,
-                                 const csrec_net_finish *finish, float *y, csrec_team *team,
+                                 const csrec_net_finish *finish, float *y, csrec_call *team,
                                  csrec_error *error) {
     cuda *c = state;
     const csrec_net_node *node = &c->nodes[layer];

@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #include "conv/tile.h"
-#include "base/team.h"
+#include "base/call.h"
 
 /* The geometry of a convolution; leading axes that a signal lacks have extent 1. */
 typedef struct csrec_conv {
@@ -49,7 +49,7 @@ typedef struct csrec_conv_work {
     const csrec_conv_simd *simd;
     int threads;      /* threads for which there is memory */
     char *memory;     /* threads times csrec_conv_room bytes, aligned to 64 */
-    csrec_team *team; /* or NULL; if stopped, the product is incomplete */
+    csrec_call *team; /* or NULL; if stopped, the product is incomplete */
 } csrec_conv_work;
 
 /* Extents of the results; false: the kernel does not fit the padded input on axis *axis. */

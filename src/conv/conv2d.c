@@ -151,8 +151,8 @@ static csrec_status check_backward(const csrec_conv *g, const float *X, const fl
 static const csrec_conv2d_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_conv2d_cpu, &csrec_conv2d_cuda);
 
-static bool pays(csrec_device_kind kind, const void *job) {
-    return engines[kind] && engines[kind]->pays && engines[kind]->pays(job);
+static bool device_faster(csrec_device_kind kind, const void *job) {
+    return engines[kind] && engines[kind]->device_faster && engines[kind]->device_faster(job);
 }
 
 static csrec_status run_forward(const csrec_context *context, void *job, csrec_error *error) {
@@ -175,7 +175,7 @@ csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, cons
                                   const csrec_conv2d_weights *weights, const float *B, float *Y,
                                   void *workspace_memory, size_t workspace_bytes,
                                   csrec_error *error) {
-    static const csrec_device_work work = {.pays = pays, .run = run_forward};
+    static const csrec_device_work work = {.device_faster = device_faster, .run = run_forward};
     csrec_conv2d_job job = {.conv = *conv,
                             .X = X,
                             .W = W,
@@ -200,7 +200,7 @@ csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, con
                                    const csrec_conv2d_weights *weights, const float *dY, float *dX,
                                    float *dW, float *dB, void *workspace_memory,
                                    size_t workspace_bytes, csrec_error *error) {
-    static const csrec_device_work work = {.pays = pays, .run = run_backward};
+    static const csrec_device_work work = {.device_faster = device_faster, .run = run_backward};
     csrec_conv2d_job job = {.conv = *conv,
                             .X = X,
                             .W = W,

@@ -24,7 +24,7 @@ typedef struct csrec_conv2d_engine {
     csrec_status (*backward)(const csrec_context *context, const csrec_conv2d_job *job,
                              csrec_error *error); /* dX, dW, dB */
     /* Whether auto should use the device, including transfers. */
-    bool (*pays)(const csrec_conv2d_job *job);
+    bool (*device_faster)(const csrec_conv2d_job *job);
 } csrec_conv2d_engine;
 
 extern const csrec_conv2d_engine csrec_conv2d_cpu, csrec_conv2d_cuda;

@@ -16,7 +16,7 @@ enum { LINE = CSREC_CONV_LINE, LINES = CSREC_CONV_LINES, ROWS = CSREC_CONV_DOT, 
 
 typedef struct gradient {
     const csrec_conv_simd *simd;
-    csrec_team *team;
+    csrec_call *team;
     csrec_conv_sum sum;
     bool swapped;             /* x in rows, dY laid out */
     const float *rows, *laid; /* dY and x, or x and dY */
@@ -91,7 +91,7 @@ static void add_share(const gradient *g, int64_t share, int64_t block, char *mem
     memset(inputs, 0, LINES * LINE * sizeof *inputs);
     for (int64_t line = share * g->lines / g->shares; line < (share + 1) * g->lines / g->shares;
          line++) {
-        if (csrec_team_poll(g->team)) break;
+        if (csrec_call_poll(g->team)) break;
         int64_t first = line * LINE, left = positions - first, some = left < LINE ? left : LINE;
         int64_t runs = csrec_conv_runs(&g->sum, first, first + some, run);
         copy_rows(g, runs, run, some, rows);

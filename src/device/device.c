@@ -197,7 +197,8 @@ csrec_status csrec_device_run(const char *name, const csrec_device_work *work, v
     *ran = own;
     if (!csrec_device_automatic(name)) return run_in_words(name, work, job, ran, error);
     for (int k = CSREC_DEVICE_KINDS - 1; k > CSREC_DEVICE_CPU; k--) {
-        if (!devices[k] || !work->pays || !work->pays((csrec_device_kind)k, job)) continue;
+        if (!devices[k] || !work->device_faster || !work->device_faster((csrec_device_kind)k, job))
+            continue;
         csrec_error why = {{0}};
         csrec_status status = run_in_words(kinds[k].name, work, job, ran, &why);
         if (!status) return status;

@@ -91,7 +91,7 @@ csrec_status csrec_device_lacks(const csrec_context *context, const char *what, 
 /* Work that runs on any device that has an engine for it. */
 typedef struct csrec_device_work {
     /* Whether "auto" should try this kind, which is not the CPU; NULL: never. */
-    bool (*pays)(csrec_device_kind kind, const void *job);
+    bool (*device_faster)(csrec_device_kind kind, const void *job);
     /* CSREC_UNSUPPORTED: not this job, or not on this device. On failure the job must be unchanged,
      * so that another device can start it again. */
     csrec_status (*run)(const csrec_context *context, void *job, csrec_error *error);

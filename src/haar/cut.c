@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "haar/levels.h"
-#include "haar/listing.h"
+#include "haar/column_order.h"
 
 /* ------------------------------------------------------------------ the cut ------------------- */
 

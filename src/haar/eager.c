@@ -5,7 +5,7 @@
 
 #include "base/cpu.h"
 #include "haar/atoms.h"
-#include "haar/listing.h"
+#include "haar/column_order.h"
 
 double csrec_pursuit_units(int64_t n, const double *y) {
     double largest = 0.0;
@@ -204,7 +204,7 @@ static double fit_of(const csrec_eager *e, double y, double r) {
 typedef struct atom_lister {
     const csrec_eager *e;
     const double *y;
-    csrec_listing *listing;
+    csrec_column_order *listing;
     csrec_atoms *atoms;
 } atom_lister;
 
@@ -270,7 +270,7 @@ static void list_atoms(atom_lister *l) {
     }
 }
 
-void csrec_eager_list(const csrec_eager *e, const double *y, csrec_listing *listing,
+void csrec_eager_list(const csrec_eager *e, const double *y, csrec_column_order *listing,
                       csrec_atoms *atoms) {
     list_atoms(&(atom_lister){e, y, listing, atoms});
 }
@@ -286,11 +286,11 @@ void csrec_eager_residual(const csrec_eager *e, const double *y, double *r) {
 
 static csrec_status eager_result(const void *state, const double *y, csrec_atoms *atoms,
                                  double *r) {
-    csrec_listing listing = {{0}};
+    csrec_column_order listing = {{0}};
     if (r) csrec_eager_residual(state, y, r);
     if (!atoms) return CSREC_OK;
     csrec_eager_list(state, y, &listing, NULL);
-    csrec_status status = csrec_atoms_create(csrec_listing_start(&listing), atoms);
+    csrec_status status = csrec_atoms_create(csrec_column_order_start(&listing), atoms);
     if (!status) csrec_eager_list(state, y, &listing, atoms);
     return status;
 }

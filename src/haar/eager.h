@@ -14,7 +14,7 @@
 #ifndef CSREC_HAAR_EAGER_H
 #define CSREC_HAAR_EAGER_H
 
-#include "haar/listing.h"
+#include "haar/column_order.h"
 #include "haar/pursuit.h"
 
 enum { CSREC_MAXIMA_FAN = 64, CSREC_MAXIMA_LEVELS = 7 };
@@ -74,7 +74,7 @@ csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double 
 void csrec_eager_destroy(csrec_eager *e);
 
 /* Columns with x != 0, twice: counted (atoms NULL) and placed where the listing tells. y: [n]. */
-void csrec_eager_list(const csrec_eager *e, const double *y, csrec_listing *listing,
+void csrec_eager_list(const csrec_eager *e, const double *y, csrec_column_order *listing,
                       csrec_atoms *atoms);
 /* y - Psi x: [n] */
 void csrec_eager_residual(const csrec_eager *e, const double *y, double *r);

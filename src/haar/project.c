@@ -21,10 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "haar/listing.h"
+#include "haar/column_order.h"
 
 typedef struct placer {
-    csrec_listing listing;
+    csrec_column_order listing;
     csrec_place *place;
 } placer;
 
@@ -53,7 +53,7 @@ static void put_all(placer *p, const csrec_tree *tree) {
 int64_t csrec_tree_places(const csrec_tree *tree, csrec_place *place) {
     placer p = {.place = NULL};
     put_all(&p, tree);
-    int64_t columns = csrec_listing_start(&p.listing);
+    int64_t columns = csrec_column_order_start(&p.listing);
     p.place = place;
     if (place) put_all(&p, tree);
     return columns;

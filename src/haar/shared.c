@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "haar/atoms.h"
-#include "haar/listing.h"
+#include "haar/column_order.h"
 #include "haar/rounds.h"
 
 /* Of messages with results. */

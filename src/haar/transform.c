@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "haar/levels.h"
-#include "haar/listing.h"
+#include "haar/column_order.h"
 
 csrec_status csrec_tree_sums(const csrec_tree *tree, const double *r, double *sums) {
     int32_t nodes = tree->n - 1;
@@ -26,7 +26,7 @@ csrec_status csrec_tree_sums(const csrec_tree *tree, const double *r, double *su
 typedef struct lister {
     const csrec_tree *tree;
     const double *r, *sums;
-    csrec_listing listing;
+    csrec_column_order listing;
     csrec_product *products; /* NULL while counting */
 } lister;
 
@@ -80,7 +80,7 @@ int64_t csrec_tree_products(const csrec_tree *tree, const double *r, const doubl
                             bool all_levels, csrec_product *products) {
     lister l = {.tree = tree, .r = r, .sums = sums};
     list_all(&l, all_levels);
-    int64_t total = csrec_listing_start(&l.listing);
+    int64_t total = csrec_column_order_start(&l.listing);
     l.products = products;
     if (products) list_all(&l, all_levels);
     return total;

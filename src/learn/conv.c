@@ -23,7 +23,7 @@ typedef struct filter_learning {
     int64_t size[2], iterations, codings, done;
     double base, low, range;
     double *objective; /* [iterations] */
-    csrec_team team;
+    csrec_call team;
 } filter_learning;
 
 static void conv_clear(filter_learning *j) {
@@ -294,7 +294,7 @@ static void start_from(filter_learning *j, const csrec_model *model) {
 
 static bool report(filter_learning *j) {
     csrec_progress progress = {"learning filters", j->done, j->iterations, -1.0};
-    return csrec_team_report(&j->team, &progress);
+    return csrec_call_report(&j->team, &progress);
 }
 
 static void learn(filter_learning *j) {
@@ -307,10 +307,10 @@ static void learn(filter_learning *j) {
         double sum = 0.0, before = j->done ? j->objective[j->done - 1] : INFINITY;
         int64_t codings = j->done ? j->codings : FIRST_CODINGS;
         for (int64_t i = 0; i < codings; i++)
-            for (int64_t p = 0; p < l->count && !csrec_team_poll(&j->team); p++)
+            for (int64_t p = 0; p < l->count && !csrec_call_poll(&j->team); p++)
                 csrec_learn_code(l, &l->coded[p]);
         bool moved = csrec_learn_filters(l);
-        if (csrec_team_stopped(&j->team)) break;
+        if (csrec_call_stopped(&j->team)) break;
         for (int64_t p = 0; p < l->count; p++) {
             l->coded[p].objective = csrec_learn_objective(l, &l->coded[p]);
             sum += l->coded[p].objective;
@@ -376,7 +376,7 @@ csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
                               const csrec_conv_learn_options *options, csrec_model **model,
                               bool *stopped, csrec_error *error) {
     filter_learning j = {.options = options};
-    csrec_team_begin(&j.team, options->progress, options->context,
+    csrec_call_begin(&j.team, options->progress, options->context,
                      (csrec_progress){"learning filters", 0, 0, -1.0});
     csrec_status status = check_pictures(count, pictures, error);
     if (!status) status = set_options(options, &j, error);
@@ -384,8 +384,8 @@ csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
     if (!status) status = prepare(&j, count, pictures, error);
     if (!status) learn(&j);
     if (!status) status = build(&j, model, error);
-    if (!status && stopped) *stopped = csrec_team_stopped(&j.team);
-    csrec_team_end(&j.team);
+    if (!status && stopped) *stopped = csrec_call_stopped(&j.team);
+    csrec_call_end(&j.team);
     conv_clear(&j);
     return status;
 }

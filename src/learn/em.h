@@ -8,7 +8,7 @@
 typedef struct csrec_em_plan {
     int64_t rows, piece; /* of the data; at most so many at a time */
     int threads;         /* of the CPU */
-    csrec_team *team;    /* or NULL */
+    csrec_call *team;    /* or NULL */
 } csrec_em_plan;
 
 /* The mixture outlives the engine, whose sums are about the means at `begin`. */

@@ -65,7 +65,7 @@ csrec_status csrec_center_on(const char *backend, int64_t m, int64_t n, float *X
 csrec_status csrec_covariance_on(const char *backend, int64_t m, int64_t n, const float *X,
                                  const double *weights, const double *mean, int threads, double *C,
                                  csrec_error *error) {
-    static const csrec_device_work work = {.pays = covariance_pays, .run = run_covariance};
+    static const csrec_device_work work = {.device_faster = covariance_pays, .run = run_covariance};
     rows_job job = {.rows = rows_of(m, n, X, weights, threads), .given = mean, .result = C};
     return csrec_device_run(backend, &work, &job, NULL, error);
 }
@@ -95,7 +95,7 @@ static bool stream_pays(csrec_device_kind kind, const void *job) {
 csrec_status csrec_stream_on(const char *backend, const csrec_data *data, int threads,
                              csrec_progress_fn progress, void *context, double *mean, double *C,
                              bool *stopped, const char **used, csrec_error *error) {
-    static const csrec_device_work work = {.pays = stream_pays, .run = run_stream};
+    static const csrec_device_work work = {.device_faster = stream_pays, .run = run_stream};
     stream_job job = {data, threads, progress, context, mean, C, stopped};
     csrec_device_ran ran;
     csrec_status status = csrec_device_run(backend, &work, &job, &ran, error);
@@ -123,7 +123,7 @@ static bool eigen_pays(csrec_device_kind kind, const void *job) {
 csrec_status csrec_eigen_largest_on(const char *backend, int n, double *A, int count,
                                     double *values, double *V, const char **used,
                                     csrec_error *error) {
-    static const csrec_device_work work = {.pays = eigen_pays, .run = run_eigen};
+    static const csrec_device_work work = {.device_faster = eigen_pays, .run = run_eigen};
     eigen_job job = {n, count, A, values, V};
     csrec_device_ran ran;
     csrec_status status = csrec_device_run(backend, &work, &job, &ran, error);

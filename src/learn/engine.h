@@ -31,7 +31,7 @@ typedef struct csrec_learn_engine {
     /* Whether what `eigen` needs is there; NULL: always. */
     csrec_status (*eigen_usable)(csrec_error *error);
     /* Whether auto should take the device, transfers counted. A mean or a centring alone never
-     * pays: the CPU has read the rows before they are there. */
+     * covariance_pays: the CPU has read the rows before they are there. */
     bool (*covariance_pays)(int64_t m, int64_t n, int threads);
     bool (*eigen_pays)(int n, int count);
 } csrec_learn_engine;

@@ -18,7 +18,7 @@ typedef struct gmm_learning {
     const csrec_context *context;
     const csrec_learn_options *options;
     csrec_data_pass pass;
-    csrec_team team;
+    csrec_call team;
     bool *stopped;
     csrec_mixture mixture;
     csrec_em *em;
@@ -110,7 +110,7 @@ static csrec_status take_up(gmm_learning *j, csrec_error *error) {
 
 static csrec_status prepare(gmm_learning *j, csrec_error *error) {
     csrec_status status = csrec_mixture_prepare(&j->mixture, j->least, j->threads, &j->team, error);
-    *j->stopped = csrec_team_stopped(&j->team);
+    *j->stopped = csrec_call_stopped(&j->team);
     return status;
 }
 
@@ -163,7 +163,7 @@ static csrec_status run_round(gmm_learning *j, csrec_error *error) {
     j->pass.of = j->rounds;
     csrec_status status = csrec_em_begin(j->em, error);
     if (!status) status = csrec_data_each(&j->held.data, &j->pass, j->piece, j->stopped, error);
-    *j->stopped = csrec_team_stopped(&j->team);
+    *j->stopped = csrec_call_stopped(&j->team);
     if (status || *j->stopped) return status;
     status = csrec_em_finish(j->em, &j->history[j->done], error);
     if (status) return status;
@@ -218,14 +218,14 @@ csrec_status csrec_gmm_learn_on(const csrec_context *context, const csrec_data *
     *j.stopped = false;
     csrec_status status = gmm_check(data, options, error);
     if (status) return status;
-    csrec_team_begin(&j.team, options->progress, options->context,
+    csrec_call_begin(&j.team, options->progress, options->context,
                      (csrec_progress){"reading", 0, data->m, -1.0});
-    j.pass = (csrec_data_pass){.progress = csrec_team_hear, .context = &j.team};
+    j.pass = (csrec_data_pass){.progress = csrec_call_hear, .context = &j.team};
     status = csrec_data_hold(data, &j.pass, &j.held, j.stopped, error);
     if (!status && !*j.stopped) status = allocate(&j, error);
     if (!status && !*j.stopped) status = gmm_run(&j, error);
     if (!status && !*j.stopped) status = make_model(&j, model, error);
-    csrec_team_end(&j.team);
+    csrec_call_end(&j.team);
     csrec_em_destroy(j.em);
     csrec_mixture_clear(&j.mixture);
     free(j.piece);
@@ -262,7 +262,7 @@ static bool gmm_pays(csrec_device_kind kind, const void *job) {
 
 csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
                              csrec_model **model, bool *stopped, csrec_error *error) {
-    static const csrec_device_work work = {.pays = gmm_pays, .run = gmm_on};
+    static const csrec_device_work work = {.device_faster = gmm_pays, .run = gmm_on};
     gmm_job job = {data, options, model, stopped};
     return csrec_device_run(options->backend, &work, &job, NULL, error);
 }

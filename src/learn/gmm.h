@@ -30,7 +30,7 @@ csrec_status csrec_em_take(void *em, int64_t first, int64_t count, const float *
 csrec_status csrec_em_finish(csrec_em *em, double *log_likelihood, csrec_error *error);
 
 /* Starting mixtures. k-means++ of some rows of the data. C [d][d] and mean: of all rows. */
-csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_team *team, uint64_t seed,
+csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *team, uint64_t seed,
                                     int threads, csrec_mixture *mixture, bool *stopped,
                                     csrec_error *error);
 /* Patches [height][width] about `mean`: edges of K - 1 directions with the variance of the data,

@@ -20,7 +20,7 @@ struct csrec_em {
     csrec_mixture *mixture;
     const csrec_em_engine *engine;
     void *state;
-    csrec_team *team;   /* or NULL */
+    csrec_call *team;   /* or NULL */
     int64_t rows;       /* rows in this round */
     double sum, carry;  /* log-likelihoods, and the rounding error of their sum */
     double *likelihood; /* [piece / ROWS + 1] */
@@ -72,7 +72,7 @@ csrec_status csrec_em_take(void *context, int64_t first, int64_t count, const fl
                            csrec_error *error) {
     csrec_em *em = context;
     csrec_status status = em->engine->take(em->state, first, count, X, em->likelihood, error);
-    if (status || csrec_team_stopped(em->team)) return status;
+    if (status || csrec_call_stopped(em->team)) return status;
     for (int64_t b = 0; b < (count + ROWS - 1) / ROWS; b++) {
         if (!isfinite(em->likelihood[b]))
             return csrec_fail(

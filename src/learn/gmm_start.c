@@ -20,7 +20,7 @@ typedef struct sample {
     double *distance; /* [n] squared, to the nearest centre */
     int *nearest;     /* [n] */
     int threads;
-    csrec_team *team;
+    csrec_call *team;
 } sample;
 
 /* ------------------------------------------------------------------ picking rows */
@@ -44,7 +44,7 @@ static void sample_clear(sample *s) {
 
 static csrec_status pick_rows(const csrec_data *data, uint64_t seed, int K, sample *s,
                               bool *stopped, csrec_error *error) {
-    csrec_data_pass own = {"learning, start", csrec_team_hear, s->team, pick, s, 0, 0};
+    csrec_data_pass own = {"learning, start", csrec_call_hear, s->team, pick, s, 0, 0};
     csrec_shape line = {1, {data->m}};
     int64_t wanted = PICKS > 64 * (int64_t)K ? PICKS : 64 * (int64_t)K;
     s->d = data->n;
@@ -98,7 +98,7 @@ static int64_t draw_row(const sample *s, double uniform) {
 }
 
 static void seed_centres(sample *s, uint64_t seed, int K, double *centres) {
-    for (int k = 0; k < K && !csrec_team_poll(s->team); k++) {
+    for (int k = 0; k < K && !csrec_call_poll(s->team); k++) {
         double uniform = csrec_random_uniform(seed, STREAM, (uint64_t)k);
         int64_t row = k ? draw_row(s, uniform) : (int64_t)(uniform * (double)s->n);
         for (int64_t j = 0; j < s->d; j++) centres[k * s->d + j] = s->X[row * s->d + j];
@@ -141,7 +141,7 @@ static void set_mixture(const sample *s, csrec_mixture *m, double *pooled) {
     size_t squares = (size_t)(s->d * s->d);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
     for (int k = 0; k < m->K; k++)
-        if (!csrec_team_poll(s->team))
+        if (!csrec_call_poll(s->team))
             sum_cluster(s, k, m->means + k * s->d, m->C + (size_t)k * squares);
     for (size_t i = 0; i < squares; i++) {
         pooled[i] = 0.0;
@@ -154,7 +154,7 @@ static void set_mixture(const sample *s, csrec_mixture *m, double *pooled) {
     for (int k = 0; k < m->K; k++) m->weights[k] = (m->weights[k] + 1.0) / (double)(s->n + m->K);
 }
 
-csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_team *team, uint64_t seed,
+csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *team, uint64_t seed,
                                     int threads, csrec_mixture *mixture, bool *stopped,
                                     csrec_error *error) {
     sample s = {.threads = threads, .team = team};
@@ -163,13 +163,13 @@ csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_team *team, ui
     if (!status && !pooled) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (!status && !*stopped) {
         seed_centres(&s, seed, mixture->K, mixture->means);
-        for (int step = 0; step < LLOYD && !csrec_team_poll(team); step++) {
+        for (int step = 0; step < LLOYD && !csrec_call_poll(team); step++) {
             move_centres(&s, mixture->K, mixture->weights, mixture->means);
             assign(&s, mixture->means, 0, mixture->K);
         }
         move_centres(&s, mixture->K, mixture->weights, mixture->means);
         set_mixture(&s, mixture, pooled);
-        *stopped = csrec_team_stopped(team);
+        *stopped = csrec_call_stopped(team);
     }
     free(pooled);
     sample_clear(&s);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "learn/eigen.h"
 #include "learn/lapack.h"
 #include "learn/whiten.h"
@@ -156,17 +156,17 @@ static csrec_status prepare_one(csrec_mixture *m, int k, double least, csrec_err
 }
 
 csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
-                                   csrec_team *team, csrec_error *error) {
-    csrec_team faults;
-    csrec_team_begin(&faults, NULL, NULL, (csrec_progress){0});
+                                   csrec_call *team, csrec_error *error) {
+    csrec_call faults;
+    csrec_call_begin(&faults, NULL, NULL, (csrec_progress){0});
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int k = 0; k < mixture->K; k++) {
         csrec_error own;
-        if (csrec_team_poll(team)) continue;
+        if (csrec_call_poll(team)) continue;
         csrec_status status = prepare_one(mixture, k, least, &own);
-        if (status) csrec_team_fail(&faults, k, status, own.text);
+        if (status) csrec_call_fail(&faults, k, status, own.text);
     }
-    csrec_team_end(&faults);
+    csrec_call_end(&faults);
     return faults.status ? csrec_fail(error, faults.status, "%s", faults.error.text) : CSREC_OK;
 }
 

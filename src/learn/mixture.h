@@ -4,7 +4,7 @@
 #define CSREC_LEARN_MIXTURE_H
 
 #include "csrec/learn.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "base/error.h"
 
 typedef struct csrec_mixture {
@@ -27,7 +27,7 @@ csrec_status csrec_mixture_from(const csrec_model *model, csrec_mixture *mixture
  * covariances with that bound. Then computes the factors. least > 0. If the team (may be NULL) is
  * stopped, some are not computed. */
 csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
-                                   csrec_team *team, csrec_error *error);
+                                   csrec_call *team, csrec_error *error);
 
 /* Room for csrec_mixture_posteriors, one a thread. */
 size_t csrec_mixture_work(const csrec_mixture *mixture);

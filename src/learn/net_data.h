@@ -36,7 +36,7 @@ void csrec_net_batch_clear(csrec_net_batch *batch);
 /* The batch of a step. Steps are made in order, from 0 on, by one caller at a time; team: NULL, or
  * if stopped, the batch is incomplete. */
 void csrec_net_data_make(csrec_net_data *data, int64_t step, csrec_net_batch *batch,
-                         csrec_team *team);
+                         csrec_call *team);
 
 /* Before the first step: a batch of other parts, which may overlap those of steps; sampled
  * uniformly at random, picture i at 10 % if it is even, else at 25 %. */

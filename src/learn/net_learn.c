@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "base/threads.h"
 #include "learn/build.h"
 #include "learn/net_data.h"
@@ -36,7 +36,7 @@ typedef struct training {
     int64_t summed, records, step;
     char stage[64];
     csrec_model *model;
-    csrec_team team;
+    csrec_call team;
 } training;
 
 /* ------------------------------------------------------------------ creation */
@@ -238,7 +238,7 @@ static bool report(training *t, double share) {
         snprintf(t->stage, sizeof t->stage, "training, loss %.3f, %.2f dB", t->loss[last],
                  t->psnr[last]);
     csrec_progress now = {last < 0 ? "training" : t->stage, (int64_t)(share * 1e6), 1000000, -1.0};
-    return csrec_team_report(&t->team, &now);
+    return csrec_call_report(&t->team, &now);
 }
 
 static csrec_status train(training *t, csrec_error *error) {
@@ -319,22 +319,22 @@ static csrec_status find_start(training *t, csrec_error *error) {
 csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *pictures,
                              const csrec_net_learn_options *options, csrec_model **model,
                              bool *stopped, csrec_error *error) {
-    static const csrec_device_work work = {.pays = learn_pays, .run = learn_on};
+    static const csrec_device_work work = {.device_faster = learn_pays, .run = learn_on};
     training *t = calloc(1, sizeof *t);
     if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     t->o = *options;
     t->count = count;
     t->pictures = pictures;
     csrec_net_learn_complete(&t->o);
-    csrec_team_begin(&t->team, options->progress, options->context,
+    csrec_call_begin(&t->team, options->progress, options->context,
                      (csrec_progress){"training", 0, 1000000, -1.0});
     csrec_status status = csrec_net_learn_check(&t->o, error);
     if (!status) status = csrec_net_pictures_check(count, pictures, t->o.channels, error);
     if (!status) status = find_start(t, error);
     if (!status) status = csrec_device_run(options->backend, &work, t, NULL, error);
     if (!status) *model = t->model;
-    if (!status && stopped) *stopped = csrec_team_stopped(&t->team);
-    csrec_team_end(&t->team);
+    if (!status && stopped) *stopped = csrec_call_stopped(&t->team);
+    csrec_call_end(&t->team);
     csrec_model_destroy(t->installed);
     free(t);
     return status;

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/place.h"
+#include "base/unravel.h"
 
 /* ------------------------------------------------------------------ building */
 
 static void set_row(const csrec_measurement *m, int64_t i, int64_t *row) {
     row[0] = i;
-    csrec_place_of(&m->shape, m->index[i], row + 1);
+    csrec_unravel_index(&m->shape, m->index[i], row + 1);
 }
 
 /* By the place on one axis, then on the others: no two samples are equal. */

@@ -23,7 +23,7 @@ const csrec_method_type *csrec_method_at(int i) {
 
 bool csrec_method_info(int i, csrec_method *method) {
     if (!csrec_method_at(i)) return false;
-    *method = types[i]->shown;
+    *method = types[i]->info;
     return true;
 }
 
@@ -42,7 +42,7 @@ void csrec_method_owners(const csrec_recover_options *options, csrec_owner owner
     const csrec_solver_type *solver =
         options->solve.solver ? csrec_solver_find(options->solve.solver) : NULL;
     const csrec_operator_type *basis = csrec_operator_find(options->basis);
-    owner[0] = (csrec_owner){CSREC_OF_METHOD, method->shown.name, method->params, NULL};
+    owner[0] = (csrec_owner){CSREC_OF_METHOD, method->info.name, method->params, NULL};
     owner[1] = (csrec_owner){CSREC_OF_SOLVER, solver ? solver->name : NULL,
                              solver ? solver->params : NULL, solver ? solver->reals : NULL};
     owner[2] = (csrec_owner){CSREC_OF_BASIS, basis ? basis->name : NULL,
@@ -55,38 +55,38 @@ static bool same(const char *a, const char *b) {
 
 static const csrec_method_type *find_name(const char *name) {
     for (int i = 0; i < TYPES; i++)
-        if (same(types[i]->shown.name, name)) return types[i];
+        if (same(types[i]->info.name, name)) return types[i];
     return NULL;
 }
 
 /* ------------------------------------------------------------------ what a row must have */
 
 static bool has_setting(const csrec_method_type *row) {
-    for (const csrec_setting *set = row->glance; set && set->name; set++)
+    for (const csrec_setting *set = row->cheap_settings; set && set->name; set++)
         if (!csrec_param_find(row->params, set->name)) return false;
     return true;
 }
 
 csrec_status csrec_method_check_row(const csrec_method_type *row, csrec_error *error) {
-    const csrec_method *shown = &row->shown;
-    const bool model = shown->takes & CSREC_TAKES(MODEL);
+    const csrec_method *info = &row->info;
+    const bool model = info->accepts & CSREC_ACCEPTS(MODEL);
     const csrec_rule rules[] = {
-        {csrec_is_name(shown->name) && csrec_is_own(find_name(shown->name), row), "shown.name",
+        {csrec_is_name(info->name) && csrec_is_own(find_name(info->name), row), "info.name",
          CSREC_MUST_NAME},
-        {csrec_is_line(shown->brief), "shown.brief", CSREC_MUST_LINE},
-        {csrec_is_line(shown->source), "shown.source", CSREC_MUST_LINE},
+        {csrec_is_line(info->brief), "info.brief", CSREC_MUST_LINE},
+        {csrec_is_line(info->source), "info.source", CSREC_MUST_LINE},
         {row->run, "run", "the function that recovers"},
         {csrec_is_params(row->params), "params", CSREC_MUST_PARAMS},
-        {model == (shown->model != NULL), "shown.model", "set with CSREC_TAKES(MODEL) only"},
-        {model || !row->needs_model, "needs_model", "false without CSREC_TAKES(MODEL)"},
-        {!row->works_with || shown->takes & (CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS)),
-         "works_with", "NULL without CSREC_TAKES(SOLVER) or CSREC_TAKES(BASIS)"},
+        {model == (info->model != NULL), "info.model", "set with CSREC_ACCEPTS(MODEL) only"},
+        {model || !row->needs_model, "needs_model", "false without CSREC_ACCEPTS(MODEL)"},
+        {!row->works_with || info->accepts & (CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS)),
+         "works_with", "NULL without CSREC_ACCEPTS(SOLVER) or CSREC_ACCEPTS(BASIS)"},
         {row->suits ? csrec_is_line(row->wants) : !row->wants, "wants", "what suits asks for"},
-        {row->on_device ? csrec_is_line(shown->device) : !shown->device, "shown.device",
+        {row->on_device ? csrec_is_line(info->device) : !info->device, "info.device",
          "what a device computes, where there is on_device"},
-        {row->on_device || !row->pays, "pays", "NULL without on_device"},
-        {has_setting(row), "glance", "settings of its own parameters"}};
-    return csrec_rules_check("method", shown->name, CSREC_RULES(rules), error);
+        {row->on_device || !row->device_faster, "device_faster", "NULL without on_device"},
+        {has_setting(row), "cheap_settings", "settings of its own parameters"}};
+    return csrec_rules_check("method", info->name, CSREC_RULES(rules), error);
 }
 
 /* ------------------------------------------------------------------ what a row may leave out */
@@ -100,7 +100,7 @@ csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recov
     if (!status) report->backend = csrec_device_name(recovery->context->kind);
     if (report->seconds_tree + report->seconds_pursuit + report->seconds_synthesis == 0.0)
         report->seconds_pursuit = csrec_seconds() - start;
-    return csrec_words_end(status, "method", method->shown.name, error);
+    return csrec_words_end(status, "method", method->info.name, error);
 }
 
 /* As tv: of a method that keeps several copies of the signal and goes over it some hundred times.
@@ -127,7 +127,7 @@ static bool fits(const csrec_method_type *method, const csrec_measurement *measu
 static const csrec_method_type *find_model(const char *kind, const csrec_measurement *measurement) {
     const csrec_method_type *first = NULL;
     for (int i = 0; i < TYPES; i++) {
-        if (!same(types[i]->shown.model, kind)) continue;
+        if (!same(types[i]->info.model, kind)) continue;
         if (fits(types[i], measurement)) return types[i];
         if (!first) first = types[i];
     }
@@ -136,7 +136,7 @@ static const csrec_method_type *find_model(const char *kind, const csrec_measure
 
 static const csrec_method_type *find_solver(const char *solver) {
     for (int i = 0; i < TYPES; i++)
-        if (same(types[i]->shown.solver, solver)) return types[i];
+        if (same(types[i]->info.solver, solver)) return types[i];
     return NULL;
 }
 
@@ -152,7 +152,7 @@ static const csrec_method_type *find_chosen(const csrec_measurement *measurement
 static const csrec_method_type *find_taker(const csrec_measurement *measurement,
                                            const csrec_recover_options *options) {
     for (int i = 0; i < TYPES; i++)
-        if (types[i]->shown.takes & CSREC_TAKES(SOLVER) && fits(types[i], measurement) &&
+        if (types[i]->info.accepts & CSREC_ACCEPTS(SOLVER) && fits(types[i], measurement) &&
             (!types[i]->works_with || types[i]->works_with(options->solve.solver, options->basis)))
             return types[i];
     return NULL;
@@ -162,9 +162,9 @@ static const csrec_method_type *find_taker(const csrec_measurement *measurement,
 static void list_takers(unsigned bits, size_t room, char *text) {
     *text = '\0';
     for (int i = 0; i < TYPES; i++)
-        if (!(bits & ~types[i]->shown.takes))
+        if (!(bits & ~types[i]->info.accepts))
             snprintf(text + strlen(text), room - strlen(text), "%s%s", *text ? ", " : "",
-                     types[i]->shown.name);
+                     types[i]->info.name);
 }
 
 const char *csrec_method_instead(const char *former) {
@@ -182,7 +182,7 @@ static csrec_status unknown_method(const char *method, csrec_error *error) {
     if (instead)
         return csrec_fail(error, CSREC_ARGUMENT, "method '%s' is no longer there; use %s", method,
                           instead);
-    for (int i = 0; i < TYPES; i++) csrec_names_add(&names, types[i]->shown.name);
+    for (int i = 0; i < TYPES; i++) csrec_names_add(&names, types[i]->info.name);
     return csrec_names_unknown(&names, "method", error);
 }
 
@@ -216,22 +216,22 @@ static csrec_status find(const csrec_measurement *measurement, const csrec_recov
 static unsigned given(const csrec_recover_options *o, const csrec_method_type *method, bool model,
                       bool atoms) {
     const csrec_stop *stop = &o->solve.stop;
-    const char *solver = method ? method->shown.solver : NULL;
-    const bool is[] = {[CSREC_TAKES_MODEL] = model || o->model,
-                       [CSREC_TAKES_SOLVER] = o->solve.solver && !same(o->solve.solver, solver),
-                       [CSREC_TAKES_BASIS] = o->basis != NULL,
-                       [CSREC_TAKES_SHIFTS] = o->shifts != 0,
-                       [CSREC_TAKES_ORDER] = o->order != CSREC_ORDER_UNSET,
-                       [CSREC_TAKES_COLUMNS] = o->columns != CSREC_COLUMNS_UNSET,
-                       [CSREC_TAKES_REFERENCE] = o->solve.reference,
-                       [CSREC_TAKES_EPSILON] = stop->epsilon != CSREC_EPSILON_UNSET,
-                       [CSREC_TAKES_ATOMS] = stop->atoms != 0,
-                       [CSREC_TAKES_MIN_COEFFICIENT] = stop->min_coefficient != 0.0,
-                       [CSREC_TAKES_SIGMA] = stop->sigma != 0.0,
-                       [CSREC_TAKES_STAGNATION] = stop->stagnation != 0.0,
-                       [CSREC_TAKES_SECONDS] = o->seconds != 0.0,
-                       [CSREC_TAKES_START] = o->solve.start != NULL,
-                       [CSREC_TAKES_COEFFICIENTS] = atoms};
+    const char *solver = method ? method->info.solver : NULL;
+    const bool is[] = {[CSREC_ACCEPTS_MODEL] = model || o->model,
+                       [CSREC_ACCEPTS_SOLVER] = o->solve.solver && !same(o->solve.solver, solver),
+                       [CSREC_ACCEPTS_BASIS] = o->basis != NULL,
+                       [CSREC_ACCEPTS_SHIFTS] = o->shifts != 0,
+                       [CSREC_ACCEPTS_ORDER] = o->order != CSREC_ORDER_UNSET,
+                       [CSREC_ACCEPTS_COLUMNS] = o->columns != CSREC_COLUMNS_UNSET,
+                       [CSREC_ACCEPTS_REFERENCE] = o->solve.reference,
+                       [CSREC_ACCEPTS_EPSILON] = stop->epsilon != CSREC_EPSILON_UNSET,
+                       [CSREC_ACCEPTS_ATOMS] = stop->atoms != 0,
+                       [CSREC_ACCEPTS_MIN_COEFFICIENT] = stop->min_coefficient != 0.0,
+                       [CSREC_ACCEPTS_SIGMA] = stop->sigma != 0.0,
+                       [CSREC_ACCEPTS_STAGNATION] = stop->stagnation != 0.0,
+                       [CSREC_ACCEPTS_SECONDS] = o->seconds != 0.0,
+                       [CSREC_ACCEPTS_START] = o->solve.start != NULL,
+                       [CSREC_ACCEPTS_COEFFICIENTS] = atoms};
     unsigned bits = 0;
     for (size_t i = 0; i < sizeof is / sizeof *is; i++) bits |= (unsigned)is[i] << i;
     return bits;
@@ -240,7 +240,7 @@ static unsigned given(const csrec_recover_options *o, const csrec_method_type *m
 static const char *first_word(unsigned bits) {
     static const char *const words[] = {
 #define CSREC_TAKES_TEXT(name, text) text,
-        CSREC_TAKES_LIST(CSREC_TAKES_TEXT)
+        CSREC_ACCEPTS_LIST(CSREC_TAKES_TEXT)
 #undef CSREC_TAKES_TEXT
     };
     int i = 0;
@@ -250,20 +250,20 @@ static const char *first_word(unsigned bits) {
 
 static csrec_status check_taken(const csrec_method_type *method, unsigned bits,
                                 csrec_error *error) {
-    unsigned wrong = bits & ~method->shown.takes;
+    unsigned wrong = bits & ~method->info.accepts;
     char takers[160];
     if (!wrong) return CSREC_OK;
-    if (wrong & CSREC_TAKES(COEFFICIENTS)) {
-        list_takers(CSREC_TAKES(COEFFICIENTS), sizeof takers, takers);
+    if (wrong & CSREC_ACCEPTS(COEFFICIENTS)) {
+        list_takers(CSREC_ACCEPTS(COEFFICIENTS), sizeof takers, takers);
         return csrec_fail(
             error, CSREC_UNSUPPORTED,
             "method %s recovers whole signals, not coefficients; omit them or choose method %s",
-            method->shown.name, takers);
+            method->info.name, takers);
     }
     list_takers(wrong & (~wrong + 1u), sizeof takers, takers);
     return csrec_fail(error, CSREC_ARGUMENT,
                       "method %s has no option %s (%s have it); omit it or choose another method",
-                      method->shown.name, first_word(wrong), takers);
+                      method->info.name, first_word(wrong), takers);
 }
 
 /* If the kind of the model is not known yet, some method with models must take all given options.
@@ -271,9 +271,9 @@ static csrec_status check_taken(const csrec_method_type *method, unsigned bits,
 static csrec_status check_some_model(unsigned bits, csrec_error *error) {
     const csrec_method_type *last = NULL;
     for (int i = 0; i < TYPES; i++) {
-        if (!types[i]->shown.model) continue;
+        if (!types[i]->info.model) continue;
         last = types[i];
-        if (!(bits & ~last->shown.takes)) return CSREC_OK;
+        if (!(bits & ~last->info.accepts)) return CSREC_OK;
     }
     return check_taken(last, bits, error);
 }
@@ -282,7 +282,7 @@ static csrec_status unknown_solver(const char *solver, csrec_error *error) {
     csrec_names names = {.given = solver};
     csrec_solver_names(&names);
     for (int i = 0; i < TYPES; i++)
-        if (types[i]->shown.solver) csrec_names_add(&names, types[i]->shown.solver);
+        if (types[i]->info.solver) csrec_names_add(&names, types[i]->info.solver);
     return csrec_names_unknown(&names, "solver", error);
 }
 
@@ -296,7 +296,7 @@ static csrec_status unknown_basis(const char *basis, csrec_error *error) {
 
 static csrec_status check_names(const csrec_method_type *method, const csrec_recover_options *o,
                                 csrec_error *error) {
-    const char *solver = same(o->solve.solver, method->shown.solver) ? NULL : o->solve.solver;
+    const char *solver = same(o->solve.solver, method->info.solver) ? NULL : o->solve.solver;
     if (solver && !csrec_solver_find(solver)) return unknown_solver(solver, error);
     if (o->basis && !csrec_operator_find_basis(o->basis)) return unknown_basis(o->basis, error);
     if (o->solve.reference && solver && !csrec_solver_find(solver)->reference)
@@ -305,7 +305,7 @@ static csrec_status check_names(const csrec_method_type *method, const csrec_rec
     if (!method->works_with || method->works_with(solver, o->basis)) return CSREC_OK;
     return csrec_fail(
         error, CSREC_ARGUMENT, "method %s does not work with %s%s%s%s%s; omit one of them",
-        method->shown.name, solver ? "solver " : "", solver ? solver : "",
+        method->info.name, solver ? "solver " : "", solver ? solver : "",
         solver && o->basis ? " and " : "", o->basis ? "basis " : "", o->basis ? o->basis : "");
 }
 
@@ -316,9 +316,9 @@ static csrec_status check_suits(const csrec_method_type *method,
         return csrec_fail(error, CSREC_ARGUMENT,
                           "method %s recovers from entries of a signal, but this is measured "
                           "through an operator (%s); use another method",
-                          method->shown.name, measurement->through->name);
+                          method->info.name, measurement->through->name);
     return csrec_fail(error, CSREC_ARGUMENT, "method %s needs %s; use another method",
-                      method->shown.name, method->wants);
+                      method->info.name, method->wants);
 }
 
 /* model: there is one, which may be unread. */
@@ -329,11 +329,11 @@ static csrec_status check_model(const csrec_method_type *method, bool model,
         return csrec_fail(error, CSREC_ARGUMENT,
                           "method %s needs a model of kind %s; give one, which cslearn makes, "
                           "or use another method",
-                          method->shown.name, method->shown.model);
-    if (kind && !same(kind, method->shown.model))
+                          method->info.name, method->info.model);
+    if (kind && !same(kind, method->info.model))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "method %s takes no model of kind %s; omit one of them",
-                          method->shown.name, kind);
+                          method->info.name, kind);
     return CSREC_OK;
 }
 

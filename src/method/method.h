@@ -28,10 +28,10 @@ typedef struct csrec_recovery {
                                      filled by what calls run */
 } csrec_recovery;
 
-/* A row must have shown.name, .brief and .source, and run; csrec_method_check_row has all rules.
+/* A row must have info.name, .brief and .source, and run; csrec_method_check_row has all rules.
  * The rest may be NULL or 0, which means what its line says. */
 typedef struct csrec_method_type {
-    csrec_method shown;        /* device: what on_device computes, in words; NULL without it */
+    csrec_method info;         /* device: what on_device computes, in words; NULL without it */
     const csrec_param *params; /* its own, integers, ended by an entry without a name; or NULL */
     /* Whether these options choose the method if they name no method, model or method's solver;
      * NULL: never. */
@@ -42,17 +42,17 @@ typedef struct csrec_method_type {
     bool (*suits)(const csrec_measurement *measurement);
     const char *wants;
     bool through;     /* it also recovers what is measured through an operator */
-    bool needs_model; /* shown.model is not optional */
+    bool needs_model; /* info.model is not optional */
     /* Expected errors (csrec_uncertainty): settings that make it cheap, ended by one without a
      * name, or NULL if none do; and its mean squared error less that of the cheap
      * recovery, as a multiple of the mean squared difference of both, measured (docs/measured.md).
      */
-    const csrec_setting *glance;
+    const csrec_setting *cheap_settings;
     double excess;
     /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
     void (*complete)(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options);
-    bool by_channels; /* channels are recovered separately */
+    bool by_channels;                           /* channels are recovered separately */
     csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */
     /* Adds its stages; NULL: a single one. */
     void (*stages)(const csrec_task *task, csrec_stages *stages);
@@ -65,15 +65,15 @@ typedef struct csrec_method_type {
     /* Whether a CUDA device has an engine for it, and whether it is faster, including its first
      * use; NULL: never. */
     bool (*on_device)(const csrec_task *task);
-    bool (*pays)(const csrec_task *task);
+    bool (*device_faster)(const csrec_task *task);
     /* Sets every entry of the signal, unless that is NULL, and the report's outcome, counts and
      * times of its own. Where a report of progress asks to stop, the best so far, with the outcome
      * CSREC_INTERRUPTED. The same bits for any number of threads. */
     csrec_status (*run)(const csrec_recovery *recovery, csrec_error *error);
 } csrec_method_type;
 
-/* Bits of csrec_method.takes. */
-#define CSREC_TAKES(name) (1u << CSREC_TAKES_##name)
+/* Bits of csrec_method.accepts. */
+#define CSREC_ACCEPTS(name) (1u << CSREC_ACCEPTS_##name)
 
 /* The table. Of the methods that options choose and that support the task the first is used:
  * specific ones first. */

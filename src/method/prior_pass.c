@@ -96,7 +96,7 @@ static void add_line(const csrec_prior_pass *p, const csrec_turn *t, const csrec
 }
 
 csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples *samples, int turn,
-                                  csrec_team *team, float *result, float *squares,
+                                  csrec_call *team, float *result, float *squares,
                                   csrec_error *error) {
     const csrec_turn t = {turn, p->width, 0, 0, p->height, p->width};
     csrec_prior_samples s = *samples;
@@ -106,7 +106,7 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
     csrec_status status =
         csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, team, error);
     if (status) return status;
-    const bool stopped = csrec_team_stopped(team);
+    const bool stopped = csrec_call_stopped(team);
     const int threads = csrec_threads_for(s.height * s.width, s.threads);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t r = 0; r < s.height; r++)

@@ -2,7 +2,7 @@
 #ifndef CSREC_METHOD_PRIOR_PASS_H
 #define CSREC_METHOD_PRIOR_PASS_H
 
-#include "base/team.h"
+#include "base/call.h"
 #include "learn/prior.h"
 
 /* The network, and memory for pictures of one size. */
@@ -28,7 +28,7 @@ void csrec_prior_pass_clear(csrec_prior_pass *pass);
  * by `turn`, 0 to 7, to result [channels][height][width]; and to squares, if not NULL, the squared
  * errors that it expects. Stopped by the team, it adds the spread samples. */
 csrec_status csrec_prior_pass_add(csrec_prior_pass *pass, const csrec_prior_samples *samples,
-                                  int turn, csrec_team *team, float *result, float *squares,
+                                  int turn, csrec_call *team, float *result, float *squares,
                                   csrec_error *error);
 
 #endif

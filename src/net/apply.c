@@ -62,7 +62,7 @@ typedef struct pass {
 } pass;
 
 /* The tile whose core begins at (y, x). */
-static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_team *team, csrec_error *error) {
+static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_call *team, csrec_error *error) {
     csrec_net *net = p->net;
     int64_t y0, y1, x0, x1, height = p->cuts[0].length, width = p->cuts[1].length;
     span_of(&p->cuts[0], y, &y0, &y1);
@@ -91,7 +91,7 @@ static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_team *team, cs
 }
 
 csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const float *X, float *Y,
-                           uint64_t memory, csrec_team *team, csrec_error *error) {
+                           uint64_t memory, csrec_call *team, csrec_error *error) {
     pass p = {.net = net, .X = X, .Y = Y};
     csrec_status status = csrec_net_check(net, 1, height, width, error);
     if (status) return status;
@@ -101,7 +101,7 @@ csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const 
     p.tile = malloc(channels * pixels * sizeof *p.tile);
     if (!p.tile) return csrec_fail(error, CSREC_MEMORY, "out of memory for a network's tile");
     for (int64_t y = 0; y < height && !status; y += p.cuts[0].core)
-        for (int64_t x = 0; x < width && !status && !csrec_team_stopped(team); x += p.cuts[1].core)
+        for (int64_t x = 0; x < width && !status && !csrec_call_stopped(team); x += p.cuts[1].core)
             status = run_tile(&p, y, x, team, error);
     free(p.tile);
     return status;
@@ -110,9 +110,9 @@ csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const 
 csrec_status csrec_net_apply(csrec_net *net, int64_t height, int64_t width, const float *X,
                              float *Y, uint64_t memory, csrec_progress_fn progress, void *context,
                              csrec_error *error) {
-    csrec_team team;
-    csrec_team_begin(&team, progress, context, (csrec_progress){"network", 0, -1, -1.0});
+    csrec_call team;
+    csrec_call_begin(&team, progress, context, (csrec_progress){"network", 0, -1, -1.0});
     csrec_status status = csrec_net_run(net, height, width, X, Y, memory, &team, error);
-    csrec_team_end(&team);
+    csrec_call_end(&team);
     return status;
 }

@@ -17,7 +17,7 @@
 #ifndef CSREC_NET_BLOCK_H
 #define CSREC_NET_BLOCK_H
 
-#include "base/team.h"
+#include "base/call.h"
 
 enum { CSREC_BLOCK = 16, CSREC_BLOCK_TAPS = 36, CSREC_BLOCK_TILE = 4 };
 
@@ -77,7 +77,7 @@ typedef struct csrec_block_work {
     const csrec_block_simd *simd;
     int threads;
     float *memory;    /* csrec_block_room bytes, aligned to 64 */
-    csrec_team *team; /* or NULL; if stopped, results are incomplete */
+    csrec_call *team; /* or NULL; if stopped, results are incomplete */
 } csrec_block_work;
 
 /* Shapes of a product; in and out are padded. height and width: the pixels of conv3's picture, and

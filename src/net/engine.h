@@ -4,7 +4,7 @@
 #define CSREC_NET_ENGINE_H
 
 #include "csrec/net.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "device/device.h"
 
 /* A layer and its place among the weights. */
@@ -63,7 +63,7 @@ typedef struct csrec_net_engine {
      * layer's input either way. team: NULL, or stopped while it runs, with y undefined. */
     csrec_status (*product)(void *state, int layer, bool adjoint, const csrec_net_extent *extent,
                             const float *x, const csrec_net_finish *finish, float *y,
-                            csrec_team *team, csrec_error *error);
+                            csrec_call *team, csrec_error *error);
     /* gradient: of all weights; sets the layer's part. */
     csrec_status (*gradient)(void *state, int layer, const csrec_net_extent *extent, const float *x,
                              const float *dy, float *gradient, csrec_error *error);

@@ -200,7 +200,7 @@ static csrec_status cpu_pack(void *state, const float *weights, bool backward, c
 
 static csrec_status cpu_product(void *state, int layer, bool adjoint,
                                 const csrec_net_extent *extent, const float *x,
-                                const csrec_net_finish *finish, float *y, csrec_team *team,
+                                const csrec_net_finish *finish, float *y, csrec_call *team,
                                 csrec_error *error) {
     cpu *c = state;
     const csrec_net_node *node = &c->nodes[layer];

@@ -135,11 +135,11 @@ csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool
     return status;
 }
 
-csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_team *team,
+csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *team,
                               csrec_error *error) {
     const csrec_net_graph *g = &net->graph;
     csrec_status status = CSREC_OK;
-    for (int i = 0; i < g->n && !status && !csrec_team_poll(team); i++) {
+    for (int i = 0; i < g->n && !status && !csrec_call_poll(team); i++) {
         const csrec_net_node *node = &g->node[i];
         csrec_net_extent extent = csrec_net_extent_of(g, input, i);
         csrec_net_finish finish = {.bias = true, .relu = node->relu};

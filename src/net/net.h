@@ -31,11 +31,11 @@ csrec_status csrec_net_check(const csrec_net *net, int64_t batch, int64_t height
                              csrec_error *error);
 csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool keep,
                              csrec_error *error);
-csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_team *team,
+csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *team,
                               csrec_error *error);
 
 /* csrec_net_apply whose stop is the team's; lines of X and Y are `width` floats. */
 csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const float *X, float *Y,
-                           uint64_t memory, csrec_team *team, csrec_error *error);
+                           uint64_t memory, csrec_call *team, csrec_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "files/measurement.h"
 #include "sampling/distance.h"
-#include "base/place.h"
+#include "base/unravel.h"
 #include "recover/recover.h"
 #include "solver/solver.h"
 
@@ -108,9 +108,9 @@ static int64_t find_grid(const csrec_measurement *m) {
     int64_t first[CSREC_DIMS_MAX], v[CSREC_DIMS_MAX], step = 0;
     lattice l = {.dims = m->shape.dims};
     if (m->n < LEAST_ON_GRID) return 1;
-    csrec_place_of(&m->shape, m->index[0], first);
+    csrec_unravel_index(&m->shape, m->index[0], first);
     for (int64_t i = 1; i < m->n && step != 1 && !l.too_large; i++) {
-        csrec_place_of(&m->shape, m->index[i], v);
+        csrec_unravel_index(&m->shape, m->index[i], v);
         subtract(&l, 1, first, v);
         lattice_add(&l, v);
         step = lattice_step(&l, &m->shape);

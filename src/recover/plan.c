@@ -134,7 +134,7 @@ static csrec_status fit_cpu(const csrec_measurement *measurement, const csrec_ta
                             csrec_wanted wanted, csrec_layout *plan, csrec_error *error) {
     plan->parts = wanted.signal && !wanted.atoms && has_parts(task);
     csrec_status status = fit(measurement, task, wanted.slabs, plan, error);
-    plan->plan.estimate.method = plan->method->shown.name;
+    plan->plan.estimate.method = plan->method->info.name;
     if (plan->plan.estimate.threads < task->threads)
         plan->plan.options.threads = plan->plan.estimate.threads;
     return status;
@@ -229,11 +229,11 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (status) return status;
     if (!plan->method) {
         csrec_preset_default(measurement, o);
-        if (!o->method) o->method = csrec_method_grids.shown.name;
+        if (!o->method) o->method = csrec_method_grids.info.name;
         plan->method = csrec_method_of(o);
     }
-    o->method = plan->method->shown.name;
-    if (!(plan->method->shown.takes & CSREC_TAKES(SOLVER))) o->solve.solver = NULL;
+    o->method = plan->method->info.name;
+    if (!(plan->method->info.accepts & CSREC_ACCEPTS(SOLVER))) o->solve.solver = NULL;
     plan->bounded =
         o->solve.stop.epsilon > 0.0 || o->solve.stop.sigma > 0.0 || measurement->sigma > 0.0;
     status = resolve_l1(o, error);
@@ -241,7 +241,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
     const csrec_solver_type *solver = solver_of(o);
     plan->bounded = plan->bounded || (solver && solver->constrained);
-    plan->plan.method = plan->method->shown;
+    plan->plan.method = plan->method->info;
     plan->plan.by_channels = plan->method->by_channels;
     csrec_owner owner[3];
     csrec_method_owners(o, owner);
@@ -251,7 +251,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
 
 void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *report) {
     const csrec_solver_type *solver = solver_of(&layout->plan.options);
-    report->method = layout->method->shown.name;
+    report->method = layout->method->info.name;
     report->estimate = layout->plan.estimate;
     report->bounded = layout->bounded;
     if (report->outcome == CSREC_UNMET && solver && !layout->bounded)
@@ -263,7 +263,8 @@ void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *repor
 bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout *plan) {
     csrec_task task = csrec_task_of(measurement, &plan->plan.options);
     const csrec_method_type *method = plan->method;
-    return method->on_device && method->on_device(&task) && method->pays && method->pays(&task);
+    return method->on_device && method->on_device(&task) && method->device_faster &&
+           method->device_faster(&task);
 }
 
 /* Names of the methods that have an engine on a device. */
@@ -273,7 +274,7 @@ static void list_device_methods(size_t room, char *text) {
     for (int i = 0, n = 0; (method = csrec_method_at(i)); i++)
         if (method->on_device)
             snprintf(text + strlen(text), room - strlen(text), "%s%s", n++ ? ", " : "",
-                     method->shown.name);
+                     method->info.name);
 }
 
 csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wanted wanted,
@@ -292,7 +293,7 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
     if (plan->parts) plan->tiling = csrec_tiling_usual(&task);
     plan->plan.estimate.tiles = plan->tiling.tiles;
     if (method->on_device && method->on_device(&task)) return CSREC_OK;
-    snprintf(what, sizeof what, "method %s", method->shown.name);
+    snprintf(what, sizeof what, "method %s", method->info.name);
     list_device_methods(sizeof names, names);
     return csrec_device_lacks(context, what, names, error);
 }
@@ -320,14 +321,14 @@ static csrec_status plan_on(const csrec_context *context, void *job, csrec_error
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "method %s needs the whole signal%s; use a preset that works in tiles: "
                           "fast, balanced, best",
-                          j->layout->method->shown.name, j->where);
+                          j->layout->method->info.name, j->where);
     return csrec_layout_check(j->layout, error);
 }
 
 csrec_status csrec_layout_plan(const csrec_measurement *measurement,
                                const csrec_recover_options *options, csrec_wanted wanted,
                                const char *where, csrec_layout *layout, csrec_error *error) {
-    static const csrec_device_work work = {.pays = plan_pays, .run = plan_on};
+    static const csrec_device_work work = {.device_faster = plan_pays, .run = plan_on};
     plan_job j = {measurement, wanted, where, layout};
     csrec_status status = csrec_layout_resolve(measurement, options, wanted, layout, error);
     return status ? status : csrec_device_run(options->backend, &work, &j, NULL, error);

@@ -43,12 +43,12 @@ csrec_status csrec_preset_check_row(int i, csrec_error *error) {
     if (i < 0 || i >= PRESETS) return CSREC_UNSUPPORTED;
     const struct preset *row = &presets[i];
     const bool has_settings = row->settings != NULL;
-    const unsigned takes = row->method ? row->method->shown.takes : 0;
+    const unsigned takes = row->method ? row->method->info.accepts : 0;
     const csrec_rule rules[] = {
         {csrec_is_name(row->name), "name", CSREC_MUST_NAME},
         {row->method, "method", "a row of the methods"},
         {!row->through || (row->method && row->method->through), "method", "one with `through`"},
-        {!row->prior || takes & CSREC_TAKES(MODEL), "method", "one of models, as of `prior`"},
+        {!row->prior || takes & CSREC_ACCEPTS(MODEL), "method", "one of models, as of `prior`"},
         {has_settings == (row->n_settings > 0) && row->n_settings <= 4, "settings",
          "up to four, or NULL"}};
     return csrec_rules_check("preset", row->name, CSREC_RULES(rules), error);
@@ -69,7 +69,7 @@ static bool suits(const struct preset *row, const csrec_measurement *measurement
 }
 
 static void apply(const struct preset *row, csrec_recover_options *options) {
-    options->method = row->method->shown.name;
+    options->method = row->method->info.name;
     if (row->n_settings == 0) return;
     options->solve.settings = row->settings;
     options->solve.n_settings = row->n_settings;

@@ -124,7 +124,7 @@ static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, c
     if (!by_method && !j->layout.parts)
         return csrec_fail(
             error, CSREC_ARGUMENT, "method %s needs the whole signal in one process; use %s",
-            j->layout.method->shown.name,
+            j->layout.method->info.name,
             j->measurement->through ? "one process, or a file for each"
                                     : "a preset that works in tiles: fast, balanced, best");
     return CSREC_OK;
@@ -211,7 +211,7 @@ static bool recover_pays(csrec_device_kind kind, const void *job) {
 static csrec_status run(recover_job *j, const csrec_recover_options *options,
                         csrec_recover_report *report, csrec_error *error) {
     static const csrec_device_work work = {
-        .pays = recover_pays, .run = recover_on, .run_many = recover_on_many};
+        .device_faster = recover_pays, .run = recover_on, .run_many = recover_on_many};
     csrec_device_ran ran;
     const csrec_measurement real = csrec_measurement_real(j->measurement);
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */

@@ -352,14 +352,14 @@ static csrec_status prepare(estimator *e, const csrec_recover_options *options,
     e->share = fmin(fmax(HIDDEN_ENOUGH / in_window, HIDDEN_LEAST), HIDDEN_MOST);
     e->options = plan.options;
     e->options.history = NULL;
-    if (!method->glance) return CSREC_OK;
+    if (!method->cheap_settings) return CSREC_OK;
     e->excess = method->excess;
     e->options.seconds = 0.0;
     int n = 0;
     for (; n < plan.options.solve.n_settings && n < CSREC_PARAMETERS_MOST; n++)
         e->settings[n] = plan.options.solve.settings[n];
-    for (int k = 0; method->glance[k].name && k < CSREC_PARAMETERS_MOST; k++)
-        e->settings[n++] = method->glance[k];
+    for (int k = 0; method->cheap_settings[k].name && k < CSREC_PARAMETERS_MOST; k++)
+        e->settings[n++] = method->cheap_settings[k];
     e->options.solve.settings = e->settings;
     e->options.solve.n_settings = n;
     return CSREC_OK;

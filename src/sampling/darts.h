@@ -2,7 +2,7 @@
 #ifndef CSREC_SAMPLING_DARTS_H
 #define CSREC_SAMPLING_DARTS_H
 
-#include "base/team.h"
+#include "base/call.h"
 
 typedef struct csrec_darts {
     int64_t extent[3]; /* those of missing axes are 1 */

@@ -12,7 +12,7 @@
 #include "sampling/ball.h"
 #include "base/error.h"
 #include "sampling/neighbours.h"
-#include "base/team.h"
+#include "base/call.h"
 
 /* SEGMENT: the longest piece that an Or-opt move takes elsewhere. */
 enum { LONGEST = 50000, SEGMENT = 3 };

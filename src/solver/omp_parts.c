@@ -90,7 +90,7 @@ static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t cou
                 status = own;
             }
         }
-        csrec_team_gather(job->team);
+        csrec_call_gather(job->team);
     }
     return status;
 }

@@ -10,7 +10,7 @@
 /* The progress callback of one right-hand side; it reports for all of them. */
 static bool hear_stop(const csrec_progress *progress, void *context) {
     (void)progress;
-    return csrec_team_poll(context);
+    return csrec_call_poll(context);
 }
 
 csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k) {
@@ -24,7 +24,7 @@ csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k) {
 
 bool csrec_many_stops(const csrec_many *job, int64_t done) {
     csrec_progress progress = {"right-hand sides", done, job->count, -1.0};
-    return csrec_team_report(job->team, &progress);
+    return csrec_call_report(job->team, &progress);
 }
 
 /* x = 0 for the right-hand sides that an interruption leaves out. */
@@ -37,7 +37,7 @@ static csrec_status leave_out(const csrec_many *job, int64_t k) {
 
 static csrec_status solve_in_team(const csrec_many *job, int64_t k, csrec_error *error) {
     csrec_solve_options options = csrec_many_options(job, k);
-    if (csrec_team_stopped(job->team)) return leave_out(job, k);
+    if (csrec_call_stopped(job->team)) return leave_out(job, k);
     return csrec_solve_one(
         job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
         job->r ? job->r + k * job->A->m : NULL, job->reports ? job->reports + k : NULL, error);
@@ -54,12 +54,12 @@ static csrec_status one_by_one(const csrec_many *job, csrec_error *error) {
             int64_t so_far;
 #pragma omp atomic capture
             so_far = ++done;
-            if (own) csrec_team_fail(job->team, k, own, text.text);
+            if (own) csrec_call_fail(job->team, k, own, text.text);
             csrec_many_stops(job, so_far);
         }
-        csrec_team_gather(job->team);
+        csrec_call_gather(job->team);
     }
-    const csrec_team *team = job->team;
+    const csrec_call *team = job->team;
     return team->status ? csrec_fail(error, team->status, "right-hand side %lld: %.400s",
                                      (long long)team->place, team->error.text)
                         : CSREC_OK;
@@ -101,7 +101,7 @@ static csrec_status solve_apart(const csrec_solver_type *type, const csrec_many 
 
 static csrec_status solve_all(const csrec_solver_type *type, csrec_many *job, int threads,
                               csrec_error *error) {
-    csrec_team team;
+    csrec_call team;
     const csrec_solve_options *options = job->options;
     const double work = (double)job->count * (double)job->A->m * (double)job->A->n;
     const bool single = job->count == 1 || job->A->serial;
@@ -110,13 +110,13 @@ static csrec_status solve_all(const csrec_solver_type *type, csrec_many *job, in
                                                      : INT64_MAX,
                                      threads);
     job->team = &team;
-    csrec_team_begin(&team, options->progress, options->context,
+    csrec_call_begin(&team, options->progress, options->context,
                      (csrec_progress){"right-hand sides", 0, job->count, -1.0});
     if (job->atoms) memset(job->atoms, 0, (size_t)job->count * sizeof *job->atoms);
     csrec_status status = csrec_setting_value(options, CSREC_OF_SOLVER, "joint", 0.0) != 0.0
                               ? csrec_joint_solve(job, error)
                               : solve_apart(type, job, error);
-    csrec_team_end(&team);
+    csrec_call_end(&team);
     for (int64_t k = 0; status && job->atoms && k < job->count; k++)
         csrec_atoms_clear(job->atoms + k);
     return status;

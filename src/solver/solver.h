@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/rows.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "operator/operator.h"
 #include "solver/settings.h"
 
@@ -51,7 +51,7 @@ typedef struct csrec_many {
     csrec_atoms *atoms;
     double *r;
     csrec_solve_report *reports;
-    csrec_team *team;
+    csrec_call *team;
 } csrec_many;
 
 /* Problem size, from which a solver's memory and time are estimated: a matrix of m x n; atoms of

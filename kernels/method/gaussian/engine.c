@@ -110,7 +110,7 @@ static csrec_status run(void *data, const csrec_gaussian_round *r, int number, c
     state *s = data;
     csrec_cuda_gaussian_round round;
     csrec_progress progress = {CSREC_STAGE_GROUPS, number, s->plan.count, -1.0};
-    if (csrec_team_report(s->plan.team, &progress)) return CSREC_OK;
+    if (csrec_call_report(s->plan.team, &progress)) return CSREC_OK;
     lay_round(s, r, s->plan.seed, &round);
     return csrec_cuda_gaussian_run(s->gaussian, &round, error);
 }

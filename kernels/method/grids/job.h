@@ -3,7 +3,7 @@
 #define CSREC_KERNELS_METHOD_GRIDS_JOB_H
 
 #include "csrec/recover.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "method/grids/chain.h"
 #include "kernels/method/grids/signal.h"
 #include "kernels/method/grids/synthesis.h"

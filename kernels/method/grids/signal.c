@@ -5,7 +5,7 @@
 
 #include "base/stop.h"
 #include "haar/atoms.h"
-#include "haar/listing.h"
+#include "haar/column_order.h"
 
 static csrec_wide wide(int64_t high, uint64_t low) {
     return ((csrec_wide)high * ((csrec_wide)1 << 64)) + (csrec_wide)low;
@@ -99,7 +99,7 @@ static csrec_status download_items(const csrec_cuda_tree *tree, const csrec_cuda
 
 /* Counts the atoms, or places them if atoms is given. Items of one level ascend by column. */
 static void list_items(const csrec_cuda_tree *tree, const csrec_cuda_signal *signal,
-                       const host_items *h, csrec_listing *listing, csrec_atoms *atoms) {
+                       const host_items *h, csrec_column_order *listing, csrec_atoms *atoms) {
     for (int64_t i = -1; i < tree->items; i++) {
         bool all = i < 0;
         double x = all ? signal->x_all : h->x[i];
@@ -123,9 +123,9 @@ csrec_status csrec_cuda_signal_atoms(const csrec_cuda_tree *tree, const csrec_cu
     host_items h;
     csrec_status status = download_items(tree, signal, &h, error);
     if (!status) {
-        csrec_listing listing = {{0}};
+        csrec_column_order listing = {{0}};
         list_items(tree, signal, &h, &listing, NULL);
-        status = csrec_atoms_create(csrec_listing_start(&listing), atoms);
+        status = csrec_atoms_create(csrec_column_order_start(&listing), atoms);
         if (status)
             csrec_fail(error, status, "out of memory for the coefficients");
         else

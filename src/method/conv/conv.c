@@ -13,7 +13,7 @@
 enum { ITERATIONS = 100 };
 
 /* Computes base [entries * channels]; y [n * channels] becomes the samples minus the base. */
-static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_team *team, double *y,
+static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_call *team, double *y,
                               double *base) {
     int64_t entries = m->shape.dim[0] * m->shape.dim[1];
     double *layer = malloc((size_t)(entries + m->n) * sizeof *layer);
@@ -54,7 +54,7 @@ static csrec_status make_spec(const csrec_recovery *r, csrec_operator_spec *spec
 }
 
 /* The solver gets the samples minus the base. */
-static csrec_status solve(const csrec_recovery *r, csrec_team *team, double *y,
+static csrec_status solve(const csrec_recovery *r, csrec_call *team, double *y,
                           csrec_error *error) {
     csrec_measurement rest = *r->measurement;
     csrec_recover_options options = *r->options;
@@ -64,7 +64,7 @@ static csrec_status solve(const csrec_recovery *r, csrec_team *team, double *y,
     csrec_whole whole;
     double *filters = NULL;
     rest.y = y;
-    options.solve.progress = csrec_team_hear;
+    options.solve.progress = csrec_call_hear;
     options.solve.context = team;
     bool fista = strcmp(options.solve.solver, csrec_solver_fista.name) == 0;
     if (fista && options.solve.n_settings < CSREC_SPARSE_SETTINGS)
@@ -90,8 +90,8 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_recover_options *options = r->options;
     int64_t values = m->shape.dim[0] * m->shape.dim[1] * m->channels;
     double *base = malloc((size_t)(values + m->n * m->channels) * sizeof *base);
-    csrec_team team;
-    csrec_team_begin(&team, options->solve.progress, options->solve.context,
+    csrec_call team;
+    csrec_call_begin(&team, options->solve.progress, options->solve.context,
                      (csrec_progress){"base layer", 0, 0, -1.0});
     csrec_status status =
         base ? take_base(m, base_width(options), &team, base + values, base) : CSREC_MEMORY;
@@ -106,7 +106,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     if (!status) csrec_samples_restore(m, r->signal);
     if (r->report->outcome == CSREC_STEP_LIMIT && options->solve.stop.atoms == ITERATIONS)
         r->report->outcome = CSREC_DONE;
-    csrec_team_end(&team);
+    csrec_call_end(&team);
     free(base);
     return status;
 }
@@ -155,15 +155,16 @@ static csrec_need need_of(const csrec_task *task) {
 }
 
 const csrec_method_type csrec_method_conv = {
-    .shown = {.name = "conv",
-              .brief = "learned filters: a smooth layer plus a sparse sum of a model's filters",
-              .source = "docs/conv.md",
-              .model = "conv",
-              .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) |
-                       CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |
-                       CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) | CSREC_TAKES(START),
-              .iterates = true,
-              .device = "products of the filters"},
+    .info = {.name = "conv",
+             .brief = "learned filters: a smooth layer plus a sparse sum of a model's filters",
+             .source = "docs/conv.md",
+             .model = "conv",
+             .accepts = CSREC_ACCEPTS(MODEL) | CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) |
+                        CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(ATOMS) |
+                        CSREC_ACCEPTS(MIN_COEFFICIENT) | CSREC_ACCEPTS(SIGMA) |
+                        CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START),
+             .iterates = true,
+             .device = "products of the filters"},
     .works_with = works_with,
     .suits = suits,
     .wants = "a picture",

@@ -90,7 +90,7 @@ static csrec_status run_channel(csrec_sparse_job *j, const csrec_context *contex
         work.step[f] = j->spec[f].step;
     }
     work.round = *rounds;
-    if (csrec_team_stopped(&j->team))
+    if (csrec_call_stopped(&j->team))
         work.rounds = 0;
     else
         status = engines[context->kind]->threshold(context, &work, mean, energy, error);
@@ -118,7 +118,7 @@ static csrec_status run_device(csrec_sparse_job *j, const csrec_context *context
 
 /* A process's first use of a device takes 0.2 s, in which a core thresholds about 2^19 pixels with
  * one size of blocks (docs/bases.md). */
-static bool pays(const csrec_task *task) {
+static bool device_faster(const csrec_task *task) {
     enum { FRAMES = CSREC_SPARSE_FRAMES, PIXELS = 1 << 20 };
     int64_t threads = csrec_threads_wanted(task->options->threads);
     int64_t rounds = (FRAMES * task->channels + threads - 1) / threads;
@@ -174,14 +174,14 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 }
 
 const csrec_method_type csrec_method_frames = {
-    .shown = {.name = "frames",
-              .brief = "thresholded block cosines: the mean of three block sizes",
-              .source = "Guleryuz 2006, algorithm of section III; docs/bases.md",
-              .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(EPSILON) |
-                       CSREC_TAKES(ATOMS) | CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) |
-                       CSREC_TAKES(START),
-              .iterates = true,
-              .device = "thresholding; of volumes and other signals the products"},
+    .info = {.name = "frames",
+             .brief = "thresholded block cosines: the mean of three block sizes",
+             .source = "Guleryuz 2006, algorithm of section III; docs/bases.md",
+             .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(EPSILON) |
+                        CSREC_ACCEPTS(ATOMS) | CSREC_ACCEPTS(SIGMA) | CSREC_ACCEPTS(STAGNATION) |
+                        CSREC_ACCEPTS(START),
+             .iterates = true,
+             .device = "thresholding; of volumes and other signals the products"},
     .chosen = is_chosen,
     .works_with = works_with,
     .suits = suits,
@@ -192,5 +192,5 @@ const csrec_method_type csrec_method_frames = {
     .stages = stages_of,
     .parts = has_parts,
     .on_device = csrec_task_always,
-    .pays = pays,
+    .device_faster = device_faster,
     .run = run};

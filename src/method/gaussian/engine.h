@@ -11,7 +11,7 @@ typedef struct csrec_gaussian_plan {
     int count;
     uint64_t seed; /* shifts the reference patches */
     int threads;   /* of the CPU */
-    csrec_team *team;
+    csrec_call *team;
 } csrec_gaussian_plan;
 
 /* The engine keeps the picture, whose mask stays the caller's, and the candidates of each patch

@@ -76,7 +76,7 @@ typedef struct job {
     const csrec_gaussian_engine *engine;
     void *state; /* the engine's, or NULL */
     bool stopped;
-    csrec_team team;
+    csrec_call team;
 } job;
 
 static bool suits(const csrec_measurement *measurement) {
@@ -208,7 +208,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
         for (int64_t c = 0; c < channels; c++)
             scaled.y[i * channels + c] = j->picture.y[c][scaled.index[i]];
     csrec_recover_options options = csrec_options_within(j->options);
-    options.method = csrec_method_frames.shown.name;
+    options.method = csrec_method_frames.info.name;
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
         options.solve.n_settings = 1;
@@ -280,7 +280,7 @@ static csrec_status run(job *j, double *signal, csrec_error *error) {
         round.margin =
             csrec_gaussian_margin((double)j->whole->n, (double)j->whole->entries, is_volume(j));
         status = j->engine->run(j->state, &round, j->round, error);
-        j->stopped = csrec_team_stopped(&j->team);
+        j->stopped = csrec_call_stopped(&j->team);
         if (!status && record) status = j->engine->get(j->state, &j->picture, error);
         if (status || !record) continue;
         deliver(j, signal);
@@ -310,7 +310,7 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     csrec_shape_count(&measurement->shape, &j.entries);
     choose_colours(&j);
     choose_rounds(&j, effort, given);
-    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){CSREC_STAGE_GROUPS, 0, j.count, -1.0});
     csrec_status status = set_up(&j);
     if (status) csrec_fail(error, status, "out of memory");
@@ -327,7 +327,7 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     if (!status && r->variance && !j.stopped) deliver_variance(&j, r->variance);
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
     report->seconds_pursuit = csrec_seconds() - began;
-    csrec_team_end(&j.team);
+    csrec_call_end(&j.team);
     clear(&j);
     return status;
 }
@@ -352,7 +352,7 @@ csrec_status csrec_gaussian_refine(const csrec_recovery *recovery, csrec_error *
  *
  * One thread takes 4.5 times as long as 16. Colours and volumes: as the operations counted there.
  */
-static bool pays(const csrec_task *task) {
+static bool device_faster(const csrec_task *task) {
     enum { THREADS = 4 };
     const double first_use = 0.2;
     csrec_task few = *task;
@@ -362,11 +362,11 @@ static bool pays(const csrec_task *task) {
 }
 
 const csrec_method_type csrec_method_gaussian = {
-    .shown = {.name = "gaussian",
-              .brief = "a Gaussian for each group of similar patches, fitted to the samples",
-              .source = "Yu, Sapiro and Mallat 2012, section III; docs/gaussian.md",
-              .solver = "gaussian",
-              .device = "start and rounds"},
+    .info = {.name = "gaussian",
+             .brief = "a Gaussian for each group of similar patches, fitted to the samples",
+             .source = "Yu, Sapiro and Mallat 2012, section III; docs/gaussian.md",
+             .solver = "gaussian",
+             .device = "start and rounds"},
     .params = params,
     .suits = suits,
     .wants = "a picture or a volume, two or three axes and at most 2^30 entries",
@@ -374,5 +374,5 @@ const csrec_method_type csrec_method_gaussian = {
     .stages = csrec_gaussian_stages,
     .parts = csrec_task_always,
     .on_device = csrec_task_always,
-    .pays = pays,
+    .device_faster = device_faster,
     .run = recover};

@@ -4,7 +4,7 @@
 #define CSREC_METHOD_GAUSSIAN_GAUSSIAN_H
 
 #include "base/error.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "method/gaussian/whiten.h"
 #include "method/need.h"
 
@@ -63,7 +63,7 @@ void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
  * depend on the number of threads. */
 csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
-                                csrec_team *team, int number, int count);
+                                csrec_call *team, int number, int count);
 
 /* Bytes that such a round uses besides the picture. */
 double csrec_gaussian_round_bytes(const csrec_gaussian_picture *picture,

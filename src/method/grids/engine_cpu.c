@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "base/threads.h"
 #include "operator/haar.h"
 #include "method/grids/chain.h"
@@ -33,7 +33,7 @@ typedef struct job {
     const csrec_context *context; /* the operators' device, for the reference pursuit */
     int threads;
     bool shared; /* all ranks and threads work on one pursuit after another */
-    csrec_team team;
+    csrec_call team;
     csrec_grids_chain chain; /* chain.added: grids in the signal */
     double *fits;            /* [batch][values] of ranks */
     int64_t pursuits_done;
@@ -51,7 +51,7 @@ static bool pass_progress(const csrec_progress *progress, void *context) {
 #pragma omp atomic read
         seen.done = j->pursuits_done;
     }
-    return csrec_team_report(&j->team, &seen);
+    return csrec_call_report(&j->team, &seen);
 }
 
 static csrec_status solve_alone(job *j, csrec_grid_run *run, int64_t channel, const double *y,
@@ -227,7 +227,7 @@ static csrec_status add_to_chain(job *j, const csrec_grid_run *runs, int64_t cou
 }
 
 static void poll_team(void *team) {
-    csrec_team_poll(team);
+    csrec_call_poll(team);
 }
 
 /* Squares travel after the values; rank 0 takes them apart. */
@@ -279,9 +279,9 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, csrec_grid_r
         for (int64_t p = 0; p < count * channels; p++) {
             csrec_error text = {{0}};
             csrec_status own = pursue(j, &runs[p / channels], p % channels, &text);
-            if (own) csrec_team_fail(&j->team, p, own, text.text);
+            if (own) csrec_call_fail(&j->team, p, own, text.text);
         }
-        csrec_team_gather(&j->team);
+        csrec_call_gather(&j->team);
     }
     if (j->team.status) status = csrec_fail(error, j->team.status, "%s", j->team.error.text);
     double pursued = csrec_seconds();
@@ -299,9 +299,9 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     csrec_grid_run *runs = calloc(BATCH, sizeof *runs);
     csrec_status status =
         runs ? open_chain(j, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
-    while (!status && !csrec_team_stopped(&j->team) &&
+    while (!status && !csrec_call_stopped(&j->team) &&
            csrec_grids_chain_next(&j->chain, &first, &count)) {
-        csrec_team_poll(&j->team);
+        csrec_call_poll(&j->team);
         status = run_batch(j, first, count, runs, error);
         for (int64_t c = 0; atoms && !status && c < channels; c++) {
             atoms[c] = runs[0].atoms[c];
@@ -316,7 +316,7 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     free(j->chain.sum);
     for (int64_t k = 0; j->signal && j->chain.added > 1 && k < j->values; k++)
         j->signal[k] /= (double)j->chain.added;
-    if (csrec_team_stopped(&j->team)) j->report.outcome = CSREC_INTERRUPTED;
+    if (csrec_call_stopped(&j->team)) j->report.outcome = CSREC_INTERRUPTED;
     return status;
 }
 
@@ -365,10 +365,10 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     if (r->signal) memset(r->signal, 0, (size_t)j.values * sizeof *r->signal);
     if (r->variance && j.signal) j.squares = r->variance;
     if (j.squares) memset(j.squares, 0, (size_t)j.values * sizeof *j.squares);
-    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){"grids", 0, options->shifts, -1.0});
     status = run_all(&j, r->atoms, error);
-    csrec_team_end(&j.team);
+    csrec_call_end(&j.team);
     if (j.squares) set_variance(&j);
     if (j.shared && csrec_comm_rank(options->comm) > 0) keep_messages(&j.report);
     if (!status) *r->report = j.report;

@@ -76,7 +76,7 @@ static bool on_device(const csrec_task *task) {
  *     device, ms      217         301         919         225          351         1185
  *
  * so what counts is the samples that one core would have to work through. */
-static bool pays(const csrec_task *task) {
+static bool device_faster(const csrec_task *task) {
     enum { SAMPLES = 1 << 19 };
     if (task->options->shifts == 1 && csrec_comm_size(task->options->comm) > 1) return false;
     int64_t threads = csrec_threads_wanted(task->options->threads);
@@ -100,16 +100,17 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 }
 
 const csrec_method_type csrec_method_grids = {
-    .shown = {.name = "grids",
-              .brief = "the mean of pursuits on dyadic Haar grids; a single grid has atoms",
-              .source = "Park 2015, method table 1; docs/pursuit.md",
-              .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(SHIFTS) |
-                       CSREC_TAKES(ORDER) | CSREC_TAKES(COLUMNS) | CSREC_TAKES(REFERENCE) |
-                       CSREC_TAKES(EPSILON) | CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) |
-                       CSREC_TAKES(SIGMA) | CSREC_TAKES(STAGNATION) | CSREC_TAKES(START) |
-                       CSREC_TAKES(COEFFICIENTS),
-              .iterates = true,
-              .device = "all; not with another solver than mp, nor with a start"},
+    .info = {.name = "grids",
+             .brief = "the mean of pursuits on dyadic Haar grids; a single grid has atoms",
+             .source = "Park 2015, method table 1; docs/pursuit.md",
+             .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(SHIFTS) |
+                        CSREC_ACCEPTS(ORDER) | CSREC_ACCEPTS(COLUMNS) | CSREC_ACCEPTS(REFERENCE) |
+                        CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(ATOMS) |
+                        CSREC_ACCEPTS(MIN_COEFFICIENT) | CSREC_ACCEPTS(SIGMA) |
+                        CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START) |
+                        CSREC_ACCEPTS(COEFFICIENTS),
+             .iterates = true,
+             .device = "all; not with another solver than mp, nor with a start"},
     .chosen = is_chosen,
     .works_with = works_with,
     .complete = complete,
@@ -117,5 +118,5 @@ const csrec_method_type csrec_method_grids = {
     .need = need_of,
     .shares = shares,
     .on_device = on_device,
-    .pays = pays,
+    .device_faster = device_faster,
     .run = run};

@@ -71,7 +71,7 @@ static csrec_status adapt_mixture(const csrec_fit_engine *engine, void *state,
 #pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads)
     for (int k = 0; k < m->K; k++) {
         int64_t n = engine->count(state, k);
-        if (csrec_team_poll(p->team)) continue;
+        if (csrec_call_poll(p->team)) continue;
         csrec_status status = n > 0 ? update(engine, state, m, k) : CSREC_OK;
         m->weights[k] = ((double)n + 1.0) / (double)(patches + m->K);
         if (status) {
@@ -93,7 +93,7 @@ static csrec_status run_round(const csrec_fit_engine *engine, void *state, csrec
                               csrec_error *error) {
     csrec_status status = widen(p, mixture, wide, error);
     if (!status) status = engine->run(state, mixture, wide, round, error);
-    *done = !status && !csrec_team_stopped(p->team);
+    *done = !status && !csrec_call_stopped(p->team);
     if (!*done || !p->round_done) return status;
     double energy;
     status = engine->get(state, &energy, error);

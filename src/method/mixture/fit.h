@@ -2,7 +2,7 @@
 #ifndef CSREC_METHOD_MIXTURE_FIT_H
 #define CSREC_METHOD_MIXTURE_FIT_H
 
-#include "base/team.h"
+#include "base/call.h"
 #include "device/device.h"
 #include "learn/mixture.h"
 #include "method/mixture/patches.h"
@@ -21,7 +21,7 @@ typedef struct csrec_fit_picture {
     float noise, tone;         /* variance of a sample's noise; unit */
     bool keep;                 /* samples have no noise and are put back */
     int threads;
-    csrec_team *team;
+    csrec_call *team;
     csrec_fit_round round_done; /* may be NULL */
     void *context;
 } csrec_fit_picture;

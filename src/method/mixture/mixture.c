@@ -43,7 +43,7 @@ typedef struct job {
     float *values; /* [entries * channels] samples, estimate and, if asked for, its variance */
     unsigned char *mask;
     bool expects, stopped; /* expects: variances are asked for */
-    csrec_team team;
+    csrec_call team;
     csrec_record *record;
     double *signal; /* in units of the result, if rounds are recorded */
 } job;
@@ -138,11 +138,11 @@ static csrec_status check_model(job *j, csrec_error *error) {
                           "%lld; learn from 2-D patches of at most that size",
                           (long long)m->shape.dim[0], (long long)m->shape.dim[1]);
     if (channels != 1 && channels != m->channels)
-        return csrec_fail(
-            error, CSREC_DATA,
-            "model: array 'channels': is %lld but the samples have %lld; learn from gray pictures, or "
-            "from pictures with that many channels",
-            (long long)channels, (long long)m->channels);
+        return csrec_fail(error, CSREC_DATA,
+                          "model: array 'channels': is %lld but the samples have %lld; learn from "
+                          "gray pictures, or "
+                          "from pictures with that many channels",
+                          (long long)channels, (long long)m->channels);
     j->picture.patches.patch_height = (int)shape.dim[0];
     j->picture.patches.patch_width = (int)shape.dim[1];
     j->picture.patches.joint = (int)channels;
@@ -227,7 +227,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
             scaled.y[i * channels + c] =
                 (double)j->picture.y[scaled.index[i] * channels + c] / tone;
     csrec_recover_options options = csrec_options_within(j->options);
-    options.method = csrec_method_gaussian.shown.name;
+    options.method = csrec_method_gaussian.info.name;
     options.solve.settings = quick_groups;
     options.solve.n_settings = 1;
     csrec_whole whole;
@@ -320,7 +320,7 @@ static csrec_status run(job *j, csrec_error *error) {
     if (!status && !j->stopped)
         status =
             csrec_fit_run(j->context, &j->picture, &j->mixture, j->set.rounds, j->set.adapt, error);
-    j->stopped = j->stopped || csrec_team_stopped(&j->team);
+    j->stopped = j->stopped || csrec_call_stopped(&j->team);
     return status;
 }
 
@@ -340,7 +340,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     csrec_shape_count(&measurement->shape, &j.entries);
     j.picture.threads = csrec_threads(options->threads);
     if (j.picture.threads > THREADS_MOST) j.picture.threads = THREADS_MOST;
-    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){"mixture", 0, 0, -1.0});
     status = set_up(&j, error);
     j.record = csrec_history_record(options->history, 0, "rounds of the mixture", "round", -1);
@@ -353,7 +353,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
         report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
         report->seconds_pursuit = csrec_seconds() - began;
     }
-    csrec_team_end(&j.team);
+    csrec_call_end(&j.team);
     csrec_mixture_clear(&j.mixture);
     free(j.values);
     free(j.mask);
@@ -420,7 +420,7 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
 
 /* On a device some 0.3 s remain: its first use, k-means++ and the factors of each round, which the
  * CPU computes (bench/cuda_models.c). */
-static bool pays(const csrec_task *task) {
+static bool device_faster(const csrec_task *task) {
     static const double remains = 0.6;
     return need_of(task).seconds > remains;
 }
@@ -432,14 +432,13 @@ static bool suits(const csrec_measurement *measurement) {
 }
 
 const csrec_method_type csrec_method_mixture = {
-    .shown = {.name = "mixture",
-              .brief =
-                  "one mixture of Gaussians over all patches, fitted to the samples or learned",
-              .source = "Yu, Sapiro and Mallat 2012, section III; docs/learning.md",
-              .model = "gmm",
-              .solver = "gmm",
-              .takes = CSREC_TAKES(MODEL),
-              .device = "start, learning and rounds; patches of at most 256 entries"},
+    .info = {.name = "mixture",
+             .brief = "one mixture of Gaussians over all patches, fitted to the samples or learned",
+             .source = "Yu, Sapiro and Mallat 2012, section III; docs/learning.md",
+             .model = "gmm",
+             .solver = "gmm",
+             .accepts = CSREC_ACCEPTS(MODEL),
+             .device = "start, learning and rounds; patches of at most 256 entries"},
     .params = params,
     .suits = suits,
     .wants = "a picture, two axes and at most 2^30 pixels",
@@ -447,5 +446,5 @@ const csrec_method_type csrec_method_mixture = {
     .stages = stages_of,
     .parts = csrec_task_always,
     .on_device = csrec_task_always,
-    .pays = pays,
+    .device_faster = device_faster,
     .run = recover};

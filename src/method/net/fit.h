@@ -19,7 +19,7 @@ typedef struct csrec_fit_options {
  * The network then has the mean of the weights of the last steps. Stops early, with the weights so
  * far, if the team is stopped or the time is over; *done steps were taken. */
 csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
-                           const csrec_fit_options *options, csrec_team *team, int64_t *done,
+                           const csrec_fit_options *options, csrec_call *team, int64_t *done,
                            csrec_error *error);
 
 #endif

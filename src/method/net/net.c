@@ -45,7 +45,7 @@ typedef struct job {
     float *values, *result; /* [channels][height][width] in tones */
     float *squares;         /* as result: expected squared errors, or NULL */
     uint8_t *known;
-    csrec_team team;
+    csrec_call team;
 } job;
 
 static csrec_status open_network(job *j, csrec_error *error) {
@@ -145,7 +145,7 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
     int passes = 0;
     for (; passes < turns && !status; passes++) {
         csrec_progress now = {"network", passes, turns, -1.0};
-        bool stop = csrec_team_report(&j->team, &now);
+        bool stop = csrec_call_report(&j->team, &now);
         if (stop && passes > 0) break;
         /* what was fitted before the stop deserves a pass */
         status = csrec_prior_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->team,
@@ -175,7 +175,7 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
              .m = r->measurement,
              .height = r->measurement->shape.dim[0],
              .width = r->measurement->shape.dim[1]};
-    csrec_team_begin(&j.team, r->options->solve.progress, r->options->solve.context,
+    csrec_call_begin(&j.team, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"network", 0, 1, -1.0});
     csrec_status status = open_network(&j, error);
     if (!status) status = allocate(&j, error);
@@ -183,8 +183,8 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
     for (int64_t c = 0; c < j.m->channels && !status && !constant(&j); c += j.pass.channels)
         status = recover_channels(&j, c, error);
     if (!status) deliver(&j);
-    r->report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
-    csrec_team_end(&j.team);
+    r->report->outcome = csrec_call_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
+    csrec_call_end(&j.team);
     job_clear(&j);
     return status;
 }
@@ -284,27 +284,27 @@ static csrec_need need_of(const csrec_task *task) {
     return need;
 }
 
-static bool pays(const csrec_task *task) {
+static bool device_faster(const csrec_task *task) {
     return need_of(task).seconds > 1.0;
 }
 
-static const csrec_setting glance[] = {{"turns", 1}, {"steps", 0}, {"groups", 0}, {0}};
+static const csrec_setting cheap_settings[] = {{"turns", 1}, {"steps", 0}, {"groups", 0}, {0}};
 
 const csrec_method_type csrec_method_net = {
-    .shown = {.name = "net",
-              .brief = "a convolutional network that was trained on synthetic pictures",
-              .source = "docs/prior.md",
-              .model = "net",
-              .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(SECONDS),
-              .foresees = true,
-              .device = "all"},
+    .info = {.name = "net",
+             .brief = "a convolutional network that was trained on synthetic pictures",
+             .source = "docs/prior.md",
+             .model = "net",
+             .accepts = CSREC_ACCEPTS(MODEL) | CSREC_ACCEPTS(SECONDS),
+             .predicts_error = true,
+             .device = "all"},
     .params = params,
-    .glance = glance,
+    .cheap_settings = cheap_settings,
     .excess = -0.25,
     .suits = suits,
     .wants = "a picture (two axes)",
     .need = need_of,
     .parts = csrec_task_always,
     .on_device = csrec_task_always,
-    .pays = pays,
+    .device_faster = device_faster,
     .run = recover};

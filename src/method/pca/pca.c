@@ -12,7 +12,7 @@
 
 #include "base/blas.h"
 #include "base/clock.h"
-#include "base/team.h"
+#include "base/call.h"
 #include "learn/lapack.h"
 #include "learn/model.h"
 #include "method/method.h"
@@ -30,7 +30,7 @@ typedef struct job {
     double *B, *Q, *D, *c;  /* [k][k], [k][k] rows, [k], [k] */
     double *b, *z, *root;   /* [k]; root: square roots of the variances */
     double *Phi, *rest;     /* [ROWS][k], [ROWS] */
-    csrec_team team;
+    csrec_call team;
 } job;
 
 /* ------------------------------------------------------------------ setting up */
@@ -97,7 +97,7 @@ static void sum_samples(job *j) {
     for (int64_t first = 0; first < j->samples; first += ROWS) {
         int count = (int)(j->samples - first < ROWS ? j->samples - first : ROWS);
         csrec_progress progress = {"principal components", first, j->samples, -1.0};
-        if (csrec_team_report(&j->team, &progress)) return;
+        if (csrec_call_report(&j->team, &progress)) return;
         gather(j, first, count);
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, k, count, 1.0, j->Phi, k, 1.0, j->B, k);
         cblas_dgemv(CblasRowMajor, CblasTrans, count, k, 1.0, j->Phi, k, j->rest, 1, 1.0, j->b, 1);
@@ -164,7 +164,7 @@ static void solve(job *j) {
 /* If stopped, the remaining components are omitted: the first are the largest. */
 static void deliver(job *j, double *signal) {
     memcpy(signal, j->mean, (size_t)j->n * sizeof *signal);
-    for (int64_t a = 0; a < j->k && !csrec_team_poll(&j->team); a++)
+    for (int64_t a = 0; a < j->k && !csrec_call_poll(&j->team); a++)
         cblas_daxpy((int)j->n, j->z[a], j->components + a * j->n, 1, signal, 1);
     for (int64_t i = 0; i < j->n; i++) signal[i] = (signal[i] - j->units.offset) / j->units.gain;
     csrec_samples_restore(j->m, signal);
@@ -211,7 +211,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
              .components = components->data,
              .variances = csrec_model_array(model, "variances")->data,
              .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
-    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){"principal components", 0, j.samples, -1.0});
     status = allocate(&j);
     bool begun = !status && csrec_blas_begin(1);
@@ -220,19 +220,19 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
         csrec_fail(error, status, "out of memory for %lld components", (long long)j.k);
     } else {
         sum_samples(&j);
-        if (!csrec_team_stopped(&j.team)) status = diagonalise(&j, error);
+        if (!csrec_call_stopped(&j.team)) status = diagonalise(&j, error);
     }
     if (!status) {
-        if (!csrec_team_stopped(&j.team)) solve(&j);
+        if (!csrec_call_stopped(&j.team)) solve(&j);
         deliver(&j, r->signal);
-        if (r->variance && !csrec_team_stopped(&j.team))
+        if (r->variance && !csrec_call_stopped(&j.team))
             status = deliver_variance(&j, r->variance, error);
-        report->outcome = csrec_team_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
+        report->outcome = csrec_call_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
         report->pursuits = report->iterations = 1;
         report->seconds_pursuit = csrec_seconds() - began;
     }
     if (begun) csrec_blas_end(1);
-    csrec_team_end(&j.team);
+    csrec_call_end(&j.team);
     clear(&j);
     return status;
 }
@@ -249,11 +249,11 @@ static csrec_need need_of(const csrec_task *task) {
 }
 
 const csrec_method_type csrec_method_pca = {
-    .shown = {.name = "pca",
-              .brief = "principal components of a model, for aligned signals of its shape",
-              .source = "Tipping and Bishop 1999; docs/learning.md",
-              .model = "pca",
-              .takes = CSREC_TAKES(MODEL)},
+    .info = {.name = "pca",
+             .brief = "principal components of a model, for aligned signals of its shape",
+             .source = "Tipping and Bishop 1999; docs/learning.md",
+             .model = "pca",
+             .accepts = CSREC_ACCEPTS(MODEL)},
     .needs_model = true,
     .need = need_of,
     .run = recover};

@@ -57,7 +57,7 @@ void csrec_denoiser_clear(csrec_denoiser *d) {
 }
 
 static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma, int turns,
-                               csrec_team *team, double *z, csrec_error *error) {
+                               csrec_call *team, double *z, csrec_error *error) {
     const int64_t n = d->data->entries, channels = d->channels, own = d->pass.channels;
     csrec_status status = CSREC_OK;
     for (int64_t i = 0; i < n; i++)
@@ -95,7 +95,7 @@ static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, 
     d->all.sigma = sigma;
     memcpy(d->all.y, x, (size_t)d->data->values * sizeof *x);
     csrec_status status = csrec_whole_of(&d->all, &whole, error);
-    options.method = csrec_method_gaussian.shown.name;
+    options.method = csrec_method_gaussian.info.name;
     own.measurement = &d->all;
     own.whole = &whole;
     own.signal = z;
@@ -106,13 +106,13 @@ static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, 
 }
 
 csrec_status csrec_denoise(csrec_denoiser *d, const double *x, double sigma, int turns,
-                           csrec_team *team, double *z, csrec_error *error) {
+                           csrec_call *team, double *z, csrec_error *error) {
     return d->groups ? by_groups(d, x, sigma, z, error)
                      : by_network(d, x, sigma, turns, team, z, error);
 }
 
 csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const double *z, double sigma,
-                                  int turns, csrec_team *team, double *probe, double *moved,
+                                  int turns, csrec_call *team, double *probe, double *moved,
                                   double *slope, csrec_error *error) {
     const int64_t n = d->data->values;
     const uint64_t stream = (uint64_t)d->calls, seed = d->data->r->options->seed;

@@ -108,7 +108,7 @@ static csrec_status start(csrec_pnp *p) {
 /* z of u, unless the denoiser was stopped. */
 static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *error) {
     csrec_status status = csrec_denoise(&p->denoiser, p->w, level, turns, &p->team, p->x, error);
-    if (status || csrec_team_stopped(&p->team)) return status;
+    if (status || csrec_call_stopped(&p->team)) return status;
     memcpy(p->z, p->x, (size_t)p->data.values * sizeof *p->z);
     csrec_pnp_keep(p);
     return status;
@@ -124,7 +124,7 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_e
     status = csrec_pnp_open(p, error);
     for (*done = 0; *done < K && !status; ++*done) {
         const csrec_progress now = {"plug-and-play", *done, K, -1.0};
-        if (csrec_team_report(&p->team, &now)) break;
+        if (csrec_call_report(&p->team, &now)) break;
         status = csrec_pnp_decorrelate(p, &level);
         *lost = !(level <= GROWS * fmax(least, NOTHING * p->tone));
         if (*lost || (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS)) break;

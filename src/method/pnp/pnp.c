@@ -116,18 +116,18 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
     if (!status) status = solve(p, way, &done, error);
     if (status) return status;
     memcpy(r->signal, p->x, (size_t)p->data.values * sizeof *p->x);
-    return csrec_sensed_report(&p->data, r->signal, done, csrec_team_stopped(&p->team));
+    return csrec_sensed_report(&p->data, r->signal, done, csrec_call_stopped(&p->team));
 }
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_pnp p = {.data = {.r = r}};
     double began = csrec_seconds();
-    csrec_team_begin(
+    csrec_call_begin(
         &p.team, r->options->solve.progress, r->options->solve.context,
         (csrec_progress){"plug-and-play", 0, (int64_t)csrec_pnp_setting(&p, "iterations"), -1.0});
     csrec_status status = csrec_sensed_create(r, &p.data, error);
     if (!status) status = recover(&p, error);
-    csrec_team_end(&p.team);
+    csrec_call_end(&p.team);
     r->report->seconds_pursuit = csrec_seconds() - began;
     clear(&p);
     return status;
@@ -151,18 +151,18 @@ static csrec_need need_of(const csrec_task *task) {
                         first.seconds + steps * one.seconds * (groups ? 1.0 : turns)};
 }
 
-static bool pays(const csrec_task *task) {
+static bool device_faster(const csrec_task *task) {
     return need_of(task).seconds > 1.0;
 }
 
 const csrec_method_type csrec_method_pnp = {
-    .shown =
+    .info =
         {.name = "pnp",
          .brief = "plug-and-play: a denoiser as the prior, in turn with the measurements",
          .source =
              "Venkatakrishnan et al. 2013; Rangan, Schniter and Fletcher 2019; docs/operators.md",
          .model = "net",
-         .takes = CSREC_TAKES(MODEL) | CSREC_TAKES(EPSILON) | CSREC_TAKES(SIGMA),
+         .accepts = CSREC_ACCEPTS(MODEL) | CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(SIGMA),
          .iterates = true,
          .device = "the network, and products with the operator"},
     .params = params,
@@ -172,5 +172,5 @@ const csrec_method_type csrec_method_pnp = {
     .complete = csrec_sensed_complete,
     .need = need_of,
     .on_device = csrec_task_always,
-    .pays = pays,
+    .device_faster = device_faster,
     .run = run};

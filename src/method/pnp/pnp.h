@@ -14,7 +14,7 @@ enum { CSREC_PNP_AUTO, CSREC_PNP_MESSAGES, CSREC_PNP_QUADRATIC, CSREC_PNP_ADMM }
 typedef struct csrec_pnp {
     csrec_sensed data;
     csrec_denoiser denoiser;
-    csrec_team team;
+    csrec_call team;
     double sigma;         /* of the noise on y */
     double tone;          /* 1/255 of white less black, in units of the signal */
     double gain;          /* of the mean's step of message passing */

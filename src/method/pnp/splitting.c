@@ -81,7 +81,7 @@ csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error
     memset(p->w, 0, (size_t)p->data.values * sizeof *p->w);
     for (*done = 0; *done < K && !status; ++*done) {
         const csrec_progress now = {"plug-and-play", *done, K, -1.0};
-        if (csrec_team_report(&p->team, &now)) break;
+        if (csrec_call_report(&p->team, &now)) break;
         status = step(p, admm, noise_at(p, *done, K), noise_at(p, *done + 1, K), error);
     }
     return status ? status : csrec_pnp_meet(p, p->mean);

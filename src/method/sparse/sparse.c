@@ -76,7 +76,7 @@ bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
     int64_t each = j->tasks == 1 || planned ? progress->total : 1;
     seen.total = j->tasks * each;
     seen.done = j->tasks == 1 || planned ? done * each + progress->done : done;
-    return csrec_team_report(&j->team, &seen);
+    return csrec_call_report(&j->team, &seen);
 }
 
 /* One history track for each block size, or for the basis. */
@@ -148,9 +148,9 @@ static csrec_status run_tasks(job *j, csrec_error *error) {
         for (int64_t task = 0; task < j->tasks; task++) {
             csrec_error text = {{0}};
             csrec_status own = run_task(j, j->tasks - 1 - task, &text); /* large blocks first */
-            if (own) csrec_team_fail(&j->team, task, own, text.text);
+            if (own) csrec_call_fail(&j->team, task, own, text.text);
         }
-        csrec_team_gather(&j->team);
+        csrec_call_gather(&j->team);
     }
     return j->team.status ? csrec_fail(error, j->team.status, "%s", j->team.error.text) : CSREC_OK;
 }
@@ -255,7 +255,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
              .spec = specs,
              .frames = frames};
     double start = csrec_seconds();
-    csrec_team_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
                      (csrec_progress){csrec_sparse_stage(j.solver), 0, 0, -1.0});
     csrec_status status = set_up(&j, engine ? &csrec_context_cpu : r->context, error);
     double ready = csrec_seconds();
@@ -264,7 +264,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     if (!status && j.measured) status = take_residual(&j, r->signal, r->report);
     r->report->seconds_tree = ready - start;
     r->report->seconds_pursuit = csrec_seconds() - ready;
-    csrec_team_end(&j.team);
+    csrec_call_end(&j.team);
     clear(&j);
     return status;
 }
@@ -372,21 +372,21 @@ static bool on_device(const csrec_task *task) {
  *     128 x 128          112, 42    157, 53           29, 20         76, 64
  *     512 x 512        1909, 667  4395, 1959        835, 131      1570, 563
  */
-static bool pays(const csrec_task *task) {
+static bool device_faster(const csrec_task *task) {
     enum { ENTRIES = 1 << 16 };
     const csrec_solver_type *solver = csrec_solver_find(task->options->solve.solver);
     return solver && solver->products_alone && task->entries >= ENTRIES;
 }
 
 const csrec_method_type csrec_method_sparse = {
-    .shown = {.name = "sparse",
-              .brief = "any solver on the coefficients of a basis or frame",
-              .source = "docs/bases.md, docs/solvers.md",
-              .takes = CSREC_TAKES(SOLVER) | CSREC_TAKES(BASIS) | CSREC_TAKES(EPSILON) |
-                       CSREC_TAKES(ATOMS) | CSREC_TAKES(MIN_COEFFICIENT) | CSREC_TAKES(SIGMA) |
-                       CSREC_TAKES(STAGNATION) | CSREC_TAKES(START),
-              .iterates = true,
-              .device = "products of the basis"},
+    .info = {.name = "sparse",
+             .brief = "any solver on the coefficients of a basis or frame",
+             .source = "docs/bases.md, docs/solvers.md",
+             .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(EPSILON) |
+                        CSREC_ACCEPTS(ATOMS) | CSREC_ACCEPTS(MIN_COEFFICIENT) |
+                        CSREC_ACCEPTS(SIGMA) | CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START),
+             .iterates = true,
+             .device = "products of the basis"},
     .chosen = is_chosen,
     .works_with = works_with,
     .through = true,
@@ -395,5 +395,5 @@ const csrec_method_type csrec_method_sparse = {
     .need = need_of,
     .stages = stages_of,
     .on_device = on_device,
-    .pays = pays,
+    .device_faster = device_faster,
     .run = run};

@@ -3,7 +3,7 @@
 #ifndef CSREC_METHOD_SPARSE_SPARSE_H
 #define CSREC_METHOD_SPARSE_SPARSE_H
 
-#include "base/team.h"
+#include "base/call.h"
 #include "method/method.h"
 #include "method/tones.h"
 #include "operator/operator.h"
@@ -29,7 +29,7 @@ typedef struct csrec_sparse_job {
     int64_t entries, tasks, done;
     double *result;              /* [tasks][entries][wide], task = channel * frames + frame */
     csrec_solve_report *reports; /* [tasks] */
-    csrec_team team;
+    csrec_call team;
     bool joined; /* the first frame's result is the mean of all */
 } csrec_sparse_job;
 

@@ -248,7 +248,7 @@ static void clear(state *s) {
     free(s->back);
 }
 
-csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_team *team, double *x, int64_t *done) {
+csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *team, double *x, int64_t *done) {
     state s = state_of(t);
     double moved = INFINITY;
     s.x = x;
@@ -256,7 +256,7 @@ csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_team *team, double 
     if (!status) choose_steps(&s);
     for (*done = 0; !status && *done < t->iterations && moved > t->tolerance; ++*done) {
         csrec_progress now = {"total variation", *done, t->iterations, -1.0};
-        if (csrec_team_report(team, &now)) break;
+        if (csrec_call_report(team, &now)) break;
         status = iterate(&s, &moved);
     }
     if (!status && *done > 0) memcpy(x, s.ahead, (size_t)(s.entries * s.width) * sizeof *x);

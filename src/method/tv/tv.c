@@ -46,14 +46,14 @@ static csrec_tv_problem problem_of(csrec_sensed *data) {
 static csrec_status solve(csrec_sensed *data, csrec_error *error) {
     const csrec_recovery *r = data->r;
     const csrec_tv_problem t = problem_of(data);
-    csrec_team team;
+    csrec_call team;
     int64_t done = 0;
-    csrec_team_begin(&team, r->options->solve.progress, r->options->solve.context,
+    csrec_call_begin(&team, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"total variation", 0, t.iterations, -1.0});
     csrec_status status = csrec_sensed_start(data, r->signal);
     if (!status) status = csrec_tv_solve(&t, &team, r->signal, &done);
-    if (!status) status = csrec_sensed_report(data, r->signal, done, csrec_team_stopped(&team));
-    csrec_team_end(&team);
+    if (!status) status = csrec_sensed_report(data, r->signal, done, csrec_call_stopped(&team));
+    csrec_call_end(&team);
     return status ? csrec_fail(error, status, "total variation: %s", csrec_status_text(status))
                   : CSREC_OK;
 }
@@ -81,12 +81,12 @@ static csrec_need need_of(const csrec_task *task) {
 }
 
 const csrec_method_type csrec_method_tv = {
-    .shown = {.name = "tv",
-              .brief = "the least total variation among all signals that fit the measurements",
-              .source = "Rudin, Osher and Fatemi 1992; Chambolle and Pock 2011, algorithm 1",
-              .takes = CSREC_TAKES(EPSILON) | CSREC_TAKES(SIGMA),
-              .iterates = true,
-              .device = "products with the operator"},
+    .info = {.name = "tv",
+             .brief = "the least total variation among all signals that fit the measurements",
+             .source = "Rudin, Osher and Fatemi 1992; Chambolle and Pock 2011, algorithm 1",
+             .accepts = CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(SIGMA),
+             .iterates = true,
+             .device = "products with the operator"},
     .params = params,
     .suits = csrec_sensed_suits,
     .wants = "one to three axes",

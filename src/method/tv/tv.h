@@ -11,7 +11,7 @@
 #ifndef CSREC_METHOD_TV_TV_H
 #define CSREC_METHOD_TV_TV_H
 
-#include "base/team.h"
+#include "base/call.h"
 #include "method/sensed.h"
 
 typedef struct csrec_tv_problem {
@@ -29,7 +29,7 @@ csrec_tv_problem csrec_tv_defaults(csrec_sensed *data);
 
 /* x [data->values]: the start, then the result. *done receives the iterations;
  * stopped by the team, x is the best so far. CSREC_MEMORY, and faults of A. */
-csrec_status csrec_tv_solve(const csrec_tv_problem *problem, csrec_team *team, double *x,
+csrec_status csrec_tv_solve(const csrec_tv_problem *problem, csrec_call *team, double *x,
                             int64_t *done);
 
 /* sum_i sqrt(...) of x: what is minimised. */

@@ -193,7 +193,7 @@ static csrec_status run_line(const csrec_context *context, void *job, csrec_erro
 
 /* Recovers the next line. CSREC_STOPPED: the progress asked for it. */
 static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
-    static const csrec_device_work work = {.pays = line_pays, .run = run_line};
+    static const csrec_device_work work = {.device_faster = line_pays, .run = run_line};
     const csrec_runner *r = &s->runner;
     const int64_t n = csrec_tiling_line(r->tiling), line = r->done / n;
     const csrec_slab rows = csrec_tiling_rows(r->tiling, line);

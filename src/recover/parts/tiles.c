@@ -228,7 +228,7 @@ static csrec_status take_samples(run_job *j, int64_t k, const csrec_measurement 
 
 csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measurement *samples,
                              double *values, csrec_recover_report *report, csrec_error *error) {
-    static const csrec_device_work work = {.pays = run_pays, .run = run_on};
+    static const csrec_device_work work = {.device_faster = run_pays, .run = run_on};
     run_job j = {.tiles = t, .values = values};
     int64_t entries = 0;
     csrec_status status = check_number(t, k, error);

@@ -23,7 +23,7 @@ static bool is_worth_it(const cli_job *job) {
     double entries =
         (double)cli_signal_values(&job->in.measurement) / (double)job->in.measurement.channels;
     double seconds = 4.0 * e->seconds * fmin(1.0, 65536.0 / entries);
-    return read && (job->setup.plan.method.foresees || (e->method && seconds < MOST_SECONDS));
+    return read && (job->setup.plan.method.predicts_error || (e->method && seconds < MOST_SECONDS));
 }
 
 static void drop_map(cli_result *result) {

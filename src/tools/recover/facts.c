@@ -91,8 +91,8 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
 }
 
 /* Whether the method of the plan takes an option. */
-static bool takes(const csrec_plan *plan, csrec_takes option) {
-    return plan->method.takes >> option & 1u;
+static bool takes(const csrec_plan *plan, csrec_accepts option) {
+    return plan->method.accepts >> option & 1u;
 }
 
 static void add_options(facts *f, const cli_job *job) {
@@ -103,9 +103,9 @@ static void add_options(facts *f, const cli_job *job) {
     if (o->model) add(f, "model", "%.150s", job->a->model);
     if (o->solve.solver) add(f, "solver", "%s", o->solve.solver);
     if (o->basis) add(f, "basis", "%s", o->basis);
-    if (takes(plan, CSREC_TAKES_SHIFTS)) add(f, "grids", "%lld", (long long)o->shifts);
-    if (takes(plan, CSREC_TAKES_COLUMNS)) add(f, "columns", "%s", csrec_columns_name(o->columns));
-    if (takes(plan, CSREC_TAKES_ORDER)) add(f, "order", "%s", csrec_order_name(o->order));
+    if (takes(plan, CSREC_ACCEPTS_SHIFTS)) add(f, "grids", "%lld", (long long)o->shifts);
+    if (takes(plan, CSREC_ACCEPTS_COLUMNS)) add(f, "columns", "%s", csrec_columns_name(o->columns));
+    if (takes(plan, CSREC_ACCEPTS_ORDER)) add(f, "order", "%s", csrec_order_name(o->order));
     if (stop->epsilon > 0.0) add(f, "epsilon", "%g", stop->epsilon);
     if (stop->atoms) add(f, "atoms", "at most %lld", (long long)stop->atoms);
     if (o->seconds > 0.0) add(f, "minutes", "at most %g", o->seconds / 60.0);

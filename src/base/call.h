@@ -1,12 +1,12 @@
-/* team.h - what the threads of one call share: progress, the request to stop, the first failure.
+/* call.h - what the threads of one call share: progress, the request to stop, the first failure.
  *
  * Any thread of the call reports. Only the thread that made the call runs the callback, and it
  * holds no lock then: a callback may call the library, and no call waits for the callback of
  * another. Where the calling thread has nothing left to do, it reports for the others while it
  * waits for them.
  */
-#ifndef CSREC_BASE_TEAM_H
-#define CSREC_BASE_TEAM_H
+#ifndef CSREC_BASE_CALL_H
+#define CSREC_BASE_CALL_H
 
 #include <pthread.h>
 #include <time.h>
@@ -26,7 +26,7 @@ bool csrec_ticker_passed(csrec_ticker *ticker);
  * `stride` of them, 1 to 256, as many as take 1 ms or so. Starts with next = stride = 1. */
 bool csrec_ticker_due(csrec_ticker *ticker, int64_t iteration);
 
-typedef struct csrec_team {
+typedef struct csrec_call {
     csrec_progress_fn progress; /* may be NULL */
     void *context;
     pthread_t caller;
@@ -39,34 +39,34 @@ typedef struct csrec_team {
     csrec_status status; /* of the failure with the lowest place */
     int64_t place;
     csrec_error error;
-} csrec_team;
+} csrec_call;
 
 /* Called by the thread that runs the callback. first: the report until a thread reports. */
-void csrec_team_begin(csrec_team *team, csrec_progress_fn progress, void *context,
+void csrec_call_begin(csrec_call *team, csrec_progress_fn progress, void *context,
                       csrec_progress first);
-void csrec_team_end(csrec_team *team);
+void csrec_call_end(csrec_call *team);
 
 /* Runs the callback if on the calling thread, else does nothing; true: stop. Without a team, false:
  * so do poll and stopped. */
-bool csrec_team_report(csrec_team *team, const csrec_progress *now);
+bool csrec_call_report(csrec_call *team, const csrec_progress *now);
 
 /* The same with the last report, at most every 10 ms: call between any two pieces of work that may
  * take long. */
-bool csrec_team_poll(csrec_team *team);
+bool csrec_call_poll(csrec_call *team);
 
 /* A csrec_progress_fn whose context is the team: parts of the call report through it. */
-bool csrec_team_hear(const csrec_progress *now, void *team);
+bool csrec_call_hear(const csrec_progress *now, void *team);
 
-bool csrec_team_stopped(csrec_team *team);
+bool csrec_call_stopped(csrec_call *team);
 
 /* As if the callback had requested a stop: for a part of the call that reports by itself. */
-void csrec_team_stop(csrec_team *team);
+void csrec_call_stop(csrec_call *team);
 
 /* Called by every thread at the end of a parallel region whose loops end without a barrier: the
  * calling thread keeps reporting until all have arrived. */
-void csrec_team_gather(csrec_team *team);
+void csrec_call_gather(csrec_call *team);
 
 /* Keeps the failure of the lowest place, in whatever order threads fail. text: NULL or its line. */
-void csrec_team_fail(csrec_team *team, int64_t place, csrec_status status, const char *text);
+void csrec_call_fail(csrec_call *team, int64_t place, csrec_status status, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* team.c - progress and failures of the threads of one call. */
-#include "base/team.h"
+/* call.c - progress and failures of the threads of one call. */
+#include "base/call.h"
 
 #include <omp.h>
 
@@ -7,10 +7,10 @@
 
 enum { PERIOD_NS = 10 * 1000 * 1000 }; /* between reports of a thread that waits */
 
-void csrec_team_begin(csrec_team *team, csrec_progress_fn progress, void *context,
+void csrec_call_begin(csrec_call *team, csrec_progress_fn progress, void *context,
                       csrec_progress first) {
     pthread_condattr_t attributes;
-    *team = (csrec_team){
+    *team = (csrec_call){
         .progress = progress, .context = context, .caller = pthread_self(), .last = first};
     pthread_mutex_init(&team->lock, NULL);
     pthread_condattr_init(&attributes);
@@ -19,12 +19,12 @@ void csrec_team_begin(csrec_team *team, csrec_progress_fn progress, void *contex
     pthread_condattr_destroy(&attributes);
 }
 
-void csrec_team_end(csrec_team *team) {
+void csrec_call_end(csrec_call *team) {
     pthread_cond_destroy(&team->arrival);
     pthread_mutex_destroy(&team->lock);
 }
 
-bool csrec_team_stopped(csrec_team *team) {
+bool csrec_call_stopped(csrec_call *team) {
     bool stopped;
     if (!team) return false;
 #pragma omp atomic read
@@ -32,26 +32,26 @@ bool csrec_team_stopped(csrec_team *team) {
     return stopped;
 }
 
-void csrec_team_stop(csrec_team *team) {
+void csrec_call_stop(csrec_call *team) {
 #pragma omp atomic write
     team->stopped = true;
 }
 
 /* Runs on the calling thread. */
-static void call_back(csrec_team *team, const csrec_progress *now) {
-    if (!csrec_team_stopped(team) && team->progress(now, team->context)) csrec_team_stop(team);
+static void call_back(csrec_call *team, const csrec_progress *now) {
+    if (!csrec_call_stopped(team) && team->progress(now, team->context)) csrec_call_stop(team);
 }
 
-bool csrec_team_report(csrec_team *team, const csrec_progress *now) {
+bool csrec_call_report(csrec_call *team, const csrec_progress *now) {
     if (!team || !team->progress) return false;
     pthread_mutex_lock(&team->lock);
     team->last = *now;
     pthread_mutex_unlock(&team->lock);
     if (pthread_equal(pthread_self(), team->caller)) call_back(team, now);
-    return csrec_team_stopped(team);
+    return csrec_call_stopped(team);
 }
 
-bool csrec_team_poll(csrec_team *team) {
+bool csrec_call_poll(csrec_call *team) {
     if (!team || !team->progress) return false;
     if (pthread_equal(pthread_self(), team->caller) && csrec_ticker_passed(&team->pace)) {
         pthread_mutex_lock(&team->lock);
@@ -59,11 +59,11 @@ bool csrec_team_poll(csrec_team *team) {
         pthread_mutex_unlock(&team->lock);
         call_back(team, &last);
     }
-    return csrec_team_stopped(team);
+    return csrec_call_stopped(team);
 }
 
-bool csrec_team_hear(const csrec_progress *now, void *team) {
-    return csrec_team_report(team, now);
+bool csrec_call_hear(const csrec_progress *now, void *team) {
+    return csrec_call_report(team, now);
 }
 
 static struct timespec next_report(void) {
@@ -75,23 +75,23 @@ static struct timespec next_report(void) {
     return at;
 }
 
-static void wait_for(csrec_team *team, int others) {
+static void wait_for(csrec_call *team, int others) {
     pthread_mutex_lock(&team->lock);
     while (team->arrived < others) {
         struct timespec at = next_report();
         if (pthread_cond_timedwait(&team->arrival, &team->lock, &at) == 0) continue;
         pthread_mutex_unlock(&team->lock);
-        csrec_team_poll(team);
+        csrec_call_poll(team);
         pthread_mutex_lock(&team->lock);
     }
     team->arrived = 0;
     pthread_mutex_unlock(&team->lock);
 }
 
-void csrec_team_gather(csrec_team *team) {
+void csrec_call_gather(csrec_call *team) {
     if (!team->progress) return;
     if (pthread_equal(pthread_self(), team->caller)) {
-        csrec_team_poll(team);
+        csrec_call_poll(team);
         wait_for(team, omp_get_num_threads() - 1);
         return;
     }
@@ -101,7 +101,7 @@ void csrec_team_gather(csrec_team *team) {
     pthread_mutex_unlock(&team->lock);
 }
 
-void csrec_team_fail(csrec_team *team, int64_t place, csrec_status status, const char *text) {
+void csrec_call_fail(csrec_call *team, int64_t place, csrec_status status, const char *text) {
     pthread_mutex_lock(&team->lock);
     if (!team->status || place < team->place) {
         team->place = place;
