@@ -49,14 +49,10 @@ static void short_memory_ends(void **state) {
 static void stacks_may_be_small(void **state) {
     (void)state;
     static const char *const options[] = {
-        "gray.npz -Q fast",
-        "gray.npz -Q balanced",
-        "gray.npz -Q best",
-        "rgb.npz -Q fast",
-        "gray.npz -s 5",
-        "volume.npz -Q fast",
-        "gray.npz -S gaussian",
-        "gray.npz -S gmm --set rounds=2",
+        "gray.npz -Q fast",     "gray.npz -Q balanced",
+        "gray.npz -Q best",     "rgb.npz -Q fast",
+        "gray.npz -s 5",        "volume.npz -Q fast",
+        "gray.npz -S gaussian", "gray.npz -S gmm --set rounds=2",
         "camera.npz -Q fast",
     };
     static const char *const sizes[] = {"128k", "16k", "1000000G"};
