@@ -157,7 +157,7 @@ static void check_case(const one_case *c) {
     assert_true(lost < c->decibels);
     assert_true(line < SEAM);
     for (int64_t i = 0; i < p.entries * c->channels; i++) /* as a seam would be that shows */
-        if (i / c->channels % width >= middle) p.signal[i] += 12.0;
+        if (i / c->channels % width >= middle) p.signal[i] += 24.0;
     assert_true(line_at(&p, p.signal, middle, 1) / own > SEAM);
     free(tiled);
     clear(&p);
