@@ -1,6 +1,8 @@
 /* cslearn by its command lines. */
 #include "tools.h"
 
+#include "net_design.h"
+
 /* Small pictures of one family: a bright blob that moves and swells. */
 static void make_family(int from, int count) {
     assert_int_equal(run("mkdir -p family"), 0);
@@ -259,15 +261,20 @@ static void models_tell_what_they_were_learned_from(void **state) {
 static void a_change_while_it_is_read_is_refused(void **state) {
     (void)state;
     static const char *const runs[] = {"conv in/in.png -i 1 -k 2 -p 3",
-                                       "net in/in.png --steps 1 -B 1 -p 16 -k 1,1,1,1",
-                                       "net in --steps 1 -B 1 -p 16 -k 1,1,1,1"};
+                                       "net in/in.png --steps 1 -B 1 -p 16 -r prior.npz",
+                                       "net in --steps 1 -B 1 -p 16 -r prior.npz"};
+    uint64_t seed = check_seed();
+    csrec_model *prior = fresh_model(1, 4, &seed);
+    assert_ok(csrec_model_write("prior.npz", prior, NULL));
+    csrec_model_destroy(prior);
     run_well("mkdir in && mkfifo pipe && $S gray.png -o s.npz -r 0.3 --mask-out m.png");
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         char command[512];
         run_well("cp gray.png in/in.png");
         snprintf(command, sizeof command,
-                 "{ exec 9>pipe; cp m.png in.tmp; mv in.tmp in/in.png; cat m.png >&9; exec 9>&-; } "
-                 "& timeout 60 $L %s -m pipe -o new.npz -t 1 -q; code=$?; wait; exit $code",
+                 "timeout 60 sh -c 'exec 9>pipe; cp m.png in.tmp; mv in.tmp in/in.png; "
+                 "cat m.png >&9' & timeout 60 $L %s -m pipe -o new.npz -t 1 -q; code=$?; wait; "
+                 "exit $code",
                  runs[i]);
         if (run(command) != 1) fail_msg("%s: %s", runs[i], read_text("err"));
         if (!strstr(read_text("err"), "in/in.png: it, or another file of this run, changed"))

@@ -157,7 +157,7 @@ static void a_missing_prior_is_named(void **state) {
     }
     expect_mistake("$N s.npz --method net -o none.png", 1, "prior-gray.npz: no learned prior");
     says("err", "a/b/c/../share/csrecover");
-    says("err", "--model");
+    says("err", "a model of kind net");
     run_well(
         "$N s.npz -q -t 1 -o out.png && $N s.npz --method net -M prior.npz -q -t 1 -o out.png");
     /* Beside the library, it is found; a damaged one is named. */

@@ -363,13 +363,16 @@ void csrec_recover_defaults(csrec_recover_options *options) {
                                        .backend = "auto"};
 }
 
-csrec_recover_options csrec_options_within(const csrec_recover_options *from) {
+csrec_recover_options csrec_options_within(const csrec_recover_options *from, csrec_call *call) {
     csrec_recover_options options;
     csrec_recover_defaults(&options);
     options.seed = from->seed;
     options.threads = from->threads;
     options.solve.progress = from->solve.progress;
     options.solve.context = from->solve.context;
+    if (!call || !call->progress) return options;
+    options.solve.progress = csrec_call_hear;
+    options.solve.context = call;
     return options;
 }
 

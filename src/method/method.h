@@ -3,6 +3,7 @@
 #ifndef CSREC_METHOD_METHOD_H
 #define CSREC_METHOD_METHOD_H
 
+#include "base/call.h"
 #include "base/rows.h"
 #include "csrec/method.h"
 #include "device/device.h"
@@ -121,8 +122,9 @@ csrec_need csrec_method_need(const csrec_method_type *method, const csrec_task *
 void csrec_method_owners(const csrec_recover_options *options, csrec_owner owner[3]);
 
 /* Options for a recovery inside a recovery: the defaults, with seed, threads and progress of
- * `from`. */
-csrec_recover_options csrec_options_within(const csrec_recover_options *from);
+ * `from`; through the outer call, which then knows of a request to stop that the inner recovery
+ * needed no more. call NULL: there is none. */
+csrec_recover_options csrec_options_within(const csrec_recover_options *from, csrec_call *call);
 
 /* Resolves the options of a recovery inside a recovery, with a given method, and runs it. */
 csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_options *options,

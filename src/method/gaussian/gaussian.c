@@ -207,7 +207,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     for (int64_t i = 0; i < scaled.n; i++)
         for (int64_t c = 0; c < channels; c++)
             scaled.y[i * channels + c] = j->picture.y[c][scaled.index[i]];
-    csrec_recover_options options = csrec_options_within(j->options);
+    csrec_recover_options options = csrec_options_within(j->options, &j->team);
     options.method = csrec_method_frames.info.name;
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
@@ -225,7 +225,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     csrec_whole_clear(&whole);
     free(scaled.y);
     if (status) return status;
-    j->stopped = report->outcome == CSREC_INTERRUPTED;
+    j->stopped = csrec_call_stopped(&j->team) || report->outcome == CSREC_INTERRUPTED;
     take_start(j, signal, 1.0, NULL);
     return CSREC_OK;
 }

@@ -43,7 +43,7 @@ static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussia
 /* Thresholded blocks. Adds to stages if not NULL. */
 static csrec_need start_need(const csrec_task *task, csrec_stages *stages) {
     static const csrec_setting small_blocks[] = {{"block", 8}};
-    csrec_recover_options own = csrec_options_within(task->options);
+    csrec_recover_options own = csrec_options_within(task->options, NULL);
     own.solve.settings = small_blocks;
     own.solve.n_settings = picture_of(task).depth > 1 ? 1 : 0;
     csrec_method_frames.complete(NULL, false, &own);

@@ -226,7 +226,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
         for (int64_t c = 0; c < channels; c++)
             scaled.y[i * channels + c] =
                 (double)j->picture.y[scaled.index[i] * channels + c] / tone;
-    csrec_recover_options options = csrec_options_within(j->options);
+    csrec_recover_options options = csrec_options_within(j->options, &j->team);
     options.method = csrec_method_gaussian.info.name;
     options.solve.settings = quick_groups;
     options.solve.n_settings = 1;
@@ -241,7 +241,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     if (!status) status = csrec_recover_start(&own, &options, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
-    j->stopped = !status && report->outcome == CSREC_INTERRUPTED;
+    j->stopped = csrec_call_stopped(&j->team) || report->outcome == CSREC_INTERRUPTED;
     for (int64_t i = 0; i < j->entries * channels && !status; i++)
         j->picture.u[i] =
             j->mask[i / channels] && j->picture.keep ? j->picture.y[i] : (float)(tone * signal[i]);

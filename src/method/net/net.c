@@ -196,7 +196,7 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
     double *start = malloc((size_t)values * sizeof *start);
     if (!start) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     memcpy(start, r->signal, (size_t)values * sizeof *start);
-    csrec_recover_options options = csrec_options_within(r->options);
+    csrec_recover_options options = csrec_options_within(r->options, NULL);
     csrec_recovery own = *r;
     options.history = r->options->history;
     own.options = &options;
@@ -276,7 +276,7 @@ static csrec_need need_of(const csrec_task *task) {
                            fmax(tile, fit),
                        0.2 + csrec_task_share(task, seconds, 1 << 20)};
     if (csrec_task_param(task, &params[3]) == 0.0) return need;
-    csrec_recover_options plain = csrec_options_within(task->options);
+    csrec_recover_options plain = csrec_options_within(task->options, NULL);
     csrec_task groups = csrec_task_with(task, &plain);
     csrec_need then = csrec_gaussian_refine_need(&groups);
     need.bytes = fmax(need.bytes, then.bytes + csrec_signal_bytes(task));

@@ -85,10 +85,10 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
 }
 
 /* Groups begin with thresholded blocks of the noisy signal. */
-static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, double *z,
-                              csrec_error *error) {
+static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, csrec_call *team,
+                              double *z, csrec_error *error) {
     const csrec_recovery *r = d->data->r;
-    csrec_recover_options options = csrec_options_within(r->options);
+    csrec_recover_options options = csrec_options_within(r->options, team);
     csrec_recover_report report = {0};
     csrec_recovery own = *r;
     csrec_whole whole;
@@ -107,7 +107,7 @@ static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, 
 
 csrec_status csrec_denoise(csrec_denoiser *d, const double *x, double sigma, int turns,
                            csrec_call *team, double *z, csrec_error *error) {
-    return d->groups ? by_groups(d, x, sigma, z, error)
+    return d->groups ? by_groups(d, x, sigma, team, z, error)
                      : by_network(d, x, sigma, turns, team, z, error);
 }
 

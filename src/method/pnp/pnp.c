@@ -140,7 +140,7 @@ static bool suits(const csrec_measurement *m) {
 }
 
 static csrec_need need_of(const csrec_task *task) {
-    csrec_recover_options plain = csrec_options_within(task->options);
+    csrec_recover_options plain = csrec_options_within(task->options, NULL);
     const csrec_task inner = csrec_task_with(task, &plain);
     const bool groups = csrec_task_param(task, &params[GROUPS]) != 0.0;
     const double steps = csrec_task_param(task, &params[ITERATIONS]),
