@@ -93,7 +93,7 @@ static void what_would_be_ignored_is_refused(void **state) {
         {"a.npz -o x.png --basis dct --shifts 4", "no option shifts"},
         {"a.npz -o x.png --basis wavelet --columns paper", "no option columns"},
         {"a.npz -o x.png --basis dct --order raster", "no option order"},
-        {"a.npz -o x.png --basis dct --reference-pursuit", "no option reference pursuit"},
+        {"a.npz -o x.png --basis dct --reference-pursuit", "no option reference_pursuit"},
         {"a.npz -o x.png --solver gaussian --shifts 4", "no option shifts"},
         {"a.npz -o x.png --solver gaussian --epsilon 0.1", "no option epsilon"},
         {"a.npz -o x.png --solver omp --reference-pursuit", "reference pursuit"},

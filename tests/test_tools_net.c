@@ -246,7 +246,7 @@ static void mistakes_are_one_line(void **state) {
         {"$R s.npz -M pca.npz --method net -o w.png", "kind", 1},
         {"$R s.npz -M prior.npz --method pca -o w.png", "kind", 1},
         {"$R s.npz -M prior.npz --set turns=9 -o w.png", "turns", 1},
-        {"$R s.npz --method frames --minutes 1 -o w.png", "no option time", 2},
+        {"$R s.npz --method frames --minutes 1 -o w.png", "no option minutes", 2},
         {"$R s.npz -M prior.npz --minutes -1 -o w.png", "--minutes", 2},
     };
     write_nan("prior.npz", "nan.npz");

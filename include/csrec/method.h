@@ -17,13 +17,13 @@ extern "C" {
     X(SHIFTS, "shifts")                                                                            \
     X(ORDER, "order")                                                                              \
     X(COLUMNS, "columns")                                                                          \
-    X(REFERENCE, "reference pursuit")                                                              \
+    X(REFERENCE, "reference_pursuit")                                                              \
     X(EPSILON, "epsilon")                                                                          \
     X(ATOMS, "atoms")                                                                              \
-    X(MIN_COEFFICIENT, "min coefficient")                                                          \
+    X(MIN_COEFFICIENT, "min_coefficient")                                                          \
     X(SIGMA, "sigma")                                                                              \
     X(STAGNATION, "stagnation")                                                                    \
-    X(SECONDS, "time")                                                                             \
+    X(SECONDS, "minutes")                                                                          \
     X(START, "start")                                                                              \
     X(COEFFICIENTS, "coefficients")
 
