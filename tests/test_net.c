@@ -169,8 +169,9 @@ static void tiles_do_not_change_bits(void **state) {
 }
 
 static void steps_equal_the_formula(void **state) {
+    const char *backend = check_backend(state);
     drawn_net d = net_draw(&seed);
-    csrec_net *net = create_on(&d, check_backend(state), false, 2);
+    csrec_net *net = create_on(&d, backend, false, 2);
     csrec_net_adam adam = {.rate = 1e-2, .beta2 = 0.98, .decay = 0.1, .clip = 0.5, .average = 0.7};
     double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
     double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
