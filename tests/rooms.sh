@@ -37,6 +37,17 @@ method/net
 recover
 '
 
+# rank[room]: its line in the table, for awk.
+ranks='
+    BEGIN {
+        lines = split(rooms, line, "\n")
+        for (i = 1; i <= lines; i++) {
+            names = split(line[i], name, " ")
+            for (j = 1; j <= names; j++) rank[name[j]] = i
+        }
+    }
+'
+
 # Objects whose source is still there, "FILE: letter symbol" each.
 symbols() {
     find "$1" -path '*csrec_objects*.dir*' -name '*.o' | while read -r object; do
@@ -49,15 +60,7 @@ symbols() {
     done
 }
 links() {
-    symbols "$1" | awk -v rooms="$rooms" '
-    BEGIN {
-        lines = split(rooms, line, "\n")
-        for (i = 1; i <= lines; i++) {
-            names = split(line[i], name, " ")
-            for (j = 1; j <= names; j++) rank[name[j]] = i
-        }
-    }
-
+    symbols "$1" | awk -v rooms="$rooms" "$ranks"'
     {
         split($1, part, "/")
         if (part[1] == "shim") next
@@ -79,15 +82,7 @@ links() {
 [ $# -lt 2 ] || links "$2"
 
 grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src kernels shim |
-    awk -v rooms="$rooms" '
-    BEGIN {
-        lines = split(rooms, line, "\n")
-        for (i = 1; i <= lines; i++) {
-            names = split(line[i], name, " ")
-            for (j = 1; j <= names; j++) rank[name[j]] = i
-        }
-    }
-
+    awk -v rooms="$rooms" "$ranks"'
     # src, kernels, shim, tools, or include for a header of include/.
     function side(path) {
         if (path ~ /^src\/tools\//) return "tools"

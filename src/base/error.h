@@ -9,4 +9,10 @@
 csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The words of a failure: its own, or those of its status, for failures deep in an engine that have
+ * none. */
+static inline const char *csrec_words_of(csrec_status status, const csrec_error *error) {
+    return *error->text ? error->text : csrec_status_text(status);
+}
+
 #endif

@@ -180,14 +180,11 @@ static bool may_go_on(csrec_status status) {
     return status == CSREC_MEMORY || status == CSREC_DEVICE || status == CSREC_UNSUPPORTED;
 }
 
-/* Failures deep in an engine may have no words of their own. */
 static csrec_status run_in_words(const char *name, const csrec_device_work *work, void *job,
                                  csrec_device_ran *ran, csrec_error *error) {
     csrec_error why = {{0}};
     csrec_status status = run_on(name, work, job, ran, &why);
-    return status
-               ? csrec_fail(error, status, "%s", why.text[0] ? why.text : csrec_status_text(status))
-               : CSREC_OK;
+    return status ? csrec_fail(error, status, "%s", csrec_words_of(status, &why)) : CSREC_OK;
 }
 
 csrec_status csrec_device_run(const char *name, const csrec_device_work *work, void *job,

@@ -225,7 +225,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     csrec_whole_clear(&whole);
     free(scaled.y);
     if (status) return status;
-    j->stopped = csrec_call_stopped(&j->team) || report->outcome == CSREC_INTERRUPTED;
+    j->stopped = csrec_call_stopped(&j->team);
     take_start(j, signal, 1.0, NULL);
     return CSREC_OK;
 }

@@ -128,7 +128,7 @@ static csrec_status first_failure(const csrec_grid_run *runs, int64_t count, csr
     for (int64_t g = 0; g < count; g++)
         if (runs[g].status)
             return csrec_fail(error, runs[g].status, "%s",
-                              runs[g].error.text[0] ? runs[g].error.text : "out of memory");
+                              csrec_words_of(runs[g].status, &runs[g].error));
     return CSREC_OK;
 }
 

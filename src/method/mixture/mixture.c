@@ -241,7 +241,7 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     if (!status) status = csrec_recover_start(&own, &options, error);
     csrec_whole_clear(&whole);
     free(scaled.y);
-    j->stopped = csrec_call_stopped(&j->team) || report->outcome == CSREC_INTERRUPTED;
+    j->stopped = csrec_call_stopped(&j->team);
     for (int64_t i = 0; i < j->entries * channels && !status; i++)
         j->picture.u[i] =
             j->mask[i / channels] && j->picture.keep ? j->picture.y[i] : (float)(tone * signal[i]);

@@ -63,7 +63,7 @@ static bool hear(const csrec_progress *now, void *context) {
 
 /* What fails after the first failure fails because of it. */
 static void note_failure(crew *c, int rank, csrec_status status, const csrec_error *why) {
-    const char *text = why->text[0] ? why->text : csrec_status_text(status);
+    const char *text = csrec_words_of(status, why);
 #pragma omp critical(csrec_devices)
     if (!c->status)
         c->status = csrec_fail(&c->error, status, "%s:%d: %s", csrec_device_name(c->list->kind),
