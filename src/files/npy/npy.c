@@ -162,7 +162,8 @@ static csrec_status peek(csrec_input *input, csrec_image *signal, bool *transpar
     *transparent = true; /* NaN */
     csrec_status status = read_header(&reader, input->name, &header, error);
     if (input->file) rewind(input->file);
-    if (status == CSREC_OK && input->slab.count > 0 && is_scattered(&header))
+    if (status) return status;
+    if (input->slab.count > 0 && is_scattered(&header))
         status = csrec_format_no_slabs(input, error);
     *signal = (csrec_image){
         .pixels = {.dtype = header.dtype, .shape = header.shape, .count = header.count},
