@@ -50,7 +50,7 @@ foreach(tool ${CSREC_TOOLS})
   install(FILES ${CSREC_MANUAL_DIR}/fish/${tool}.fish
           DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
 endforeach()
-# Priors, which the library finds beside itself (src/learn/prior_files.c).
+# Priors, which the library finds beside itself (src/learn/net/prior_files.c).
 install(DIRECTORY share/csrecover DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT runtime
         FILES_MATCHING PATTERN "prior-*.npz" PATTERN README.md)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/csrecover COMPONENT tools)

@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "learn/build.h"
-#include "learn/prior.h"
+#include "learn/net/prior.h"
 
 typedef struct design {
     csrec_net_layer layers[CSREC_NET_LAYERS];

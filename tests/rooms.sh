@@ -28,6 +28,7 @@ net
 operator
 solver
 learn
+learn/net
 method
 method/grids
 method/sparse

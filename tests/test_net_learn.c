@@ -4,7 +4,7 @@
 
 #include "base/half.h"
 #include "base/random.h"
-#include "learn/prior.h"
+#include "learn/net/prior.h"
 #include "net_learn.h"
 
 static uint64_t seed;

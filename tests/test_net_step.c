@@ -1,6 +1,6 @@
 /* A step of csrec_net_learn: its loss and gradient against numeric differences in double, the
  * batches that it takes, and that steps go downhill. */
-#include "learn/net_learn.c" /* for its loss and steps */
+#include "learn/net/learn.c" /* for its loss and steps */
 #include "net_learn.h"
 
 enum { PIXELS = SIDE * SIDE };

@@ -33,8 +33,8 @@ static void bench_open(bench *b) {
     b->options.method = "pnp";
     b->r = (csrec_recovery){
         .measurement = &b->m, .options = &b->options, .context = &csrec_context_cpu, .unit = 1.0};
-    b->p = (csrec_pnp){.sigma = b->m.sigma, .tone = 1.0};
-    if (csrec_sensed_create(&b->r, &b->p.data, &error)) fail_msg("%s", error.text);
+    b->p = (csrec_pnp){.recovery = &b->r, .sigma = b->m.sigma, .tone = 1.0};
+    if (csrec_products_create(&b->r, &b->p.data, &error)) fail_msg("%s", error.text);
     double **signals[] = {&b->p.x, &b->p.z, &b->p.w, &b->p.mean, &b->p.back, &b->p.along};
     double **rows[] = {&b->p.r, &b->p.q};
     for (int i = 0; i < 6; i++) *signals[i] = room(b->p.data.values);
@@ -45,7 +45,7 @@ static void bench_close(bench *b) {
     double *all[] = {b->p.x, b->p.z, b->p.w, b->p.mean, b->p.back, b->p.along, b->p.r, b->p.q};
     for (int i = 0; i < 8; i++) free(all[i]);
     csrec_denoiser_clear(&b->p.denoiser);
-    csrec_sensed_clear(&b->p.data);
+    csrec_measured_clear(&b->p.data);
 }
 
 static double squares(int64_t n, const double *a, const double *b) {
@@ -396,7 +396,7 @@ static void the_slope_is_that_of_all_derivatives(void **state) {
         y[i] = x[i] = 100.0 + 60.0 * (i % SMALL > 3) + sigma * check_normal(&seed);
     }
     bench_open(&b);
-    assert_ok(csrec_denoiser_create(&b.p.data, 1.0, false, &b.p.denoiser, &error));
+    assert_ok(csrec_denoiser_create(&b.r, &b.p.data, 1.0, false, &b.p.denoiser, &error));
     csrec_denoiser *d = &b.p.denoiser;
     assert_ok(csrec_denoise(d, x, sigma, 1, NULL, z, &error));
     for (int i = 0; i < n; i++) {

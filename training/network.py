@@ -1,5 +1,5 @@
 """network.py - the library's network in PyTorch: its layers, the planes that it takes, and its
-.npz file. docs/prior.md has the formulas, src/learn/prior.h the layout of planes."""
+.npz file. docs/prior.md has the formulas, src/learn/net/prior.h the layout of planes."""
 import numpy as np
 import torch
 import torch.nn.functional as F

@@ -44,6 +44,9 @@ csrec_status csrec_model_check_type(const csrec_model_type *row, csrec_error *er
 
 /* NULL: no such kind. */
 const csrec_model_type *csrec_model_type_find(const char *kind);
+
+/* The check of kind net, in learn/net/prior.c: layers that fit its channels and its weights. */
+csrec_status csrec_prior_check(const csrec_model *model, const char *name, csrec_error *error);
 /* "pca, gmm, conv or net", for messages. */
 const char *csrec_model_kinds(char text[128]);
 

@@ -6,7 +6,6 @@
 
 #include "base/rows.h"
 #include "learn/model.h"
-#include "learn/prior.h"
 
 static const double *reals(const csrec_model *model, const char *array) {
     return csrec_model_array(model, array)->data;

@@ -1,4 +1,4 @@
-/* measured.c - the operator of a measurement, and its norm. */
+/* measured.c - the operator of a measurement, its products for all channels, and its norm. */
 #include "operator/measured.h"
 
 #include <math.h>
@@ -34,13 +34,6 @@ static csrec_status check_sizes(const csrec_measurement *m, csrec_operator **A,
     return CSREC_DATA;
 }
 
-csrec_status csrec_measured_operator(const csrec_context *context, const csrec_measurement *m,
-                                     csrec_operator **A, csrec_error *error) {
-    const csrec_operator_spec spec = spec_of(m);
-    csrec_status status = csrec_operator_create_on(context, &spec, A, error);
-    return status ? status : check_sizes(m, A, error);
-}
-
 csrec_status csrec_measurement_operator(const csrec_measurement *m, const char *backend,
                                         csrec_operator **A, csrec_error *error) {
     const csrec_measurement real = csrec_measurement_real(m);
@@ -64,30 +57,90 @@ void csrec_channel_put(int64_t n, int64_t channels, int64_t c, int width, const 
         memcpy(to + (i * channels + c) * width, from + i * width, (size_t)width * sizeof *to);
 }
 
-csrec_status csrec_measured_product(const csrec_measurement *m, const csrec_operator *A,
-                                    const double *signal, double *x, double *out, double *y) {
-    int64_t entries;
-    csrec_status status = csrec_shape_count(&m->shape, &entries);
-    for (int64_t c = 0; c < m->channels && !status; c++) {
-        csrec_channel_take(entries, m->channels, c, (int)(A->n / entries), signal, x);
-        status = A->type->forward(A, x, out);
-        csrec_channel_put(m->n, m->channels, c, (int)(A->m / m->n), out, y);
+csrec_status csrec_measured_create(const csrec_context *context, const csrec_measurement *m,
+                                   csrec_measured *d, csrec_error *error) {
+    const csrec_operator_spec spec = spec_of(m);
+    *d = (csrec_measured){.m = m};
+    csrec_status status = csrec_operator_create_on(context, &spec, &d->A, error);
+    if (!status) status = check_sizes(m, &d->A, error);
+    if (!status) status = csrec_shape_count(&m->shape, &d->entries);
+    if (status) return status;
+    d->wide = (int)(d->A->n / d->entries);
+    d->each = (int)(d->A->m / m->n);
+    d->values = d->A->n * m->channels;
+    d->y_values = d->A->m * m->channels;
+    d->from = malloc((size_t)d->A->n * sizeof *d->from);
+    d->to = malloc((size_t)d->A->m * sizeof *d->to);
+    return d->from && d->to ? CSREC_OK
+                            : csrec_fail(error, CSREC_MEMORY, "operator %s: %s", d->A->row->name,
+                                         csrec_status_text(CSREC_MEMORY));
+}
+
+void csrec_measured_clear(csrec_measured *d) {
+    csrec_operator_destroy(d->A);
+    free(d->from);
+    free(d->to);
+}
+
+csrec_status csrec_measured_product(const csrec_measured *d, const double *x, double *out) {
+    const int64_t channels = d->m->channels;
+    csrec_status status = CSREC_OK;
+    for (int64_t c = 0; c < channels && !status; c++) {
+        csrec_channel_take(d->entries, channels, c, d->wide, x, d->from);
+        status = d->A->type->forward(d->A, d->from, d->to);
+        csrec_channel_put(d->m->n, channels, c, d->each, d->to, out);
     }
+    return status;
+}
+
+csrec_status csrec_measured_residual(const csrec_measured *d, const double *x, double *out) {
+    csrec_status status = csrec_measured_product(d, x, out);
+    for (int64_t i = 0; i < d->y_values && !status; i++) out[i] -= d->m->y[i];
+    return status;
+}
+
+csrec_status csrec_measured_adjoint(const csrec_measured *d, const double *v, double *x) {
+    const int64_t channels = d->m->channels;
+    csrec_status status = CSREC_OK;
+    for (int64_t c = 0; c < channels && !status; c++) {
+        csrec_channel_take(d->m->n, channels, c, d->each, v, d->to);
+        status = d->A->type->adjoint(d->A, d->to, d->from);
+        csrec_channel_put(d->entries, channels, c, d->wide, d->from, x);
+    }
+    return status;
+}
+
+/* Entries that are not sampled begin with the mean of the samples. */
+static void start_points(const csrec_measurement *m, int64_t entries, double *x) {
+    const int64_t channels = m->channels;
+    for (int64_t c = 0; c < channels; c++) {
+        double mean = 0.0;
+        for (int64_t k = 0; k < m->n; k++) mean += m->y[k * channels + c] / (double)m->n;
+        for (int64_t i = 0; i < entries; i++) x[i * channels + c] = mean;
+        for (int64_t k = 0; k < m->n; k++) x[m->index[k] * channels + c] = m->y[k * channels + c];
+    }
+}
+
+csrec_status csrec_measured_start(const csrec_measured *d, double *x) {
+    if (!d->m->through) {
+        start_points(d->m, d->entries, x);
+        return CSREC_OK;
+    }
+    csrec_status status = csrec_measured_adjoint(d, d->m->y, x);
+    for (int64_t i = 0; i < d->values; i++) x[i] /= d->norm * d->norm;
     return status;
 }
 
 csrec_status csrec_measurement_simulate(const csrec_measurement *measurement, const double *signal,
                                         double *y, csrec_error *error) {
     const csrec_measurement m = csrec_measurement_real(measurement);
-    csrec_operator *A = NULL;
-    csrec_status status = csrec_measured_operator(&csrec_context_cpu, &m, &A, error);
-    if (status) return status;
-    double *x = malloc((size_t)A->n * sizeof *x), *out = malloc((size_t)A->m * sizeof *out);
-    status = x && out ? csrec_measured_product(&m, A, signal, x, out, y) : CSREC_MEMORY;
-    if (status) csrec_fail(error, status, "measurement: %s", csrec_status_text(status));
-    free(x);
-    free(out);
-    csrec_operator_destroy(A);
+    csrec_measured d;
+    csrec_status status = csrec_measured_create(&csrec_context_cpu, &m, &d, error);
+    if (!status) {
+        status = csrec_measured_product(&d, signal, y);
+        if (status) csrec_fail(error, status, "measurement: %s", csrec_status_text(status));
+    }
+    csrec_measured_clear(&d);
     return status;
 }
 
@@ -122,11 +175,12 @@ static csrec_status try_tight(const csrec_operator *A, double *x, double *v, dou
     return status;
 }
 
-csrec_status csrec_measured_norm(const csrec_operator *A, double *norm, bool *tight) {
-    double *x = malloc((size_t)A->n * sizeof *x), *v = malloc(2 * (size_t)A->m * sizeof *v);
+csrec_status csrec_measured_norm(csrec_measured *d) {
+    const csrec_operator *A = d->A;
+    double *x = d->from, *v = malloc(2 * (size_t)A->m * sizeof *v);
     double square = 0.0;
-    csrec_status status = x && v ? try_tight(A, x, v, v + A->m, tight, &square) : CSREC_MEMORY;
-    const bool powers = !status && !*tight && A->norm == 0.0;
+    csrec_status status = v ? try_tight(A, x, v, v + A->m, &d->tight, &square) : CSREC_MEMORY;
+    const bool powers = !status && !d->tight && A->norm == 0.0;
     if (powers) draw(A->n, TRIALS, x);
     for (int i = 0; i < POWERS && powers && !status; i++) {
         double size = length(A->n, x);
@@ -136,8 +190,7 @@ csrec_status csrec_measured_norm(const csrec_operator *A, double *norm, bool *ti
         square *= square;
         if (!status) status = A->type->adjoint(A, v, x);
     }
-    free(x);
     free(v);
-    *norm = powers ? 1.02 * sqrt(square) : !status && *tight ? sqrt(square) : A->norm;
+    d->norm = powers ? 1.02 * sqrt(square) : !status && d->tight ? sqrt(square) : A->norm;
     return status;
 }

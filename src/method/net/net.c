@@ -8,8 +8,8 @@
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
 #include "method/model.h"
-#include "method/net/fit.h"
-#include "method/prior_pass.h"
+#include "learn/net/fit.h"
+#include "learn/net/pass.h"
 #include "method/tones.h"
 #include "solver/solver.h"
 

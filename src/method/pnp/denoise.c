@@ -9,7 +9,7 @@
 static const double PROBE = 0.1;
 
 static csrec_status create_network(csrec_denoiser *d, csrec_error *error) {
-    const csrec_recovery *r = d->data->r;
+    const csrec_recovery *r = d->recovery;
     const csrec_net_options options = {.threads = r->options->threads};
     const csrec_shape *shape = &d->data->m->shape;
     const size_t values = (size_t)d->data->values, n = (size_t)d->data->entries;
@@ -40,9 +40,10 @@ static csrec_status create_groups(csrec_denoiser *d, csrec_error *error) {
     return CSREC_OK;
 }
 
-csrec_status csrec_denoiser_create(const csrec_sensed *data, double tone, bool groups,
-                                   csrec_denoiser *d, csrec_error *error) {
-    *d = (csrec_denoiser){.data = data, .tone = tone, .groups = groups};
+csrec_status csrec_denoiser_create(const csrec_recovery *recovery, const csrec_measured *data,
+                                   double tone, bool groups, csrec_denoiser *d,
+                                   csrec_error *error) {
+    *d = (csrec_denoiser){.recovery = recovery, .data = data, .tone = tone, .groups = groups};
     d->channels = data->values / data->entries;
     return groups ? create_groups(d, error) : create_network(d, error);
 }
@@ -72,7 +73,7 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
                                        .known = d->known,
                                        .sigma = (float)(sigma / d->tone),
                                        .tone = 1.0f,
-                                       .threads = d->data->r->options->threads};
+                                       .threads = d->recovery->options->threads};
         for (int t = 0; t < turns && !status; t++)
             status = csrec_prior_pass_add(&d->pass, &s, (int)((d->calls + t) % 8), team,
                                           d->result + c * n, NULL, error);
@@ -87,7 +88,7 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
 /* Groups begin with thresholded blocks of the noisy signal. */
 static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, csrec_call *team,
                               double *z, csrec_error *error) {
-    const csrec_recovery *r = d->data->r;
+    const csrec_recovery *r = d->recovery;
     csrec_recover_options options = csrec_options_within(r->options, team);
     csrec_recover_report report = {0};
     csrec_recovery own = *r;
@@ -115,7 +116,7 @@ csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const doub
                                   int turns, csrec_call *team, double *probe, double *moved,
                                   double *slope, csrec_error *error) {
     const int64_t n = d->data->values;
-    const uint64_t stream = (uint64_t)d->calls, seed = d->data->r->options->seed;
+    const uint64_t stream = (uint64_t)d->calls, seed = d->recovery->options->seed;
     const double step = PROBE * sigma;
     double sum = 0.0;
     for (int64_t i = 0; i < n; i++)

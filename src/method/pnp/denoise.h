@@ -3,12 +3,13 @@
 #ifndef CSREC_METHOD_PNP_DENOISE_H
 #define CSREC_METHOD_PNP_DENOISE_H
 
-#include "method/prior_pass.h"
-#include "method/sensed.h"
+#include "learn/net/pass.h"
+#include "method/products.h"
 #include "method/tones.h"
 
 typedef struct csrec_denoiser {
-    const csrec_sensed *data;
+    const csrec_recovery *recovery;
+    const csrec_measured *data;
     double tone;            /* 1/255 of white less black, in units of the signal */
     bool groups;            /* Gaussian groups; else the network */
     csrec_prior_pass pass;  /* of the network */
@@ -20,8 +21,9 @@ typedef struct csrec_denoiser {
 } csrec_denoiser;
 
 /* May be cleared after a failure, too. */
-csrec_status csrec_denoiser_create(const csrec_sensed *data, double tone, bool groups,
-                                   csrec_denoiser *denoiser, csrec_error *error);
+csrec_status csrec_denoiser_create(const csrec_recovery *recovery, const csrec_measured *data,
+                                   double tone, bool groups, csrec_denoiser *denoiser,
+                                   csrec_error *error);
 void csrec_denoiser_clear(csrec_denoiser *denoiser);
 
 /* z [data->values] = the signal that x is with noise of this standard deviation, in units of the

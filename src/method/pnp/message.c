@@ -45,12 +45,12 @@ static double mean_of(const csrec_pnp *p, int64_t width, int64_t k) {
 }
 
 csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level) {
-    const csrec_sensed *d = &p->data;
+    const csrec_measured *d = &p->data;
     const int64_t width = d->values / d->entries;
     const double c = d->norm * d->norm, own = p->sigma * p->sigma / c;
     const double gain = (double)d->values / (double)d->y_values;
-    csrec_status status = csrec_sensed_residual(&p->data, p->x, p->r);
-    if (!status) status = csrec_sensed_adjoint(&p->data, p->r, p->back);
+    csrec_status status = csrec_measured_residual(&p->data, p->x, p->r);
+    if (!status) status = csrec_measured_adjoint(&p->data, p->r, p->back);
     double energy = csrec_squares(d->y_values, p->r) / c;
     for (int64_t k = 0; k < width; k++) {
         const double mean = mean_of(p, width, k) / c, whole = p->gain * mean;
@@ -74,14 +74,14 @@ static csrec_status correct(csrec_pnp *p, double level, int turns, csrec_error *
 }
 
 csrec_status csrec_pnp_centre(csrec_pnp *p) {
-    const csrec_sensed *d = &p->data;
+    const csrec_measured *d = &p->data;
     const int64_t width = d->values / d->entries;
     const double c = d->norm * d->norm, rate = (double)d->y_values / (double)d->values;
     for (int64_t i = 0; i < d->values; i++) p->x[i] = 1.0;
-    csrec_status status = csrec_sensed_product(&p->data, p->x, p->r);
+    csrec_status status = csrec_measured_product(&p->data, p->x, p->r);
     const double share = csrec_squares(d->y_values, p->r) / (c * (double)d->values);
     p->gain = share >= LEAST_SHARE * rate ? 1.0 / share : 0.0;
-    if (!status) status = csrec_sensed_adjoint(&p->data, d->m->y, p->back);
+    if (!status) status = csrec_measured_adjoint(&p->data, d->m->y, p->back);
     for (int64_t k = 0; k < width; k++) {
         const double mean = p->gain * mean_of(p, width, k) / c;
         for (int64_t i = k; i < d->values; i += width) p->x[i] = mean;

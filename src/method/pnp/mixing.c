@@ -22,7 +22,7 @@ static uint64_t drawn(int try, int k, int64_t below) {
 /* A wave of whole periods along each axis, or 1 at the entry `single` if that is not -1. What a
  * denoiser keeps is smooth: every other wave has 0 or 1 periods. */
 static void draw(const csrec_pnp *p, int try, int64_t single, double *x) {
-    const csrec_sensed *d = &p->data;
+    const csrec_measured *d = &p->data;
     const int64_t width = d->values / d->entries;
     int64_t extent[3], wave[3], periods = 0;
     csrec_mask_extents(&d->m->shape, extent);
@@ -52,11 +52,11 @@ static bool is_wide(const csrec_shape *shape) {
 /* Whether A^T of p->r, made of the entry `single`, has energy in every piece of the signal: rows
  * that reach a part of it alone, as those of blocks, do not. */
 static csrec_status is_everywhere(csrec_pnp *p, int64_t single, bool *everywhere) {
-    const csrec_sensed *d = &p->data;
+    const csrec_measured *d = &p->data;
     const int64_t width = d->values / d->entries;
     double energy[PIECES * PIECES * PIECES] = {0}, sum = 0.0;
     int64_t extent[3], pieces[3], size[PIECES * PIECES * PIECES] = {0};
-    csrec_status status = csrec_sensed_adjoint(&p->data, p->r, p->back);
+    csrec_status status = csrec_measured_adjoint(&p->data, p->r, p->back);
     csrec_mask_extents(&d->m->shape, extent);
     for (int a = 0; a < 3; a++)
         pieces[a] = extent[a] < 2 * LEAST        ? 1
@@ -78,7 +78,7 @@ static csrec_status is_everywhere(csrec_pnp *p, int64_t single, bool *everywhere
 }
 
 csrec_status csrec_pnp_mixes(csrec_pnp *p, bool *mixes) {
-    const csrec_sensed *d = &p->data;
+    const csrec_measured *d = &p->data;
     const double rate = (double)d->y_values / (double)d->values;
     const double room = 0.25 + 6.0 * sqrt(2.0 / (double)d->y_values);
     csrec_status status = CSREC_OK;
@@ -86,7 +86,7 @@ csrec_status csrec_pnp_mixes(csrec_pnp *p, bool *mixes) {
     for (int t = 0; t < TRIES && *mixes && !status; t++) {
         const int64_t single = t % 2 ? (int64_t)drawn(t, 3, d->entries) : -1;
         draw(p, t, single, p->x);
-        status = csrec_sensed_product(&p->data, p->x, p->r);
+        status = csrec_measured_product(&p->data, p->x, p->r);
         double share =
             csrec_squares(d->y_values, p->r) / (d->norm * d->norm * csrec_squares(d->values, p->x));
         *mixes = fabs(share / rate - 1.0) <= room;

@@ -27,13 +27,13 @@ static const csrec_param params[] = {
 static const double LAST = 0.5;
 
 double csrec_pnp_setting(const csrec_pnp *p, const char *name) {
-    return csrec_setting_value(&p->data.r->options->solve, CSREC_OF_METHOD, name,
+    return csrec_setting_value(&p->recovery->options->solve, CSREC_OF_METHOD, name,
                                csrec_param_find(params, name)->value);
 }
 
 csrec_status csrec_pnp_open(csrec_pnp *p, csrec_error *error) {
     const bool groups = csrec_pnp_setting(p, "groups") != 0.0;
-    return csrec_denoiser_create(&p->data, p->tone, groups, &p->denoiser, error);
+    return csrec_denoiser_create(p->recovery, &p->data, p->tone, groups, &p->denoiser, error);
 }
 
 void csrec_pnp_keep(csrec_pnp *p) {
@@ -57,7 +57,7 @@ static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
 
 static void clear(csrec_pnp *p) {
     csrec_denoiser_clear(&p->denoiser);
-    csrec_sensed_clear(&p->data);
+    csrec_measured_clear(&p->data);
     free(p->x);
     free(p->z);
     free(p->w);
@@ -95,7 +95,7 @@ static csrec_status solve(csrec_pnp *p, int way, int64_t *done, csrec_error *err
         if (status || !lost) return status;
         csrec_denoiser_clear(&p->denoiser);
         p->denoiser = (csrec_denoiser){0};
-        p->data.r->report->remark =
+        p->recovery->report->remark =
             "Message passing diverged: errors do not spread evenly over all "
             "entries. This is the result of alternating directions "
             "(splitting=3).";
@@ -106,7 +106,7 @@ static csrec_status solve(csrec_pnp *p, int way, int64_t *done, csrec_error *err
 }
 
 static csrec_status recover(csrec_pnp *p, csrec_error *error) {
-    const csrec_recovery *r = p->data.r;
+    const csrec_recovery *r = p->recovery;
     const csrec_stop *stop = &r->options->solve.stop;
     int64_t done = 0;
     int way;
@@ -116,16 +116,16 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
     if (!status) status = solve(p, way, &done, error);
     if (status) return status;
     memcpy(r->signal, p->x, (size_t)p->data.values * sizeof *p->x);
-    return csrec_sensed_report(&p->data, r->signal, done, csrec_call_stopped(&p->team));
+    return csrec_products_report(r, &p->data, done, csrec_call_stopped(&p->team));
 }
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
-    csrec_pnp p = {.data = {.r = r}};
+    csrec_pnp p = {.recovery = r};
     double began = csrec_seconds();
     csrec_call_begin(
         &p.team, r->options->solve.progress, r->options->solve.context,
         (csrec_progress){"plug-and-play", 0, (int64_t)csrec_pnp_setting(&p, "iterations"), -1.0});
-    csrec_status status = csrec_sensed_create(r, &p.data, error);
+    csrec_status status = csrec_products_create(r, &p.data, error);
     if (!status) status = recover(&p, error);
     csrec_call_end(&p.team);
     r->report->seconds_pursuit = csrec_seconds() - began;
@@ -136,7 +136,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 /* ------------------------------------------------------------------ the table row ------------- */
 
 static bool suits(const csrec_measurement *m) {
-    return m->shape.dims == 2 && csrec_sensed_suits(m);
+    return m->shape.dims == 2 && csrec_products_suits(m);
 }
 
 static csrec_need need_of(const csrec_task *task) {
@@ -169,7 +169,7 @@ const csrec_method_type csrec_method_pnp = {
     .suits = suits,
     .wants = "a picture (two axes)",
     .through = true,
-    .complete = csrec_sensed_complete,
+    .complete = csrec_products_complete,
     .need = need_of,
     .on_device = csrec_task_always,
     .device_faster = device_faster,

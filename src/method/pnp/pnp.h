@@ -12,7 +12,8 @@
 enum { CSREC_PNP_AUTO, CSREC_PNP_MESSAGES, CSREC_PNP_QUADRATIC, CSREC_PNP_ADMM };
 
 typedef struct csrec_pnp {
-    csrec_sensed data;
+    const csrec_recovery *recovery;
+    csrec_measured data;
     csrec_denoiser denoiser;
     csrec_call team;
     double sigma;         /* of the noise on y */

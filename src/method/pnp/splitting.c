@@ -17,10 +17,10 @@
 
 /* The start: total variation, roughly. */
 static csrec_status start(csrec_pnp *p) {
-    csrec_tv_problem t = csrec_tv_defaults(&p->data);
+    csrec_tv_problem t = csrec_tv_defaults(&p->data, p->recovery->options->threads);
     int64_t done;
     t.iterations = 300;
-    csrec_status status = csrec_sensed_start(&p->data, p->z);
+    csrec_status status = csrec_measured_start(&p->data, p->z);
     return status ? status : csrec_tv_solve(&t, &p->team, p->z, &done);
 }
 

@@ -1,7 +1,7 @@
 /* need.c - memory and time of a recovery in a basis or frame. */
 #include <math.h>
 
-#include "method/sensed.h"
+#include "method/products.h"
 #include "method/sparse/sparse.h"
 #include "solver/lengths.h"
 
@@ -25,7 +25,7 @@ static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f)
                               csrec_task_setting(task, CSREC_OF_SOLVER, "k", 0.0)};
     csrec_solver_need need = type ? csrec_solver_need_of(type, &size) : (csrec_solver_need){0};
     if (task->through) { /* lengths of columns, which the chain does not know */
-        csrec_need measured = csrec_sensed_need(task);
+        csrec_need measured = csrec_products_need(task);
         need.products += csrec_lengths_products(type && type->norms, f->n);
         need.seconds += need.products * measured.seconds;
         need.bytes += measured.bytes;

@@ -13,7 +13,7 @@
 #include "method/history.h"
 #include "method/model.h"
 #include "method/normal.h"
-#include "method/sensed.h"
+#include "method/products.h"
 #include "operator/engine.h"
 
 typedef csrec_sparse_job job;
@@ -159,14 +159,14 @@ static csrec_status run_tasks(job *j, csrec_error *error) {
 
 static csrec_status create_chain(job *j, int f, const csrec_context *products, csrec_error *error) {
     csrec_operator_spec pairs = {.name = csrec_operator_pairs.name};
-    csrec_operator_spec chain = {.name = csrec_operator_chain.name, .second = j->measured};
+    csrec_operator_spec chain = {.name = csrec_operator_chain.name, .second = j->measured.A};
     if (strcmp(j->spec[f].name, csrec_operator_identity.name) == 0) {
-        j->A[f] = j->measured;
+        j->A[f] = j->measured.A;
         return CSREC_OK;
     }
     csrec_status status = csrec_operator_create_on(products, &j->spec[f], &j->basis[f], error);
     chain.first = pairs.first = j->basis[f];
-    if (!status && j->measured->complex_x) {
+    if (!status && j->measured.A->complex_x) {
         status = csrec_operator_create_on(products, &pairs, &j->pairs[f], error);
         chain.first = j->pairs[f];
     }
@@ -177,10 +177,10 @@ static csrec_status create_operators(job *j, const csrec_context *products, csre
     const csrec_measurement *m = j->measurement;
     csrec_status status = CSREC_OK;
     j->wide = j->each = 1;
-    if (m->through) status = csrec_measured_operator(products, m, &j->measured, error);
-    if (m->through && !status) {
-        j->wide = (int)(j->measured->n / j->entries);
-        j->each = (int)(j->measured->m / m->n);
+    if (m->through) {
+        status = csrec_measured_create(products, m, &j->measured, error);
+        j->wide = j->measured.wide;
+        j->each = j->measured.each;
     }
     for (int f = 0; f < j->frames && !status; f++)
         status = m->through ? create_chain(j, f, products, error)
@@ -221,26 +221,22 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
 /* Of the signal, which may be a mean over frames: ||y - A x|| / ||y|| over all channels. */
 static csrec_status take_residual(const job *j, const double *signal,
                                   csrec_recover_report *report) {
-    const csrec_measurement *m = j->measurement;
-    const csrec_operator *A = j->measured;
-    const int64_t values = A->m * m->channels;
-    double *r = malloc((size_t)(values + A->m) * sizeof *r);
-    csrec_status status =
-        r ? csrec_measured_product(m, A, signal, j->result, r + values, r) : CSREC_MEMORY;
-    for (int64_t k = 0; k < values && !status; k++) r[k] -= m->y[k];
-    const double whole = csrec_squares(values, m->y);
-    if (!status) report->residual = whole > 0.0 ? sqrt(csrec_squares(values, r) / whole) : 0.0;
+    const csrec_measured *A = &j->measured;
+    double *r = malloc((size_t)A->y_values * sizeof *r);
+    csrec_status status = r ? csrec_measured_residual(A, signal, r) : CSREC_MEMORY;
+    const double whole = csrec_squares(A->y_values, A->m->y);
+    if (!status) report->residual = whole > 0.0 ? sqrt(csrec_squares(A->y_values, r) / whole) : 0.0;
     free(r);
     return status;
 }
 
 static void clear(job *j) {
     for (int f = 0; f < j->frames; f++) {
-        if (j->A[f] != j->measured) csrec_operator_destroy(j->A[f]);
+        if (j->A[f] != j->measured.A) csrec_operator_destroy(j->A[f]);
         csrec_operator_destroy(j->pairs[f]);
         csrec_operator_destroy(j->basis[f]);
     }
-    csrec_operator_destroy(j->measured);
+    csrec_measured_clear(&j->measured);
     free(j->result);
     free(j->reports);
 }
@@ -261,7 +257,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     double ready = csrec_seconds();
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);
-    if (!status && j.measured) status = take_residual(&j, r->signal, r->report);
+    if (!status && j.measured.A) status = take_residual(&j, r->signal, r->report);
     r->report->seconds_tree = ready - start;
     r->report->seconds_pursuit = csrec_seconds() - ready;
     csrec_call_end(&j.team);

@@ -8,6 +8,7 @@
 #include "method/tones.h"
 #include "operator/operator.h"
 #include "solver/solver.h"
+#include "operator/measured.h"
 
 enum { CSREC_SPARSE_FRAMES = 3, CSREC_SPARSE_SETTINGS = 32 };
 
@@ -23,7 +24,8 @@ typedef struct csrec_sparse_job {
     csrec_operator *A[CSREC_SPARSE_FRAMES];
     /* Through an operator: A = measured basis, or measured pairs of a complex signal; measured
      * itself, without a basis, where that is the identity. */
-    csrec_operator *measured, *basis[CSREC_SPARSE_FRAMES], *pairs[CSREC_SPARSE_FRAMES];
+    csrec_measured measured;
+    csrec_operator *basis[CSREC_SPARSE_FRAMES], *pairs[CSREC_SPARSE_FRAMES];
     int wide, each; /* doubles of an entry of a channel, and of a row */
     int frames;
     int64_t entries, tasks, done;

@@ -30,11 +30,11 @@ typedef struct state {
 
 /* v <- the nearest signal with ||A v - y|| <= eps, as A A^T = norm^2 I. */
 static csrec_status project(state *s, double *v) {
-    csrec_sensed *d = s->t->data;
-    csrec_status status = csrec_sensed_residual(d, v, s->r);
+    const csrec_measured *d = s->t->data;
+    csrec_status status = csrec_measured_residual(d, v, s->r);
     double length = sqrt(csrec_squares(d->y_values, s->r));
     if (status || length <= d->eps) return status;
-    status = csrec_sensed_adjoint(d, s->r, s->back);
+    status = csrec_measured_adjoint(d, s->r, s->back);
     double share = (1.0 - d->eps / length) / (d->norm * d->norm);
     for (int64_t i = 0; i < s->entries * s->width; i++) v[i] -= share * s->back[i];
     return status;
@@ -171,11 +171,11 @@ double csrec_tv_value(const csrec_tv_problem *t, const double *x) {
 /* q moves over-relaxed to the prox of the ball's support function at q + sigma (A(2 ahead - x) -
  * y). */
 static csrec_status step_data(state *s, double *spare) {
-    csrec_sensed *d = s->t->data;
+    const csrec_measured *d = s->t->data;
     const int64_t values = d->y_values, size = s->entries * s->width;
     const double gain = s->sigma * s->beta / d->norm;
     for (int64_t i = 0; i < size; i++) spare[i] = 2.0 * s->ahead[i] - s->x[i];
-    csrec_status status = csrec_sensed_residual(d, spare, s->r);
+    csrec_status status = csrec_measured_residual(d, spare, s->r);
     for (int64_t i = 0; i < values; i++) s->r[i] = s->q[i] + gain * s->r[i];
     double length = sqrt(csrec_squares(values, s->r)), radius = gain * d->eps;
     double share = length > radius ? 1.0 - radius / length : 0.0;
@@ -198,7 +198,7 @@ static double advance(state *s) {
 static csrec_status iterate(state *s, double *moved) {
     csrec_status status = CSREC_OK;
     if (s->q) {
-        status = csrec_sensed_adjoint(s->t->data, s->q, s->back);
+        status = csrec_measured_adjoint(s->t->data, s->q, s->back);
         const double gain = s->beta / s->t->data->norm;
         for (int64_t i = 0; i < s->entries * s->width; i++) s->back[i] *= gain;
     }

@@ -23,19 +23,17 @@ static double setting(const csrec_recovery *r, int k) {
 /* Below so many values a thread its start takes longer than its work. */
 enum { SMALL = 1 << 13 };
 
-csrec_tv_problem csrec_tv_defaults(csrec_sensed *data) {
-    const int threads = csrec_threads(data->r->options->threads);
+csrec_tv_problem csrec_tv_defaults(const csrec_measured *data, int threads) {
     return (csrec_tv_problem){.data = data,
                               .weight = {1.0, 1.0, 1.0},
                               .together = true,
-                              .threads = data->values < SMALL ? 1 : threads,
+                              .threads = data->values < SMALL ? 1 : csrec_threads(threads),
                               .iterations = params[0].value,
                               .tolerance = pow(10.0, -params[1].value)};
 }
 
-static csrec_tv_problem problem_of(csrec_sensed *data) {
-    const csrec_recovery *r = data->r;
-    csrec_tv_problem t = csrec_tv_defaults(data);
+static csrec_tv_problem problem_of(const csrec_recovery *r, const csrec_measured *data) {
+    csrec_tv_problem t = csrec_tv_defaults(data, r->options->threads);
     t.iterations = (int64_t)setting(r, 0);
     t.tolerance = pow(10.0, -setting(r, 1));
     t.together = setting(r, 2) != 0.0;
@@ -43,28 +41,27 @@ static csrec_tv_problem problem_of(csrec_sensed *data) {
     return t;
 }
 
-static csrec_status solve(csrec_sensed *data, csrec_error *error) {
-    const csrec_recovery *r = data->r;
-    const csrec_tv_problem t = problem_of(data);
+static csrec_status solve(const csrec_recovery *r, const csrec_measured *data, csrec_error *error) {
+    const csrec_tv_problem t = problem_of(r, data);
     csrec_call team;
     int64_t done = 0;
     csrec_call_begin(&team, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"total variation", 0, t.iterations, -1.0});
-    csrec_status status = csrec_sensed_start(data, r->signal);
+    csrec_status status = csrec_measured_start(data, r->signal);
     if (!status) status = csrec_tv_solve(&t, &team, r->signal, &done);
-    if (!status) status = csrec_sensed_report(data, r->signal, done, csrec_call_stopped(&team));
+    if (!status) status = csrec_products_report(r, data, done, csrec_call_stopped(&team));
     csrec_call_end(&team);
     return status ? csrec_fail(error, status, "total variation: %s", csrec_status_text(status))
                   : CSREC_OK;
 }
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
-    csrec_sensed data;
+    csrec_measured data;
     double start = csrec_seconds();
-    csrec_status status = csrec_sensed_create(r, &data, error);
-    if (!status) status = solve(&data, error);
+    csrec_status status = csrec_products_create(r, &data, error);
+    if (!status) status = solve(r, &data, error);
     r->report->seconds_pursuit = csrec_seconds() - start;
-    csrec_sensed_clear(&data);
+    csrec_measured_clear(&data);
     return status;
 }
 
@@ -72,7 +69,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 static const double PER_VALUE = 1.5e-8;
 
 static csrec_need need_of(const csrec_task *task) {
-    csrec_need product = csrec_sensed_need(task);
+    csrec_need product = csrec_products_need(task);
     double values = (double)task->entries * (double)task->channels;
     double steps = csrec_task_param(task, &params[0]);
     double own = csrec_task_share(task, PER_VALUE * values, task->entries);
@@ -88,10 +85,10 @@ const csrec_method_type csrec_method_tv = {
              .iterates = true,
              .device = "products with the operator"},
     .params = params,
-    .suits = csrec_sensed_suits,
+    .suits = csrec_products_suits,
     .wants = "one to three axes",
     .through = true,
-    .complete = csrec_sensed_complete,
+    .complete = csrec_products_complete,
     .need = need_of,
     .on_device = csrec_task_always,
     .run = run};

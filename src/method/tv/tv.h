@@ -12,10 +12,10 @@
 #define CSREC_METHOD_TV_TV_H
 
 #include "base/call.h"
-#include "method/sensed.h"
+#include "method/products.h"
 
 typedef struct csrec_tv_problem {
-    csrec_sensed *data;
+    const csrec_measured *data;
     double weight[3]; /* w_a of the axes of csrec_mask_extents; 0 leaves one out */
     bool together;    /* channels under one root; else each by itself */
     int threads;
@@ -25,7 +25,7 @@ typedef struct csrec_tv_problem {
 } csrec_tv_problem;
 
 /* The method's defaults for these measurements. */
-csrec_tv_problem csrec_tv_defaults(csrec_sensed *data);
+csrec_tv_problem csrec_tv_defaults(const csrec_measured *data, int threads);
 
 /* x [data->values]: the start, then the result. *done receives the iterations;
  * stopped by the team, x is the best so far. CSREC_MEMORY, and faults of A. */

@@ -1,6 +1,6 @@
 /* mask_draws.h - a run of random draws of one mask. */
-#ifndef CSREC_LEARN_MASK_DRAWS_H
-#define CSREC_LEARN_MASK_DRAWS_H
+#ifndef CSREC_LEARN_NET_MASK_DRAWS_H
+#define CSREC_LEARN_NET_MASK_DRAWS_H
 
 #include <math.h>
 #include <stdbool.h>

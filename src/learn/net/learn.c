@@ -1,4 +1,4 @@
-/* net_learn.c - adapts a prior to pictures: batches, steps of Adam, validation (docs/prior.md). */
+/* learn.c - adapts a prior to pictures: batches, steps of Adam, validation (docs/prior.md). */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "base/call.h"
 #include "base/threads.h"
 #include "learn/build.h"
-#include "learn/net_data.h"
-#include "learn/net_options.h"
-#include "learn/prior_files.h"
+#include "learn/net/data.h"
+#include "learn/net/options.h"
+#include "learn/net/prior_files.h"
 
 enum { WARM = 500, RECORDS = 64 };
 

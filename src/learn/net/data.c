@@ -1,5 +1,5 @@
-/* net_data.c - batches of parts of pictures, and samples of them, to train a network on. */
-#include "learn/net_data.h"
+/* data.c - batches of parts of pictures, and samples of them, to train a network on. */
+#include "learn/net/data.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "csrec/sampling.h"
 #include "base/random.h"
-#include "learn/mask.h"
-#include "learn/turn.h"
+#include "learn/net/mask.h"
+#include "learn/net/turn.h"
 
 /* Each part serves three samples on average. */
 enum { POOL = 4096, FIRST = 512, REUSE = 3 };

@@ -1,6 +1,6 @@
 /* prior_files.h - the priors that are installed with the library. */
-#ifndef CSREC_LEARN_PRIOR_FILES_H
-#define CSREC_LEARN_PRIOR_FILES_H
+#ifndef CSREC_LEARN_NET_PRIOR_FILES_H
+#define CSREC_LEARN_NET_PRIOR_FILES_H
 
 #include "learn/model.h"
 

@@ -1,9 +1,9 @@
 /* mask_pattern.h - the patterns of known pixels. */
-#ifndef CSREC_LEARN_MASK_PATTERN_H
-#define CSREC_LEARN_MASK_PATTERN_H
+#ifndef CSREC_LEARN_NET_MASK_PATTERN_H
+#define CSREC_LEARN_NET_MASK_PATTERN_H
 
-#include "learn/mask.h"
-#include "learn/mask_draws.h"
+#include "learn/net/mask.h"
+#include "learn/net/mask_draws.h"
 
 typedef enum csrec_mask_pattern {
     CSREC_MASK_UNIFORM,   /* every pixel by itself */

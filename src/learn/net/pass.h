@@ -1,9 +1,9 @@
-/* prior_pass.h - passes of a learned prior's network over a picture, flipped and turned. */
-#ifndef CSREC_METHOD_PRIOR_PASS_H
-#define CSREC_METHOD_PRIOR_PASS_H
+/* pass.h - passes of a learned prior's network over a picture, flipped and turned. */
+#ifndef CSREC_LEARN_NET_PASS_H
+#define CSREC_LEARN_NET_PASS_H
 
 #include "base/call.h"
-#include "learn/prior.h"
+#include "learn/net/prior.h"
 
 /* The network, and memory for pictures of one size. */
 typedef struct csrec_prior_pass {

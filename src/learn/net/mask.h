@@ -2,8 +2,8 @@
  *
  * Everything is a function of (seed, number): the same bits whichever thread makes it, in any
  * order. */
-#ifndef CSREC_LEARN_MASK_H
-#define CSREC_LEARN_MASK_H
+#ifndef CSREC_LEARN_NET_MASK_H
+#define CSREC_LEARN_NET_MASK_H
 
 #include <stdint.h>
 

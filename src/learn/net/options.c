@@ -1,11 +1,11 @@
-/* net_options.c - what csrec_net_learn is given: defaults and checks. */
-#include "learn/net_options.h"
+/* options.c - what csrec_net_learn is given: defaults and checks. */
+#include "learn/net/options.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "learn/prior.h"
+#include "learn/net/prior.h"
 
 enum { MINUTES = 10 };
 

@@ -7,16 +7,13 @@
  * and 0 elsewhere; and sigma / unit. It makes 2 C planes: for each channel D_c, then s_c, so that
  *     v_c = mean_c + unit (F_c + D_c),   variance of its error = unit^2 exp(s_c).
  * Nothing depends on the values' unit or offset but by rounding. */
-#ifndef CSREC_LEARN_PRIOR_H
-#define CSREC_LEARN_PRIOR_H
+#ifndef CSREC_LEARN_NET_PRIOR_H
+#define CSREC_LEARN_NET_PRIOR_H
 
 #include "learn/model.h"
 #include "net/net.h"
 
 enum { CSREC_PRIOR_CHANNELS = 16 };
-
-/* A model of kind net: layers that fit its channels and its weights. */
-csrec_status csrec_prior_check(const csrec_model *model, const char *name, csrec_error *error);
 
 int csrec_prior_channels(const csrec_model *model);
 

@@ -1,12 +1,12 @@
-/* prior_pass.c - passes of a learned prior's network over a picture. */
-#include "method/prior_pass.h"
+/* pass.c - passes of a learned prior's network over a picture. */
+#include "learn/net/pass.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/threads.h"
-#include "learn/prior_files.h"
-#include "learn/turn.h"
+#include "learn/net/prior_files.h"
+#include "learn/net/turn.h"
 
 /* Log variances that training tells apart are below. */
 static const double LOG_MOST = 20.0;

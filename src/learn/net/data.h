@@ -1,4 +1,4 @@
-/* net_data.h - what a network is trained on: for each step a batch of parts of pictures, of
+/* data.h - what a network is trained on: for each step a batch of parts of pictures, of
  * which it is shown samples.
  *
  * Everything is a function of the seed and the numbers of step and picture, whichever thread makes
@@ -6,7 +6,7 @@
 #ifndef CSREC_LEARN_NET_DATA_H
 #define CSREC_LEARN_NET_DATA_H
 
-#include "learn/prior.h"
+#include "learn/net/prior.h"
 
 typedef struct csrec_net_data csrec_net_data;
 

@@ -1,8 +1,8 @@
 /* fit.h - a network that is fitted further to the samples of one picture. */
-#ifndef CSREC_METHOD_NET_FIT_H
-#define CSREC_METHOD_NET_FIT_H
+#ifndef CSREC_LEARN_NET_FIT_H
+#define CSREC_LEARN_NET_FIT_H
 
-#include "learn/prior.h"
+#include "learn/net/prior.h"
 
 typedef struct csrec_fit_options {
     int64_t steps;

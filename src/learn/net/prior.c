@@ -1,5 +1,5 @@
 /* prior.c - models of kind net: checks, and the planes that their network takes. */
-#include "learn/prior.h"
+#include "learn/net/prior.h"
 
 #include <math.h>
 #include <stdlib.h>

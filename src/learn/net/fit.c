@@ -1,5 +1,5 @@
 /* fit.c - fits a network further to the samples of one picture (docs/prior.md). */
-#include "method/net/fit.h"
+#include "learn/net/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "csrec/sampling.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "learn/turn.h"
+#include "learn/net/turn.h"
 
 /* Shares of the samples that are shown, and the mean of weights. */
 static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;

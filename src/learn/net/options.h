@@ -1,4 +1,4 @@
-/* net_options.h - what csrec_net_learn is given: defaults and checks. */
+/* options.h - what csrec_net_learn is given: defaults and checks. */
 #ifndef CSREC_LEARN_NET_OPTIONS_H
 #define CSREC_LEARN_NET_OPTIONS_H
 

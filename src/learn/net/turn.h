@@ -1,6 +1,6 @@
 /* turn.h - the eight flips and turns of a picture. */
-#ifndef CSREC_LEARN_TURN_H
-#define CSREC_LEARN_TURN_H
+#ifndef CSREC_LEARN_NET_TURN_H
+#define CSREC_LEARN_NET_TURN_H
 
 #include <stdint.h>
 

@@ -1,0 +1,71 @@
+/* products.c - what methods share that need products with A alone. */
+#include "method/products.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/solver.h"
+
+csrec_status csrec_products_create(const csrec_recovery *r, csrec_measured *A, csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    const csrec_stop *stop = &r->options->solve.stop;
+    csrec_status status = csrec_measured_create(r->context, m, A, error);
+    if (status) return status;
+    status = csrec_measured_norm(A);
+    if (status) return csrec_fail(error, status, "operator: %s", csrec_status_text(status));
+    if (!(A->norm > 0.0))
+        return csrec_fail(error, CSREC_DATA, "operator: is zero; nothing was measured");
+    double sigma = stop->sigma > 0.0 ? stop->sigma : m->sigma;
+    A->eps = sigma * sqrt((double)A->y_values);
+    if (stop->epsilon > 0.0)
+        A->eps = fmax(A->eps, stop->epsilon * sqrt(csrec_squares(A->y_values, m->y)));
+    return CSREC_OK;
+}
+
+/* What ||A x - y|| may exceed the bound by, as a share of ||y||: methods end at about three digits;
+ * and as a share of the bound. */
+static const double NEAR = 5e-3, ABOVE = 1.05;
+
+static const char MISSES[] =
+    "The result misses its measurements by more than sigma and epsilon allow: it is not to be "
+    "trusted. Tell their noise (sigma), or try another method.";
+
+csrec_status csrec_products_report(const csrec_recovery *r, const csrec_measured *A,
+                                   int64_t iterations, bool stopped) {
+    csrec_recover_report *report = r->report;
+    double *off = malloc((size_t)A->y_values * sizeof *off);
+    csrec_status status = off ? csrec_measured_residual(A, r->signal, off) : CSREC_MEMORY;
+    if (!status) {
+        double whole = csrec_squares(A->y_values, A->m->y);
+        double rest = csrec_squares(A->y_values, off);
+        report->residual = whole > 0.0 ? sqrt(rest / whole) : 0.0;
+        report->pursuits = 1;
+        report->iterations = iterations;
+        const bool misses = sqrt(rest) > ABOVE * A->eps + NEAR * sqrt(whole);
+        report->outcome = stopped ? CSREC_INTERRUPTED : misses ? CSREC_UNMET : CSREC_DONE;
+        if (misses && !stopped) report->remark = MISSES;
+    }
+    free(off);
+    return status;
+}
+
+/* Of a fast transform; a matrix takes longer. */
+static const double PER_ENTRY = 2e-9;
+
+csrec_need csrec_products_need(const csrec_task *task) {
+    double n = (double)task->entries, levels = log2(n + 2.0);
+    return (csrec_need){8.0 * (3.0 * n + 2.0 * (double)task->n), PER_ENTRY * n * levels};
+}
+
+void csrec_products_complete(const csrec_measurement *measurement, bool atoms,
+                             csrec_recover_options *options) {
+    (void)measurement;
+    (void)atoms;
+    if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET) options->solve.stop.epsilon = 0.0;
+}
+
+bool csrec_products_suits(const csrec_measurement *measurement) {
+    int64_t entries;
+    return measurement->shape.dims <= 3 && !csrec_shape_count(&measurement->shape, &entries) &&
+           entries <= INT32_MAX;
+}

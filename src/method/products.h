@@ -1,0 +1,29 @@
+/* products.h - what methods share that need products with A alone, of a measurement of entries or
+ * through an operator. */
+#ifndef CSREC_METHOD_PRODUCTS_H
+#define CSREC_METHOD_PRODUCTS_H
+
+#include "method/method.h"
+#include "operator/measured.h"
+
+/* A of the recovery's measurement with its norm, and eps: sigma sqrt(y_values), or epsilon ||y||.
+ * May be cleared after a failure, too. */
+csrec_status csrec_products_create(const csrec_recovery *recovery, csrec_measured *A,
+                                   csrec_error *error);
+
+/* ||A x - y|| / ||y|| into the report. Where it is above what eps allows the outcome is
+ * CSREC_UNMET, and the remark says so. */
+csrec_status csrec_products_report(const csrec_recovery *recovery, const csrec_measured *A,
+                                   int64_t iterations, bool stopped);
+
+/* Bytes of the operator and of vectors, about, and seconds of a product, one thread. */
+csrec_need csrec_products_need(const csrec_task *task);
+
+/* csrec_method_type.complete: without epsilon the measurements are met as sigma says. */
+void csrec_products_complete(const csrec_measurement *measurement, bool atoms,
+                             csrec_recover_options *options);
+
+/* One to three axes. */
+bool csrec_products_suits(const csrec_measurement *measurement);
+
+#endif
