@@ -24,8 +24,8 @@
 static const csrec_gaussian_round quick_rounds[] = {ROUND(8, 6, 40, 24, 1, false),
                                                     ROUND(8, 6, 40, 24, 1, true)};
 static const csrec_gaussian_round best_rounds[] = {
-    ROUND(8, 6, 40, 24, 1, false), ROUND(8, 4, 48, 48, 2, false), ROUND(8, 4, 48, 48, 2, true),
-    ROUND(10, 5, 64, 48, 1, false), ROUND(10, 5, 64, 48, 1, true)};
+    ROUND(8, 6, 40, 24, 1, false), ROUND(8, 6, 40, 24, 1, true),   ROUND(8, 4, 48, 48, 2, false),
+    ROUND(8, 4, 48, 48, 2, true),  ROUND(10, 5, 64, 48, 1, false), ROUND(10, 5, 64, 48, 1, true)};
 
 static const csrec_gaussian_round quick_cubes[] = {ROUND(4, 2, 48, 4, 1, false)};
 static const csrec_gaussian_round best_cubes[] = {
@@ -35,8 +35,8 @@ static const csrec_gaussian_round best_cubes[] = {
 static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false),
                                                     ROUND(8, 6, 24, 24, 1, true)};
 static const csrec_gaussian_round best_pooled[] = {
-    ROUND(8, 6, 24, 24, 1, false), ROUND(8, 4, 24, 48, 2, false), ROUND(8, 4, 24, 48, 2, true),
-    ROUND(10, 5, 32, 48, 1, false), ROUND(10, 5, 32, 48, 1, true)};
+    ROUND(8, 6, 24, 24, 1, false), ROUND(8, 6, 24, 24, 1, true),   ROUND(8, 4, 24, 48, 2, false),
+    ROUND(8, 4, 24, 48, 2, true),  ROUND(10, 5, 32, 48, 1, false), ROUND(10, 5, 32, 48, 1, true)};
 
 static const csrec_param params[] = {
     {"effort", 1, 0, 1,
@@ -109,7 +109,7 @@ static bool is_volume(const job *j) {
 
 const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, bool given,
                                                   int *count) {
-    const int skipped = given && !volume && !quick ? 1 : 0; /* a quick round, for a better start */
+    const int skipped = given && !volume && !quick ? 2 : 0; /* quick rounds, for a better start */
     *count = volume ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST - skipped;
     return skipped + (volume   ? quick ? quick_cubes : best_cubes
                       : quick  ? pooled ? quick_pooled : quick_rounds
