@@ -8,9 +8,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def load(build):
-    sys.path.insert(0, str(ROOT / "python"))
-    import inplace
-    sys.path.insert(0, str(inplace.place(build)))
+    """Where there is no source beside (cuda_pack.sh), the package is in the folder already."""
+    if (ROOT / "python").is_dir():
+        sys.path.insert(0, str(ROOT / "python"))
+        import inplace
+        inplace.place(build)
+    sys.path.insert(0, str(Path(build).resolve() / "python"))
     import csrecover
     return csrecover
 
