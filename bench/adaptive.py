@@ -2,7 +2,6 @@
 """adaptive.py - what places chosen by expected errors are worth: PSNR from samples measured in nine
 rounds (a fifth evenly, then cssample --next), beside as many Poisson-disc and uniform ones, on the
 five pictures of pictures.py; and the seconds of a round. Needs NumPy."""
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import pictures
 
@@ -67,12 +67,7 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--threads", default="2")
-    parser.add_argument("--json", default="adaptive.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "adaptive.json", images=None, threads="2")
     found, source = pictures.load(arguments.images)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -94,8 +89,7 @@ def main():
         for p, r, w in keys]
     for row in table:
         print(f"{row['preset']:9s} {100 * row['rate']:5.1f} % {row['pattern']:8s} {row['psnr']:.2f}")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "mean": table, "pictures": rows})
+    machine.save(arguments, source=source, mean=table, pictures=rows)
 
 
 if __name__ == "__main__":

@@ -199,7 +199,7 @@ def side_by_side(found):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "adaptive_peers.json", quick="one picture, no network")
+    arguments = binding.on_pictures(__doc__, "adaptive_peers.json", quick="one picture, no network")
     found, source = pictures.load(arguments.images)
     binding.load(arguments.build)
     todo, training = ways(arguments.build, arguments.quick)
@@ -210,9 +210,8 @@ def main():
         print(f"{row['places']:20s} {row['recovery']:18s} "
               f"{' '.join(f'{p:6.2f}' for p in row['psnr'])} {row['choosing']:8.2f} s "
               f"{row['seconds']:6.2f} s")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "rates": RATES, "target": TARGET, "training": training, "mean": table,
-                                   "pictures": rows})
+    machine.save(arguments, source=source, rates=RATES, target=TARGET, training=training,
+                 mean=table, pictures=rows)
 
 
 if __name__ == "__main__":

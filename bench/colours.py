@@ -6,7 +6,6 @@ pixels) and csrecover.datasets.colours of the Python package, which must be inst
 scikit-image; OpenCV and DeepInverse with bm3d
 and ptwt are used when installed. Models whose weights have to be downloaded are named with the reason
 where that fails."""
-import argparse
 import importlib.metadata
 import os
 import re
@@ -19,6 +18,7 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import pictures
 from net_kinds import shipped
@@ -172,14 +172,9 @@ def versions():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--without", nargs="+", metavar="WORD", default=[],
-                        help="leave out methods whose name has it")
-    parser.add_argument("--slow", action="store_true", help="OpenCV's INPAINT_FSR_BEST, too")
-    parser.add_argument("--json", default="colours.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(
+        __doc__, "colours.json", without=([], "leave out methods whose name has one of these words"),
+        slow=(False, "OpenCV's INPAINT_FSR_BEST, too"))
     tool = str(Path(arguments.build) / "csrecover")
     peers = {name: m for name, m in PEERS.items() if arguments.slow or "best" not in name}
     todo = {**peers, **{f"csrecover --quality {q}": ours(tool, q)
@@ -192,9 +187,8 @@ def main():
         print(f"{row['method']:40s} {row['psnr']:6.2f} dB {row['seconds']:8.2f} s")
     for name, reason in left_out.items():
         print(f"left out: {name}: {reason}")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build),
-                                   "versions": versions(), "rate": RATE, "mean": table,
-                                   "pictures": rows, "left_out": left_out})
+    machine.save(arguments, versions=versions(), rate=RATE, mean=table, pictures=rows,
+                 left_out=left_out)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 cosines, in the same run, one thread each: PSNR and seconds at 10 % and 25 %. Dictionaries: plain
 cosines, filters learned from other pictures (generated ones unless --train names some), filters
 learned from the samples themselves. Needs NumPy and Pillow."""
-import argparse
 import json
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pictures import FIVE, RATES, ROOT, psnr, read_gray, sample, synthetic
 
 import numpy as np
 
+import binding
 import machine
 
 
@@ -100,16 +100,10 @@ def table(results):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder with NAME-256.png of " + ", ".join(FIVE))
-    parser.add_argument("--train", nargs="*", help="other pictures to learn from")
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--json", default=str(ROOT / "bench/results/conv_pictures.json"))
-    parser.add_argument("--filters", type=int, default=64)
-    parser.add_argument("--size", type=int, default=12)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--quick", action="store_true", help="128 x 128 parts, 10 rounds")
-    options = parser.parse_args()
+    options = binding.arguments(
+        __doc__, "conv_pictures.json", images=(None, "folder with NAME-256.png of " + ", ".join(FIVE)),
+        train=([], "other pictures to learn from"), filters=64, size=12, rounds=30,
+        quick=(False, "128 x 128 parts, 10 rounds"))
     if options.quick:
         options.rounds = min(options.rounds, 10)
     with tempfile.TemporaryDirectory() as folder:
@@ -133,9 +127,7 @@ def main():
                    for n, p in pictures.items() for r in RATES]
         table(results)
         Path(options.json).parent.mkdir(parents=True, exist_ok=True)
-        machine.write(options.json, {"machine": machine.describe(options.build),
-                                     "quick": options.quick, "learning": bench.learning,
-                                     "results": results})
+        machine.save(options, quick=options.quick, learning=bench.learning, results=results)
 
 
 if __name__ == "__main__":

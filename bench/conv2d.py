@@ -3,7 +3,6 @@
 plain way, the whole im2col matrix and one product by NumPy's BLAS an image; rounds of learning and
 atoms of the pursuit a second. BLAS takes the threads of OPENBLAS_NUM_THREADS: 1 for one thread. Needs
 NumPy, cffi and a built library. --quick: shorter."""
-import argparse
 import os
 import time
 
@@ -142,18 +141,14 @@ def pursuit(csrecover):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default=str(binding.ROOT / "build"))
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", default="conv.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "conv.json", quick=False)
     csrecover = binding.load(arguments.build)
     rows = [measure(shape, threads, 0.2 if arguments.quick else 2.0) for shape in SHAPES
             for threads in sorted({1, os.cpu_count()})]
     found = {"conv2d": rows, "pursuit": pursuit(csrecover), "learning": list(
         learning(csrecover, os.cpu_count(), 3 if arguments.quick else 20))}
     print(found["pursuit"], *found["learning"], sep="\n")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), **found})
+    machine.save(arguments, **found)
 
 
 if __name__ == "__main__":

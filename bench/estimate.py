@@ -2,7 +2,6 @@
 """estimate.py --json FILE [--quick] - what csrecover says of memory and time before a recovery, beside
 what the recovery then takes: peak of resident memory, seconds by the clock and of the processors.
 Samples of a traced scene, and values of a smooth volume."""
-import argparse
 import json
 import os
 import subprocess
@@ -11,9 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import binding
 import machine
 
-BUILD = Path(__file__).resolve().parent.parent / "build"
+BUILD = binding.ROOT / "build"
 RATE = 0.25
 
 # What csrecover is asked for, and edges of the pictures, colour, and of the volumes, of one channel.
@@ -80,10 +80,9 @@ def measure(name, options, path, edge, dims):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--quick", action="store_true", help="the smallest size of each")
-    args = parser.parse_args()
+    global BUILD
+    args = binding.arguments(__doc__, "estimate.json", quick=(False, "the smallest size of each"))
+    BUILD = Path(args.build)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, options, *sizes in ROWS:
@@ -91,7 +90,7 @@ def main():
                 for edge in edges[:1] if args.quick else edges:
                     path = scan(Path(folder), edge, dims)
                     rows.append(measure(name, options, path, edge, dims))
-    machine.write(args.json, {"machine": machine.describe(BUILD), "rows": rows})
+    machine.save(args, rows=rows)
 
 
 if __name__ == "__main__":

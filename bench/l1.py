@@ -3,7 +3,6 @@
 scikit-learn and scikit-image: the same problem in the same run, on one core. Each peer iterates until its result is
 within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are those of the processor, the
 best of five. Needs NumPy, SciPy, and the peers that are installed; the rest are left out."""
-import argparse
 import importlib
 import importlib.metadata
 import os
@@ -144,11 +143,7 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--json", default="l1.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "l1.json")
     warnings.filterwarnings("ignore")
     bench, rng = Bench(binding.load(arguments.build)), np.random.default_rng(5)
     bench.denoise(rng, 120, 400, 12)

@@ -3,7 +3,6 @@
 read, recover and write it, and the most memory; in one piece and, with --memory, in slabs, whose bytes
 are compared; beside GDAL's fillnodata (rasterio). Needs NumPy, tifffile, and rasterio where installed.
 --side N measures another size."""
-import argparse
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+import binding
 import machine
 from pictures import ROOT
 
@@ -70,14 +70,8 @@ def same_pixels(a, b):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--side", type=int, default=10000)
-    parser.add_argument("--slabs", type=int, default=2000, metavar="MIB", help="memory in slabs")
-    parser.add_argument("--quality", nargs="+", default=["fast"])
-    parser.add_argument("--json", default="large.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "large.json", side=10000, quality=["fast"],
+                                  slabs=(2000, "memory in slabs, MiB"))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         scan = os.path.join(folder, "scan.tif")
@@ -103,8 +97,7 @@ def main():
             rows[-1]["same"] = "refused" not in rows[-2] and same_pixels(whole, slabs)
         row("fillnodata (GDAL)", lambda out: (sys.executable, "-c", FILL, scan, out))
         size = os.path.getsize(scan)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "rate": RATE,
-                                   "side": arguments.side, "file_mib": size / 2 ** 20, "rows": rows})
+    machine.save(arguments, rate=RATE, side=arguments.side, file_mib=size / 2 ** 20, rows=rows)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ NumPy, SciPy (its BLAS), cffi and a built library.
 
 --rows M: of the data matrix, default 40000 (202599 is that of the source documents, 2 GB).
 --quick: small sizes, to see that it runs."""
-import argparse
 import os
 import time
 
@@ -148,18 +147,12 @@ def recoveries(quick):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(binding.ROOT / "build"))
-    parser.add_argument("--rows", type=int, default=40000)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", default="learn.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "learn.json", rows=40000, quick=False)
     binding.load(arguments.build)
     found = {"statistics": statistics(data(3000 if arguments.quick else arguments.rows)),
              "pca": components(arguments.quick), "em": mixtures(arguments.quick),
              "family": recoveries(arguments.quick)}
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), **found})
+    machine.save(arguments, **found)
 
 
 if __name__ == "__main__":

@@ -62,3 +62,7 @@ def write(path, data):
         file.write("\n")
     os.replace(part, path)
     print(f"written: {path}")
+
+
+def save(arguments, **data):
+    write(arguments.json, {"machine": describe(arguments.build), **data})

@@ -3,7 +3,6 @@
 of a rank. Strong scaling: one picture in tiles, by --quality fast and balanced, and a list of small
 files. Weak scaling: a picture and a list that grow with the ranks. Each rank has one thread, so that
 ranks alone share the cores; outputs are compared with those of one process."""
-import argparse
 import os
 import statistics
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+import binding
 import machine
 from pictures import ROOT
 
@@ -110,17 +110,8 @@ def files(runner, count, side, counts, repeats, weak):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--mpirun", default="mpirun")
-    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--side", type=int, default=4096)
-    parser.add_argument("--files", type=int, default=64)
-    parser.add_argument("--quality", nargs="+", default=["fast", "balanced"])
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", default="many.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "many.json", mpirun="mpirun", ranks=[1, 2, 4], side=4096,
+                                  files=64, quality=["fast", "balanced"], repeats=3)
     side, repeats, tile = arguments.side, arguments.repeats, arguments.side ** 2 // 16
     counts = sorted(set(arguments.ranks) | {1})
     version = subprocess.run([arguments.mpirun, "--version"], capture_output=True, text=True,
@@ -133,9 +124,8 @@ def main():
         strong += files(runner, arguments.files, 256, counts, repeats, False)
         weak += picture(runner, "fast", side // 2, tile, counts, repeats, True)
         weak += files(runner, arguments.files // 2, 256, counts, repeats, True)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "rate": RATE,
-                                   "mpi": version, "tile": tile, "repeats": repeats,
-                                   "strong": strong, "weak": weak})
+    machine.save(arguments, rate=RATE, mpi=version, tile=tile, repeats=repeats, strong=strong,
+                 weak=weak)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ in several orders, and lines of frequencies, at 25 % and 10 % (of lines 12.5 %) 
 by total variation and by plug-and-play recovery. Pictures: those of bench/pictures.py, the phantom of
 Shepp and Logan (1974, with the contrast of Toft 1996), and a synthetic head with phase and four coils.
 Needs NumPy; Pillow for the folder of --images."""
-import argparse
 import json
 import os
 import resource
@@ -15,6 +14,7 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import pictures
 
@@ -124,13 +124,9 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--images")
-    parser.add_argument("--only", default="", help="kinds of measurements whose name has this text")
-    parser.add_argument("--json", default="operators.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(
+        __doc__, "operators.json", images=None,
+        only=("", "kinds of measurements whose name has this text"))
     chosen, source = pictures.load(arguments.images)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments.build, folder)

@@ -2,7 +2,6 @@
 """pictures.py - PSNR and seconds on pictures recovered from 10 % and 25 % of their pixels: csrecover
 beside what a Python user would pick, in the same run, one thread each. Needs NumPy; SciPy,
 scikit-image and Pillow are used when installed."""
-import argparse
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import net_kinds
 from net_drawn import synthetic
@@ -256,14 +256,10 @@ def show(table, source):
 
 def main():
     global THREADS
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of *-256.png (default: shared/images near the "
-                                         "checkout, else pictures made by code)")
-    parser.add_argument("--build", default=str(ROOT / "build"), help="folder with csrecover")
-    parser.add_argument("--quick", action="store_true", help="leave out the slow peers")
-    parser.add_argument("--json", default="pictures.json")
-    parser.add_argument("--threads", default=THREADS, help="of csrecover (default 1)")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(
+        __doc__, "pictures.json", quick=(False, "leave out the slow peers"),
+        images=(None, "folder of *-256.png (default: shared/images near the checkout, else pictures made "
+                      "by code)"), threads=(THREADS, "of csrecover"))
     THREADS = arguments.threads
     if arguments.images and not Path(arguments.images).is_dir():
         sys.exit(f"pictures.py: {arguments.images}: no such folder; give one with PNG files")
@@ -274,10 +270,8 @@ def main():
     variants = [] if arguments.quick else run_variants(arguments, pictures)
     for variant in dict.fromkeys(row["variant"] for row in variants):
         show(means([r for r in variants if r["variant"] == variant]), f"{source}, {variant}")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build),
-                                   "source": source, "mean": table, "pictures": rows,
-                                   "variants": variants,
-                                   "left_out": left_out})
+    machine.save(arguments, source=source, mean=table, pictures=rows, variants=variants,
+                 left_out=left_out)
 
 
 if __name__ == "__main__":

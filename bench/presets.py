@@ -5,7 +5,6 @@ which means and single pictures are not in the order fast, balanced, best. Besid
 groups without the learned prior, which best is where none is installed. Of the others settings of
 Gaussian groups were tried on parts of coffee, rocket, coins and gravel (docs/notebook/gaussian.md);
 page, grass and text are in no trial. Needs NumPy, Pillow and scikit-image."""
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import pictures
 
@@ -117,11 +117,7 @@ def show(table, wrong):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--json", default="presets.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "presets.json", images=None)
     five, source = pictures.load(arguments.images)
     rows = []
     for group, found in (("five", five), ("others", others())):
@@ -130,8 +126,7 @@ def main():
             print(f"{group}: {name}", file=sys.stderr, flush=True)
     table, wrong = means(rows), misordered(rows)
     show(table, wrong)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "mean": table, "misordered": wrong, "pictures": rows})
+    machine.save(arguments, source=source, mean=table, misordered=wrong, pictures=rows)
 
 
 if __name__ == "__main__":

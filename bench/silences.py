@@ -3,7 +3,6 @@
 last included, of each method on a picture of EDGE x EDGE (2048), one thread. After SECONDS (60) the
 callback asks to stop: `stop` is the time from there to the return. All times are of the thread's
 processor, which other processes do not disturb. Needs NumPy, cffi and a built library."""
-import argparse
 import time
 
 import numpy as np
@@ -87,12 +86,10 @@ def ways(edge):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = binding.parser(__doc__, "silences.json")
     parser.add_argument("edge", nargs="?", type=int, default=2048)
     parser.add_argument("seconds", nargs="?", type=float, default=60.0)
     parser.add_argument("way", nargs="?")
-    parser.add_argument("--build", default=str(binding.ROOT / "build"))
-    parser.add_argument("--json", default="silences.json")
     arguments = parser.parse_args()
     csrecover = binding.load(arguments.build)
     rows = []
@@ -106,8 +103,7 @@ def main():
             pass
         rows.append(listener.row(name))
         print(rows[-1], flush=True)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "edge": arguments.edge,
-                                   "limit": arguments.seconds, "rows": rows})
+    machine.save(arguments, edge=arguments.edge, limit=arguments.seconds, rows=rows)
 
 
 if __name__ == "__main__":

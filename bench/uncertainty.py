@@ -5,7 +5,6 @@ true error, the share of the unknown pixels whose error is below 1 and 2 times w
 when the most uncertain pixels are taken away, over all shares; random: 0.5 at most) beside that of
 the true errors' own order. On the five pictures of pictures.py and those of net_kinds.py, by which
 no constant was chosen. Needs NumPy and Pillow."""
-import argparse
 import json
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import net_kinds
 import pictures
@@ -73,16 +73,10 @@ def kept(path, presets):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--presets", nargs="+", default=PRESETS, help="presets or methods")
-    parser.add_argument("--rates", nargs="+", type=float, default=RATES)
-    parser.add_argument("--pictures", nargs="+", default=[*pictures.FIVE, *net_kinds.ALL])
-    parser.add_argument("--more", action="store_true",
-                        help="keep the rows of other presets in the file")
-    parser.add_argument("--json", default="uncertainty.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(
+        __doc__, "uncertainty.json", images=None, presets=([*PRESETS], "presets or methods"),
+        rates=[*RATES], pictures=[*pictures.FIVE, *net_kinds.ALL],
+        more=(False, "keep the rows of other presets in the file"))
     found, source = pictures.load(arguments.images, arguments.pictures)
     rows = kept(arguments.json, arguments.presets) if arguments.more else []
     for name, picture in found:
@@ -98,8 +92,7 @@ def main():
               f"{100 * row['within_1_db']:3.0f} %, mean {row['off_db']:5.2f} dB, coverage "
               f"{100 * row['within_1']:3.0f} {100 * row['within_2']:3.0f} %, area {row['area']:.3f} "
               f"({row['area_ideal']:.3f})")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "summary": table, "rows": rows})
+    machine.save(arguments, source=source, summary=table, rows=rows)
 
 
 if __name__ == "__main__":
