@@ -92,7 +92,7 @@ def mask_of(picture, index):
 def drawn(build, pattern):
     def sample(picture):
         with tempfile.TemporaryDirectory() as folder:
-            bench = adaptive.Bench(build, folder, "1")
+            bench = adaptive.Bench(build, folder)
             for count in counts_of(picture):
                 yield mask_of(picture, bench.draw(picture, pattern, count)), 0.0
     return sample

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 import csrecover
-from csrecover._library import check, ffi, lib, new_error, pointer
+from csrecover._library import check, lib, new_error, pointer
 from csrecover._measurement import to_c
 from csrecover._options import options_of
 from library import (BACKENDS, THREADS, Recovery, beside, learn, least_ms, picture, psnr, rms, sampled,

@@ -4,7 +4,6 @@ scikit-learn and scikit-image: the same problem in the same run, on one core. Ea
 within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are those of the processor, the
 best of five. Needs NumPy, SciPy, and the peers that are installed; the rest are left out."""
 import importlib
-import importlib.metadata
 import os
 import warnings
 
@@ -13,6 +12,7 @@ import numpy as np
 
 import binding
 import machine
+from rows import versions
 
 NEAR = 1e-5
 
@@ -158,10 +158,7 @@ def main():
         bench.tomography(np.random.default_rng(3), 64, 12, share)
     described = machine.describe(arguments.build)
     described["load"] = round(os.getloadavg()[0], 1)
-    for name in ("spgl1", "sigpy"):
-        if peer(name):
-            described[name] = importlib.metadata.version(name)
-    machine.write(arguments.json, {"machine": described, "rows": bench.rows})
+    machine.write(arguments.json, {"machine": described | versions("spgl1", "sigpy"), "rows": bench.rows})
 
 
 if __name__ == "__main__":

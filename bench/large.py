@@ -10,11 +10,11 @@ import tempfile
 import time
 from pathlib import Path
 
+import onethread  # noqa: F401, before NumPy
 import numpy as np
 
 import binding
 import machine
-from pictures import ROOT
 
 RATE = 0.25
 

@@ -98,16 +98,11 @@ def statistics(X):
 
 # ---- learning
 
-def learn_family(members, components):
-    import csrecover
-    return csrecover.learn_pca(family(2, range(members)), shape=(H, W), components=components)
-
-
 def components(quick):
+    import csrecover
     found = {}
     for name, count in zip(("few", "many"), (100, 200) if quick else (1000, 5000)):
         members = family(2, range(count))
-        import csrecover
         found |= {name: count, f"{name}_s": shortest(1, lambda: csrecover.learn_pca(
             members, shape=(H, W), components=100))}
     return found

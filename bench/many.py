@@ -15,7 +15,6 @@ import numpy as np
 
 import binding
 import machine
-from pictures import ROOT
 
 RATE = 0.25
 

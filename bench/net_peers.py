@@ -12,7 +12,6 @@ other kinds (net_kinds.py), masks as in pictures.py.
 
 Each NAME is a preset of csrecover (fast) or comma-separated options (method=net,seed=3);
 default: fast balanced best. Needs NumPy and SciPy, and each peer where installed."""
-import importlib.metadata
 import sys
 from pathlib import Path
 
@@ -23,8 +22,10 @@ import binding
 import machine
 import net_kinds
 import pictures
+from rows import versions
 
 BM3D_SIGMAS = (12.0, 1.0)  # first, last: of those tried, on camera and moon
+PACKAGES = ("opencv-contrib-python-headless", "bm3d", "torch")
 NOT_HAD = {"E-PLE (Wang 2013)": "its code is only on its journal's page, in no package registry"}
 
 
@@ -128,17 +129,6 @@ def show(table):
               + f" {np.mean([row['seconds'] for row in high[:2]]):8.2f}")
 
 
-def versions():
-    """Of the peers' packages, beside those of machine.py."""
-    found = {}
-    for name in ("opencv-contrib-python-headless", "bm3d", "torch"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            pass
-    return found
-
-
 def parsed():
     parser = binding.parser(
         __doc__, "net_peers.json", images=None, threads=("1", "of csrecover"),
@@ -158,7 +148,7 @@ def main():
     show(table)
     for name, reason in left_out.items():
         print(f"left out: {name}: {reason}")
-    machine.save(arguments, versions=versions(), source=source, steps=arguments.steps,
+    machine.save(arguments, versions=versions(*PACKAGES), source=source, steps=arguments.steps,
                  mean=table, pictures=rows, left_out=left_out)
 
 

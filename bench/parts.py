@@ -13,7 +13,6 @@ import numpy as np
 import binding
 import machine
 from many import RATE, Runner, make
-from pictures import ROOT
 
 
 def inputs(runner, side):

@@ -16,6 +16,7 @@ import binding
 import machine
 import net_kinds
 from net_drawn import synthetic
+from rows import means as rows_means
 
 ROOT = Path(__file__).resolve().parent.parent
 FIVE = ("camera", "astronaut", "chelsea", "moon", "brick")
@@ -226,18 +227,11 @@ def run_variants(arguments, pictures):
 
 
 def means(rows):
-    table = []
-    for rate in RATES:
-        at = [r for r in rows if r["rate"] == rate]
-        mean = {m: (np.mean([r["psnr"] for r in at if r["method"] == m]),
-                    np.mean([r["seconds"] for r in at if r["method"] == m]))
-                for m in dict.fromkeys(r["method"] for r in at)}
-        for method, (quality, seconds) in mean.items():
-            row = {"method": method, "rate": rate, "psnr": quality, "seconds": seconds}
-            if PEER in mean:
-                row["psnr_over_delaunay"] = quality - mean[PEER][0]
-                row["times_faster_than_delaunay"] = mean[PEER][1] / seconds
-            table.append(row)
+    table = sorted(rows_means(rows, ("method", "rate"), ("psnr", "seconds")), key=lambda r: r["rate"])
+    for row in table:
+        for peer in (r for r in table if (r["method"], r["rate"]) == (PEER, row["rate"])):
+            row |= {"psnr_over_delaunay": row["psnr"] - peer["psnr"],
+                    "times_faster_than_delaunay": peer["seconds"] / row["seconds"]}
     return table
 
 

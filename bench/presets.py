@@ -16,6 +16,7 @@ import numpy as np
 import binding
 import machine
 import pictures
+from rows import means as rows_means
 
 PRESETS = ("fast", "balanced", "best")
 BESIDE = {"gaussian": ["--method", "gaussian"]}
@@ -79,16 +80,12 @@ def measure(build, name, picture):
 
 
 def means(rows):
-    """A row for each set, pattern and rate."""
-    keys = ("set", "pattern", "rate", "sigma")
-    table = []
-    for case in dict.fromkeys(tuple(r[key] for key in keys) for r in rows):
-        at = [r for r in rows if tuple(r[key] for key in keys) == case]
-        row = dict(zip(keys, case))
-        for preset in (*PRESETS, *BESIDE):
-            row[preset] = float(np.mean([r["psnr"] for r in at if r["preset"] == preset]))
-        table.append(row)
-    return table
+    """A row for each set, pattern, rate and noise."""
+    keys, table = ("set", "pattern", "rate", "sigma"), {}
+    for row in rows_means(rows, (*keys, "preset"), ("psnr",)):
+        case = {key: row[key] for key in keys}
+        table.setdefault(tuple(case.values()), case)[row["preset"]] = row["psnr"]
+    return list(table.values())
 
 
 def misordered(rows):

@@ -7,7 +7,7 @@ import tempfile
 
 import binding
 import machine
-from many import ROOT, Runner, make
+from many import Runner, make
 
 
 def peaks(runner, ranks, words):

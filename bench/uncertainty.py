@@ -18,6 +18,7 @@ import binding
 import machine
 import net_kinds
 import pictures
+from rows import means
 
 RATES = (0.05, 0.10, 0.25, 0.50)
 SIGMAS = (0.0, 15.0)
@@ -53,14 +54,11 @@ def measure(tool, preset, picture, rate, sigma):
 
 def summary(rows):
     """A row for each preset, rate and noise."""
-    table = []
-    for key in dict.fromkeys((r["preset"], r["rate"], r["sigma"]) for r in rows):
-        at = [r for r in rows if (r["preset"], r["rate"], r["sigma"]) == key]
-        row = dict(zip(("preset", "rate", "sigma"), key), pictures=len(at))
-        row["within_1_db"] = float(np.mean([abs(r["off_db"]) <= 1 for r in at]))
-        for name in ("off_db", "within_1", "within_2", "area", "area_ideal"):
-            row[name] = float(np.mean([r[name] for r in at]))
-        table.append(row)
+    keys = ("preset", "rate", "sigma")
+    rows = [{**row, "within_1_db": abs(row["off_db"]) <= 1} for row in rows]
+    table = means(rows, keys, ("within_1_db", "off_db", "within_1", "within_2", "area", "area_ideal"))
+    for row in table:
+        row["pictures"] = sum(all(r[key] == row[key] for key in keys) for r in rows)
     return table
 
 
