@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """adaptive.py - what places chosen by expected errors are worth: PSNR from samples measured in nine
 rounds (a fifth evenly, then cssample --next), beside as many Poisson-disc and uniform ones, on the
-five pictures of pictures.py; and the seconds of a round. Needs NumPy."""
+five pictures of pictures.py; and the seconds of a round. Needs NumPy and cffi."""
 import sys
 import tempfile
 import time
@@ -24,6 +24,11 @@ def ends(count):
     return [first + round(k / ROUNDS * (count - first)) for k in range(ROUNDS + 1)]
 
 
+def drawn(picture, pattern, count):
+    import csrecover
+    return csrecover.sample(picture, pattern=pattern, seed=1, count=count).index
+
+
 class Bench(rows.Tools):
     def scan(self, picture, index):
         path = self.folder / "scan.npz"
@@ -31,17 +36,10 @@ class Bench(rows.Tools):
                  scale=[0.0, 255.0])
         return path
 
-    def draw(self, picture, pattern, count):
-        truth, scan = self.folder / "truth.npy", self.folder / "drawn.npz"
-        np.save(truth, picture.astype(np.float32))
-        self.run("cssample", truth, "-o", scan, "--count", count, "--pattern", pattern, "--seed", 1)
-        with np.load(scan) as found:
-            return found["index"]
-
     def rounds(self, picture, count):
         """The positions, and the seconds of the slowest round."""
         first, *later = ends(count)
-        index, slowest = self.draw(picture, "poisson", first), 0.0
+        index, slowest = drawn(picture, "poisson", first), 0.0
         for until in later:
             scan, found = self.scan(picture, index), self.folder / "next.npz"
             start = time.perf_counter()
@@ -60,6 +58,7 @@ class Bench(rows.Tools):
 
 def main():
     arguments = binding.arguments(__doc__, "adaptive.json", images=None, threads="2")
+    binding.load(arguments.build)
     found, source = pictures.load(arguments.images)
     measured = []
     with tempfile.TemporaryDirectory() as folder:
@@ -67,8 +66,8 @@ def main():
         for name, picture in found:
             for rate in RATES:
                 count = round(rate * picture.size)
-                ways = {"uniform": bench.draw(picture, "uniform", count),
-                        "poisson": bench.draw(picture, "poisson", count)}
+                ways = {"uniform": drawn(picture, "uniform", count),
+                        "poisson": drawn(picture, "poisson", count)}
                 ways["rounds"], seconds = bench.rounds(picture, count)
                 measured += [{"picture": name, "rate": rate, "pattern": way, "preset": preset,
                               "seconds": seconds if way == "rounds" else None,

@@ -4,8 +4,6 @@ that there is some, and which outliers csrec_outliers_find finds, by picture, pa
 on the five pictures of pictures.py, on others of scikit-image, on drawings, text and others of
 net_kinds.py that have no noise of their own, and on 20 that pictures.py makes. Needs NumPy, cffi,
 Pillow and scikit-image."""
-from pathlib import Path
-
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
@@ -33,12 +31,6 @@ def likely(m):
     return found[0] > 0
 
 
-def positions(build, picture, pattern, rate, seed):
-    if pattern == "uniform":
-        return np.flatnonzero(pictures.sample(picture, rate, seed))
-    return np.flatnonzero(presets.mask_of(build / "cssample", picture, pattern, rate))
-
-
 def planted(rng, truth):
     """Values of which SHARE are anything far from the truth, and which these are."""
     y, bad = truth.copy(), np.zeros(len(truth), bool)
@@ -48,14 +40,15 @@ def planted(rng, truth):
     return y, bad
 
 
-def measure(build, picture, pattern, rate):
+def measure(picture, pattern, rate):
     import csrecover
 
     def samples(y):
         return csrecover.Measurement(y, index, picture.shape)
     for seed in range(1, SEEDS + 1):
         rng = np.random.default_rng(seed)
-        index = positions(build, picture, pattern, rate, seed)
+        index = (np.flatnonzero(pictures.sample(picture, rate, seed)) if pattern == "uniform" else
+                 np.flatnonzero(csrecover.sample(picture, rate, pattern, 1).mask))
         truth = picture.ravel()[index]
         for sigma in SIGMAS:
             m = samples(truth + sigma * rng.standard_normal(len(truth)))
@@ -93,13 +86,13 @@ def sets(images):
 def main():
     arguments = binding.arguments(__doc__, "noise.json", images=None)
     binding.load(arguments.build)
-    build, table, single = Path(arguments.build), [], []
+    table, single = [], []
     source, groups = sets(arguments.images)
     for pattern, rate in CASES:
         for group, found in groups.items():
             rows = []
             for name, picture in found:
-                own = list(measure(build, picture, pattern, rate))
+                own = list(measure(picture, pattern, rate))
                 rows += own
                 single.append({"set": group, "picture": name, "pattern": pattern, "rate": rate,
                                **summary(own)})

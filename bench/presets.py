@@ -4,10 +4,9 @@ under noise, on the five pictures of pictures.py and on other data pictures of s
 which means and single pictures are not in the order fast, balanced, best. Beside them Gaussian
 groups without the learned prior, which best is where none is installed. Of the others settings of
 Gaussian groups were tried on parts of coffee, rocket, coins and gravel (docs/notebook/gaussian.md);
-page, grass and text are in no trial. Needs NumPy, Pillow and scikit-image."""
-import subprocess
+page, grass and text are in no trial. Needs NumPy, cffi, Pillow and
+scikit-image."""
 import sys
-import tempfile
 from pathlib import Path
 
 import onethread  # noqa: F401, before NumPy
@@ -49,29 +48,12 @@ def others():
     return found
 
 
-def draw(sampler, picture, pattern, rate, scan):
-    with tempfile.TemporaryDirectory() as folder:
-        truth = Path(folder) / "truth.npy"
-        np.save(truth, picture.astype(np.uint8))
-        subprocess.run([sampler, truth, "-o", scan, "--rate", str(rate), "--pattern", pattern,
-                        "--seed", "1", "--quiet"], check=True)
-
-
-def mask_of(sampler, picture, pattern, rate):
-    """The positions that cssample draws with seed 1."""
-    with tempfile.TemporaryDirectory() as folder:
-        scan = Path(folder) / "scan.npz"
-        draw(sampler, picture, pattern, rate, scan)
-        with np.load(scan) as found:
-            mask = np.zeros(picture.size, bool)
-            mask[found["index"]] = True
-    return mask.reshape(picture.shape)
-
-
 def measure(build, name, picture):
+    import csrecover
+
     ways = {preset: ["--quality", preset] for preset in PRESETS} | BESIDE
     for pattern, rate, sigma in CASES:
-        mask = mask_of(build / "cssample", picture, pattern, rate)
+        mask = csrecover.sample(picture, rate, pattern, 1).mask
         y = picture[mask] + sigma * np.random.default_rng(1).standard_normal(mask.sum())
         for way, options in ways.items():
             found, _ = pictures.recover(str(build / "csrecover"), options, y, mask, sigma)
@@ -115,6 +97,7 @@ def show(table, wrong):
 
 def main():
     arguments = binding.arguments(__doc__, "presets.json", images=None)
+    binding.load(arguments.build)
     five, source = pictures.load(arguments.images)
     rows = []
     for group, found in (("five", five), ("others", others())):
