@@ -3,11 +3,9 @@
 what the recovery then takes: peak of resident memory, seconds by the clock and of the processors.
 Samples of a traced scene, and values of a smooth volume."""
 import json
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import binding
@@ -53,23 +51,11 @@ def scan(folder, edge, dims):
     return path
 
 
-def run(options, path):
-    """The tool's JSON, and (peak in bytes, seconds by the clock, seconds of the processors)."""
-    command = [BUILD / "csrecover", path, "-o", path.with_suffix(".out.npy"), "-q", "--json",
-               "--backend", "cpu", *options]
-    with tempfile.TemporaryFile() as out:
-        start = time.monotonic()
-        child = subprocess.Popen(command, stdout=out)
-        _, status, used = os.wait4(child.pid, 0)
-        wall = time.monotonic() - start
-        if status:
-            sys.exit(f"estimate.py: {' '.join(map(str, command))}: status {status}")
-        out.seek(0)
-        return json.load(out), (used.ru_maxrss * 1024, wall, used.ru_utime + used.ru_stime)
-
-
 def measure(name, options, path, edge, dims):
-    told, (peak, wall, processors) = run(options, path)
+    text, wall, processors, peak = machine.child([
+        BUILD / "csrecover", path, "-o", path.with_suffix(".out.npy"), "-q", "--json", "--backend", "cpu",
+        *options])
+    told = json.loads(text)
     estimate = told["estimate"]
     row = {"options": name, "shape": [edge] * dims, "channels": told["channels"],
            "threads": estimate["threads"], "bytes": estimate["bytes"], "peak": peak,

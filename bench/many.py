@@ -30,16 +30,21 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def make(path, height, width, seed):
-    """Waves, steps and discs, of which a quarter is known."""
-    rng = np.random.default_rng(seed)
+def scene(height, width):
+    """Waves, steps and discs."""
     x = np.arange(width, dtype=np.float32)
-    scan = np.empty((height, width), np.float32)
+    made = np.empty((height, width), np.float32)
     for y in range(height):
-        scan[y] = (100 + 40 * np.sin(0.03 * x) + 30 * np.cos(0.02 * y)
+        made[y] = (100 + 40 * np.sin(0.03 * x) + 30 * np.cos(0.02 * y)
                    + 20 * ((x // 64 + y // 64) % 2)
                    + 25 * (np.hypot(x % 211 - 100, y % 223 - 110) < 60))
-    scan[rng.random(scan.shape, np.float32) >= RATE] = np.nan
+    return made
+
+
+def make(path, height, width, seed):
+    """A quarter is known."""
+    scan = scene(height, width)
+    scan[np.random.default_rng(seed).random(scan.shape, np.float32) >= RATE] = np.nan
     np.save(path, scan)
 
 
