@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """conv2d.py - convolutions forward and backward: GFLOP/s by shape and bytes of workspace, beside the
-plain way, the whole im2col matrix and one product by NumPy's BLAS an image; rounds of learning and
-atoms of the pursuit a second. BLAS takes the threads of OPENBLAS_NUM_THREADS: 1 for one thread. Needs
-NumPy, cffi and a built library. --quick: shorter."""
+plain way on one thread, the whole im2col matrix and one product by NumPy's BLAS an image; rounds of
+learning and atoms of the pursuit a second. Needs NumPy, cffi and a built library. --quick: shorter."""
 import os
 import time
 
+import onethread  # noqa: F401, before NumPy
 import numpy as np
 
 import binding
@@ -100,9 +100,11 @@ def measure(shape, threads, least):
            "shape": f"({batch},{channels},{side},{side}) ({out},{channels},{kernel},{kernel}) pad {pad}",
            "im2col_bytes": case.columns.nbytes}
     flops = 2.0 * case.Y.size * channels * kernel ** 2
-    for name, work in (("forward", case.forward), ("dx", case.backward_x), ("dw", case.backward_w),
-                       ("backward", case.backward), ("plain_forward", case.plain_forward),
-                       ("plain_backward", case.plain_backward)):
+    ways = {"forward": case.forward, "dx": case.backward_x, "dw": case.backward_w,
+            "backward": case.backward}
+    if threads == 1:
+        ways |= {"plain_forward": case.plain_forward, "plain_backward": case.plain_backward}
+    for name, work in ways.items():
         ms = least_ms(work, 1, least)
         row |= {f"{name}_ms": ms, f"{name}_gflops": flops * (1 + ("backward" in name)) / ms * 1e-6}
     print(row, flush=True)

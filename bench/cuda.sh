@@ -32,7 +32,7 @@ others='test_(device|pca)'
 # those FOLDER PATTERN: the tests there.
 those() { (cd "$1" && ls) | grep -xE "$2"; }
 
-checked=$built
+checked=
 if [ -z "$built" ]; then
     if [ -n "$check" ]; then
         checked=$here/build-cuda-check/tests
@@ -46,6 +46,7 @@ if [ -z "$built" ]; then
 fi
 folder=$built
 [ ! -d "$built/tests" ] || folder=$built/tests
+[ -n "$checked" ] || checked=$folder
 
 note() {
     echo "$*"

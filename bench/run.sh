@@ -28,8 +28,8 @@ what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
 
-# python SCRIPT RESULT [OPTION...]
-python() {
+# by_python SCRIPT RESULT [OPTION...]
+by_python() {
     script=$1 result=$2
     shift 2
     case $script in
@@ -51,13 +51,15 @@ measure() {
     ranks) build/bench/bench_pursuit_ranks --json "$results/pursuit_ranks.json" "$@" ;;
     pieces) build/bench/bench_pursuit_ranks --json "$results/cuda_pieces.json" --device cuda \
         --sizes 20,24,27,28,31 --shares 8,16,64,64,1024 "$@" ;;
-    ranks_*) python "$name" "pursuit_${name#ranks_}" "$@" ;;
-    rounds) python adaptive adaptive "$@" ;;
+    ranks_*) by_python "$name" "pursuit_${name#ranks_}" "$@" ;;
+    rounds) by_python adaptive adaptive "$@" ;;
     conv)
-        python conv2d conv
-        python conv conv_pictures "$@"
+        quick=
+        case " $* " in *" --quick "*) quick=--quick ;; esac
+        by_python conv2d conv $quick
+        by_python conv conv_pictures "$@"
         ;;
-    *) python "$name" "$name" "$@" ;;
+    *) by_python "$name" "$name" "$@" ;;
     esac
 }
 

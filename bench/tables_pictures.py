@@ -26,11 +26,11 @@ def quality(data):
 def sidebyside(data):
     rows = [(r["method"], r["lines"], f"{r['psnr']:.2f}", seconds(r["seconds"]))
             for r in data["methods"]]
-    shown = {}
-    for r in data["methods"]:  # the first of each package
-        shown.setdefault(r["method"].split(",")[0].split(":")[0], r)
+    first = {}
+    for r in data["methods"]:  # of each package
+        first.setdefault(r["method"].split(",")[0].split(":")[0], r)
     blocks = "\n\n".join(f"{package}:\n\n```python\n{r['code']}\n```"
-                         for package, r in shown.items())
+                         for package, r in first.items())
     return table(("", "lines", "dB", "seconds"), rows) + (
         f"\n\nMean over {len(data['methods'][0]['pictures'])} pictures of 256 x 256 of which "
         f"{100 * data['rate']:.0f} % are known, one thread. These are the lines that were measured, "

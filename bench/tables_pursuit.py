@@ -1,4 +1,4 @@
-"""tables_pursuit.py - tables of pursuits: one, by ranks, by devices; and files larger than memory, for tables.py."""
+"""tables_pursuit.py - tables of pursuits and of what ranks and devices share, for tables.py."""
 from table_text import named, number, power, seconds, shown, table
 
 
