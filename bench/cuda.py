@@ -41,7 +41,7 @@ def kernels(arguments, parts):
     """Its rows name their parts; those of eigenvectors are calls."""
     found = {}
     name = program(arguments.built, "bench_cuda_kernels")
-    for row in lines([name]) if name else ():
+    for row in shown(lines([name]) if name else ()):
         found.setdefault(row.pop("part"), []).append(row)
     return {part: rows for part, rows in found.items() if part in parts}
 
@@ -95,19 +95,20 @@ def measure(arguments):
     if unknown := set(wanted) - {*of_library, *KERNELS, *others}:
         sys.exit(f"cuda.py: no part {', '.join(sorted(unknown))}; --help lists them")
     todo = {name: of_library.get(name) or others[name] for name in wanted if name not in KERNELS}
+    if set(wanted) & {*KERNELS, "calls"}:
+        todo["kernels"] = lambda: kernels(arguments, wanted)
     data, failed = {}, []
     for name, function in todo.items():
         print(f"== {name}", flush=True)
         try:
             found = function()
-            if found is not None:
+            if name == "kernels":
+                data |= {part: data.get(part, []) + rows for part, rows in found.items()}
+            elif found is not None:
                 data[name] = found if isinstance(found, dict) else list(shown(found))
         except Exception as error:  # the other parts are measured all the same
             failed.append(name)
             print(f"{name} FAILED: {error}", flush=True)
-    if set(wanted) & {*KERNELS, "calls"}:
-        for name, rows in kernels(arguments, wanted).items():
-            data[name] = data.get(name, []) + rows
     return data, failed
 
 
