@@ -184,7 +184,7 @@ def save(arguments, pictures, l1):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "bart.json", "only l1")
+    arguments = binding.on_pictures(__doc__, "bart.json", "only l1")
     if not shutil.which("bart"):
         sys.exit("bart.py: the program bart is not installed; left out")
     cs = binding.load(arguments.build)

@@ -51,7 +51,7 @@ def coherences(tool, figures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build")
+    parser.add_argument("build", nargs="?", default="build")
     parser.add_argument("--json", default="phase.json")
     parser.add_argument("--figures")
     parser.add_argument("--work")

@@ -32,7 +32,4 @@ double bench_picture_value(double u, double v, int64_t side);
  */
 csrec_measurement bench_sampled(int64_t side, int64_t channels, csrec_dtype dtype);
 
-/* Uniform in [-0.5, 0.5). */
-float *bench_numbers(int64_t n, uint64_t seed);
-
 #endif

@@ -100,7 +100,7 @@ def means(rows):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "sidebyside.json")
+    arguments = binding.on_pictures(__doc__, "sidebyside.json")
     csrecover = binding.load(arguments.build)
     found, source = pictures.load(arguments.images)
     sampled = [(name, truth, pictures.sample(truth, RATE))
@@ -122,8 +122,7 @@ def main():
                       **means(rows)})
         print(f"{name:44s} {lines:3d} lines {table[-1]['psnr']:7.2f} dB "
               f"{table[-1]['seconds']:8.3f} s")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "rate": RATE, "methods": table, "left_out": left_out})
+    machine.save(arguments, source=source, rate=RATE, methods=table, left_out=left_out)
 
 
 if __name__ == "__main__":

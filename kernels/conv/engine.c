@@ -299,7 +299,7 @@ static csrec_status backward(const csrec_context *context, const csrec_conv2d_jo
     return status;
 }
 
-/* Seconds, as for a covariance (bench/cuda_calls.c): a thread of the CPU multiplies 2e10 times a
+/* Seconds, as for a covariance (bench/cuda.py): a thread of the CPU multiplies 2e10 times a
  * second, X and Y are transferred at 5e9 bytes a second, the first use takes 0.2 s. */
 static bool device_faster(const csrec_conv2d_job *given) {
     const csrec_conv2d *c = &given->conv;

@@ -45,7 +45,7 @@ csrec_status csrec_cuda_eigen(const csrec_context *context, int n, double *A, in
     return status;
 }
 
-/* Seconds, with 16 threads and an H200 (bench/cuda_calls.c): LAPACK takes 4.6e-11 n^3, and 1.1e-10
+/* Seconds, with 16 threads and an H200 (bench/cuda.py): LAPACK takes 4.6e-11 n^3, and 1.1e-10
  * n^2 for each vector; cuSOLVER 0.09 for all of n = 2,048, but its first use 0.3, and 0.9 where the
  * library comes from the disk. */
 bool csrec_cuda_eigen_pays(int n, int count) {

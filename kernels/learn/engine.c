@@ -172,7 +172,7 @@ static csrec_status covariance(const csrec_context *context, const csrec_rows *g
     return status ? status : check_finite(n, C, n + 1, "X: column %lld is not finite", error);
 }
 
-/* Seconds, measured from host memory to host memory (bench/cuda_calls.c): a thread of the CPU takes
+/* Seconds, measured from host memory to host memory (bench/cuda.py): a thread of the CPU takes
  * 7e10 products a second, rows are uploaded at 10e9 bytes a second, and a process's first use of a
  * device takes 0.2 s. */
 static bool covariance_pays(int64_t m, int64_t n, int threads) {

@@ -10,7 +10,7 @@ static csrec_status run(const csrec_context *context, void *job, csrec_error *er
     return engines[context->kind]->transform(context, job, error);
 }
 
-/* auto is the CPU: no measurement yet gives the size where CUDA is faster (bench/cuda_calls.c). */
+/* auto is the CPU: no measurement yet gives the size where CUDA is faster (bench/cuda.py). */
 static const csrec_device_work work = {.run = run};
 
 static csrec_status check(const csrec_transform_job *job, csrec_error *error) {

@@ -344,7 +344,7 @@ csrec_status csrec_gaussian_refine(const csrec_recovery *recovery, csrec_error *
 
 /* The rounds, by the estimate of the CPU's time (need.c), against a device's first use. Pictures
  * start on the device as well, volumes do not. Milliseconds on 16 threads and on an H200
- * (bench/cuda_gaussian.c), one channel:
+ * (bench/cuda.py), one channel:
  *
  *                      256 x 256   512 x 512
  *     effort 0           103, 5     396, 22

@@ -419,7 +419,7 @@ static void stages_of(const csrec_task *task, csrec_stages *stages) {
 }
 
 /* On a device some 0.3 s remain: its first use, k-means++ and the factors of each round, which the
- * CPU computes (bench/cuda_models.c). */
+ * CPU computes (bench/cuda.py). */
 static bool device_faster(const csrec_task *task) {
     static const double remains = 0.6;
     return need_of(task).seconds > remains;

@@ -235,7 +235,7 @@ static bool suits(const csrec_measurement *measurement) {
            measurement->channels <= 4096;
 }
 
-/* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/net.c). */
+/* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/cuda.py). */
 static const double PASS = 3.4e-6, STEP = 1.1e-5; /* seconds a pixel and channel, one thread */
 
 /* Bytes of its weights, also packed, and of results a pixel; the same of fitting. */

@@ -362,7 +362,7 @@ static bool on_device(const csrec_task *task) {
 }
 
 /* For solvers that do little between products. Milliseconds of 40 iterations, products on 16
- * threads of the CPU and on the device (bench/cuda_calls.c), whose first use takes 200:
+ * threads of the CPU and on the device (bench/cuda.py), whose first use takes 200:
  *
  *                     dct, fista   dct, iht   wavelet, fista   wavelet, iht
  *     128 x 128          112, 42    157, 53           29, 20         76, 64
